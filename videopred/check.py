@@ -1,0 +1,119 @@
+"""Every complaint to a user is worded here: `<argument> must …, got <value>; <what to do>`.
+
+Other modules say what was wrong through these functions, so that all messages read alike.
+"""
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+
+def complaint(argument: str, must: str, got: Any, fix: str) -> str:
+    """One line: what, what it must be, what it was, what to do.
+
+    Args:
+        argument: name as the user typed it, e.g. `--context`.
+        must: what would have been right, e.g. `be at least 1`.
+        got: the offending value; shown as it prints, cut at 120 characters.
+        fix: what the user can do now.
+    """
+    shown = str(got)
+    shown = shown if len(shown) <= 120 else shown[:117] + "..."
+    return f"{argument} must {must}, got {shown}; {fix}"
+
+
+def require(condition: bool, argument: str, must: str, got: Any, fix: str) -> None:
+    """Raise ValueError with a `complaint` unless the condition holds."""
+    if not condition:
+        raise ValueError(complaint(argument, must, got, fix))
+
+
+def one_of(argument: str, value: str, choices: Iterable[str]) -> str:
+    """Return the value if it is one of the choices.
+
+    Raises:
+        ValueError: it is not; the message lists all choices and offers the nearest.
+    """
+    names = list(choices)
+    if value in names:
+        return value
+    near = difflib.get_close_matches(str(value), names, n=1, cutoff=0.5)
+    fix = f"did you mean {near[0]}?" if near else "choose one of these"
+    raise ValueError(complaint(argument, f"be one of {', '.join(names)}", value, fix))
+
+
+def whole_number(argument: str, value: int, at_least: int, fix: str) -> int:
+    """Return the value if it is an int (not a bool) of at least `at_least`.
+
+    Raises:
+        TypeError: it is no int. ValueError: it is too small.
+    """
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(complaint(argument, "be a whole number", repr(value), fix))
+    require(value >= at_least, argument, f"be at least {at_least}", value, fix)
+    return value
+
+
+def existing_file(argument: str, path: Path, fix: str) -> Path:
+    """Return the path if a file is there.
+
+    Raises:
+        FileNotFoundError: nothing, or a folder, is there; `fix` names the command that makes the file.
+    """
+    if not path.is_file():
+        got = f"{path} (a folder)" if path.is_dir() else f"{path} (nothing there)"
+        raise FileNotFoundError(complaint(argument, "be an existing file", got, fix))
+    return path
+
+
+def absent(argument: str, path: Path, overwrite: bool) -> Path:
+    """Return the path if nothing is there, or if overwriting was asked for.
+
+    Raises:
+        FileExistsError: something is there and `overwrite` is false.
+    """
+    if path.exists() and not overwrite:
+        fix = "choose another name, or give --overwrite to replace it"
+        raise FileExistsError(complaint(argument, "be a new path", f"{path} (already there)", fix))
+    return path
+
+
+def context_and_horizon(context: int, horizon: int, frames: int) -> None:
+    """Check that a rollout fits into clips of that many frames.
+
+    Raises:
+        ValueError: context or horizon is below 1, or their sum exceeds `frames`.
+    """
+    whole_number("--context", context, 1, "give at least one frame to start from")
+    whole_number("--horizon", horizon, 1, "ask for at least one frame")
+    require(
+        context + horizon <= frames,
+        "--context plus --horizon",
+        f"be at most {frames}, the frames of a clip",
+        f"{context} + {horizon} = {context + horizon}",
+        f"lower --horizon to {max(frames - context, 1)}, or generate longer clips with --frames",
+    )
+
+
+def explain(error: ValidationError, prefix: str = "") -> str:
+    """The first complaint of a pydantic error, in the form of `complaint`.
+
+    Args:
+        error: what pydantic raised while building settings.
+        prefix: put before the setting's name, e.g. `--`.
+    """
+    first = error.errors()[0]
+    name = prefix + ".".join(str(part) for part in first["loc"]) if first["loc"] else "settings"
+    kind, message, got = first["type"], first["msg"], first["input"]
+    if kind == "value_error":
+        # Our own validators already speak in complaints; pydantic only puts its prefix before them.
+        return message.removeprefix("Value error, ")
+    if kind == "extra_forbidden":
+        return complaint(name, "be a known setting", repr(got), "remove it, or see --help for the names")
+    if kind == "missing":
+        return complaint(name, "be given", "nothing", "see --help")
+    must = message.removeprefix("Input should ")
+    return complaint(name, must, repr(got), "see --help for the range")

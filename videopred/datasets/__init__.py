@@ -1,0 +1,1 @@
+"""Worlds: recipes of data sets, and the files that hold them."""

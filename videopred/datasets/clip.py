@@ -1,0 +1,44 @@
+"""One clip: its address, its random stream, and its arrays."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+PARTS = {"train": "training", "validation": "validation", "test": "test"}
+"""Parts of a data set: the word on the command line -> the group in the file. Order is the address of a part."""
+
+
+def clip_seed(seed: int, part: str, index: int) -> np.random.SeedSequence:
+    """The random source of one clip, which depends on (seed, part, index) alone.
+
+    So clip `index` is the same whatever is made before it, beside it, by how many workers or in which shard.
+    """
+    return np.random.SeedSequence(seed, spawn_key=(list(PARTS).index(part), index))
+
+
+@dataclass(frozen=True)
+class Clip:
+    """A film with the truth that made it.
+
+    Coordinates are pixels: x to the right (columns), y down (rows), pixel centres at +0.5.
+    """
+
+    frames: np.ndarray
+    """(T, H, W, C) uint8, 0 to 255."""
+    masks: np.ndarray
+    """(T, H, W) uint8: which object is seen at each pixel, counted from 1; 0 is background."""
+    positions: np.ndarray
+    """(T, N, 2) float32, px: x and y of each object's centre; NaN where the clip has fewer than N objects."""
+    velocities: np.ndarray
+    """(T, N, 2) float32, px per frame, at the time of the frame; NaN as above."""
+    collisions: np.ndarray
+    """(T, H, W) bool: pixels of the objects that collide between this frame and the next."""
+    events: np.ndarray
+    """(T,) uint8: number of collisions between this frame and the next."""
+    visibility: np.ndarray
+    """(T, N) float16 in [0, 1]: share of each object's own pixels that is seen; NaN for absent objects."""
+    contacts: np.ndarray
+    """(E,) structured: every collision of the clip, in the order of time."""
+    objects: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """name -> (N, ...): what stays the same during the clip (radius, mass, digit, …)."""

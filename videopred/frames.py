@@ -1,0 +1,50 @@
+"""Frames as stored, and films as computed with: the only place that converts one into the other.
+
+*Frames* are uint8, channels last, 0 to 255. A *film* is float, channels first, in [0, 1].
+"""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+def to_film(frames: Tensor | np.ndarray, dtype: torch.dtype = torch.float32) -> Tensor:
+    """The film of stored frames.
+
+    Args:
+        frames: (..., T, H, W, C) uint8, 0 to 255.
+        dtype: floating type of the film.
+
+    Returns:
+        (..., T, C, H, W) of `dtype` in [0, 1], on the same device.
+
+    Raises:
+        TypeError: frames are not uint8 (a float film would be scaled twice).
+    """
+    if isinstance(frames, np.ndarray):
+        frames = torch.from_numpy(frames)
+    if frames.dtype != torch.uint8:
+        raise TypeError(f"frames must be uint8, got {frames.dtype}; a film in [0, 1] needs no conversion")
+    return frames.movedim(-1, -3).to(dtype) / 255
+
+
+def to_frames(film: Tensor) -> np.ndarray:
+    """The frames that store a film, rounded to the nearest of 256 levels.
+
+    Args:
+        film: (..., T, C, H, W) float in [0, 1].
+
+    Returns:
+        (..., T, H, W, C) uint8, 0 to 255.
+
+    Raises:
+        TypeError: the film is not floating point.
+        ValueError: a value lies outside [0, 1] or is not a number.
+    """
+    if not film.is_floating_point():
+        raise TypeError(f"film must be floating point in [0, 1], got {film.dtype}; frames need no conversion")
+    low, high = film.aminmax()
+    if not (low >= 0 and high <= 1):  # also false when a value is NaN
+        got = f"values from {low.item():.3g} to {high.item():.3g}"
+        raise ValueError(f"film must lie in [0, 1], got {got}; apply a sigmoid to logits first")
+    return (film.movedim(-3, -1) * 255).round().to(torch.uint8).cpu().numpy()
