@@ -1,0 +1,102 @@
+"""What a core is, and the one loop over time.
+
+A core is a module with two methods:
+
+    initial_state(batch, *, generator=None) -> state
+    step(inputs, state) -> (output, state, trace)
+
+inputs: (B, L, D), L slots of D features; a plain vector is L = 1.
+output: (B, K, D), one row per module; K = 1 for a plain LSTM.
+state:  any tree of tensors. A core keeps parameters and buffers, never what happened last step.
+trace:  dict of tensors (B, …): what happened in this step.
+
+Work that needs no state may leave the loop: such a core derives from `Core` and gives `project`, which sees all T
+steps at once, and `advance`, which takes one step from what `project` made. `step` then follows from the two.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+State = Any
+"""A tree of tensors."""
+
+Trace = dict[str, Tensor]
+
+
+class Core(nn.Module):
+    """A core whose state-free work is done for all T steps at once."""
+
+    rows: int
+    """K, the rows of an output."""
+    units: int
+    """D, the width of an output row."""
+
+    def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> State:
+        """The state before the first step, with the parameters' device and dtype.
+
+        Args:
+            batch: B, number of clips.
+            generator: source of chance, for cores that draw their first state.
+        """
+        raise TypeError(f"{type(self).__name__} must define initial_state")
+
+    def project(self, slots: Tensor) -> Sequence[Any]:
+        """State-free work on (B, T, L, D): one entry per step, each a tree for `advance`."""
+        raise TypeError(f"{type(self).__name__} must define project, or step")
+
+    def advance(self, projected: Any, state: State) -> tuple[Tensor, State, Trace]:
+        """One step from one entry of `project`; returns what `step` returns."""
+        raise TypeError(f"{type(self).__name__} must define advance, or step")
+
+    def step(self, inputs: Tensor, state: State) -> tuple[Tensor, State, Trace]:
+        """One step on (B, L, D) slots; returns output (B, K, D), the new state, and the trace."""
+        (projected,) = self.project(inputs.unsqueeze(1))
+        return self.advance(projected, state)
+
+
+class Unrolled(NamedTuple):
+    """What a core did over T steps."""
+
+    output: Tensor
+    """(B, T, K, D)."""
+    state: State
+    """State after the last step."""
+    trace: Trace
+    """name -> (B, T, …), detached; empty unless asked for."""
+
+
+def unroll(core: Any, slots: Tensor, state: State | None = None, *, trace: bool = False) -> Unrolled:
+    """Run a core over time. Two unrolls in a row, the state carried over, equal one.
+
+    Args:
+        core: anything that keeps the contract above.
+        slots: (B, T, L, D) float, T at least 1.
+        state: where to start; None is the core's initial state.
+        trace: keep what happened at each step.
+    """
+    if slots.dim() != 4 or slots.shape[1] == 0:
+        raise ValueError(
+            f"slots must be (B, T, L, D) with T at least 1, got {tuple(slots.shape)}; a vector is L = 1"
+        )
+    if state is None:
+        state = core.initial_state(slots.shape[0])
+    projecting = hasattr(core, "project")
+    inputs = core.project(slots) if projecting else slots.unbind(1)
+    advance = core.advance if projecting else core.step
+    outputs, traces = [], []
+    for entry in inputs:
+        output, state, happened = advance(entry, state)
+        outputs.append(output)
+        if trace:
+            traces.append({name: value.detach() for name, value in happened.items()})
+    kept = {name: torch.stack([one[name] for one in traces], 1) for name in (traces[0] if traces else {})}
+    return Unrolled(torch.stack(outputs, 1), state, kept)
+
+
+def batch_of(core: nn.Module, shape: tuple[int, ...]) -> Tensor:
+    """Zeros of that shape with the device and dtype of a core's parameters."""
+    parameter = next(core.parameters())
+    return parameter.new_zeros(shape)

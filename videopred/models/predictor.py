@@ -1,0 +1,67 @@
+"""The whole rollout model: frames are encoded, a core moves its state over time, frames are decoded."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from videopred import check
+from videopred.models import build_core
+from videopred.models.core import State, Trace, unroll
+from videopred.models.decoder import Decoder
+from videopred.models.encoder import Encoder
+from videopred.models.settings import PredictorConfig
+
+# Frames that pass encoder or decoder together. On a CPU, blocks that stay in cache beat all T at once severalfold.
+_BLOCK = 128
+
+
+class Prediction(NamedTuple):
+    """What a predictor says after each frame it saw."""
+
+    logits: Tensor
+    """(B, T, C, H, W): entry t is about frame t + 1."""
+    state: State
+    """The core's state after the last frame; give it back to go on from there."""
+    trace: Trace
+    """name -> (B, T, …): what the core did; empty unless asked for."""
+
+
+class Predictor(nn.Module):
+    """Encoder, core over time, decoder.
+
+    Args:
+        config: settings of core and codec.
+        film_shape: (channels, height, width) of the films it will see.
+    """
+
+    def __init__(self, config: PredictorConfig, film_shape: tuple[int, int, int]):
+        super().__init__()
+        self.config, self.film_shape = config, film_shape
+        self.encoder = Encoder(config.codec, film_shape)
+        self.core = build_core(config.core, self.encoder.features)
+        self.decoder = Decoder(config.codec, self.core.rows * self.core.units, film_shape)
+
+    def forward(self, film: Tensor, state: State | None = None, *, trace: bool = False) -> Prediction:
+        """Read T frames and predict the one after each.
+
+        Args:
+            film: (B, T, C, H, W) float in [0, 1].
+            state: where to start; None is the core's initial state.
+            trace: keep what the core did at each step.
+
+        Raises:
+            ValueError: the film is not of the shape the predictor was built for.
+        """
+        fits = film.dim() == 5 and tuple(film.shape[2:]) == self.film_shape
+        must = f"be (B, T, {', '.join(map(str, self.film_shape))})"
+        check.require(fits, "film", must, tuple(film.shape), "use films like those the model was built for")
+        slots = _in_blocks(self.encoder, film.flatten(0, 1)).unflatten(0, film.shape[:2])
+        output, state, happened = unroll(self.core, slots, state, trace=trace)
+        logits = _in_blocks(self.decoder, output.flatten(0, 1)).unflatten(0, film.shape[:2])
+        return Prediction(logits, state, happened)
+
+
+def _in_blocks(module: nn.Module, inputs: Tensor) -> Tensor:
+    """The module on (N, …), a block of N at a time."""
+    return torch.cat([module(block) for block in inputs.split(_BLOCK)])
