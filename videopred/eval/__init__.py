@@ -1,0 +1,43 @@
+"""Metrics: films in, one number per clip and frame out, and one per step over all clips.
+
+To add one: a file here, its settings class in `settings.py`, and a line in METRICS.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from videopred import check
+from videopred.eval.settings import BCEConfig, F1Config, MSEConfig, SSIMConfig
+from videopred.settings import Settings
+
+if TYPE_CHECKING:
+    from videopred.eval.metric import Metric
+
+METRICS: dict[str, tuple[type[Settings], str]] = {
+    "bce": (BCEConfig, "videopred.eval.pixel:BCE"),
+    "mse": (MSEConfig, "videopred.eval.pixel:MSE"),
+    "ssim": (SSIMConfig, "videopred.eval.similarity:SSIM"),
+    "f1": (F1Config, "videopred.eval.overlap:F1"),
+}
+"""Name -> (settings class, "module:Class"). The class is imported on use: a listing loads no torch."""
+
+
+def make_metric(name: str, config: Settings | None = None) -> "Metric":
+    """The metric of that name.
+
+    Args:
+        name: a key of METRICS.
+        config: its settings; the defaults when None.
+
+    Raises:
+        ValueError: there is no metric of that name.
+        TypeError: the settings are another metric's.
+    """
+    settings_class, address = METRICS[check.one_of("--metrics", name, METRICS)]
+    config = settings_class() if config is None else config
+    if not isinstance(config, settings_class):
+        fix = "give that metric's own settings, or none for the defaults"
+        must = f"be a {settings_class.__name__} for {name}"
+        raise TypeError(check.complaint("config", must, type(config).__name__, fix))
+    module, class_name = address.split(":")
+    return getattr(import_module(module), class_name)(config)

@@ -1,0 +1,81 @@
+"""Trivial predictions. Without them a table tells nothing: in MSE black beats a ball drawn 5 px off."""
+
+import torch
+from torch import Tensor
+
+from videopred.check import require
+
+
+def blank(context: Tensor, horizon: int) -> Tensor:
+    """Black frames: (B, horizon, C, H, W) zeros, for a context film (B, T, C, H, W)."""
+    return torch.zeros_like(context[:, :1]).expand(-1, horizon, -1, -1, -1)
+
+
+def copy_last(context: Tensor, horizon: int) -> Tensor:
+    """The last frame of the context, again and again: (B, horizon, C, H, W)."""
+    return context[:, -1:].expand(-1, horizon, -1, -1, -1)
+
+
+class TrainingStatistics:
+    """What the two baselines that learn know of the training part; filled in batches, its size is two frames.
+
+    Args:
+        context: frames before the rollout.
+        horizon: frames of the rollout.
+    """
+
+    def __init__(self, context: int, horizon: int):
+        self.context, self.horizon = context, horizon
+        self._frames = 0
+        self._frame_sum = torch.zeros(())  # grows to (C, H, W) with the first batch
+        self._pixels = torch.zeros(2, 1, dtype=torch.float64)  # of the last context frame: dark, lit
+        self._intensity = torch.zeros(2, horizon, dtype=torch.float64)  # their sum at each step
+
+    def update(self, film: Tensor) -> None:
+        """Add whole clips of the training part: (B, T, C, H, W), T at least context + horizon."""
+        needed = self.context + self.horizon
+        fix = "lower --horizon or give a --reference with longer clips"
+        require(film.shape[1] >= needed, "training clips", f"have {needed} frames", film.shape[1], fix)
+        film = film.double()
+        self._frames += film.shape[0] * film.shape[1]
+        self._frame_sum = self._frame_sum.to(film) + film.sum(dim=(0, 1))
+        lit = film[:, self.context - 1 : self.context] >= 0.5
+        future = film[:, self.context : needed]
+        for kind, pixels in enumerate((~lit, lit)):
+            self._pixels[kind] += pixels.sum().cpu()
+            self._intensity[kind] += (future * pixels).sum(dim=(0, 2, 3, 4)).cpu()
+
+    @property
+    def mean_frame(self) -> Tensor:
+        """Mean of all frames of all training clips: (C, H, W) float64 in [0, 1]."""
+        return self._frame_sum / self._frames
+
+    @property
+    def chances(self) -> Tensor:
+        """How bright pixels are at each step that were dark (row 0) or lit (row 1) in the last context frame.
+
+        The mean intensity: for black and white films, the probability of being lit. A kind that never
+        occurred gets the mean of all pixels.
+
+        Returns:
+            (2, horizon) float64 in [0, 1].
+        """
+        overall = self._intensity.sum(dim=0) / self._pixels.sum()
+        return torch.where(self._pixels > 0, self._intensity / self._pixels, overall)
+
+
+def mean_frame(context: Tensor, statistics: TrainingStatistics) -> Tensor:
+    """The mean frame of the training part at every step: (B, horizon, C, H, W)."""
+    frame = statistics.mean_frame.to(context)
+    return frame.expand(len(context), statistics.horizon, -1, -1, -1)
+
+
+def copy_last_calibrated(context: Tensor, statistics: TrainingStatistics) -> Tensor:
+    """The last frame of the context with honest probabilities: (B, horizon, C, H, W).
+
+    A pixel that is lit (at least 0.5) in the last context frame gets, at step s, the chance that such a pixel
+    had on the training part s frames later; a dark one likewise. On the training part itself, no other two
+    numbers per step have a lower BCE.
+    """
+    dark, lit = statistics.chances.to(context).view(2, 1, -1, 1, 1, 1)
+    return torch.where(context[:, -1:] >= 0.5, lit, dark)

@@ -1,0 +1,110 @@
+"""What a metric is: per-clip, per-frame measurements that are pooled over clips only at the very end.
+
+Because the pooling comes last and takes weights, one set of measurements gives pooled scores, intervals by
+reweighting clips, and exact sums over batches or processes.
+"""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from videopred.check import complaint, require
+from videopred.settings import Settings
+
+
+class Metric(ABC):
+    """A way to compare a predicted film with the true one."""
+
+    name: ClassVar[str]
+    """Key in METRICS."""
+    label: ClassVar[str]
+    """Head of its column in a table."""
+    range: ClassVar[tuple[float, float]]
+    """Lowest and highest value that can come out."""
+    higher_is_better: ClassVar[bool]
+    decimals: ClassVar[int]
+    """Decimals that a table shows."""
+
+    def __init__(self, config: Settings):
+        self.config = config
+
+    @property
+    @abstractmethod
+    def convention(self) -> str:
+        """One sentence that fixes the number: unit, sum or mean, and every constant."""
+
+    @property
+    def best(self) -> float:
+        """The value of a perfect prediction."""
+        return self.range[1] if self.higher_is_better else self.range[0]
+
+    @abstractmethod
+    def measure(self, prediction: Tensor, truth: Tensor) -> dict[str, Tensor]:
+        """Measurements of every frame by itself.
+
+        Args:
+            prediction: (B, T, C, H, W) floating, in [0, 1]: probabilities or intensities.
+            truth: the same, of the same shape; may be soft (grey).
+
+        Returns:
+            name -> (B, T) float64.
+
+        Raises:
+            TypeError, ValueError: see `check_films`.
+        """
+
+    def reduce(self, measured: dict[str, Tensor], clip_weights: Tensor | None = None) -> Tensor:
+        """One value per step: the mean over clips, for a metric with a single measurement.
+
+        Args:
+            measured: from `measure`, of any number of clips.
+            clip_weights: (B,) non-negative; how often each clip counts. None counts each once.
+
+        Returns:
+            (T,) float64.
+        """
+        (values,) = measured.values()
+        weights = weights_of(values, clip_weights)
+        return weights @ values / weights.sum()
+
+
+def weights_of(values: Tensor, clip_weights: Tensor | None) -> Tensor:
+    """The weight of each clip of a measurement (B, T): those given, else ones. (B,) float64.
+
+    Raises:
+        ValueError: one is negative or not a number, all are zero, or there are not B of them.
+    """
+    if clip_weights is None:
+        return values.new_ones(len(values))
+    fix = "give one number of at least 0 for each clip"
+    got = tuple(clip_weights.shape)
+    require(got == (len(values),), "clip_weights", f"have shape ({len(values)},)", got, fix)
+    allowed = bool((clip_weights >= 0).all()) and bool(clip_weights.sum() > 0)
+    require(allowed, "clip_weights", "be at least 0 and not all 0", clip_weights.tolist(), fix)
+    return clip_weights.to(values)
+
+
+def check_films(prediction: Tensor, truth: Tensor) -> None:
+    """Refuse what is not a pair of films; nothing is broadcast, cast or clipped.
+
+    Raises:
+        TypeError: one of them is not floating point.
+        ValueError: they have not five axes, differ in shape, hold nothing, leave [0, 1] or hold NaN.
+    """
+    for name, film in (("prediction", prediction), ("truth", truth)):
+        if not film.is_floating_point():
+            fix = "convert stored frames with videopred.frames.to_film"
+            raise TypeError(complaint(name, "be floating point in [0, 1]", film.dtype, fix))
+        axes = "have the axes (clips, frames, channels, height, width)"
+        require(film.dim() == 5, name, axes, f"shape {tuple(film.shape)}", "add the missing axes")
+        require(film.numel() > 0, name, "hold at least one value", f"shape {tuple(film.shape)}", "add clips")
+    same = prediction.shape == truth.shape
+    must = f"have the truth's shape {tuple(truth.shape)}"
+    require(same, "prediction", must, tuple(prediction.shape), "predict the same clips, frames and size")
+    for name, film in (("prediction", prediction), ("truth", truth)):
+        low, high = (bound.item() for bound in torch.aminmax(film))
+        inside = low >= 0 and high <= 1  # false for NaN too
+        fix = "divide pixel values by their maximum, or apply a sigmoid to logits"
+        require(inside, name, "lie in [0, 1]", f"values from {low:.4g} to {high:.4g}", fix)
