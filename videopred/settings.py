@@ -1,9 +1,47 @@
-"""What all settings share. One class is at once the flags, the help text, the saved JSON and the Python API."""
+"""What all settings share, and the settings of learning.
 
-from pydantic import BaseModel, ConfigDict
+One settings class is at once the flags, the help text, the saved JSON and the Python API.
+"""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt, ValidationError
+
+from videopred import check
 
 
 class Settings(BaseModel):
-    """Frozen, strict settings: unknown keys are refused, nothing is cast, and a changed copy is a new object."""
+    """Frozen, strict settings: unknown keys are refused, nothing is cast, and a changed copy is a new object.
+
+    Raises:
+        ValueError: a setting is unknown or out of range; one line that names it.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise ValueError(check.explain(error)) from None
+
+
+class TrainingConfig(Settings):
+    """How a predictor learns: teacher-forced prediction of the next frame, with Adam."""
+
+    updates: PositiveInt = 5000
+    """Number of optimiser steps."""
+    batch_size: PositiveInt = 64
+    """Clips per update."""
+    learning_rate: PositiveFloat = 7e-4
+    """Step size of Adam (RIMs paper, D.4)."""
+    clip_norm: PositiveFloat = 1.0
+    """Largest norm of the whole gradient; a longer one is scaled down to it."""
+    validate_every: PositiveInt = 250
+    """Updates between looks at the validation clips; each look may save the best checkpoint."""
+    validation_share: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    """Share of the training clips, the last ones, kept aside when the file has no validation part."""
+    seed: NonNegativeInt = 0
+    """Source of the first weights, the order of clips, and dropout."""
+    workers: NonNegativeInt = 0
+    """Loader processes; 0 is fastest when the clips fit in memory."""

@@ -1,16 +1,13 @@
 """RIMs against the authors' numbers, against limit cases, and against what the paper says must hold."""
 
-import math
 from pathlib import Path
 
 import numpy as np
-import pytest
 import torch
 from torch import Tensor, nn
 
-from videopred.models import build_core
 from videopred.models.core import unroll
-from videopred.models.rims import RIMs, lowest
+from videopred.models.rims import RIMs
 from videopred.models.settings import RIMsConfig
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "rims_lstm.npz"

@@ -78,9 +78,7 @@ def unroll(core: Any, slots: Tensor, state: State | None = None, *, trace: bool 
         trace: keep what happened at each step.
     """
     if slots.dim() != 4 or slots.shape[1] == 0:
-        raise ValueError(
-            f"slots must be (B, T, L, D) with T at least 1, got {tuple(slots.shape)}; a vector is L = 1"
-        )
+        raise ValueError(f"slots must be (B, T, L, D) with T at least 1, got {tuple(slots.shape)}; a vector is L = 1")
     if state is None:
         state = core.initial_state(slots.shape[0])
     projecting = hasattr(core, "project")

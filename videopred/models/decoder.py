@@ -1,5 +1,7 @@
 """The deconvolutional decoder of R-NEM, with its upsampling folded into the convolution."""
 
+import itertools
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -49,7 +51,7 @@ class Decoder(nn.Module):
         rows, columns = height // config.shrink, width // config.shrink
         layers: list[nn.Module] = [nn.Flatten()]
         sizes = [features, config.embedding, deepest * rows * columns]
-        for size, out in zip(sizes, sizes[1:], strict=False):
+        for size, out in itertools.pairwise(sizes):
             layers += [nn.Linear(size, out), nn.LayerNorm(out), nn.ReLU()]
         layers.append(nn.Unflatten(1, (deepest, rows, columns)))
         for out in reversed(rest):

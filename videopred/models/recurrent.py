@@ -65,9 +65,7 @@ class LSTM(Core):
         bias = weights.bias_ih + weights.bias_hh
         return functional.linear(one_vector(slots), weights.weight_ih, bias).unbind(0)
 
-    def advance(
-        self, projected: Tensor, state: tuple[Tensor, Tensor]
-    ) -> tuple[Tensor, tuple[Tensor, Tensor], Trace]:
+    def advance(self, projected: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, tuple[Tensor, Tensor], Trace]:
         hidden, cell = state
         gates = projected + functional.linear(hidden, self.weights.weight_hh)
         hidden, cell = lstm_update(gates, cell)

@@ -3,6 +3,7 @@
 from typing import Annotated, Literal
 
 from pydantic import Field, PositiveInt, model_validator
+from tyro.conf import Suppress
 
 from videopred.check import complaint
 from videopred.settings import Settings
@@ -11,7 +12,7 @@ from videopred.settings import Settings
 class GRUConfig(Settings):
     """One gated recurrent unit, the rival of every modular core."""
 
-    kind: Literal["gru"] = "gru"
+    kind: Suppress[Literal["gru"]] = "gru"
     units: PositiveInt = 250
     """Width of the state."""
 
@@ -19,7 +20,7 @@ class GRUConfig(Settings):
 class LSTMConfig(Settings):
     """One long short-term memory, the rival of every modular core."""
 
-    kind: Literal["lstm"] = "lstm"
+    kind: Suppress[Literal["lstm"]] = "lstm"
     units: PositiveInt = 250
     """Width of the hidden state, and of the cell state."""
 
@@ -27,7 +28,7 @@ class LSTMConfig(Settings):
 class RIMsConfig(Settings):
     """Recurrent independent mechanisms (RIMs paper, sections 2.1 to 2.5, table 3)."""
 
-    kind: Literal["rims"] = "rims"
+    kind: Suppress[Literal["rims"]] = "rims"
     modules: PositiveInt = 6
     """Number of modules K."""
     active: PositiveInt = 4

@@ -1,0 +1,164 @@
+"""Keep: the run folder, and the checkpoints in it.
+
+models/<run>/
+    settings.json       the RunConfig: everything that is needed to build and train the model again
+    run.json            where it came from: command, data and its fingerprint, versions, times, state of the run
+    checkpoints/        best.ckpt (lowest validation loss) and last.ckpt; each holds the RunConfig too
+    logs/, tensorboard/ curves
+"""
+
+import json
+import os
+import pickle
+import platform
+import shlex
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+from lightning import LightningModule, Trainer
+from lightning.fabric.plugins import TorchCheckpointIO
+from lightning.pytorch.callbacks import Checkpoint
+from pydantic import PositiveInt, ValidationError
+
+from videopred import check
+from videopred.models import build
+from videopred.models.predictor import Predictor
+from videopred.models.settings import PredictorConfig
+from videopred.settings import Settings, TrainingConfig
+
+CONFIG_KEY = "videopred"
+"""Where a checkpoint holds its RunConfig, as JSON, so that torch.load(weights_only=True) reads it."""
+
+WEIGHTS_PREFIX = "predictor."
+"""What a checkpoint's weight names begin with: the attribute of the training module."""
+
+
+class RunConfig(Settings):
+    """Everything needed to build the model of a run and to train it again."""
+
+    model: PredictorConfig
+    """Encoder, core and decoder."""
+    film_shape: tuple[PositiveInt, PositiveInt, PositiveInt]
+    """Channels, height and width of the films it was built for."""
+    training: TrainingConfig
+    """How it learned."""
+
+
+class AtomicIO(TorchCheckpointIO):
+    """Writes beside the final name, then renames: a killed process never leaves half a checkpoint.
+
+    Lightning's own way moves a file from the temporary folder, which is a copy when that is another disk.
+    """
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
+        super().save_checkpoint(checkpoint, f"{path}.tmp", storage_options)
+        os.replace(f"{path}.tmp", path)
+
+
+class KeepCheckpoints(Checkpoint):
+    """After each validation and at the end: last.ckpt, and best.ckpt if the validation loss is the lowest so far."""
+
+    def __init__(self, folder: Path):
+        self.folder, self.lowest = folder, float("inf")
+
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        loss = float(trainer.callback_metrics["validation_bce"])
+        if loss < self.lowest:
+            self.lowest = loss
+            trainer.save_checkpoint(self.folder / "best.ckpt")
+        trainer.save_checkpoint(self.folder / "last.ckpt")
+
+    def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        trainer.save_checkpoint(self.folder / "last.ckpt")
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"lowest": self.lowest}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.lowest = state_dict["lowest"]
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write a JSON file under a temporary name, then rename it."""
+    temporary = path.with_name(path.name + ".tmp")
+    temporary.write_text(json.dumps(content, indent=2) + "\n")
+    os.replace(temporary, path)
+
+
+def provenance() -> dict[str, Any]:
+    """Where a run came from: command, versions, machine, time."""
+    packages = ["videopred", "torch", "lightning", "numpy", "h5py"]
+    return {
+        "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        "machine": platform.platform(),
+        "versions": {name: version(name) for name in packages},
+    }
+
+
+def checkpoint_file(run: Path) -> Path:
+    """The run's best checkpoint, or its last if training stopped before the first validation.
+
+    Raises:
+        FileNotFoundError: there is no such run, or it has no checkpoint.
+    """
+    fix = "give a folder that `videopred train` wrote, e.g. models/balls4-rims"
+    if not (run / "settings.json").is_file():
+        raise FileNotFoundError(check.complaint("RUN", "be a run folder with a settings.json", run, fix))
+    for name in ("best.ckpt", "last.ckpt"):
+        if (run / "checkpoints" / name).is_file():
+            return run / "checkpoints" / name
+    fix = "train it for longer; the first checkpoint comes with the first validation"
+    raise FileNotFoundError(check.complaint("RUN", "hold checkpoints/best.ckpt or last.ckpt", run, fix))
+
+
+def load_run(run: Path, device: torch.device | None = None) -> Predictor:
+    """The trained predictor of a run, in evaluation mode.
+
+    Args:
+        run: folder written by `videopred train`.
+        device: where its weights go; None is the CPU.
+
+    Raises:
+        FileNotFoundError: no run or no checkpoint there.
+        ValueError: a damaged checkpoint or settings file, or a checkpoint that is not of this run's model.
+    """
+    path = checkpoint_file(run)
+    try:
+        content = torch.load(path, map_location=device or "cpu", weights_only=True)
+    except (RuntimeError, OSError, EOFError, pickle.UnpicklingError) as error:
+        fix = "delete it to fall back on the other checkpoint, or train again"
+        raise ValueError(check.complaint("checkpoint", "be a whole file", path, fix)) from error
+    expected = _parse(run / "settings.json", (run / "settings.json").read_text())
+    stored = _parse(path, content.get(CONFIG_KEY, "{}"))
+    check.require(
+        (stored.model, stored.film_shape) == (expected.model, expected.film_shape),
+        "checkpoint",
+        f"be of the model in settings.json, a {_name(expected)}",
+        f"{path} of a {_name(stored)}",
+        "put back the run's own checkpoint, or give the run that this one came from",
+    )
+    predictor = build(stored.model, stored.film_shape)
+    weights = content["state_dict"].items()
+    predictor.load_state_dict({name.removeprefix(WEIGHTS_PREFIX): value for name, value in weights})
+    return predictor.to(device or "cpu").eval()
+
+
+def _parse(path: Path, text: str) -> RunConfig:
+    """The settings in a file of a run; a file that holds none is a ValueError that names it."""
+    try:
+        return RunConfig.model_validate_json(text)
+    except ValidationError as error:
+        fix = f"restore the file, or train again ({check.explain(error)})"
+        raise ValueError(check.complaint("RUN", "hold the settings of a run", path, fix)) from None
+
+
+def _name(config: RunConfig) -> str:
+    core = config.model.core.model_dump(exclude={"kind"})
+    shape = "×".join(map(str, config.film_shape))
+    return f"{config.model.core.kind} ({', '.join(f'{k} {v}' for k, v in core.items())}) on {shape} frames"

@@ -1,0 +1,23 @@
+"""Which device a command runs on."""
+
+import torch
+
+from videopred import check
+
+
+def pick_device(name: str = "auto") -> torch.device:
+    """The device of that name; `auto` is the first CUDA device if there is one, else the CPU.
+
+    Raises:
+        ValueError: the name is unknown, or this machine has no such device.
+    """
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    kind, _, index = name.partition(":")
+    check.one_of("--device", kind, ["auto", "cpu", "cuda", "mps"])
+    there = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}[kind]
+    number = int(index) if index.isdigit() else 0
+    valid = number < there and (not index or index.isdigit())
+    must = f"be a device of this machine, which has {there} of kind {kind}"
+    check.require(valid, "--device", must, name, "use --device auto or --device cpu")
+    return torch.device(name)
