@@ -1,9 +1,26 @@
-"""Settings of each metric. No torch here: help and every usage error stay light."""
+"""Settings of scoring and of each metric. No torch here: help and every usage error stay light."""
 
 from pydantic import Field, field_validator
 
 from videopred.check import complaint
 from videopred.settings import Settings
+
+
+class Protocol(Settings):
+    """What is asked of a model: scores are comparable only under the same one."""
+
+    context: int
+    """Frames given, at least 1."""
+    horizon: int
+    """Frames to predict, at least 1."""
+    part: str = "test"
+    """train, validation or test."""
+    metrics: tuple[str, ...] = ("bce", "mse", "ssim", "f1")
+    """Names in METRICS."""
+    clips: int | None = None
+    """How many clips, from the first of the part; all of them if not given."""
+    feedback: str = "soft"
+    """What the model is fed after the context: soft is the probabilities that it predicted."""
 
 
 class BCEConfig(Settings):
