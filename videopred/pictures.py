@@ -1,0 +1,74 @@
+"""Image files: GIF films and PNG stills. The only door of imageio."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import imageio.v3 as iio
+import numpy as np
+
+from videopred.check import complaint, require
+
+
+def write_gif(frames: np.ndarray, path: Path, *, frame_ms: int = 100) -> Path:
+    """Write a GIF that plays for ever, and return its path.
+
+    Exact as long as a frame has no more than 256 colours. Equal consecutive frames are stored as one that is
+    shown longer, so the playing time is right but the number of frames in the file is not that of the film.
+
+    Args:
+        frames: (T, H, W, 3) uint8, 0 to 255.
+        path: ends in .gif; its folder is made if it is not there.
+        frame_ms: time per frame; GIF counts in steps of 10 ms, and browsers slow down below 20 ms.
+
+    Raises:
+        TypeError: the frames are not uint8 (imageio would write a float film as black).
+        ValueError: they have other axes, the name does not end in .gif, or the time is no such number.
+        OSError: the file cannot be written.
+    """
+    _check_pixels("frames", frames, axes=4)
+    allowed = isinstance(frame_ms, int) and frame_ms >= 20 and frame_ms % 10 == 0
+    require(allowed, "frame_ms", "be a multiple of 10, at least 20", frame_ms, "try 100, ten frames a second")
+    return _write(path, ".gif", frames, duration=frame_ms, loop=0)
+
+
+def write_png(image: np.ndarray, path: Path) -> Path:
+    """Write a PNG, and return its path.
+
+    Args:
+        image: (H, W, 3) uint8, 0 to 255.
+        path: ends in .png; its folder is made if it is not there.
+
+    Raises:
+        TypeError: the image is not uint8.
+        ValueError: it has other axes, or the name does not end in .png.
+        OSError: the file cannot be written.
+    """
+    _check_pixels("image", image, axes=3)
+    return _write(path, ".png", image)
+
+
+def _check_pixels(name: str, pixels: np.ndarray, axes: int) -> None:
+    if pixels.dtype != np.uint8:
+        fix = "convert a film with videopred.frames.to_frames"
+        raise TypeError(complaint(name, "be uint8, 0 to 255", pixels.dtype, fix))
+    fits = pixels.ndim == axes and pixels.shape[-1] == 3 and pixels.size > 0
+    shape = "(T, H, W, 3)" if axes == 4 else "(H, W, 3)"
+    require(fits, name, f"have shape {shape}", pixels.shape, "repeat a grey channel three times")
+
+
+def _write(path: Path, suffix: str, pixels: np.ndarray, **options: Any) -> Path:
+    """Write under a temporary name first: a full disk or a kill leaves nothing half written at `path`."""
+    require(path.suffix.lower() == suffix, str(path), f"end in {suffix}", repr(path.suffix), "rename it")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            iio.imwrite(temporary, pixels, plugin="pillow", extension=suffix, **options)
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        fix = "choose another folder, or make room there"
+        raise OSError(complaint(str(path), "be a file that can be written", error.strerror, fix)) from error
+    return path
