@@ -14,7 +14,7 @@ from videopred.eval.baselines import TrainingStatistics
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.frames import to_film
-from videopred.rollout import Feedback, roll_out
+from videopred.rollout import Feedback, Rollout, roll_out
 
 if TYPE_CHECKING:
     from videopred.datasets.store import ClipFile
@@ -52,10 +52,7 @@ def evaluate(
     Raises:
         ValueError: the file's frames are not what the model was built for; or see `judge`.
     """
-    ours, theirs = tuple(predictor.film_shape), _film_shape(file)
-    must = f"hold frames of {_written(ours)}, which the model was built for"
-    fix = "give a file like the one it was trained on, or train a model on this one"
-    check.require(ours == theirs, str(file.path), must, _written(theirs), fix)
+    _check_fit(predictor, file)
 
     def predict(film: Tensor, steps: int) -> Tensor:
         return roll_out(predictor, film, steps, feedback=feedback).prediction
@@ -69,9 +66,41 @@ def evaluate(
         protocol,
         reference=reference,
         batch_size=batch_size,
-        device=next(predictor.parameters()).device,
+        device=_device_of(predictor),
         progress=progress,
     )
+
+
+def imagine(
+    predictor: "Predictor", file: "ClipFile", part: str, clips: Sequence[int], context: int, horizon: int
+) -> tuple[Rollout, Tensor]:
+    """A model's rollout of chosen clips, and the frames that truly followed.
+
+    Args:
+        predictor: a trained model; the rollout is on its device.
+        file: holds the clips.
+        part: train, validation or test.
+        clips: their indices in the part, from 0.
+        context: frames given, at least 1.
+        horizon: frames to predict, at least 1.
+
+    Returns:
+        The rollout, and the truth: (B, horizon, C, H, W) float in [0, 1], on the CPU.
+
+    Raises:
+        ValueError: frames that are not what the model was built for, an unknown part, clips that are not
+            there, or context and horizon longer than the clips.
+    """
+    _check_fit(predictor, file)
+    there = _check_part(part, file)
+    check.context_and_horizon(context, horizon, file.frames)
+    check.require(len(clips) > 0, "--clips", "name at least one clip", "none", "give e.g. --clips 0 1")
+    for clip in clips:
+        must = f"lie in 0 to {there - 1}, the clips of the {part} part"
+        check.require(0 <= clip < there, "--clips", must, clip, "choose one of these")
+    film = to_film(np.concatenate([file.read_frames(part, clip, clip + 1) for clip in clips]))
+    given, truth = film[:, : context + horizon].split([context, horizon], dim=1)
+    return roll_out(predictor, given.to(_device_of(predictor)), horizon), truth
 
 
 @torch.inference_mode()
@@ -158,9 +187,7 @@ class _Tally:
     def reduce(self) -> dict[str, dict[str, np.ndarray]]:
         """row -> metric -> (horizon,) float64, over all clips."""
         return {
-            row: {
-                name: self.metrics[name].reduce(_joined(batches)).numpy() for name, batches in of_row.items()
-            }
+            row: {name: self.metrics[name].reduce(_joined(batches)).numpy() for name, batches in of_row.items()}
             for row, of_row in self._measured.items()
         }
 
@@ -183,14 +210,26 @@ def _check_protocol(protocol: Protocol, file: "ClipFile") -> int:
         check.one_of("--metrics", name, METRICS)
     named = len(protocol.metrics)
     check.require(named > 0, "--metrics", "name at least one", "none", "leave it away for all")
-    check.one_of("--part", protocol.part, [part for part, clips in file.parts.items() if clips > 0])
+    there = _check_part(protocol.part, file)
     check.context_and_horizon(protocol.context, protocol.horizon, file.frames)
-    there = file.parts[protocol.part]
     clips = there if protocol.clips is None else protocol.clips
     check.whole_number("--clips", clips, 1, "score at least one clip")
     must = f"be at most {there}, the clips of the {protocol.part} part"
     check.require(clips <= there, "--clips", must, clips, "lower it, or leave it away for all")
     return clips
+
+
+def _check_part(part: str, file: "ClipFile") -> int:
+    """The number of clips in a part of the file, if it is there."""
+    return file.parts[check.one_of("--part", part, [name for name, clips in file.parts.items() if clips > 0])]
+
+
+def _check_fit(predictor: "Predictor", file: "ClipFile") -> None:
+    """Refuse a file whose frames are not of the shape that the model was built for."""
+    ours, theirs = tuple(predictor.film_shape), _film_shape(file)
+    must = f"hold frames of {_written(ours)}, which the model was built for"
+    fix = "give a file like the one it was trained on, or train a model on this one"
+    check.require(ours == theirs, str(file.path), must, _written(theirs), fix)
 
 
 def _check_reference(reference: "ClipFile", file: "ClipFile") -> None:
@@ -202,6 +241,10 @@ def _check_reference(reference: "ClipFile", file: "ClipFile") -> None:
     ours, theirs = _film_shape(file), _film_shape(reference)
     must = f"hold frames of {_written(ours)}, as {file.path} does"
     check.require(ours == theirs, "--reference", must, _written(theirs), "give a file of the same frames")
+
+
+def _device_of(predictor: "Predictor") -> torch.device:
+    return next(predictor.parameters()).device
 
 
 def _film_shape(file: "ClipFile") -> tuple[int, int, int]:

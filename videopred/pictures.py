@@ -70,5 +70,5 @@ def _write(path: Path, suffix: str, pixels: np.ndarray, **options: Any) -> Path:
             temporary.unlink(missing_ok=True)
     except OSError as error:
         fix = "choose another folder, or make room there"
-        raise OSError(complaint(str(path), "be a file that can be written", error.strerror, fix)) from error
+        raise OSError(complaint(str(path), "be a file that can be written", error.strerror or error, fix)) from error
     return path

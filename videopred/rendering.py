@@ -5,16 +5,20 @@ readers tell apart.
 """
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import torch
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from torch import Tensor
 
 from videopred import pictures
-from videopred.check import absent, require, whole_number
+from videopred.check import require, whole_number
 from videopred.frames import to_frames
+
+if TYPE_CHECKING:
+    from videopred.rollout import Rollout
 
 PAGE = (255, 255, 255)
 INK = (51, 51, 51)
@@ -182,40 +186,57 @@ def film_strip(
     return _written(page, labels + _legend(page, page.shape[1] - MARGIN - LEGEND, 16))
 
 
-def render(
-    context: Tensor,
-    truth: Tensor,
-    prediction: Tensor,
-    one_step: Tensor | None = None,
-    *,
-    folder: Path,
-    name: str,
-    frame_ms: int = 100,
-    overwrite: bool = False,
-) -> list[Path]:
-    """Write `name`.gif (the film) and `name`.png (the strip) into a folder, and return their paths.
+def render(rollout: "Rollout", truth: Tensor, index: int, folder: Path, name: str) -> list[Path]:
+    """Write `name`.gif (the film) and `name`.png (the strip) of one clip, and return their paths.
+
+    Files of these names are replaced.
 
     Args:
-        context, truth, prediction, one_step: as for `film_gif_frames`.
+        rollout: of a batch of clips.
+        truth: (B, horizon, C, H, W) float in [0, 1], the true frames that follow its context.
+        index: which clip of the batch.
         folder: made if it is not there.
         name: of the files, without suffix.
-        frame_ms: time per frame, a multiple of 10.
-        overwrite: replace files of these names.
 
     Raises:
-        FileExistsError: one is there and `overwrite` is false; then neither is written.
-        ValueError: as `film_gif_frames`.
+        TypeError, ValueError: as `film_gif_frames`.
+        OSError: a file cannot be written.
     """
-    gif, png = (absent("--out", folder / f"{name}{suffix}", overwrite) for suffix in (".gif", ".png"))
-    films = (context, truth, prediction, one_step)
+    films = (rollout.context[index], truth[index], rollout.prediction[index], rollout.one_step[index])
+    gif, strip = film_gif_frames(*films), film_strip(*films)
     return [
-        pictures.write_gif(film_gif_frames(*films), gif, frame_ms=frame_ms),
-        pictures.write_png(film_strip(*films), png),
+        pictures.write_gif(gif, folder / f"{name}.gif"),
+        pictures.write_png(strip, folder / f"{name}.png"),
     ]
 
 
+def preview_gif(frames: np.ndarray, path: Path, *, columns: int = 3, panel_px: int = 192) -> Path:
+    """Write a GIF of several clips playing side by side, and return its path. A file there is replaced.
+
+    Args:
+        frames: (clips, T, H, W, C) uint8; C is 1 or 3.
+        path: ends in .gif.
+        columns: clips in a row.
+        panel_px: longest side of a clip at most.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    clips, length, height, width = frames.shape[:4]
+    scale = max(1, panel_px // max(height, width))
+    high, wide = height * scale, width * scale
+    rows, columns = -(-clips // columns), min(clips, columns)
+    page = _page(MARGIN + rows * (high + MARGIN), MARGIN + columns * (wide + MARGIN))
+    film = np.repeat(page[None], length, axis=0)
+    for clip, of_clip in enumerate(frames):
+        row, column = divmod(clip, columns)
+        top, left = MARGIN + row * (high + MARGIN), MARGIN + column * (wide + MARGIN)
+        film[:, top : top + high, left : left + wide] = of_clip.repeat(scale, axis=1).repeat(scale, axis=2)
+    return pictures.write_gif(film, path)
+
+
 def difference(truth: np.ndarray, prediction: np.ndarray) -> np.ndarray:
-    """Where two films differ: grey where both are bright, blue where only the truth is, vermilion where only ours.
+    """Where two films differ: grey where both are bright, blue where only the truth is, else vermilion.
 
     Soft predictions mix: p = 0.3 over a lit pixel is 0.3 grey and 0.7 blue, over a dark one 0.3 vermilion. Of
     several channels the largest share counts; a wrong colour is both missed and invented.
@@ -242,13 +263,12 @@ def _panels(context: Tensor, truth: Tensor, prediction: Tensor, one_step: Tensor
     _require_shape(fits, "truth", f"have frames of the context's shape {tuple(context.shape[1:])}", truth)
     fits = prediction.shape == truth.shape
     _require_shape(fits, "prediction", f"have the truth's shape {tuple(truth.shape)}", prediction)
-    if one_step is None:
-        one_step = context[1:]
+    one_step = context[1:] if one_step is None else one_step
     fits = one_step.shape == context[1:].shape
     _require_shape(fits, "one_step", f"have shape {tuple(context[1:].shape)}", one_step)
-    given, true, ahead, ours = (to_frames(film) for film in (context, truth, one_step, prediction))
-    whole, said = np.concatenate([given, true]), np.concatenate([given[:1], ahead, ours])
-    return [_rgb(whole), _rgb(said), difference(whole, said)]
+    true = to_frames(torch.cat([context.cpu(), truth.cpu()]))
+    ours = to_frames(torch.cat([context[:1].cpu(), one_step.cpu(), prediction.cpu()]))
+    return [_rgb(true), _rgb(ours), difference(true, ours)]
 
 
 def _require_shape(fits: bool, name: str, must: str, film: Tensor) -> None:

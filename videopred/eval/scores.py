@@ -98,10 +98,7 @@ class Scores:
                 for name, metric in self.metrics.items()
             },
             "rows": {
-                row: {
-                    name: {"mean": float(values.mean()), "steps": values.tolist()}
-                    for name, values in of_row.items()
-                }
+                row: {name: {"mean": float(values.mean()), "steps": values.tolist()} for name, values in of_row.items()}
                 for row, of_row in self.values.items()
             },
         }
