@@ -1,1 +1,71 @@
-"""Worlds: recipes of data sets, and the files that hold them."""
+"""Worlds: recipes of data sets, and the files that hold them.
+
+Conventions of every world:
+
+- A *recipe* (frozen settings) and an address (seed, part, index) fix a clip to the byte.
+- Coordinates are pixels, x to the right and y down; the centre of the top left pixel is (0.5, 0.5).
+- Objects count from 0 in tables and from 1 in masks, where 0 is background; a later object hides an earlier.
+- What is said of frame t about *collisions* and *events* happens after it, in the time (t, t + 1]: it goes with
+  predicting frame t + 1.
+
+A new world is a file with a class like `World`, a recipe in settings.py, and a line in DATASETS.
+"""
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from videopred import check
+from videopred.datasets.settings import BallsConfig, DatasetSettings, MovingMNISTConfig
+
+if TYPE_CHECKING:
+    from videopred.datasets.world import World
+
+
+class Preset(NamedTuple):
+    """A named recipe."""
+
+    recipe: DatasetSettings
+    world: str
+    """Where its class is, "module:Class"; imported on use, so that help stays light."""
+
+
+_BALLS = "videopred.datasets.balls:BouncingBalls"
+_DIGITS = "videopred.datasets.moving_mnist:MovingMNIST"
+
+DATASETS: dict[str, Preset] = {
+    "balls4": Preset(BallsConfig(), _BALLS),
+    "sm-mnist": Preset(MovingMNISTConfig(), _DIGITS),
+}
+"""Name -> preset."""
+
+
+def find_recipe(name: str) -> DatasetSettings:
+    """The recipe of a preset.
+
+    Raises:
+        ValueError: no preset has that name.
+    """
+    return DATASETS[check.one_of("the data set", name, DATASETS)].recipe
+
+
+def make_world(recipe: DatasetSettings | str, mnist: Path | None = None) -> "World":
+    """The world that makes clips by a recipe.
+
+    Args:
+        recipe: settings of any world, or the name of a preset.
+        mnist: folder with the full MNIST, for worlds of digits; the package's own digits when None.
+
+    Raises:
+        ValueError: unknown preset; `mnist` for a world without digits; digits that the recipe does not name.
+        FileNotFoundError: `mnist` lacks a file.
+    """
+    if isinstance(recipe, str):
+        recipe = find_recipe(recipe)
+    place = next(preset.world for preset in DATASETS.values() if type(preset.recipe) is type(recipe))
+    module, _, name = place.partition(":")
+    world = getattr(import_module(module), name)
+    if isinstance(recipe, MovingMNISTConfig):
+        return world(recipe, mnist)
+    check.require(mnist is None, "--mnist", "be left out", mnist, "this data set has no digits")
+    return world(recipe)

@@ -1,0 +1,44 @@
+"""The table of contacts: who touched whom or which wall, and when."""
+
+import numpy as np
+
+CONTACT = np.dtype([("time", "f8"), ("first", "i2"), ("second", "i2"), ("impulse", "f8")])
+"""One contact.
+
+time: in frames, exact; 0 is frame 0.
+first: the object.
+second: the other object, or a wall: -1 left, -2 right, -3 top, -4 bottom.
+impulse: momentum exchanged along the normal, mass times px per frame, positive; NaN where nothing has a mass.
+"""
+
+
+def wall(axis: np.ndarray | int, far: np.ndarray | bool) -> np.ndarray | int:
+    """Number of a wall in the column `second`.
+
+    Args:
+        axis: 0 for x, 1 for y.
+        far: whether it is the wall at the axis' high end.
+    """
+    return -(1 + 2 * axis + far)
+
+
+def hits_by_frame(contacts: np.ndarray, frames: int, objects: int) -> tuple[np.ndarray, np.ndarray]:
+    """What happens after each frame t, in the time (t, t + 1].
+
+    Args:
+        contacts: (E,) CONTACT, with times in [0, frames].
+        frames: number of frames T.
+        objects: number of objects N.
+
+    Returns:
+        events: (T,) uint8, contacts after each frame; 255 stands for 255 or more.
+        hit: (T, N) bool, whether the object takes part in one.
+    """
+    # A contact at the very start is in no (t, t + 1]; it counts to frame 0.
+    frame = np.maximum(np.ceil(contacts["time"]).astype(int) - 1, 0)
+    events = np.bincount(frame, minlength=frames)
+    hit = np.zeros((frames, objects), bool)
+    hit[frame, contacts["first"]] = True
+    pair = contacts["second"] >= 0
+    hit[frame[pair], contacts["second"][pair]] = True
+    return np.minimum(events, 255).astype(np.uint8), hit

@@ -1,0 +1,155 @@
+"""Recipes: what a world is made of. Light: pydantic only, so that help and usage errors load no NumPy."""
+
+import json
+import math
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, PositiveFloat, PositiveInt, TypeAdapter, model_validator
+
+from videopred import check
+from videopred.settings import Settings
+
+ARENA_HEIGHT = 10.0
+"""Height of the balls' arena, in arena units, whatever the frame's height in pixels."""
+
+Count = Annotated[int, Field(ge=1, le=255)]
+"""A number of objects: masks hold 255 at most."""
+Digit = Annotated[int, Field(ge=0, le=9)]
+
+
+class DatasetSettings(Settings):
+    """What every world has: a length, a frame size, and a usual way to be scored."""
+
+    usual_context: ClassVar[int]
+    usual_horizon: ClassVar[int]
+    binary: ClassVar[bool]
+    """Whether pixels are only on or off."""
+    channels: ClassVar[int] = 1
+
+    frames: Annotated[int, Field(ge=2)]
+    """Frames of a clip."""
+    height: Annotated[int, Field(ge=8)] = 64
+    """Rows of a frame, in pixels."""
+    width: Annotated[int, Field(ge=8)] = 64
+    """Columns of a frame, in pixels."""
+
+    @property
+    def context(self) -> int:
+        """True frames that a model is usually given: the papers' number, at most half of a short clip."""
+        return min(self.usual_context, self.frames // 2)
+
+    @property
+    def horizon(self) -> int:
+        """Frames that a model then usually imagines: the papers' number, or what is left of a short clip."""
+        return min(self.usual_horizon, self.frames - self.context)
+
+
+class BallsConfig(DatasetSettings):
+    """Bouncing balls: hard discs, elastic, in a box 10 arena units high and as wide as the frame's shape says.
+
+    The defaults are R-NEM's balls4mass as reconstructed from its published films.
+    """
+
+    usual_context: ClassVar[int] = 15  # RIMs, figure 3: 15 frames given, 35 imagined
+    usual_horizon: ClassVar[int] = 35
+    binary: ClassVar[bool] = True
+
+    kind: Literal["balls"] = "balls"
+    frames: Annotated[int, Field(ge=2)] = 51
+    """Frames of a clip."""
+    balls: Annotated[tuple[Count, ...], Field(min_length=1)] = (4,)
+    """Numbers of balls that a clip may have, each equally likely."""
+    radii: Annotated[tuple[PositiveFloat, ...], Field(min_length=1)] = (0.8, 1.0)
+    """Radii that a ball may have, each equally likely, in arena units."""
+    masses: Annotated[tuple[PositiveFloat, ...], Field(min_length=1)] = (1.0, 6.0)
+    """Mass that goes with each radius; only ratios matter."""
+    speed: Annotated[float, Field(gt=0, le=10)] = 1 / 3
+    """Root of the sum of all balls' squared speeds, in arena units per frame; directions are Gaussian."""
+
+    @property
+    def px_per_unit(self) -> float:
+        """Pixels per arena unit."""
+        return self.height / ARENA_HEIGHT
+
+    @property
+    def arena(self) -> tuple[float, float]:
+        """Width and height of the box, in arena units."""
+        return self.width / self.px_per_unit, ARENA_HEIGHT
+
+    @model_validator(mode="after")
+    def _sizes_agree(self) -> "BallsConfig":
+        if len(self.masses) != len(self.radii):
+            must, fix = f"be {len(self.radii)} numbers, one for each of --radii", "give one mass per radius"
+            raise ValueError(check.complaint("--masses", must, self.masses, fix))
+        largest = max(self.radii)
+        if 2 * largest >= min(self.arena):
+            must = f"be below {min(self.arena) / 2:g} arena units, half the shorter side of the arena"
+            raise ValueError(check.complaint("--radii", must, self.radii, "choose smaller balls"))
+        # A disc of radius sqrt(1/2) px holds a pixel centre wherever it lies, so every ball is always seen.
+        smallest = math.sqrt(0.5) / self.px_per_unit
+        if min(self.radii) < smallest:
+            must = f"be at least {smallest:.3g} arena units, 0.71 px"
+            fix = "choose larger balls or larger frames"
+            raise ValueError(check.complaint("--radii", must, self.radii, fix))
+        # Balls thrown in at random, one after the other, jam at 0.55 of the area; walls make it less.
+        share = max(self.balls) * math.pi * largest**2 / (self.arena[0] * self.arena[1])
+        if share > 0.4:
+            must = "fit into the arena: at their largest, balls may cover 40 % of it"
+            got = f"{max(self.balls)} balls of radius {largest:g} = {100 * share:.0f} %"
+            raise ValueError(check.complaint("--balls", must, got, "choose fewer or smaller balls"))
+        return self
+
+
+class MovingMNISTConfig(DatasetSettings):
+    """Stochastic Moving MNIST: handwritten digits that leave a wall in a random direction (Denton & Fergus)."""
+
+    usual_context: ClassVar[int] = 5  # SVG, section 4.1: 5 frames given, up to 25 imagined
+    usual_horizon: ClassVar[int] = 25
+    binary: ClassVar[bool] = False
+
+    kind: Literal["moving-mnist"] = "moving-mnist"
+    frames: Annotated[int, Field(ge=2)] = 30
+    """Frames of a clip."""
+    digits: Annotated[tuple[Annotated[int, Field(ge=1, le=3)], ...], Field(min_length=1)] = (2,)
+    """Numbers of digits that a clip may have (1 to 3), each equally likely."""
+    digit_size: PositiveInt = 32
+    """Side of the square that holds a digit, in pixels."""
+    speed: PositiveInt = 4
+    """Largest speed along each axis, in pixels per frame; speeds are whole numbers."""
+    train_digits: Annotated[tuple[Digit, ...], Field(min_length=1)] = (0, 1, 2, 3, 4, 5, 6, 7)
+    """Classes of digits in the parts train and validation."""
+    test_digits: Annotated[tuple[Digit, ...], Field(min_length=1)] = (8, 9)
+    """Classes of digits in the part test."""
+    mnist_sha256: str = ""
+    """Hash of the digits used. Leave empty: it is filled in, and refuses other digits when made again."""
+
+    @model_validator(mode="after")
+    def _digits_can_move(self) -> "MovingMNISTConfig":
+        room = min(self.height, self.width) - self.digit_size
+        if room < self.speed:
+            most = min(self.height, self.width) - self.speed
+            must = f"be at most {most}, the frame's shorter side less --speed"
+            fix = "choose smaller digits or larger frames"
+            raise ValueError(check.complaint("--digit-size", must, self.digit_size, fix))
+        return self
+
+
+Recipe = Annotated[BallsConfig | MovingMNISTConfig, Field(discriminator="kind")]
+"""The recipe of any world; `kind` says which."""
+
+_RECIPE: TypeAdapter[BallsConfig | MovingMNISTConfig] = TypeAdapter(Recipe)
+
+
+def dump_recipe(recipe: DatasetSettings) -> str:
+    """The recipe as one line of JSON, all its settings named."""
+    return recipe.model_dump_json()
+
+
+def load_recipe(text: str) -> BallsConfig | MovingMNISTConfig:
+    """The recipe that `dump_recipe` wrote.
+
+    Raises:
+        pydantic.ValidationError: the text is no recipe of this version (a ValueError).
+    """
+    values = {name: tuple(v) if isinstance(v, list) else v for name, v in json.loads(text).items()}
+    return _RECIPE.validate_python(values)
