@@ -1,0 +1,178 @@
+"""What every metric must do, as checks of one metric each; run over METRICS, and over the broken ones of known_bad.
+
+All sizes differ and no frame is square: 5 clips, 4 frames, 3 channels, 17 rows, 23 columns.
+"""
+
+import numpy as np
+import pytest
+import torch
+from skimage.metrics import structural_similarity
+from torch import Tensor
+
+from videopred.eval.metric import Metric
+
+CLIPS, FRAMES = 5, 4
+SHAPE = (CLIPS, FRAMES, 3, 17, 23)
+
+
+def films(seed: int = 0) -> tuple[Tensor, Tensor]:
+    """A soft prediction and a black and white truth that it resembles; the share of lit pixels differs by clip."""
+    random = torch.Generator().manual_seed(seed)
+    share = torch.linspace(0.02, 0.6, CLIPS).view(-1, 1, 1, 1, 1)
+    truth = (torch.rand(SHAPE, generator=random) < share).float()
+    prediction = 0.45 * truth + 0.55 * torch.rand(SHAPE, generator=random)
+    return prediction, truth
+
+
+def check_shape(metric: Metric) -> None:
+    measured = metric.measure(*films())
+    for values in measured.values():
+        assert values.shape == (CLIPS, FRAMES)
+        assert values.dtype == torch.float64
+    reduced = metric.reduce(measured)
+    assert reduced.shape == (FRAMES,)
+    assert reduced.dtype == torch.float64
+
+
+def check_perfect_is_best(metric: Metric) -> None:
+    """A perfect prediction has the best value (the clamp of BCE leaves 1e-6 per pixel), any other a worse one."""
+    prediction, truth = films()
+    perfect = metric.reduce(metric.measure(truth, truth))
+    torch.testing.assert_close(perfect, torch.full_like(perfect, metric.best), rtol=0, atol=2e-6 * truth[0, 0].numel())
+    worse = metric.reduce(metric.measure(1 - truth, truth))
+    low, high = metric.range
+    assert torch.all((low <= worse) & (worse <= high))
+    sign = 1 if metric.higher_is_better else -1
+    assert torch.all(sign * (perfect - metric.reduce(metric.measure(prediction, truth))) >= 0)
+    assert torch.all(sign * (perfect - worse) > 0.1)
+
+
+def check_clip_order(metric: Metric) -> None:
+    prediction, truth = films()
+    order = torch.tensor([3, 0, 4, 1, 2])
+    ours, shuffled = metric.measure(prediction, truth), metric.measure(prediction[order], truth[order])
+    for key, values in ours.items():
+        torch.testing.assert_close(shuffled[key], values[order], rtol=1e-12, atol=0)
+    torch.testing.assert_close(metric.reduce(shuffled), metric.reduce(ours), rtol=1e-12, atol=1e-12)
+
+
+def check_weights_count_clips(metric: Metric) -> None:
+    """A clip of weight 2 counts like two of it, one of weight 0 like none."""
+    prediction, truth = films()
+    weights = torch.tensor([2, 0, 1, 3, 1])
+    repeated = torch.arange(CLIPS).repeat_interleave(weights)
+    weighted = metric.reduce(metric.measure(prediction, truth), weights)
+    copies = metric.reduce(metric.measure(prediction[repeated], truth[repeated]))
+    torch.testing.assert_close(weighted, copies, rtol=1e-12, atol=1e-12)
+    assert not torch.allclose(weighted, metric.reduce(metric.measure(prediction, truth)), rtol=1e-3)
+
+
+def check_a_frame_stands_alone(metric: Metric) -> None:
+    """Clips and frames measured one by one are those measured together."""
+    prediction, truth = films()
+    together = metric.measure(prediction, truth)
+    for key, values in together.items():
+        alone = [
+            [
+                metric.measure(prediction[b : b + 1, t : t + 1], truth[b : b + 1, t : t + 1])[key].item()
+                for t in range(FRAMES)
+            ]
+            for b in range(CLIPS)
+        ]
+        torch.testing.assert_close(values, torch.tensor(alone, dtype=torch.float64), rtol=1e-6, atol=1e-7)
+        one_by_one = [metric.measure(prediction[b : b + 1], truth[b : b + 1])[key] for b in range(CLIPS)]
+        torch.testing.assert_close(values, torch.cat(one_by_one), rtol=1e-12, atol=1e-12)
+
+
+def check_precisions(metric: Metric) -> None:
+    """Half and double precision films give the numbers of their values, in float64."""
+    half = films()[0].half().clamp(0.01, 0.99), films()[1].half()
+    exact = metric.measure(*(film.double() for film in half))
+    for ours in (half, tuple(film.float() for film in half), (half[0].float(), half[1].double())):
+        for key, values in metric.measure(*ours).items():
+            assert values.dtype == torch.float64
+            torch.testing.assert_close(values, exact[key], rtol=1e-6, atol=1e-6)
+
+
+def check_leaves_films_alone(metric: Metric) -> None:
+    prediction, truth = films()
+    before = prediction.clone(), truth.clone()
+    metric.measure(prediction, truth)
+    assert torch.equal(prediction, before[0])
+    assert torch.equal(truth, before[1])
+
+
+def check_refusals(metric: Metric) -> None:
+    """Nothing is broadcast, cast or clipped in silence."""
+    prediction, truth = films()
+    nan = prediction.clone()
+    nan[1, 2, 0, 3, 4] = float("nan")
+    axes = r"must have the axes \(clips, frames, channels, height, width\), got shape"
+    for ours, true, kind, message in (
+        (prediction[:1], truth, ValueError, r"prediction must have the truth's shape \(5, 4, 3, 17, 23\), got \(1, 4"),
+        (prediction[:, :, :1], truth, ValueError, r"prediction must have the truth's shape .* got \(5, 4, 1, 17"),
+        (prediction[0], truth[0], ValueError, f"prediction {axes}"),
+        (prediction, truth[0], ValueError, f"truth {axes}"),
+        (prediction[:0], truth[:0], ValueError, "prediction must hold at least one value"),
+        ((prediction * 255).byte(), truth, TypeError, "prediction must be floating point .* got torch.uint8"),
+        (prediction, truth.bool(), TypeError, "truth must be floating point .* got torch.bool"),
+        (prediction * 2 - 1, truth, ValueError, r"prediction must lie in \[0, 1\], got values from -"),
+        (prediction, truth * 255, ValueError, r"truth must lie in \[0, 1\], got values from 0 to 255"),
+        (nan, truth, ValueError, r"prediction must lie in \[0, 1\], got values from nan to nan"),
+    ):
+        with pytest.raises(kind, match=message):
+            metric.measure(ours, true)
+    measured = metric.measure(prediction, truth)
+    for weights, message in (
+        (torch.ones(CLIPS + 1), r"clip_weights must have shape \(5,\), got \(6,\)"),
+        (torch.zeros(CLIPS), "clip_weights must be at least 0 and not all 0"),
+        (torch.tensor([1.0, 1, -1, 1, 1]), "clip_weights must be at least 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            metric.reduce(measured, weights)
+
+
+def check_equals_reference(metric: Metric) -> None:
+    """The pooled score of each step is that of independent, slow code."""
+    for seed in (1, 2):
+        prediction, truth = films(seed)
+        expected = [REFERENCES[metric.name](prediction[:, t].numpy(), truth[:, t].numpy()) for t in range(FRAMES)]
+        ours = metric.reduce(metric.measure(prediction, truth)).numpy()
+        np.testing.assert_allclose(ours, expected, rtol=1e-6, atol=1e-7)
+
+
+def _bce(prediction: np.ndarray, truth: np.ndarray) -> float:
+    p = torch.from_numpy(prediction).double().clamp(1e-6, 1 - 1e-6)
+    loss = torch.nn.functional.binary_cross_entropy(p, torch.from_numpy(truth).double(), reduction="sum")
+    return loss.item() / CLIPS
+
+
+def _mse(prediction: np.ndarray, truth: np.ndarray) -> float:
+    return float(np.mean((prediction.astype(np.float64) - truth) ** 2))
+
+
+def _ssim(prediction: np.ndarray, truth: np.ndarray) -> float:
+    settings = {"gaussian_weights": True, "sigma": 1.5, "use_sample_covariance": False, "data_range": 1.0}
+    pairs = zip(prediction, truth, strict=True)
+    return float(np.mean([structural_similarity(p, y, channel_axis=0, **settings) for p, y in pairs]))
+
+
+def _f1(prediction: np.ndarray, truth: np.ndarray) -> float:
+    """Twice the common pixels over the sum of both, as sets of addresses (clip, channel, row, column)."""
+    ours, true = (set(map(tuple, np.argwhere(film >= 0.5).tolist())) for film in (prediction, truth))
+    return 2 * len(ours & true) / (len(ours) + len(true))
+
+
+REFERENCES = {"bce": _bce, "mse": _mse, "ssim": _ssim, "f1": _f1}
+
+CHECKS = (
+    check_shape,
+    check_perfect_is_best,
+    check_clip_order,
+    check_weights_count_clips,
+    check_a_frame_stands_alone,
+    check_precisions,
+    check_leaves_films_alone,
+    check_refusals,
+    check_equals_reference,
+)

@@ -1,0 +1,64 @@
+"""Every entry of METRICS, and the table itself."""
+
+import subprocess
+import sys
+
+import pytest
+from known_bad import BAD_METRICS
+from metric_checks import CHECKS, REFERENCES
+
+from videopred.eval import METRICS, make_metric
+from videopred.eval.settings import F1Config, SSIMConfig
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", METRICS)
+def test_metric(name, check):
+    check(make_metric(name))
+
+
+@pytest.mark.parametrize("case", BAD_METRICS)
+def test_each_check_catches_a_broken_metric(case):
+    (check,) = (check for check in CHECKS if check.__name__ == case.split(":")[0])
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        check(BAD_METRICS[case])
+
+
+def test_every_check_has_a_broken_metric_that_it_catches():
+    assert {case.split(":")[0] for case in BAD_METRICS} == {check.__name__ for check in CHECKS}
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_metric_describes_itself(name):
+    metric = make_metric(name)
+    assert metric.name == name
+    assert metric.label
+    assert len(metric.convention) > 20
+    assert metric.range[0] < metric.range[1]
+    assert name in REFERENCES
+
+
+def test_convention_tells_the_settings():
+    assert "p >= 0.3" in make_metric("f1", F1Config(threshold=0.3)).convention
+    assert "window 7" in make_metric("ssim", SSIMConfig(window=7)).convention
+
+
+def test_unknown_metric_names_the_right_ones():
+    with pytest.raises(ValueError, match=r"--metrics must be one of bce, mse, ssim, f1, got sim; did you mean ssim\?"):
+        make_metric("sim")
+
+
+def test_settings_of_another_metric_are_refused():
+    with pytest.raises(TypeError, match="config must be a BCEConfig for bce, got F1Config"):
+        make_metric("bce", F1Config())
+
+
+def test_even_window_is_refused():
+    with pytest.raises(ValueError, match="window must be odd, got 10; take 9 or 11"):
+        SSIMConfig(window=10)
+
+
+def test_the_table_loads_no_torch():
+    code = "import videopred.eval, sys; print([m for m in ('torch', 'numpy', 'kornia') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
