@@ -1,0 +1,231 @@
+"""Judging: scores by hand, the rows of the trivial predictions, and what is refused."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from videopred.eval.settings import Protocol
+from videopred.judging import ROWS, evaluate, imagine, judge
+from videopred.models.predictor import Prediction
+
+HEIGHT, WIDTH, FRAMES = 13, 17, 9
+
+
+class Clips:
+    """What judging reads of a data file, from memory."""
+
+    def __init__(self, frames: dict[str, np.ndarray], name: str = "made-up.h5"):
+        self._frames = frames
+        self.path = Path("data") / name
+        self.parts = {part: len(clips) for part, clips in frames.items()}
+        _, self.frames, self.height, self.width, self.channels = next(iter(frames.values())).shape
+
+    def read_frames(self, part: str, start: int, stop: int) -> np.ndarray:
+        assert 0 <= start < stop <= self.parts[part]
+        return self._frames[part][start:stop]
+
+    def fingerprint(self) -> str:
+        return "f1n9e7"
+
+
+def noise(clips: int, seed: int, width: int = WIDTH, frames: int = FRAMES) -> np.ndarray:
+    random = np.random.default_rng(seed)
+    return (random.random((clips, frames, HEIGHT, width, 1)) < 0.3).astype(np.uint8) * 255
+
+
+@pytest.fixture
+def file() -> Clips:
+    return Clips({"train": noise(6, 0), "test": noise(7, 1)})
+
+
+class Fading(nn.Module):
+    """A predictor that repeats what it sees, less and less sure of it, and counts its dropout draws."""
+
+    film_shape = (1, HEIGHT, WIDTH)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gain = nn.Parameter(torch.tensor(4.0))
+        self.modes: list[bool] = []
+
+    def forward(self, film: Tensor, state: Any = None, *, trace: bool = False) -> Prediction:
+        self.modes.append(self.training)
+        return Prediction((film - 0.5) * self.gain, state, {})
+
+
+def grey(context: Tensor, horizon: int) -> Tensor:
+    """Says one half of every pixel."""
+    return torch.full_like(context[:, :1], 0.5).expand(-1, horizon, -1, -1, -1)
+
+
+def test_every_row_by_hand():
+    """Frames of 2 x 3 pixels, one of context and two to come; BCE of 0.5 is ln 2 a pixel, of a sure mistake 13.8."""
+    train = np.array([[[1, 1, 0], [0, 0, 0]], [[1, 0, 0], [0, 0, 0]], [[0, 0, 0], [0, 1, 1]]], bool)
+    test = np.array([[[1, 0, 0], [0, 0, 0]], [[1, 0, 0], [0, 0, 1]], [[0, 0, 0], [0, 0, 0]]], bool)
+    small = Clips({p: f[None, ..., None].astype(np.uint8) * 255 for p, f in (("train", train), ("test", test))})
+    scores = judge(grey, small, Protocol(context=1, horizon=2, metrics=("bce", "mse", "f1")))
+    assert tuple(scores.values) == ROWS
+    wrong, right, ln = -np.log(1e-6), -np.log1p(-1e-6), np.log
+    # Of the training pixels lit at first, 1 of 2 is lit at step 1, 0 of 2 at step 2; of the dark, 0 of 4, then 2 of 4.
+    expected = {
+        "model": ([6 * ln(2), 6 * ln(2)], [0.25, 0.25], [2 * 2 / 8, 0]),
+        "blank": ([2 * wrong + 4 * right, 6 * right], [2 / 6, 0], [0, 1]),
+        "copy last": ([wrong + 5 * right, wrong + 5 * right], [1 / 6, 1 / 6], [2 / 3, 0]),
+        "copy last calibrated": (
+            [ln(2) + wrong + 4 * right, right + 5 * ln(2)],
+            [(0.25 + 1) / 6, 5 * 0.25 / 6],
+            [2 / 3, 0],
+        ),
+    }
+    for row, (bce, mse, f1) in expected.items():
+        for name, values in (("bce", bce), ("mse", mse), ("f1", f1)):
+            np.testing.assert_allclose(scores.values[row][name], values, rtol=1e-5, atol=1e-7, err_msg=f"{row} {name}")
+    mean = np.array([2, 1, 0, 0, 1, 1]) / 3  # over the three training frames
+    truth = test[1:].reshape(2, 6)
+    clipped = mean.clip(1e-6, 1 - 1e-6)
+    by_hand = -(truth * ln(clipped) + ~truth * ln(1 - clipped)).sum(axis=1)
+    np.testing.assert_allclose(scores.values["mean frame"]["bce"], by_hand, rtol=1e-5)
+    np.testing.assert_allclose(scores.values["mean frame"]["mse"], ((mean - truth) ** 2).mean(axis=1), rtol=1e-5)
+
+
+def test_a_perfect_model_is_perfect(file):
+    truth = iter(torch.from_numpy(file.read_frames("test", 0, 7)).movedim(-1, 2).float().div(255).split(3))
+    scores = judge(
+        lambda _, horizon: next(truth)[:, 2 : 2 + horizon], file, Protocol(context=2, horizon=7), batch_size=3
+    )
+    model = scores.values["model"]
+    np.testing.assert_allclose(model["f1"], 1)
+    np.testing.assert_allclose(model["ssim"], 1, atol=1e-6)
+    np.testing.assert_allclose(model["mse"], 0)
+    np.testing.assert_allclose(model["bce"], 0, atol=1e-6 * HEIGHT * WIDTH * 1.01)
+
+
+def test_batch_size_changes_nothing(file):
+    whole = evaluate(Fading(), file, context=3, horizon=5, batch_size=100)
+    for batch_size in (1, 3, 7):
+        batched = evaluate(Fading(), file, context=3, horizon=5, batch_size=batch_size)
+        for row in ROWS:
+            for name, values in whole.values[row].items():
+                np.testing.assert_allclose(batched.values[row][name], values, rtol=1e-12, atol=1e-12)
+
+
+def test_films_pass_in_batches(file):
+    seen = []
+
+    def predict(context: Tensor, horizon: int) -> Tensor:
+        seen.append(context.shape)
+        return grey(context, horizon)
+
+    scores = judge(predict, file, Protocol(context=3, horizon=5, clips=5), batch_size=2)
+    assert seen == [(2, 3, 1, HEIGHT, WIDTH), (2, 3, 1, HEIGHT, WIDTH), (1, 3, 1, HEIGHT, WIDTH)]
+    assert scores.protocol.clips == 5
+
+
+def test_a_model_is_scored_in_evaluation_mode_and_left_as_it_was(file):
+    predictor = Fading().train()
+    scores = evaluate(predictor, file, context=3, horizon=5, metrics=("mse",))
+    assert not any(predictor.modes)
+    assert predictor.training
+    last = file.read_frames("test", 0, 7)[:, 2:3] / 255
+    first = 1 / (1 + np.exp(-(last - 0.5) * 4))
+    truth = file.read_frames("test", 0, 7)[:, 3:4] / 255
+    np.testing.assert_allclose(scores.values["model"]["mse"][0], ((first - truth) ** 2).mean(), rtol=1e-6)
+    assert scores.protocol == Protocol(context=3, horizon=5, metrics=("mse",), clips=7)
+
+
+def test_the_global_random_stream_is_left_alone_and_cannot_change_scores(file):
+    def dice(context: Tensor, horizon: int) -> Tensor:
+        return torch.rand(len(context), horizon, 1, HEIGHT, WIDTH)
+
+    results = []
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        before = torch.get_rng_state()
+        results.append(judge(dice, file, Protocol(context=3, horizon=5)).values["model"]["mse"])
+        assert torch.equal(torch.get_rng_state(), before)
+    np.testing.assert_array_equal(*results)
+
+
+def test_reference_gives_the_trained_rows(file):
+    """Another training part moves the two rows that learn from it, and no other."""
+    sparse = Clips({"train": noise(4, 5) * np.uint8(0), "test": noise(2, 6)}, name="sparse.h5")
+    own, other = (judge(grey, file, Protocol(context=3, horizon=5), reference=r) for r in (None, sparse))
+    assert own.reference == "data/made-up.h5"
+    assert other.reference == "data/sparse.h5"
+    for row in ROWS:
+        same = np.array_equal(own.values[row]["bce"], other.values[row]["bce"])
+        assert same == (row not in ("mean frame", "copy last calibrated"))
+    np.testing.assert_array_equal(other.values["mean frame"]["bce"], other.values["blank"]["bce"])
+
+
+def test_imagine_rolls_out_the_chosen_clips(file):
+    rollout, truth = imagine(Fading(), file, "test", [4, 1], context=3, horizon=5)
+    chosen = file.read_frames("test", 0, 7)[[4, 1]] / 255
+    np.testing.assert_allclose(truth.movedim(2, -1), chosen[:, 3:8], rtol=1e-6)
+    np.testing.assert_allclose(rollout.context.movedim(2, -1), chosen[:, :3], rtol=1e-6)
+    assert rollout.prediction.shape == (2, 5, 1, HEIGHT, WIDTH)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"context": 5}, r"--context plus --horizon must be at most 9, the frames of a clip, got 5 \+ 5 = 10"),
+        ({"horizon": 0}, "--horizon must be at least 1, got 0"),
+        ({"part": "validation"}, "--part must be one of train, test, got validation"),
+        ({"metrics": ("bce", "msse")}, r"--metrics must be one of bce, mse, ssim, f1, got msse; did you mean mse\?"),
+        ({"metrics": ()}, "--metrics must name at least one, got none"),
+        ({"clips": 8}, "--clips must be at most 7, the clips of the test part, got 8; lower it"),
+        ({"clips": 0}, "--clips must be at least 1, got 0"),
+        ({"batch_size": 0}, "--batch-size must be at least 1, got 0"),
+    ],
+)
+def test_what_cannot_be_asked(file, change, message):
+    with pytest.raises(ValueError, match=message):
+        evaluate(Fading(), file, **{"context": 3, "horizon": 5} | change)
+
+
+def test_frames_of_another_shape_name_both(file):
+    wide = Clips({"train": noise(2, 0, width=19), "test": noise(2, 1, width=19)})
+    message = r"made-up.h5 must hold frames of 1 x 13 x 17 .*, which the model was built for, got 1 x 13 x 19"
+    with pytest.raises(ValueError, match=message):
+        evaluate(Fading(), wide, context=3, horizon=5)
+    with pytest.raises(ValueError, match=message):
+        imagine(Fading(), wide, "test", [0], 3, 5)
+    with pytest.raises(ValueError, match=r"--reference must hold frames of 1 x 13 x 17 .*, as data/made-up.h5 does"):
+        judge(grey, file, Protocol(context=3, horizon=5), reference=wide)
+
+
+def test_a_reference_needs_a_train_part(file):
+    bare = Clips({"test": noise(2, 1)}, name="bare.h5")
+    message = r"--reference must have a train part, got data/bare.h5 \(which has test\); give with --reference the file"
+    with pytest.raises(ValueError, match=message):
+        evaluate(Fading(), bare, context=3, horizon=5)
+    assert evaluate(Fading(), bare, context=3, horizon=5, reference=file).reference == "data/made-up.h5"
+
+
+def test_a_reference_with_short_clips_is_refused(file):
+    short = Clips({"train": noise(2, 1, frames=7)})
+    with pytest.raises(ValueError, match="training clips must have 8 frames, got 7; lower --horizon"):
+        judge(grey, file, Protocol(context=3, horizon=5), reference=short)
+
+
+def test_a_prediction_of_another_length_is_refused(file):
+    with pytest.raises(ValueError, match=r"prediction must have the truth's shape \(7, 5, 1, 13, 17\), got \(7, 4"):
+        judge(lambda context, horizon: grey(context, horizon - 1), file, Protocol(context=3, horizon=5))
+
+
+@pytest.mark.parametrize(("clips", "message"), [([7], "--clips must lie in 0 to 6, .* got 7"), ([], "got none")])
+def test_clips_that_are_not_there_cannot_be_imagined(file, clips, message):
+    with pytest.raises(ValueError, match=message):
+        imagine(Fading(), file, "test", clips, 3, 5)
+
+
+def test_progress_goes_to_stderr(file, capsys):
+    judge(grey, file, Protocol(context=3, horizon=5), progress=True)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "made-up.h5 test: 100%" in err

@@ -1,0 +1,102 @@
+"""GIFs and PNGs: what is written can be read back, and plays as long as it should."""
+
+import imageio.v3 as iio
+import numpy as np
+import pytest
+from PIL import Image
+
+from videopred.pictures import write_gif, write_png
+
+
+def checkered(frames: int) -> np.ndarray:
+    """Frames (T, 14, 22, 3) that all differ: a coloured block walks one column a frame."""
+    film = np.zeros((frames, 14, 22, 3), np.uint8)
+    for t in range(frames):
+        film[t, 3:9, t : t + 4] = (230, 159, 7 * t)
+    return film
+
+
+def durations(path) -> list[int]:
+    with Image.open(path) as gif:
+        times = []
+        for index in range(gif.n_frames):
+            gif.seek(index)
+            times.append(gif.info["duration"])
+        return times
+
+
+def test_gif_holds_the_exact_pixels_and_loops_for_ever(tmp_path):
+    film = checkered(6)
+    path = write_gif(film, tmp_path / "new" / "folder" / "film.gif", frame_ms=70)
+    np.testing.assert_array_equal(iio.imread(path), film)
+    assert durations(path) == [70] * 6
+    with Image.open(path) as gif:
+        assert gif.info["loop"] == 0
+    assert [file.name for file in path.parent.iterdir()] == ["film.gif"]
+
+
+def test_all_256_greys_survive(tmp_path):
+    film = np.stack([np.arange(256, dtype=np.uint8).reshape(8, 32)] * 2)
+    film[1] = film[1, ::-1]
+    film = film[..., None].repeat(3, axis=-1)
+    np.testing.assert_array_equal(iio.imread(write_gif(film, tmp_path / "grey.gif")), film)
+
+
+@pytest.mark.parametrize("kept", [[0, 0, 0, 1, 2, 2], [0, 1, 1, 0, 0, 0], [3, 3, 3, 3, 3, 3]])
+def test_equal_frames_keep_the_playing_time(tmp_path, kept):
+    path = write_gif(checkered(4)[kept], tmp_path / "film.gif", frame_ms=90)
+    assert sum(durations(path)) == 6 * 90
+
+
+def test_png_holds_the_exact_pixels(tmp_path):
+    image = np.random.default_rng(0).integers(0, 256, (5, 9, 3), np.uint8)
+    np.testing.assert_array_equal(iio.imread(write_png(image, tmp_path / "still.PNG")), image)
+
+
+def test_float_frames_are_refused(tmp_path):
+    with pytest.raises(TypeError, match="frames must be uint8, 0 to 255, got float64; convert a film with"):
+        write_gif(checkered(2) / 255, tmp_path / "film.gif")
+    with pytest.raises(TypeError, match="image must be uint8, 0 to 255, got bool"):
+        write_png(checkered(1)[0] > 0, tmp_path / "still.png")
+
+
+@pytest.mark.parametrize("frame_ms", [0, 10, 45, 33.3])
+def test_times_that_gif_cannot_hold_are_refused(tmp_path, frame_ms):
+    with pytest.raises(ValueError, match=f"frame_ms must be a multiple of 10, at least 20, got {frame_ms}"):
+        write_gif(checkered(2), tmp_path / "film.gif", frame_ms=frame_ms)
+
+
+def test_other_axes_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"frames must have shape \(T, H, W, 3\), got \(14, 22, 3\)"):
+        write_gif(checkered(1)[0], tmp_path / "film.gif")
+    with pytest.raises(ValueError, match=r"image must have shape \(H, W, 3\), got \(14, 22, 1\); repeat a grey"):
+        write_png(checkered(1)[0][..., :1], tmp_path / "still.png")
+
+
+def test_other_suffixes_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"film.mp4 must end in .gif, got '.mp4'"):
+        write_gif(checkered(2), tmp_path / "film.mp4")
+    with pytest.raises(ValueError, match=r"still must end in .png, got ''"):
+        write_png(checkered(1)[0], tmp_path / "still")
+
+
+def test_a_folder_that_is_a_file_is_refused(tmp_path):
+    (tmp_path / "taken").write_text("precious")
+    with pytest.raises(OSError, match=r"film.gif must be a file that can be written, got .*; choose another folder"):
+        write_gif(checkered(2), tmp_path / "taken" / "film.gif")
+    assert (tmp_path / "taken").read_text() == "precious"
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+    path = write_gif(checkered(2), tmp_path / "film.gif")
+    before = path.read_bytes()
+
+    def fill_up(file, *_, **__):
+        file.write_bytes(b"GIF89a")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("videopred.pictures.iio.imwrite", fill_up)
+    with pytest.raises(OSError, match="got No space left on device; choose another folder, or make room there"):
+        write_gif(checkered(3), path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]

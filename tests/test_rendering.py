@@ -1,0 +1,168 @@
+"""Films as pictures: the right pixels in the right place, and colours that say what they should."""
+
+import subprocess
+import sys
+from typing import NamedTuple
+
+import imageio.v3 as iio
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from videopred import rendering
+from videopred.frames import to_frames
+from videopred.rendering import AGREED, CONTEXT, INVENTED, MISSED, ROLLOUT, difference, film_gif_frames, film_strip
+
+HEIGHT, WIDTH, SCALE = 12, 20, 11  # 11 = 220 px // 20
+
+
+def films(context: int = 3, horizon: int = 4, channels: int = 1) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Context, truth, prediction and one-step films of noise; no two frames are equal."""
+    random = torch.Generator().manual_seed(0)
+    lengths = (context, horizon, horizon, context - 1)
+    shape = (channels, HEIGHT, WIDTH)
+    return tuple(torch.rand((length, *shape), generator=random) for length in lengths)
+
+
+def panels_in(image: np.ndarray, colour: tuple[int, int, int]) -> list[np.ndarray]:
+    """The panels that a border of this colour surrounds, shrunk to one value per pixel of the film."""
+    tall = (image == colour).all(axis=-1).sum(axis=0) >= HEIGHT * SCALE
+    edges = np.flatnonzero(np.diff(tall.astype(int))) + 1  # left border begins, ends; right one begins, ends
+    inside = edges.reshape(3, 4)[:, 1:3]
+    row = (image[:, inside[0, 0] - 2] == colour).all(axis=-1).argmax() + rendering.BORDER
+    return [image[row : row + HEIGHT * SCALE : SCALE, left:right:SCALE] for left, right in inside]
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_panels_show_the_right_frames_in_the_colour_of_their_time(channels):
+    context, truth, prediction, one_step = films(channels=channels)
+    gif = film_gif_frames(context, truth, prediction, one_step, panel_px=SCALE * WIDTH)
+    assert gif.dtype == np.uint8
+    assert len(gif) == 7
+    true = to_frames(torch.cat([context, truth]))
+    ours = to_frames(torch.cat([context[:1], one_step, prediction]))
+    for t, image in enumerate(gif):
+        shown = panels_in(image, CONTEXT if t < 3 else ROLLOUT)
+        np.testing.assert_array_equal(shown[0], np.broadcast_to(true[t], (HEIGHT, WIDTH, 3)))
+        np.testing.assert_array_equal(shown[1], np.broadcast_to(ours[t], (HEIGHT, WIDTH, 3)))
+        np.testing.assert_array_equal(shown[2], difference(true[t], ours[t]))
+
+
+def test_without_one_step_predictions_the_context_is_shown_itself():
+    context, truth, prediction, _ = films()
+    gif = film_gif_frames(context, truth, prediction, panel_px=SCALE * WIDTH)
+    for t in range(3):
+        shown = panels_in(gif[t], CONTEXT)
+        np.testing.assert_array_equal(shown[0], shown[1])
+
+
+def test_every_pixel_becomes_a_square():
+    context, truth, prediction, _ = films(context=1)
+    image = film_gif_frames(context, truth, prediction, panel_px=SCALE * WIDTH)[2]
+    left = rendering.MARGIN + rendering.BORDER
+    top = rendering.HEADER + rendering.BORDER
+    panel = image[top : top + HEIGHT * SCALE, left : left + WIDTH * SCALE]
+    small = np.broadcast_to(to_frames(truth)[1], (HEIGHT, WIDTH, 3))
+    np.testing.assert_array_equal(panel, np.kron(small, np.ones((SCALE, SCALE, 1), np.uint8)))
+
+
+def test_difference_says_missed_invented_agreed_and_mixes_them():
+    truth = np.array([[255, 255, 0, 0, 255, 0]], np.uint8)[..., None]
+    prediction = np.array([[255, 0, 255, 0, 102, 51]], np.uint8)[..., None]
+    colours = difference(truth, prediction)[0]
+    half = 0.4 * np.array(AGREED) + 0.6 * np.array(MISSED), 0.2 * np.array(INVENTED)
+    np.testing.assert_array_equal(colours[:4], [AGREED, MISSED, INVENTED, (0, 0, 0)])
+    np.testing.assert_array_equal(colours[4:], np.round(half))
+
+
+def test_a_wrong_colour_is_missed_and_invented():
+    red, green = np.array([[[255, 0, 0]]], np.uint8), np.array([[[0, 255, 0]]], np.uint8)
+    mixed = (np.array(MISSED) + np.array(INVENTED)) / 2
+    np.testing.assert_allclose(difference(red, green)[0, 0], mixed, atol=0.5)
+
+
+@pytest.mark.parametrize(("context", "frames", "columns"), [(15, 50, 12), (3, 7, 12), (1, 30, 2), (8, 25, 7)])
+def test_strip_takes_even_steps_through_the_rollouts_first_frame(context, frames, columns):
+    shown = rendering._every_nth(context, frames, columns)
+    assert context in shown
+    assert 1 <= len(shown) <= columns
+    assert len(set(np.diff(shown))) <= 1
+    assert shown[0] >= 0
+    assert shown[-1] < frames
+
+
+def test_strip_shows_every_row_of_every_column():
+    context, truth, prediction, one_step = films()
+    strip = film_strip(context, truth, prediction, one_step, panel_px=4 * WIDTH)
+    true, ours = to_frames(torch.cat([context, truth])), to_frames(torch.cat([context[:1], one_step, prediction]))
+    rows = [np.broadcast_to(true, (*true.shape[:-1], 3)), np.broadcast_to(ours, (*ours.shape[:-1], 3))]
+    rows.append(difference(true, ours))
+    for row, frames in enumerate(rows):
+        for column, frame in enumerate(frames):
+            top = 126 + row * (4 * HEIGHT + 6)
+            left = 128 + column * (4 * WIDTH + 6) + (24 if column >= 3 else 0)
+            cell = strip[top : top + 4 * HEIGHT : 4, left : left + 4 * WIDTH : 4]
+            np.testing.assert_array_equal(cell, frame)
+
+
+class Films(NamedTuple):
+    """What `render` reads of a rollout."""
+
+    context: Tensor
+    one_step: Tensor
+    prediction: Tensor
+
+
+def test_render_writes_film_and_strip_of_the_chosen_clip(tmp_path):
+    clips = [films(), tuple(1 - film for film in films())]
+    context, truth, prediction, one_step = (torch.stack(both) for both in zip(*clips, strict=True))
+    paths = rendering.render(Films(context, one_step, prediction), truth, 1, tmp_path / "run", "test-1")
+    assert [path.name for path in paths] == ["test-1.gif", "test-1.png"]
+    np.testing.assert_array_equal(iio.imread(paths[1]), film_strip(*clips[1]))
+    assert len(iio.imread(paths[0])) == 7
+
+
+def test_rollout_from_one_frame_can_be_drawn():
+    context, truth, prediction, one_step = films(context=1)
+    assert len(film_gif_frames(context, truth, prediction, one_step)) == 5
+    assert film_strip(context, truth, prediction, one_step, columns=2).shape[-1] == 3
+
+
+def test_preview_lays_clips_out_in_rows(tmp_path):
+    frames = np.random.default_rng(0).integers(0, 2, (5, 3, HEIGHT, WIDTH, 1), np.uint8) * 255
+    film = iio.imread(rendering.preview_gif(frames, tmp_path / "preview.gif", columns=2, panel_px=2 * WIDTH))
+    assert film.shape == (3, 14 + 3 * (2 * HEIGHT + 14), 14 + 2 * (2 * WIDTH + 14), 3)
+    top, left = 14 + 2 * HEIGHT + 14, 14 + 2 * WIDTH + 14  # second row, second column: clip 3
+    cell = film[1, top : top + 2 * HEIGHT : 2, left : left + 2 * WIDTH : 2]
+    np.testing.assert_array_equal(cell, np.broadcast_to(frames[3, 1], (HEIGHT, WIDTH, 3)))
+
+
+def test_pyplot_with_its_windows_and_global_figures_stays_out():
+    code = "import videopred.rendering, sys; print('matplotlib.pyplot' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(
+    ("which", "change", "message"),
+    [
+        (0, lambda film: film[None], r"context must be \(T, C, H, W\) with C 1 or 3, got \(1, 3, 1, 12, 20\)"),
+        (0, lambda film: film.repeat(1, 2, 1, 1), "context must be .* with C 1 or 3"),
+        (1, lambda film: film[..., 1:], r"truth must have frames of the context's shape \(1, 12, 20\)"),
+        (2, lambda film: film[1:], r"prediction must have the truth's shape \(4, 1, 12, 20\), got \(3, 1"),
+        (3, lambda film: film[1:], r"one_step must have shape \(2, 1, 12, 20\), got \(1, 1, 12, 20\)"),
+        (2, lambda film: film * 3 - 1, r"film must lie in \[0, 1\], got values from -"),
+    ],
+)
+def test_films_that_do_not_belong_together_are_refused(which, change, message):
+    given = list(films())
+    given[which] = change(given[which])
+    for draw in (film_gif_frames, film_strip):
+        with pytest.raises(ValueError, match=message):
+            draw(*given)
+
+
+def test_a_strip_of_one_column_is_refused():
+    with pytest.raises(ValueError, match="columns must be at least 2, got 1"):
+        film_strip(*films(), columns=1)
