@@ -25,7 +25,7 @@ class F1(Metric):
     @property
     def convention(self) -> str:
         lit = f"lit where p >= {self.config.threshold:g} (truth >= 0.5)"
-        return f"{lit}, counts pooled over all pixels and clips at each step, 1 if nothing is lit in either"
+        return f"{lit}, counts pooled over the pixels of all clips at a step, 1 if both films are dark"
 
     def measure(self, prediction: Tensor, truth: Tensor) -> dict[str, Tensor]:
         check_films(prediction, truth)
