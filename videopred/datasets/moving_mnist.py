@@ -60,30 +60,30 @@ class MovingMNIST:
     def _clip(self, chance: np.random.Generator, part: str) -> Clip:
         recipe = self.recipe
         digits, most = recipe.digits[chance.integers(len(recipe.digits))], max(recipe.digits)
-        source = np.full(most, -1)
-        source[:digits] = chance.choice(self._rows[part], digits)
-        corners, velocities, contacts = _wander(recipe, digits, chance)
-        sprites = [resize(self._digits.images[row], recipe.digit_size) for row in source[:digits]]
+        rows = chance.choice(self._rows[part], digits)
+        corners, steps, contacts = _wander(recipe, digits, chance)
+        sprites = [resize(self._digits.images[row], recipe.digit_size) for row in rows]
         frames, masks, drawn = _draw(sprites, corners, recipe.height, recipe.width)
-        active = source >= 0
-        positions, velocities_seen = np.full((2, recipe.frames, most, 2), np.nan, np.float32)
-        positions[:, :digits] = corners + recipe.digit_size / 2
-        velocities_seen[:, :digits] = velocities
         events, hit = hits_by_frame(contacts, recipe.frames, most)
+
+        def padded(array: np.ndarray, axis: int, absent: float) -> np.ndarray:
+            ends = [(0, most - digits if at == axis else 0) for at in range(array.ndim)]
+            return np.pad(array, ends, constant_values=absent)
+
         return Clip(
             frames=frames[..., None],
             masks=masks,
-            positions=positions,
-            velocities=velocities,
+            positions=padded((corners + recipe.digit_size / 2).astype(np.float32), 1, np.nan),
+            velocities=padded(steps.astype(np.float32), 1, np.nan),
             collisions=pixels_of(masks, hit),
             events=events,
-            visibility=visible_fraction(masks, drawn),
+            visibility=visible_fraction(masks, padded(drawn, 1, 0)),
             contacts=contacts,
             objects={
-                "active": active,
-                "digit": np.where(active, self._digits.labels[source], -1).astype(np.int16),
-                "size": np.where(active, recipe.digit_size, np.nan).astype(np.float32),
-                "source": source,
+                "active": np.arange(most) < digits,
+                "digit": padded(self._digits.labels[rows].astype(np.int16), 0, -1),
+                "size": padded(np.full(digits, recipe.digit_size, np.float32), 0, np.nan),
+                "source": padded(rows, 0, -1),
             },
         )
 

@@ -149,7 +149,9 @@ def load_recipe(text: str) -> BallsConfig | MovingMNISTConfig:
     """The recipe that `dump_recipe` wrote.
 
     Raises:
-        pydantic.ValidationError: the text is no recipe of this version (a ValueError).
+        ValueError: the text is no recipe of this version.
     """
-    values = {name: tuple(v) if isinstance(v, list) else v for name, v in json.loads(text).items()}
+    values = json.loads(text)
+    if isinstance(values, dict):  # settings are strict, and JSON has no tuples
+        values = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
     return _RECIPE.validate_python(values)

@@ -167,21 +167,9 @@ class ClipFile:
         check.existing_file("--data", self.path, f"make one with `videopred generate {known}`")
         self._handle: h5py.File | None = None
         self._owner = 0
-        with self._reading() as file:
+        with self, self._reading() as file:  # closed again: whoever reads first opens it
+            self._read_shapes(file)
             self._read_attributes(dict(file.attrs))
-            features = {part: file[group].get("features") for part, group in PARTS.items() if group in file}
-            self._require(len(features) > 0, f"hold some of the groups {', '.join(PARTS.values())}", "none of them")
-            for part, frames in features.items():
-                fits = frames is not None and frames.ndim == 5 and frames.dtype in _FRAME_TYPES
-                self._require(fits, "hold bool, uint8 or float features (T, N, H, W, C)", f"{frames} in {PARTS[part]}")
-            shapes = {(frames.shape[0], *frames.shape[2:]) for frames in features.values()}
-            self._require(len(shapes) == 1, "hold clips of one shape", sorted(shapes))
-            self.frames, self.height, self.width, self.channels = map(int, shapes.pop())
-            self.parts = {part: int(frames.shape[1]) for part, frames in features.items()}
-            self.binary = all(frames.dtype == bool for frames in features.values())
-        if self.recipe is None:
-            usual = BallsConfig(frames=max(self.frames, 2))
-            self.context, self.horizon = usual.context, usual.horizon
 
     def count(self, part: str) -> int:
         """Number of clips in a part.
@@ -262,18 +250,30 @@ class ClipFile:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_handle": None}
 
+    def _read_shapes(self, file: h5py.File) -> None:
+        features = {part: file.get(f"{group}/features") for part, group in PARTS.items() if group in file}
+        self._require(len(features) > 0, f"hold some of the groups {', '.join(PARTS.values())}", "none of them")
+        for part, frames in features.items():
+            fits = frames is not None and frames.ndim == 5 and frames.dtype in _FRAME_TYPES
+            self._require(fits, "hold bool, uint8 or float features (T, N, H, W, C)", f"{frames} in {PARTS[part]}")
+        shapes = {(frames.shape[0], *frames.shape[2:]) for frames in features.values()}
+        self._require(len(shapes) == 1, "hold clips of one shape", sorted(shapes))
+        self.frames, self.height, self.width, self.channels = map(int, shapes.pop())
+        self.parts = {part: int(frames.shape[1]) for part, frames in features.items()}
+        self.binary = all(frames.dtype == bool for frames in features.values())
+
     def _read_attributes(self, attributes: dict[str, Any]) -> None:
         form = attributes.get("format")
         self._require(form in (None, FORMAT), f"be of format {FORMAT}", form)
-        self.recipe, self.seed, self.name = None, None, self.path.stem
-        if form is None:
-            return
-        self.name, self.seed = str(attributes["name"]), int(attributes["seed"])
-        self.context, self.horizon = int(attributes["context"]), int(attributes["horizon"])
-        try:
-            self.recipe = load_recipe(attributes["recipe"])
-        except ValueError:
-            self._require(False, "hold a recipe of this version", attributes["recipe"])
+        self.name, self.seed, self.recipe = self.path.stem, None, None
+        usual: DatasetSettings = BallsConfig(frames=max(self.frames, 2))
+        if form == FORMAT:
+            self.name, self.seed = str(attributes["name"]), int(attributes["seed"])
+            try:
+                self.recipe = usual = load_recipe(attributes["recipe"])
+            except ValueError:
+                self._require(False, "hold a recipe of this version", attributes["recipe"])
+        self.context, self.horizon = usual.context, usual.horizon
 
     def _require(self, condition: bool, must: str, got: Any) -> None:
         check.require(condition, "--data", must, f"{got} in {self.path}", "make a file with `videopred generate`")

@@ -1,0 +1,115 @@
+"""Reading MNIST: the package's own digits, and full folders, whole and damaged."""
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from videopred.datasets import make_world
+from videopred.datasets.digits import EMBEDDED, read_digits
+
+
+def idx(array: np.ndarray) -> bytes:
+    """An IDX file's bytes."""
+    sizes = [0x0800 + array.ndim, *array.shape]
+    return np.array(sizes, ">u4").tobytes() + array.tobytes()
+
+
+@pytest.fixture(scope="module")
+def full_mnist(tmp_path_factory) -> Path:
+    """A folder like torchvision's, with 10,050 training and 70 test digits; each image tells its row."""
+    root = tmp_path_factory.mktemp("full")
+    raw = root / "MNIST" / "raw"
+    raw.mkdir(parents=True)
+    for prefix, count in (("train", 10_050), ("t10k", 70)):
+        images = np.zeros((count, 28, 28), np.uint8)
+        images[:, 0, 0], images[:, 0, 1] = np.divmod(np.arange(count), 256)
+        images[:, 9, 9] = 255
+        labels = (np.arange(count) % 10).astype(np.uint8)
+        (raw / f"{prefix}-images-idx3-ubyte").write_bytes(idx(images))
+        (raw / f"{prefix}-labels-idx1-ubyte.gz").write_bytes(gzip.compress(idx(labels), 1))
+    return root
+
+
+def test_the_embedded_digits_are_mnists_test_file():
+    digits = read_digits()
+    assert digits.images.shape == (10_000, 28, 28)
+    # Class counts of MNIST's test set, as published.
+    assert np.bincount(digits.labels).tolist() == [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]
+    assert (EMBEDDED / "LICENSE").read_text().count("CC BY-SA 3.0") == 1
+
+
+def test_each_class_is_shared_80_10_10_in_file_order():
+    digits = read_digits()
+    assert sorted(np.concatenate(list(digits.parts.values()))) == list(range(10_000))
+    for digit in range(10):
+        rows = {part: rows[digits.labels[rows] == digit] for part, rows in digits.parts.items()}
+        total = sum(map(len, rows.values()))
+        assert len(rows["train"]) == total * 8 // 10
+        assert abs(len(rows["validation"]) - len(rows["test"])) <= 1
+        assert rows["train"].max() < rows["validation"].min()
+        assert rows["validation"].max() < rows["test"].min()
+
+
+def test_a_full_folder_keeps_the_last_10000_for_validation(full_mnist):
+    digits = read_digits(full_mnist)
+    assert {part: (rows[0], rows[-1]) for part, rows in digits.parts.items()} == {
+        "train": (0, 49),
+        "validation": (50, 10_049),
+        "test": (10_050, 10_119),
+    }
+    assert digits.images[10_049, 0, :2].tolist() == [10_049 // 256, 10_049 % 256]
+    assert digits.images[10_119, 0, :2].tolist() == [0, 69]
+    assert digits.labels[10_119] == 9
+
+
+def test_a_world_uses_the_folder_and_says_so(full_mnist):
+    world = make_world("sm-mnist", full_mnist)
+    assert world.recipe.mnist_sha256 == read_digits(full_mnist).sha256 != read_digits().sha256
+    [clip] = world.clips(0, "test", [0])
+    assert (clip.objects["source"] >= 10_050).all()
+
+
+@pytest.mark.parametrize("missing", ["t10k-images-idx3-ubyte", "train-labels-idx1-ubyte"])
+def test_an_incomplete_folder_names_the_missing_file(full_mnist, tmp_path, missing):
+    raw = tmp_path / "MNIST" / "raw"
+    raw.mkdir(parents=True)
+    for file in (full_mnist / "MNIST" / "raw").iterdir():
+        if not file.name.startswith(missing):
+            (raw / file.name).symlink_to(file)
+    with pytest.raises(
+        FileNotFoundError, match=rf"^--mnist must hold {missing} or {missing}\.gz, got .*; give the folder"
+    ):
+        read_digits(tmp_path)
+
+
+def damage_gzip(content: bytes) -> bytes:
+    return gzip.compress(content)[:-9]
+
+
+def other_kind(content: bytes) -> bytes:
+    return gzip.compress(b"\0\0\x09" + content[3:])
+
+
+def too_short(content: bytes) -> bytes:
+    return gzip.compress(content[:-1])
+
+
+@pytest.mark.parametrize("damage", [damage_gzip, other_kind, too_short, lambda _: b"", lambda _: gzip.compress(b"")])
+def test_a_damaged_file_is_refused(tmp_path, damage):
+    raw = tmp_path / "MNIST" / "raw"
+    raw.mkdir(parents=True)
+    images = idx(np.ones((3, 28, 28), np.uint8))
+    (raw / "train-images-idx3-ubyte.gz").write_bytes(damage(images))
+    with pytest.raises(ValueError, match=r"^--mnist must hold an undamaged train-images-idx3-ubyte, got .*; give"):
+        read_digits(tmp_path)
+
+
+def test_every_image_needs_a_label(tmp_path):
+    raw = tmp_path / "MNIST" / "raw"
+    raw.mkdir(parents=True)
+    (raw / "train-images-idx3-ubyte").write_bytes(idx(np.ones((3, 28, 28), np.uint8)))
+    (raw / "train-labels-idx1-ubyte").write_bytes(idx(np.ones(2, np.uint8)))
+    with pytest.raises(ValueError, match="must hold a label for every image, got 3 images and 2 labels"):
+        read_digits(tmp_path)

@@ -1,0 +1,133 @@
+"""Making files: wrong requests, and whatever may stop the writing. Nothing half written stays under the final name."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from small_worlds import small
+
+from videopred.datasets.balls import BouncingBalls
+from videopred.datasets.generation import generate
+from videopred.datasets.store import ClipFile
+
+SMALL = small("balls4")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "complaint"),
+    [
+        ({"name": "ball4"}, ValueError, "must be one of balls4, sm-mnist, got ball4; did you mean balls4?"),
+        ({"clips": {}}, ValueError, "--clips must ask for at least one clip, got 0; try"),
+        ({"clips": {"train": 0}}, ValueError, "--clips must ask for at least one clip, got 0; try"),
+        ({"clips": {"training": 3}}, ValueError, "--clips must be one of train, validation, test, got training; did"),
+        ({"clips": {"train": 3, "test": -1}}, ValueError, "--clips test must be at least 0, got -1; give"),
+        ({"clips": {"train": 2.5}}, TypeError, "--clips train must be a whole number, got 2.5; give"),
+        ({"seed": -1}, ValueError, "--seed must be at least 0, got -1; give"),
+        ({"mnist": Path("nowhere")}, ValueError, "--mnist must be left out, got nowhere; this data set has no digits"),
+        ({"name": "sm-mnist", "mnist": Path("nowhere")}, FileNotFoundError, "--mnist must hold train-images-idx3"),
+    ],
+)
+def test_wrong_requests_leave_no_file(tmp_path, arguments, error, complaint):
+    request = {"name": "balls4", "clips": {"train": 1}, "out": tmp_path / "new"} | arguments
+    with pytest.raises(error) as caught:
+        generate(**request)
+    assert complaint in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_file_lies_in_the_folder_or_where_it_was_asked_for(tmp_path):
+    assert generate("balls4", {"test": 1}, out=tmp_path / "a", recipe=SMALL) == tmp_path / "a" / "balls4.h5"
+    assert generate("balls4", {"test": 1}, out=tmp_path / "b" / "c.h5", recipe=SMALL) == tmp_path / "b" / "c.h5"
+    assert sorted(path.name for path in tmp_path.rglob("*.*")) == ["balls4.h5", "c.h5"]
+
+
+def test_a_file_is_replaced_only_on_request(tmp_path):
+    path = generate("balls4", {"test": 1}, out=tmp_path, recipe=SMALL)
+    before = path.read_bytes()
+    with pytest.raises(FileExistsError, match=r"--out must be a new path, got .*balls4\.h5 .*--overwrite"):
+        generate("balls4", {"test": 2}, out=tmp_path, recipe=SMALL)
+    assert path.read_bytes() == before
+    generate("balls4", {"test": 2}, out=tmp_path, recipe=SMALL, overwrite=True)
+    assert ClipFile(path).parts == {"test": 2}
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, RuntimeError("no room")])
+def test_a_stop_on_the_way_leaves_the_old_file(tmp_path, monkeypatch, stop):
+    path = generate("balls4", {"test": 1}, out=tmp_path, recipe=SMALL)
+    before, clips = path.read_bytes(), BouncingBalls.clips
+
+    def stopping(self, seed, part, indices):
+        for index, clip in enumerate(clips(self, seed, part, indices)):
+            if index == 20:
+                raise stop
+            yield clip
+
+    monkeypatch.setattr(BouncingBalls, "clips", stopping)
+    with pytest.raises(type(stop) if isinstance(stop, Exception) else stop):
+        generate("balls4", {"test": 30}, out=tmp_path, recipe=SMALL, overwrite=True)
+    assert [file.name for file in tmp_path.iterdir()] == ["balls4.h5"]
+    assert path.read_bytes() == before
+
+
+FULL_DISK = """
+import resource, sys
+from pathlib import Path
+from videopred.datasets.generation import generate
+limit, out = int(sys.argv[1]), Path(sys.argv[2])
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+try:
+    generate("balls4", {"train": 40}, out=out, overwrite=True)
+except OSError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("limit", [0, 3000, 100_000, 750_000])
+def test_a_full_disk_is_one_clear_line(tmp_path, limit):
+    """At the first byte, in the header, among the clips, and near the end (40 clips take some 800 kB)."""
+    (tmp_path / "balls4.h5").write_bytes(b"the old file")
+    command = [sys.executable, "-c", FULL_DISK, str(limit), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("--out must be a place with room to write, got ")
+    assert "(File too large); free some space or choose another folder\n" in done.stdout
+    assert done.stdout.count("\n") == 1
+    assert [file.name for file in tmp_path.iterdir()] == ["balls4.h5"]
+    assert (tmp_path / "balls4.h5").read_bytes() == b"the old file"
+
+
+def test_a_folder_that_cannot_be_made_is_one_clear_line(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match=r"^--out must be a place with room to write, got .*; free some space or choose"):
+        generate("balls4", {"test": 1}, out=tmp_path / "file" / "folder", recipe=SMALL)
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from videopred.datasets.generation import generate
+generate("balls4", {"train": 100_000}, out=Path(sys.argv[1]), progress=True)
+"""
+
+
+def test_a_killed_process_leaves_nothing_under_the_final_name(tmp_path):
+    command = [sys.executable, "-c", KILLED, str(tmp_path)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+        seen = b""
+        while b"1%" not in seen:  # the progress bar shows that it is writing
+            seen += process.stderr.read(1)
+        process.kill()
+    assert process.returncode == -signal.SIGKILL
+    assert [file.name.endswith(".partial") for file in tmp_path.iterdir()] == [True]
+
+
+def test_progress_goes_to_stderr_and_only_on_request(tmp_path, capsys):
+    generate("balls4", {"test": 2}, out=tmp_path, recipe=SMALL)
+    assert capsys.readouterr() == ("", "")
+    generate("balls4", {"test": 2}, out=tmp_path, recipe=SMALL, overwrite=True, progress=True)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "2/2" in printed.err

@@ -1,0 +1,81 @@
+"""Recipes refuse what no world can be made of, in one line that says what to do."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+from pydantic import ValidationError
+
+from videopred.datasets import DATASETS, find_recipe, make_world
+from videopred.datasets.settings import BallsConfig, MovingMNISTConfig, load_recipe
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        (
+            {"masses": (1.0,)},
+            "--masses must be 2 numbers, one for each of --radii, got (1.0,); give one mass per radius",
+        ),
+        ({"radii": (0.8, 5.0)}, "--radii must be below 5 arena units, half the shorter side of the arena, got"),
+        ({"radii": (0.8, 3.75), "width": 48}, "--radii must be below 3.75 arena units, half the shorter side"),
+        ({"radii": (0.1, 1.0)}, "--radii must be at least 0.11 arena units, 0.71 px, got (0.1, 1.0); choose larger"),
+        ({"balls": (3, 13)}, "got 13 balls of radius 1 = 41 %; choose fewer or smaller balls"),
+        ({"masses": (1.0, -6.0)}, "masses.1 must be greater than 0, got -6.0"),
+        ({"balls": ()}, "balls must"),
+        ({"balls": (0,)}, "balls.0 must be greater than or equal to 1, got 0"),
+        ({"frames": 1}, "frames must be greater than or equal to 2, got 1"),
+        ({"speed": 0.0}, "speed must be greater than 0, got 0.0"),
+        ({"gravity": 1.0}, "gravity must be a known setting"),
+        ({"height": 64.0}, "height must be a valid integer"),
+    ],
+)
+def test_balls_that_cannot_be(changes, complaint):
+    with pytest.raises(ValueError, match=re.escape(complaint)):
+        BallsConfig(**changes)
+
+
+def test_balls_at_every_bound_can_be_placed():
+    tight = BallsConfig(frames=2, height=32, width=44, balls=(9,), radii=(1.39,), masses=(1.0,))
+    assert len(list(make_world(tight).clips(0, "train", range(20)))) == 20
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"digit_size": 45, "height": 48}, "--digit-size must be at most 44, the frame's shorter side less --speed"),
+        ({"digits": (4,)}, "digits.0 must be less than or equal to 3, got 4"),
+        ({"test_digits": (10,)}, "test_digits.0 must be less than or equal to 9, got 10"),
+        ({"speed": 0}, "speed must be greater than 0, got 0"),
+    ],
+)
+def test_digits_that_cannot_be(changes, complaint):
+    with pytest.raises(ValueError, match=re.escape(complaint)):
+        MovingMNISTConfig(**changes)
+
+
+def test_the_papers_protocols():
+    assert (BallsConfig().context, BallsConfig().horizon) == (15, 35)
+    assert (MovingMNISTConfig().context, MovingMNISTConfig().horizon) == (5, 25)
+
+
+def test_an_unknown_preset_offers_the_nearest():
+    with pytest.raises(ValueError, match=r"must be one of .*balls4.*, got bals4; did you mean balls4\?"):
+        find_recipe("bals4")
+
+
+@pytest.mark.parametrize("text", ['{"kind": "cubes"}', '{"kind": "balls", "gravity": 1}', "{", "[]", '{"balls": [4]}'])
+def test_a_foreign_recipe_is_refused(text):
+    with pytest.raises(ValueError, match=r"kind|gravity|Expecting|valid dict|extract tag"):
+        load_recipe(text)
+
+
+def test_listing_the_worlds_is_light():
+    code = "import sys, videopred.datasets; print(sorted({'torch', 'numpy', 'h5py', 'PIL'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
+
+
+def test_settings_are_frozen():
+    with pytest.raises(ValidationError, match="frozen"):
+        DATASETS["balls4"].recipe.frames = 3

@@ -1,0 +1,231 @@
+"""Reading files: the layout that others rely on, files of others, and damaged ones."""
+
+import hashlib
+import pickle
+import re
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from small_worlds import SMALL, small
+
+from videopred.datasets import make_world
+from videopred.datasets.clip import PARTS, clip_seed
+from videopred.datasets.generation import generate
+from videopred.datasets.store import ClipFile, describe
+
+T, H, W = SMALL.values()
+N, K = 18, 6
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory) -> Path:
+    """A file of 18 training and 5 test clips of 2 or 6 balls."""
+    recipe = small("balls4", balls=(2, 6))
+    return generate("balls4", {"train": N, "test": 5}, seed=3, out=tmp_path_factory.mktemp("store"), recipe=recipe)
+
+
+def test_the_layout_is_that_of_rnem(path):
+    layout = {
+        "features": ("bool", (T, N, H, W, 1)),
+        "groups": ("uint8", (T, N, H, W, 1)),
+        "collisions": ("bool", (T, N, H, W, 1)),
+        "events": ("uint8", (T, N, 1, 1, 1)),
+        "positions": ("float32", (T, N, K, 2)),
+        "velocities": ("float32", (T, N, K, 2)),
+        "visibility/fraction": ("float16", (T, N, K)),
+        "objects/active": ("bool", (N, K)),
+        "objects/mass": ("float32", (N, K)),
+        "objects/radius": ("float32", (N, K)),
+        "contact_offsets": ("int64", (N + 1,)),
+        "seed": ("uint64", (N,)),
+        "index": ("int64", (N,)),
+    }
+    with h5py.File(path) as file:
+        assert sorted(file) == ["test", "training"]
+        assert file.attrs["format"] == "videopred/1"
+        assert file.attrs["axes"] == "TNHWC"
+        group = file["training"]
+        for name, (dtype, shape) in layout.items():
+            assert (str(group[name].dtype), group[name].shape) == (dtype, shape), name
+            assert group[name].fletcher32, name
+            assert shape[:2] != (T, N) or group[name].chunks == (shape[0], 1, *shape[2:]), name
+        assert group["contact_offsets"][-1] == len(group["contacts"])
+        assert group["index"][:].tolist() == list(range(N))
+        words = [clip_seed(3, "train", index).generate_state(1, np.uint64)[0] for index in range(N)]
+        assert group["seed"][:].tolist() == words
+
+
+def test_a_file_says_what_it_is(path):
+    file = ClipFile(path)
+    assert (file.path, file.name, file.seed) == (path, "balls4", 3)
+    assert file.recipe == small("balls4", balls=(2, 6))
+    assert (file.context, file.horizon) == (file.recipe.context, file.recipe.horizon) == (3, 4)
+    assert file.parts == {"train": N, "test": 5}
+    assert (file.frames, file.height, file.width, file.channels) == (T, H, W, 1)
+    assert file.binary
+    assert file.fingerprint() == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_binary_frames_are_handed_out_as_0_and_255(path):
+    frames = ClipFile(path).read_frames("train", 4, 9)
+    assert (frames.shape, frames.dtype) == ((5, T, H, W, 1), np.uint8)
+    with h5py.File(path) as file:
+        stored = file["training/features"][:, 4:9]
+    assert (frames == 255 * stored.swapaxes(0, 1).astype(int)).all()
+
+
+def test_a_clip_without_contacts_has_an_empty_table(tmp_path):
+    recipe = small("balls4", balls=(1,), speed=1e-6)
+    path = generate("slow", {"train": 2}, out=tmp_path, recipe=recipe)
+    assert len(ClipFile(path).clip("train", 1).contacts) == 0
+
+
+def test_a_file_can_be_pickled_closed_and_used_again(path):
+    with ClipFile(path) as file:
+        frames = file.read_frames("test", 0, 5)
+        copy = pickle.loads(pickle.dumps(file))
+    assert (copy.read_frames("test", 0, 5) == frames).all()
+    assert (file.read_frames("test", 0, 5) == frames).all()
+
+
+@pytest.mark.parametrize("kind", ["bool", "float", "uint8"])
+def test_original_files_of_rnem_can_be_read(tmp_path, kind):
+    """Only `features` and `groups`, the latter as float, as in the authors' files."""
+    path = tmp_path / "balls678mass64.h5"
+    lit = np.random.default_rng(0).random((5, 3, 8, 10, 1)) < 0.3
+    features = {"bool": lit, "float": lit * 0.5, "uint8": lit * np.uint8(200)}[kind]
+    with h5py.File(path, "w") as file:
+        for group in ("training", "validation"):
+            file[f"{group}/features"] = features
+            file[f"{group}/groups"] = lit.astype(np.float32)
+    file = ClipFile(path)
+    assert (file.name, file.recipe, file.seed) == ("balls678mass64", None, None)
+    assert file.parts == {"train": 3, "validation": 3}
+    assert (file.frames, file.height, file.width, file.channels) == (5, 8, 10, 1)
+    assert file.binary == (kind == "bool")
+    assert (file.context, file.horizon) == (2, 3)
+    level = {"bool": 255, "float": 128, "uint8": 200}[kind]
+    assert (file.read_frames("train", 1, 3) == level * lit[:, 1:].swapaxes(0, 1)).all()
+    with pytest.raises(
+        ValueError, match=r"^--data must hold the whole truth, as our own files do, got frames of another"
+    ):
+        file.clip("train", 0)
+    assert describe(file)["parts"]["train"] == {"clips": 3, "mean_intensity": pytest.approx(level / 255 * lit.mean())}
+
+
+def test_a_description_counts_what_is_there(path):
+    facts = describe(ClipFile(path))
+    made = list(make_world(small("balls4", balls=(2, 6))).clips(3, "train", range(N)))
+    assert facts["parts"]["train"] == {
+        "clips": N,
+        "mean_intensity": pytest.approx(np.mean([clip.masks > 0 for clip in made])),
+        "objects_per_clip": pytest.approx(np.mean([np.isfinite(clip.positions[0, :, 0]).sum() for clip in made])),
+        "contacts_per_clip": pytest.approx(np.mean([len(clip.contacts) for clip in made])),
+    }
+    assert facts["values"] == "binary"
+    assert facts["bytes"] == path.stat().st_size
+    assert facts["recipe"]["balls"] == [2, 6]
+
+
+def test_a_missing_file_names_the_command_that_makes_it(tmp_path):
+    with pytest.raises(
+        FileNotFoundError, match=r"^--data must be an existing file, got .* make one with `videopred gen"
+    ):
+        ClipFile(tmp_path / "anything.h5")
+    with pytest.raises(FileNotFoundError, match="`videopred generate sm-mnist`"):
+        ClipFile(tmp_path / "sm-mnist.h5")
+
+
+def write_group(**datasets):
+    """A writer of foreign files with these data sets in the group training."""
+
+    def write(path: Path) -> None:
+        with h5py.File(path, "w") as file:
+            for name, data in datasets.items():
+                file[name.replace("__", "/")] = data
+
+    return write
+
+
+FILM = np.zeros((5, 2, 8, 10, 1), bool)
+
+
+@pytest.mark.parametrize(
+    ("write", "complaint"),
+    [
+        (lambda path: path.write_text("not HDF5"), "--data must be a whole, undamaged HDF5 file, got"),
+        (lambda path: path.write_bytes(b""), "--data must be a whole, undamaged HDF5 file, got"),
+        (write_group(other=FILM), "--data must hold some of the groups training, validation, test, got none of them"),
+        (write_group(training=FILM), "--data must hold bool, uint8 or float features (T, N, H, W, C), got None in tr"),
+        (write_group(training__groups=FILM), "--data must hold bool, uint8 or float features (T, N, H, W, C), got Non"),
+        (write_group(training__features=FILM[0]), "--data must hold bool, uint8 or float features (T, N, H, W, C), go"),
+        (write_group(training__features=FILM.astype(int)), "--data must hold bool, uint8 or float features (T, N, H,"),
+        (
+            write_group(training__features=FILM, test__features=FILM[:4]),
+            "--data must hold clips of one shape, got [(4, 8, 10, 1), (5, 8, 10, 1)]",
+        ),
+    ],
+)
+def test_foreign_and_broken_files_are_one_clear_line(tmp_path, write, complaint):
+    write(tmp_path / "x.h5")
+    with pytest.raises(ValueError, match=re.escape(complaint)) as caught:
+        ClipFile(tmp_path / "x.h5")
+    assert "`videopred generate`" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_truncated_file_is_one_clear_line(path, tmp_path):
+    content = path.read_bytes()
+    for share in (0.1, 0.5, 0.99):
+        (tmp_path / "cut.h5").write_bytes(content[: int(share * len(content))])
+        with pytest.raises(
+            ValueError, match=r"^--data must be a whole, undamaged HDF5 file, got .*cut\.h5 \(.*; make it"
+        ):
+            ClipFile(tmp_path / "cut.h5")
+
+
+def test_a_flipped_bit_among_the_frames_is_noticed(path, tmp_path):
+    with h5py.File(path) as file:
+        chunk = file["training/features"].id.get_chunk_info(7)
+    content = bytearray(path.read_bytes())
+    content[chunk.byte_offset + chunk.size // 2] ^= 4
+    (tmp_path / "flipped.h5").write_bytes(content)
+    file = ClipFile(tmp_path / "flipped.h5")
+    file.read_frames("train", 0, 7)
+    with pytest.raises(ValueError, match=r"^--data must be a whole, undamaged HDF5 file, got .*; make it again"):
+        file.read_frames("train", 0, 8)
+
+
+def test_attributes_of_another_version_are_refused(path, tmp_path):
+    for name, value, complaint in (
+        ("format", "videopred/2", "--data must be of format videopred/1, got videopred/2"),
+        ("recipe", '{"kind": "cubes"}', '--data must hold a recipe of this version, got {"kind": "cubes"}'),
+    ):
+        (tmp_path / "new.h5").write_bytes(path.read_bytes())
+        with h5py.File(tmp_path / "new.h5", "r+") as file:
+            file.attrs[name] = value
+        with pytest.raises(ValueError, match=re.escape(complaint)):
+            ClipFile(tmp_path / "new.h5")
+
+
+def test_float_frames_outside_0_to_1_are_refused(tmp_path):
+    write_group(training__features=FILM + np.float32(1.5))(tmp_path / "x.h5")
+    with pytest.raises(ValueError, match=r"^--data must hold float features between 0 and 1, got others"):
+        ClipFile(tmp_path / "x.h5").read_frames("train", 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("part", "start", "stop", "complaint"),
+    [
+        ("validation", 0, 1, "must be one of train, test, got validation"),
+        ("test", 0, 6, "clips must be at least one, between 0 and 5 (the clips of test in "),
+        ("test", -1, 2, "), got -1 to 2; ask for those that are there"),
+        ("test", 3, 3, "), got 3 to 3; ask for those that are there"),
+    ],
+)
+def test_clips_that_are_not_there(path, part, start, stop, complaint):
+    assert part in PARTS
+    with pytest.raises(ValueError, match=re.escape(complaint)):
+        ClipFile(path).read_frames(part, start, stop)
