@@ -8,7 +8,6 @@ models/<run>/
 """
 
 import json
-import os
 import pickle
 import platform
 import shlex
@@ -25,6 +24,7 @@ from lightning.pytorch.callbacks import Checkpoint
 from pydantic import PositiveInt, ValidationError
 
 from videopred import check
+from videopred.files import whole_file
 from videopred.models import build
 from videopred.models.predictor import Predictor
 from videopred.models.settings import PredictorConfig
@@ -55,8 +55,8 @@ class AtomicIO(TorchCheckpointIO):
     """
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
-        super().save_checkpoint(checkpoint, f"{path}.tmp", storage_options)
-        os.replace(f"{path}.tmp", path)
+        with whole_file(Path(path)) as partial:
+            super().save_checkpoint(checkpoint, partial, storage_options)
 
 
 class KeepCheckpoints(Checkpoint):
@@ -83,10 +83,9 @@ class KeepCheckpoints(Checkpoint):
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Write a JSON file under a temporary name, then rename it."""
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.write_text(json.dumps(content, indent=2) + "\n")
-    os.replace(temporary, path)
+    """Write a JSON file, whole or not at all."""
+    with whole_file(path) as partial:
+        partial.write_text(json.dumps(content, indent=2) + "\n")
 
 
 def provenance() -> dict[str, Any]:

@@ -85,7 +85,7 @@ def imagine(
         horizon: frames to predict, at least 1.
 
     Returns:
-        The rollout, and the truth: (B, horizon, C, H, W) float in [0, 1], on the CPU.
+        The rollout with its trace, and the truth: (B, horizon, C, H, W) float in [0, 1], on the CPU.
 
     Raises:
         ValueError: frames that are not what the model was built for, an unknown part, clips that are not
@@ -100,7 +100,7 @@ def imagine(
         check.require(0 <= clip < there, "--clips", must, clip, "choose one of these")
     film = to_film(np.concatenate([file.read_frames(part, clip, clip + 1) for clip in clips]))
     given, truth = film[:, : context + horizon].split([context, horizon], dim=1)
-    return roll_out(predictor, given.to(_device_of(predictor)), horizon), truth
+    return roll_out(predictor, given.to(_device_of(predictor)), horizon, trace=True), truth
 
 
 @torch.inference_mode()

@@ -1,6 +1,5 @@
 """Image files: GIF films and PNG stills. The only door of imageio."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +7,7 @@ import imageio.v3 as iio
 import numpy as np
 
 from videopred.check import complaint, require
+from videopred.files import whole_file
 
 
 def write_gif(frames: np.ndarray, path: Path, *, frame_ms: int = 100) -> Path:
@@ -58,17 +58,7 @@ def _check_pixels(name: str, pixels: np.ndarray, axes: int) -> None:
 
 
 def _write(path: Path, suffix: str, pixels: np.ndarray, **options: Any) -> Path:
-    """Write under a temporary name first: a full disk or a kill leaves nothing half written at `path`."""
     require(path.suffix.lower() == suffix, str(path), f"end in {suffix}", repr(path.suffix), "rename it")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            iio.imwrite(temporary, pixels, plugin="pillow", extension=suffix, **options)
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as error:
-        fix = "choose another folder, or make room there"
-        raise OSError(complaint(str(path), "be a file that can be written", error.strerror or error, fix)) from error
+    with whole_file(path) as partial:
+        iio.imwrite(partial, pixels, plugin="pillow", extension=suffix, **options)
     return path

@@ -1,11 +1,14 @@
 """Imagine: from a few true frames, the frames that a predictor expects to follow."""
 
+from pathlib import Path
 from typing import Literal, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from videopred import check
+from videopred.files import whole_file
 from videopred.models.core import Trace
 from videopred.models.predictor import Predictor
 
@@ -65,3 +68,17 @@ def roll_out(
         predictor.train(was_training)
     kept = {name: torch.cat([one[name] for one in traces], 1) for name in traces[0]}
     return Rollout(context, said[:, :-1], torch.cat(frames, 1), kept)
+
+
+def save_rollout(path: Path, rollout: Rollout, truth: Tensor) -> None:
+    """Write an .npz with the films `context`, `one_step`, `prediction` and `truth`, and `trace_<name>` arrays.
+
+    Args:
+        path: ends in .npz; its folder is made, and what is there is replaced.
+        rollout: what was predicted.
+        truth: (B, horizon, C, H, W) float in [0, 1], what came instead.
+    """
+    films = {"context": rollout.context, "one_step": rollout.one_step, "prediction": rollout.prediction, "truth": truth}
+    traces = {f"trace_{name}": value for name, value in rollout.trace.items()}
+    with whole_file(path) as partial, partial.open("wb") as file:
+        np.savez_compressed(file, **{name: value.cpu().numpy() for name, value in (films | traces).items()})

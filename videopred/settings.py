@@ -11,7 +11,8 @@ from videopred import check
 
 
 class Settings(BaseModel):
-    """Frozen, strict settings: unknown keys are refused, nothing is cast, and a changed copy is a new object.
+    """Frozen, strict settings: unknown keys are refused, nothing is cast (but a list is
+    taken for a tuple), and a changed copy is a new object.
 
     Raises:
         ValueError: a setting is unknown or out of range; one line that names it.
@@ -20,6 +21,8 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
 
     def __init__(self, **values: Any) -> None:
+        # JSON knows lists only, and pydantic sends JSON through here as well.
+        values = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
         try:
             super().__init__(**values)
         except ValidationError as error:

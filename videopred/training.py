@@ -76,6 +76,7 @@ def train(
     run = out or Path("models") / f"{file.path.stem}-{model.core.kind}"
     record = _open_run(run, config, file, where, overwrite)
 
+    _quiet_lightning()
     stop, keep = StopOnInterrupt(), KeepCheckpoints(run / "checkpoints")
     trainer = lightning.Trainer(
         accelerator={"cuda": "gpu"}.get(where.type, where.type),
@@ -95,15 +96,16 @@ def train(
         enable_model_summary=False,
         default_root_dir=run,
     )
-    options = {"num_workers": training.workers, "persistent_workers": training.workers > 0}
+    workers = training.workers
     batches = ShuffledBatches(len(learn), training.batch_size, training.seed)
     state = "failed"
     try:
-        with _quiet_lightning(), stop.listening():
+        with warnings.catch_warnings(), stop.listening():
+            warnings.filterwarnings("ignore", module=r"lightning\.")  # hints about its own defaults
             trainer.fit(
                 learner,
-                DataLoader(learn, batch_sampler=batches, **options),
-                DataLoader(validate, batch_size=training.batch_size, **options),
+                DataLoader(learn, batch_sampler=batches, num_workers=workers),
+                DataLoader(validate, batch_size=training.batch_size, num_workers=workers),
             )
         state = "interrupted" if stop.asked else "finished"
     except SystemExit:  # how Lightning ends on the second Ctrl-C
@@ -253,10 +255,7 @@ def _open_run(run: Path, config: RunConfig, file: ClipFile, device: torch.device
     return record
 
 
-@contextmanager
-def _quiet_lightning() -> Iterator[None]:
-    """Mute Lightning's adverts and hints, which are about its own defaults, not about the run."""
-    logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", module=r"lightning\.")
-        yield
+def _quiet_lightning() -> None:
+    """Mute what Lightning says of itself (adverts, devices it looked for); its warnings and errors stay."""
+    for name in ("lightning.pytorch", "lightning.fabric", "lightning.pytorch.utilities.rank_zero"):
+        logging.getLogger(name).setLevel(logging.WARNING)

@@ -75,28 +75,36 @@ def test_a_stop_on_the_way_leaves_the_old_file(tmp_path, monkeypatch, stop):
 FULL_DISK = """
 import resource, sys
 from pathlib import Path
+from videopred.datasets.balls import BouncingBalls
 from videopred.datasets.generation import generate
-limit, out = int(sys.argv[1]), Path(sys.argv[2])
+limit, out, made = int(sys.argv[1]), Path(sys.argv[2]), []
+clips = BouncingBalls.clips
+BouncingBalls.clips = lambda *args: (made.append(clip) or clip for clip in clips(*args))
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 try:
     generate("balls4", {"train": 40}, out=out, overwrite=True)
 except OSError as error:
-    print(error)
+    print(len(made), error)
 """
 
 
-@pytest.mark.parametrize("limit", [0, 3000, 100_000, 750_000])
-def test_a_full_disk_is_one_clear_line(tmp_path, limit):
-    """At the first byte, in the header, among the clips, and near the end (40 clips take some 800 kB)."""
-    (tmp_path / "balls4.h5").write_bytes(b"the old file")
-    command = [sys.executable, "-c", FULL_DISK, str(limit), str(tmp_path)]
+@pytest.mark.parametrize(("share", "most_clips"), [(0, 16), (0.01, 16), (0.5, 32), (0.97, 40), (1, 40)])
+def test_a_full_disk_is_one_clear_line(tmp_path, share, most_clips):
+    """At the first byte, in the header, among the clips, near the end, and when only the last byte has no room."""
+    size = generate("balls4", {"train": 40}, out=tmp_path / "whole.h5").stat().st_size
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "balls4.h5").write_bytes(b"the old file")
+    limit = max(int(share * size) - 1, 0)
+    command = [sys.executable, "-c", FULL_DISK, str(limit), str(tmp_path / "full")]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("--out must be a place with room to write, got ")
-    assert "(File too large); free some space or choose another folder\n" in done.stdout
-    assert done.stdout.count("\n") == 1
-    assert [file.name for file in tmp_path.iterdir()] == ["balls4.h5"]
-    assert (tmp_path / "balls4.h5").read_bytes() == b"the old file"
+    made, _, line = done.stdout.partition(" ")
+    assert int(made) <= most_clips
+    assert line.startswith("--out must be a place with room to write, got ")
+    assert line.endswith("(File too large); free some space or choose another folder\n")
+    assert line.count("\n") == 1
+    assert [file.name for file in (tmp_path / "full").iterdir()] == ["balls4.h5"]
+    assert (tmp_path / "full" / "balls4.h5").read_bytes() == b"the old file"
 
 
 def test_a_folder_that_cannot_be_made_is_one_clear_line(tmp_path):

@@ -23,6 +23,15 @@ def test_digits_stay_inside_and_reach_every_edge():
     assert corners.max(0).tolist() == [W - SIZE, H - SIZE]
 
 
+def test_digits_start_anywhere_inside():
+    starts = np.concatenate([clip.positions[0] for clip in clips_of(count=400, frames=2)]) - SIZE / 2
+    for axis, places in enumerate((W - SIZE + 1, H - SIZE + 1)):
+        counts = np.bincount(starts[:, axis].astype(int), minlength=places)
+        assert len(counts) == places
+        # Chi squared has as many degrees of freedom as places less one: far above its mean is wrong.
+        assert ((counts - 800 / places) ** 2 / (800 / places)).sum() < 2 * places + 10
+
+
 def test_speeds_take_all_whole_values_zero_too():
     speeds = np.concatenate([clip.velocities for clip in clips_of()])
     assert np.unique(speeds).tolist() == list(range(-SPEED, SPEED + 1))
@@ -115,14 +124,15 @@ def test_frames_are_the_sum_of_digits_cut_at_white():
     assert white > 0
 
 
-def test_resizing_keeps_a_digit_in_its_place():
-    digit = read_digits().images[0]
+def test_resizing_is_bilinear():
+    digit = np.zeros((28, 28), np.uint8)
+    digit[:, 5] = 200
     assert (resize(digit, 28) == digit).all()
-    large = resize(digit, 56)
-    assert large.dtype == np.uint8
-    # Twice the size, the mean of each 2 x 2 block is close to the pixel it came from, but for the filter's blur.
-    blocks = large.reshape(28, 2, 28, 2).mean((1, 3))
-    assert np.corrcoef(blocks.ravel(), digit.ravel())[0, 1] > 0.98
+    # At twice the size, new centres lie a quarter of a pixel beside old ones: weights 1/4 and 3/4.
+    row = np.zeros(56)
+    row[9:13] = 50, 150, 150, 50
+    assert (resize(digit, 56) == row).all()
+    assert (resize(digit.T, 56) == row[:, None]).all()
 
 
 def test_the_recipe_names_its_digits_and_refuses_others():

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from videopred.datasets.balls import draw_start
-from videopred.datasets.contacts import CONTACT
+from videopred.datasets.contacts import CONTACT, hits_by_frame
 from videopred.datasets.physics import simulate
 from videopred.datasets.settings import BallsConfig
 
@@ -174,6 +174,13 @@ def test_a_corner_turns_both_components():
     assert x[3].tolist() == [[28, 18]]
 
 
+def test_a_disc_already_at_its_contact_turns_at_once_never_earlier():
+    for position, velocity in (([[1 - 1e-12, 9]], [[-1, 0]]), ([[5, 9], [7 - 1e-12, 9]], [[1, 0], [0, 0]])):
+        sizes = np.ones(len(position))
+        _, _, contacts = one_clip(position, velocity, sizes, sizes)
+        assert contacts["time"][0] == 0
+
+
 def test_discs_that_only_graze_fly_on():
     _, v, contacts = one_clip([[5, 9], [12, 12]], [[1, 0], [0, 0]], [1, 2], [1, 1])
     assert contacts.tolist() == []
@@ -184,6 +191,14 @@ def test_no_contact_is_an_empty_table():
     _, _, contacts = one_clip([[5, 9]], [[0, 0]], [1], [1])
     assert contacts.dtype == CONTACT
     assert len(contacts) == 0
+
+
+def test_more_contacts_than_a_byte_holds_count_as_255():
+    _, _, contacts = one_clip([[5, 9]], [[9000, 0]], [1], [1], frames=3)
+    events, hit = hits_by_frame(contacts, 3, 2)
+    assert len(contacts) > 3 * 300
+    assert events.tolist() == [255, 255, 255]
+    assert hit.tolist() == [[True, False]] * 3
 
 
 def test_endless_contacts_are_an_error(monkeypatch):

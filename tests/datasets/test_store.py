@@ -90,6 +90,15 @@ def test_a_file_can_be_pickled_closed_and_used_again(path):
     assert (file.read_frames("test", 0, 5) == frames).all()
 
 
+def test_a_process_never_uses_the_handle_of_another(path, monkeypatch):
+    file = ClipFile(path)
+    frames = file.read_frames("test", 0, 5)
+    handle = file._handle
+    monkeypatch.setattr("os.getpid", lambda: -1)
+    assert (file.read_frames("test", 0, 5) == frames).all()
+    assert file._handle is not handle
+
+
 @pytest.mark.parametrize("kind", ["bool", "float", "uint8"])
 def test_original_files_of_rnem_can_be_read(tmp_path, kind):
     """Only `features` and `groups`, the latter as float, as in the authors' files."""

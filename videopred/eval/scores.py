@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 
 from videopred.check import absent, require
 from videopred.eval.settings import Protocol
+from videopred.files import whole_file
 
 if TYPE_CHECKING:
     from videopred.eval.metric import Metric
@@ -125,9 +125,9 @@ class Scores:
         }
         for path in texts:
             absent("--out", path, overwrite)
-        folder.mkdir(parents=True, exist_ok=True)
         for path, text in texts.items():
-            _write_whole(path, text)
+            with whole_file(path) as partial:
+                partial.write_text(text, encoding="utf-8")
         return list(texts)
 
 
@@ -148,13 +148,3 @@ def _aligned(corner: str, heads: list[str], rows: list[str], columns: list[list[
         for head, column in zip(heads, columns, strict=True)
     ]
     return "\n".join("  ".join(line).rstrip() for line in zip(names, *numbers, strict=True))
-
-
-def _write_whole(path: Path, text: str) -> None:
-    """Write under a temporary name first: a full disk or a kill leaves nothing half written at `path`."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)

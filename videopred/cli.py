@@ -1,0 +1,386 @@
+"""The command line: one function per command; flags in, one library call, paths and numbers out.
+
+Only light modules are imported here, and torch inside the commands, so that help and every usage error are instant.
+Results go to stdout, progress and complaints to stderr. Exit status: 0 fine, 1 failure, 2 usage, 130 interrupted.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from types import FunctionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
+
+import tyro
+from tyro.conf import FlagCreatePairsOff, OmitArgPrefixes, Positional, arg
+
+from videopred import check
+from videopred.datasets import DATASETS
+from videopred.datasets.settings import DatasetSettings
+from videopred.eval import METRICS
+from videopred.models import CORES, core_settings
+from videopred.models.settings import CodecConfig, CoreConfig, PredictorConfig, RIMsConfig
+from videopred.settings import TrainingConfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from videopred.rollout import Rollout
+
+Part = Literal["train", "validation", "test"]
+Run = Annotated[Positional[Path], arg(metavar="RUN", help="Run folder that `videopred train` wrote.")]
+Data = Annotated[Positional[Path], arg(metavar="DATA", help="HDF5 file of clips.")]
+Context = Annotated[int | None, arg(metavar="FRAMES", help="True frames to start from; default: the data's own.")]
+Horizon = Annotated[int | None, arg(metavar="FRAMES", help="Frames to predict; default: the data's own.")]
+Device = Annotated[str, arg(help="auto, cpu, cuda, cuda:1 or mps; auto takes a CUDA device if there is one.")]
+Overwrite = Annotated[bool, arg(help="Replace what is there.")]
+Json = Annotated[bool, arg(name="json", help="Print JSON instead of tables.")]
+
+
+def list_shelves(
+    shelf: Annotated[Positional[Literal["all", "datasets", "cores", "metrics"]], arg(help="What to list.")] = "all",
+    *,
+    json_: Json = False,
+) -> None:
+    """List the data sets, cores and metrics there are."""
+    shelves: dict[str, dict[str, Any]] = {
+        "datasets": {name: type(preset.recipe) for name, preset in DATASETS.items()},
+        "cores": {name: entry[0] for name, entry in CORES.items()},
+        "metrics": {name: entry[0] for name, entry in METRICS.items()},
+    }
+    chosen = shelves if shelf == "all" else {shelf: shelves[shelf]}
+    lines = {title: {name: _first_line(kind) for name, kind in rows.items()} for title, rows in chosen.items()}
+    if json_:
+        _print_json(lines)
+        return
+    for title, rows in lines.items():
+        print(title)
+        _print_rows(rows)
+
+
+def generate(
+    preset: Annotated[Positional[str], arg(metavar="PRESET", help="One of `videopred list datasets`.")],
+    *,
+    recipe: DatasetSettings = DATASETS["balls4"].recipe,
+    clips: Annotated[
+        tuple[str, ...], arg(metavar="PART=COUNT", help="Clips of each part: train, validation, test.")
+    ] = ("train=1000", "validation=100", "test=100"),
+    seed: Annotated[int, arg(help="Source of all chance.")] = 0,
+    out: Annotated[Path, arg(help="Folder for PRESET.h5, or a name that ends in .h5.")] = Path("datasets"),
+    mnist: Annotated[Path | None, arg(help="Folder with the whole MNIST (torchvision's layout).")] = None,
+    overwrite: Overwrite = False,
+    json_: Json = False,
+) -> None:
+    """Make a data set: recipe, states, frames, HDF5 file."""
+    from videopred.datasets import generation
+
+    path = generation.generate(
+        preset,
+        _counts(clips),
+        recipe=recipe,
+        seed=seed,
+        out=out,
+        mnist=mnist,
+        overwrite=overwrite,
+        progress=_watched(),
+    )
+    _print_files([path], json_)
+
+
+def inspect(
+    data: Data,
+    *,
+    preview: Annotated[Path | None, arg(help="Write a GIF of some clips there.")] = None,
+    overwrite: Overwrite = False,
+    json_: Json = False,
+) -> None:
+    """Show what is in a data file."""
+    from videopred.datasets.store import ClipFile, describe
+
+    with ClipFile(data) as file:
+        rows = describe(file)
+        if preview is not None:
+            from videopred.rendering import preview_gif
+
+            check.absent("--preview", preview, overwrite)
+            preview_gif(file.read_frames(next(iter(file.parts)), 0, 6), preview)
+    if json_:
+        _print_json(rows | ({"files": [str(preview)]} if preview else {}))
+        return
+    _print_rows(rows)
+    if preview is not None:
+        _print_files([preview], False)
+
+
+def train(
+    data: Data,
+    *,
+    core_name: Annotated[Literal[tuple(CORES)], arg(name="core", help="What moves the state over time.")] = "rims",  # type: ignore[valid-type]
+    core: CoreConfig = RIMsConfig(),
+    codec: CodecConfig = CodecConfig(),
+    training: OmitArgPrefixes[TrainingConfig] = TrainingConfig(),
+    out: Annotated[Path | None, arg(help="Run folder; default: models/<data>-<core>.")] = None,
+    device: Device = "auto",
+    overwrite: Overwrite = False,
+    json_: Json = False,
+) -> None:
+    """Train a predictor on a data file."""
+    from videopred import training as learning
+
+    model = PredictorConfig(core=core, codec=codec)
+    folder = learning.train(data, model, training, out=out, device=device, overwrite=overwrite, progress=_watched())
+    _print_files([folder], json_)
+
+
+def rollout(
+    run: Run,
+    data: Data,
+    *,
+    part: Part = "test",
+    clips: Annotated[int, arg(help="How many clips, from the first on.")] = 16,
+    context: Context = None,
+    horizon: Horizon = None,
+    out: Annotated[Path | None, arg(help="File; default: eval/<run>/<data>/rollout.npz.")] = None,
+    device: Device = "auto",
+    overwrite: Overwrite = False,
+    json_: Json = False,
+) -> None:
+    """Predict the frames that follow a context, and keep them as arrays."""
+    from videopred.rollout import save_rollout
+
+    path = check.absent("--out", out or _results(run, data) / "rollout.npz", overwrite)
+    rollout, truth = _roll_out(run, data, part, range(clips), context, horizon, device)
+    save_rollout(path, rollout, truth)
+    _print_files([path], json_)
+
+
+def evaluate(
+    run: Run,
+    data: Data,
+    *,
+    part: Part = "test",
+    context: Context = None,
+    horizon: Horizon = None,
+    metrics: Annotated[tuple[str, ...], arg(metavar="NAME", help="See `videopred list metrics`.")] = tuple(METRICS),
+    clips: Annotated[int | None, arg(help="How many clips, from the first on; default: all.")] = None,
+    batch_size: Annotated[int, arg(help="Clips at a time; changes memory and speed, not the scores.")] = 32,
+    reference: Annotated[
+        Path | None, arg(help="File whose training part calibrates the trivial rows; default: DATA.")
+    ] = None,
+    out: Annotated[Path | None, arg(help="Folder; default: eval/<run>/<data>.")] = None,
+    device: Device = "auto",
+    overwrite: Overwrite = False,
+    json_: Json = False,
+) -> None:
+    """Score a model's rollouts beside the trivial predictions."""
+    from videopred import judging
+    from videopred.checkpoint import load_run
+    from videopred.datasets.store import ClipFile
+    from videopred.device import pick_device
+
+    folder = out or _results(run, data)
+    check.absent("--out", folder / "scores.json", overwrite)
+    file = ClipFile(data)
+    scores = judging.evaluate(
+        load_run(run, pick_device(device)),
+        file,
+        context=file.context if context is None else context,
+        horizon=file.horizon if horizon is None else horizon,
+        part=part,
+        metrics=metrics,
+        batch_size=batch_size,
+        clips=clips,
+        reference=None if reference is None else ClipFile(reference),
+        progress=_watched(),
+    )
+    paths = scores.save(folder, overwrite=overwrite)
+    if json_:
+        _print_json(scores.to_dict() | {"files": [str(path) for path in paths]})
+        return
+    print(scores.table(), end="\n\n")
+    _print_files(paths, False)
+
+
+def render(
+    run: Run,
+    data: Data,
+    *,
+    part: Part = "test",
+    clips: Annotated[tuple[int, ...], arg(metavar="INDEX", help="Which clips, counted from 0.")] = (0, 1, 2),
+    context: Context = None,
+    horizon: Horizon = None,
+    out: Annotated[Path | None, arg(help="Folder; default: eval/<run>/<data>.")] = None,
+    device: Device = "auto",
+    overwrite: Overwrite = False,
+    json_: Json = False,
+) -> None:
+    """Draw truth, prediction and difference: a GIF and a film strip of each clip."""
+    from videopred import rendering
+
+    folder = out or _results(run, data)
+    names = [f"{part}-{clip}" for clip in clips]
+    for name in names:
+        check.absent("--out", folder / f"{name}.gif", overwrite)
+    rollout, truth = _roll_out(run, data, part, clips, context, horizon, device)
+    paths = [path for i, name in enumerate(names) for path in rendering.render(rollout, truth, i, folder, name)]
+    _print_files(paths, json_)
+
+
+def demo(
+    *,
+    out: Annotated[Path, arg(help="Folder for data, run, scores and pictures.")] = Path("eval/demo"),
+    tiny: Annotated[bool, arg(help="A few updates only: shows that all works, learns nothing.")] = False,
+    device: Device = "auto",
+    overwrite: Overwrite = False,
+    json_: Json = False,
+) -> None:
+    """From nothing to a prediction GIF: generate, train, roll out, score, render."""
+    from videopred.demo import run_demo
+
+    outcome = run_demo(out, tiny=tiny, device=device, overwrite=overwrite, progress=_watched())
+    if json_:
+        _print_json(outcome.to_dict())
+        return
+    print(outcome.scores.table(), end="\n\n")
+    print(outcome.verdict, end="\n\n")
+    _print_files(outcome.files, False)
+
+
+COMMANDS: dict[str, Callable[..., None]] = {
+    "demo": demo,
+    "list": list_shelves,
+    "generate": generate,
+    "inspect": inspect,
+    "train": train,
+    "rollout": rollout,
+    "evaluate": evaluate,
+    "render": render,
+}
+
+
+def main(argv: Sequence[str] | None = None) -> NoReturn:
+    """Run one command and exit with its status. With VIDEOPRED_TRACEBACK set, failures show where they arose."""
+    # Spinning threads crawl when anything else runs; torch reads this once, when it is first imported.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    try:
+        run(list(sys.argv[1:] if argv is None else argv))
+    except KeyboardInterrupt:
+        print("videopred: interrupted; what was saved before is whole", file=sys.stderr)
+        sys.exit(130)
+    except (ValueError, TypeError, OSError) as error:
+        if os.environ.get("VIDEOPRED_TRACEBACK"):
+            raise
+        print(f"videopred: {error}", file=sys.stderr)
+        sys.exit(1 if isinstance(error, OSError) else 2)
+    sys.exit(0)
+
+
+def run(argv: list[str]) -> None:
+    """Run one command, given as the words after `videopred`.
+
+    Raises:
+        ValueError: an unknown command, preset, core or metric, or values that do not fit together.
+        SystemExit: the status of tyro, which has printed its help or its complaint.
+    """
+    if not argv or argv[0] in ("-h", "--help"):
+        print("usage: videopred COMMAND [OPTIONS]\n\nObject-centric video prediction, from the data to the GIF.\n")
+        _print_rows({name: _first_line(command) for name, command in COMMANDS.items()})
+        print("\n`videopred COMMAND --help` shows the options of a command.")
+        return
+    if argv[0] == "--version":
+        print(f"videopred {version('videopred')}")
+        return
+    name, words = check.one_of("COMMAND", argv[0], COMMANDS), argv[1:]
+    command = COMMANDS[name]
+    if name == "generate":
+        preset = next((word for word in words if not word.startswith("-")), None)
+        if preset is not None:
+            recipe = DATASETS[check.one_of("PRESET", preset, DATASETS)].recipe
+            command = _with_default(command, "recipe", recipe, Annotated[type(recipe), OmitArgPrefixes])
+    if name == "train":
+        core = core_settings(_value_of("--core", words, "rims"))()
+        command = _with_default(command, "core", core, type(core))
+    tyro.cli(command, args=words, prog=f"videopred {name}", config=(FlagCreatePairsOff,))
+
+
+def _with_default(command: Callable[..., None], name: str, default: Any, annotation: Any) -> Callable[..., None]:
+    """The command with another default for one keyword, whose type gives the flags: presets and cores have their own.
+
+    tyro reads flags off a signature, so the copy differs in its signature only.
+    """
+    code, space = command.__code__, command.__globals__
+    copy = FunctionType(code, space, command.__name__, command.__defaults__, command.__closure__)
+    copy.__doc__ = command.__doc__
+    copy.__kwdefaults__ = {**(command.__kwdefaults__ or {}), name: default}
+    copy.__annotations__ = {**command.__annotations__, name: annotation}
+    return copy
+
+
+def _value_of(flag: str, words: Sequence[str], default: str) -> str:
+    """The value that follows a flag, in either way to write it."""
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        if word == flag:
+            return following
+        if word.startswith(f"{flag}="):
+            return word.removeprefix(f"{flag}=")
+    return default
+
+
+def _counts(words: Iterable[str]) -> dict[str, int]:
+    """`train=96 test=8` as a dict."""
+    counts = {}
+    for word in words:
+        part, _, number = word.partition("=")
+        fix = "write e.g. --clips train=1000 test=100"
+        check.require(number.isdigit(), "--clips", "be PART=COUNT with a whole number", word, fix)
+        counts[part] = int(number)
+    return counts
+
+
+def _results(run: Path, data: Path) -> Path:
+    """Where results of a run on a data file go unless --out says otherwise."""
+    return Path("eval") / run.name / data.stem
+
+
+def _roll_out(
+    run: Path, data: Path, part: str, clips: Sequence[int], context: int | None, horizon: int | None, device: str
+) -> "tuple[Rollout, Tensor]":
+    """The rollout of a run on some clips of a file, and the true films of the horizon."""
+    from videopred.checkpoint import load_run
+    from videopred.datasets.store import ClipFile
+    from videopred.device import pick_device
+    from videopred.judging import imagine
+
+    with ClipFile(data) as file:
+        context = file.context if context is None else context
+        horizon = file.horizon if horizon is None else horizon
+        return imagine(load_run(run, pick_device(device)), file, part, clips, context, horizon)
+
+
+def _watched() -> bool:
+    """Whether somebody sees the progress bars."""
+    return sys.stderr.isatty()
+
+
+def _first_line(thing: Any) -> str:
+    return (thing.__doc__ or "").strip().split("\n")[0]
+
+
+def _print_rows(rows: Mapping[str, Any]) -> None:
+    width = max(map(len, rows))
+    for name, value in rows.items():
+        print(f"  {name.ljust(width)}  {value}")
+
+
+def _print_files(paths: Sequence[Path], as_json: bool) -> None:
+    if as_json:
+        _print_json({"files": [str(path) for path in paths]})
+        return
+    for path in paths:
+        print(f"wrote {path}")
+
+
+def _print_json(content: Mapping[str, Any]) -> None:
+    print(json.dumps(content, indent=2))
