@@ -1,0 +1,45 @@
+"""A file on a failing disk: it reads back as if nothing had failed."""
+
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from videopred.datasets.patient_file import PatientFile
+
+
+@contextmanager
+def no_file_longer_than(size: int) -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_what_failed_to_be_written_can_be_read(tmp_path):
+    first, second, third = b"a" * 60, b"b" * 60, b"c" * 20
+    with PatientFile(tmp_path / "file") as file, no_file_longer_than(100):
+        assert file.write(first) == 60
+        assert file.failure is None
+        assert file.write(second) == 60  # the disk takes 40 of them
+        assert file.failure is not None
+        file.seek(50)
+        assert file.write(third) == 20
+        assert file.tell() == 70
+        assert file.truncate(150) == 150
+        file.seek(0)
+        read = bytearray(130)
+        assert file.readinto(read) == 130
+    assert bytes(read) == first[:50] + third + second[10:] + bytes(10)
+
+
+def test_on_a_sound_disk_it_is_a_file(tmp_path):
+    with PatientFile(tmp_path / "file") as file:
+        file.write(b"abcdef")
+        file.truncate(4)
+        file.seek(1)
+        read = bytearray(3)
+        file.readinto(read)
+        assert (read, file.failure) == (b"bcd", None)
+    assert (tmp_path / "file").read_bytes() == b"abcd"
