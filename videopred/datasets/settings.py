@@ -1,6 +1,5 @@
 """Recipes: what a world is made of. Light: pydantic only, so that help and usage errors load no NumPy."""
 
-import json
 import math
 from typing import Annotated, ClassVar, Literal
 
@@ -151,7 +150,4 @@ def load_recipe(text: str) -> BallsConfig | MovingMNISTConfig:
     Raises:
         ValueError: the text is no recipe of this version.
     """
-    values = json.loads(text)
-    if isinstance(values, dict):  # settings are strict, and JSON has no tuples
-        values = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
-    return _RECIPE.validate_python(values)
+    return _RECIPE.validate_json(text)

@@ -18,7 +18,7 @@ door of h5py.
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
@@ -32,6 +32,7 @@ from videopred.datasets import DATASETS
 from videopred.datasets.clip import PARTS, Clip, clip_seed
 from videopred.datasets.patient_file import PatientFile
 from videopred.datasets.settings import BallsConfig, DatasetSettings, dump_recipe, load_recipe
+from videopred.files import whole_file
 
 FORMAT = "videopred/1"
 _CLIPS_AT_ONCE = 16  # what fits in cache: drawing 500 at a time takes four times as long per clip
@@ -96,8 +97,6 @@ def _write_table(group: h5py.Group, name: str, rows: np.ndarray) -> None:
 def new_file(path: Path, name: str, recipe: DatasetSettings, seed: int) -> Iterator[ClipWriter]:
     """A writer for a file that appears under its name only when it is complete.
 
-    Until then it is `<path>.<process>.partial`, which goes away whatever fails; only a killed process leaves it.
-
     Args:
         path: the file to make, or to replace.
         name: what the data set is called in the file.
@@ -107,23 +106,13 @@ def new_file(path: Path, name: str, recipe: DatasetSettings, seed: int) -> Itera
     Raises:
         OSError: the folder cannot be written to, or the disk is full.
     """
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with PatientFile(partial) as disk:
-            with h5py.File(disk, "w") as file:
-                file.attrs.update(_attributes(name, recipe, seed))
-                yield ClipWriter(file, disk, recipe.binary, seed)
-            if disk.failure:
-                raise disk.failure
-            os.fsync(disk.fileno())  # some disks tell only now that they are full
-        partial.replace(path)
-    except OSError as error:
-        got, fix = f"{path} ({error.strerror or error})", "free some space or choose another folder"
-        raise OSError(check.complaint("--out", "be a place with room to write", got, fix)) from None
-    finally:
-        with suppress(OSError):  # nothing there: renamed, or never made
-            partial.unlink()
+    with whole_file(path) as partial, PatientFile(partial) as disk:
+        with h5py.File(disk, "w") as file:
+            file.attrs.update(_attributes(name, recipe, seed))
+            yield ClipWriter(file, disk, recipe.binary, seed)
+        if disk.failure:
+            raise disk.failure
+        os.fsync(disk.fileno())  # some disks tell only now that they are full
 
 
 def _attributes(name: str, recipe: DatasetSettings, seed: int) -> dict[str, Any]:
