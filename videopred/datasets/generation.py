@@ -1,13 +1,13 @@
 """Makes a data file: recipe -> states -> frames -> HDF5."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tqdm import tqdm
 
 from videopred import check
 from videopred.datasets import find_recipe, make_world
-from videopred.datasets.clip import PARTS
+from videopred.datasets.clip import PARTS, Clip
 from videopred.datasets.settings import DatasetSettings
 from videopred.datasets.store import new_file
 
@@ -56,6 +56,12 @@ def generate(
     ):
         for part in PARTS:  # always in this order, however `clips` is sorted: equal files are equal bytes
             if count := clips.get(part, 0):
-                made = world.clips(seed, part, range(count))
-                writer.write_part(part, (clip for clip in made if bar.update() or True), count)
+                writer.write_part(part, _counted(world.clips(seed, part, range(count)), bar), count)
     return path
+
+
+def _counted(clips: Iterator[Clip], bar: tqdm) -> Iterator[Clip]:
+    """The same clips, each moving the bar."""
+    for clip in clips:
+        bar.update()
+        yield clip

@@ -65,14 +65,7 @@ class ClipWriter:
         group, queue, start = self._file.create_group(PARTS[part]), iter(clips), 0
         contacts, objects = [], []
         while block := list(islice(queue, _CLIPS_AT_ONCE)):
-            for name, of in _BY_FRAME.items():
-                rows = np.stack([of(clip) for clip in block], axis=1)  # (T, clips, ...)
-                rows = rows > 0 if self._binary and name == "features" else rows
-                if start == 0:
-                    frames, _, *rest = rows.shape
-                    shape, chunk = (frames, count, *rest), (frames, 1, *rest)
-                    group.create_dataset(name, shape, rows.dtype, chunks=chunk, track_times=False, **_FILTERS)
-                group[name][:, start : start + len(block)] = rows
+            self._write_frames(group, block, start, count)
             contacts += [clip.contacts for clip in block]
             objects += [clip.objects for clip in block]
             start += len(block)
@@ -85,6 +78,18 @@ class ClipWriter:
         words = [clip_seed(self._seed, part, index).generate_state(1, np.uint64) for index in range(count)]
         _write_table(group, "seed", np.concatenate(words))
         _write_table(group, "index", np.arange(count))
+
+    def _write_frames(self, group: h5py.Group, block: list[Clip], start: int, count: int) -> None:
+        """Write what a block of clips has by frame, at clip `start` of `count`."""
+        for name, of in _BY_FRAME.items():
+            rows = np.stack([of(clip) for clip in block], axis=1)  # (T, clips, ...)
+            if self._binary and name == "features":
+                rows = rows > 0
+            if name not in group:
+                frames, _, *rest = rows.shape
+                shape, chunk = (frames, count, *rest), (frames, 1, *rest)
+                group.create_dataset(name, shape, rows.dtype, chunks=chunk, track_times=False, **_FILTERS)
+            group[name][:, start : start + len(block)] = rows
 
 
 def _write_table(group: h5py.Group, name: str, rows: np.ndarray) -> None:
