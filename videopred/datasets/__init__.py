@@ -8,7 +8,8 @@ Conventions of every world:
 - What is said of frame t about *collisions* and *events* happens after it, in the time (t, t + 1]: it goes with
   predicting frame t + 1.
 
-A new world is a file with a class like `World`, a recipe in settings.py, and a line in DATASETS.
+A new world is a file with a class like `World`, a settings class that `Recipe` names in settings.py, and a line in
+DATASETS; a new preset of a world is a line in DATASETS.
 """
 
 from importlib import import_module

@@ -106,9 +106,8 @@ def _wander(
     for frame in range(1, recipe.frames + 1):
         corner = corner + velocity
         low, high = corner < 0, corner > most
-        corner = np.clip(corner, 0, most)
         if low.any() or high.any():
-            velocity = velocity.copy()
+            corner, velocity = np.clip(corner, 0, most), velocity.copy()
             for digit in np.flatnonzero((low | high).any(1)):
                 inward = chance.integers(1, speed, size=2, endpoint=True)
                 free = chance.integers(-speed, speed, size=2, endpoint=True)
