@@ -3,7 +3,7 @@
 One settings class is at once the flags, the help text, the saved JSON and the Python API.
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt, ValidationError
 
@@ -30,7 +30,7 @@ class Settings(BaseModel):
 
 
 class TrainingConfig(Settings):
-    """How a predictor learns: teacher-forced prediction of the next frame, with Adam."""
+    """How a predictor learns: prediction of the next frame, with Adam."""
 
     updates: PositiveInt = 5000
     """Number of optimiser steps."""
@@ -38,8 +38,12 @@ class TrainingConfig(Settings):
     """Clips per update."""
     learning_rate: PositiveFloat = 7e-4
     """Step size of Adam (RIMs paper, D.4)."""
-    clip_norm: PositiveFloat = 1.0
-    """Largest norm of the whole gradient; a longer one is scaled down to it."""
+    schedule: Literal["constant", "cosine"] = "constant"
+    """Step size over time: constant, or up over the first twentieth of the updates, then down to 0 along a cosine."""
+    clip_norm: PositiveFloat = 0.1
+    """Largest norm of the whole gradient of the mean loss per pixel; a longer one is scaled down to it."""
+    free_running: NonNegativeInt = 0
+    """Frames at the end of each clip that are predicted from the model's own predictions; 0 is teacher forcing."""
     validate_every: PositiveInt = 250
     """Updates between looks at the validation clips; each look may save the best checkpoint."""
     validation_share: Annotated[float, Field(gt=0, lt=1)] = 0.1

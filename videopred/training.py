@@ -1,16 +1,18 @@
-"""Learn: teacher-forced prediction of the next frame, on Lightning's Trainer.
+"""Learn: prediction of the next frame, teacher-forced or free-running, on Lightning's Trainer.
 
 Our part is the objective, the order of the clips and what is kept; devices, precision, loops and logs are Lightning's.
 Batch k of a run depends on (seed, k) alone, and noise is reseeded from (seed, step, rank) at each step.
 """
 
 import logging
+import math
 import shutil
 import signal
 import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -34,6 +36,7 @@ from videopred.frames import to_film
 from videopred.models import build
 from videopred.models.predictor import Predictor
 from videopred.models.settings import PredictorConfig
+from videopred.rollout import predict_on
 from videopred.settings import TrainingConfig
 
 
@@ -131,7 +134,10 @@ def training_clips(file: ClipFile, training: TrainingConfig) -> tuple[FilmDatase
         kept = count - max(1, round(count * training.validation_share))
     must = f"be at most {kept}, the clips left to learn from"
     fix = "lower it, or generate more clips"
-    check.require(training.batch_size <= kept, "--training.batch-size", must, training.batch_size, fix)
+    check.require(training.batch_size <= kept, "--batch-size", must, training.batch_size, fix)
+    most = file.frames - 2
+    must = f"be at most {most}, so that of {file.frames} frames one is given and one is predicted from it"
+    check.require(training.free_running <= most, "--free-running", must, training.free_running, "lower it")
     learn = FilmDataset(file.path, "train", stop=kept)
     if kept == count:
         return learn, FilmDataset(file.path, "validation")
@@ -139,7 +145,10 @@ def training_clips(file: ClipFile, training: TrainingConfig) -> tuple[FilmDatase
 
 
 class Learner(lightning.LightningModule):
-    """The objective: binary cross-entropy of the next frame, from logits, on every frame but the first."""
+    """The objective: binary cross-entropy of the next frame, from logits, on every frame but the first.
+
+    Before the last `free_running` frames, each is predicted from the true ones before it (teacher forcing).
+    """
 
     def __init__(self, predictor: Predictor, config: RunConfig):
         super().__init__()
@@ -156,8 +165,8 @@ class Learner(lightning.LightningModule):
         self.log("validation_bce", loss * pixels, batch_size=len(frames))
 
     def _loss(self, frames: Tensor) -> tuple[Tensor, int]:
-        film = to_film(frames)
-        logits = self.predictor(film[:, :-1]).logits
+        film, own = to_film(frames), self.config.training.free_running
+        logits = predict_on(self.predictor, film[:, : film.shape[1] - 1 - own], own).logits
         return functional.binary_cross_entropy_with_logits(logits, film[:, 1:]), film[0, 0].numel()
 
     def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:
@@ -165,11 +174,22 @@ class Learner(lightning.LightningModule):
         key = [self.config.training.seed, self.global_step, self.global_rank]
         torch.manual_seed(int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0] >> np.uint64(1)))
 
-    def configure_optimizers(self) -> torch.optim.Optimizer:
-        return torch.optim.Adam(self.parameters(), lr=self.config.training.learning_rate)
+    def configure_optimizers(self) -> Any:
+        training = self.config.training
+        adam = torch.optim.Adam(self.parameters(), lr=training.learning_rate)
+        share = partial(share_of_step_size, training.schedule, training.updates)
+        return [adam], [{"scheduler": torch.optim.lr_scheduler.LambdaLR(adam, share), "interval": "step"}]
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint[CONFIG_KEY] = self.config.model_dump_json()
+
+
+def share_of_step_size(schedule: str, updates: int, update: int) -> float:
+    """What the full step size is multiplied with at an update, counted from 0; in [0, 1]."""
+    if schedule == "constant":
+        return 1.0
+    rise = min(1.0, (update + 1) / max(1, updates // 20))
+    return rise * (0.5 + 0.5 * math.cos(math.pi * update / updates))
 
 
 class ShuffledBatches(Sampler[list[int]]):
