@@ -91,9 +91,9 @@ def verdict(scores: Scores) -> str:
     best_bce = np.min([row["bce"] for row in trivial], axis=0)
     claims = {
         "its BCE is below that of every trivial row at rollout steps 1 to 5": (model["bce"] < best_bce)[:5],
-        "its F1 is above copy last's at rollout steps 2 to 8": (
-            model["f1"] > scores.values["copy last"]["f1"]
-        )[1:8],
+        "its F1 is above copy last's at rollout steps 2 to 8": (model["f1"] > scores.values["copy last"]["f1"])[1:8],
     }
-    words = [f"{'Yes' if held.all() else 'No'}: {claim} ({held.sum()} of {len(held)})." for claim, held in claims.items()]
+    words = [
+        f"{'Yes' if held.all() else 'No'}: {claim} ({held.sum()} of {len(held)})." for claim, held in claims.items()
+    ]
     return "\n".join(["On clips the model never saw,", *words])

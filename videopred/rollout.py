@@ -90,7 +90,12 @@ def save_rollout(path: Path, rollout: Rollout, truth: Tensor) -> None:
         rollout: what was predicted.
         truth: (B, horizon, C, H, W) float in [0, 1], what came instead.
     """
-    arrays: dict[str, Any] = {"context": rollout.context, "one_step": rollout.one_step, "prediction": rollout.prediction, "truth": truth}
+    arrays: dict[str, Any] = {
+        "context": rollout.context,
+        "one_step": rollout.one_step,
+        "prediction": rollout.prediction,
+        "truth": truth,
+    }
     arrays |= {f"trace_{name}": value for name, value in rollout.trace.items()}
     with whole_file(path) as partial, partial.open("wb") as file:
         np.savez_compressed(file, **{name: value.cpu().numpy() for name, value in arrays.items()})
