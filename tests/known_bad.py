@@ -1,14 +1,18 @@
 """Deliberately broken examples: each shared check must fail on one of them, or it checks nothing."""
 
+from typing import Any
+
+import core_checks
 import torch
 from kornia.metrics import ssim
-from torch import Tensor
+from torch import Tensor, nn
 
 from videopred.eval.metric import Metric, check_films
 from videopred.eval.overlap import F1
 from videopred.eval.pixel import BCE, MSE
 from videopred.eval.settings import BCEConfig, F1Config, MSEConfig, SSIMConfig
 from videopred.eval.similarity import SSIM
+from videopred.models.core import Core, State, Trace
 
 # --- metrics ---------------------------------------------------------------------------------------------
 
@@ -106,3 +110,123 @@ BAD_METRICS: dict[str, Metric] = {
     "check_precisions": MSEInFilmPrecision(MSEConfig()),
 }
 """The check that must catch it (and what it breaks) -> the broken metric."""
+
+# --- cores -----------------------------------------------------------------------------------------------
+
+
+class SoundCore(Core):
+    """h' = tanh(x W + h U): nothing is wrong with it. The broken cores below each spoil one thing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.rows, self.units = 1, 4
+        self.inward = nn.Linear(core_checks.FEATURES, 4).double()
+        self.onward = nn.Linear(4, 4, bias=False).double()
+
+    def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> Tensor:
+        return self.inward.weight.new_zeros(batch, 4)
+
+    def project(self, slots: Tensor) -> Any:
+        return self.inward(slots[:, :, 0]).unbind(1)
+
+    def advance(self, projected: Tensor, state: State) -> tuple[Tensor, State, Trace]:
+        state = torch.tanh(projected + self.onward(state))
+        return state.unsqueeze(1), state, {"norm": state.norm(dim=-1)}
+
+
+class FlatOutput(SoundCore):
+    def advance(self, projected: Tensor, state: State) -> tuple[Tensor, State, Trace]:
+        output, state, trace = super().advance(projected, state)
+        return output.squeeze(1), state, trace
+
+
+class OtherStep(SoundCore):
+    """Its step forgets the nonlinearity that its unroll has."""
+
+    def step(self, inputs: Tensor, state: State) -> tuple[Tensor, State, Trace]:
+        state = self.inward(inputs[:, 0]) + self.onward(state)
+        return state.unsqueeze(1), state, {}
+
+
+class CountsFromTheStart(SoundCore):
+    """Knows how far its unroll has come, which its state does not say."""
+
+    def project(self, slots: Tensor) -> Any:
+        return super().project(slots * torch.arange(1, 1 + slots.shape[1])[None, :, None, None])
+
+
+class HidesMemory(SoundCore):
+    """Keeps a second state on itself, in step with the first: two unrolls in a row still equal one."""
+
+    hidden: Tensor | None = None
+
+    def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> Tensor:
+        self.hidden = None
+        return super().initial_state(batch)
+
+    def advance(self, projected: Tensor, state: State) -> tuple[Tensor, State, Trace]:
+        self.hidden = projected if self.hidden is None else 0.5 * self.hidden + projected
+        return super().advance(self.hidden, state)
+
+
+class WritesIntoItsState(SoundCore):
+    def advance(self, projected: Tensor, state: State) -> tuple[Tensor, State, Trace]:
+        output, new, trace = super().advance(projected, state)
+        state.data.mul_(0.5)
+        return output, new, trace
+
+
+class MixesClips(SoundCore):
+    """Normalises over the batch."""
+
+    def advance(self, projected: Tensor, state: State) -> tuple[Tensor, State, Trace]:
+        return super().advance(projected - projected.mean(0), state)
+
+
+class SeesTheFuture(SoundCore):
+    """Normalises over time."""
+
+    def project(self, slots: Tensor) -> Any:
+        return super().project(slots - slots.mean(1, keepdim=True))
+
+
+class DeafParameter(SoundCore):
+    def __init__(self) -> None:
+        super().__init__()
+        self.unused = nn.Parameter(torch.zeros(2).double())
+
+
+class DrawsInEvaluation(SoundCore):
+    def advance(self, projected: Tensor, state: State) -> tuple[Tensor, State, Trace]:
+        return super().advance(projected + torch.randn_like(projected), state)
+
+
+class StateOfOneDtype(SoundCore):
+    def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> Tensor:
+        return torch.zeros(batch, 4, dtype=torch.float64)
+
+
+class KeepsWhatHappened(SoundCore):
+    """Puts its last state into its state_dict."""
+
+    def advance(self, projected: Tensor, state: State) -> tuple[Tensor, State, Trace]:
+        output, state, trace = super().advance(projected, state)
+        self.register_buffer("last", state.detach())
+        return output, state, trace
+
+
+CORES = [
+    (FlatOutput, core_checks.shapes),
+    (OtherStep, core_checks.step_is_one_unroll),
+    (CountsFromTheStart, core_checks.two_unrolls_are_one),
+    (HidesMemory, core_checks.step_depends_on_its_arguments_alone),
+    (WritesIntoItsState, core_checks.arguments_stay_as_they_were),
+    (MixesClips, core_checks.clips_do_not_mix),
+    (SeesTheFuture, core_checks.future_does_not_reach_the_past),
+    (DeafParameter, core_checks.every_parameter_learns),
+    (DrawsInEvaluation, core_checks.evaluation_is_deterministic),
+    (StateOfOneDtype, core_checks.state_follows_the_parameters),
+    (KeepsWhatHappened, core_checks.weights_travel),
+]
+"""Each broken core, and the check that must catch it."""

@@ -1,0 +1,73 @@
+"""Encoder and decoder: the folded upsampling against the plain one, sizes, and what they refuse."""
+
+import pytest
+import torch
+from core_checks import close
+from torch import nn
+from torch.nn import functional
+
+from videopred.models.decoder import Decoder, UpsampleConv
+from videopred.models.encoder import Encoder
+from videopred.models.settings import CodecConfig
+
+SMALL = CodecConfig(channels=(3, 5, 4), embedding=13)
+
+
+@pytest.mark.parametrize(("height", "width"), [(1, 2), (3, 4), (6, 5)])
+def test_folded_upsampling_is_doubling_then_convolution_borders_included(height, width):
+    # TensorFlow's SAME for a 4×4 kernel: one pixel of padding before, two behind.
+    torch.manual_seed(0)
+    layer = UpsampleConv(3, 2).double()
+    x = torch.randn(2, 3, height, width, dtype=torch.float64, requires_grad=True)
+    doubled = functional.interpolate(x, scale_factor=2, mode="nearest")
+    plain = functional.conv2d(functional.pad(doubled, (1, 2, 1, 2)), layer.weight, layer.bias)
+    folded = layer(x)
+    close(folded, plain)
+    weights = torch.randn_like(plain)
+    close(
+        torch.autograd.grad((folded * weights).sum(), [x, *layer.parameters()]),
+        torch.autograd.grad((plain * weights).sum(), [x, *layer.parameters()]),
+    )
+
+
+def test_encoder_and_decoder_have_r_nems_sizes():
+    # R-NEM: convolutions of 16, 32 and 64 channels, 8×8 of them flattened to 4096, 512 units; and back.
+    encoder, decoder = Encoder(CodecConfig(), (1, 64, 64)), Decoder(CodecConfig(), 250, (1, 64, 64))
+    linear = [(m.in_features, m.out_features) for m in encoder.modules() if isinstance(m, nn.Linear)]
+    assert linear == [(4096, 512)]
+    linear = [(m.in_features, m.out_features) for m in decoder.modules() if isinstance(m, nn.Linear)]
+    assert linear == [(250, 512), (512, 4096)]
+    convolutions = [(m.in_channels, m.out_channels) for m in encoder.modules() if isinstance(m, nn.Conv2d)]
+    assert convolutions == [(1, 16), (16, 32), (32, 64)]
+    convolutions = [(m.in_channels, m.out_channels) for m in decoder.modules() if isinstance(m, UpsampleConv)]
+    assert convolutions == [(64, 32), (32, 16), (16, 1)]
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_any_frame_that_halves_is_taken(channels):
+    film_shape = (channels, 16, 24)
+    encoder, decoder = Encoder(SMALL, film_shape), Decoder(SMALL, 14, film_shape)
+    assert encoder(torch.zeros(6, *film_shape)).shape == (6, 1, 13)
+    assert decoder(torch.zeros(6, 2, 7)).shape == (6, *film_shape)
+
+
+def test_encoder_is_normalised_over_the_whole_map():
+    # A brighter, flatter film gives the same code but for the borders' zeros: the first layer's output is normalised.
+    torch.manual_seed(0)
+    norm = next(m for m in Encoder(SMALL, (1, 16, 24)).modules() if isinstance(m, nn.GroupNorm))
+    assert norm.num_groups == 1
+    assert norm.weight.shape == (3,)
+
+
+@pytest.mark.parametrize(
+    ("film_shape", "message"),
+    [
+        ((1, 36, 40), r"frame height must be a multiple of 8 for 3 halvings, got 36; generate frames of such a height"),
+        ((1, 40, 36), r"frame width must be a multiple of 8 for 3 halvings, got 36; generate frames of such a width"),
+    ],
+)
+def test_frames_that_do_not_halve_are_refused(film_shape, message):
+    with pytest.raises(ValueError, match=message):
+        Encoder(SMALL, film_shape)
+    with pytest.raises(ValueError, match=message):
+        Decoder(SMALL, 14, film_shape)

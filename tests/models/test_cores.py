@@ -1,0 +1,71 @@
+"""The contract of cores, over the table CORES."""
+
+import known_bad
+import pytest
+import torch
+from core_checks import CHECKS, FEATURES, SMALL, make, slots
+
+from videopred.models import CORES, build_core, core_settings
+from videopred.models.core import unroll
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", CORES)
+def test_core_keeps_the_contract(name, check):
+    check(make(name))
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_the_core_that_the_broken_ones_derive_from_is_sound(check):
+    check(known_bad.SoundCore())
+
+
+@pytest.mark.parametrize(("broken", "check"), known_bad.CORES, ids=lambda item: getattr(item, "__name__", ""))
+def test_check_fails_on_a_broken_core(broken, check):
+    with pytest.raises((AssertionError, RuntimeError)):
+        check(broken())
+
+
+def test_every_core_has_a_small_version():
+    assert SMALL.keys() == CORES.keys()
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_settings_survive_json(name):
+    settings = SMALL[name]
+    assert type(settings).model_validate_json(settings.model_dump_json()) == settings
+    assert settings.kind == name
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_step_compiles_whole(name):
+    core = make(name)
+    inputs, state = slots()[:, 0], core.initial_state(3)
+    compiled = torch.compile(core.step, backend="eager", fullgraph=True)
+    torch.testing.assert_close(compiled(inputs, state)[0], core.step(inputs, state)[0])
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_gradients_are_true(name):
+    core = make(name)
+    if name == "rims":  # its blocked gradient is deliberately not the true one; with all active nothing is blocked
+        core = build_core(SMALL[name].model_copy(update={"active": 5}), FEATURES).double().eval()
+    inputs = slots(batch=2, steps=3).requires_grad_()
+    assert torch.autograd.gradcheck(lambda x: unroll(core, x).output, (inputs,))
+
+
+def test_unknown_core_is_named():
+    with pytest.raises(ValueError, match=r"--core must be one of gru, lstm, rims, got rms; did you mean rims\?"):
+        core_settings("rms")
+
+
+@pytest.mark.parametrize("shape", [(3, 5, 11), (3, 0, 1, 11)])
+def test_unroll_refuses_other_slots(shape):
+    with pytest.raises(ValueError, match=r"slots must be \(B, T, L, D\) with T at least 1, got "):
+        unroll(make("gru"), torch.zeros(shape, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("name", ["gru", "lstm"])
+def test_plain_cores_refuse_maps(name):
+    with pytest.raises(ValueError, match=r"slots must be one vector per step .* got L = 2"):
+        unroll(make(name), torch.zeros(3, 4, 2, FEATURES, dtype=torch.float64))
