@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
@@ -74,11 +75,12 @@ def generate(
     json_: Json = False,
 ) -> None:
     """Make a data set: recipe, states, frames, HDF5 file."""
+    counts = _counts(clips)
     from videopred.datasets import generation
 
     path = generation.generate(
         preset,
-        _counts(clips),
+        counts,
         recipe=recipe,
         seed=seed,
         out=out,
@@ -175,6 +177,8 @@ def evaluate(
     json_: Json = False,
 ) -> None:
     """Score a model's rollouts beside the trivial predictions."""
+    for name in metrics:
+        check.one_of("--metrics", name, METRICS)
     from videopred import judging
     from videopred.checkpoint import load_run
     from videopred.datasets.store import ClipFile
@@ -222,7 +226,8 @@ def render(
     folder = out or _results(run, data)
     names = [f"{part}-{clip}" for clip in clips]
     for name in names:
-        check.absent("--out", folder / f"{name}.gif", overwrite)
+        for suffix in (".gif", ".png"):
+            check.absent("--out", folder / f"{name}{suffix}", overwrite)
     rollout, truth = _roll_out(run, data, part, clips, context, horizon, device)
     paths = [path for i, name in enumerate(names) for path in rendering.render(rollout, truth, i, folder, name)]
     _print_files(paths, json_)
@@ -295,10 +300,12 @@ def run(argv: list[str]) -> None:
     name, words = check.one_of("COMMAND", argv[0], COMMANDS), argv[1:]
     command = COMMANDS[name]
     if name == "generate":
-        preset = next((word for word in words if not word.startswith("-")), None)
-        if preset is not None:
-            recipe = DATASETS[check.one_of("PRESET", preset, DATASETS)].recipe
-            command = _with_default(command, "recipe", recipe, Annotated[type(recipe), OmitArgPrefixes])
+        # Only in the first place is a word surely the preset: later ones may be a flag's values.
+        preset = words[0] if words and words[0] not in ("-h", "--help") else "balls4"
+        fix = "put PRESET first, as in `videopred generate balls4 --seed 1`"
+        check.require(not preset.startswith("-"), "PRESET", "come before the options", preset, fix)
+        recipe = DATASETS[check.one_of("PRESET", preset, DATASETS)].recipe
+        command = _with_default(command, "recipe", recipe, Annotated[type(recipe), OmitArgPrefixes])
     if name == "train":
         core = core_settings(_value_of("--core", words, "rims"))()
         command = _with_default(command, "core", core, type(core))
@@ -320,7 +327,7 @@ def _with_default(command: Callable[..., None], name: str, default: Any, annotat
 
 def _value_of(flag: str, words: Sequence[str], default: str) -> str:
     """The value that follows a flag, in either way to write it."""
-    for word, following in zip(words, [*words[1:], ""], strict=True):
+    for word, following in pairwise([*words, ""]):
         if word == flag:
             return following
         if word.startswith(f"{flag}="):
@@ -334,7 +341,7 @@ def _counts(words: Iterable[str]) -> dict[str, int]:
     for word in words:
         part, _, number = word.partition("=")
         fix = "write e.g. --clips train=1000 test=100"
-        check.require(number.isdigit(), "--clips", "be PART=COUNT with a whole number", word, fix)
+        check.require(number.isdecimal(), "--clips", "be PART=COUNT with a whole number", word, fix)
         counts[part] = int(number)
     return counts
 

@@ -93,6 +93,7 @@ def verdict(scores: Scores) -> str:
         "its F1 is above copy last's at rollout steps 2 to 8": (model["f1"] > copied["f1"])[1:8],
     }
     lines = [
-        f"{'Yes' if held.all() else 'No'}: {claim} ({held.sum()} of {len(held)} steps)." for claim, held in claims.items()
+        f"{'Yes' if held.all() else 'No'}: {claim} ({held.sum()} of {len(held)} steps)."
+        for claim, held in claims.items()
     ]
     return "\n".join(["Did the model learn? On clips it never saw:", *lines])

@@ -13,11 +13,11 @@ def pick_device(name: str = "auto") -> torch.device:
     """
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    kind, _, index = name.partition(":")
-    check.one_of("--device", kind, ["auto", "cpu", "cuda", "mps"])
+    kind, colon, index = name.partition(":")
+    check.one_of("--device", name if kind == "auto" else kind, ["auto", "cpu", "cuda", "mps"])
     there = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}[kind]
-    number = int(index) if index.isdigit() else 0
-    valid = number < there and (not index or index.isdigit())
+    number = int(index) if index.isdecimal() else 0
+    valid = number < there and (index.isdecimal() or not colon)
     must = f"be a device of this machine, which has {there} of kind {kind}"
     check.require(valid, "--device", must, name, "use --device auto or --device cpu")
     return torch.device(name)

@@ -48,7 +48,7 @@ class TrainingConfig(Settings):
     """Updates between looks at the validation clips; each look may save the best checkpoint."""
     validation_share: Annotated[float, Field(gt=0, lt=1)] = 0.1
     """Share of the training clips, the last ones, kept aside when the file has no validation part."""
-    seed: NonNegativeInt = 0
+    seed: Annotated[int, Field(ge=0, lt=2**64)] = 0
     """Source of the first weights, the order of clips, and dropout."""
     workers: NonNegativeInt = 0
     """Loader processes; 0 is fastest when the clips fit in memory."""

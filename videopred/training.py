@@ -92,7 +92,7 @@ def train(
         gradient_clip_val=training.clip_norm,
         use_distributed_sampler=False,
         logger=[CSVLogger(run, name="logs"), TensorBoardLogger(run, name="tensorboard")],
-        log_every_n_steps=max(1, min(10, training.validate_every)),
+        log_every_n_steps=min(10, training.validate_every, training.updates),
         callbacks=[stop, keep, *([ProgressBar(training.updates)] if progress else [])],
         plugins=[AtomicIO()],
         enable_progress_bar=False,

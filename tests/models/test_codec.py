@@ -51,12 +51,27 @@ def test_any_frame_that_halves_is_taken(channels):
     assert decoder(torch.zeros(6, 2, 7)).shape == (6, *film_shape)
 
 
-def test_encoder_is_normalised_over_the_whole_map():
-    # A brighter, flatter film gives the same code but for the borders' zeros: the first layer's output is normalised.
+def test_order_is_convolution_norm_activation_and_the_last_layer_is_bare():
+    # R-NEM normalises before the activation, over all of channels, rows and columns (one group).
+    encoder, decoder = Encoder(SMALL, (1, 16, 24)), Decoder(SMALL, 14, (1, 16, 24))
+    halving, linear = [nn.Conv2d, nn.GroupNorm, nn.ELU], [nn.Linear, nn.LayerNorm]
+    assert [type(layer) for layer in encoder.layers] == [*halving * 3, nn.Flatten, *linear, nn.ELU]
+    doubling = [UpsampleConv, nn.GroupNorm, nn.ReLU]
+    expected = [nn.Flatten, *[*linear, nn.ReLU] * 2, nn.Unflatten, *doubling * 2, UpsampleConv]
+    assert [type(layer) for layer in decoder.layers] == expected
+    norms = [layer for layer in (*encoder.layers, *decoder.layers) if isinstance(layer, nn.GroupNorm)]
+    assert all(norm.num_groups == 1 for norm in norms)
+
+
+def test_weights_start_glorot_uniform_and_biases_at_zero():
     torch.manual_seed(0)
-    norm = next(m for m in Encoder(SMALL, (1, 16, 24)).modules() if isinstance(m, nn.GroupNorm))
-    assert norm.num_groups == 1
-    assert norm.weight.shape == (3,)
+    encoder, decoder = Encoder(CodecConfig(), (1, 64, 64)), Decoder(CodecConfig(), 250, (1, 64, 64))
+    layers = [layer for layer in (*encoder.layers, *decoder.layers) if isinstance(layer, nn.Conv2d | nn.Linear)]
+    for layer in layers:
+        fan_in, fan_out = nn.init._calculate_fan_in_and_fan_out(layer.weight)
+        bound = (6 / (fan_in + fan_out)) ** 0.5
+        assert 0.97 * bound < layer.weight.abs().max().item() <= bound
+        assert not layer.bias.any()
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import known_bad
 import pytest
 import torch
-from core_checks import CHECKS, FEATURES, SMALL, make, slots
+from core_checks import BATCH, CHECKS, FEATURES, SMALL, make, slots
 
 from videopred.models import CORES, build_core, core_settings
 from videopred.models.core import unroll
@@ -57,6 +57,15 @@ def test_gradients_are_true(name):
 def test_unknown_core_is_named():
     with pytest.raises(ValueError, match=r"--core must be one of gru, lstm, rims, got rms; did you mean rims\?"):
         core_settings("rms")
+
+
+def test_unroll_starts_from_a_state_of_its_batch(monkeypatch):
+    core, asked = make("gru"), []
+    monkeypatch.setattr(
+        core, "initial_state", lambda batch: asked.append(batch) or torch.zeros(batch, core.units).double()
+    )
+    unroll(core, slots())
+    assert asked == [BATCH]
 
 
 @pytest.mark.parametrize("shape", [(3, 5, 11), (3, 0, 1, 11)])

@@ -215,12 +215,24 @@ def test_one_module_without_exchange_is_an_lstm_on_its_attended_input():
     close(new_cell[:, 0], expected[1])
 
 
-def test_dropout_is_on_in_training_only():
-    core, slots = make(dropout=0.5), random_slots()
-    state = random_state(core)
-    assert torch.equal(core.step(slots, state)[0], core.step(slots, state)[0])
-    core.train()
-    assert not torch.equal(core.step(slots, state)[0], core.step(slots, state)[0])
+def varies(core: RIMs, slots: Tensor) -> bool:
+    state = random_state(core, batch=len(slots))
+    return not torch.equal(core.step(slots, state)[0], core.step(slots, state)[0])
+
+
+@pytest.mark.parametrize("slots", [1, 3])
+def test_dropout_on_what_is_read_is_on_in_training_only(slots):
+    core = without_exchange(make(dropout=0.5))
+    assert not varies(core, random_slots(slots=slots))
+    assert varies(core.train(), random_slots(slots=slots))
+
+
+def test_dropout_on_the_message_is_on_in_training_only():
+    core = make(dropout=0.5)
+    with torch.no_grad():
+        core.input_value.weight.zero_()  # nothing is read, so what varies is the message
+    assert not varies(core, random_slots())
+    assert varies(core.train(), random_slots())
 
 
 @pytest.mark.parametrize(

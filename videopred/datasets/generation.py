@@ -43,6 +43,7 @@ def generate(
     """
     recipe = find_recipe(name) if recipe is None else recipe
     check.whole_number("--seed", seed, 0, "give a whole number such as 0")
+    check.require(seed < 2**64, "--seed", "be below 2**64", seed, "choose a smaller one")
     for part, count in clips.items():
         check.one_of("--clips", part, PARTS)
         check.whole_number(f"--clips {part}", count, 0, "give a number of clips such as 100")

@@ -4,6 +4,7 @@ import math
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, PositiveFloat, PositiveInt, TypeAdapter, model_validator
+from tyro.conf import Suppress
 
 from videopred import check
 from videopred.settings import Settings
@@ -53,7 +54,7 @@ class BallsConfig(DatasetSettings):
     usual_horizon: ClassVar[int] = 35
     binary: ClassVar[bool] = True
 
-    kind: Literal["balls"] = "balls"
+    kind: Suppress[Literal["balls"]] = "balls"
     frames: Annotated[int, Field(ge=2)] = 51
     """Frames of a clip."""
     balls: Annotated[tuple[Count, ...], Field(min_length=1)] = (4,)
@@ -106,7 +107,7 @@ class MovingMNISTConfig(DatasetSettings):
     usual_horizon: ClassVar[int] = 25
     binary: ClassVar[bool] = False
 
-    kind: Literal["moving-mnist"] = "moving-mnist"
+    kind: Suppress[Literal["moving-mnist"]] = "moving-mnist"
     frames: Annotated[int, Field(ge=2)] = 30
     """Frames of a clip."""
     digits: Annotated[tuple[Annotated[int, Field(ge=1, le=3)], ...], Field(min_length=1)] = (2,)
