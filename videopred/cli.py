@@ -46,17 +46,16 @@ def list_shelves(
     json_: Json = False,
 ) -> None:
     """List the data sets, cores and metrics there are."""
-    shelves: dict[str, dict[str, Any]] = {
-        "datasets": {name: type(preset.recipe) for name, preset in DATASETS.items()},
-        "cores": {name: entry[0] for name, entry in CORES.items()},
-        "metrics": {name: entry[0] for name, entry in METRICS.items()},
+    shelves = {
+        "datasets": {name: preset.summary for name, preset in DATASETS.items()},
+        "cores": {name: _first_line(settings) for name, (settings, _) in CORES.items()},
+        "metrics": {name: _first_line(settings) for name, (settings, _) in METRICS.items()},
     }
     chosen = shelves if shelf == "all" else {shelf: shelves[shelf]}
-    lines = {title: {name: _first_line(kind) for name, kind in rows.items()} for title, rows in chosen.items()}
     if json_:
-        _print_json(lines)
+        _print_json(chosen)
         return
-    for title, rows in lines.items():
+    for title, rows in chosen.items():
         print(title)
         _print_rows(rows)
 
