@@ -1,0 +1,196 @@
+"""Who may import whom, and the one door of each outside library: read off the source, nothing is run."""
+
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import videopred.check
+
+PACKAGE = Path(videopred.check.__file__).parent
+SHELVES = ("datasets", "models", "eval")
+SHARED = {"check", "files", "frames", "settings"}
+
+ROOMS: dict[str, set[str]] = {
+    "check": set(),
+    "frames": {"check"},
+    "files": {"check"},
+    "settings": {"check"},
+    "device": {"check"},
+    "datasets": SHARED | {"datasets"},
+    "models": SHARED | {"models"},
+    "eval": SHARED | {"eval"},
+    "pictures": SHARED,
+    "rendering": SHARED | {"pictures", "models"},
+    "checkpoint": SHARED | {"models"},
+    "rollout": SHARED | {"models"},
+    "training": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device"},
+    "judging": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training"},
+    "demo": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training", "judging"},
+    "cli": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "training", "judging", "demo"},
+    "__main__": {"cli"},
+}
+"""Room (a shelf or a plain module) -> rooms that it may import. A new room gets a line here."""
+
+DOORS: dict[str, set[str]] = {
+    "h5py": {"datasets.store"},
+    "PIL": {"datasets.digits"},
+    "imageio": {"pictures"},
+    "matplotlib": {"rendering"},
+    "kornia": {"eval.similarity"},
+    "lightning": {"training", "checkpoint"},
+    "tqdm": {"datasets.generation", "judging", "training"},
+    "tyro": {"cli", "models.settings", "datasets.settings"},
+    "lpips": set(),
+    "torchvision": set(),
+}
+"""Outside library -> the modules that may import it."""
+
+EVERYWHERE = {"numpy", "torch", "pydantic", "jaxtyping"}
+"""Outside libraries that need no door."""
+
+LIGHT_LIBRARIES = {"pydantic", "tyro", *sys.stdlib_module_names}
+LIGHT = {"check", "settings", "datasets", "eval", "models", "datasets.settings", "eval.settings", "models.settings"}
+"""What help and usage errors load: no torch and no NumPy in these, and `cli` has only these at the top of its file."""
+
+
+def imports(module: str, source: str, *, top: bool = False) -> Iterator[str]:
+    """Full names of the modules that a source imports, not for types alone; with `top`, only when it is loaded."""
+
+    def visit(node: ast.AST) -> Iterator[str]:
+        if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+            return
+        if top and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            return
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module} must import by full names, got a relative import"
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}"
+                yield name if name.removeprefix("videopred.") in MODULES else str(node.module)
+        elif isinstance(node, ast.Constant) and re.fullmatch(r"videopred\.[a-z_.]+:\w+", str(node.value)) and not top:
+            yield str(node.value).partition(":")[0]  # a line of a table: imported on use
+        for child in ast.iter_child_nodes(node):
+            yield from visit(child)
+
+    yield from visit(ast.parse(source))
+
+
+def faults(module: str, source: str) -> list[str]:
+    """What is wrong with the imports of a module, e.g. `datasets.store`, whose source this is."""
+    room, found = module.partition(".")[0], []
+    for name in imports(module, source):
+        first, _, inner = name.partition(".")
+        if first == "videopred":
+            if inner.partition(".")[0] not in ROOMS[room]:
+                found.append(f"{module} imports {name}")
+        elif first in DOORS:
+            if module not in DOORS[first]:
+                found.append(f"{module} imports {first}, whose door is {', '.join(DOORS[first]) or 'not made yet'}")
+        elif first not in sys.stdlib_module_names | EVERYWHERE:
+            found.append(f"{module} imports {first}, which has no line in DOORS")
+    for name in imports(module, source, top=True):
+        first, _, inner = name.partition(".")
+        heavy = inner not in LIGHT if first == "videopred" else first not in LIGHT_LIBRARIES
+        if module in LIGHT | {"cli"} and heavy:
+            found.append(f"{module} loads {name}, which is not light")
+    return found
+
+
+def _modules() -> dict[str, str]:
+    """Name without the package -> source, of every module."""
+    paths = {path: path.relative_to(PACKAGE).with_suffix("").parts for path in PACKAGE.rglob("*.py")}
+    names = {path: ".".join(parts[:-1] if parts[-1] == "__init__" else parts) for path, parts in paths.items()}
+    return {name: path.read_text() for path, name in names.items()}
+
+
+MODULES = _modules()
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_imports_only_what_its_room_may(module):
+    assert faults(module, MODULES[module]) == []
+
+
+def test_every_room_and_door_is_there():
+    """A line for what is gone would allow what nobody decided on."""
+    assert set(ROOMS) == {name.partition(".")[0] for name in MODULES if name}
+    named = {module for doors in DOORS.values() for module in doors}
+    assert named <= set(MODULES)
+    for library, doors in DOORS.items():
+        for module in doors:
+            used = {name.partition(".")[0] for name in imports(module, MODULES[module])}
+            assert library in used, f"{module} is a door of {library} and does not import it"
+
+
+def test_every_outside_library_is_a_declared_dependency():
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["project"]
+    declared = {line.partition(">=")[0].lower() for line in project["dependencies"]}
+    named_otherwise = {"PIL": "pillow"}
+    for module, source in MODULES.items():
+        outside = {name.partition(".")[0] for name in imports(module, source)} - {"videopred", *sys.stdlib_module_names}
+        missing = {named_otherwise.get(name, name) for name in outside} - declared
+        assert missing == set(), module
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "fault"),
+    [
+        ("datasets.store", "from videopred.models import build", "datasets.store imports videopred.models"),
+        ("datasets.store", "from videopred import models", "datasets.store imports videopred.models"),
+        ("eval.pixel", "import videopred.rollout as r", "eval.pixel imports videopred.rollout"),
+        (
+            "models.core",
+            "def f():\n    from videopred.datasets.store import X",
+            "core imports videopred.datasets",
+        ),
+        (
+            "models.core",
+            "CORES = {'bce': (None, 'videopred.eval.pixel:BCE')}",
+            "core imports videopred.eval",
+        ),
+        ("pictures", "from videopred import rendering", "pictures imports videopred.rendering"),
+        ("rendering", "from videopred.eval.scores import Scores", "rendering imports videopred.eval.scores"),
+        ("rollout", "from videopred.checkpoint import load_run", "rollout imports videopred.checkpoint"),
+        ("checkpoint", "from videopred.training import train", "checkpoint imports videopred.training"),
+        ("training", "from videopred.judging import judge", "training imports videopred.judging"),
+        ("judging", "from videopred.cli import main", "judging imports videopred.cli"),
+        ("judging", "from videopred.demo import run_demo", "judging imports videopred.demo"),
+        ("training", "import h5py", "training imports h5py, whose door is datasets.store"),
+        ("datasets.digits", "import torchvision.datasets", "imports torchvision, whose door is not made yet"),
+        ("eval.pixel", "try:\n    import lpips\nexcept ImportError:\n    pass", "eval.pixel imports lpips"),
+        ("eval.pixel", "from kornia.metrics import ssim", "eval.pixel imports kornia, whose door is eval.similarity"),
+        ("eval.pixel", "import scipy", "eval.pixel imports scipy, which has no line in DOORS"),
+        ("cli", "import torch", "cli loads torch, which is not light"),
+        ("cli", "from videopred.datasets.store import ClipFile", "cli loads videopred.datasets.store, which is not"),
+        ("cli", "class A:\n    import numpy", "cli loads numpy, which is not light"),
+        ("models.settings", "import torch", "models.settings loads torch, which is not light"),
+        ("eval", "from videopred.eval.metric import Metric", "eval loads videopred.eval.metric, which is not light"),
+    ],
+)
+def test_a_bad_import_is_found(module, source, fault):
+    assert fault in "; ".join(faults(module, source))
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("cli", "def f():\n    import torch\n    from videopred.demo import run_demo"),
+        ("cli", "if TYPE_CHECKING:\n    from torch import Tensor"),
+        ("judging", "from videopred import training"),
+        ("eval.metric", "if TYPE_CHECKING:\n    from videopred.models.core import Core"),
+        ("models", "def f():\n    from videopred.models.predictor import Predictor"),
+    ],
+)
+def test_a_good_import_is_let_pass(module, source):
+    assert faults(module, source) == []
+
+
+def test_a_relative_import_is_refused():
+    with pytest.raises(AssertionError, match=r"eval\.pixel must import by full names"):
+        faults("eval.pixel", "from . import metric")
