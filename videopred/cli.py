@@ -7,7 +7,7 @@ Results go to stdout, progress and complaints to stderr. Exit status: 0 fine, 1 
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
@@ -51,7 +51,7 @@ def list_shelves(
         "cores": {name: _first_line(settings) for name, (settings, _) in CORES.items()},
         "metrics": {name: _first_line(settings) for name, (settings, _) in METRICS.items()},
     }
-    chosen = shelves if shelf == "all" else {shelf: shelves[shelf]}
+    chosen: dict[str, dict[str, str]] = shelves if shelf == "all" else {shelf: shelves[shelf]}
     if json_:
         _print_json(chosen)
         return
@@ -375,9 +375,21 @@ def _first_line(thing: Any) -> str:
 
 
 def _print_rows(rows: Mapping[str, Any]) -> None:
-    width = max(map(len, rows))
-    for name, value in rows.items():
+    flat = dict(_flat(rows))
+    width = max(map(len, flat))
+    for name, value in flat.items():
         print(f"  {name.ljust(width)}  {value}")
+
+
+def _flat(rows: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Nested rows as one level, names joined by points, numbers as people read them."""
+    for name, value in rows.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        elif isinstance(value, list):
+            yield f"{prefix}{name}", " ".join(map(str, value))
+        else:
+            yield f"{prefix}{name}", f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _print_files(paths: Sequence[Path], as_json: bool) -> None:

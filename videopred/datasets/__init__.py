@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 class Preset(NamedTuple):
     """A named recipe."""
 
+    summary: str
+    """What it is, in one line of a terminal."""
     recipe: DatasetSettings
     world: str
     """Where its class is, "module:Class"; imported on use, so that help stays light."""
@@ -35,8 +37,12 @@ _BALLS = "videopred.datasets.balls:BouncingBalls"
 _DIGITS = "videopred.datasets.moving_mnist:MovingMNIST"
 
 DATASETS: dict[str, Preset] = {
-    "balls4": Preset(BallsConfig(), _BALLS),
-    "sm-mnist": Preset(MovingMNISTConfig(), _DIGITS),
+    "balls4": Preset("Four bouncing balls of two sizes and masses (R-NEM, RIMs, SCOFF, BRIMs).", BallsConfig(), _BALLS),
+    "sm-mnist": Preset(
+        "Stochastic Moving MNIST: digits that leave a wall at random; 0-7 train, 8-9 test (SVG, BRIMs).",
+        MovingMNISTConfig(),
+        _DIGITS,
+    ),
 }
 """Name -> preset."""
 

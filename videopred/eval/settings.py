@@ -24,18 +24,18 @@ class Protocol(Settings):
 
 
 class BCEConfig(Settings):
-    """Settings of the binary cross-entropy."""
+    """Binary cross-entropy in nats per frame: summed over pixels, as R-NEM does."""
 
     clamp: float = Field(1e-6, gt=0, lt=0.5)
     """Predictions are taken as no closer than this to 0 and 1, so one sure, wrong pixel costs −ln(clamp)."""
 
 
 class MSEConfig(Settings):
-    """The mean squared error has nothing to set."""
+    """Mean squared error per pixel of intensities in [0, 1]. Nothing to set."""
 
 
 class SSIMConfig(Settings):
-    """Settings of the structural similarity. The window is a Gaussian of standard deviation 1.5 px."""
+    """Structural similarity (Wang 2004): Gaussian window of standard deviation 1.5 px, valid region."""
 
     window: int = Field(11, ge=3)
     """Width of the Gaussian window, px; odd. Frames must be at least as large."""
@@ -49,7 +49,7 @@ class SSIMConfig(Settings):
 
 
 class F1Config(Settings):
-    """Settings of the F1 score."""
+    """F1 score of lit pixels, counted over all clips at a step."""
 
     threshold: float = Field(0.5, gt=0, le=1)
     """A predicted pixel counts as lit from this probability on. A true pixel is lit from 0.5 on."""

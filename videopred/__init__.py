@@ -1,0 +1,46 @@
+"""videopred: object-centric video prediction, from the data to the prediction GIF.
+
+The names below are the public ones; each is imported when it is first used, so that `import videopred` is instant.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from videopred.checkpoint import load_run as load_run
+    from videopred.datasets import DATASETS as DATASETS
+    from videopred.datasets.generation import generate as generate
+    from videopred.datasets.loader import FilmDataset as FilmDataset
+    from videopred.datasets.store import ClipFile as ClipFile
+    from videopred.eval import METRICS as METRICS
+    from videopred.judging import evaluate as evaluate
+    from videopred.models import CORES as CORES
+    from videopred.models import build as build
+    from videopred.rollout import roll_out as roll_out
+    from videopred.training import train as train
+
+_HOMES = {
+    "CORES": "videopred.models",
+    "ClipFile": "videopred.datasets.store",
+    "DATASETS": "videopred.datasets",
+    "FilmDataset": "videopred.datasets.loader",
+    "METRICS": "videopred.eval",
+    "build": "videopred.models",
+    "evaluate": "videopred.judging",
+    "generate": "videopred.datasets.generation",
+    "load_run": "videopred.checkpoint",
+    "roll_out": "videopred.rollout",
+    "train": "videopred.training",
+}
+
+__all__ = list(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'videopred' has no attribute {name!r}; it has {', '.join(_HOMES)}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])
