@@ -1,0 +1,143 @@
+"""Complaints: what a user reads when something was wrong."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel, ConfigDict, PositiveInt, ValidationError, field_validator
+
+from videopred import check
+
+
+def test_a_complaint_says_what_it_must_be_what_it_was_and_what_to_do():
+    assert (
+        check.complaint("--context", "be at least 1", 0, "raise it") == "--context must be at least 1, got 0; raise it"
+    )
+
+
+def test_a_long_value_is_cut():
+    said = check.complaint("x", "be short", "a" * 120, "cut it")
+    assert said == f"x must be short, got {'a' * 120}; cut it"
+    said = check.complaint("x", "be short", "a" * 121, "cut it")
+    assert said == f"x must be short, got {'a' * 117}...; cut it"
+
+
+def test_require():
+    check.require(True, "x", "be", 1, "do")
+    with pytest.raises(ValueError, match=r"^x must be, got 1; do$"):
+        check.require(False, "x", "be", 1, "do")
+
+
+@pytest.mark.parametrize(
+    ("value", "fix"),
+    [("rimz", "did you mean rims[?]"), ("lsmt", "did you mean lstm[?]"), ("transformer", "choose one of these")],
+)
+def test_a_wrong_choice_lists_all_and_offers_the_nearest(value, fix):
+    choices = iter(["gru", "lstm", "rims"])  # may be read once only
+    with pytest.raises(ValueError, match=f"^--core must be one of gru, lstm, rims, got {value}; {fix}$"):
+        check.one_of("--core", value, choices)
+    assert check.one_of("--core", "lstm", ["gru", "lstm"]) == "lstm"
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "must"),
+    [
+        (2, ValueError, "be at least 3, got 2"),
+        (-7, ValueError, "be at least 3, got -7"),
+        (4.0, TypeError, r"be a whole number, got 4\.0"),
+        (True, TypeError, "be a whole number, got True"),
+        ("5", TypeError, "be a whole number, got '5'"),
+    ],
+)
+def test_a_number_that_is_not_whole_or_too_small(value, error, must):
+    with pytest.raises(error, match=f"^--clips must {must}; give more$"):
+        check.whole_number("--clips", value, 3, "give more")
+    assert check.whole_number("--clips", 3, 3, "give more") == 3
+
+
+def test_a_file_must_be_there_and_be_a_file(tmp_path):
+    (tmp_path / "there").write_text("")
+    assert check.existing_file("--data", tmp_path / "there", "make it") == tmp_path / "there"
+    with pytest.raises(
+        FileNotFoundError, match=r"^--data must be an existing file, got .*gone \(nothing there\); make"
+    ):
+        check.existing_file("--data", tmp_path / "gone", "make it")
+    with pytest.raises(FileNotFoundError, match=r"^--data must be an existing file, got .* \(a folder\); make it$"):
+        check.existing_file("--data", tmp_path, "make it")
+
+
+def test_what_is_there_stays_unless_overwriting_is_asked_for(tmp_path):
+    assert check.absent("--out", tmp_path / "new", False) == tmp_path / "new"
+    assert check.absent("--out", tmp_path, True) == tmp_path
+    message = rf"^--out must be a new path, got {tmp_path} \(already there\); choose another name, or give --overwrite"
+    with pytest.raises(FileExistsError, match=message):
+        check.absent("--out", tmp_path, False)
+
+
+@pytest.mark.parametrize(("context", "horizon"), [(1, 1), (3, 4), (6, 1), (1, 6)])
+def test_a_rollout_that_fits(context, horizon):
+    check.context_and_horizon(context, horizon, 7)
+
+
+@pytest.mark.parametrize(
+    ("context", "horizon", "message"),
+    [
+        (0, 3, "^--context must be at least 1, got 0"),
+        (3, 0, "^--horizon must be at least 1, got 0"),
+        (
+            3,
+            5,
+            r"^--context plus --horizon must be at most 7, .* got 3 \+ 5 = 8; lower --horizon to 4, or generate long",
+        ),
+        (9, 1, r"got 9 \+ 1 = 10; lower --horizon to 1, or"),
+    ],
+)
+def test_a_rollout_that_does_not_fit(context, horizon, message):
+    with pytest.raises(ValueError, match=message):
+        check.context_and_horizon(context, horizon, 7)
+
+
+class Inner(BaseModel):
+    size: PositiveInt = 3
+
+
+class Outer(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    inner: Inner = Inner()
+    must_be_given: int
+    even: int = 2
+
+    @field_validator("even")
+    @classmethod
+    def _is_even(cls, value: int) -> int:
+        if value % 2:
+            raise ValueError(check.complaint("--even", "be even", value, "add one"))
+        return value
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({}, "--must_be_given must be given, got nothing; see --help"),
+        (
+            {"must_be_given": 1, "odd": 5},
+            "--odd must be a known setting, got 5; remove it, or see --help for the names",
+        ),
+        (
+            {"must_be_given": 1, "inner": {"size": 0}},
+            "--inner.size must be greater than 0, got 0; see --help for the range",
+        ),
+        (
+            {"must_be_given": "1"},
+            "--must_be_given must be a valid integer, got '1'; see --help for the range",
+        ),
+        ({"must_be_given": 1, "even": 3}, "--even must be even, got 3; add one"),
+    ],
+)
+def test_a_pydantic_error_becomes_a_complaint(values, said):
+    with pytest.raises(ValidationError) as caught:
+        Outer(**values)
+    assert check.explain(caught.value, "--") == said
+
+
+def test_paths_are_shown_as_they_were_typed():
+    assert "got models/x;" in check.complaint("RUN", "be there", Path("models/x"), "go")

@@ -1,0 +1,96 @@
+"""Files written whole or not at all."""
+
+import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from videopred.files import whole_file
+
+
+@contextmanager
+def no_file_longer_than(size: int) -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_the_file_appears_at_the_end_in_a_folder_that_is_made(tmp_path):
+    path = tmp_path / "a" / "b" / "file.txt"
+    with whole_file(path) as partial:
+        partial.write_text("new")
+        assert partial.parent == path.parent, "renaming must not cross disks"
+        assert partial.name == f".file.txt.{os.getpid()}.partial"
+        assert not path.exists()
+    assert path.read_text() == "new"
+    assert names(path.parent) == ["file.txt"]
+
+
+def test_what_was_there_is_replaced_at_the_end(tmp_path):
+    path = tmp_path / "file.txt"
+    path.write_text("old")
+    with whole_file(path) as partial:
+        partial.write_text("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+
+
+@pytest.mark.parametrize("stop", [RuntimeError("stop"), KeyboardInterrupt(), SystemExit(3)])
+def test_a_stop_leaves_what_was_there_and_nothing_else(tmp_path, stop):
+    path = tmp_path / "file.txt"
+    path.write_text("old")
+
+    def write() -> None:
+        with whole_file(path) as partial:
+            partial.write_text("half")
+            raise stop
+
+    with pytest.raises(type(stop)) as caught:
+        write()
+    assert caught.value is stop
+    assert path.read_text() == "old"
+    assert names(tmp_path) == ["file.txt"]
+
+
+def test_a_full_disk_is_one_line_and_leaves_what_was_there(tmp_path):
+    path = tmp_path / "file.bin"
+    path.write_bytes(b"old")
+    message = (
+        r"file\.bin must be a file that can be written, got File too large; free some space or choose another fold"
+    )
+    with pytest.raises(OSError, match=message), no_file_longer_than(100), whole_file(path) as partial:
+        partial.write_bytes(b"x" * 101)
+    assert path.read_bytes() == b"old"
+    assert names(tmp_path) == ["file.bin"]
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
+    (tmp_path / "file").write_text("")
+    message = r"x\.txt must be a file that can be written, got Not a directory; free"
+    with pytest.raises(OSError, match=message), whole_file(tmp_path / "file" / "folder" / "x.txt"):
+        pytest.fail("there is nowhere to write to")
+
+
+def test_a_folder_in_the_place_of_the_file_is_one_line(tmp_path):
+    (tmp_path / "taken" / "inside").mkdir(parents=True)
+    message = "taken must be a file that can be written, got Is a directory"
+    with pytest.raises(OSError, match=message), whole_file(tmp_path / "taken") as partial:
+        partial.write_text("new")
+    assert names(tmp_path) == ["taken"]
+
+
+def test_two_files_at_once_do_not_meet(tmp_path):
+    with whole_file(tmp_path / "a.txt") as a, whole_file(tmp_path / "b.txt") as b:
+        a.write_text("a")
+        b.write_text("b")
+    assert [(tmp_path / name).read_text() for name in names(tmp_path)] == ["a", "b"]

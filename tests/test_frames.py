@@ -1,0 +1,83 @@
+"""Frames and films: each turns into the other, exactly and with its axes."""
+
+import numpy as np
+import pytest
+import torch
+
+from videopred.frames import to_film, to_frames
+
+T, H, W, C = 4, 5, 7, 3
+
+
+def noise(*lead: int) -> np.ndarray:
+    return np.random.default_rng(0).integers(0, 256, (*lead, T, H, W, C), dtype=np.uint8)
+
+
+@pytest.mark.parametrize("lead", [(), (2,), (2, 6)])
+def test_a_film_has_its_channels_first_and_lies_in_0_to_1(lead):
+    frames = noise(*lead)
+    film = to_film(frames)
+    assert (film.shape, film.dtype) == ((*lead, T, C, H, W), torch.float32)
+    for t, y, x, c in [(0, 0, 0, 0), (3, 4, 6, 2), (1, 2, 5, 0)]:
+        values = frames[..., t, y, x, c] / 255
+        np.testing.assert_allclose(film[..., t, c, y, x], values, rtol=1e-7)
+
+
+def test_arrays_and_tensors_are_the_same():
+    assert torch.equal(to_film(noise(2)), to_film(torch.from_numpy(noise(2))))
+
+
+def test_the_type_can_be_chosen():
+    film = to_film(noise(), torch.float64)
+    assert film.dtype == torch.float64
+    assert film.flatten()[0].item() == noise().flatten()[0] / 255
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_every_level_survives_a_round_trip(dtype):
+    levels = np.arange(256, dtype=np.uint8).reshape(1, 4, 64, 1)
+    film = to_film(levels, dtype)
+    assert (film.min(), film.max()) == (0, 1)
+    np.testing.assert_array_equal(to_frames(film), levels)
+
+
+def test_frames_survive_a_round_trip():
+    np.testing.assert_array_equal(to_frames(to_film(noise(2))), noise(2))
+
+
+def test_films_are_rounded_to_the_nearest_level():
+    film = torch.tensor([0, 0.4, 0.6, 254.4, 254.6, 255]).view(1, 1, 2, 3) / 255
+    assert to_frames(film).flatten().tolist() == [0, 0, 1, 254, 255, 255]
+
+
+def test_what_is_given_is_left_alone():
+    frames = noise()
+    film = to_film(frames)
+    kept = film.clone()
+    to_frames(film)
+    film[:] = 0.5
+    np.testing.assert_array_equal(frames, noise())
+    film = kept.clone()
+    to_frames(film)[:] = 0
+    assert torch.equal(film, kept)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, bool, np.int64])
+def test_a_film_is_not_scaled_twice(dtype):
+    with pytest.raises(
+        TypeError, match=r"^frames must be uint8, got torch\.\w+; a film in \[0, 1\] needs no conversion"
+    ):
+        to_film(noise().astype(dtype))
+
+
+@pytest.mark.parametrize("bad", [-0.001, 1.001, float("nan"), float("inf")])
+def test_logits_are_not_frames(bad):
+    film = to_film(noise())
+    film[2, 1, 3, 4] = bad
+    with pytest.raises(ValueError, match=r"^film must lie in \[0, 1\], got values from .* to .*; apply a sigmoid"):
+        to_frames(film)
+
+
+def test_frames_are_not_a_film():
+    with pytest.raises(TypeError, match=r"^film must be floating point in \[0, 1\], got torch\.uint8; frames need no"):
+        to_frames(torch.from_numpy(noise()))

@@ -1,0 +1,109 @@
+"""Settings: frozen, strict, and the same after a trip through JSON."""
+
+import re
+
+import pytest
+
+from videopred.check import complaint
+from videopred.datasets import DATASETS
+from videopred.eval import METRICS
+from videopred.models import CORES
+from videopred.models.settings import CodecConfig, GRUConfig, LSTMConfig, PredictorConfig, RIMsConfig
+from videopred.settings import Settings, TrainingConfig
+
+ALL: dict[str, type[Settings]] = {
+    **{name: type(preset.recipe) for name, preset in DATASETS.items()},
+    **{name: entry[0] for name, entry in CORES.items()},
+    **{name: entry[0] for name, entry in METRICS.items()},
+    "codec": CodecConfig,
+    "predictor": PredictorConfig,
+    "training": TrainingConfig,
+}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_settings_survive_json(name):
+    settings = ALL[name]()
+    assert ALL[name].model_validate_json(settings.model_dump_json()) == settings
+    assert ALL[name](**settings.model_dump(mode="json")) == settings
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_settings_cannot_be_changed(name):
+    settings = ALL[name]()
+    for field in type(settings).model_fields:
+        with pytest.raises(ValueError, match="frozen"):
+            setattr(settings, field, getattr(settings, field))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_unknown_settings_are_refused(name):
+    with pytest.raises(ValueError, match=r"^colour must be a known setting, got 'red'; remove it, or see --help"):
+        ALL[name](colour="red")
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_settings_explain_themselves(name):
+    """The first line of a class stands in listings, the line below a setting in the help."""
+    first = (ALL[name].__doc__ or "").split("\n")[0]
+    assert first.endswith((".", ")"))
+    for field, info in ALL[name].model_fields.items():
+        assert field == "kind" or info.description, field
+
+
+def test_other_cores_survive_json():
+    for core in (GRUConfig(units=5), LSTMConfig(units=7), RIMsConfig(modules=3, active=2, units=8, cell="gru")):
+        config = PredictorConfig(core=core, codec=CodecConfig(channels=(2, 3), embedding=11))
+        again = PredictorConfig.model_validate_json(config.model_dump_json())
+        assert again == config
+        assert type(again.core) is type(core)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: TrainingConfig(updates=0), "updates must be greater than 0, got 0; see --help for the range"),
+        (lambda: TrainingConfig(updates=True), "updates must be a valid integer, got True"),
+        (lambda: TrainingConfig(updates=3.0), "updates must be a valid integer, got 3.0"),
+        (lambda: TrainingConfig(learning_rate=float("nan")), "learning_rate must be greater than 0, got nan"),
+        (lambda: TrainingConfig(seed=-1), "seed must be greater than or equal to 0, got -1"),
+        (lambda: TrainingConfig(seed=2**64), "seed must be less than 18446744073709551616, got 18446744073709551616"),
+        (lambda: TrainingConfig(validation_share=1.0), "validation_share must be less than 1, got 1.0"),
+        (lambda: TrainingConfig(schedule="cosin"), "schedule must be 'constant' or 'cosine', got 'cosin'"),
+        (lambda: CodecConfig(channels=()), "channels must"),
+        (lambda: CodecConfig(channels=(3, 0)), "channels.1 must be greater than 0, got 0"),
+        (
+            lambda: RIMsConfig(active=9),
+            "--core.active must be at most 6, got 9; lower --core.active or raise --core.mo",
+        ),
+        (lambda: RIMsConfig(input_heads=3), "--core.input-heads must divide 4 units = 400, got 3; choose 1, 2 or 4"),
+        (lambda: RIMsConfig(dropout=1.0), "dropout must be less than 1, got 1.0"),
+        (lambda: PredictorConfig(core={"kind": "transformer"}), "core must"),
+    ],
+)
+def test_a_wrong_setting_is_one_line_that_names_it(make, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}") as caught:
+        make()
+    assert "\n" not in str(caught.value)
+
+
+def test_largest_seed():
+    assert TrainingConfig(seed=2**64 - 1).seed == 2**64 - 1
+
+
+def test_our_own_checks_speak_for_themselves():
+    class Even(Settings):
+        size: int = 2
+
+        def model_post_init(self, _: object) -> None:
+            if self.size % 2:
+                raise ValueError(complaint("--size", "be even", self.size, "add one"))
+
+    with pytest.raises(ValueError, match=r"^--size must be even, got 3; add one$"):
+        Even(size=3)
+
+
+def test_a_list_is_taken_for_a_tuple_and_nothing_else_is_cast():
+    assert CodecConfig(channels=[2, 5]).channels == (2, 5)
+    with pytest.raises(ValueError, match=r"^channels\.0 must be a valid integer, got '2'"):
+        CodecConfig(channels=["2"])
