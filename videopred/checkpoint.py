@@ -11,6 +11,7 @@ import json
 import platform
 import shlex
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -131,14 +132,16 @@ def load_run(run: Path, device: torch.device | None = None) -> Predictor:
         content = torch.load(path, map_location=device or "cpu", weights_only=True)
     except Exception as error:  # on foreign bytes the unpickler raises whatever they lead it to
         fix = "delete it to fall back on the other checkpoint, or train again"
-        raise ValueError(check.complaint("checkpoint", "be a whole file", path, fix)) from error
+        raise ValueError(check.complaint(str(path), "be a whole checkpoint", "something else", fix)) from error
     expected = _parse(run / "settings.json", (run / "settings.json").read_text())
     stored = _parse(path, content.get(CONFIG_KEY, "{}") if isinstance(content, dict) else "{}")
+    ours, theirs = _choices(expected), _choices(stored)
+    differing = [name for name in ours if name in theirs and ours[name] != theirs[name]]
     check.require(
-        (stored.model, stored.film_shape) == (expected.model, expected.film_shape),
-        "checkpoint",
-        f"be of the model in settings.json, a {_name(expected)}",
-        f"{path} of a {_name(stored)}",
+        not differing,
+        str(path),
+        f"be of the model in settings.json, with {_written(ours, differing)}",
+        _written(theirs, differing),
         "put back the run's own checkpoint, or give the run that this one came from",
     )
     predictor = build(stored.model, stored.film_shape)
@@ -156,7 +159,16 @@ def _parse(path: Path, text: str) -> RunConfig:
         raise ValueError(check.complaint("RUN", "hold the settings of a run", path, fix)) from None
 
 
-def _name(config: RunConfig) -> str:
-    core = config.model.core.model_dump(exclude={"kind"})
-    shape = "×".join(map(str, config.film_shape))
-    return f"{config.model.core.kind} ({', '.join(f'{k} {v}' for k, v in core.items())}) on {shape} frames"
+def _choices(config: RunConfig) -> dict[str, Any]:
+    """What makes a model, flat, by the names of the flags."""
+    core, codec = config.model.core.model_dump(), config.model.codec.model_dump()
+    return {
+        "core": core.pop("kind"),
+        "frames": "×".join(map(str, config.film_shape)),
+        **{f"core.{name}": value for name, value in core.items()},
+        **{f"codec.{name}": value for name, value in codec.items()},
+    }
+
+
+def _written(choices: dict[str, Any], names: Sequence[str]) -> str:
+    return ", ".join(f"{name} {choices[name]}" for name in names)
