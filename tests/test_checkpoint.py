@@ -1,0 +1,237 @@
+"""Run folders: which checkpoint is kept, that it is whole, and what is said when it is not."""
+
+import json
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import lightning
+import pytest
+import torch
+from tiny_runs import CODEC, CORE_SIZES, HEIGHT, WIDTH, no_file_longer_than, tiny_model, tiny_training
+
+from videopred.checkpoint import (
+    CONFIG_KEY,
+    AtomicIO,
+    KeepCheckpoints,
+    RunConfig,
+    checkpoint_file,
+    load_run,
+    provenance,
+    write_json,
+)
+from videopred.models import CORES, build
+from videopred.models.settings import CodecConfig, PredictorConfig
+
+SHAPE = (1, HEIGHT, WIDTH)
+
+
+def config_of(core: str = "gru", **changes: Any) -> RunConfig:
+    return RunConfig(model=tiny_model(core, **changes), film_shape=SHAPE, training=tiny_training())
+
+
+def write_run(folder: Path, config: RunConfig, seed: int = 0, name: str = "best.ckpt") -> torch.nn.Module:
+    """A run folder as training leaves it, and the predictor that is in its checkpoint."""
+    torch.manual_seed(seed)
+    predictor = build(config.model, config.film_shape)
+    weights = {f"predictor.{name}": value for name, value in predictor.state_dict().items()}
+    (folder / "checkpoints").mkdir(parents=True, exist_ok=True)
+    torch.save({"state_dict": weights, CONFIG_KEY: config.model_dump_json()}, folder / "checkpoints" / name)
+    write_json(folder / "settings.json", config.model_dump(mode="json"))
+    return predictor
+
+
+def same_weights(one: torch.nn.Module, other: torch.nn.Module) -> bool:
+    first, second = one.state_dict(), other.state_dict()
+    return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_a_run_is_loaded_as_it_was_saved_and_ready_to_predict(tmp_path, core):
+    saved = write_run(tmp_path, config_of(core))
+    loaded = load_run(tmp_path)
+    assert same_weights(saved, loaded)
+    assert not loaded.training
+    assert (loaded.config, loaded.film_shape) == (tiny_model(core), SHAPE)
+    assert loaded.config.core.model_dump() == CORES[core][0](**CORE_SIZES[core]).model_dump()
+    assert loaded.config.codec == CODEC
+
+
+def test_the_best_checkpoint_comes_before_the_last(tmp_path):
+    last = write_run(tmp_path, config_of(), seed=1, name="last.ckpt")
+    assert same_weights(load_run(tmp_path), last)
+    best = write_run(tmp_path, config_of(), seed=2, name="best.ckpt")
+    assert same_weights(load_run(tmp_path), best)
+    assert checkpoint_file(tmp_path) == tmp_path / "checkpoints" / "best.ckpt"
+
+
+class Losses:
+    """A trainer of which only the validation losses are real: keeps the number of the last look in each file."""
+
+    def __init__(self, folder: Path):
+        self.keep, self.kept, self.looks = KeepCheckpoints(folder), {}, 0
+        self.callback_metrics: dict[str, Any] = {}
+
+    def save_checkpoint(self, path: Path) -> None:
+        self.kept[path.name] = self.looks
+
+    def look(self, loss: float) -> None:
+        self.looks += 1
+        self.callback_metrics = {"validation_bce": torch.tensor(loss)}
+        self.keep.on_validation_end(self, None)  # type: ignore[arg-type]
+
+
+def test_the_best_is_the_lowest_and_the_earliest_of_equals(tmp_path):
+    losses = Losses(tmp_path)
+    for loss, best in [(5.0, 1), (3.0, 2), (4.0, 2), (3.0, 2), (float("nan"), 2), (2.5, 6)]:
+        losses.look(loss)
+        assert losses.kept == {"best.ckpt": best, "last.ckpt": losses.looks}
+    losses.looks += 1
+    losses.keep.on_train_end(losses, None)  # type: ignore[arg-type]
+    assert losses.kept == {"best.ckpt": 6, "last.ckpt": 7}
+
+
+def test_a_resumed_run_does_not_replace_its_best_by_a_worse(tmp_path):
+    first = Losses(tmp_path)
+    first.look(3.0)
+    resumed = Losses(tmp_path)
+    resumed.keep.load_state_dict(first.keep.state_dict())
+    resumed.look(4.0)
+    assert resumed.kept == {"last.ckpt": 1}
+
+
+def test_a_checkpoint_is_replaced_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "checkpoints" / "last.ckpt"
+    AtomicIO().save_checkpoint({"update": 1}, path)
+    assert torch.load(path, weights_only=True) == {"update": 1}
+    message = r"last\.ckpt must be a file that can be written, got File too large; free some space"
+    with pytest.raises(OSError, match=message), no_file_longer_than(1000):
+        AtomicIO().save_checkpoint({"update": 2, "weights": torch.zeros(1000)}, path)
+    assert torch.load(path, weights_only=True) == {"update": 1}
+    assert [file.name for file in path.parent.iterdir()] == ["last.ckpt"]
+
+
+def test_lightning_saves_through_it(tmp_path):
+    """The plugin is what Trainer.save_checkpoint uses: the file is written beside its final name."""
+    written = []
+
+    class Watched(AtomicIO):
+        def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
+            written.append(Path(path).name)
+            super().save_checkpoint(checkpoint, path, storage_options)
+
+    trainer = lightning.Trainer(
+        accelerator="cpu", logger=False, enable_checkpointing=False, plugins=[Watched()], default_root_dir=tmp_path
+    )
+    trainer.strategy.connect(lightning.LightningModule())
+    trainer.save_checkpoint(tmp_path / "a.ckpt")
+    assert written == ["a.ckpt"]
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        _cut,
+        lambda path: path.write_bytes(b""),
+        lambda path: path.write_bytes(path.read_bytes()[:50]),
+        lambda path: path.write_text("hello\n"),  # leads the unpickler to a KeyError
+        lambda path: path.write_text("{}"),
+        lambda path: torch.save(SimpleNamespace(evil=1), path),
+    ],
+)
+def test_a_damaged_checkpoint_is_one_clear_line(tmp_path, damage):
+    write_run(tmp_path, config_of())
+    damage(tmp_path / "checkpoints" / "best.ckpt")
+    message = (
+        r"best\.ckpt must be a whole checkpoint, got something else; delete it to fall back on the other checkpoint, or"
+    )
+    with pytest.raises(ValueError, match=message) as caught:
+        load_run(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [torch.zeros(3), [1, 2], {}, {"state_dict": {}}, {CONFIG_KEY: "{}"}])
+def test_a_checkpoint_of_another_program_is_one_clear_line(tmp_path, content):
+    write_run(tmp_path, config_of())
+    torch.save(content, tmp_path / "checkpoints" / "best.ckpt")
+    with pytest.raises(ValueError, match=r"^RUN must hold the settings of a run, got .*best\.ckpt; restore the file"):
+        load_run(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("other", "differs"),
+    [
+        (config_of("rims"), "core gru, got core rims"),
+        (config_of("lstm"), r"core gru, core\.units 5, got core lstm, core\.units 6"),
+        (config_of().model_copy(update={"film_shape": (1, WIDTH, HEIGHT)}), "frames 1×24×32, got frames 1×32×24"),
+        (config_of().model_copy(update={"film_shape": (3, HEIGHT, WIDTH)}), "frames 1×24×32, got frames 3×24×32"),
+        (
+            RunConfig(
+                model=PredictorConfig(core=tiny_model().core, codec=CodecConfig(channels=(2, 3), embedding=13)),
+                film_shape=SHAPE,
+                training=tiny_training(),
+            ),
+            r"codec\.embedding 11, got codec\.embedding 13",
+        ),
+    ],
+)
+def test_a_checkpoint_of_another_model_names_what_differs(tmp_path, other, differs):
+    write_run(tmp_path / "ours", config_of())
+    write_run(tmp_path / "other", other)
+    shutil.copy(tmp_path / "other" / "checkpoints" / "best.ckpt", tmp_path / "ours" / "checkpoints")
+    message = rf"best\.ckpt must be of the model in settings\.json, with {differs}; put back the run's own checkpoint"
+    with pytest.raises(ValueError, match=message):
+        load_run(tmp_path / "ours")
+
+
+def test_a_model_trained_otherwise_is_the_same_model(tmp_path):
+    """A checkpoint of the same model may come from another training."""
+    write_run(tmp_path, config_of())
+    longer = config_of().model_copy(update={"training": tiny_training(updates=77)})
+    write_json(tmp_path / "settings.json", longer.model_dump(mode="json"))
+    load_run(tmp_path)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"model": 3}'])
+def test_damaged_settings_are_one_clear_line(tmp_path, content):
+    write_run(tmp_path, config_of())
+    (tmp_path / "settings.json").write_text(content)
+    with pytest.raises(
+        ValueError, match=r"^RUN must hold the settings of a run, got .*settings\.json; restore"
+    ) as caught:
+        load_run(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_run_that_is_not_there(tmp_path):
+    message = "^RUN must be a run folder with a settings.json, got .*gone; give a folder that `videopred train` wrote"
+    with pytest.raises(FileNotFoundError, match=message):
+        load_run(tmp_path / "gone")
+    write_run(tmp_path, config_of())
+    (tmp_path / "checkpoints" / "best.ckpt").unlink()
+    with pytest.raises(
+        FileNotFoundError, match=r"^RUN must hold checkpoints/best\.ckpt or last\.ckpt, got .*; train it"
+    ):
+        load_run(tmp_path)
+
+
+def test_json_is_replaced_whole_or_not_at_all(tmp_path):
+    write_json(tmp_path / "run.json", {"state": "running"})
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        write_json(tmp_path / "run.json", {"state": torch.zeros(2)})
+    assert json.loads((tmp_path / "run.json").read_text()) == {"state": "running"}
+    assert [file.name for file in tmp_path.iterdir()] == ["run.json"]
+
+
+def test_where_a_run_came_from(monkeypatch):
+    monkeypatch.setattr("sys.argv", ["/some/where/videopred", "train", "my data.h5", "--seed", "3"])
+    told = provenance()
+    assert told["command"] == "videopred train 'my data.h5' --seed 3"
+    assert told["versions"]["torch"].split("+")[0] == torch.__version__.split("+")[0]
+    assert {"videopred", "lightning", "numpy", "h5py"} < set(told["versions"])
+    assert json.loads(json.dumps(told)) == told

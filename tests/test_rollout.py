@@ -1,0 +1,204 @@
+"""Rollouts: which entry is about which frame, what is fed back, and that nothing else changes."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tiny_runs import HEIGHT, WIDTH, tiny_model
+from torch import Tensor, nn
+
+from videopred.models import CORES, build
+from videopred.models.predictor import Prediction
+from videopred.rollout import Rollout, predict_on, roll_out, save_rollout
+
+B, CONTEXT, HORIZON, C, H, W = 2, 4, 3, 1, 5, 7
+
+
+class Clock(nn.Module):
+    """Knows the time: reads a frame that is t/100 all over, says (t + 1)/100, and counts its steps in its state."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[Tensor] = []
+
+    def forward(self, film: Tensor, state: Any = None, *, trace: bool = False) -> Prediction:
+        self.seen.append(film)
+        start = 0 if state is None else state
+        steps = torch.arange(start, start + film.shape[1]).expand(len(film), -1)
+        return Prediction(torch.logit(film + 0.01), start + film.shape[1], {"step": steps} if trace else {})
+
+
+def clock_film(frames: int, first: int = 10) -> Tensor:
+    times = torch.arange(first, first + frames) / 100
+    return times.view(1, frames, 1, 1, 1).expand(B, frames, C, H, W)
+
+
+def times(film: Tensor) -> list[int]:
+    assert film.shape[0] == B
+    assert film.shape[2:] == (C, H, W)
+    assert torch.allclose(film, film[:1, :, :, :1, :1])
+    return (film[0, :, 0, 0, 0] * 100).round().int().tolist()
+
+
+def test_predictions_are_about_the_frames_that_follow():
+    rollout = roll_out(Clock(), clock_film(CONTEXT), HORIZON)
+    assert times(rollout.context) == [10, 11, 12, 13]
+    assert times(rollout.one_step) == [11, 12, 13]
+    assert times(rollout.prediction) == [14, 15, 16]
+    assert rollout.trace == {}
+
+
+@pytest.mark.parametrize(("context", "horizon"), [(1, 1), (1, 4), (5, 1)])
+def test_the_shortest_rollouts(context, horizon):
+    rollout = roll_out(Clock(), clock_film(context), horizon)
+    assert times(rollout.one_step) == list(range(11, 10 + context))
+    assert times(rollout.prediction) == list(range(10 + context, 10 + context + horizon))
+
+
+def test_probabilities_themselves_are_fed_back_with_the_state():
+    clock = Clock()
+    rollout = roll_out(clock, clock_film(CONTEXT), HORIZON, trace=True)
+    assert [film.shape[1] for film in clock.seen] == [CONTEXT, 1, 1]
+    for fed, predicted in zip(clock.seen[1:], rollout.prediction.split(1, dim=1), strict=False):
+        assert torch.equal(fed, predicted)
+    assert rollout.trace["step"].tolist() == [list(range(CONTEXT + HORIZON - 1))] * B
+
+
+def test_teacher_forcing_sees_true_frames_only():
+    clock = Clock()
+    said = predict_on(clock, clock_film(6), 0)
+    assert len(clock.seen) == 1
+    assert times(torch.sigmoid(said.logits)) == [11, 12, 13, 14, 15, 16]
+
+
+@pytest.fixture(params=CORES)
+def predictor(request) -> nn.Module:
+    torch.manual_seed(0)
+    predictor = build(tiny_model(request.param), (C, HEIGHT, WIDTH))
+    for weight in predictor.core.parameters():
+        nn.init.normal_(weight, std=0.5)
+    return predictor
+
+
+def film(frames: int = CONTEXT) -> Tensor:
+    return torch.rand(B, frames, C, HEIGHT, WIDTH, generator=torch.Generator().manual_seed(1))
+
+
+def test_a_rollout_is_a_loop_by_hand(predictor):
+    rollout = roll_out(predictor, film(), HORIZON, trace=True)
+    predictor.eval()
+    frames, state, said = list(film().unbind(1)), None, []
+    with torch.no_grad():
+        for t in range(CONTEXT + HORIZON - 1):
+            slots = predictor.encoder(frames[t])
+            state = predictor.core.initial_state(B) if state is None else state
+            output, state, _ = predictor.core.step(slots, state)
+            said.append(torch.sigmoid(predictor.decoder(output)))
+            if t >= CONTEXT - 1:
+                frames.append(said[-1])
+    torch.testing.assert_close(rollout.one_step, torch.stack(said[: CONTEXT - 1], 1))
+    torch.testing.assert_close(rollout.prediction, torch.stack(said[CONTEXT - 1 :], 1))
+    assert not torch.allclose(said[-1], said[-2]), "a still film would show no mistake in time"
+    for name, happened in rollout.trace.items():
+        assert happened.shape[:2] == (B, CONTEXT + HORIZON - 1), name
+
+
+def test_a_longer_rollout_begins_with_the_shorter(predictor):
+    short, long = roll_out(predictor, film(), 2), roll_out(predictor, film(), 5)
+    torch.testing.assert_close(long.prediction[:, :2], short.prediction)
+
+
+def test_two_halves_are_one(predictor):
+    """Going on from the state that a first half left, with the frame it said last."""
+    predictor.eval()
+    whole = predict_on(predictor, film(), 4)
+    first = predict_on(predictor, film(), 1)
+    second, state, last = [], first.state, first.logits[:, -1:]
+    for _ in range(3):
+        said = predictor(torch.sigmoid(last), state)
+        last, state = said.logits, said.state
+        second.append(last)
+    torch.testing.assert_close(torch.cat([first.logits, *second], 1), whole.logits)
+
+
+def test_films_lie_in_0_to_1_and_carry_no_gradient(predictor):
+    rollout = roll_out(predictor, film(), HORIZON)
+    for part in (rollout.one_step, rollout.prediction):
+        assert 0 <= part.min() <= part.max() <= 1
+        assert not part.requires_grad
+    assert all(weight.grad is None for weight in predictor.parameters())
+
+
+def test_in_training_gradients_flow_through_what_is_fed_back(predictor):
+    """A true frame reaches the prediction after next by the state, and by the film that is fed back."""
+    given = film(1).requires_grad_()
+    predictor.eval()
+    first = predictor(given)
+    fed = torch.sigmoid(first.logits).detach().requires_grad_()
+    last = predict_on(predictor, given, 1).logits[:, -1]
+    (whole,) = torch.autograd.grad(last.square().sum(), given)
+    (by_state,) = torch.autograd.grad(predictor(fed, first.state).logits.square().sum(), given)
+    assert by_state.abs().sum() > 0
+    assert not torch.allclose(whole, by_state), "no gradient comes through the film"
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_the_mode_is_evaluation_during_and_as_it_was_after(training):
+    modes = []
+
+    class Watched(Clock):
+        def forward(self, film: Tensor, state: Any = None, *, trace: bool = False) -> Prediction:
+            modes.append(self.training)
+            if len(modes) == 3:
+                raise RuntimeError("stop")
+            return super().forward(film, state, trace=trace)
+
+    watched = Watched().train(training)
+    roll_out(watched, clock_film(CONTEXT), 2)
+    assert watched.training == training
+    with pytest.raises(RuntimeError, match="stop"):
+        roll_out(watched, clock_film(CONTEXT), 2)
+    assert watched.training == training
+    assert modes == [False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("context", "arguments", "message"),
+    [
+        (clock_film(3), {"horizon": 0}, "^--horizon must be at least 1, got 0"),
+        (
+            clock_film(3)[:, :0],
+            {"horizon": 2},
+            r"^context must be \(B, T, C, H, W\) with T at least 1, got \(2, 0, 1, 5",
+        ),
+        (clock_film(3)[0], {"horizon": 2}, r"^context must be \(B, T, C, H, W\) with T at least 1, got \(3, 1, 5, 7\)"),
+        (clock_film(3), {"horizon": 2, "feedback": "hard"}, "^--feedback must be one of soft, got hard"),
+    ],
+)
+def test_what_cannot_be_rolled_out(context, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        roll_out(Clock(), context, **arguments)
+
+
+def test_films_of_another_shape_are_refused(predictor):
+    with pytest.raises(ValueError, match=r"^film must be \(B, T, 1, 24, 32\), got \(2, 4, 1, 5, 7\); use films"):
+        roll_out(predictor, clock_film(CONTEXT), HORIZON)
+
+
+def test_a_rollout_can_be_kept(tmp_path):
+    def draw(*shape: int) -> Tensor:
+        return torch.rand(shape)
+
+    rollout = Rollout(draw(B, 4, C, H, W), draw(B, 3, C, H, W), draw(B, 5, C, H, W), {"mask": draw(B, 8, 6)})
+    truth = draw(B, 5, C, H, W)
+    path = tmp_path / "new" / "rollout.npz"
+    for _ in range(2):  # what is there is replaced
+        save_rollout(path, rollout, truth)
+    with np.load(path) as kept:
+        assert sorted(kept) == ["context", "one_step", "prediction", "trace_mask", "truth"]
+        for name in ("context", "one_step", "prediction"):
+            np.testing.assert_array_equal(kept[name], getattr(rollout, name))
+        np.testing.assert_array_equal(kept["trace_mask"], rollout.trace["mask"])
+        np.testing.assert_array_equal(kept["truth"], truth)
+    assert [file.name for file in path.parent.iterdir()] == ["rollout.npz"]

@@ -1,0 +1,48 @@
+"""The smallest clips, models and trainings that still are what they stand for. All sizes differ, no frame is square."""
+
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from videopred.datasets.generation import generate
+from videopred.datasets.settings import BallsConfig
+from videopred.models import CORES
+from videopred.models.settings import CodecConfig, PredictorConfig
+from videopred.settings import TrainingConfig
+
+FRAMES, HEIGHT, WIDTH = 9, 24, 32
+CLIPS = {"train": 12, "validation": 3, "test": 5}
+RECIPE = BallsConfig(frames=FRAMES, height=HEIGHT, width=WIDTH, balls=(2,))
+CODEC = CodecConfig(channels=(2, 3), embedding=11)
+CORE_SIZES: dict[str, dict[str, Any]] = {
+    "gru": {"units": 5},
+    "lstm": {"units": 6},
+    "rims": {"modules": 4, "active": 2, "units": 5, "input_key": 7, "comm_heads": 3, "comm_key": 8, "comm_value": 6},
+}
+"""Small sizes for each core; a new core gets a line."""
+
+
+def tiny_data(folder: Path, clips: dict[str, int] | None = None, seed: int = 0) -> Path:
+    """A file of small clips of two balls."""
+    return generate("balls4", clips or CLIPS, recipe=RECIPE, out=folder, seed=seed)
+
+
+def tiny_model(core: str = "gru", **changes: Any) -> PredictorConfig:
+    return PredictorConfig(core=CORES[core][0](**CORE_SIZES[core], **changes), codec=CODEC)
+
+
+def tiny_training(**changes: Any) -> TrainingConfig:
+    return TrainingConfig(**({"updates": 2, "batch_size": 4, "validate_every": 1} | changes))
+
+
+@contextmanager
+def no_file_longer_than(size: int) -> Iterator[None]:
+    """A disk that is full: writing fails beyond that many bytes of a file."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
