@@ -55,6 +55,7 @@ def train(
     Learns from the file's `training` part; the loss that chooses the best checkpoint is measured on its `validation`
     part or, if it has none, on the last clips of `training`, which are then kept aside. Never reads `test`.
     Ctrl-C finishes the step, saves, and raises KeyboardInterrupt: the run can be used as it is.
+    Chance comes from torch's global generator, which is seeded here: draws of the caller's do not count, nor go on.
 
     Args:
         data: HDF5 file of clips.
