@@ -33,11 +33,9 @@ def data(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def run(data, tmp_path_factory) -> Path:
-    """Five updates with a look at the validation clips after the second and the fourth."""
-    out = tmp_path_factory.mktemp("runs") / "gru"
-    return train(
-        data, tiny_model(), tiny_training(updates=5, validate_every=2, learning_rate=0.01), out=out, device="cpu"
-    )
+    """Five updates with a look at the validation clips after the second and the fourth; the core has dropout."""
+    training = tiny_training(updates=5, validate_every=2, learning_rate=0.01)
+    return train(data, tiny_model("rims"), training, out=tmp_path_factory.mktemp("runs") / "rims", device="cpu")
 
 
 def load(path: Path) -> dict[str, Any]:
