@@ -80,26 +80,9 @@ def train(
     run = out or Path("models") / f"{file.path.stem}-{model.core.kind}"
     record = _open_run(run, config, file, where, overwrite)
 
-    _quiet_lightning()
     stop, keep = StopOnInterrupt(), KeepCheckpoints(run / "checkpoints")
-    trainer = lightning.Trainer(
-        accelerator={"cuda": "gpu"}.get(where.type, where.type),
-        devices=[where.index or 0] if where.type == "cuda" else 1,
-        max_steps=training.updates,
-        max_epochs=-1,
-        val_check_interval=min(training.validate_every, training.updates),
-        check_val_every_n_epoch=None,
-        num_sanity_val_steps=0,
-        gradient_clip_val=training.clip_norm,
-        use_distributed_sampler=False,
-        logger=[CSVLogger(run, name="logs"), TensorBoardLogger(run, name="tensorboard")],
-        log_every_n_steps=min(10, training.validate_every, training.updates),
-        callbacks=[stop, keep, *([ProgressBar(training.updates)] if progress else [])],
-        plugins=[AtomicIO()],
-        enable_progress_bar=False,
-        enable_model_summary=False,
-        default_root_dir=run,
-    )
+    bars = [ProgressBar(training.updates)] if progress else []
+    trainer = _trainer(training, run, where, [stop, keep, *bars])
     workers = training.workers
     batches = ShuffledBatches(len(learn), training.batch_size, training.seed)
     state = "failed"
@@ -119,6 +102,28 @@ def train(
     if state == "interrupted":
         raise KeyboardInterrupt
     return run
+
+
+def _trainer(training: TrainingConfig, run: Path, device: torch.device, callbacks: list[Callback]) -> lightning.Trainer:
+    _quiet_lightning()
+    return lightning.Trainer(
+        accelerator={"cuda": "gpu"}.get(device.type, device.type),
+        devices=[device.index or 0] if device.type == "cuda" else 1,
+        max_steps=training.updates,
+        max_epochs=-1,
+        val_check_interval=min(training.validate_every, training.updates),
+        check_val_every_n_epoch=None,
+        num_sanity_val_steps=0,
+        gradient_clip_val=training.clip_norm,
+        use_distributed_sampler=False,
+        logger=[CSVLogger(run, name="logs"), TensorBoardLogger(run, name="tensorboard")],
+        log_every_n_steps=min(10, training.validate_every, training.updates),
+        callbacks=callbacks,
+        plugins=[AtomicIO()],
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        default_root_dir=run,
+    )
 
 
 def training_clips(file: ClipFile, training: TrainingConfig) -> tuple[FilmDataset, FilmDataset]:
