@@ -21,6 +21,7 @@ from itertools import islice
 
 import numpy as np
 
+from videopred import check
 from videopred.datasets.clip import Clip, clip_seed
 from videopred.datasets.contacts import hits_by_frame
 from videopred.datasets.physics import simulate
@@ -78,6 +79,9 @@ def _place(radius: np.ndarray, box: tuple[int, int], chance: np.random.Generator
     """Centres (N, 2) of balls thrown in one after the other, each again until it touches none before it.
 
     A ball that finds no room in many tries empties the box, and all begin anew.
+
+    Raises:
+        ValueError: there is hardly any room at all.
     """
     for _ in range(_TRIES_PER_CLIP):
         centres = np.zeros((0, 2))
@@ -90,7 +94,8 @@ def _place(radius: np.ndarray, box: tuple[int, int], chance: np.random.Generator
             centres = np.vstack([centres, tries[free.argmax()]])
         else:
             return centres
-    raise RuntimeError(f"no room for {len(radius)} balls in {_TRIES_PER_CLIP} tries; choose fewer or smaller ones")
+    must, got = "fit into the arena", f"{len(radius)} that found no room in {_TRIES_PER_CLIP} tries"
+    raise ValueError(check.complaint("--balls", must, got, "choose fewer or smaller balls"))
 
 
 def _film(
