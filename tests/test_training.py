@@ -33,8 +33,8 @@ def data(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def run(data, tmp_path_factory) -> Path:
-    """Five updates with a look at the validation clips after the second and the fourth; the core has dropout."""
-    training = tiny_training(updates=5, validate_every=2, learning_rate=0.01)
+    """Five updates; looks at the validation clips, two and one, after the second and the fourth; there is dropout."""
+    training = tiny_training(updates=5, validate_every=2, learning_rate=0.01, batch_size=2)
     return train(data, tiny_model("rims"), training, out=tmp_path_factory.mktemp("runs") / "rims", device="cpu")
 
 
@@ -62,7 +62,7 @@ def learner(core: str = "gru", **training: Any) -> Learner:
 def test_a_run_folder_describes_itself(run, data):
     config = RunConfig.model_validate_json((run / "settings.json").read_text())
     assert config.model == tiny_model("rims")
-    assert config.training == tiny_training(updates=5, validate_every=2, learning_rate=0.01)
+    assert config.training == tiny_training(updates=5, validate_every=2, learning_rate=0.01, batch_size=2)
     assert config.film_shape == (1, HEIGHT, WIDTH)
     record = json.loads((run / "run.json").read_text())
     assert (record["state"], record["updates"], record["device"]) == ("finished", 5, "cpu")
@@ -107,14 +107,14 @@ def test_the_best_checkpoint_has_the_lowest_validation_loss_by_hand(run, data):
 
 def test_the_last_checkpoint_is_of_the_last_update(run, data, tmp_path):
     """Updates beyond the last look at the validation clips are in it."""
-    fewer = tiny_training(updates=4, validate_every=2, learning_rate=0.01)
+    fewer = tiny_training(updates=4, validate_every=2, learning_rate=0.01, batch_size=2)
     shorter = train(data, tiny_model("rims"), fewer, out=tmp_path / "run", device="cpu")
     assert not equal(weights(shorter), weights(run))
 
 
 def test_scoring_more_often_changes_nothing(run, data, tmp_path):
     """Nor does how much is logged; the same run again is the same bit for bit."""
-    often = tiny_training(updates=5, validate_every=1, learning_rate=0.01)
+    often = tiny_training(updates=5, validate_every=1, learning_rate=0.01, batch_size=2)
     assert equal(weights(train(data, tiny_model("rims"), often, out=tmp_path / "run", device="cpu")), weights(run))
 
 

@@ -59,6 +59,8 @@ def _check_pixels(name: str, pixels: np.ndarray, axes: int) -> None:
 
 def _write(path: Path, suffix: str, pixels: np.ndarray, **options: Any) -> Path:
     require(path.suffix.lower() == suffix, str(path), f"end in {suffix}", repr(path.suffix), "rename it")
+    # Encoded in memory: on a full disk imageio would try a second time when it is cleared away, and print a traceback.
+    content = iio.imwrite("<bytes>", pixels, plugin="pillow", extension=suffix, **options)
     with whole_file(path) as partial:
-        iio.imwrite(partial, pixels, plugin="pillow", extension=suffix, **options)
+        partial.write_bytes(content)
     return path
