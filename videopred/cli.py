@@ -48,8 +48,8 @@ def list_shelves(
     """List the data sets, cores and metrics there are."""
     shelves = {
         "datasets": {name: preset.summary for name, preset in DATASETS.items()},
-        "cores": {name: _first_line(settings) for name, (settings, _) in CORES.items()},
-        "metrics": {name: _first_line(settings) for name, (settings, _) in METRICS.items()},
+        "cores": {name: first_line(settings) for name, (settings, _) in CORES.items()},
+        "metrics": {name: first_line(settings) for name, (settings, _) in METRICS.items()},
     }
     chosen: dict[str, dict[str, str]] = shelves if shelf == "all" else {shelf: shelves[shelf]}
     if json_:
@@ -290,7 +290,7 @@ def run(argv: list[str]) -> None:
     """
     if not argv or argv[0] in ("-h", "--help"):
         print("usage: videopred COMMAND [OPTIONS]\n\nObject-centric video prediction, from the data to the GIF.\n")
-        _print_rows({name: _first_line(command) for name, command in COMMANDS.items()})
+        _print_rows({name: first_line(command) for name, command in COMMANDS.items()})
         print("\n`videopred COMMAND --help` shows the options of a command.")
         return
     if argv[0] == "--version":
@@ -370,7 +370,7 @@ def _watched() -> bool:
     return sys.stderr.isatty()
 
 
-def _first_line(thing: Any) -> str:
+def first_line(thing: Any) -> str:
     return (thing.__doc__ or "").strip().split("\n")[0]
 
 

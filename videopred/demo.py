@@ -4,11 +4,14 @@ Small enough for two CPU cores, and real: the same generator, model, training an
 balls, quick and large for their frame, because a short training can then tell motion from standing still.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from videopred import check
 from videopred.checkpoint import load_run
@@ -74,6 +77,22 @@ def run_demo(
         FileExistsError: there is a demo already.
     """
     check.absent("--out", out / "balls.h5", overwrite)
+    with _one_thread():
+        return _run(out, tiny, device, progress)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """At this size a second thread costs more than it brings; and one gives the same numbers on any number of cores."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _run(out: Path, tiny: bool, device: str, progress: bool) -> Outcome:
     clips, training = (TINY_CLIPS, TINY_TRAINING) if tiny else (CLIPS, TRAINING)
     data = generate("balls", clips, recipe=RECIPE, out=out / "balls.h5", overwrite=True, progress=progress)
     run = train(data, MODEL, training, out=out / "run", device=device, overwrite=True, progress=progress)
