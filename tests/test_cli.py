@@ -1,0 +1,516 @@
+"""The command line: the whole flow, what is printed where, and one clear line for whatever is wrong."""
+
+import gc
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import h5py
+import imageio.v3 as iio
+import numpy as np
+import pytest
+from tiny_runs import (
+    CODEC,
+    CORE_SIZES,
+    FRAMES,
+    HEIGHT,
+    WIDTH,
+    no_file_longer_than,
+    tiny_data,
+    tiny_model,
+    tiny_training,
+)
+
+from videopred.cli import COMMANDS, main
+from videopred.datasets import DATASETS
+from videopred.datasets.generation import generate
+from videopred.datasets.settings import BallsConfig
+from videopred.datasets.store import ClipFile
+from videopred.eval import METRICS
+from videopred.judging import ROWS
+from videopred.models import CORES
+from videopred.training import train
+
+SIZES = f"--frames {FRAMES} --height {HEIGHT} --width {WIDTH}"
+CLIPS = "--clips train=12 validation=3 test=5"
+SMALL = {"balls4": "--balls 2", "sm-mnist": "--digit-size 14 --digits 1 2"}
+"""Flags that fit a preset into small frames; a new preset gets a line."""
+LEARNING = "--updates 2 --batch-size 4 --validate-every 1 --device cpu"
+
+
+def run(words: str) -> int:
+    """The exit status of `videopred` with these words."""
+    with pytest.raises(SystemExit) as caught:
+        main(words.split())
+    return caught.value.code
+
+
+def written(out: str) -> list[Path]:
+    """The files that a command said it wrote; they are there."""
+    paths = [Path(line.removeprefix("wrote ")) for line in out.splitlines() if line.startswith("wrote ")]
+    for path in paths:
+        assert path.exists(), path
+    return paths
+
+
+def core_flags(core: str) -> str:
+    sizes = " ".join(f"--core.{name.replace('_', '-')} {value}" for name, value in CORE_SIZES[core].items())
+    codec = f"--codec.channels {' '.join(map(str, CODEC.channels))} --codec.embedding {CODEC.embedding}"
+    return f"--core {core} {sizes} {codec}"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory) -> Path:
+    """A folder with data, and runs of two cores; tests only read it."""
+    folder = tmp_path_factory.mktemp("place")
+    data = tiny_data(folder)
+    for core in ("gru", "rims"):
+        train(data, tiny_model(core), tiny_training(), out=folder / core, device="cpu")
+    return folder
+
+
+# --- the flow ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("preset", "core"), [("balls4", core) for core in CORES] + [("sm-mnist", "gru")])
+def test_the_whole_flow(tmp_path, monkeypatch, capfd, preset, core):
+    """From nothing, in the usual folders: only what was asked for stands on stdout, and nothing on stderr."""
+    monkeypatch.chdir(tmp_path)
+    data, folder = Path(f"datasets/{preset}.h5"), Path(f"models/{preset}-{core}")
+    results = Path(f"eval/{preset}-{core}/{preset}")
+    steps = {
+        f"generate {preset} {SIZES} {SMALL[preset]} {CLIPS}": [data],
+        f"train {data} {core_flags(core)} {LEARNING}": [folder],
+        f"rollout {folder} {data} --clips 3": [results / "rollout.npz"],
+        f"render {folder} {data} --clips 0 4": [
+            results / f"test-{i}.{kind}" for i in (0, 4) for kind in ("gif", "png")
+        ],
+    }
+    for words, paths in steps.items():
+        assert run(words) == 0, words
+        out, err = capfd.readouterr()
+        assert out == "".join(f"wrote {path}\n" for path in paths)
+        assert err == ""
+        assert written(out) == paths
+    assert run(f"evaluate {folder} {data} --batch-size 2") == 0
+    out, err = capfd.readouterr()
+    assert written(out) == [results / "scores.json", results / "scores.csv"]
+    assert all(row in out for row in ROWS)
+    assert err == ""
+
+    file = ClipFile(data)
+    assert (file.frames, file.height, file.width) == (FRAMES, HEIGHT, WIDTH)
+    assert file.parts == {"train": 12, "validation": 3, "test": 5}
+    with np.load(results / "rollout.npz") as kept:
+        assert kept["prediction"].shape == (3, file.horizon, 1, HEIGHT, WIDTH)
+        assert kept["context"].shape == (3, file.context, 1, HEIGHT, WIDTH)
+        np.testing.assert_array_equal(
+            kept["truth"][:, 0, 0] * 255, file.read_frames("test", 0, 3)[:, file.context, ..., 0]
+        )
+    scores = json.loads((results / "scores.json").read_text())
+    assert scores["protocol"]["clips"] == 5
+    assert set(scores["rows"]) == set(ROWS)
+    assert len(scores["rows"]["model"]["bce"]["steps"]) == file.horizon
+    settings = json.loads((folder / "settings.json").read_text())
+    assert settings["model"]["core"] == {**settings["model"]["core"], "kind": core, **CORE_SIZES[core]}
+    assert len(iio.imread(results / "test-4.gif")) <= FRAMES
+
+
+def test_every_command_speaks_json(place, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    data, gru = place / "balls4.h5", place / "gru"
+    answers = {}
+    for name, words in {
+        "list": "",
+        "generate": f"balls4 {SIZES} --balls 2 --clips test=2 --out my/folder",
+        "inspect": f"{data} --preview p.gif",
+        "train": f"{data} {core_flags('gru')} {LEARNING}",
+        "rollout": f"{gru} {data} --clips 2",
+        "evaluate": f"{gru} {data} --metrics mse f1 --clips 4 --context 2 --horizon 3 --part train",
+        "render": f"{gru} {data} --clips 1 --part validation",
+    }.items():
+        assert run(f"{name} {words} --json") == 0, name
+        answers[name] = json.loads(capfd.readouterr().out)
+    listed = {shelf: list(rows) for shelf, rows in answers["list"].items()}
+    assert listed == {"datasets": list(DATASETS), "cores": list(CORES), "metrics": list(METRICS)}
+    assert answers["generate"] == {"files": ["my/folder/balls4.h5"]}
+    assert answers["inspect"]["parts"]["validation"]["clips"] == 3
+    assert answers["train"] == {"files": ["models/balls4-gru"]}
+    assert answers["rollout"] == {"files": ["eval/gru/balls4/rollout.npz"]}
+    assert answers["render"] == {"files": ["eval/gru/balls4/validation-1.gif", "eval/gru/balls4/validation-1.png"]}
+    scores = answers["evaluate"]
+    assert scores["protocol"] == {
+        "context": 2, "horizon": 3, "part": "train", "metrics": ["mse", "f1"], "clips": 4, "feedback": "soft"
+    }  # fmt: skip
+    assert list(scores["metrics"]) == ["mse", "f1"]
+    assert all(Path(path).exists() for name in answers for path in answers[name].get("files", []))
+
+
+def test_inspect_says_what_is_in_a_file(place, tmp_path, capfd):
+    assert run(f"inspect {place / 'balls4.h5'} --preview {tmp_path / 'p.gif'}") == 0
+    out, err = capfd.readouterr()
+    assert written(out) == [tmp_path / "p.gif"]
+    for fact in ("balls4", "height", str(HEIGHT), "width", str(WIDTH), "binary", "validation"):
+        assert fact in out
+    assert err == ""
+    assert iio.imread(tmp_path / "p.gif").shape[-1] == 3
+
+
+def test_files_of_others_can_be_used(place, tmp_path, capfd):
+    """A file with the frames of R-NEM's original files; the model's own data calibrates the trivial rows."""
+    frames = ClipFile(place / "balls4.h5").read_frames("test", 0, 5).swapaxes(0, 1) > 0
+    with h5py.File(tmp_path / "theirs.h5", "w") as file:
+        file["test/features"] = frames
+    words = f"evaluate {place / 'gru'} {tmp_path / 'theirs.h5'} --context 3 --horizon 4 --out {tmp_path}"
+    assert run(words) == 2
+    assert "--reference must have a train part" in capfd.readouterr().err
+    assert run(f"{words} --reference {place / 'balls4.h5'}") == 0
+    assert run(f"inspect {tmp_path / 'theirs.h5'}") == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "path"),
+    [
+        (f"generate balls4 {SIZES} --balls 2 --clips test=2 --out there.h5", "there.h5"),
+        ("inspect {data} --preview there.gif", "there.gif"),
+        (f"train {{data}} {core_flags('gru')} {LEARNING} --out there", "there"),
+        ("rollout {gru} {data} --clips 2 --out there.npz", "there.npz"),
+        ("evaluate {gru} {data} --out there", "there/scores.json"),
+        ("evaluate {gru} {data} --out there", "there/scores.csv"),
+        ("render {gru} {data} --clips 2 --out there", "there/test-2.gif"),
+        ("render {gru} {data} --clips 2 --out there", "there/test-2.png"),
+    ],
+)
+def test_nothing_is_overwritten_unasked(place, tmp_path, monkeypatch, capfd, words, path):
+    monkeypatch.chdir(tmp_path)
+    words = words.format(data=place / "balls4.h5", gru=place / "gru")
+    if Path(path).suffix:
+        Path(path).parent.mkdir(exist_ok=True)
+        Path(path).write_text("mine")
+    else:
+        shutil.copytree(place / "rims", path)
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+    assert run(words) == 1
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.endswith(f"must be a new path, got {path} (already there); choose another name, or give --overwrite "
+                        "to replace it\n")  # fmt: skip
+    assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
+    assert run(f"{words} --overwrite") == 0
+    target = Path(path) / "settings.json" if Path(path).is_dir() else Path(path)
+    assert target.read_bytes() != before[tmp_path / target]
+
+
+# --- what is wrong -----------------------------------------------------------------------------------------
+
+BAD = {
+    "frobnicate": "COMMAND must be one of demo, list, generate, inspect, train, rollout, evaluate, render, got frobn",
+    "generat": "got generat; did you mean generate?",
+    "--verbose": "COMMAND must be one of demo, list, generate, inspect, train, rollout, evaluate, render, got --verb",
+    "generate ball4": "PRESET must be one of balls4, sm-mnist, got ball4; did you mean balls4?",
+    "generate --seed 3 balls4": "PRESET must come before the options, got --seed; put PRESET first, as in",
+    "generate balls4 --clips train": "--clips must be PART=COUNT with a whole number, got train; write e.g. --clips",
+    "generate balls4 --clips train=-3": "--clips must be PART=COUNT with a whole number, got train=-3; write",
+    "generate balls4 --clips train=²": "--clips must be PART=COUNT with a whole number, got train=²; write",
+    "generate balls4 --clips training=3": "--clips must be one of train, validation, test, got training; did you mea",
+    "generate balls4 --clips train=0": "--clips must ask for at least one clip, got 0; try --clips train=100 test=10",
+    "generate balls4 --clips": "--clips must ask for at least one clip, got 0; try --clips train=100 test=10",
+    "generate balls4 --seed 18446744073709551616": "--seed must be below 2**64, got 18446744073709551616; choose",
+    "generate sm-mnist --mnist nowhere": "--mnist must hold train-images-idx3",
+    "train {data} --core gruu": "--core must be one of gru, lstm, rims, got gruu; did you mean gru?",
+    "train {data} --core=gruu": "--core must be one of gru, lstm, rims, got gruu; did you mean gru?",
+    "train gone.h5": "--data must be an existing file, got gone.h5 (nothing there); make one with `videopred generate",
+    "train balls4.h5": "got balls4.h5 (nothing there); make one with `videopred generate balls4`",
+    "train .": "--data must be an existing file, got . (a folder); make one with `videopred generate",
+    "train cut.h5": "--data must be a whole, undamaged HDF5 file, got cut.h5 (",
+    "train foreign.h5": "--data must be a whole, undamaged HDF5 file, got foreign.h5 (",
+    "train other.h5": "--data must hold some of the groups training, validation, test, got none of them in other.h5",
+    "train odd.h5": "frame width must be a multiple of 8 for 3 halvings, got 20; generate frames of such a width, or",
+    "train testonly.h5": "data must hold a training part, got testonly.h5 without one; generate some with",
+    "train {data} --batch-size 13": "--batch-size must be at most 12, the clips left to learn from, got 13; lower it",
+    "train {data}": "--batch-size must be at most 12, the clips left to learn from, got 64; lower it",
+    "train {data} --device tpu": "--device must be one of auto, cpu, cuda, mps, got tpu; did you mean cpu?",
+    "train {data} --device cuda:99": "--device must be a device of this machine, which has ",
+    "train {data} --device cuda:": "--device must be a device of this machine, which has ",
+    "train {data} --device auto:1": "--device must be one of auto, cpu, cuda, mps, got auto:1; did you mean auto?",
+    "train {data} --batch-size 4 --free-running 8": "--free-running must be at most 7, so that of 9 frames one is gi",
+    "evaluate {gru} {data} --metrics bce msse": "--metrics must be one of bce, mse, ssim, f1, got msse; did you mean",
+    "evaluate {gru} {data} --context 5 --horizon 5": "--context plus --horizon must be at most 9, the frames of a c",
+    "evaluate {gru} {data} --context 0": "--context must be at least 1, got 0; give at least one frame to start from",
+    "evaluate {gru} {data} --clips 6": "--clips must be at most 5, the clips of the test part, got 6; lower it, or",
+    "evaluate {gru} {data} --clips 0": "--clips must be at least 1, got 0; score at least one clip",
+    "evaluate {gru} {data} --batch-size 0": "--batch-size must be at least 1, got 0; give at least one clip",
+    "evaluate {gru} odd.h5": "odd.h5 must hold frames of 1 x 24 x 32 (channels x height x width), which the model was",
+    "evaluate {gru} testonly.h5": "--reference must have a train part, got testonly.h5 (which has test); give with",
+    "evaluate {gru} cut.h5": "--data must be a whole, undamaged HDF5 file, got cut.h5 (",
+    "evaluate gone {data}": "RUN must be a run folder with a settings.json, got gone; give a folder that `videopred tr",
+    "evaluate mixed {data}": "best.ckpt must be of the model in settings.json, with core gru, got core rims; put back",
+    "evaluate broken {data}": "best.ckpt must be a whole checkpoint, got something else; delete it to fall back on",
+    "rollout {gru} {data} --context 9": "--context plus --horizon must be at most 9, the frames of a clip, got 9 + 5",
+    "rollout {gru} {data} --clips 6": "--clips must lie in 0 to 4, the clips of the test part, got 5; choose",
+    "rollout {gru} odd.h5 --clips 2": "odd.h5 must hold frames of 1 x 24 x 32 (channels x height x width), which",
+    "rollout gone {data}": "RUN must be a run folder with a settings.json, got gone; give a folder that",
+    "render {gru} {data} --clips 7": "--clips must lie in 0 to 4, the clips of the test part, got 7; choose one",
+    "render {gru} {data} --clips -1": "--clips must lie in 0 to 4, the clips of the test part, got -1; choose one",
+    "render {gru} {data} --device tpu": "--device must be one of auto, cpu, cuda, mps, got tpu; did you mean cpu?",
+    "inspect cut.h5": "--data must be a whole, undamaged HDF5 file, got cut.h5 (",
+    "inspect gone.h5": "--data must be an existing file, got gone.h5 (nothing there); make one with `videopred genera",
+    "inspect {data} --preview p.png": "p.png must end in .gif, got '.png'; rename it",
+}
+"""Words -> part of the one line that says what is wrong."""
+
+
+@pytest.fixture(scope="module")
+def bad_place(place, tmp_path_factory) -> Path:
+    """A folder with a file of each kind that will not do."""
+    folder = tmp_path_factory.mktemp("bad")
+    whole = (place / "balls4.h5").read_bytes()
+    (folder / "cut.h5").write_bytes(whole[: len(whole) // 2])
+    (folder / "foreign.h5").write_text("time,x,y\n0,1,2\n")
+    with h5py.File(folder / "other.h5", "w") as file:
+        file["weights"] = np.zeros((3, 4))
+    clips = {"train": 80, "test": 2}
+    generate("odd", clips, recipe=BallsConfig(frames=FRAMES, height=16, width=20, balls=(2,)), out=folder / "odd.h5")
+    tiny_data(folder / "testonly.h5", {"test": 2})
+    shutil.copytree(place / "gru", folder / "mixed")
+    shutil.copytree(place / "gru", folder / "broken")
+    shutil.copy(place / "rims" / "checkpoints" / "best.ckpt", folder / "mixed" / "checkpoints")
+    (folder / "broken" / "checkpoints" / "best.ckpt").write_text("hello\n")
+    return folder
+
+
+@pytest.mark.parametrize("words", BAD)
+def test_what_is_wrong_is_one_clear_line(place, bad_place, monkeypatch, capfd, words):
+    monkeypatch.chdir(bad_place)
+    before = sorted(bad_place.rglob("*"))
+    status = run(words.format(data=place / "balls4.h5", gru=place / "gru"))
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.startswith("videopred: ")
+    assert BAD[words] in err
+    assert err.count("\n") == 1
+    missing = any(sign in err for sign in ("nothing there", "a folder)", "RUN must be", "idx3"))
+    assert status == (1 if missing else 2)
+    assert sorted(bad_place.rglob("*")) == before, "nothing may be left behind"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("generate balls4 --speedy 3", "Unrecognized options: --speedy"),
+        ("generate balls4 sm-mnist", "Unrecognized options: sm-mnist"),
+        ("generate balls4 --height abc", "invalid literal for int() with base 10: 'abc'"),
+        ("generate balls4 --height 4", "height must be greater than or equal to 8, got 4"),
+        ("generate balls4 --frames 1", "frames must be greater than or equal to 2, got 1"),
+        ("generate balls4 --digit-size 3", "Unrecognized options: --digit-size"),
+        ("generate sm-mnist --digit-size 63", "--digit-size must be at most 60"),
+        ("generate", "PRESET"),
+        ("train", "DATA"),
+        ("train x.h5 --core.active 9", "--core.active must be at most 6, got 9"),
+        ("train x.h5 --core lstm --core.active 2", "Unrecognized options: --core.active"),
+        ("train x.h5 --updates 0", "updates must be greater than 0, got 0"),
+        ("train x.h5 --seed 18446744073709551616", "seed must be less than 18446744073709551616"),
+        ("train x.h5 --core", "--core"),
+        ("evaluate x y --part training", "invalid choice 'training' for argument '--part'"),
+        ("list balls", "invalid choice 'balls'"),
+    ],
+)
+def test_wrong_flags_are_usage_errors(tmp_path, monkeypatch, capfd, words, message):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    assert run(words) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert message in " ".join(err.replace("│", " ").split())
+    assert "Traceback" not in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_preset_is_the_first_word_whatever_follows(tmp_path, monkeypatch):
+    """A folder may bear another preset's name."""
+    monkeypatch.chdir(tmp_path)
+    assert run(f"generate sm-mnist --out balls4 {SIZES} {SMALL['sm-mnist']} --clips test=1") == 0
+    assert ClipFile("balls4/sm-mnist.h5").recipe.kind == "moving-mnist"
+
+
+def test_a_full_disk_is_one_clear_line(place, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    afterwards: list[object] = []  # what would be printed when things that could not be written are cleared away
+    monkeypatch.setattr(sys, "unraisablehook", afterwards.append)
+    for words, name in (
+        (f"generate balls4 {SIZES} --balls 2 --clips test=3 --out new.h5", "new.h5"),
+        (f"rollout {place / 'gru'} {place / 'balls4.h5'} --clips 2 --out new.npz", "new.npz"),
+        (f"evaluate {place / 'gru'} {place / 'balls4.h5'} --out .", "scores.json"),
+        (f"render {place / 'gru'} {place / 'balls4.h5'} --out .", "test-0.gif"),
+        (f"train {place / 'balls4.h5'} {core_flags('gru')} {LEARNING} --out run", "run/checkpoints/best.ckpt"),
+    ):
+        with no_file_longer_than(1200):
+            assert run(words) == 1
+        out, err = capfd.readouterr()
+        fix = "free some space or choose another folder"
+        assert err == f"videopred: {name} must be a file that can be written, got File too large; {fix}\n"
+        assert out == ""
+    gc.collect()
+    assert afterwards == []
+    left = sorted(path.name for path in tmp_path.rglob("*") if path.is_file())
+    assert not [name for name in left if name.endswith((".h5", ".npz", ".gif", ".png", ".ckpt", ".partial"))]
+    assert json.loads(Path("run/run.json").read_text())["state"] == "failed"
+
+
+def test_an_interrupted_command_ends_with_130(monkeypatch, capfd):
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(COMMANDS, "list", interrupted)
+    assert run("list") == 130
+    assert capfd.readouterr() == ("", "videopred: interrupted; what was saved before is whole\n")
+
+
+def test_on_request_a_failure_shows_where_it_arose(monkeypatch):
+    monkeypatch.setenv("VIDEOPRED_TRACEBACK", "1")
+    with pytest.raises(ValueError, match="COMMAND must be one of"):
+        main(["frobnicate"])
+
+
+def test_an_unforeseen_error_is_not_hidden(monkeypatch):
+    def broken() -> None:
+        raise AssertionError("a mistake of ours")
+
+    monkeypatch.setitem(COMMANDS, "list", broken)
+    with pytest.raises(AssertionError, match="a mistake of ours"):
+        main(["list"])
+
+
+# --- help, and staying light -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", ["", "-h", "--help"])
+def test_help_names_every_command(capfd, words):
+    assert run(words) == 0
+    out, err = capfd.readouterr()
+    for name, command in COMMANDS.items():
+        assert f"  {name}" in out
+        assert (command.__doc__ or "").split("\n")[0] in out
+    assert err == ""
+
+
+def test_help_of_a_preset_and_of_a_core_shows_its_own_flags(capfd):
+    for words, own, other in (
+        ("generate balls4 --help", "--radii", "--digits"),
+        ("generate sm-mnist -h", "--digits", "--radii"),
+        ("generate --help", "--radii", "--recipe.radii"),
+        ("train --core rims --help", "--core.comm-heads", "--recipe"),
+        ("train --core gru --help", "--core.units", "--core.comm-heads"),
+        ("train --help", "--core.active", "--core.kind"),
+        ("generate balls4 --help", "--clips", "--kind"),
+    ):
+        assert run(words) == 0, words
+        out, err = capfd.readouterr()
+        assert f"{own} " in out, words
+        assert f"{other} " not in out, words
+        assert err == ""
+
+
+def test_list_shows_every_shelf_or_one(capfd):
+    assert run("list") == 0
+    out = capfd.readouterr().out
+    for name in (*DATASETS, *CORES, *METRICS):
+        assert f"  {name}" in out
+    assert run("list cores") == 0
+    out = capfd.readouterr().out
+    assert "rims" in out
+    assert "balls4" not in out
+
+
+def test_the_version(capfd):
+    assert run("--version") == 0
+    assert capfd.readouterr().out.startswith("videopred 0.")
+
+
+LIGHT = """
+import contextlib, io, json, sys
+from videopred.cli import main
+told = {}
+for words in json.load(sys.stdin):
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        try:
+            main(words.split())
+        except SystemExit as end:
+            status = end.code
+    heavy = sorted({"torch", "numpy", "h5py", "lightning", "matplotlib", "kornia", "imageio", "PIL"} & set(sys.modules))
+    told[words] = [status, heavy]
+print(json.dumps(told))
+"""
+
+
+def test_help_listings_and_usage_errors_load_nothing_heavy():
+    asked = ["--help", "--version", "list", "list --json", *(f"{name} --help" for name in COMMANDS)]
+    asked += [f"generate {preset} --help" for preset in DATASETS] + [f"train x --core {core} --help" for core in CORES]
+    wrong = ["frobnicate", "generate ball4", "generate --seed 1 balls4", "generate balls4 --speedy 3", "generate"]
+    wrong += ["generate balls4 --clips train", "generate balls4 --frames 1", "generate sm-mnist --digit-size 63"]
+    wrong += ["train", "train x --core gruu", "train x --core.active 9", "train x --updates 0", "train x --core"]
+    wrong += ["evaluate x y --metrics foo", "evaluate x y --part foo", "evaluate x", "list foo", "rollout", "inspect"]
+    command = [sys.executable, "-c", LIGHT]
+    done = subprocess.run(command, input=json.dumps(asked + wrong), capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == {words: [0, []] for words in asked} | {words: [2, []] for words in wrong}
+
+
+def test_the_module_is_the_command():
+    told = [
+        subprocess.run([*command, "--help"], capture_output=True, text=True, check=True)
+        for command in ([sys.executable, "-m", "videopred"], [Path(sys.executable).with_name("videopred")])
+    ]
+    assert told[0].stdout == told[1].stdout
+    assert told[0].stdout.startswith("usage: videopred COMMAND")
+
+
+# --- killed on the way: slow proofs ------------------------------------------------------------------------
+
+BAR_SHOWN = """
+import sys
+cli._watched = lambda: True
+cli.main(sys.argv[1:])
+"""
+
+
+def kill_at(count: int, words: str, folder: Path) -> None:
+    """Run a command with its progress bar, and kill it as soon as the bar has come to that count of 90000."""
+    environment = os.environ | {"CUDA_VISIBLE_DEVICES": ""}
+    command = [sys.executable, "-c", BAR_SHOWN, *words.split()]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, cwd=folder, env=environment) as process:
+        seen, stderr = b"", process.stderr
+        assert stderr is not None
+        while not any(int(done) >= count for done in re.findall(rb"(\d+)/90000 \[", seen)):
+            byte = stderr.read(1)
+            assert byte, f"it ended before: {seen.decode()}"
+            seen = seen[-40:] + byte
+        process.kill()
+    assert process.returncode == -signal.SIGKILL, seen.decode()
+
+
+@pytest.mark.slow
+def test_generate_killed_leaves_the_old_file_whole(tmp_path):
+    path = tiny_data(tmp_path / "balls4.h5")
+    before = path.read_bytes()
+    kill_at(40, f"generate balls4 {SIZES} --balls 2 --clips train=90000 --out balls4.h5 --overwrite", tmp_path)
+    assert path.read_bytes() == before
+    left = {file.name for file in tmp_path.iterdir()} - {"balls4.h5"}
+    assert all(name.startswith(".balls4.h5.") and name.endswith(".partial") for name in left)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [2, 25])
+def test_training_killed_leaves_checkpoints_that_work(tmp_path, count):
+    data = tiny_data(tmp_path)
+    learning = LEARNING.replace("--updates 2", "--updates 90000")
+    kill_at(count, f"train {data} {core_flags('gru')} {learning} --out run", tmp_path)
+    for name in ("best.ckpt", "last.ckpt"):
+        assert (tmp_path / "run" / "checkpoints" / name).is_file()
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["state"] == "running"
+    assert run(f"evaluate {tmp_path / 'run'} {data} --metrics mse --out {tmp_path / 'scores'}") == 0
