@@ -1,0 +1,97 @@
+"""The demo: all that it writes is there, and its verdict is what the scores say."""
+
+import json
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from videopred.checkpoint import load_run
+from videopred.datasets.store import ClipFile
+from videopred.demo import CONTEXT, HORIZON, MODEL, RECIPE, TINY_CLIPS, run_demo, verdict
+from videopred.judging import ROWS
+
+NAMES = [
+    "balls.h5",
+    "run",
+    "scores.json",
+    "scores.csv",
+    *(f"clip-{i}.{end}" for i in range(3) for end in ("gif", "png")),
+]
+
+
+def test_the_smallest_demo_writes_all_it_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    out, threads = tmp_path / "eval" / "demo", torch.get_num_threads()
+    outcome = run_demo(out, tiny=True, device="cpu")
+    assert outcome.files == [out / name for name in NAMES]
+    assert all(path.exists() for path in outcome.files)
+    assert sorted(path.name for path in out.iterdir()) == sorted(NAMES)
+    assert [path.name for path in tmp_path.iterdir()] == ["eval"]
+    assert ClipFile(out / "balls.h5").parts == TINY_CLIPS
+    assert ClipFile(out / "balls.h5").recipe == RECIPE
+    assert load_run(out / "run").config == MODEL
+    assert tuple(outcome.scores.values) == ROWS
+    asked = outcome.scores.protocol
+    assert (asked.context, asked.horizon, asked.part, asked.clips) == (CONTEXT, HORIZON, "test", TINY_CLIPS["test"])
+    told = json.loads(json.dumps(outcome.to_dict()))
+    assert told["files"] == [str(path) for path in outcome.files]
+    assert told["verdict"] == outcome.verdict == verdict(outcome.scores)
+    assert told["rows"] == json.loads((out / "scores.json").read_text())["rows"]
+    assert torch.get_num_threads() == threads
+
+    before = (out / "balls.h5").read_bytes()
+    with pytest.raises(FileExistsError, match=r"^--out must be a new path, got .*balls\.h5 .*, or give --overwrite"):
+        run_demo(out, tiny=True, device="cpu")
+    again = run_demo(out, tiny=True, device="cpu", overwrite=True)
+    assert (out / "balls.h5").read_bytes() == before
+    for row in ROWS:
+        for name, values in outcome.scores.values[row].items():
+            np.testing.assert_array_equal(again.scores.values[row][name], values, err_msg=f"{row} {name}")
+
+
+def scores_of(bce: list[float], f1: list[float]) -> SimpleNamespace:
+    """Scores of a model beside trivial rows whose lowest BCE is 40, and a copy-last of F1 0.5, over ten steps."""
+    trivial = {"blank": (60, 0.0), "mean frame": (50, 0.9), "copy last": (90, 0.5), "copy last calibrated": (40, 0.95)}
+    rows = {row: {"bce": np.full(10, float(b)), "f1": np.full(10, f)} for row, (b, f) in trivial.items()}
+    return SimpleNamespace(values={"model": {"bce": np.array(bce), "f1": np.array(f1)}} | rows)
+
+
+GOOD_BCE, GOOD_F1 = [39.0] * 5 + [99.0] * 5, [0.1] + [0.6] * 7 + [0.1] * 2
+BCE = "its BCE is below that of every trivial row at rollout steps 1 to 5"
+F1 = "its F1 is above copy last's at rollout steps 2 to 8"
+
+
+@pytest.mark.parametrize(
+    ("bce", "f1", "said"),
+    [
+        (GOOD_BCE, GOOD_F1, [f"Yes: {BCE} (5 of 5 steps).", f"Yes: {F1} (7 of 7 steps)."]),
+        ([40.0, *GOOD_BCE[1:]], GOOD_F1, [f"No: {BCE} (4 of 5 steps).", f"Yes: {F1} (7 of 7 steps)."]),
+        ([*GOOD_BCE[:4], 45.0, *GOOD_BCE[5:]], GOOD_F1, [f"No: {BCE} (4 of 5 steps).", f"Yes: {F1} (7 of 7 steps)."]),
+        (GOOD_BCE, [0.1, 0.5, *GOOD_F1[2:]], [f"Yes: {BCE} (5 of 5 steps).", f"No: {F1} (6 of 7 steps)."]),
+        (GOOD_BCE, [*GOOD_F1[:7], 0.2, 0.9, 0.9], [f"Yes: {BCE} (5 of 5 steps).", f"No: {F1} (6 of 7 steps)."]),
+        ([float("nan")] * 10, [0.0] * 10, [f"No: {BCE} (0 of 5 steps).", f"No: {F1} (0 of 7 steps)."]),
+    ],
+)
+def test_the_verdict_is_what_the_scores_say(bce, f1, said):
+    """Either way, and equal is not better; each claim looks at its own steps only."""
+    lines = verdict(scores_of(bce, f1)).split("\n")
+    assert lines == ["Did the model learn? On clips it never saw:", *said]
+
+
+@pytest.mark.slow
+def test_the_demo_runs_from_an_empty_folder(tmp_path):
+    command = [sys.executable, "-m", "videopred", "demo", "--tiny"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    for name in NAMES:
+        assert f"wrote eval/demo/{name}\n" in done.stdout
+        assert (tmp_path / "eval" / "demo" / name).exists()
+    assert "Did the model learn?" in done.stdout
+    assert all(row in done.stdout for row in ROWS)
+    again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert (again.returncode, again.stdout) == (1, "")
+    assert "--out must be a new path, got eval/demo/balls.h5 (already there)" in again.stderr
