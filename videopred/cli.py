@@ -270,9 +270,13 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         run(list(sys.argv[1:] if argv is None else argv))
+        sys.stdout.flush()
     except KeyboardInterrupt:
         print("videopred: interrupted; what was saved before is whole", file=sys.stderr)
         sys.exit(130)
+    except BrokenPipeError:  # whoever read our output, such as `head`, has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
     except (ValueError, TypeError, OSError) as error:
         if os.environ.get("VIDEOPRED_TRACEBACK"):
             raise
