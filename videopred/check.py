@@ -17,11 +17,11 @@ def complaint(argument: str, must: str, got: Any, fix: str) -> str:
     Args:
         argument: name as the user typed it, e.g. `--context`.
         must: what would have been right, e.g. `be at least 1`.
-        got: the offending value; shown as it prints, cut at 120 characters.
+        got: the offending value; shown as it prints, cut at 300 characters.
         fix: what the user can do now.
     """
     shown = str(got)
-    shown = shown if len(shown) <= 120 else shown[:117] + "..."
+    shown = shown if len(shown) <= 300 else shown[:297] + "..."
     return f"{argument} must {must}, got {shown}; {fix}"
 
 
@@ -106,7 +106,8 @@ def explain(error: ValidationError, prefix: str = "") -> str:
         prefix: put before the setting's name, e.g. `--`.
     """
     first = error.errors()[0]
-    name = prefix + ".".join(str(part) for part in first["loc"]) if first["loc"] else "settings"
+    words = [part.replace("_", "-") for part in first["loc"] if isinstance(part, str)]
+    name = prefix + ".".join(words) if words else "settings"
     kind, message, got = first["type"], first["msg"], first["input"]
     if kind == "value_error":
         # Our own validators already speak in complaints; pydantic only puts its prefix before them.

@@ -4,12 +4,16 @@ Only light modules are imported here, and torch inside the commands, so that hel
 Results go to stdout, progress and complaints to stderr. Exit status: 0 fine, 1 failure, 2 usage, 130 interrupted.
 """
 
+import io
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import redirect_stderr
 from importlib.metadata import version
-from itertools import pairwise
+from inspect import signature
+from itertools import groupby, pairwise
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
@@ -140,7 +144,7 @@ def rollout(
     data: Data,
     *,
     part: Part = "test",
-    clips: Annotated[int, arg(help="How many clips, from the first on.")] = 16,
+    clips: Annotated[int | None, arg(help="How many clips, from the first on; default: 16, or all if fewer.")] = None,
     context: Context = None,
     horizon: Horizon = None,
     out: Annotated[Path | None, arg(help="File; default: eval/<run>/<data>/rollout.npz.")] = None,
@@ -152,7 +156,9 @@ def rollout(
     from videopred.rollout import save_rollout
 
     path = check.absent("--out", out or _results(run, data) / "rollout.npz", overwrite)
-    rollout, truth = _roll_out(run, data, part, range(clips), context, horizon, device)
+    check.require(path.suffix == ".npz", "--out", "end in .npz", path, "rename it")
+    chosen = _first_clips(data, part, 16) if clips is None else range(clips)
+    rollout, truth = _roll_out(run, data, part, chosen, context, horizon, device)
     save_rollout(path, rollout, truth)
     _print_files([path], json_)
 
@@ -184,7 +190,8 @@ def evaluate(
     from videopred.device import pick_device
 
     folder = out or _results(run, data)
-    check.absent("--out", folder / "scores.json", overwrite)
+    for name in ("scores.json", "scores.csv"):
+        check.absent("--out", folder / name, overwrite)
     file = ClipFile(data)
     scores = judging.evaluate(
         load_run(run, pick_device(device)),
@@ -211,7 +218,9 @@ def render(
     data: Data,
     *,
     part: Part = "test",
-    clips: Annotated[tuple[int, ...], arg(metavar="INDEX", help="Which clips, counted from 0.")] = (0, 1, 2),
+    clips: Annotated[
+        tuple[int, ...], arg(metavar="INDEX", help="Which clips, counted from 0; default: the first three.")
+    ] = (),
     context: Context = None,
     horizon: Horizon = None,
     out: Annotated[Path | None, arg(help="Folder; default: eval/<run>/<data>.")] = None,
@@ -223,6 +232,7 @@ def render(
     from videopred import rendering
 
     folder = out or _results(run, data)
+    clips = clips or tuple(_first_clips(data, part, 3))
     names = [f"{part}-{clip}" for clip in clips]
     for name in names:
         for suffix in (".gif", ".png"):
@@ -312,7 +322,43 @@ def run(argv: list[str]) -> None:
     if name == "train":
         core = core_settings(_value_of("--core", words, "rims"))()
         command = _with_default(command, "core", core, type(core))
-    tyro.cli(command, args=words, prog=f"videopred {name}", config=(FlagCreatePairsOff,))
+    _call(command, name, words)
+
+
+def _call(command: Callable[..., None], name: str, words: list[str]) -> None:
+    """Read the flags of a command and run it.
+
+    Raises:
+        ValueError: the words do not fit the flags; tyro's complaint, without its box.
+    """
+    complaint = io.StringIO()
+    kwargs: dict[str, Any] = {}
+
+    def keep(**values: Any) -> None:
+        kwargs.update(values)
+
+    keep.__signature__ = signature(command)  # type: ignore[attr-defined]
+    keep.__annotations__, keep.__doc__ = command.__annotations__, command.__doc__
+    try:
+        with redirect_stderr(complaint):
+            tyro.cli(keep, args=words, prog=f"videopred {name}", config=(FlagCreatePairsOff,))
+    except SystemExit as stopped:
+        if stopped.code:
+            raise ValueError(unboxed(complaint.getvalue())) from None
+        raise
+    command(**kwargs)
+
+
+def unboxed(box: str) -> str:
+    """The first paragraph in a box of tyro's, and the nearest option if it offers one, as one line."""
+    lines = [line.strip("╭╮╰╯│─ ") for line in box.splitlines()[1:]]
+    paragraphs = [" ".join(group) for filled, group in groupby(lines, key=bool) if filled]
+    message, *others = paragraphs or ["the command must be one that --help shows"]
+    ours = re.match(r"Error parsing [a-z]+: (.* must .*, got .*; .*)", message)
+    if ours:
+        return ours[1]
+    nearest = next((text.split()[3] for text in others if text.startswith("Perhaps you meant: -")), None)
+    return message.removesuffix(".") + (f"; did you mean {nearest}?" if nearest else "; see --help")
 
 
 def _with_default(command: Callable[..., None], name: str, default: Any, annotation: Any) -> Callable[..., None]:
@@ -352,6 +398,13 @@ def _counts(words: Iterable[str]) -> dict[str, int]:
 def _results(run: Path, data: Path) -> Path:
     """Where results of a run on a data file go unless --out says otherwise."""
     return Path("eval") / run.name / data.stem
+
+
+def _first_clips(data: Path, part: str, most: int) -> range:
+    """Indices of the first clips of a part, as many as there are up to `most`."""
+    from videopred.datasets.store import ClipFile
+
+    return range(min(most, ClipFile(data).count(part)))
 
 
 def _roll_out(

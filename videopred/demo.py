@@ -76,7 +76,8 @@ def run_demo(
     Raises:
         FileExistsError: there is a demo already.
     """
-    check.absent("--out", out / "balls.h5", overwrite)
+    for name in ("balls.h5", "run", "scores.json", "clip-0.gif"):
+        check.absent("--out", out / name, overwrite)
     with _one_thread():
         return _run(out, tiny, device, progress)
 

@@ -3,7 +3,7 @@
 One settings class is at once the flags, the help text, the saved JSON and the Python API.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt, ValidationError
 
@@ -20,13 +20,16 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
 
+    flag_prefix: ClassVar[str] = "--"
+    """What the names of these settings begin with on the command line."""
+
     def __init__(self, **values: Any) -> None:
         # JSON knows lists only, and pydantic sends JSON through here as well.
         values = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
         try:
             super().__init__(**values)
         except ValidationError as error:
-            raise ValueError(check.explain(error)) from None
+            raise ValueError(check.explain(error, self.flag_prefix)) from None
 
 
 class TrainingConfig(Settings):

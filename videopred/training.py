@@ -177,8 +177,8 @@ class Learner(lightning.LightningModule):
 
     def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:
         """Noise of a step depends on (seed, step, rank) alone, so that a resumed run draws what it would have."""
-        key = [self.config.training.seed, self.global_step, self.global_rank]
-        torch.manual_seed(int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0] >> np.uint64(1)))
+        source = _source(self.config.training.seed, _NOISE, self.global_step, self.global_rank)
+        torch.manual_seed(int(source.generate_state(1, np.uint64)[0]))
 
     def configure_optimizers(self) -> Any:
         training = self.config.training
@@ -198,6 +198,14 @@ def share_of_step_size(schedule: str, updates: int, update: int) -> float:
     return rise * (0.5 + 0.5 * math.cos(math.pi * update / updates))
 
 
+_ORDER, _NOISE = range(2)
+
+
+def _source(seed: int, *address: int) -> np.random.SeedSequence:
+    """The random source of one shuffle, or of one step's noise."""
+    return np.random.SeedSequence(seed, spawn_key=address)
+
+
 class ShuffledBatches(Sampler[list[int]]):
     """Endless batches of whole shuffles; batch k is a function of (seed, k), and a shuffle's remainder is skipped.
 
@@ -215,7 +223,7 @@ class ShuffledBatches(Sampler[list[int]]):
         per_shuffle = self.clips // self.size
         shuffle, offset = divmod(self.start, per_shuffle)
         while True:
-            order = np.random.default_rng([self.seed, shuffle]).permutation(self.clips)
+            order = np.random.default_rng(_source(self.seed, _ORDER, shuffle)).permutation(self.clips)
             for k in range(offset, per_shuffle):
                 yield order[k * self.size : (k + 1) * self.size].tolist()
             shuffle, offset = shuffle + 1, 0

@@ -22,9 +22,9 @@ from videopred.datasets.settings import BallsConfig, MovingMNISTConfig, load_rec
         ({"radii": (0.8, 3.75), "width": 48}, "--radii must be below 3.75 arena units, half the shorter side"),
         ({"radii": (0.1, 1.0)}, "--radii must be at least 0.11 arena units, 0.71 px, got (0.1, 1.0); choose larger"),
         ({"balls": (3, 13)}, "got 13 balls of radius 1 = 41 %; choose fewer or smaller balls"),
-        ({"masses": (1.0, -6.0)}, "masses.1 must be greater than 0, got -6.0"),
+        ({"masses": (1.0, -6.0)}, "--masses must be greater than 0, got -6.0"),
         ({"balls": ()}, "balls must"),
-        ({"balls": (0,)}, "balls.0 must be greater than or equal to 1, got 0"),
+        ({"balls": (0,)}, "--balls must be greater than or equal to 1, got 0"),
         ({"frames": 1}, "frames must be greater than or equal to 2, got 1"),
         ({"speed": 0.0}, "speed must be greater than 0, got 0.0"),
         ({"gravity": 1.0}, "gravity must be a known setting"),
@@ -45,8 +45,8 @@ def test_balls_at_every_bound_can_be_placed():
     ("changes", "complaint"),
     [
         ({"digit_size": 45, "height": 48}, "--digit-size must be at most 44, the frame's shorter side less --speed"),
-        ({"digits": (4,)}, "digits.0 must be less than or equal to 3, got 4"),
-        ({"test_digits": (10,)}, "test_digits.0 must be less than or equal to 9, got 10"),
+        ({"digits": (4,)}, "--digits must be less than or equal to 3, got 4"),
+        ({"test_digits": (10,)}, "--test-digits must be less than or equal to 9, got 10"),
         ({"speed": 0}, "speed must be greater than 0, got 0"),
     ],
 )

@@ -1,6 +1,6 @@
 """Settings of cores, codec and predictor. Light: pydantic only, so that help and usage errors load no torch."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, PositiveInt, model_validator
 from tyro.conf import Suppress
@@ -9,7 +9,13 @@ from videopred.check import complaint
 from videopred.settings import Settings
 
 
-class GRUConfig(Settings):
+class CoreSettings(Settings):
+    """What the settings of every core share."""
+
+    flag_prefix: ClassVar[str] = "--core."
+
+
+class GRUConfig(CoreSettings):
     """One gated recurrent unit, the rival of every modular core."""
 
     kind: Suppress[Literal["gru"]] = "gru"
@@ -17,7 +23,7 @@ class GRUConfig(Settings):
     """Width of the state."""
 
 
-class LSTMConfig(Settings):
+class LSTMConfig(CoreSettings):
     """One long short-term memory, the rival of every modular core."""
 
     kind: Suppress[Literal["lstm"]] = "lstm"
@@ -25,7 +31,7 @@ class LSTMConfig(Settings):
     """Width of the hidden state, and of the cell state."""
 
 
-class RIMsConfig(Settings):
+class RIMsConfig(CoreSettings):
     """Recurrent independent mechanisms (RIMs paper, sections 2.1 to 2.5, table 3)."""
 
     kind: Suppress[Literal["rims"]] = "rims"
@@ -71,6 +77,8 @@ CoreConfig = Annotated[GRUConfig | LSTMConfig | RIMsConfig, Field(discriminator=
 
 class CodecConfig(Settings):
     """Convolutional encoder and decoder of R-NEM (van Steenkiste et al. 2018), as RIMs and BRIMs use them."""
+
+    flag_prefix: ClassVar[str] = "--codec."
 
     channels: Annotated[tuple[PositiveInt, ...], Field(min_length=1)] = (16, 32, 64)
     """Channels after each halving of the frame; the decoder mirrors them."""
