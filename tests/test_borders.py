@@ -13,7 +13,7 @@ import videopred.check
 
 PACKAGE = Path(videopred.check.__file__).parent
 SHELVES = ("datasets", "models", "eval")
-SHARED = {"check", "files", "frames", "settings"}
+SHARED = {"check", "files", "frames", "interrupt", "settings"}
 
 ROOMS: dict[str, set[str]] = {
     "": set(),
@@ -22,6 +22,7 @@ ROOMS: dict[str, set[str]] = {
     "files": {"check"},
     "settings": {"check"},
     "device": {"check"},
+    "interrupt": set(),
     "datasets": SHARED | {"datasets"},
     "models": SHARED | {"models"},
     "eval": SHARED | {"eval"},

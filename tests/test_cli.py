@@ -224,14 +224,14 @@ BAD = {
     "generate sm-mnist --mnist nowhere": "--mnist must hold train-images-idx3",
     "train {data} --core gruu": "--core must be one of gru, lstm, rims, got gruu; did you mean gru?",
     "train {data} --core=gruu": "--core must be one of gru, lstm, rims, got gruu; did you mean gru?",
-    "train gone.h5": "--data must be an existing file, got gone.h5 (nothing there); make one with `videopred generate",
+    "train gone.h5": "DATA must be an existing file, got gone.h5 (nothing there); make one with `videopred generate",
     "train balls4.h5": "got balls4.h5 (nothing there); make one with `videopred generate balls4`",
-    "train .": "--data must be an existing file, got . (a folder); make one with `videopred generate",
-    "train cut.h5": "--data must be a whole, undamaged HDF5 file, got cut.h5 (",
-    "train foreign.h5": "--data must be a whole, undamaged HDF5 file, got foreign.h5 (",
-    "train other.h5": "--data must hold some of the groups training, validation, test, got none of them in other.h5",
+    "train .": "DATA must be an existing file, got . (a folder); make one with `videopred generate",
+    "train cut.h5": "DATA must be a whole, undamaged HDF5 file, got cut.h5 (",
+    "train foreign.h5": "DATA must be a whole, undamaged HDF5 file, got foreign.h5 (",
+    "train other.h5": "DATA must hold some of the groups training, validation, test, got none of them in other.h5",
     "train odd.h5": "frame width must be a multiple of 8 for 3 halvings, got 20; generate frames of such a width, or",
-    "train testonly.h5": "data must hold a training part, got testonly.h5 without one; generate some with",
+    "train testonly.h5": "DATA must hold a training part, got testonly.h5 without one; generate some with",
     "train {data} --batch-size 13": "--batch-size must be at most 12, the clips left to learn from, got 13; lower it",
     "train {data}": "--batch-size must be at most 12, the clips left to learn from, got 64; lower it",
     "train {data} --device tpu": "--device must be one of auto, cpu, cuda, mps, got tpu; did you mean cpu?",
@@ -247,7 +247,7 @@ BAD = {
     "evaluate {gru} {data} --batch-size 0": "--batch-size must be at least 1, got 0; give at least one clip",
     "evaluate {gru} odd.h5": "odd.h5 must hold frames of 1 x 24 x 32 (channels x height x width), which the model was",
     "evaluate {gru} testonly.h5": "--reference must have a train part, got testonly.h5 (which has test); give with",
-    "evaluate {gru} cut.h5": "--data must be a whole, undamaged HDF5 file, got cut.h5 (",
+    "evaluate {gru} cut.h5": "DATA must be a whole, undamaged HDF5 file, got cut.h5 (",
     "evaluate gone {data}": "RUN must be a run folder with a settings.json, got gone; give a folder that `videopred tr",
     "evaluate mixed {data}": "best.ckpt must be of the model in settings.json, with core gru, got core rims; put back",
     "evaluate broken {data}": "best.ckpt must be a whole checkpoint, got something else; delete it to fall back on",
@@ -258,8 +258,8 @@ BAD = {
     "render {gru} {data} --clips 7": "--clips must lie in 0 to 4, the clips of the test part, got 7; choose one",
     "render {gru} {data} --clips -1": "--clips must lie in 0 to 4, the clips of the test part, got -1; choose one",
     "render {gru} {data} --device tpu": "--device must be one of auto, cpu, cuda, mps, got tpu; did you mean cpu?",
-    "inspect cut.h5": "--data must be a whole, undamaged HDF5 file, got cut.h5 (",
-    "inspect gone.h5": "--data must be an existing file, got gone.h5 (nothing there); make one with `videopred genera",
+    "inspect cut.h5": "DATA must be a whole, undamaged HDF5 file, got cut.h5 (",
+    "inspect gone.h5": "DATA must be an existing file, got gone.h5 (nothing there); make one with `videopred genera",
     "inspect {data} --preview p.png": "p.png must end in .gif, got '.png'; rename it",
 }
 """Words -> part of the one line that says what is wrong."""
@@ -486,8 +486,11 @@ cli.main(sys.argv[1:])
 """
 
 
-def kill_at(count: int, words: str, folder: Path) -> None:
-    """Run a command with its progress bar, and kill it as soon as the bar has come to that count of 90000."""
+def kill_at(count: int, words: str, folder: Path, sign: signal.Signals = signal.SIGKILL) -> int:
+    """Run a command with its progress bar, and kill it as soon as the bar has come to that count of 90000.
+
+    Returns its exit status.
+    """
     environment = os.environ | {"CUDA_VISIBLE_DEVICES": ""}
     command = [sys.executable, "-c", BAR_SHOWN, *words.split()]
     with subprocess.Popen(command, stderr=subprocess.PIPE, cwd=folder, env=environment) as process:
@@ -497,15 +500,26 @@ def kill_at(count: int, words: str, folder: Path) -> None:
             byte = stderr.read(1)
             assert byte, f"it ended before: {seen.decode()}"
             seen = seen[-40:] + byte
-        process.kill()
-    assert process.returncode == -signal.SIGKILL, seen.decode()
+        process.send_signal(sign)
+        stderr.read()
+    return process.returncode
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [1, 40, 500, 3000])
+def test_generate_interrupted_ends_with_130_and_leaves_nothing(tmp_path, count):
+    # In the middle of HDF5's calls an interrupt used to hang the writer, so several moments are tried.
+    words = f"generate balls4 {SIZES} --balls 2 --clips train=90000 --out balls4.h5"
+    assert kill_at(count, words, tmp_path, signal.SIGINT) == 130
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow
 def test_generate_killed_leaves_the_old_file_whole(tmp_path):
     path = tiny_data(tmp_path / "balls4.h5")
     before = path.read_bytes()
-    kill_at(40, f"generate balls4 {SIZES} --balls 2 --clips train=90000 --out balls4.h5 --overwrite", tmp_path)
+    words = f"generate balls4 {SIZES} --balls 2 --clips train=90000 --out balls4.h5 --overwrite"
+    assert kill_at(40, words, tmp_path) == -signal.SIGKILL
     assert path.read_bytes() == before
     left = {file.name for file in tmp_path.iterdir()} - {"balls4.h5"}
     assert all(name.startswith(".balls4.h5.") and name.endswith(".partial") for name in left)
@@ -516,7 +530,7 @@ def test_generate_killed_leaves_the_old_file_whole(tmp_path):
 def test_training_killed_leaves_checkpoints_that_work(tmp_path, count):
     data = tiny_data(tmp_path)
     learning = LEARNING.replace("--updates 2", "--updates 90000")
-    kill_at(count, f"train {data} {core_flags('gru')} {learning} --out run", tmp_path)
+    assert kill_at(count, f"train {data} {core_flags('gru')} {learning} --out run", tmp_path) == -signal.SIGKILL
     for name in ("best.ckpt", "last.ckpt"):
         assert (tmp_path / "run" / "checkpoints" / name).is_file()
     assert json.loads((tmp_path / "run" / "run.json").read_text())["state"] == "running"

@@ -66,7 +66,7 @@ def test_other_cores_survive_json():
         (lambda: TrainingConfig(updates=0), "--updates must be greater than 0, got 0; see --help for the range"),
         (lambda: TrainingConfig(updates=True), "--updates must be a valid integer, got True"),
         (lambda: TrainingConfig(updates=3.0), "--updates must be a valid integer, got 3.0"),
-        (lambda: TrainingConfig(learning_rate=float("nan")), "--learning-rate must be greater than 0, got nan"),
+        (lambda: TrainingConfig(learning_rate=float("nan")), "--learning-rate must be a finite number, got nan"),
         (lambda: TrainingConfig(seed=-1), "--seed must be greater than or equal to 0, got -1"),
         (lambda: TrainingConfig(seed=2**64), "--seed must be less than 18446744073709551616, got 18446744073709551616"),
         (lambda: TrainingConfig(validation_share=1.0), "--validation-share must be less than 1, got 1.0"),

@@ -20,10 +20,11 @@ from torch import Tensor
 from videopred.checkpoint import CONFIG_KEY, RunConfig, load_run
 from videopred.datasets.store import ClipFile
 from videopred.frames import to_film
+from videopred.interrupt import HeldInterrupt
 from videopred.models import CORES, build
 from videopred.models.settings import CodecConfig, PredictorConfig
 from videopred.rollout import roll_out
-from videopred.training import Learner, ShuffledBatches, StopOnInterrupt, share_of_step_size, train, training_clips
+from videopred.training import Learner, ShuffledBatches, share_of_step_size, train, training_clips
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +187,7 @@ def test_without_one_the_last_clips_are_kept_aside(tmp_path, share, aside):
         (
             {"test": 5},
             {},
-            "^data must hold a training part, got .* without one; generate some with `--clips train=1000`",
+            "^DATA must hold a training part, got .* without one; generate some with `--clips train=1000`",
         ),
         (
             {"train": 6, "validation": 2},
@@ -409,7 +410,7 @@ def test_outside_the_main_thread_signals_are_left_alone():
     seen = []
 
     def listen() -> None:
-        with StopOnInterrupt().listening():
+        with HeldInterrupt():
             seen.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=listen)
@@ -485,3 +486,18 @@ def test_a_warning_raised_in_the_package_is_an_error():
             exec(code, {"__name__": name})
     with pytest.warns(UserWarning, match="careful"):
         exec(code, {"__name__": "elsewhere"})
+
+
+def test_a_diverged_training_stops_and_says_so(data, tmp_path):
+    # Adam moves every weight by the step size, so the second loss overflows.
+    with pytest.raises(ValueError, match=r"^training must keep the loss finite, got (nan|inf) at update \d"):
+        train(data, tiny_model(), tiny_training(learning_rate=1e30, updates=9), out=tmp_path / "run", device="cpu")
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["state"] == "failed"
+
+
+def test_clips_of_one_frame_leave_nothing_to_predict(tmp_path):
+    path = tmp_path / "still.h5"
+    with h5py.File(path, "w") as file:
+        file["training/features"] = np.zeros((1, 9, 8, 16, 1), bool)
+    with pytest.raises(ValueError, match=r"^DATA must hold clips of two frames or more, got 1; there is nothing"):
+        train(path, tiny_model(), tiny_training(), out=tmp_path / "run", device="cpu")

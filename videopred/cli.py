@@ -16,7 +16,7 @@ from inspect import signature
 from itertools import groupby, pairwise
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, NoReturn
 
 import tyro
 from tyro.conf import FlagCreatePairsOff, OmitArgPrefixes, Positional, arg
@@ -32,6 +32,7 @@ from videopred.settings import TrainingConfig
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from videopred.datasets.store import ClipFile
     from videopred.rollout import Rollout
 
 Part = Literal["train", "validation", "test"]
@@ -42,6 +43,14 @@ Horizon = Annotated[int | None, arg(metavar="FRAMES", help="Frames to predict; d
 Device = Annotated[str, arg(help="auto, cpu, cuda, cuda:1 or mps; auto takes a CUDA device if there is one.")]
 Overwrite = Annotated[bool, arg(help="Replace what is there.")]
 Json = Annotated[bool, arg(name="json", help="Print JSON instead of tables.")]
+
+
+class Asked(NamedTuple):
+    """What a command works on."""
+
+    file: "ClipFile"
+    context: int
+    horizon: int
 
 
 def list_shelves(
@@ -104,13 +113,15 @@ def inspect(
     """Show what is in a data file."""
     from videopred.datasets.store import ClipFile, describe
 
+    if preview is not None:
+        check.absent("--preview", preview, overwrite)
     with ClipFile(data) as file:
         rows = describe(file)
         if preview is not None:
             from videopred.rendering import preview_gif
 
-            check.absent("--preview", preview, overwrite)
-            preview_gif(file.read_frames(next(iter(file.parts)), 0, 6), preview)
+            part, count = next(iter(file.parts.items()))
+            preview_gif(file.read_frames(part, 0, min(6, count)), preview)
     if json_:
         _print_json(rows | ({"files": [str(preview)]} if preview else {}))
         return
@@ -132,6 +143,7 @@ def train(
     json_: Json = False,
 ) -> None:
     """Train a predictor on a data file."""
+    _opened(data)
     from videopred import training as learning
 
     model = PredictorConfig(core=core, codec=codec)
@@ -184,6 +196,7 @@ def evaluate(
     """Score a model's rollouts beside the trivial predictions."""
     for name in metrics:
         check.one_of("--metrics", name, METRICS)
+    asked = _opened(data, run, context, horizon)
     from videopred import judging
     from videopred.checkpoint import load_run
     from videopred.datasets.store import ClipFile
@@ -192,12 +205,11 @@ def evaluate(
     folder = out or _results(run, data)
     for name in ("scores.json", "scores.csv"):
         check.absent("--out", folder / name, overwrite)
-    file = ClipFile(data)
     scores = judging.evaluate(
         load_run(run, pick_device(device)),
-        file,
-        context=file.context if context is None else context,
-        horizon=file.horizon if horizon is None else horizon,
+        asked.file,
+        context=asked.context,
+        horizon=asked.horizon,
         part=part,
         metrics=metrics,
         batch_size=batch_size,
@@ -287,11 +299,11 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     except BrokenPipeError:  # whoever read our output, such as `head`, has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    except (ValueError, TypeError, OSError) as error:
+    except (ValueError, TypeError, OSError, MemoryError) as error:
         if os.environ.get("VIDEOPRED_TRACEBACK"):
             raise
         print(f"videopred: {error}", file=sys.stderr)
-        sys.exit(1 if isinstance(error, OSError) else 2)
+        sys.exit(2 if isinstance(error, ValueError | TypeError) else 1)
     sys.exit(0)
 
 
@@ -391,13 +403,14 @@ def _counts(words: Iterable[str]) -> dict[str, int]:
         part, _, number = word.partition("=")
         fix = "write e.g. --clips train=1000 test=100"
         check.require(number.isdecimal(), "--clips", "be PART=COUNT with a whole number", word, fix)
+        check.require(part not in counts, "--clips", "name each part once", word, "leave one of them out")
         counts[part] = int(number)
     return counts
 
 
 def _results(run: Path, data: Path) -> Path:
     """Where results of a run on a data file go unless --out says otherwise."""
-    return Path("eval") / run.name / data.stem
+    return Path("eval") / run.resolve().name / data.stem
 
 
 def _first_clips(data: Path, part: str, most: int) -> range:
@@ -407,19 +420,30 @@ def _first_clips(data: Path, part: str, most: int) -> range:
     return range(min(most, ClipFile(data).count(part)))
 
 
+def _opened(data: Path, run: Path | None = None, context: int | None = None, horizon: int | None = None) -> Asked:
+    """The data file, and the context and horizon asked for or usual, checked before torch is loaded."""
+    from videopred.datasets.store import ClipFile
+
+    if run is not None and not (run / "settings.json").is_file():
+        fix = "give a folder that `videopred train` wrote, e.g. models/balls4-rims"
+        raise FileNotFoundError(check.complaint("RUN", "be a run folder with a settings.json", run, fix))
+    file = ClipFile(data)
+    asked = Asked(file, file.context if context is None else context, file.horizon if horizon is None else horizon)
+    if run is not None:
+        check.context_and_horizon(asked.context, asked.horizon, file.frames)
+    return asked
+
+
 def _roll_out(
     run: Path, data: Path, part: str, clips: Sequence[int], context: int | None, horizon: int | None, device: str
 ) -> "tuple[Rollout, Tensor]":
     """The rollout of a run on some clips of a file, and the true films of the horizon."""
+    asked = _opened(data, run, context, horizon)
     from videopred.checkpoint import load_run
-    from videopred.datasets.store import ClipFile
     from videopred.device import pick_device
     from videopred.judging import imagine
 
-    with ClipFile(data) as file:
-        context = file.context if context is None else context
-        horizon = file.horizon if horizon is None else horizon
-        return imagine(load_run(run, pick_device(device)), file, part, clips, context, horizon)
+    return imagine(load_run(run, pick_device(device)), asked.file, part, clips, asked.context, asked.horizon)
 
 
 def _watched() -> bool:
@@ -458,4 +482,4 @@ def _print_files(paths: Sequence[Path], as_json: bool) -> None:
 
 
 def _print_json(content: Mapping[str, Any]) -> None:
-    print(json.dumps(content, indent=2))
+    print(json.dumps(content, indent=2, allow_nan=False))

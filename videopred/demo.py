@@ -76,6 +76,7 @@ def run_demo(
     Raises:
         FileExistsError: there is a demo already.
     """
+    pick_device(device)  # an unknown one is said before anything is made
     for name in ("balls.h5", "run", "scores.json", "clip-0.gif"):
         check.absent("--out", out / name, overwrite)
     with _one_thread():

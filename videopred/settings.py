@@ -18,7 +18,13 @@ class Settings(BaseModel):
         ValueError: a setting is unknown or out of range; one line that names it.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        use_attribute_docstrings=True,
+        allow_inf_nan=False,
+    )
 
     flag_prefix: ClassVar[str] = "--"
     """What the names of these settings begin with on the command line."""

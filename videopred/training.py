@@ -7,14 +7,10 @@ Batch k of a run depends on (seed, k) alone, and noise is reseeded from (seed, s
 import logging
 import math
 import shutil
-import signal
-import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import lightning
@@ -33,6 +29,7 @@ from videopred.datasets.loader import FilmDataset
 from videopred.datasets.store import ClipFile
 from videopred.device import pick_device
 from videopred.frames import to_film
+from videopred.interrupt import HeldInterrupt
 from videopred.models import build
 from videopred.models.predictor import Predictor
 from videopred.models.settings import PredictorConfig
@@ -80,21 +77,21 @@ def train(
     run = out or Path("models") / f"{file.path.stem}-{model.core.kind}"
     record = _open_run(run, config, file, where, overwrite)
 
-    stop, keep = StopOnInterrupt(), KeepCheckpoints(run / "checkpoints")
+    held = HeldInterrupt(urgent=True)
     bars = [ProgressBar(training.updates)] if progress else []
-    trainer = _trainer(training, run, where, [stop, keep, *bars])
+    trainer = _trainer(training, run, where, [StopOnInterrupt(held), KeepCheckpoints(run / "checkpoints"), *bars])
     workers = training.workers
     batches = ShuffledBatches(len(learn), training.batch_size, training.seed)
     state = "failed"
     try:
-        with warnings.catch_warnings(), stop.listening():
+        with warnings.catch_warnings(), held:
             warnings.filterwarnings("ignore", module=r"lightning\.")  # hints about its own defaults
             trainer.fit(
                 learner,
                 DataLoader(learn, batch_sampler=batches, num_workers=workers),
                 DataLoader(validate, batch_size=training.batch_size, num_workers=workers),
             )
-        state = "interrupted" if stop.asked else "finished"
+        state = "interrupted" if held.asked else "finished"
     except SystemExit:  # how Lightning ends on the second Ctrl-C
         state = "interrupted"
     finally:
@@ -133,8 +130,11 @@ def training_clips(file: ClipFile, training: TrainingConfig) -> tuple[FilmDatase
         ValueError: the file has no training part, or too few clips for a batch.
     """
     count = file.parts.get("train", 0)
+    check.require(
+        file.frames > 1, "DATA", "hold clips of two frames or more", file.frames, "there is nothing to predict"
+    )
     fix = "generate some with `--clips train=1000`"
-    check.require(count > 0, "data", "hold a training part", f"{file.path} without one", fix)
+    check.require(count > 0, "DATA", "hold a training part", f"{file.path} without one", fix)
     kept = count
     if not file.parts.get("validation"):
         kept = count - max(1, round(count * training.validation_share))
@@ -163,6 +163,10 @@ class Learner(lightning.LightningModule):
     def training_step(self, frames: Tensor, batch: int) -> Tensor:
         """Mean BCE per pixel of a batch (B, T, H, W, C) uint8; its sum per frame is logged."""
         loss, pixels = self._loss(frames)
+        if not loss.isfinite():
+            fix = "lower --learning-rate or --clip-norm; the best checkpoint so far is kept"
+            must = "keep the loss finite"
+            raise ValueError(check.complaint("training", must, f"{loss.item()} at update {self.global_step + 1}", fix))
         self.log("train_bce", loss.detach() * pixels)
         return loss
 
@@ -230,30 +234,13 @@ class ShuffledBatches(Sampler[list[int]]):
 
 
 class StopOnInterrupt(Callback):
-    """Ctrl-C ends training after the step under way, so that no half-made update is saved; a second one is at once."""
+    """Ends training after the step under way if somebody pressed Ctrl-C, so that no half-made update is saved."""
 
-    def __init__(self) -> None:
-        self.asked = False
-
-    @contextmanager
-    def listening(self) -> Iterator[None]:
-        """Hear SIGINT; outside the main thread, where Python forbids it, do nothing."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = signal.signal(signal.SIGINT, self._hear)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, before)
-
-    def _hear(self, number: int, frame: FrameType | None) -> None:
-        if self.asked:
-            raise KeyboardInterrupt
-        self.asked = True
+    def __init__(self, held: HeldInterrupt):
+        self.held = held
 
     def on_train_batch_end(self, trainer: lightning.Trainer, *others: Any) -> None:
-        trainer.should_stop = trainer.should_stop or self.asked
+        trainer.should_stop = trainer.should_stop or self.held.asked
 
 
 class ProgressBar(Callback):

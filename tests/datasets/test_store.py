@@ -118,7 +118,7 @@ def test_original_files_of_rnem_can_be_read(tmp_path, kind):
     level = {"bool": 255, "float": 128, "uint8": 200}[kind]
     assert (file.read_frames("train", 1, 3) == level * lit[:, 1:].swapaxes(0, 1)).all()
     with pytest.raises(
-        ValueError, match=r"^--data must hold the whole truth, as our own files do, got frames of another"
+        ValueError, match=r"^DATA must hold the whole truth, as our own files do, got frames of another"
     ):
         file.clip("train", 0)
     assert describe(file)["parts"]["train"] == {"clips": 3, "mean_intensity": pytest.approx(level / 255 * lit.mean())}
@@ -139,9 +139,7 @@ def test_a_description_counts_what_is_there(path):
 
 
 def test_a_missing_file_names_the_command_that_makes_it(tmp_path):
-    with pytest.raises(
-        FileNotFoundError, match=r"^--data must be an existing file, got .* make one with `videopred gen"
-    ):
+    with pytest.raises(FileNotFoundError, match=r"^DATA must be an existing file, got .* make one with `videopred gen"):
         ClipFile(tmp_path / "anything.h5")
     with pytest.raises(FileNotFoundError, match="`videopred generate sm-mnist`"):
         ClipFile(tmp_path / "sm-mnist.h5")
@@ -164,16 +162,16 @@ FILM = np.zeros((5, 2, 8, 10, 1), bool)
 @pytest.mark.parametrize(
     ("write", "complaint"),
     [
-        (lambda path: path.write_text("not HDF5"), "--data must be a whole, undamaged HDF5 file, got"),
-        (lambda path: path.write_bytes(b""), "--data must be a whole, undamaged HDF5 file, got"),
-        (write_group(other=FILM), "--data must hold some of the groups training, validation, test, got none of them"),
-        (write_group(training=FILM), "--data must hold bool, uint8 or float features (T, N, H, W, C), got None in tr"),
-        (write_group(training__groups=FILM), "--data must hold bool, uint8 or float features (T, N, H, W, C), got Non"),
-        (write_group(training__features=FILM[0]), "--data must hold bool, uint8 or float features (T, N, H, W, C), go"),
-        (write_group(training__features=FILM.astype(int)), "--data must hold bool, uint8 or float features (T, N, H,"),
+        (lambda path: path.write_text("not HDF5"), "DATA must be a whole, undamaged HDF5 file, got"),
+        (lambda path: path.write_bytes(b""), "DATA must be a whole, undamaged HDF5 file, got"),
+        (write_group(other=FILM), "DATA must hold some of the groups training, validation, test, got none of them"),
+        (write_group(training=FILM), "DATA must hold bool, uint8 or float features (T, N, H, W, C), got None in tr"),
+        (write_group(training__groups=FILM), "DATA must hold bool, uint8 or float features (T, N, H, W, C), got Non"),
+        (write_group(training__features=FILM[0]), "DATA must hold bool, uint8 or float features (T, N, H, W, C), go"),
+        (write_group(training__features=FILM.astype(int)), "DATA must hold bool, uint8 or float features (T, N, H,"),
         (
             write_group(training__features=FILM, test__features=FILM[:4]),
-            "--data must hold clips of one shape, got [(4, 8, 10, 1), (5, 8, 10, 1)]",
+            "DATA must hold clips of one shape, got [(4, 8, 10, 1), (5, 8, 10, 1)]",
         ),
     ],
 )
@@ -190,7 +188,7 @@ def test_a_truncated_file_is_one_clear_line(path, tmp_path):
     for share in (0.1, 0.5, 0.99):
         (tmp_path / "cut.h5").write_bytes(content[: int(share * len(content))])
         with pytest.raises(
-            ValueError, match=r"^--data must be a whole, undamaged HDF5 file, got .*cut\.h5 \(.*; make it"
+            ValueError, match=r"^DATA must be a whole, undamaged HDF5 file, got .*cut\.h5 \(.*; make it"
         ):
             ClipFile(tmp_path / "cut.h5")
 
@@ -203,14 +201,14 @@ def test_a_flipped_bit_among_the_frames_is_noticed(path, tmp_path):
     (tmp_path / "flipped.h5").write_bytes(content)
     file = ClipFile(tmp_path / "flipped.h5")
     file.read_frames("train", 0, 7)
-    with pytest.raises(ValueError, match=r"^--data must be a whole, undamaged HDF5 file, got .*; make it again"):
+    with pytest.raises(ValueError, match=r"^DATA must be a whole, undamaged HDF5 file, got .*; make it again"):
         file.read_frames("train", 0, 8)
 
 
 def test_attributes_of_another_version_are_refused(path, tmp_path):
     for name, value, complaint in (
-        ("format", "videopred/2", "--data must be of format videopred/1, got videopred/2"),
-        ("recipe", '{"kind": "cubes"}', '--data must hold a recipe of this version, got {"kind": "cubes"}'),
+        ("format", "videopred/2", "DATA must be of format videopred/1, got videopred/2"),
+        ("recipe", '{"kind": "cubes"}', 'DATA must hold a recipe of this version, got {"kind": "cubes"}'),
     ):
         (tmp_path / "new.h5").write_bytes(path.read_bytes())
         with h5py.File(tmp_path / "new.h5", "r+") as file:
@@ -221,7 +219,7 @@ def test_attributes_of_another_version_are_refused(path, tmp_path):
 
 def test_float_frames_outside_0_to_1_are_refused(tmp_path):
     write_group(training__features=FILM + np.float32(1.5))(tmp_path / "x.h5")
-    with pytest.raises(ValueError, match=r"^--data must hold float features between 0 and 1, got others"):
+    with pytest.raises(ValueError, match=r"^DATA must hold float features between 0 and 1, got others"):
         ClipFile(tmp_path / "x.h5").read_frames("train", 0, 1)
 
 

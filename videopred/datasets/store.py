@@ -33,6 +33,7 @@ from videopred.datasets.clip import PARTS, Clip, clip_seed
 from videopred.datasets.patient_file import PatientFile
 from videopred.datasets.settings import BallsConfig, DatasetSettings, dump_recipe, load_recipe
 from videopred.files import whole_file
+from videopred.interrupt import HeldInterrupt
 
 FORMAT = "videopred/1"
 _CLIPS_AT_ONCE = 16  # what fits in cache: drawing 500 at a time takes four times as long per clip
@@ -53,18 +54,20 @@ _BY_FRAME: dict[str, Callable[[Clip], np.ndarray]] = {
 class ClipWriter:
     """Writes the parts of a data file, one after the other. Made by `new_file`."""
 
-    def __init__(self, file: h5py.File, disk: PatientFile, binary: bool, seed: int) -> None:
-        self._file, self._disk, self._binary, self._seed = file, disk, binary, seed
+    def __init__(self, file: h5py.File, disk: PatientFile, held: HeldInterrupt, binary: bool, seed: int) -> None:
+        self._file, self._disk, self._held, self._binary, self._seed = file, disk, held, binary, seed
 
     def write_part(self, part: str, clips: Iterable[Clip], count: int) -> None:
         """Write clips 0 to `count` of a part, block by block as they come.
 
         Raises:
             OSError: the disk is full or fails.
+            KeyboardInterrupt: somebody pressed Ctrl-C.
         """
         group, queue, start = self._file.create_group(PARTS[part]), iter(clips), 0
         contacts, objects = [], []
         while block := list(islice(queue, _CLIPS_AT_ONCE)):
+            self._held.stop_if_asked()
             self._write_frames(group, block, start, count)
             contacts += [clip.contacts for clip in block]
             objects += [clip.objects for clip in block]
@@ -110,11 +113,14 @@ def new_file(path: Path, name: str, recipe: DatasetSettings, seed: int) -> Itera
 
     Raises:
         OSError: the folder cannot be written to, or the disk is full.
+        KeyboardInterrupt: somebody pressed Ctrl-C; raised between two blocks of clips.
     """
-    with whole_file(path) as partial, PatientFile(partial) as disk:
+    # An interrupt inside HDF5's calls back to our file would make it write for ever, so it waits for the block's end.
+    with HeldInterrupt() as held, whole_file(path) as partial, PatientFile(partial) as disk:
         with h5py.File(disk, "w") as file:
             file.attrs.update(_attributes(name, recipe, seed))
-            yield ClipWriter(file, disk, recipe.binary, seed)
+            yield ClipWriter(file, disk, held, recipe.binary, seed)
+        held.stop_if_asked()
         if disk.failure:
             raise disk.failure
         os.fsync(disk.fileno())  # some disks tell only now that they are full
@@ -158,7 +164,7 @@ class ClipFile:
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         known = self.path.stem if self.path.stem in DATASETS else "NAME"
-        check.existing_file("--data", self.path, f"make one with `videopred generate {known}`")
+        check.existing_file("DATA", self.path, f"make one with `videopred generate {known}`")
         self._handle: h5py.File | None = None
         self._owner = 0
         with self, self._reading() as file:  # closed again: whoever reads first opens it
@@ -248,8 +254,11 @@ class ClipFile:
         features = {part: file.get(f"{group}/features") for part, group in PARTS.items() if group in file}
         self._require(len(features) > 0, f"hold some of the groups {', '.join(PARTS.values())}", "none of them")
         for part, frames in features.items():
-            fits = frames is not None and frames.ndim == 5 and frames.dtype in _FRAME_TYPES
+            fits = isinstance(frames, h5py.Dataset) and frames.ndim == 5 and frames.dtype in _FRAME_TYPES
             self._require(fits, "hold bool, uint8 or float features (T, N, H, W, C)", f"{frames} in {PARTS[part]}")
+            filled = min(frames.shape) > 0 and frames.shape[-1] in (1, 3)
+            must = "hold at least one clip, frame and pixel, with 1 or 3 channels"
+            self._require(filled, must, f"features {frames.shape} in {PARTS[part]}")
         shapes = {(frames.shape[0], *frames.shape[2:]) for frames in features.values()}
         self._require(len(shapes) == 1, "hold clips of one shape", sorted(shapes))
         self.frames, self.height, self.width, self.channels = map(int, shapes.pop())
@@ -270,7 +279,7 @@ class ClipFile:
         self.context, self.horizon = usual.context, usual.horizon
 
     def _require(self, condition: bool, must: str, got: Any) -> None:
-        check.require(condition, "--data", must, f"{got} in {self.path}", "make a file with `videopred generate`")
+        check.require(condition, "DATA", must, f"{got} in {self.path}", "make a file with `videopred generate`")
 
     @contextmanager
     def _reading(self) -> Iterator[h5py.File]:
@@ -279,9 +288,9 @@ class ClipFile:
             if self._handle is None or self._owner != os.getpid():
                 self._handle, self._owner = h5py.File(self.path, "r"), os.getpid()
             yield self._handle
-        except (OSError, KeyError) as error:
+        except (OSError, KeyError, RuntimeError) as error:
             must, fix = "be a whole, undamaged HDF5 file", "make it again with `videopred generate`"
-            raise ValueError(check.complaint("--data", must, f"{self.path} ({error})", fix)) from None
+            raise ValueError(check.complaint("DATA", must, f"{self.path} ({error})", fix)) from None
 
 
 def describe(file: ClipFile) -> dict[str, Any]:
