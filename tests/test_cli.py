@@ -219,6 +219,10 @@ BAD = {
     "generate balls4 --clips train=²": "--clips must be PART=COUNT with a whole number, got train=²; write",
     "generate balls4 --clips training=3": "--clips must be one of train, validation, test, got training; did you mea",
     "generate balls4 --clips train=0": "--clips must ask for at least one clip, got 0; try --clips train=100 test=10",
+    "generate balls4 --clips train=5 train=6": "--clips must name each part once, got train=6; leave one of them out",
+    "generate balls4 --out clips.hdf5": "--out must be a folder, or a file that ends in .h5, got clips.hdf5; rename it",
+    "evaluate {gru} {data} --metrics f1 f1": "--metrics must name each once, got f1 f1; leave one out",
+    "render {gru} {data} --clips 1 1": "--clips must name each clip once, got (1, 1); leave one out",
     "generate balls4 --clips": "--clips must ask for at least one clip, got 0; try --clips train=100 test=10",
     "generate balls4 --seed 18446744073709551616": "--seed must be below 2**64, got 18446744073709551616; choose",
     "generate sm-mnist --mnist nowhere": "--mnist must hold train-images-idx3",
@@ -358,7 +362,7 @@ def test_a_full_disk_is_one_clear_line(place, tmp_path, monkeypatch, capfd):
         with no_file_longer_than(1200):
             assert run(words) == 1
         out, err = capfd.readouterr()
-        fix = "free some space or choose another folder"
+        fix = "free some space or choose another disk"
         assert err == f"videopred: {name} must be a file that can be written, got File too large; {fix}\n"
         assert out == ""
     gc.collect()

@@ -54,7 +54,7 @@ def test_a_full_disk_is_one_line_and_leaves_what_was_there(tmp_path):
     path = tmp_path / "file.bin"
     path.write_bytes(b"old")
     message = (
-        r"file\.bin must be a file that can be written, got File too large; free some space or choose another fold"
+        r"file\.bin must be a file that can be written, got File too large; free some space or choose another disk"
     )
     with pytest.raises(OSError, match=message), no_file_longer_than(100), whole_file(path) as partial:
         partial.write_bytes(b"x" * 101)
@@ -64,7 +64,7 @@ def test_a_full_disk_is_one_line_and_leaves_what_was_there(tmp_path):
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
     (tmp_path / "file").write_text("")
-    message = r"x\.txt must be a file that can be written, got Not a directory; free"
+    message = r"x\.txt must be a file that can be written, got Not a directory; choose"
     with pytest.raises(OSError, match=message), whole_file(tmp_path / "file" / "folder" / "x.txt"):
         pytest.fail("there is nowhere to write to")
 

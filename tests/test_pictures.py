@@ -83,7 +83,7 @@ def test_other_suffixes_are_refused(tmp_path):
 
 def test_a_folder_that_is_a_file_is_refused(tmp_path):
     (tmp_path / "taken").write_text("precious")
-    with pytest.raises(OSError, match=r"film.gif must be a file that can be written, got .*; free some space or cho"):
+    with pytest.raises(OSError, match=r"film.gif must be a file that can be written, got .*; choose another place"):
         write_gif(checkered(2), tmp_path / "taken" / "film.gif")
     assert (tmp_path / "taken").read_text() == "precious"
 

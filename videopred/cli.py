@@ -90,6 +90,8 @@ def generate(
     counts = _counts(clips)
     from videopred.datasets import generation
 
+    must, fix = "be a folder, or a file that ends in .h5", "rename it"
+    check.require(out.suffix in ("", ".h5") or out.is_dir(), "--out", must, out, fix)
     path = generation.generate(
         preset,
         counts,
@@ -196,6 +198,7 @@ def evaluate(
     """Score a model's rollouts beside the trivial predictions."""
     for name in metrics:
         check.one_of("--metrics", name, METRICS)
+    check.require(len(set(metrics)) == len(metrics), "--metrics", "name each once", " ".join(metrics), "leave one out")
     asked = _opened(data, run, context, horizon)
     from videopred import judging
     from videopred.checkpoint import load_run
@@ -245,6 +248,7 @@ def render(
 
     folder = out or _results(run, data)
     clips = clips or tuple(_first_clips(data, part, 3))
+    check.require(len(set(clips)) == len(clips), "--clips", "name each clip once", clips, "leave one out")
     names = [f"{part}-{clip}" for clip in clips]
     for name in names:
         for suffix in (".gif", ".png"):

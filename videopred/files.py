@@ -1,5 +1,6 @@
 """Files written whole or not at all."""
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -27,7 +28,8 @@ def whole_file(path: Path) -> Iterator[Path]:
         yield partial
         partial.replace(path)
     except OSError as error:
-        fix = "free some space or choose another folder"
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        fix = "free some space or choose another disk" if full else "choose another place"
         raise OSError(
             check.complaint(str(path), "be a file that can be written", error.strerror or error, fix)
         ) from error

@@ -60,7 +60,7 @@ def train(
         training: settings of learning; None takes the defaults.
         out: the run folder; None is models/<data>-<core>.
         device: see `pick_device`.
-        overwrite: replace a run that is there already.
+        overwrite: replace a run that is there already; it is deleted before the first update.
         progress: show a bar on stderr.
 
     Raises:
@@ -268,7 +268,11 @@ def _open_run(run: Path, config: RunConfig, file: ClipFile, device: torch.device
         fix = "choose another --out; only run folders are replaced"
         check.require((run / "settings.json").is_file(), "--out", "be a run folder or new", run, fix)
         shutil.rmtree(run)
-    (run / "checkpoints").mkdir(parents=True)
+    try:
+        (run / "checkpoints").mkdir(parents=True)
+    except OSError as error:
+        got, fix = f"{run} ({error.strerror})", "choose another place"
+        raise OSError(check.complaint("--out", "be a folder that can be made", got, fix)) from error
     data = {"path": str(file.path.resolve()), "name": file.name, "sha256": file.fingerprint()}
     record = provenance() | {"state": "running", "device": str(device), "data": data}
     write_json(run / "settings.json", config.model_dump(mode="json"))

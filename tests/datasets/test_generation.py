@@ -100,7 +100,7 @@ def test_a_full_disk_is_one_clear_line(tmp_path, share, most_clips):
     assert (done.returncode, done.stderr) == (0, "")
     made, _, line = done.stdout.partition(" ")
     assert int(made) <= most_clips
-    path, fix = tmp_path / "full" / "balls4.h5", "free some space or choose another folder"
+    path, fix = tmp_path / "full" / "balls4.h5", "free some space or choose another disk"
     assert line == f"{path} must be a file that can be written, got File too large; {fix}\n"
     assert [file.name for file in (tmp_path / "full").iterdir()] == ["balls4.h5"]
     assert (tmp_path / "full" / "balls4.h5").read_bytes() == b"the old file"
@@ -108,7 +108,9 @@ def test_a_full_disk_is_one_clear_line(tmp_path, share, most_clips):
 
 def test_a_folder_that_cannot_be_made_is_one_clear_line(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(OSError, match=r"balls4\.h5 must be a file that can be written, got Not a dir.*; free"):
+    with pytest.raises(
+        OSError, match=r"balls4\.h5 must be a file that can be written, got Not a dir.*; choose another place"
+    ):
         generate("balls4", {"test": 1}, out=tmp_path / "file" / "folder", recipe=SMALL)
 
 

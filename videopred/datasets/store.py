@@ -11,8 +11,8 @@
         contacts, contact_offsets        CONTACT (E,) and int64 (N + 1,): clip i has rows offsets[i]:offsets[i + 1]
         seed, index                      uint64 (N,) first word of each clip's random source, int64 (N,) its address
 
-One chunk holds one clip, gzipped and checksummed. Equal recipes and seeds give equal bytes, on any day. The only
-door of h5py.
+R-NEM's files hold the first six; the rest is ours. One chunk holds one clip, gzipped and checksummed. Equal recipes
+and seeds give equal bytes, on any day. The only door of h5py.
 """
 
 import hashlib

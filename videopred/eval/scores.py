@@ -92,6 +92,7 @@ class Scores:
             "metrics": {
                 name: {
                     "label": metric.label,
+                    "settings": metric.config.model_dump(mode="json"),
                     "convention": metric.convention,
                     "higher_is_better": metric.higher_is_better,
                 }

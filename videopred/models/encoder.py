@@ -12,6 +12,7 @@ class Encoder(nn.Module):
     Source: R-NEM's network.py: 4×4 kernels, stride 2, 16, 32 and 64 channels, 512 units; the normalisation runs over
     all of channels, rows and columns, with gain and bias per channel, before the activation. Without it, small sets
     of few updates stay on the mean image. Glorot-uniform weights, zero bias.
+    We differ in the constant under the root of the norms: torch's 1e-5, where TensorFlow 1 is said to have had 1e-12.
 
     Raises:
         ValueError: height or width cannot be halved often enough.
