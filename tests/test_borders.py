@@ -23,6 +23,7 @@ ROOMS: dict[str, set[str]] = {
     "settings": {"check"},
     "device": {"check"},
     "interrupt": set(),
+    "flags": {"check"},
     "datasets": SHARED | {"datasets"},
     "models": SHARED | {"models"},
     "eval": SHARED | {"eval"},
@@ -33,7 +34,7 @@ ROOMS: dict[str, set[str]] = {
     "training": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device"},
     "judging": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training"},
     "demo": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training", "judging"},
-    "cli": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "training", "judging", "demo"},
+    "cli": SHARED | {"flags", *SHELVES, "rollout", "rendering", "checkpoint", "device", "training", "judging", "demo"},
     "__main__": {"cli"},
 }
 """Room (a shelf or a plain module; "" is the package itself) -> rooms that it may import."""
@@ -46,7 +47,7 @@ DOORS: dict[str, set[str]] = {
     "kornia": {"eval.similarity"},
     "lightning": {"training", "checkpoint"},
     "tqdm": {"datasets.generation", "judging", "training"},
-    "tyro": {"cli", "models.settings", "datasets.settings"},
+    "tyro": {"cli", "flags", "models.settings", "datasets.settings"},
     "lpips": set(),
     "torchvision": set(),
 }
@@ -56,7 +57,18 @@ EVERYWHERE = {"numpy", "torch", "pydantic", "jaxtyping"}
 """Outside libraries that need no door."""
 
 LIGHT_LIBRARIES = {"pydantic", "tyro", *sys.stdlib_module_names}
-LIGHT = {"", "check", "settings", "datasets", "eval", "models", "datasets.settings", "eval.settings", "models.settings"}
+LIGHT = {
+    "",
+    "check",
+    "flags",
+    "settings",
+    "datasets",
+    "eval",
+    "models",
+    "datasets.settings",
+    "eval.settings",
+    "models.settings",
+}
 """What help and usage errors load: no torch and no NumPy in these, and `cli` has only these at the top of its file."""
 
 

@@ -4,24 +4,17 @@ Only light modules are imported here, and torch inside the commands, so that hel
 Results go to stdout, progress and complaints to stderr. Exit status: 0 fine, 1 failure, 2 usage, 130 interrupted.
 """
 
-import io
 import json
 import os
-import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import redirect_stderr
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import version
-from inspect import signature
-from itertools import groupby, pairwise
 from pathlib import Path
-from types import FunctionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, NoReturn
 
-import tyro
-from tyro.conf import FlagCreatePairsOff, OmitArgPrefixes, Positional, arg
+from tyro.conf import OmitArgPrefixes, Positional, arg
 
-from videopred import check
+from videopred import check, flags
 from videopred.datasets import DATASETS
 from videopred.datasets.settings import DatasetSettings
 from videopred.eval import METRICS
@@ -87,7 +80,7 @@ def generate(
     json_: Json = False,
 ) -> None:
     """Make a data set: recipe, states, frames, HDF5 file."""
-    counts = _counts(clips)
+    counts = flags.counts(clips)
     from videopred.datasets import generation
 
     must, fix = "be a folder, or a file that ends in .h5", "rename it"
@@ -334,82 +327,11 @@ def run(argv: list[str]) -> None:
         fix = "put PRESET first, as in `videopred generate balls4 --seed 1`"
         check.require(not preset.startswith("-"), "PRESET", "come before the options", preset, fix)
         recipe = DATASETS[check.one_of("PRESET", preset, DATASETS)].recipe
-        command = _with_default(command, "recipe", recipe, Annotated[type(recipe), OmitArgPrefixes])
+        command = flags.with_default(command, "recipe", recipe, Annotated[type(recipe), OmitArgPrefixes])
     if name == "train":
-        core = core_settings(_value_of("--core", words, "rims"))()
-        command = _with_default(command, "core", core, type(core))
-    _call(command, name, words)
-
-
-def _call(command: Callable[..., None], name: str, words: list[str]) -> None:
-    """Read the flags of a command and run it.
-
-    Raises:
-        ValueError: the words do not fit the flags; tyro's complaint, without its box.
-    """
-    complaint = io.StringIO()
-    kwargs: dict[str, Any] = {}
-
-    def keep(**values: Any) -> None:
-        kwargs.update(values)
-
-    keep.__signature__ = signature(command)  # type: ignore[attr-defined]
-    keep.__annotations__, keep.__doc__ = command.__annotations__, command.__doc__
-    try:
-        with redirect_stderr(complaint):
-            tyro.cli(keep, args=words, prog=f"videopred {name}", config=(FlagCreatePairsOff,))
-    except SystemExit as stopped:
-        if stopped.code:
-            raise ValueError(unboxed(complaint.getvalue())) from None
-        raise
-    command(**kwargs)
-
-
-def unboxed(box: str) -> str:
-    """The first paragraph in a box of tyro's, and the nearest option if it offers one, as one line."""
-    lines = [line.strip("╭╮╰╯│─ ") for line in box.splitlines()[1:]]
-    paragraphs = [" ".join(group) for filled, group in groupby(lines, key=bool) if filled]
-    message, *others = paragraphs or ["the command must be one that --help shows"]
-    ours = re.match(r"Error parsing [a-z]+: (.* must .*, got .*; .*)", message)
-    if ours:
-        return ours[1]
-    nearest = next((text.split()[3] for text in others if text.startswith("Perhaps you meant: -")), None)
-    return message.removesuffix(".") + (f"; did you mean {nearest}?" if nearest else "; see --help")
-
-
-def _with_default(command: Callable[..., None], name: str, default: Any, annotation: Any) -> Callable[..., None]:
-    """The command with another default for one keyword, whose type gives the flags: presets and cores have their own.
-
-    tyro reads flags off a signature, so the copy differs in its signature only.
-    """
-    code, space = command.__code__, command.__globals__
-    copy = FunctionType(code, space, command.__name__, command.__defaults__, command.__closure__)
-    copy.__doc__ = command.__doc__
-    copy.__kwdefaults__ = {**(command.__kwdefaults__ or {}), name: default}
-    copy.__annotations__ = {**command.__annotations__, name: annotation}
-    return copy
-
-
-def _value_of(flag: str, words: Sequence[str], default: str) -> str:
-    """The value that follows a flag, in either way to write it."""
-    for word, following in pairwise([*words, ""]):
-        if word == flag:
-            return following
-        if word.startswith(f"{flag}="):
-            return word.removeprefix(f"{flag}=")
-    return default
-
-
-def _counts(words: Iterable[str]) -> dict[str, int]:
-    """`train=96 test=8` as a dict."""
-    counts = {}
-    for word in words:
-        part, _, number = word.partition("=")
-        fix = "write e.g. --clips train=1000 test=100"
-        check.require(number.isdecimal(), "--clips", "be PART=COUNT with a whole number", word, fix)
-        check.require(part not in counts, "--clips", "name each part once", word, "leave one of them out")
-        counts[part] = int(number)
-    return counts
+        core = core_settings(flags.value_of("--core", words, "rims"))()
+        command = flags.with_default(command, "core", core, type(core))
+    flags.call(command, name, words)
 
 
 def _results(run: Path, data: Path) -> Path:

@@ -1,0 +1,89 @@
+"""From the words of a command to a call, on top of tyro: whatever is wrong with them ends in one line.
+
+Light, like everything that runs before torch is loaded.
+"""
+
+import io
+import re
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import redirect_stderr
+from inspect import signature
+from itertools import groupby, pairwise
+from types import FunctionType
+from typing import Any
+
+import tyro
+from tyro.conf import FlagCreatePairsOff
+
+from videopred import check
+
+
+def call(command: Callable[..., None], name: str, words: list[str]) -> None:
+    """Read the flags of a command and run it.
+
+    Raises:
+        ValueError: the words do not fit the flags; tyro's complaint, without its box.
+    """
+    complaint = io.StringIO()
+    kwargs: dict[str, Any] = {}
+
+    def keep(**values: Any) -> None:
+        kwargs.update(values)
+
+    keep.__signature__ = signature(command)  # type: ignore[attr-defined]
+    keep.__annotations__, keep.__doc__ = command.__annotations__, command.__doc__
+    try:
+        with redirect_stderr(complaint):
+            tyro.cli(keep, args=words, prog=f"videopred {name}", config=(FlagCreatePairsOff,))
+    except SystemExit as stopped:
+        if stopped.code:
+            raise ValueError(unboxed(complaint.getvalue())) from None
+        raise
+    command(**kwargs)
+
+
+def unboxed(box: str) -> str:
+    """The first paragraph in a box of tyro's, and the nearest option if it offers one, as one line."""
+    lines = [line.strip("╭╮╰╯│─ ") for line in box.splitlines()[1:]]
+    paragraphs = [" ".join(group) for filled, group in groupby(lines, key=bool) if filled]
+    message, *others = paragraphs or ["the command must be one that --help shows"]
+    ours = re.match(r"Error parsing [a-z]+: (.* must .*, got .*; .*)", message)
+    if ours:
+        return ours[1]
+    nearest = next((text.split()[3] for text in others if text.startswith("Perhaps you meant: -")), None)
+    return message.removesuffix(".") + (f"; did you mean {nearest}?" if nearest else "; see --help")
+
+
+def with_default(command: Callable[..., None], name: str, default: Any, annotation: Any) -> Callable[..., None]:
+    """The command with another default for one keyword, whose type gives the flags: presets and cores have their own.
+
+    tyro reads flags off a signature, so the copy differs in its signature only.
+    """
+    code, space = command.__code__, command.__globals__
+    copy = FunctionType(code, space, command.__name__, command.__defaults__, command.__closure__)
+    copy.__doc__ = command.__doc__
+    copy.__kwdefaults__ = {**(command.__kwdefaults__ or {}), name: default}
+    copy.__annotations__ = {**command.__annotations__, name: annotation}
+    return copy
+
+
+def value_of(flag: str, words: Sequence[str], default: str) -> str:
+    """The value that follows a flag, in either way to write it."""
+    for word, following in pairwise([*words, ""]):
+        if word == flag:
+            return following
+        if word.startswith(f"{flag}="):
+            return word.removeprefix(f"{flag}=")
+    return default
+
+
+def counts(words: Iterable[str]) -> dict[str, int]:
+    """`train=96 test=8` as a dict."""
+    counts = {}
+    for word in words:
+        part, _, number = word.partition("=")
+        fix = "write e.g. --clips train=1000 test=100"
+        check.require(number.isdecimal(), "--clips", "be PART=COUNT with a whole number", word, fix)
+        check.require(part not in counts, "--clips", "name each part once", word, "leave one of them out")
+        counts[part] = int(number)
+    return counts
