@@ -465,10 +465,16 @@ def test_help_listings_and_usage_errors_load_nothing_heavy():
     wrong = ["frobnicate", "generate ball4", "generate --seed 1 balls4", "generate balls4 --speedy 3", "generate"]
     wrong += ["generate balls4 --clips train", "generate balls4 --frames 1", "generate sm-mnist --digit-size 63"]
     wrong += ["train", "train x --core gruu", "train x --core.active 9", "train x --updates 0", "train x --core"]
+    wrong += ["evaluate x y --context 0", "evaluate x y --batch-size 0", "evaluate x y --clips 0", "demo --device gpu"]
+    wrong += ["train x --device gpu", "evaluate x y --horizon 0", "rollout x y --out z.txt"]
+    missing = ["train gone.h5", "evaluate gone y"]
     wrong += ["evaluate x y --metrics foo", "evaluate x y --part foo", "evaluate x", "list foo", "rollout", "inspect"]
     command = [sys.executable, "-c", LIGHT]
-    done = subprocess.run(command, input=json.dumps(asked + wrong), capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == {words: [0, []] for words in asked} | {words: [2, []] for words in wrong}
+    done = subprocess.run(
+        command, input=json.dumps(asked + wrong + missing), capture_output=True, text=True, check=True
+    )
+    expected = {words: [status, []] for status, words_of in enumerate([asked, missing, wrong]) for words in words_of}
+    assert json.loads(done.stdout) == expected
 
 
 def test_the_module_is_the_command():

@@ -98,6 +98,28 @@ def context_and_horizon(context: int, horizon: int, frames: int) -> None:
     )
 
 
+def device_kind(name: str) -> str:
+    """The kind in a device's name, such as cuda in cuda:1; whether this machine has it is `pick_device`'s matter.
+
+    Raises:
+        ValueError: there is no such kind.
+    """
+    kind = name.partition(":")[0]
+    return one_of("--device", name if kind == "auto" else kind, ["auto", "cpu", "cuda", "mps"])
+
+
+def run_folder(run: Path) -> Path:
+    """Return the path if it is a folder that `videopred train` wrote.
+
+    Raises:
+        FileNotFoundError: it holds no settings.json.
+    """
+    if not (run / "settings.json").is_file():
+        fix = "give a folder that `videopred train` wrote, e.g. models/balls4-rims"
+        raise FileNotFoundError(complaint("RUN", "be a run folder with a settings.json", run, fix))
+    return run
+
+
 def explain(error: ValidationError, prefix: str = "") -> str:
     """The first complaint of a pydantic error, in the form of `complaint`.
 

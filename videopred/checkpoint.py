@@ -106,9 +106,7 @@ def checkpoint_file(run: Path) -> Path:
     Raises:
         FileNotFoundError: there is no such run, or it has no checkpoint.
     """
-    fix = "give a folder that `videopred train` wrote, e.g. models/balls4-rims"
-    if not (run / "settings.json").is_file():
-        raise FileNotFoundError(check.complaint("RUN", "be a run folder with a settings.json", run, fix))
+    check.run_folder(run)
     for name in ("best.ckpt", "last.ckpt"):
         if (run / "checkpoints" / name).is_file():
             return run / "checkpoints" / name

@@ -138,7 +138,7 @@ def train(
     json_: Json = False,
 ) -> None:
     """Train a predictor on a data file."""
-    _opened(data)
+    _opened(data, device)
     from videopred import training as learning
 
     model = PredictorConfig(core=core, codec=codec)
@@ -160,12 +160,12 @@ def rollout(
     json_: Json = False,
 ) -> None:
     """Predict the frames that follow a context, and keep them as arrays."""
-    from videopred.rollout import save_rollout
-
     path = check.absent("--out", out or _results(run, data) / "rollout.npz", overwrite)
     check.require(path.suffix == ".npz", "--out", "end in .npz", path, "rename it")
     chosen = _first_clips(data, part, 16) if clips is None else range(clips)
     rollout, truth = _roll_out(run, data, part, chosen, context, horizon, device)
+    from videopred.rollout import save_rollout
+
     save_rollout(path, rollout, truth)
     _print_files([path], json_)
 
@@ -191,8 +191,10 @@ def evaluate(
     """Score a model's rollouts beside the trivial predictions."""
     for name in metrics:
         check.one_of("--metrics", name, METRICS)
+    check.whole_number("--batch-size", batch_size, 1, "give at least one clip at a time")
+    check.whole_number("--clips", 1 if clips is None else clips, 1, "score at least one clip")
     check.require(len(set(metrics)) == len(metrics), "--metrics", "name each once", " ".join(metrics), "leave one out")
-    asked = _opened(data, run, context, horizon)
+    asked = _opened(data, device, run, context, horizon)
     from videopred import judging
     from videopred.checkpoint import load_run
     from videopred.datasets.store import ClipFile
@@ -237,8 +239,6 @@ def render(
     json_: Json = False,
 ) -> None:
     """Draw truth, prediction and difference: a GIF and a film strip of each clip."""
-    from videopred import rendering
-
     folder = out or _results(run, data)
     clips = clips or tuple(_first_clips(data, part, 3))
     check.require(len(set(clips)) == len(clips), "--clips", "name each clip once", clips, "leave one out")
@@ -247,6 +247,8 @@ def render(
         for suffix in (".gif", ".png"):
             check.absent("--out", folder / f"{name}{suffix}", overwrite)
     rollout, truth = _roll_out(run, data, part, clips, context, horizon, device)
+    from videopred import rendering
+
     paths = [path for i, name in enumerate(names) for path in rendering.render(rollout, truth, i, folder, name)]
     _print_files(paths, json_)
 
@@ -260,6 +262,7 @@ def demo(
     json_: Json = False,
 ) -> None:
     """From nothing to a prediction GIF: generate, train, roll out, score, render."""
+    check.device_kind(device)
     from videopred.demo import run_demo
 
     outcome = run_demo(out, tiny=tiny, device=device, overwrite=overwrite, progress=_watched())
@@ -346,13 +349,19 @@ def _first_clips(data: Path, part: str, most: int) -> range:
     return range(min(most, ClipFile(data).count(part)))
 
 
-def _opened(data: Path, run: Path | None = None, context: int | None = None, horizon: int | None = None) -> Asked:
-    """The data file, and the context and horizon asked for or usual, checked before torch is loaded."""
+def _opened(
+    data: Path, device: str, run: Path | None = None, context: int | None = None, horizon: int | None = None
+) -> Asked:
+    """The data file, and the context and horizon asked for or usual; all is checked before torch is loaded."""
+    check.device_kind(device)
+    check.whole_number("--context", 1 if context is None else context, 1, "give at least one frame to start from")
+    check.whole_number("--horizon", 1 if horizon is None else horizon, 1, "ask for at least one frame")
+    if run is not None:
+        check.run_folder(run)
+    known = data.stem if data.stem in DATASETS else "NAME"
+    check.existing_file("DATA", data, f"make one with `videopred generate {known}`")
     from videopred.datasets.store import ClipFile
 
-    if run is not None and not (run / "settings.json").is_file():
-        fix = "give a folder that `videopred train` wrote, e.g. models/balls4-rims"
-        raise FileNotFoundError(check.complaint("RUN", "be a run folder with a settings.json", run, fix))
     file = ClipFile(data)
     asked = Asked(file, file.context if context is None else context, file.horizon if horizon is None else horizon)
     if run is not None:
@@ -364,7 +373,7 @@ def _roll_out(
     run: Path, data: Path, part: str, clips: Sequence[int], context: int | None, horizon: int | None, device: str
 ) -> "tuple[Rollout, Tensor]":
     """The rollout of a run on some clips of a file, and the true films of the horizon."""
-    asked = _opened(data, run, context, horizon)
+    asked = _opened(data, device, run, context, horizon)
     from videopred.checkpoint import load_run
     from videopred.device import pick_device
     from videopred.judging import imagine

@@ -13,8 +13,7 @@ def pick_device(name: str = "auto") -> torch.device:
     """
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    kind, colon, index = name.partition(":")
-    check.one_of("--device", name if kind == "auto" else kind, ["auto", "cpu", "cuda", "mps"])
+    kind, (_, colon, index) = check.device_kind(name), name.partition(":")
     there = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}[kind]
     number = int(index) if index.isdecimal() else 0
     valid = number < there and (index.isdecimal() or not colon)
