@@ -29,8 +29,8 @@ from tiny_runs import (
 from videopred.cli import COMMANDS, main
 from videopred.datasets import DATASETS
 from videopred.datasets.generation import generate
+from videopred.datasets.opening import open_dataset
 from videopred.datasets.settings import BallsConfig
-from videopred.datasets.store import ClipFile
 from videopred.eval import METRICS
 from videopred.judging import ROWS
 from videopred.models import CORES
@@ -103,7 +103,7 @@ def test_the_whole_flow(tmp_path, monkeypatch, capfd, preset, core):
     assert all(row in out for row in ROWS)
     assert err == ""
 
-    file = ClipFile(data)
+    file = open_dataset(data)
     assert (file.frames, file.height, file.width) == (FRAMES, HEIGHT, WIDTH)
     assert file.parts == {"train": 12, "validation": 3, "test": 5}
     with np.load(results / "rollout.npz") as kept:
@@ -163,7 +163,7 @@ def test_inspect_says_what_is_in_a_file(place, tmp_path, capfd):
 
 def test_files_of_others_can_be_used(place, tmp_path, capfd):
     """A file with the frames of R-NEM's original files; the model's own data calibrates the trivial rows."""
-    frames = ClipFile(place / "balls4.h5").read_frames("test", 0, 5).swapaxes(0, 1) > 0
+    frames = open_dataset(place / "balls4.h5").read_frames("test", 0, 5).swapaxes(0, 1) > 0
     with h5py.File(tmp_path / "theirs.h5", "w") as file:
         file["test/features"] = frames
     words = f"evaluate {place / 'gru'} {tmp_path / 'theirs.h5'} --context 3 --horizon 4 --out {tmp_path}"
@@ -345,7 +345,7 @@ def test_the_preset_is_the_first_word_whatever_follows(tmp_path, monkeypatch):
     """A folder may bear another preset's name."""
     monkeypatch.chdir(tmp_path)
     assert run(f"generate sm-mnist --out balls4 {SIZES} {SMALL['sm-mnist']} --clips test=1") == 0
-    assert ClipFile("balls4/sm-mnist.h5").recipe.kind == "moving-mnist"
+    assert open_dataset("balls4/sm-mnist.h5").recipe.kind == "moving-mnist"
 
 
 def test_a_full_disk_is_one_clear_line(place, tmp_path, monkeypatch, capfd):

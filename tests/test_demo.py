@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from videopred.checkpoint import load_run
-from videopred.datasets.store import ClipFile
+from videopred.datasets.opening import open_dataset
 from videopred.demo import CONTEXT, HORIZON, MODEL, RECIPE, TINY_CLIPS, run_demo, verdict
 from videopred.judging import ROWS
 
@@ -31,8 +31,8 @@ def test_the_smallest_demo_writes_all_it_says(tmp_path, monkeypatch):
     assert all(path.exists() for path in outcome.files)
     assert sorted(path.name for path in out.iterdir()) == sorted(NAMES)
     assert [path.name for path in tmp_path.iterdir()] == ["eval"]
-    assert ClipFile(out / "balls.h5").parts == TINY_CLIPS
-    assert ClipFile(out / "balls.h5").recipe == RECIPE
+    assert open_dataset(out / "balls.h5").parts == TINY_CLIPS
+    assert open_dataset(out / "balls.h5").recipe == RECIPE
     assert load_run(out / "run").config == MODEL
     assert tuple(outcome.scores.values) == ROWS
     asked = outcome.scores.protocol

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from videopred.datasets import DATASETS as DATASETS
     from videopred.datasets.generation import generate as generate
     from videopred.datasets.loader import FilmDataset as FilmDataset
-    from videopred.datasets.store import ClipFile as ClipFile
+    from videopred.datasets.opening import open_dataset as open_dataset
     from videopred.eval import METRICS as METRICS
     from videopred.judging import evaluate as evaluate
     from videopred.models import CORES as CORES
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "CORES": "videopred.models",
-    "ClipFile": "videopred.datasets.store",
     "DATASETS": "videopred.datasets",
     "FilmDataset": "videopred.datasets.loader",
     "METRICS": "videopred.eval",
@@ -29,6 +28,7 @@ _HOMES = {
     "evaluate": "videopred.judging",
     "generate": "videopred.datasets.generation",
     "load_run": "videopred.checkpoint",
+    "open_dataset": "videopred.datasets.opening",
     "roll_out": "videopred.rollout",
     "train": "videopred.training",
 }

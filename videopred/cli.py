@@ -25,7 +25,7 @@ from videopred.settings import TrainingConfig
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from videopred.datasets.store import ClipFile
+    from videopred.datasets.source import ClipSource
     from videopred.rollout import Rollout
 
 Part = Literal["train", "validation", "test"]
@@ -41,7 +41,7 @@ Json = Annotated[bool, arg(name="json", help="Print JSON instead of tables.")]
 class Asked(NamedTuple):
     """What a command works on."""
 
-    file: "ClipFile"
+    file: "ClipSource"
     context: int
     horizon: int
 
@@ -106,11 +106,12 @@ def inspect(
     json_: Json = False,
 ) -> None:
     """Show what is in a data file."""
-    from videopred.datasets.store import ClipFile, describe
+    from videopred.datasets.opening import open_dataset
+    from videopred.datasets.store import describe
 
     if preview is not None:
         check.absent("--preview", preview, overwrite)
-    with ClipFile(data) as file:
+    with open_dataset(data) as file:
         rows = describe(file)
         if preview is not None:
             from videopred.rendering import preview_gif
@@ -197,7 +198,7 @@ def evaluate(
     asked = _opened(data, device, run, context, horizon)
     from videopred import judging
     from videopred.checkpoint import load_run
-    from videopred.datasets.store import ClipFile
+    from videopred.datasets.opening import open_dataset
     from videopred.device import pick_device
 
     folder = out or _results(run, data)
@@ -212,7 +213,7 @@ def evaluate(
         metrics=metrics,
         batch_size=batch_size,
         clips=clips,
-        reference=None if reference is None else ClipFile(reference),
+        reference=None if reference is None else open_dataset(reference),
         progress=_watched(),
     )
     paths = scores.save(folder, overwrite=overwrite)
@@ -344,9 +345,9 @@ def _results(run: Path, data: Path) -> Path:
 
 def _first_clips(data: Path, part: str, most: int) -> range:
     """Indices of the first clips of a part, as many as there are up to `most`."""
-    from videopred.datasets.store import ClipFile
+    from videopred.datasets.opening import open_dataset
 
-    return range(min(most, ClipFile(data).count(part)))
+    return range(min(most, open_dataset(data).count(part)))
 
 
 def _opened(
@@ -360,9 +361,9 @@ def _opened(
         check.run_folder(run)
     known = data.stem if data.stem in DATASETS else "NAME"
     check.existing_file("DATA", data, f"make one with `videopred generate {known}`")
-    from videopred.datasets.store import ClipFile
+    from videopred.datasets.opening import open_dataset
 
-    file = ClipFile(data)
+    file = open_dataset(data)
     asked = Asked(file, file.context if context is None else context, file.horizon if horizon is None else horizon)
     if run is not None:
         check.context_and_horizon(asked.context, asked.horizon, file.frames)

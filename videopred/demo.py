@@ -16,8 +16,8 @@ import torch
 from videopred import check
 from videopred.checkpoint import load_run
 from videopred.datasets.generation import generate
+from videopred.datasets.opening import open_dataset
 from videopred.datasets.settings import BallsConfig
-from videopred.datasets.store import ClipFile
 from videopred.device import pick_device
 from videopred.eval.scores import Scores
 from videopred.judging import evaluate, imagine
@@ -98,7 +98,7 @@ def _run(out: Path, tiny: bool, device: str, progress: bool) -> Outcome:
     clips, training = (TINY_CLIPS, TINY_TRAINING) if tiny else (CLIPS, TRAINING)
     data = generate("balls", clips, recipe=RECIPE, out=out / "balls.h5", overwrite=True, progress=progress)
     run = train(data, MODEL, training, out=out / "run", device=device, overwrite=True, progress=progress)
-    predictor, file = load_run(run, pick_device(device)), ClipFile(data)
+    predictor, file = load_run(run, pick_device(device)), open_dataset(data)
     scores = evaluate(predictor, file, context=CONTEXT, horizon=HORIZON, progress=progress)
     rollout, truth = imagine(predictor, file, "test", range(3), CONTEXT, HORIZON)
     pictures = [path for index in range(3) for path in render(rollout, truth, index, out, f"clip-{index}")]

@@ -17,7 +17,7 @@ from videopred.frames import to_film
 from videopred.rollout import Feedback, Rollout, roll_out
 
 if TYPE_CHECKING:
-    from videopred.datasets.store import ClipFile
+    from videopred.datasets.source import ClipSource
     from videopred.models.predictor import Predictor
 
 ROWS = ("model", "blank", "mean frame", "copy last", "copy last calibrated")
@@ -29,7 +29,7 @@ Predict = Callable[[Tensor, int], Tensor]
 
 def evaluate(
     predictor: "Predictor",
-    file: "ClipFile",
+    file: "ClipSource",
     *,
     context: int,
     horizon: int,
@@ -37,7 +37,7 @@ def evaluate(
     metrics: Sequence[str] = ("bce", "mse", "ssim", "f1"),
     batch_size: int = 32,
     clips: int | None = None,
-    reference: "ClipFile | None" = None,
+    reference: "ClipSource | None" = None,
     feedback: Feedback = "soft",
     progress: bool = False,
 ) -> Scores:
@@ -72,7 +72,7 @@ def evaluate(
 
 
 def imagine(
-    predictor: "Predictor", file: "ClipFile", part: str, clips: Sequence[int], context: int, horizon: int
+    predictor: "Predictor", file: "ClipSource", part: str, clips: Sequence[int], context: int, horizon: int
 ) -> tuple[Rollout, Tensor]:
     """A model's rollout of chosen clips, and the frames that truly followed.
 
@@ -106,10 +106,10 @@ def imagine(
 @torch.inference_mode()
 def judge(
     predict: Predict,
-    file: "ClipFile",
+    file: "ClipSource",
     protocol: Protocol,
     *,
-    reference: "ClipFile | None" = None,
+    reference: "ClipSource | None" = None,
     batch_size: int = 32,
     device: torch.device | str = "cpu",
     progress: bool = False,
@@ -197,14 +197,14 @@ def _joined(batches: list[dict[str, Tensor]]) -> dict[str, Tensor]:
     return {key: torch.cat([batch[key] for batch in batches]) for key in batches[0]}
 
 
-def _films(file: "ClipFile", part: str, clips: int, batch_size: int, progress: bool) -> Iterator[Tensor]:
+def _films(file: "ClipSource", part: str, clips: int, batch_size: int, progress: bool) -> Iterator[Tensor]:
     """The first clips of a part as films, in batches."""
     starts = range(0, clips, batch_size)
     for start in tqdm(starts, desc=f"{file.path.name} {part}", unit="batch", disable=not progress):
         yield to_film(file.read_frames(part, start, min(start + batch_size, clips)))
 
 
-def _check_protocol(protocol: Protocol, file: "ClipFile") -> int:
+def _check_protocol(protocol: Protocol, file: "ClipSource") -> int:
     """The number of clips to score, if the file can answer the protocol."""
     for name in protocol.metrics:
         check.one_of("--metrics", name, METRICS)
@@ -219,12 +219,12 @@ def _check_protocol(protocol: Protocol, file: "ClipFile") -> int:
     return clips
 
 
-def _check_part(part: str, file: "ClipFile") -> int:
+def _check_part(part: str, file: "ClipSource") -> int:
     """The number of clips in a part of the file, if it is there."""
     return file.parts[check.one_of("--part", part, [name for name, clips in file.parts.items() if clips > 0])]
 
 
-def _check_fit(predictor: "Predictor", file: "ClipFile") -> None:
+def _check_fit(predictor: "Predictor", file: "ClipSource") -> None:
     """Refuse a file whose frames are not of the shape that the model was built for."""
     ours, theirs = tuple(predictor.film_shape), _film_shape(file)
     must = f"hold frames of {_written(ours)}, which the model was built for"
@@ -232,7 +232,7 @@ def _check_fit(predictor: "Predictor", file: "ClipFile") -> None:
     check.require(ours == theirs, str(file.path), must, _written(theirs), fix)
 
 
-def _check_reference(reference: "ClipFile", file: "ClipFile") -> None:
+def _check_reference(reference: "ClipSource", file: "ClipSource") -> None:
     """Refuse a file that cannot say what the training part looks like."""
     parts = ", ".join(part for part, clips in reference.parts.items() if clips > 0) or "no clips"
     got = f"{reference.path} (which has {parts})"
@@ -247,7 +247,7 @@ def _device_of(predictor: "Predictor") -> torch.device:
     return next(predictor.parameters()).device
 
 
-def _film_shape(file: "ClipFile") -> tuple[int, int, int]:
+def _film_shape(file: "ClipSource") -> tuple[int, int, int]:
     return file.channels, file.height, file.width
 
 

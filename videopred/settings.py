@@ -31,11 +31,16 @@ class Settings(BaseModel):
 
     def __init__(self, **values: Any) -> None:
         # JSON knows lists only, and pydantic sends JSON through here as well.
-        values = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+        values = {name: _tupled(value) for name, value in values.items()}
         try:
             super().__init__(**values)
         except ValidationError as error:
             raise ValueError(check.explain(error, self.flag_prefix)) from None
+
+
+def _tupled(value: Any) -> Any:
+    """The value with every list in it as a tuple."""
+    return tuple(map(_tupled, value)) if isinstance(value, list | tuple) else value
 
 
 class TrainingConfig(Settings):

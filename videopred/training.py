@@ -26,7 +26,8 @@ from tqdm import tqdm
 from videopred import check
 from videopred.checkpoint import CONFIG_KEY, AtomicIO, KeepCheckpoints, RunConfig, provenance, write_json
 from videopred.datasets.loader import FilmDataset
-from videopred.datasets.store import ClipFile
+from videopred.datasets.opening import open_dataset
+from videopred.datasets.source import ClipSource
 from videopred.device import pick_device
 from videopred.frames import to_film
 from videopred.interrupt import HeldInterrupt
@@ -69,7 +70,7 @@ def train(
     """
     model, training = model or PredictorConfig(), training or TrainingConfig()
     where = pick_device(device)
-    file = ClipFile(data)
+    file = open_dataset(data)
     learn, validate = training_clips(file, training)
     config = RunConfig(model=model, film_shape=(file.channels, file.height, file.width), training=training)
     torch.manual_seed(training.seed)
@@ -123,7 +124,7 @@ def _trainer(training: TrainingConfig, run: Path, device: torch.device, callback
     )
 
 
-def training_clips(file: ClipFile, training: TrainingConfig) -> tuple[FilmDataset, FilmDataset]:
+def training_clips(file: ClipSource, training: TrainingConfig) -> tuple[FilmDataset, FilmDataset]:
     """The clips to learn from and the clips to choose the best checkpoint by, both outside the test part.
 
     Raises:
@@ -261,7 +262,7 @@ class ProgressBar(Callback):
         self.bar.close()
 
 
-def _open_run(run: Path, config: RunConfig, file: ClipFile, device: torch.device, overwrite: bool) -> dict[str, Any]:
+def _open_run(run: Path, config: RunConfig, file: ClipSource, device: torch.device, overwrite: bool) -> dict[str, Any]:
     """Make the run folder with its settings and its record, and return the record."""
     check.absent("--out", run, overwrite)
     if run.exists():

@@ -82,6 +82,25 @@ def test_a_clip_without_contacts_has_an_empty_table(tmp_path):
     assert len(ClipFile(path).clip("train", 1).contacts) == 0
 
 
+def test_one_kind_of_truth_can_be_read_alone(path):
+    file = ClipFile(path)
+    assert "positions" in file.truth
+    assert "features" not in file.truth
+    clips = [file.clip("train", index) for index in range(4, 9)]
+    expected = {
+        "groups": [clip.masks for clip in clips],
+        "collisions": [clip.collisions for clip in clips],
+        "events": [clip.events for clip in clips],
+        "positions": [clip.positions for clip in clips],
+        "visibility/fraction": [clip.visibility for clip in clips],
+        "objects/mass": [clip.objects["mass"] for clip in clips],
+    }
+    for name, values in expected.items():
+        np.testing.assert_array_equal(file.read("train", name, 4, 9), np.stack(values))
+    with pytest.raises(ValueError, match=r"^the truth must be one of .*positions.*, got position; did you mean pos"):
+        file.read("train", "position", 0, 1)
+
+
 def test_a_file_can_be_pickled_closed_and_used_again(path):
     with ClipFile(path) as file:
         frames = file.read_frames("test", 0, 5)

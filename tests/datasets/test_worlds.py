@@ -22,13 +22,12 @@ def assert_same(one: Clip, other: Clip) -> None:
     """Equal to the last bit, also where both are NaN."""
     for field in fields(Clip):
         mine, theirs = getattr(one, field.name), getattr(other, field.name)
-        pairs = [(mine, theirs)] if field.name != "objects" else list(zip(mine.items(), theirs.items(), strict=True))
-        for a, b in pairs:
-            if isinstance(a, tuple):
-                assert a[0] == b[0]
-                a, b = a[1], b[1]
-            assert (a.dtype, a.shape) == (b.dtype, b.shape), field.name
-            assert a.tobytes() == b.tobytes(), field.name
+        if isinstance(mine, np.ndarray):
+            mine, theirs = {"": mine}, {"": theirs}
+        assert list(mine) == list(theirs), field.name
+        for key, array in mine.items():
+            assert (array.dtype, array.shape) == (theirs[key].dtype, theirs[key].shape), (field.name, key)
+            assert array.tobytes() == theirs[key].tobytes(), (field.name, key)
 
 
 def clips_of(name: str, count: int = 12, part: str = "train") -> list[Clip]:

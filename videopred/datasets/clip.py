@@ -41,4 +41,8 @@ class Clip:
     contacts: np.ndarray
     """(E,) structured: every collision of the clip, in the order of time."""
     objects: Mapping[str, np.ndarray] = field(default_factory=dict)
-    """name -> (N, ...): what stays the same during the clip (radius, mass, digit, …)."""
+    """name -> (N, ...): what stays the same of each object during the clip (radius, mass, digit, …)."""
+    series: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """name -> (T, ...): what changes during the clip and belongs to no object (a lit bulb, an occluder's place, …)."""
+    labels: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """name -> (...): what is true of the clip as a whole (the curtain's place, whether it is possible, …)."""

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from videopred.datasets.store import ClipFile
+from videopred.datasets.opening import open_dataset
 
 MEMORY_LIMIT = 2 * 2**30
 """Bytes up to which a part is held in memory; a larger one is read clip by clip."""
@@ -26,13 +26,13 @@ class FilmDataset(Dataset[Tensor]):
         memory_limit: bytes up to which the clips are held in memory.
 
     Raises:
-        FileNotFoundError, ValueError: see `ClipFile`; there is no such part, or no such clips.
+        FileNotFoundError, ValueError: see `open_dataset`; there is no such part, or no such clips.
     """
 
     def __init__(
         self, path: Path | str, part: str, start: int = 0, stop: int | None = None, memory_limit: int = MEMORY_LIMIT
     ) -> None:
-        self.file = ClipFile(path)
+        self.file = open_dataset(path)
         self._part, self._start = part, start
         stop = self.file.count(part) if stop is None else stop
         self.file.check_clips(part, start, stop)

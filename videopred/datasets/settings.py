@@ -22,9 +22,6 @@ class DatasetSettings(Settings):
 
     usual_context: ClassVar[int]
     usual_horizon: ClassVar[int]
-    binary: ClassVar[bool]
-    """Whether pixels are only on or off."""
-    channels: ClassVar[int] = 1
 
     frames: Annotated[int, Field(ge=2)]
     """Frames of a clip."""
@@ -32,6 +29,25 @@ class DatasetSettings(Settings):
     """Rows of a frame, in pixels."""
     width: Annotated[int, Field(ge=8)] = 64
     """Columns of a frame, in pixels."""
+
+    @property
+    def channels(self) -> int:
+        """Channels of a frame: 1 for grey, 3 for red, green and blue."""
+        return 1
+
+    @property
+    def binary(self) -> bool:
+        """Whether pixels are only on or off."""
+        return False
+
+    @property
+    def in_order(self) -> bool:
+        """Whether clips come from one stream, each depending on those before: for laws that know no addresses."""
+        return False
+
+    def clips_per_scene(self, part: str) -> int:
+        """Clips that belong together, one after the other; a part holds whole scenes only."""
+        return 1
 
     @property
     def context(self) -> int:
@@ -52,7 +68,6 @@ class BallsConfig(DatasetSettings):
 
     usual_context: ClassVar[int] = 15  # RIMs, figure 3: 15 frames given, 35 imagined
     usual_horizon: ClassVar[int] = 35
-    binary: ClassVar[bool] = True
 
     kind: Suppress[Literal["balls"]] = "balls"
     frames: Annotated[int, Field(ge=2)] = 51
@@ -65,6 +80,11 @@ class BallsConfig(DatasetSettings):
     """Mass that goes with each radius; only ratios matter."""
     speed: Annotated[float, Field(gt=0, le=10)] = 1 / 3
     """Root of the sum of all balls' squared speeds, in arena units per frame; directions are Gaussian."""
+
+    @property
+    def binary(self) -> bool:
+        """Whether pixels are only on or off."""
+        return True
 
     @property
     def px_per_unit(self) -> float:
@@ -105,7 +125,6 @@ class MovingMNISTConfig(DatasetSettings):
 
     usual_context: ClassVar[int] = 5  # SVG, section 4.1: 5 frames given, up to 25 imagined
     usual_horizon: ClassVar[int] = 25
-    binary: ClassVar[bool] = False
 
     kind: Suppress[Literal["moving-mnist"]] = "moving-mnist"
     frames: Annotated[int, Field(ge=2)] = 30

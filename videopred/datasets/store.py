@@ -8,6 +8,8 @@
         positions, velocities            float32 (T, N, K, 2), px and px per frame
         visibility/fraction              float16 (T, N, K)
         objects/<name>                   (N, K, ...)
+        series/<name>                    (T, N, ...)
+        labels/<name>                    (N, ...)
         contacts, contact_offsets        CONTACT (E,) and int64 (N + 1,): clip i has rows offsets[i]:offsets[i + 1]
         seed, index                      uint64 (N,) first word of each clip's random source, int64 (N,) its address
 
@@ -15,9 +17,9 @@ R-NEM's files hold the first six; the rest is ours. One chunk holds one clip, gz
 and seeds give equal bytes, on any day. The only door of h5py.
 """
 
-import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
 from itertools import islice
@@ -32,6 +34,7 @@ from videopred.datasets import DATASETS
 from videopred.datasets.clip import PARTS, Clip, clip_seed
 from videopred.datasets.patient_file import PatientFile
 from videopred.datasets.settings import BallsConfig, DatasetSettings, dump_recipe, load_recipe
+from videopred.datasets.source import ClipSource, hash_files
 from videopred.files import whole_file
 from videopred.interrupt import HeldInterrupt
 
@@ -39,16 +42,29 @@ FORMAT = "videopred/1"
 _CLIPS_AT_ONCE = 16  # what fits in cache: drawing 500 at a time takes four times as long per clip
 _FILTERS = {"compression": "gzip", "compression_opts": 1, "fletcher32": True}
 _SAMPLE = 100  # clips of a part that statistics are over, at most
+_OF_CLIPS = ("objects/", "labels/")  # names that begin so hold (N, ...), all others (T, N, ...)
+_INNER = ("features", "contacts", "contact_offsets", "seed", "index")  # not truth by clip
 _FRAME_TYPES = (bool, np.uint8, np.float16, np.float32, np.float64)
-_BY_FRAME: dict[str, Callable[[Clip], np.ndarray]] = {
-    "features": lambda clip: clip.frames,
-    "groups": lambda clip: clip.masks[..., None],
-    "collisions": lambda clip: clip.collisions[..., None],
-    "events": lambda clip: clip.events[:, None, None, None],
-    "positions": lambda clip: clip.positions,
-    "velocities": lambda clip: clip.velocities,
-    "visibility/fraction": lambda clip: clip.visibility,
-}
+
+
+def _by_frame(clip: Clip) -> dict[str, np.ndarray]:
+    """What the file holds of each frame of a clip: name in the file -> (T, ...)."""
+    return {
+        "features": clip.frames,
+        "groups": clip.masks[..., None],
+        "collisions": clip.collisions[..., None],
+        "events": clip.events[:, None, None, None],
+        "positions": clip.positions,
+        "velocities": clip.velocities,
+        "visibility/fraction": clip.visibility,
+        **{f"series/{name}": values for name, values in clip.series.items()},
+    }
+
+
+def _of_clip(clip: Clip) -> dict[str, np.ndarray]:
+    """What the file holds of a clip as a whole: name in the file -> (...)."""
+    objects = {f"objects/{name}": values for name, values in clip.objects.items()}
+    return objects | {f"labels/{name}": np.asarray(value) for name, value in clip.labels.items()}
 
 
 class ClipWriter:
@@ -65,27 +81,31 @@ class ClipWriter:
             KeyboardInterrupt: somebody pressed Ctrl-C.
         """
         group, queue, start = self._file.create_group(PARTS[part]), iter(clips), 0
-        contacts, objects = [], []
+        contacts: list[np.ndarray] = []
+        tables: dict[str, list[np.ndarray]] = defaultdict(list)
         while block := list(islice(queue, _CLIPS_AT_ONCE)):
             self._held.stop_if_asked()
             self._write_frames(group, block, start, count)
             contacts += [clip.contacts for clip in block]
-            objects += [clip.objects for clip in block]
+            for clip in block:
+                for name, values in _of_clip(clip).items():
+                    tables[name].append(values)
             start += len(block)
             if self._disk.failure:
                 raise self._disk.failure
         _write_table(group, "contacts", np.concatenate(contacts))
         _write_table(group, "contact_offsets", np.cumsum([0, *map(len, contacts)]))
-        for name in objects[0]:
-            _write_table(group, f"objects/{name}", np.stack([table[name] for table in objects]))
+        for name, rows in tables.items():
+            _write_table(group, name, np.stack(rows))
         words = [clip_seed(self._seed, part, index).generate_state(1, np.uint64) for index in range(count)]
         _write_table(group, "seed", np.concatenate(words))
         _write_table(group, "index", np.arange(count))
 
     def _write_frames(self, group: h5py.Group, block: list[Clip], start: int, count: int) -> None:
         """Write what a block of clips has by frame, at clip `start` of `count`."""
-        for name, of in _BY_FRAME.items():
-            rows = np.stack([of(clip) for clip in block], axis=1)  # (T, clips, ...)
+        by_clip = [_by_frame(clip) for clip in block]
+        for name in by_clip[0]:
+            rows = np.stack([arrays[name] for arrays in by_clip], axis=1)  # (T, clips, ...)
             if self._binary and name == "features":
                 rows = rows > 0
             if name not in group:
@@ -141,20 +161,11 @@ def _attributes(name: str, recipe: DatasetSettings, seed: int) -> dict[str, Any]
     }
 
 
-class ClipFile:
+class ClipFile(ClipSource):
     """A data file, open for reading: ours, or one with the frames of R-NEM's original files.
 
-    Each process opens it for itself on first use, so it may be sent to workers, by fork or by pickle.
-
-    Attributes:
-        path: where it is.
-        name: what the data set is called; the file's name if it is not ours.
-        recipe: what made it; None if it is not ours.
-        seed: seed of the data set; None if it is not ours.
-        context, horizon: frames that are usually given and then imagined; R-NEM's if it is not ours.
-        parts: train, validation, test -> number of clips; those that are there.
-        frames, height, width, channels: T, H, W and C of every clip.
-        binary: whether pixels are only on or off.
+    Each process opens it for itself on first use. Of a file that is not ours, `name` is the file's name, `recipe` and
+    `seed` are None, and `context` and `horizon` are R-NEM's.
 
     Raises:
         FileNotFoundError: there is no such file; the message says how to make it.
@@ -171,29 +182,8 @@ class ClipFile:
             self._read_shapes(file)
             self._read_attributes(dict(file.attrs))
 
-    def count(self, part: str) -> int:
-        """Number of clips in a part.
-
-        Raises:
-            ValueError: the file has no such part; the message lists those there are.
-        """
-        return self.parts[check.one_of("the part", part, self.parts)]
-
-    def check_clips(self, part: str, start: int, stop: int) -> None:
-        """Raise ValueError unless the clips from `start` up to `stop` are in the part, and are at least one."""
-        count = self.count(part)
-        must = f"be at least one, between 0 and {count} (the clips of {part} in {self.path})"
-        check.require(0 <= start < stop <= count, "clips", must, f"{start} to {stop}", "ask for those that are there")
-
     def read_frames(self, part: str, start: int, stop: int) -> np.ndarray:
-        """Frames of the clips from `start` up to `stop`.
-
-        Returns:
-            (B, T, H, W, C) uint8, 0 to 255; on is 255 if the file holds bool or float.
-
-        Raises:
-            ValueError: no such part or clips, or the file is damaged.
-        """
+        """Frames (B, T, H, W, C) uint8 of some clips; on is 255 if the file holds bool or float."""
         self.check_clips(part, start, stop)
         with self._reading() as file:
             features = file[PARTS[part]]["features"]
@@ -207,12 +197,20 @@ class ClipFile:
             stored = np.rint(stored * 255).astype(np.uint8)
         return np.ascontiguousarray(stored.swapaxes(0, 1))
 
-    def clip(self, part: str, index: int) -> Clip:
-        """A clip with its truth.
+    def read(self, part: str, name: str, start: int, stop: int) -> np.ndarray:
+        """(B, T, ...) or, for objects/… and labels/…, (B, ...): one kind of truth about some clips."""
+        self.check_clips(part, start, stop)
+        check.one_of("the truth", name, self.truth)
+        with self._reading() as file:
+            stored = file[PARTS[part]][name]
+            if name.startswith(_OF_CLIPS):
+                return stored[start:stop]
+            values = stored[:, start:stop].swapaxes(0, 1)  # (B, T, ...)
+        thin = {"groups": -1, "collisions": -1, "events": (-1, -2, -3)}  # axes of length 1, kept for R-NEM's readers
+        return np.ascontiguousarray(np.squeeze(values, thin[name]) if name in thin else values)
 
-        Raises:
-            ValueError: no such part or clip, the file is damaged, or it is not ours and holds no full truth.
-        """
+    def clip(self, part: str, index: int) -> Clip:
+        """A clip with its truth, which only our own files hold in full."""
         frames = self.read_frames(part, index, index + 1)[0]
         self._require(self.recipe is not None, "hold the whole truth, as our own files do", "frames of another origin")
         with self._reading() as file:
@@ -228,24 +226,19 @@ class ClipFile:
                 visibility=group["visibility/fraction"][:, index],
                 contacts=group["contacts"][first:last],
                 objects={name: table[index] for name, table in group["objects"].items()},
+                series={name: values[:, index] for name, values in group.get("series", {}).items()},
+                labels={name: np.asarray(values[index]) for name, values in group.get("labels", {}).items()},
             )
 
     def fingerprint(self) -> str:
         """SHA-256 of the file's bytes, in hexadecimal."""
-        with self.path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return hash_files([self.path])
 
     def close(self) -> None:
         """Let go of the file; the next use opens it again."""
         if self._handle is not None and self._owner == os.getpid():
             self._handle.close()
         self._handle = None
-
-    def __enter__(self) -> "ClipFile":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_handle": None}
@@ -264,6 +257,8 @@ class ClipFile:
         self.frames, self.height, self.width, self.channels = map(int, shapes.pop())
         self.parts = {part: int(frames.shape[1]) for part, frames in features.items()}
         self.binary = all(frames.dtype == bool for frames in features.values())
+        group = file[PARTS[next(iter(self.parts))]]
+        self.truth = tuple(sorted(name for name in _datasets(group) if name not in _INNER))
 
     def _read_attributes(self, attributes: dict[str, Any]) -> None:
         form = attributes.get("format")
@@ -293,7 +288,14 @@ class ClipFile:
             raise ValueError(check.complaint("DATA", must, f"{self.path} ({error})", fix)) from None
 
 
-def describe(file: ClipFile) -> dict[str, Any]:
+def _datasets(group: h5py.Group) -> list[str]:
+    """Names of all data sets in a group and the groups in it."""
+    names: list[str] = []
+    group.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
+    return names
+
+
+def describe(file: ClipSource) -> dict[str, Any]:
     """Facts of a data file, ready for JSON.
 
     Returns:
@@ -320,7 +322,7 @@ def describe(file: ClipFile) -> dict[str, Any]:
     }
 
 
-def _statistics(file: ClipFile, part: str, clips: int) -> dict[str, float]:
+def _statistics(file: ClipSource, part: str, clips: int) -> dict[str, float]:
     means = [file.read_frames(part, clip, clip + 1).mean() / 255 for clip in range(clips)]
     facts = {"mean_intensity": float(np.mean(means))}
     if file.recipe:

@@ -1,0 +1,112 @@
+"""What every set of clips can do, wherever it comes from: a file, a folder of shards, or a recipe."""
+
+import hashlib
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+import numpy as np
+
+from videopred import check
+from videopred.datasets.clip import Clip
+from videopred.datasets.settings import DatasetSettings
+
+
+class ClipSource(ABC):
+    """Clips of one shape, in parts. May be sent to worker processes, by fork or by pickle.
+
+    Attributes:
+        path: where it is; for clips made from a recipe, the name they would be written under.
+        name: what the data set is called.
+        recipe: what made it; None if it is not ours.
+        seed: seed of the data set; None if it is not ours.
+        context, horizon: frames that are usually given and then imagined.
+        parts: train, validation, test -> number of clips; those that are there.
+        frames, height, width, channels: T, H, W and C of every clip.
+        binary: whether pixels are only on or off.
+        truth: names that `read` knows, such as positions, groups, objects/mass or labels/possible.
+    """
+
+    path: Path
+    name: str
+    recipe: DatasetSettings | None
+    seed: int | None
+    context: int
+    horizon: int
+    parts: dict[str, int]
+    frames: int
+    height: int
+    width: int
+    channels: int
+    binary: bool
+    truth: tuple[str, ...]
+
+    @abstractmethod
+    def read_frames(self, part: str, start: int, stop: int) -> np.ndarray:
+        """Frames of the clips from `start` up to `stop`.
+
+        Returns:
+            (B, T, H, W, C) uint8, 0 to 255.
+
+        Raises:
+            ValueError: no such part or clips, or they cannot be read.
+        """
+
+    @abstractmethod
+    def read(self, part: str, name: str, start: int, stop: int) -> np.ndarray:
+        """One kind of truth about the clips from `start` up to `stop`, and nothing else of them.
+
+        Args:
+            name: one of `truth`; names and types are those of the file's layout in store.py.
+
+        Returns:
+            (B, T, ...) for what changes with time, (B, ...) for objects/… and labels/…; groups and collisions are
+            (B, T, H, W), events (B, T).
+
+        Raises:
+            ValueError: no such part, clips or name, or they cannot be read.
+        """
+
+    @abstractmethod
+    def clip(self, part: str, index: int) -> Clip:
+        """A clip with its truth.
+
+        Raises:
+            ValueError: no such part or clip, it cannot be read, or its truth is not known.
+        """
+
+    def count(self, part: str) -> int:
+        """Number of clips in a part.
+
+        Raises:
+            ValueError: there is no such part; the message lists those there are.
+        """
+        return self.parts[check.one_of("the part", part, self.parts)]
+
+    def check_clips(self, part: str, start: int, stop: int) -> None:
+        """Raise ValueError unless the clips from `start` up to `stop` are in the part, and are at least one."""
+        count = self.count(part)
+        must = f"be at least one, between 0 and {count} (the clips of {part} in {self.path})"
+        check.require(0 <= start < stop <= count, "clips", must, f"{start} to {stop}", "ask for those that are there")
+
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """SHA-256, in hexadecimal, that differs when a clip does."""
+
+    def close(self) -> None:  # noqa: B027 - most sources have nothing to let go of
+        """Let go of files; the next use opens them again."""
+
+    def __enter__(self) -> "ClipSource":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def hash_files(paths: list[Path]) -> str:
+    """SHA-256 of the bytes of a file, or of several as one, in hexadecimal."""
+    digest = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as file:
+            while piece := file.read(2**20):
+                digest.update(piece)
+    return digest.hexdigest()
