@@ -206,8 +206,8 @@ class ClipFile(ClipSource):
             if name.startswith(_OF_CLIPS):
                 return stored[start:stop]
             values = stored[:, start:stop].swapaxes(0, 1)  # (B, T, ...)
-        thin = {"groups": -1, "collisions": -1, "events": (-1, -2, -3)}  # axes of length 1, kept for R-NEM's readers
-        return np.ascontiguousarray(np.squeeze(values, thin[name]) if name in thin else values)
+        thin = {"groups": 1, "collisions": 1, "events": 3}.get(name, 0)  # axes of length 1, for R-NEM's readers
+        return np.ascontiguousarray(values.reshape(values.shape[: values.ndim - thin]))
 
     def clip(self, part: str, index: int) -> Clip:
         """A clip with its truth, which only our own files hold in full."""
