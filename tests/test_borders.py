@@ -28,13 +28,17 @@ ROOMS: dict[str, set[str]] = {
     "models": SHARED | {"models"},
     "eval": SHARED | {"eval"},
     "pictures": SHARED,
+    "preview": SHARED | {"pictures"},
+    "cards": SHARED | {"datasets", "preview"},
     "rendering": SHARED | {"pictures", "models"},
     "checkpoint": SHARED | {"models"},
     "rollout": SHARED | {"models"},
     "training": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device"},
     "judging": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training"},
     "demo": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training", "judging"},
-    "cli": SHARED | {"flags", *SHELVES, "rollout", "rendering", "checkpoint", "device", "training", "judging", "demo"},
+    "cli": SHARED
+    | {"flags", *SHELVES, "rollout", "rendering", "checkpoint", "device", "training", "judging", "demo"}
+    | {"preview", "cards", "bench"},
     "__main__": {"cli"},
 }
 """Room (a shelf or a plain module; "" is the package itself) -> rooms that it may import."""

@@ -209,10 +209,10 @@ def test_nothing_is_overwritten_unasked(place, tmp_path, monkeypatch, capfd, wor
 # --- what is wrong -----------------------------------------------------------------------------------------
 
 BAD = {
-    "frobnicate": "COMMAND must be one of demo, list, generate, inspect, train, rollout, evaluate, render, got frobn",
+    "frobnicate": f"COMMAND must be one of {', '.join(COMMANDS)}, got frobn",
     "generat": "got generat; did you mean generate?",
-    "--verbose": "COMMAND must be one of demo, list, generate, inspect, train, rollout, evaluate, render, got --verb",
-    "generate ball4": "PRESET must be one of balls4, sm-mnist, got ball4; did you mean balls4?",
+    "--verbose": f"COMMAND must be one of {', '.join(COMMANDS)}, got --verb",
+    "generate ball4": f"PRESET must be one of {', '.join(DATASETS)}, got ball4; did you mean balls4?",
     "generate --seed 3 balls4": "PRESET must come before the options, got --seed; put PRESET first, as in",
     "generate balls4 --clips train": "--clips must be PART=COUNT with a whole number, got train; write e.g. --clips",
     "generate balls4 --clips train=-3": "--clips must be PART=COUNT with a whole number, got train=-3; write",

@@ -129,15 +129,6 @@ def test_rollout_from_one_frame_can_be_drawn():
     assert film_strip(context, truth, prediction, one_step, columns=2).shape[-1] == 3
 
 
-def test_preview_lays_clips_out_in_rows(tmp_path):
-    frames = np.random.default_rng(0).integers(0, 2, (5, 3, HEIGHT, WIDTH, 1), np.uint8) * 255
-    film = iio.imread(rendering.preview_gif(frames, tmp_path / "preview.gif", columns=2, panel_px=2 * WIDTH))
-    assert film.shape == (3, 14 + 3 * (2 * HEIGHT + 14), 14 + 2 * (2 * WIDTH + 14), 3)
-    top, left = 14 + 2 * HEIGHT + 14, 14 + 2 * WIDTH + 14  # second row, second column: clip 3
-    cell = film[1, top : top + 2 * HEIGHT : 2, left : left + 2 * WIDTH : 2]
-    np.testing.assert_array_equal(cell, np.broadcast_to(frames[3, 1], (HEIGHT, WIDTH, 3)))
-
-
 def test_pyplot_with_its_windows_and_global_figures_stays_out():
     code = "import videopred.rendering, sys; print('matplotlib.pyplot' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

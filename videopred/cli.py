@@ -114,16 +114,31 @@ def inspect(
     with open_dataset(data) as file:
         rows = describe(file)
         if preview is not None:
-            from videopred.rendering import preview_gif
+            from videopred.preview import preview_gif
 
             part, count = next(iter(file.parts.items()))
-            preview_gif(file.read_frames(part, 0, min(6, count)), preview)
+            masks = file.read(part, "groups", 0, min(6, count)) if "groups" in file.truth else None
+            preview_gif(file.read_frames(part, 0, min(6, count)), preview, masks)
     if json_:
         _print_json(rows | ({"files": [str(preview)]} if preview else {}))
         return
     _print_rows(rows)
     if preview is not None:
         _print_files([preview], False)
+
+
+def cards(
+    presets: Annotated[Positional[tuple[str, ...]], arg(metavar="PRESET", help="Which; default: all.")] = (),
+    *,
+    out: Annotated[Path, arg(help="Folder.")] = Path("datasets/cards"),
+    json_: Json = False,
+) -> None:
+    """Write a card of each data set: its recipe and a small GIF of what it makes."""
+    for name in presets:
+        check.one_of("PRESET", name, DATASETS)
+    from videopred.cards import write_cards
+
+    _print_files(write_cards(out, presets or tuple(DATASETS)), json_)
 
 
 def train(
@@ -280,6 +295,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "list": list_shelves,
     "generate": generate,
     "inspect": inspect,
+    "cards": cards,
     "train": train,
     "rollout": rollout,
     "evaluate": evaluate,

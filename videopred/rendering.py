@@ -210,31 +210,6 @@ def render(rollout: "Rollout", truth: Tensor, index: int, folder: Path, name: st
     ]
 
 
-def preview_gif(frames: np.ndarray, path: Path, *, columns: int = 3, panel_px: int = 192) -> Path:
-    """Write a GIF of several clips playing side by side, and return its path. A file there is replaced.
-
-    Args:
-        frames: (clips, T, H, W, C) uint8; C is 1 or 3.
-        path: ends in .gif.
-        columns: clips in a row.
-        panel_px: longest side of a clip at most.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
-    clips, length, height, width = frames.shape[:4]
-    scale = max(1, panel_px // max(height, width))
-    high, wide = height * scale, width * scale
-    rows, columns = -(-clips // columns), min(clips, columns)
-    page = _page(MARGIN + rows * (high + MARGIN), MARGIN + columns * (wide + MARGIN))
-    film = np.repeat(page[None], length, axis=0)
-    for clip, of_clip in enumerate(frames):
-        row, column = divmod(clip, columns)
-        top, left = MARGIN + row * (high + MARGIN), MARGIN + column * (wide + MARGIN)
-        film[:, top : top + high, left : left + wide] = of_clip.repeat(scale, axis=1).repeat(scale, axis=2)
-    return pictures.write_gif(film, path)
-
-
 def difference(truth: np.ndarray, prediction: np.ndarray) -> np.ndarray:
     """Where two films differ: grey where both are bright, blue where only the truth is, else vermilion.
 

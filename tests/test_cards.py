@@ -1,0 +1,32 @@
+"""The cards that are committed under datasets/cards: one for every data set, and true."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from videopred.cards import write_cards
+from videopred.datasets import DATASETS, find_recipe, make_world
+
+CARDS = Path(__file__).parents[1] / "datasets" / "cards"
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_the_committed_card_is_that_of_the_preset(name):
+    """When this fails: `videopred cards`."""
+    card = json.loads((CARDS / f"{name}.json").read_text())
+    assert card["recipe"] == make_world(name).recipe.model_dump(mode="json")
+    assert card["summary"] == DATASETS[name].summary
+    assert (CARDS / f"{name}.gif").stat().st_size < 400_000
+
+
+def test_there_is_no_card_of_what_is_gone():
+    assert {path.stem for path in CARDS.iterdir()} == set(DATASETS)
+
+
+def test_a_card_is_made_by_its_name(tmp_path):
+    assert write_cards(tmp_path, ["balls4"]) == [tmp_path / "balls4.json", tmp_path / "balls4.gif"]
+    card = json.loads((tmp_path / "balls4.json").read_text())
+    assert card["recipe"] == find_recipe("balls4").model_dump(mode="json")
+    with pytest.raises(ValueError, match=r"^the data set must be one of .*, got balls9; did you mean balls"):
+        write_cards(tmp_path, ["balls9"])

@@ -1,0 +1,48 @@
+"""A card for each data set: its recipe as JSON, and a small GIF of its first clips."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from videopred import check
+from videopred.datasets import DATASETS, make_world
+from videopred.files import whole_file
+from videopred.preview import preview_gif
+
+_CLIPS = 3
+_FRAMES = 50  # at most, so that a card stays small
+
+
+def write_cards(folder: Path, names: Sequence[str] = tuple(DATASETS)) -> list[Path]:
+    """Write `<name>.json` and `<name>.gif` of some presets, replacing what is there, and return their paths.
+
+    The GIF shows the first clips made with seed 0: of the training part, or, where test clips come in scenes that
+    belong together, the first scene of the test part.
+
+    Args:
+        folder: made if it is not there.
+        names: presets; all when left out.
+
+    Raises:
+        ValueError: no preset has that name.
+        OSError: a file cannot be written.
+    """
+    paths = []
+    for name in names:
+        preset = DATASETS[check.one_of("the data set", name, DATASETS)]
+        world = make_world(name)
+        scene = preset.recipe.clips_per_scene("test")
+        part, count = ("test", scene) if scene > 1 else ("train", _CLIPS)
+        frames = np.stack([clip.frames[:_FRAMES] for clip in world.clips(0, part, range(count))])
+        card = {
+            "name": name,
+            "summary": preset.summary,
+            "recipe": world.recipe.model_dump(mode="json"),
+            "shown": {"part": part, "clips": count, "seed": 0},
+        }
+        with whole_file(folder / f"{name}.json") as partial:
+            partial.write_text(json.dumps(card, indent=2) + "\n")
+        paths += [folder / f"{name}.json", preview_gif(frames, folder / f"{name}.gif", columns=4, panel_px=128)]
+    return paths

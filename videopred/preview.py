@@ -1,0 +1,60 @@
+"""A GIF of several clips side by side, each object with an outline of its own colour where masks are known."""
+
+from pathlib import Path
+
+import numpy as np
+
+from videopred import pictures
+
+OBJECT_COLORS = np.array(
+    [(230, 159, 0), (86, 180, 233), (0, 158, 115), (240, 228, 66), (0, 114, 178), (213, 94, 0), (204, 121, 167)],
+    np.uint8,
+)
+"""Okabe and Ito's colours, which colour-blind readers tell apart; object k has number (k − 1) mod 7."""
+_PAGE, _MARGIN = 255, 14
+
+
+def preview_gif(
+    frames: np.ndarray, path: Path, masks: np.ndarray | None = None, *, columns: int = 3, panel_px: int = 192
+) -> Path:
+    """Write a GIF of several clips playing side by side, and return its path. A file there is replaced.
+
+    Args:
+        frames: (clips, T, H, W, C) uint8; C is 1 or 3.
+        path: ends in .gif.
+        masks: (clips, T, H, W) uint8, objects counted from 1; their edges are drawn over the frames.
+        columns: clips in a row.
+        panel_px: longest side of a clip at most; a pixel becomes a square of whole pixels.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    clips, length, height, width = frames.shape[:4]
+    scale = max(1, panel_px // max(height, width))
+    high, wide = height * scale, width * scale
+    rows, columns = -(-clips // columns), min(clips, columns)
+    size = (_MARGIN + rows * (high + _MARGIN), _MARGIN + columns * (wide + _MARGIN))
+    film = np.full((length, *size, 3), _PAGE, np.uint8)
+    for clip, of_clip in enumerate(frames):
+        row, column = divmod(clip, columns)
+        top, left = _MARGIN + row * (high + _MARGIN), _MARGIN + column * (wide + _MARGIN)
+        panel = film[:, top : top + high, left : left + wide]
+        panel[:] = of_clip.repeat(scale, axis=1).repeat(scale, axis=2)
+        if masks is not None:
+            draw_outlines(panel, masks[clip].repeat(scale, axis=1).repeat(scale, axis=2))
+    return pictures.write_gif(film, path)
+
+
+def draw_outlines(film: np.ndarray, masks: np.ndarray) -> None:
+    """Paint the outermost pixels of every object, in place.
+
+    Args:
+        film: (T, H, W, 3) uint8, changed.
+        masks: (T, H, W) uint8, objects counted from 1; 0 is background.
+    """
+    padded = np.pad(masks, ((0, 0), (1, 1), (1, 1)), mode="edge")
+    inner, above, below = padded[:, 1:-1, 1:-1], padded[:, :-2, 1:-1], padded[:, 2:, 1:-1]
+    left, right = padded[:, 1:-1, :-2], padded[:, 1:-1, 2:]
+    edge = (inner != above) | (inner != below) | (inner != left) | (inner != right)
+    edge &= inner > 0
+    film[edge] = OBJECT_COLORS[(inner[edge] - 1) % len(OBJECT_COLORS)]
