@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from videopred.datasets import DATASETS as DATASETS
     from videopred.datasets.generation import generate as generate
     from videopred.datasets.loader import FilmDataset as FilmDataset
+    from videopred.datasets.made import open_recipe as open_recipe
     from videopred.datasets.opening import open_dataset as open_dataset
     from videopred.eval import METRICS as METRICS
     from videopred.judging import evaluate as evaluate
@@ -29,6 +30,7 @@ _HOMES = {
     "generate": "videopred.datasets.generation",
     "load_run": "videopred.checkpoint",
     "open_dataset": "videopred.datasets.opening",
+    "open_recipe": "videopred.datasets.made",
     "roll_out": "videopred.rollout",
     "train": "videopred.training",
 }

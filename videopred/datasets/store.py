@@ -33,6 +33,7 @@ from videopred import check
 from videopred.datasets import DATASETS
 from videopred.datasets.clip import PARTS, Clip, clip_seed
 from videopred.datasets.patient_file import PatientFile
+from videopred.datasets.record import has_time, record_of, without_thin_axes
 from videopred.datasets.settings import BallsConfig, DatasetSettings, dump_recipe, load_recipe
 from videopred.datasets.source import ClipSource, hash_files
 from videopred.files import whole_file
@@ -42,29 +43,8 @@ FORMAT = "videopred/1"
 _CLIPS_AT_ONCE = 16  # what fits in cache: drawing 500 at a time takes four times as long per clip
 _FILTERS = {"compression": "gzip", "compression_opts": 1, "fletcher32": True}
 _SAMPLE = 100  # clips of a part that statistics are over, at most
-_OF_CLIPS = ("objects/", "labels/")  # names that begin so hold (N, ...), all others (T, N, ...)
 _INNER = ("features", "contacts", "contact_offsets", "seed", "index")  # not truth by clip
 _FRAME_TYPES = (bool, np.uint8, np.float16, np.float32, np.float64)
-
-
-def _by_frame(clip: Clip) -> dict[str, np.ndarray]:
-    """What the file holds of each frame of a clip: name in the file -> (T, ...)."""
-    return {
-        "features": clip.frames,
-        "groups": clip.masks[..., None],
-        "collisions": clip.collisions[..., None],
-        "events": clip.events[:, None, None, None],
-        "positions": clip.positions,
-        "velocities": clip.velocities,
-        "visibility/fraction": clip.visibility,
-        **{f"series/{name}": values for name, values in clip.series.items()},
-    }
-
-
-def _of_clip(clip: Clip) -> dict[str, np.ndarray]:
-    """What the file holds of a clip as a whole: name in the file -> (...)."""
-    objects = {f"objects/{name}": values for name, values in clip.objects.items()}
-    return objects | {f"labels/{name}": np.asarray(value) for name, value in clip.labels.items()}
 
 
 class ClipWriter:
@@ -88,8 +68,9 @@ class ClipWriter:
             self._write_frames(group, block, start, count)
             contacts += [clip.contacts for clip in block]
             for clip in block:
-                for name, values in _of_clip(clip).items():
-                    tables[name].append(values)
+                for name, values in record_of(clip).items():
+                    if not has_time(name):
+                        tables[name].append(values)
             start += len(block)
             if self._disk.failure:
                 raise self._disk.failure
@@ -103,8 +84,8 @@ class ClipWriter:
 
     def _write_frames(self, group: h5py.Group, block: list[Clip], start: int, count: int) -> None:
         """Write what a block of clips has by frame, at clip `start` of `count`."""
-        by_clip = [_by_frame(clip) for clip in block]
-        for name in by_clip[0]:
+        by_clip = [record_of(clip) for clip in block]
+        for name in filter(has_time, by_clip[0]):
             rows = np.stack([arrays[name] for arrays in by_clip], axis=1)  # (T, clips, ...)
             if self._binary and name == "features":
                 rows = rows > 0
@@ -203,11 +184,10 @@ class ClipFile(ClipSource):
         check.one_of("the truth", name, self.truth)
         with self._reading() as file:
             stored = file[PARTS[part]][name]
-            if name.startswith(_OF_CLIPS):
+            if not has_time(name):
                 return stored[start:stop]
             values = stored[:, start:stop].swapaxes(0, 1)  # (B, T, ...)
-        thin = {"groups": 1, "collisions": 1, "events": 3}.get(name, 0)  # axes of length 1, for R-NEM's readers
-        return np.ascontiguousarray(values.reshape(values.shape[: values.ndim - thin]))
+        return np.ascontiguousarray(without_thin_axes(name, values))
 
     def clip(self, part: str, index: int) -> Clip:
         """A clip with its truth, which only our own files hold in full."""

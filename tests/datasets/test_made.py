@@ -1,0 +1,131 @@
+"""Clips straight from a recipe: the same as those of a file, whichever are asked for, here and in workers."""
+
+import pickle
+import re
+
+import numpy as np
+import pytest
+from small_worlds import SMALL, small
+from test_worlds import assert_same
+
+from videopred.datasets import DATASETS
+from videopred.datasets.balls import BouncingBalls
+from videopred.datasets.generation import generate
+from videopred.datasets.made import open_recipe
+from videopred.datasets.settings import BallsConfig
+from videopred.datasets.store import ClipFile
+
+T, H, W = SMALL.values()
+PARTS = {"test": 2, "train": 5}
+ADDRESSED = [name for name, preset in DATASETS.items() if not preset.recipe.in_order]
+
+
+@pytest.mark.parametrize("name", ADDRESSED)
+def test_it_gives_what_a_file_would(name, tmp_path):
+    file = ClipFile(generate(name, PARTS, seed=3, out=tmp_path, recipe=small(name)))
+    made = open_recipe(small(name), PARTS, seed=3)
+    for fact in ("recipe", "seed", "context", "horizon", "parts", "truth", "binary"):
+        assert getattr(made, fact) == getattr(file, fact), fact
+    assert (made.frames, made.height, made.width, made.channels) == (T, H, W, file.channels)
+    for part, (start, stop) in {"train": (1, 4), "test": (0, 2)}.items():
+        np.testing.assert_array_equal(made.read_frames(part, start, stop), file.read_frames(part, start, stop))
+        for kind in file.truth:
+            mine, theirs = made.read(part, kind, start, stop), file.read(part, kind, start, stop)
+            assert (mine.dtype, mine.shape) == (theirs.dtype, theirs.shape), kind
+            assert mine.tobytes() == theirs.tobytes(), kind
+        assert_same(made.clip(part, start), file.clip(part, start))
+
+
+@pytest.mark.parametrize("name", ADDRESSED)
+def test_a_copy_is_small_and_gives_the_same(name):
+    made = open_recipe(small(name), PARTS, seed=3)
+    frames = made.read_frames("train", 0, 5)
+    sent = pickle.dumps(made)
+    assert len(sent) < 5000
+    assert (pickle.loads(sent).read_frames("train", 3, 4) == frames[3:4]).all()
+
+
+def test_frames_and_truth_of_some_clips_cost_one_making(monkeypatch):
+    monkeypatch.setattr("videopred.datasets.made._KEPT_CLIPS", 3)
+    made = open_recipe(small("balls4"), {"train": 9})
+    asked = []
+    clips = BouncingBalls.clips
+    monkeypatch.setattr(BouncingBalls, "clips", lambda *args: asked.append(list(args[3])) or clips(*args))
+    made.read_frames("train", 2, 5)
+    for name in made.truth:
+        made.read("train", name, 2, 5)
+    assert asked == [[2, 3, 4]]
+    made.read_frames("train", 2, 6)  # too many to be kept
+    made.read("train", "groups", 2, 6)
+    assert len(asked) == 3
+    made.clip("train", 2)
+    assert asked[3:] == [[2]]
+
+
+def test_a_clip_is_the_callers_own():
+    made = open_recipe(small("balls4"), {"train": 1})
+    frames = made.read_frames("train", 0, 1)
+    made.clip("train", 0).frames[:] = 7
+    assert (made.read_frames("train", 0, 1) == frames).all()
+
+
+def test_other_clips_have_another_fingerprint():
+    def fingerprint(parts=PARTS, seed=3, **changes):
+        return open_recipe(small("balls4", **changes), parts, seed=seed).fingerprint()
+
+    assert fingerprint() == fingerprint(dict(reversed(PARTS.items())))
+    others = [fingerprint(seed=4), fingerprint({"test": 2, "train": 6}), fingerprint({"train": 5})]
+    assert len({fingerprint(), fingerprint(speed=1), *others}) == 5
+
+
+def test_a_preset_gives_its_name():
+    made = open_recipe("balls4", {"validation": 2, "train": 0})
+    assert (made.name, str(made.path), made.parts) == ("balls4", "balls4.h5", {"validation": 2})
+
+
+class InOrder(BallsConfig):
+    """As a law whose clips come from one stream."""
+
+    @property
+    def in_order(self) -> bool:
+        return True
+
+
+class InScenes(BallsConfig):
+    """As a world whose test clips come in fours."""
+
+    def clips_per_scene(self, part: str) -> int:
+        return 4 if part == "test" else 1
+
+
+@pytest.mark.parametrize(
+    ("recipe", "clips", "seed", "complaint"),
+    [
+        ("ball4", {"train": 1}, 0, "the data set must be one of balls4, "),
+        ("balls4", {"training": 1}, 0, "clips must be one of train, validation, test, got training; did you mean"),
+        ("balls4", {"train": -1}, 0, "clips train must be at least 0, got -1; give a number of clips such as 100"),
+        ("balls4", {"train": 0}, 0, "clips must ask for at least one clip, got {'train': 0}; try"),
+        ("balls4", {"train": 1}, -1, "seed must be at least 0, got -1; give a whole number such as 0"),
+        ("balls4", {"train": 1}, 2**64, "seed must be below 2**64, got 18446744073709551616; choose a smaller one"),
+        (InOrder(), {"train": 1}, 0, "recipe must be one whose clips have addresses, got clips from one stream; write"),
+        (InScenes(), {"train": 3, "test": 6}, 0, "clips test must be a multiple of 4, the clips of a scene, got 6"),
+    ],
+)
+def test_what_cannot_be_made(recipe, clips, seed, complaint):
+    with pytest.raises(ValueError, match=re.escape(complaint)):
+        open_recipe(recipe, clips, seed=seed)
+
+
+@pytest.mark.parametrize(
+    ("read", "complaint"),
+    [
+        (lambda made: made.read_frames("train", 3, 6), "clips must be at least one, between 0 and 5 (the clips of tr"),
+        (lambda made: made.read("test", "groups", 0, 3), "clips must be at least one, between 0 and 2 (the clips of"),
+        (lambda made: made.clip("train", 5), "clips must be at least one, between 0 and 5 (the clips of train in"),
+        (lambda made: made.clip("validation", 0), "the part must be one of train, test, got validation"),
+        (lambda made: made.read("train", "group", 0, 1), "the truth must be one of collisions, events, groups, "),
+    ],
+)
+def test_what_is_not_there(read, complaint):
+    with pytest.raises(ValueError, match=re.escape(complaint)):
+        read(open_recipe(small("balls4"), PARTS))
