@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from small_worlds import small
 
+from videopred.datasets import DATASETS
 from videopred.datasets.balls import BouncingBalls
 from videopred.datasets.generation import generate
 from videopred.datasets.store import ClipFile
@@ -18,7 +19,7 @@ SMALL = small("balls4")
 @pytest.mark.parametrize(
     ("arguments", "error", "complaint"),
     [
-        ({"name": "ball4"}, ValueError, "must be one of balls4, sm-mnist, got ball4; did you mean balls4?"),
+        ({"name": "ball4"}, ValueError, f"must be one of {', '.join(DATASETS)}, got ball4; did you mean balls4?"),
         ({"clips": {}}, ValueError, "--clips must ask for at least one clip, got 0; try"),
         ({"clips": {"train": 0}}, ValueError, "--clips must ask for at least one clip, got 0; try"),
         ({"clips": {"training": 3}}, ValueError, "--clips must be one of train, validation, test, got training; did"),
@@ -76,6 +77,7 @@ FULL_DISK = """
 import resource, sys
 from pathlib import Path
 from videopred.datasets.balls import BouncingBalls
+from videopred.datasets import DATASETS
 from videopred.datasets.generation import generate
 limit, out, made = int(sys.argv[1]), Path(sys.argv[2]), []
 clips = BouncingBalls.clips
@@ -117,6 +119,7 @@ def test_a_folder_that_cannot_be_made_is_one_clear_line(tmp_path):
 KILLED = """
 import sys
 from pathlib import Path
+from videopred.datasets import DATASETS
 from videopred.datasets.generation import generate
 generate("balls4", {"train": 100_000}, out=Path(sys.argv[1]), progress=True)
 """

@@ -1,0 +1,43 @@
+"""Benchmarks count right and run; how fast anything is, no test says."""
+
+import numpy as np
+import pytest
+
+from videopred.bench.plain_worlds import plain_balls, plain_digits
+from videopred.bench.timing import Comparison, shares
+
+
+def test_a_ratio_is_the_median_over_turns_and_not_of_sums():
+    compared = Comparison(ours=[1.0, 2.0, 4.0], baseline=[8.0, 6.0, 100.0])
+    assert compared.ratio == 8.0
+    assert compared.spread == (3.0, 25.0)
+
+
+def test_shares_name_what_takes_the_time():
+    found = shares(lambda: plain_balls(4, 30, [1.0, 0.8], [1.0, 2.0], 0.5, np.random.default_rng(0)))
+    assert sum(found.values()) == pytest.approx(1)
+    assert {"plain_balls", "_small_step", "_free_places", "_length"} <= set(found)
+    assert list(found.values()) == sorted(found.values(), reverse=True)
+
+
+def test_plain_balls_are_discs_in_a_box_that_move():
+    radii, masses = [0.8, 1.0, 1.2], [1.0, 6.0, 2.0]
+    film = plain_balls(40, 50, radii, masses, 0.5, np.random.default_rng(1))
+    assert film.shape == (40, 50, 50)
+    assert film.min() >= 0
+    assert film.max() == 1
+    lit = (film > np.exp(-1)).sum((1, 2))  # the light of a disc at its radius
+    area = sum(np.pi * (5 * r) ** 2 for r in radii)
+    assert np.median(lit) == pytest.approx(area, rel=0.05)
+    assert (np.abs(np.diff(film, axis=0)).sum((1, 2)) > 1).all()
+
+
+def test_plain_digits_are_inside_and_named_by_their_masks():
+    images = np.zeros((2, 28, 28), np.uint8)
+    images[0, 10:18, 10:18], images[1, 5:9, 5:23] = 100, 200
+    film, masks = plain_digits(25, 60, images, 28, 3, np.random.default_rng(2))
+    assert film.shape == masks.shape == (25, 60, 60)
+    assert ((masks > 0) == (film > 0)).all()
+    assert ((masks == 2).sum((1, 2)) == 4 * 18).all()  # the brighter is never hidden
+    assert set(np.unique(film)) <= {0, 100, 200, 255}
+    assert (film[masks == 1] == 100).all()

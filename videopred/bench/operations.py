@@ -1,0 +1,66 @@
+"""What a piece of PyTorch work asks of the machine, counted without a clock."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import FlopCounterMode
+
+from videopred.bench.timing import cpu_seconds
+
+_WAITING = ("aten._local_scalar_dense", "aten.nonzero", "aten.masked_select", "aten.equal", "aten.is_nonzero")
+
+
+class OperationCount(TorchDispatchMode):
+    """Within it, counts the operations that compute something: views, which only rename memory, are free.
+
+    Attributes:
+        counts: name of the operation -> how often.
+        host_waits: operations for which the host must wait until a device has come so far.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.counts: Counter[str] = Counter()
+        self.host_waits = 0
+
+    def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if not operation.is_view and operation.namespace == "aten" and "view" not in operation.name():
+            name = str(operation).removesuffix(".default")
+            self.counts[name] += 1
+            by_mask = name.startswith("aten.index") and any(_is_mask(index) for index in args[1])
+            self.host_waits += name.startswith(_WAITING) or by_mask
+        return operation(*args, **(kwargs or {}))
+
+    @property
+    def total(self) -> int:
+        """All operations."""
+        return sum(self.counts.values())
+
+
+def _is_mask(index: Any) -> bool:
+    """Whether choosing by this index makes a result whose size only the values tell."""
+    return isinstance(index, torch.Tensor) and index.dtype in (torch.bool, torch.uint8)
+
+
+def operations(work: Callable[[], Any]) -> OperationCount:
+    """The operations of some work."""
+    with OperationCount() as count:
+        work()
+    return count
+
+
+def flops(work: Callable[[], Any]) -> int:
+    """Floating point operations of the work's matrix products and convolutions; a multiply-add is two."""
+    with FlopCounterMode(display=False) as count:
+        work()
+    return count.get_total_flops()
+
+
+def matrix_rate(size: int = 1024, repeats: int = 5) -> float:
+    """Floating point operations per CPU second of a square float32 matrix product: the machine's limit in practice."""
+    left, right = torch.rand(2, size, size)
+    torch.mm(left, right)
+    return 2 * size**3 / min(cpu_seconds(lambda: torch.mm(left, right)) for _ in range(repeats))
