@@ -106,8 +106,8 @@ def inspect(
     json_: Json = False,
 ) -> None:
     """Show what is in a data file."""
+    from videopred.datasets.description import describe
     from videopred.datasets.opening import open_dataset
-    from videopred.datasets.store import describe
 
     if preview is not None:
         check.absent("--preview", preview, overwrite)

@@ -12,8 +12,9 @@ from small_worlds import SMALL, small
 
 from videopred.datasets import make_world
 from videopred.datasets.clip import PARTS, clip_seed
+from videopred.datasets.description import describe
 from videopred.datasets.generation import generate
-from videopred.datasets.store import ClipFile, describe
+from videopred.datasets.store import ClipFile
 
 T, H, W = SMALL.values()
 N, K = 18, 6

@@ -7,9 +7,11 @@ from tqdm import tqdm
 
 from videopred import check
 from videopred.datasets import find_recipe, make_world
-from videopred.datasets.clip import PARTS, Clip
+from videopred.datasets.clip import PARTS
+from videopred.datasets.record import Record, full_record
 from videopred.datasets.settings import DatasetSettings
-from videopred.datasets.store import new_file
+from videopred.datasets.world import World
+from videopred.datasets.writer import attributes_of, new_file
 
 
 def generate(
@@ -53,16 +55,16 @@ def generate(
     world = make_world(recipe, mnist)
     with (
         tqdm(total=total, unit="clip", desc=name, disable=not progress) as bar,
-        new_file(path, name, world.recipe, seed) as writer,
+        new_file(path, attributes_of(name, world.recipe, seed)) as writer,
     ):
         for part in PARTS:  # always in this order, however `clips` is sorted: equal files are equal bytes
             if count := clips.get(part, 0):
-                writer.write_part(part, _counted(world.clips(seed, part, range(count)), bar), count)
+                writer.write_part(part, _records(world, seed, part, count, bar), count)
     return path
 
 
-def _counted(clips: Iterator[Clip], bar: tqdm) -> Iterator[Clip]:
-    """The same clips, each moving the bar."""
-    for clip in clips:
+def _records(world: World, seed: int, part: str, count: int, bar: tqdm) -> Iterator[Record]:
+    """What the file holds of the first clips of a part, each moving the bar."""
+    for index, clip in enumerate(world.clips(seed, part, range(count))):
+        yield full_record(clip, world.recipe.binary, seed, part, index)
         bar.update()
-        yield clip

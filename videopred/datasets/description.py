@@ -1,0 +1,46 @@
+"""What there is to say of a data set in a few rows."""
+
+from typing import Any
+
+import numpy as np
+
+from videopred.datasets.source import ClipSource
+
+_SAMPLE = 100  # clips of a part that statistics are over, at most
+
+
+def describe(file: ClipSource) -> dict[str, Any]:
+    """Facts of a data file, ready for JSON.
+
+    Returns:
+        path, name, seed, recipe (None if the file is not ours), frames, height, width, channels, values ("binary" or
+        "grey levels"), context, horizon, bytes; and under `parts`, for each part there is: clips, and over its first
+        100 clips mean_intensity in [0, 1], and, if the file is ours, objects_per_clip and contacts_per_clip (means).
+    """
+    return {
+        "path": str(file.path),
+        "name": file.name,
+        "seed": file.seed,
+        "recipe": file.recipe.model_dump(mode="json") if file.recipe else None,
+        "frames": file.frames,
+        "height": file.height,
+        "width": file.width,
+        "channels": file.channels,
+        "values": "binary" if file.binary else "grey levels",
+        "context": file.context,
+        "horizon": file.horizon,
+        "bytes": file.path.stat().st_size,
+        "parts": {
+            part: {"clips": count, **_statistics(file, part, min(count, _SAMPLE))} for part, count in file.parts.items()
+        },
+    }
+
+
+def _statistics(file: ClipSource, part: str, clips: int) -> dict[str, float]:
+    means = [file.read_frames(part, clip, clip + 1).mean() / 255 for clip in range(clips)]
+    facts = {"mean_intensity": float(np.mean(means))}
+    if file.recipe:
+        truth = [file.clip(part, clip) for clip in range(clips)]
+        facts["objects_per_clip"] = float(np.mean([clip.objects["active"].sum() for clip in truth]))
+        facts["contacts_per_clip"] = float(np.mean([len(clip.contacts) for clip in truth]))
+    return facts
