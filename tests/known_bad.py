@@ -1,5 +1,6 @@
 """Deliberately broken examples: each shared check must fail on one of them, or it checks nothing."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import core_checks
@@ -117,6 +118,8 @@ BAD_METRICS: dict[str, Metric] = {
 class SoundCore(Core):
     """h' = tanh(x W + h U): nothing is wrong with it. The broken cores below each spoil one thing."""
 
+    trace_axes: Mapping[str, str] = {"norm": ""}
+
     def __init__(self) -> None:
         super().__init__()
         torch.manual_seed(0)
@@ -139,6 +142,12 @@ class FlatOutput(SoundCore):
     def advance(self, projected: Tensor, state: State) -> tuple[Tensor, State, Trace]:
         output, state, trace = super().advance(projected, state)
         return output.squeeze(1), state, trace
+
+
+class OtherTrace(SoundCore):
+    """Promises a number per module, and gives one per clip."""
+
+    trace_axes: Mapping[str, str] = {"norm": "K"}
 
 
 class OtherStep(SoundCore):
@@ -218,6 +227,7 @@ class KeepsWhatHappened(SoundCore):
 
 CORES = [
     (FlatOutput, core_checks.shapes),
+    (OtherTrace, core_checks.trace_is_as_declared),
     (OtherStep, core_checks.step_is_one_unroll),
     (CountsFromTheStart, core_checks.two_unrolls_are_one),
     (HidesMemory, core_checks.step_depends_on_its_arguments_alone),

@@ -54,6 +54,13 @@ def shapes(core: Any) -> None:
     assert all(value.shape[:2] == (BATCH, STEPS) for value in done.trace.values())
 
 
+def trace_is_as_declared(core: Any) -> None:
+    """The names of `trace_axes`, neither more nor fewer, each with as many axes behind B and T."""
+    trace = unroll(core, slots(), trace=True).trace
+    axes = {name: len(declared.split()) for name, declared in core.trace_axes.items()}
+    assert {name: value.dim() - 2 for name, value in trace.items()} == axes
+
+
 def step_is_one_unroll(core: Any) -> None:
     inputs = slots()
     state, outputs = core.initial_state(BATCH), []
@@ -140,6 +147,7 @@ def weights_travel(core: Any) -> None:
 
 CHECKS: list[Callable[[Any], None]] = [
     shapes,
+    trace_is_as_declared,
     step_is_one_unroll,
     two_unrolls_are_one,
     step_depends_on_its_arguments_alone,

@@ -8,13 +8,14 @@ A core is a module with two methods:
 inputs: (B, L, D), L slots of D features; a plain vector is L = 1.
 output: (B, K, D), one row per module; K = 1 for a plain LSTM.
 state:  any tree of tensors. A core keeps parameters and buffers, never what happened last step.
-trace:  dict of tensors (B, …): what happened in this step.
+trace:  dict of tensors (B, …): what happened in this step. A core computes no tensor for it alone, so it is free when
+        nobody keeps it; `trace_axes` names what is in it.
 
 Work that needs no state may leave the loop: such a core derives from `Core` and gives `project`, which sees all T
 steps at once, and `advance`, which takes one step from what `project` made. `step` then follows from the two.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -33,6 +34,8 @@ class Core(nn.Module):
     """K, the rows of an output."""
     units: int
     """D, the width of an output row."""
+    trace_axes: Mapping[str, str] = {}
+    """Each name in the trace -> its axes after B (and T): e.g. `K` modules, `K L` modules by slots, `` for a number."""
 
     def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> State:
         """The state before the first step, with the parameters' device and dtype.

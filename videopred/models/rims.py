@@ -19,7 +19,7 @@ applied to all T steps before the loop. This is exact, dropout included, since i
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -37,6 +37,8 @@ class RIMs(Core):
 
     Trace: `active` (B, K) bool, which modules updated; `null_attention` (B, K) in [0, 1], mean over heads.
     """
+
+    trace_axes: Mapping[str, str] = {"active": "K", "null_attention": "K"}
 
     def __init__(self, config: RIMsConfig, features: int):
         super().__init__()
