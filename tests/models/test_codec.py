@@ -55,7 +55,7 @@ def test_order_is_convolution_norm_activation_and_the_last_layer_is_bare():
     # R-NEM normalises before the activation, over all of channels, rows and columns (one group).
     encoder, decoder = Encoder(SMALL, (1, 16, 24)), Decoder(SMALL, 14, (1, 16, 24))
     halving, linear = [nn.Conv2d, nn.GroupNorm, nn.ELU], [nn.Linear, nn.LayerNorm]
-    assert [type(layer) for layer in encoder.layers] == [*halving * 3, nn.Flatten, *linear, nn.ELU]
+    assert [type(layer) for layer in encoder.layers] == [*halving * 3, nn.Flatten, *linear, nn.ELU, nn.Unflatten]
     doubling = [UpsampleConv, nn.GroupNorm, nn.ReLU]
     expected = [nn.Flatten, *[*linear, nn.ReLU] * 2, nn.Unflatten, *doubling * 2, UpsampleConv]
     assert [type(layer) for layer in decoder.layers] == expected
@@ -72,6 +72,37 @@ def test_weights_start_glorot_uniform_and_biases_at_zero():
         bound = (6 / (fan_in + fan_out)) ** 0.5
         assert 0.97 * bound < layer.weight.abs().max().item() <= bound
         assert not layer.bias.any()
+
+
+def test_a_map_has_8_by_8_positions_of_64_pixels():
+    assert Encoder(CodecConfig(), (1, 64, 64), "map")(torch.zeros(2, 1, 64, 64)).shape == (2, 64, 64 + 16)
+
+
+@pytest.mark.parametrize(("positions", "width"), [("learned", 6), ("coord4", 4)])
+def test_a_map_is_its_positions_row_by_row_each_with_its_key(positions, width):
+    config = SMALL.model_copy(update={"positions": positions, "position_width": 6})
+    encoder = Encoder(config, (3, 16, 32), "map")
+    assert encoder.features == 4 + width
+    film = torch.rand(5, 3, 16, 32, generator=torch.Generator().manual_seed(0))
+    slots = encoder(film)
+    assert slots.shape == (5, 2 * 4, 4 + width)
+    close(slots[:, 5, :4], encoder.layers[:-1](film)[:, :, 1, 1])
+    keys = slots[..., 4:]
+    close(keys, keys[:1].expand_as(keys))
+    assert len(keys[0].unique(dim=0)) == 8, "two positions share a key"
+    if positions == "coord4":
+        torch.testing.assert_close(keys[0, 5], torch.tensor([1 / 3, 2 / 3, 1, 0]))
+        assert not [name for name, _ in encoder.named_parameters() if "keys" in name]
+
+
+def test_a_position_sees_what_lies_there():
+    # Without the norms, which look at the whole frame, only the pixels under and around a position count.
+    encoder = Encoder(SMALL.model_copy(update={"channels": (3,)}), (1, 16, 24), "map").double()
+    encoder.layers = nn.Sequential(*[layer for layer in encoder.layers if not isinstance(layer, nn.GroupNorm)])
+    film = torch.rand(1, 1, 16, 24, dtype=torch.float64).requires_grad_()
+    (gradient,) = torch.autograd.grad(encoder(film)[0, 3 * 12 + 7].sum(), film)
+    rows, columns = gradient[0, 0].nonzero().unbind(1)
+    assert (rows.min(), rows.max(), columns.min(), columns.max()) == (5, 8, 13, 16)
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,17 @@ def test_going_on_from_a_state_is_one_run(name):
     close(second.state, whole.state)
 
 
+def test_a_core_that_reads_maps_gets_the_positions(monkeypatch):
+    seen = []
+    monkeypatch.setattr(predictor, "unroll", lambda core, slots, *_, **__: seen.append(slots.shape) or 1 / 0)
+    for reads, expected in (("vector", (2, 5, 1, 7)), ("map", (2, 5, 2 * 3, 5 + 16))):
+        core = SMALL["rims"].model_copy(update={"reads": reads})
+        config = PredictorConfig(core=core, codec=CodecConfig(channels=(3, 5), embedding=7))
+        with pytest.raises(ZeroDivisionError):
+            build(config, FILM_SHAPE)(film().float())
+        assert seen.pop() == expected
+
+
 def test_blocks_change_nothing(monkeypatch):
     model = make()
     whole = model(film()).logits

@@ -38,7 +38,7 @@ class Predictor(nn.Module):
     def __init__(self, config: PredictorConfig, film_shape: tuple[int, int, int]):
         super().__init__()
         self.config, self.film_shape = config, film_shape
-        self.encoder = Encoder(config.codec, film_shape)
+        self.encoder = Encoder(config.codec, film_shape, getattr(config.core, "reads", "vector"))
         self.core = build_core(config.core, self.encoder.features)
         self.decoder = Decoder(config.codec, self.core.rows * self.core.units, film_shape)
 

@@ -84,6 +84,10 @@ class CodecConfig(Settings):
     """Channels after each halving of the frame; the decoder mirrors them."""
     embedding: PositiveInt = 512
     """Width of the vector that stands for a frame, and of the decoder's first layer."""
+    positions: Literal["learned", "coord4"] = "learned"
+    """What says where a position of the map is, for cores that read a map: a learned key, or x, 1 - x, y, 1 - y."""
+    position_width: PositiveInt = 16
+    """Width of a learned position key; unpublished, so our choice."""
 
     @property
     def shrink(self) -> int:
