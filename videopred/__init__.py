@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from videopred.checkpoint import load_run as load_run
     from videopred.datasets import DATASETS as DATASETS
+    from videopred.datasets.crops import CropDataset as CropDataset
     from videopred.datasets.generation import generate as generate
     from videopred.datasets.loader import FilmDataset as FilmDataset
     from videopred.datasets.made import open_recipe as open_recipe
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "CORES": "videopred.models",
+    "CropDataset": "videopred.datasets.crops",
     "DATASETS": "videopred.datasets",
     "FilmDataset": "videopred.datasets.loader",
     "METRICS": "videopred.eval",

@@ -145,10 +145,10 @@ def training_clips(file: ClipSource, training: TrainingConfig) -> tuple[FilmData
     most = file.frames - 2
     must = f"be at most {most}, so that of {file.frames} frames one is given and one is predicted from it"
     check.require(training.free_running <= most, "--free-running", must, training.free_running, "lower it")
-    learn = FilmDataset(file.path, "train", stop=kept)
+    learn = FilmDataset(file, "train", stop=kept)
     if kept == count:
-        return learn, FilmDataset(file.path, "validation")
-    return learn, FilmDataset(file.path, "train", start=kept)
+        return learn, FilmDataset(file, "validation")
+    return learn, FilmDataset(file, "train", start=kept)
 
 
 class Learner(lightning.LightningModule):

@@ -1,15 +1,24 @@
-"""Clips for training: the same from memory and from disk, here and in workers."""
+"""Clips for training: the same from memory, disk and recipe, here and in workers; windows, stacks, truth and crops."""
 
 import pickle
+import re
+from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from small_worlds import SMALL, small
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, StackDataset
 
+from videopred.datasets.crops import CropDataset, cut_crops
 from videopred.datasets.generation import generate
 from videopred.datasets.loader import FilmDataset
+from videopred.datasets.made import open_recipe
+from videopred.datasets.source import ClipSource
 from videopred.datasets.store import ClipFile
+from videopred.frames import to_film
 
 T, H, W = SMALL.values()
 
@@ -21,8 +30,42 @@ def path(tmp_path_factory):
     )
 
 
+class Told(ClipSource):
+    """Clips whose every number says where it stands: 20 times the clip, plus the frame."""
+
+    name, recipe, seed, context, horizon, binary = "told", None, None, 1, 1, False
+    path, parts, height, width, channels = Path("told.h5"), {"test": 5}, 2, 3, 3
+    truth = ("labels/kind", "labels/name", "objects/mass", "positions", "series/bulb")
+
+    def __init__(self, frames: int) -> None:
+        self.frames = frames
+
+    def _by_frame(self, start, stop, *rest):
+        address = 20 * np.arange(start, stop)[:, None] + np.arange(self.frames)
+        return np.broadcast_to(address.reshape(stop - start, self.frames, *(1 for _ in rest)), (*address.shape, *rest))
+
+    def read_frames(self, part, start, stop):
+        self.check_clips(part, start, stop)
+        return self._by_frame(start, stop, 2, 3, 3).astype(np.uint8) + np.arange(3, dtype=np.uint8) * 80
+
+    def read(self, part, name, start, stop):
+        if name == "labels/name":
+            return np.array([b"O1"] * (stop - start))
+        if name.startswith(("labels", "objects")):
+            return np.arange(start, stop) * 20 if name == "labels/kind" else np.full((stop - start, 4), 7.0)
+        return self._by_frame(start, stop, 4, 2).astype(np.float32)
+
+    def clip(self, part, index): ...
+
+    def fingerprint(self): ...
+
+
+# --- whole clips -------------------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize("memory_limit", [0, 2**30])
-def test_items_are_the_clips_of_the_range(path, memory_limit):
+def test_items_are_the_clips_of_the_range(path, memory_limit, monkeypatch):
+    monkeypatch.setattr("videopred.datasets.loader._CLIPS_AT_ONCE", 4)
     films = FilmDataset(path, "train", start=3, stop=9, memory_limit=memory_limit)
     frames = ClipFile(path).read_frames("train", 3, 9)
     assert len(films) == 6
@@ -37,22 +80,28 @@ def test_without_a_range_it_is_the_whole_part(path):
     assert len(FilmDataset(path, "train", start=4)) == 7
 
 
+def test_clips_of_a_file_and_of_its_recipe_are_the_same(path):
+    made = FilmDataset(open_recipe(small("sm-mnist"), {"train": 11}), "train", start=9)
+    assert (torch.stack(list(made)) == torch.stack(list(FilmDataset(path, "train", start=9)))).all()
+
+
 def test_memory_is_used_up_to_the_limit(path, monkeypatch):
-    size = 11 * T * H * W
     reads = []
     read_frames = ClipFile.read_frames
     monkeypatch.setattr(ClipFile, "read_frames", lambda *args: reads.append(args) or read_frames(*args))
-    held = FilmDataset(path, "train", memory_limit=size)
-    held[0], held[10]
-    assert len(reads) == 1
-    reread = FilmDataset(path, "train", memory_limit=size - 1)
-    reread[0], reread[10]
-    assert len(reads) == 3
+    for truth, size in ((), 11 * T * H * W), (("groups", "events"), 11 * T * (2 * H * W + 1)):
+        reads.clear()
+        held = FilmDataset(path, "train", memory_limit=size, truth=truth)
+        held[0], held[10]
+        assert len(reads) == 1
+        reread = FilmDataset(path, "train", memory_limit=size - 1, truth=truth)
+        reread[0], reread[10]
+        assert len(reads) == 3
 
 
 @pytest.mark.parametrize("item", [-1, 6])
 def test_items_out_of_range_end_iteration(path, item):
-    with pytest.raises(IndexError, match=rf"^clip must be between 0 and 5, got {item}$"):
+    with pytest.raises(IndexError, match=rf"^item must be between 0 and 5, got {item}$"):
         FilmDataset(path, "train", start=3, stop=9)[item]
 
 
@@ -63,6 +112,171 @@ def test_wrong_ranges_and_parts(path):
         FilmDataset(path, "validation")
 
 
+# --- windows, stacks, films and truth ----------------------------------------------------------------------
+
+
+@given(
+    frames=st.integers(1, 9),
+    window=st.integers(1, 9),
+    stride=st.integers(1, 11),
+    stack=st.integers(1, 6),
+    memory_limit=st.sampled_from([0, 2**30]),
+)
+@settings(max_examples=60, deadline=None)
+def test_windows_and_stacks_show_what_they_say(frames, window, stride, stack, memory_limit):
+    window = min(window, frames)
+    options = {"window": window, "stride": stride, "stack": stack, "memory_limit": memory_limit}
+    films = FilmDataset(Told(frames), "test", 1, 4, **options, truth=("positions", "series/bulb"))
+    expected = [(clip, first) for clip in (1, 2, 3) for first in range(0, frames - window + 1, stride)]
+    assert len(films) == len(expected)
+    for item, (clip, first) in enumerate(expected):
+        assert films.address(item) == (clip, first)
+        times = np.arange(first, first + window)
+        got = films[item]
+        assert list(got) == ["frames", "positions", "series/bulb"]
+        assert (got["positions"].numpy() == (20 * clip + times)[:, None, None]).all()
+        assert (got["series/bulb"] == got["positions"]).all()
+        assert got["frames"].shape == (window, 2, 3, 3 * stack)
+        for back in range(stack):  # the oldest first, each with its three channels together
+            shown = got["frames"][..., 3 * (stack - 1 - back) :][..., :3]
+            seen = 20 * clip + np.maximum(times - back, 0)
+            assert (shown.numpy() == seen[:, None, None, None] + [0, 80, 160]).all()
+
+
+def test_what_has_no_time_axis_comes_whole(path):
+    films = FilmDataset(path, "train", window=3, truth=("objects/digit", "positions"))
+    file = ClipFile(path)
+    got = films[films.windows_per_clip + 2]  # clip 1, frames 2 to 4
+    assert (got["objects/digit"].numpy() == file.read("train", "objects/digit", 1, 2)[0]).all()
+    np.testing.assert_array_equal(got["positions"], file.read("train", "positions", 1, 2)[0, 2:5])
+
+
+@pytest.mark.parametrize("memory_limit", [0, 2**30])
+def test_labels_of_clips_are_single_numbers(memory_limit):
+    films = FilmDataset(Told(4), "test", truth=("labels/kind", "objects/mass"), memory_limit=memory_limit)
+    batch = next(iter(DataLoader(films, batch_size=3)))
+    assert batch["labels/kind"].tolist() == [0, 20, 40]
+    assert batch["objects/mass"].shape == (3, 4)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_films_are_the_frames_converted(dtype):
+    options = {"window": 5, "stride": 2, "stack": 3}
+    films = FilmDataset(Told(8), "test", **options, dtype=dtype)
+    frames = FilmDataset(Told(8), "test", **options)
+    [batch] = DataLoader(films, batch_size=len(films))
+    assert (batch.shape, batch.dtype) == ((10, 5, 9, 2, 3), dtype)
+    assert (batch == to_film(torch.stack(list(frames)), dtype)).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "complaint"),
+    [
+        ({"window": 9}, ValueError, "window must be at most 8, the frames of a clip, got 9; choose a shorter one"),
+        ({"window": 0}, ValueError, "window must be at least 1, got 0; give at least one frame"),
+        ({"stride": 0}, ValueError, "stride must be at least 1, got 0; give at least one frame"),
+        ({"stack": 0}, ValueError, "stack must be at least 1, got 0; 1 is the frame alone"),
+        ({"stack": 2.0}, TypeError, "stack must be a whole number, got 2.0; 1 is the frame alone"),
+        ({"truth": ["position"]}, ValueError, "bulb, got position; did you mean positions?"),
+        ({"truth": ["labels/name"]}, ValueError, "truth must be numbers, got labels/name, |S2; leave it out, and ask"),
+        ({"dtype": torch.int16}, TypeError, "dtype must be torch.uint8 or floating, got torch.int16; choose torch.uin"),
+    ],
+)
+def test_wrong_options_are_one_clear_line(options, error, complaint):
+    with pytest.raises(error, match=re.escape(complaint)):
+        FilmDataset(Told(8), "test", **options)
+
+
+# --- crops -------------------------------------------------------------------------------------------------
+
+
+@given(size=st.sampled_from([1, 3, 7]), channels=st.sampled_from([1, 3]), film=st.booleans(), seed=st.integers(0, 99))
+@settings(max_examples=30, deadline=None)
+def test_crops_are_what_lies_around_their_pixels(size, channels, film, seed):
+    chance = np.random.default_rng(seed)
+    frames = chance.integers(1, 256, (4, 5, 6, channels), np.uint8)
+    pixels = chance.integers((6, 5), size=(4, 8, 2))
+    expected = np.zeros((4, 8, size, size, channels), np.uint8)
+    for t, p, row, column in np.ndindex(4, 8, size, size):
+        x, y = pixels[t, p, 0] + column - size // 2, pixels[t, p, 1] + row - size // 2
+        if 0 <= x < 6 and 0 <= y < 5:
+            expected[t, p, row, column] = frames[t, y, x]
+    shown = to_film(frames) if film else torch.from_numpy(frames)
+    crops = cut_crops(shown, torch.from_numpy(pixels), size)
+    assert (crops == (to_film(expected) if film else torch.from_numpy(expected))).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
+def test_a_crop_is_centred_on_its_place(dtype):
+    films = FilmDataset(open_recipe(small("sm-mnist"), {"test": 2}), "test", dtype=dtype, truth=("positions",))
+    item = CropDataset(films, crops=5, size=9)[1]
+    assert list(item) == ["frames", "positions", "crops", "places"]
+    assert item["crops"].shape == ((T, 5, 9, 9, 1) if dtype == torch.uint8 else (T, 5, 1, 9, 9))
+    assert (item["places"].shape, item["places"].dtype) == ((T, 5, 2), torch.float32)
+    assert (item["frames"] == films[1]["frames"]).all()
+    film = item["frames"] if dtype == torch.uint8 else item["frames"].movedim(1, -1)
+    crops = item["crops"] if dtype == torch.uint8 else item["crops"].movedim(2, -1)
+    x, y = (item["places"] - 0.5).to(int).unbind(-1)
+    assert (crops[:, :, 4, 4] == film[torch.arange(T)[:, None], y, x]).all()
+    assert item["crops"].max() > 0
+
+
+def test_places_depend_on_seed_epoch_part_and_clip_alone():
+    source = open_recipe(small("balls4"), {"train": 4, "test": 4})
+
+    def places(part="train", start=0, item=0, epoch=0, seed=0, **options):
+        crops = CropDataset(FilmDataset(source, part, start, **options), seed=seed)
+        crops.epoch = epoch
+        assert crops.epoch == epoch
+        return crops[item]["places"]
+
+    torch.manual_seed(3)
+    first = places(item=3)
+    torch.manual_seed(4)
+    assert (places(start=3) == first).all()
+    window = places(start=2, window=3, stride=2, item=4)  # clip 3, frames 2 to 4
+    assert (window == first[2:5]).all()
+    others = [places(item=2), places(epoch=1, item=3), places(seed=1, item=3), places(part="test", item=3)]
+    assert len({place.numpy().tobytes() for place in (first, *others)}) == 5
+
+
+def test_places_are_uniform_over_pixels_and_times():
+    """χ² with a fixed seed: the statistic of H·W - 1 degrees of freedom lies within three deviations of its mean."""
+    source = open_recipe(small("balls4"), {"train": 8})
+    crops = CropDataset(FilmDataset(source, "train"), crops=400, size=1, seed=5)
+    places = np.stack([crops[item]["places"].numpy() for item in range(8)]) - 0.5  # (8, T, 400, 2)
+    for cells, count in (
+        (places[..., 1] * W + places[..., 0], H * W),
+        (places[..., 0], W),
+        (places[:, 3, :, 1], H),
+        (places[:, 0, :-1, 0] // 8 * 7 + places[:, 0, 1:, 0] // 8, 49),  # neighbours in one frame
+    ):
+        seen = np.bincount(cells.astype(int).ravel(), minlength=count)
+        assert len(seen) == count
+        mean = seen.sum() / count
+        chi2 = ((seen - mean) ** 2 / mean).sum()
+        assert abs(chi2 - (count - 1)) < 3 * np.sqrt(2 * (count - 1))
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"crops": 0}, "crops must be at least 1, got 0; 10 is usual"),
+        ({"size": 0}, "size must be at least 1, got 0; 11 is usual"),
+        ({"size": 4}, "size must be odd, got 4; choose 5"),
+        ({"seed": -1}, "seed must be at least 0, got -1; give a whole number such as 0"),
+    ],
+)
+def test_wrong_crops_are_one_clear_line(options, complaint):
+    with pytest.raises(ValueError, match=re.escape(complaint)):
+        CropDataset(FilmDataset(Told(3), "test"), **options)
+    with pytest.raises(ValueError, match=r"^epoch must be at least 0, got -1; count epochs from 0$"):
+        CropDataset(FilmDataset(Told(3), "test")).epoch = -1
+
+
+# --- copies and workers ------------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize("memory_limit", [0, 2**30])
 def test_a_pickled_copy_gives_the_same(path, memory_limit):
     films = FilmDataset(path, "train", memory_limit=memory_limit)
@@ -70,18 +284,24 @@ def test_a_pickled_copy_gives_the_same(path, memory_limit):
     assert (copy[10] == films[10]).all()
 
 
-@pytest.mark.parametrize("memory_limit", [0, 2**30])
-def test_forked_workers_give_the_same(path, memory_limit):
-    films = FilmDataset(path, "train", memory_limit=memory_limit)
-    here = torch.stack(list(films))
-    batches = DataLoader(films, batch_size=4, num_workers=2, multiprocessing_context="fork")
-    assert (torch.cat(list(batches)) == here).all()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("memory_limit", [0, 2**30])
-def test_spawned_workers_give_the_same(path, memory_limit):
-    films = FilmDataset(path, "train", memory_limit=memory_limit)
-    here = torch.stack(list(films))
-    batches = DataLoader(films, batch_size=4, num_workers=2, multiprocessing_context="spawn")
-    assert (torch.cat(list(batches)) == here).all()
+@pytest.mark.parametrize(
+    "method", ["fork", *(pytest.param(method, marks=pytest.mark.slow) for method in ("spawn", "forkserver"))]
+)
+def test_workers_give_the_same(path, method):
+    """From memory, from a file, and from a recipe with crops; in the epoch that is set while they live."""
+    made = open_recipe(small("sm-mnist"), {"train": 11})
+    crops = CropDataset(FilmDataset(made, "train", memory_limit=0, dtype=torch.float32), crops=3, size=5)
+    sets = StackDataset(
+        held=FilmDataset(path, "train"),
+        read=FilmDataset(path, "train", memory_limit=0, window=T, truth=("positions", "objects/digit")),
+        crops=crops,
+    )
+    batches = DataLoader(sets, batch_size=4, num_workers=2, multiprocessing_context=method, persistent_workers=True)
+    for epoch in range(2):
+        crops.epoch = epoch
+        for got, here in zip(batches, DataLoader(sets, batch_size=4), strict=True):
+            assert (got["held"] == here["held"]).all()
+            for name in ("read", "crops"):
+                assert list(got[name]) == list(here[name])
+                assert all(torch.equal(got[name][key], here[name][key]) for key in here[name])
+            assert (got["held"] == got["read"]["frames"]).all()

@@ -1,53 +1,149 @@
-"""Clips for training: uint8 films from a data file. The only door of torch on this shelf."""
+"""Clips for training, from any source, whole or in windows. With crops.py the only door of torch on this shelf."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
+from videopred import check
 from videopred.datasets.opening import open_dataset
+from videopred.datasets.record import has_time
+from videopred.datasets.source import ClipSource
+from videopred.frames import to_film
 
 MEMORY_LIMIT = 2 * 2**30
 """Bytes up to which a part is held in memory; a larger one is read clip by clip."""
+_CLIPS_AT_ONCE = 32  # read into memory in blocks, so that reading needs hardly more room than what is kept
 
 
-class FilmDataset(Dataset[Tensor]):
-    """Clips `start` to `stop` of a part; item i is (T, H, W, C) uint8, 0 to 255.
+class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
+    """Clips `start` to `stop` of a part, or all windows of them.
 
-    Items stay uint8, a quarter of float32, until the model's device turns them into films (`frames.to_film`).
-    What is held in memory is shared with workers, not copied.
+    An item is (T, H, W, C) uint8, 0 to 255: a quarter of float32, until the model's device turns it into a film
+    (`frames.to_film`). With a floating `dtype` it is that film, (T, C, H, W) in [0, 1]. With `truth` it is a dict:
+    `frames` is what else the item were, and each name has the same window of its truth, or, of objects/… and
+    labels/…, which have no time axis, the whole. What is held in memory is shared with workers, not copied.
+
+    Items are counted clip by clip, and window by window in each: a clip of T frames has (T - window) // stride + 1.
 
     Args:
-        path: a data file.
+        data: a data file, or clips of another source, such as a recipe.
         part: train, validation or test.
         start: first clip.
         stop: one beyond the last clip; all that there are when None.
-        memory_limit: bytes up to which the clips are held in memory.
+        memory_limit: bytes up to which the clips are held in memory, with their truth; else they are read one by one.
+        window: frames of an item; whole clips when None.
+        stride: frames from the start of a window to the start of the next.
+        stack: frames that each frame carries on its channel axis, the oldest first and itself last. Before the clip's
+            beginning stands its first frame; a window looks back at the frames before it.
+        dtype: uint8, or the floating type of films.
+        truth: kinds of truth that come along, such as positions, groups, objects/mass.
 
     Raises:
-        FileNotFoundError, ValueError: see `open_dataset`; there is no such part, or no such clips.
+        FileNotFoundError, ValueError: see `open_dataset`; there is no such part, clips or truth; a number is too small,
+            or a window longer than a clip.
+        TypeError: `dtype` is neither uint8 nor floating.
     """
 
     def __init__(
-        self, path: Path | str, part: str, start: int = 0, stop: int | None = None, memory_limit: int = MEMORY_LIMIT
+        self,
+        data: Path | str | ClipSource,
+        part: str,
+        start: int = 0,
+        stop: int | None = None,
+        memory_limit: int = MEMORY_LIMIT,
+        *,
+        window: int | None = None,
+        stride: int = 1,
+        stack: int = 1,
+        dtype: torch.dtype = torch.uint8,
+        truth: Sequence[str] = (),
     ) -> None:
-        self.file = open_dataset(path)
-        self._part, self._start = part, start
-        stop = self.file.count(part) if stop is None else stop
-        self.file.check_clips(part, start, stop)
-        self._length = stop - start
-        file = self.file
-        size = self._length * file.frames * file.height * file.width * file.channels
-        self._held = torch.from_numpy(file.read_frames(part, start, stop)) if size <= memory_limit else None
+        self.file = file = data if isinstance(data, ClipSource) else open_dataset(data)
+        self.part, self.start, self.truth = part, start, tuple(truth)
+        self.stop = file.count(part) if stop is None else stop
+        file.check_clips(part, start, self.stop)
+        self.window = file.frames if window is None else window
+        self.stride, self.stack, self.dtype = stride, stack, dtype
+        self._check_options()
+        self.windows_per_clip = (file.frames - self.window) // stride + 1
+        size = (self.stop - start) * self._bytes_of_clip()
+        self._held = self._read_all() if size <= memory_limit else None
 
     def __len__(self) -> int:
-        return self._length
+        return (self.stop - self.start) * self.windows_per_clip
 
-    def __getitem__(self, item: int) -> Tensor:
-        if not 0 <= item < self._length:
-            raise IndexError(f"clip must be between 0 and {self._length - 1}, got {item}")
+    def __getitem__(self, item: int) -> Tensor | dict[str, Tensor]:
+        clip, first = self.address(item)
         if self._held is not None:
-            return self._held[item]
-        clip = self._start + item
-        return torch.from_numpy(self.file.read_frames(self._part, clip, clip + 1)[0])
+            whole = {name: values[clip - self.start] for name, values in self._held.items()}
+        else:
+            whole = {name: torch.from_numpy(values)[0] for name, values in self._read(clip, clip + 1).items()}
+        seen = self._seen(whole["frames"], first)
+        if not self.truth:
+            return seen
+        window = slice(first, first + self.window)
+        truth = {name: whole[name][window] if has_time(name) else whole[name] for name in self.truth}
+        return {"frames": seen} | truth
+
+    def address(self, item: int) -> tuple[int, int]:
+        """The clip of an item, counted from the beginning of the part, and the frame at which its window starts.
+
+        Raises:
+            IndexError: there is no such item.
+        """
+        if not 0 <= item < len(self):
+            raise IndexError(f"item must be between 0 and {len(self) - 1}, got {item}")
+        clip, number = divmod(item, self.windows_per_clip)
+        return self.start + clip, number * self.stride
+
+    def _seen(self, frames: Tensor, first: int) -> Tensor:
+        """What an item shows of a clip's frames (T, H, W, C), from the frame `first` on."""
+        seen = frames[first : first + self.window]
+        if self.stack > 1:
+            back = torch.arange(1 - self.stack, 1)
+            sources = (torch.arange(first, first + self.window)[:, None] + back).clamp(min=0)
+            stacked = frames[sources].movedim(1, -2)  # (window, H, W, stack, C)
+            seen = stacked.flatten(-2)
+        return seen if self.dtype == torch.uint8 else to_film(seen, self.dtype)
+
+    def _read(self, start: int, stop: int) -> dict[str, np.ndarray]:
+        """Frames and truth of the clips from `start` up to `stop`, (B, ...) each."""
+        frames = {"frames": self.file.read_frames(self.part, start, stop)}
+        return frames | {name: self.file.read(self.part, name, start, stop) for name in self.truth}
+
+    def _bytes_of_clip(self) -> int:
+        """Bytes that one clip takes, with its truth."""
+        file, size = self.file, 0
+        for name in self.truth:
+            values = file.read(self.part, name, self.start, self.start + 1)
+            fix = "leave it out, and ask the source for it"
+            check.require(values.dtype.kind in "biuf", "truth", "be numbers", f"{name}, {values.dtype}", fix)
+            size += values.nbytes
+        return size + file.frames * file.height * file.width * file.channels
+
+    def _read_all(self) -> dict[str, Tensor]:
+        held: dict[str, Tensor] = {}
+        for start in range(self.start, self.stop, _CLIPS_AT_ONCE):
+            for name, values in self._read(start, min(start + _CLIPS_AT_ONCE, self.stop)).items():
+                block = torch.from_numpy(values)
+                if name not in held:
+                    held[name] = torch.empty((self.stop - self.start, *block.shape[1:]), dtype=block.dtype)
+                held[name][start - self.start :][: len(block)] = block
+        return held
+
+    def _check_options(self) -> None:
+        frames = self.file.frames
+        check.whole_number("window", self.window, 1, "give at least one frame")
+        must, fix = f"be at most {frames}, the frames of a clip", "choose a shorter one"
+        check.require(self.window <= frames, "window", must, self.window, fix)
+        check.whole_number("stride", self.stride, 1, "give at least one frame")
+        check.whole_number("stack", self.stack, 1, "1 is the frame alone")
+        if self.dtype != torch.uint8 and not self.dtype.is_floating_point:
+            fix = "choose torch.uint8 for frames, torch.float32 for films"
+            raise TypeError(check.complaint("dtype", "be torch.uint8 or floating", self.dtype, fix))
+        for name in self.truth:
+            check.one_of("truth", name, self.file.truth)
