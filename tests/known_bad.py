@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-import core_checks
 import torch
 from kornia.metrics import ssim
 from torch import Tensor, nn
@@ -13,6 +12,7 @@ from videopred.eval.overlap import F1
 from videopred.eval.pixel import BCE, MSE
 from videopred.eval.settings import BCEConfig, F1Config, MSEConfig, SSIMConfig
 from videopred.eval.similarity import SSIM
+from videopred.models import conformance
 from videopred.models.core import Core, State, Trace
 
 # --- metrics ---------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ class SoundCore(Core):
         super().__init__()
         torch.manual_seed(0)
         self.rows, self.units = 1, 4
-        self.inward = nn.Linear(core_checks.FEATURES, 4).double()
+        self.inward = nn.Linear(conformance.FEATURES, 4).double()
         self.onward = nn.Linear(4, 4, bias=False).double()
 
     def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> Tensor:
@@ -225,18 +225,34 @@ class KeepsWhatHappened(SoundCore):
         return output, state, trace
 
 
+class DrawsItsStateUnasked(SoundCore):
+    """Its initial state takes chance from elsewhere than its argument."""
+
+    def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> Tensor:
+        return torch.randn_like(super().initial_state(batch))
+
+
+class AsksTheDevice(SoundCore):
+    """Decides on a number that it must wait for."""
+
+    def advance(self, projected: Tensor, state: State) -> tuple[Tensor, State, Trace]:
+        return super().advance(projected if state.sum().item() < 9 else 2 * projected, state)
+
+
 CORES = [
-    (FlatOutput, core_checks.shapes),
-    (OtherTrace, core_checks.trace_is_as_declared),
-    (OtherStep, core_checks.step_is_one_unroll),
-    (CountsFromTheStart, core_checks.two_unrolls_are_one),
-    (HidesMemory, core_checks.step_depends_on_its_arguments_alone),
-    (WritesIntoItsState, core_checks.arguments_stay_as_they_were),
-    (MixesClips, core_checks.clips_do_not_mix),
-    (SeesTheFuture, core_checks.future_does_not_reach_the_past),
-    (DeafParameter, core_checks.every_parameter_learns),
-    (DrawsInEvaluation, core_checks.evaluation_is_deterministic),
-    (StateOfOneDtype, core_checks.state_follows_the_parameters),
-    (KeepsWhatHappened, core_checks.weights_travel),
+    (FlatOutput, conformance.shapes),
+    (OtherTrace, conformance.trace_is_as_declared),
+    (OtherStep, conformance.step_is_one_unroll),
+    (CountsFromTheStart, conformance.two_unrolls_are_one),
+    (HidesMemory, conformance.step_depends_on_its_arguments_alone),
+    (WritesIntoItsState, conformance.arguments_stay_as_they_were),
+    (MixesClips, conformance.clips_do_not_mix),
+    (SeesTheFuture, conformance.future_does_not_reach_the_past),
+    (DeafParameter, conformance.every_parameter_learns),
+    (DrawsInEvaluation, conformance.evaluation_is_deterministic),
+    (StateOfOneDtype, conformance.state_follows_the_parameters),
+    (KeepsWhatHappened, conformance.weights_travel),
+    (DrawsItsStateUnasked, conformance.initial_state_repeats),
+    (AsksTheDevice, conformance.step_compiles_whole),
 ]
 """Each broken core, and the check that must catch it."""

@@ -70,6 +70,25 @@ def test_other_films_are_refused(shape):
         make()(torch.zeros(shape, dtype=torch.float64))
 
 
+def test_films_of_whole_numbers_are_refused():
+    with pytest.raises(TypeError, match=r"film must hold floating point numbers in \[0, 1\], got torch.uint8; make"):
+        make()(torch.zeros(2, 5, *FILM_SHAPE, dtype=torch.uint8))
+
+
+def test_a_state_of_other_clips_is_refused():
+    model = make()
+    with pytest.raises(ValueError, match="state must be of 3 clips, as the slots are, got 2"):
+        model(film(3), model(film(2)).state)
+
+
+def test_nan_in_a_film_is_found_when_debugging(monkeypatch):
+    monkeypatch.setenv("VIDEOPRED_DEBUG", "1")
+    broken = film()
+    broken[1, 3, 0, 7, 11] = float("nan")
+    with pytest.raises(ValueError, match="slots must be finite, got nan in clip 1 at step 3"):
+        make()(broken)
+
+
 def test_settings_survive_json():
     for name in CORES:
         config = PredictorConfig(core=SMALL[name], codec=CodecConfig(channels=(3, 5)))

@@ -36,7 +36,9 @@ def build_core(config: Settings, features: int) -> "Core":
         features: width D of each input slot.
     """
     module, _, name = CORES[config.kind][1].partition(":")  # type: ignore[attr-defined]
-    return getattr(import_module(module), name)(config, features)
+    core = getattr(import_module(module), name)(config, features)
+    core.input_size = features
+    return core
 
 
 def build(config: PredictorConfig, film_shape: tuple[int, int, int]) -> "Predictor":

@@ -21,6 +21,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from videopred.models.arguments import check_slots, check_state
+
 State = Any
 """A tree of tensors."""
 
@@ -30,6 +32,8 @@ Trace = dict[str, Tensor]
 class Core(nn.Module):
     """A core whose state-free work is done for all T steps at once."""
 
+    input_size: int | None = None
+    """D, the width of the slots it was built for; `build_core` sets it."""
     rows: int
     """K, the rows of an output."""
     units: int
@@ -79,11 +83,16 @@ def unroll(core: Any, slots: Tensor, state: State | None = None, *, trace: bool 
         slots: (B, T, L, D) float, T at least 1.
         state: where to start; None is the core's initial state.
         trace: keep what happened at each step.
+
+    Raises:
+        ValueError: slots of other axes or of another width, or a state of another core or batch; with VIDEOPRED_DEBUG
+            set in the environment, slots that are not finite. TypeError: slots of whole numbers.
     """
-    if slots.dim() != 4 or slots.shape[1] == 0:
-        raise ValueError(f"slots must be (B, T, L, D) with T at least 1, got {tuple(slots.shape)}; a vector is L = 1")
+    check_slots(core, slots)
     if state is None:
         state = core.initial_state(slots.shape[0])
+    else:
+        check_state(core, slots.shape[0], state)
     projecting = hasattr(core, "project")
     inputs = core.project(slots) if projecting else slots.unbind(1)
     advance = core.advance if projecting else core.step

@@ -51,11 +51,15 @@ class Predictor(nn.Module):
             trace: keep what the core did at each step.
 
         Raises:
-            ValueError: the film is not of the shape the predictor was built for.
+            ValueError: the film is not of the shape the predictor was built for, or the state is not one of its core
+                for so many clips. TypeError: the film holds whole numbers.
         """
         fits = film.dim() == 5 and tuple(film.shape[2:]) == self.film_shape
         must = f"be (B, T, {', '.join(map(str, self.film_shape))})"
         check.require(fits, "film", must, tuple(film.shape), "use films like those the model was built for")
+        if not film.is_floating_point():
+            fix = "make it with videopred.frames.to_film"
+            raise TypeError(check.complaint("film", "hold floating point numbers in [0, 1]", film.dtype, fix))
         slots = _in_blocks(self.encoder, film.flatten(0, 1)).unflatten(0, film.shape[:2])
         output, state, happened = unroll(self.core, slots, state, trace=trace)
         logits = _in_blocks(self.decoder, output.flatten(0, 1)).unflatten(0, film.shape[:2])

@@ -1,0 +1,125 @@
+"""What an unroll refuses, each by its text, and that looking costs the loop nothing."""
+
+import pytest
+import torch
+from core_checks import BATCH, FEATURES, SMALL, make, slots
+from torch import nn
+from torch.utils import _pytree as tree
+
+from videopred.models import CORES, build_core
+from videopred.models.core import unroll
+
+
+@pytest.mark.parametrize("shape", [(3, 5, 11), (3, 0, 1, 11)])
+def test_other_axes(shape):
+    with pytest.raises(ValueError, match=r"slots must be \(B, T, L, D\) with T at least 1, got \(3, .*as L = 1"):
+        unroll(make("gru"), torch.zeros(shape, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_another_width(name):
+    message = rf"slots must have the D = {FEATURES} features that \w+ was built for, got 8; build it for these, or map"
+    with pytest.raises(ValueError, match=message):
+        unroll(make(name), slots()[..., :8])
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_whole_numbers(name):
+    with pytest.raises(TypeError, match=r"slots must be floating point numbers, got torch.int64; convert them"):
+        unroll(make(name), slots().long())
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_a_state_of_another_batch(name):
+    core = make(name)
+    message = "state must be of 3 clips, as the slots are, got 2; carry on from a state that this core gave for these c"
+    with pytest.raises(ValueError, match=message):
+        unroll(core, slots(), unroll(core, slots(batch=2)).state)
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_a_state_of_another_core(name):
+    core, others = make(name), [make(other).initial_state(BATCH) for other in CORES]
+    others = [state for state in others if outline(state) != outline(core.initial_state(BATCH))]
+    assert len(others) > 1
+    for state in others:
+        with pytest.raises(ValueError, match=rf"state must be one of {type(core).__name__}, with the shapes \(3, "):
+            unroll(core, slots(), state)
+
+
+def outline(state):
+    """The shapes of a state, each in its place."""
+    return tree.tree_map(lambda leaf: leaf.shape, state)
+
+
+def test_a_state_of_a_core_of_other_sizes():
+    wider = build_core(SMALL["gru"].model_copy(update={"units": 14}), FEATURES).double()
+    with pytest.raises(ValueError, match=r"state must be one of GRU, with the shapes \(3, 13\), got \(3, 14\); carry"):
+        unroll(make("gru"), slots(), wider.initial_state(BATCH))
+
+
+@pytest.mark.parametrize("state", [None, (), [1.0], "hidden"])
+def test_a_state_that_is_none(state):
+    core = make("lstm")
+    if state is None:
+        unroll(core, slots(), state)
+        return
+    with pytest.raises(ValueError, match=r"state must be one of LSTM, with the shapes \(3, 13\), \(3, 13\), got "):
+        unroll(core, slots(), state)
+
+
+class Growing(nn.Module):
+    """Keeps all it has seen, from nothing on."""
+
+    rows, units = 1, 2
+
+    def initial_state(self, batch, *, generator=None):
+        return torch.randn(batch, 1, generator=generator), torch.zeros(batch, 0, 2)
+
+    def step(self, inputs, state):
+        seen = torch.cat([state[1], inputs], 1)
+        return seen.sum(1, keepdim=True), (state[0], seen), {}
+
+
+def test_a_state_may_grow_along_an_axis_that_was_empty():
+    first = unroll(Growing(), torch.ones(3, 4, 1, 2))
+    assert unroll(Growing(), torch.ones(3, 1, 1, 2), first.state).output.tolist() == [[[[5, 5]]]] * 3
+    with pytest.raises(ValueError, match=r"with the shapes \(3, 1\), \(3, 0, 2\), got \(3, 1\), \(3, 4, 3\)"):
+        unroll(Growing(), torch.ones(3, 1, 1, 2), (first.state[0], torch.zeros(3, 4, 3)))
+
+
+def test_looking_at_a_state_takes_nothing_from_the_chance_of_others():
+    state = Growing().initial_state(3)
+    torch.manual_seed(0)
+    expected = torch.rand(1)
+    torch.manual_seed(0)
+    unroll(Growing(), torch.ones(3, 4, 1, 2), state)
+    assert torch.equal(torch.rand(1), expected)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("-inf")])
+def test_the_first_number_that_is_not_finite_is_found_when_debugging(monkeypatch, value):
+    broken = slots()
+    broken[1, 5, 0, 3] = broken[2, 4, 0, 7] = value
+    core = make("gru")
+    unroll(core, broken)
+    monkeypatch.setenv("VIDEOPRED_DEBUG", "1")
+    unroll(core, slots())
+    with pytest.raises(ValueError, match=rf"slots must be finite, got {value} in clip 2 at step 4; look there first"):
+        unroll(core, broken)
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_nothing_waits_for_the_device(name):
+    """No number is read back from the tensors, neither by the checks nor in the loop."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            assert func not in (torch.ops.aten._local_scalar_dense.default, torch.ops.aten.nonzero.default), func
+            return func(*args, **(kwargs or {}))
+
+    core = make(name)
+    state = core.initial_state(BATCH)
+    with Watch():
+        unroll(core, slots(), state, trace=True).output.sum().backward()

@@ -1,0 +1,78 @@
+"""What an unroll is given, checked once before its loop, from shapes and types alone: nothing waits for the device.
+
+Only with VIDEOPRED_DEBUG set in the environment are the numbers themselves looked at.
+"""
+
+import os
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils import _pytree as tree
+
+from videopred import check
+
+
+def check_slots(core: Any, slots: Tensor) -> None:
+    """Raise unless these are slots (B, T, L, D) for this core.
+
+    Raises:
+        ValueError: other axes, or another width than the core was built for; with VIDEOPRED_DEBUG, also a number that
+            is not finite, with its clip and step.
+        TypeError: whole numbers.
+    """
+    fits = slots.dim() == 4 and slots.shape[1] > 0
+    must = "be (B, T, L, D) with T at least 1"
+    check.require(fits, "slots", must, tuple(slots.shape), "give a plain vector as L = 1")
+    if not slots.is_floating_point():
+        fix = "convert them, e.g. with .float()"
+        raise TypeError(check.complaint("slots", "be floating point numbers", slots.dtype, fix))
+    width = getattr(core, "input_size", None)
+    must = f"have the D = {width} features that {type(core).__name__} was built for"
+    check.require(width in (None, slots.shape[3]), "slots", must, slots.shape[3], "build it for these, or map them")
+    if os.environ.get("VIDEOPRED_DEBUG"):
+        _check_finite(slots)
+
+
+def _check_finite(slots: Tensor) -> None:
+    """Raise ValueError for the earliest step at which a clip holds NaN or infinity."""
+    wrong = ~slots.isfinite().flatten(2).all(-1)  # (B, T)
+    if not wrong.any():
+        return
+    step, clip = wrong.T.nonzero()[0].tolist()
+    values = slots[clip, step]
+    got = f"{values[~values.isfinite()][0].item()} in clip {clip} at step {step}"
+    fix = "look there first: it reaches every later step of the clip"
+    raise ValueError(check.complaint("slots", "be finite", got, fix))
+
+
+def check_state(core: Any, batch: int, state: Any) -> None:
+    """Raise ValueError unless this is a state of this core for so many clips.
+
+    It is compared with the core's initial state; an axis that has size 0 there may have grown, as a cache does.
+    """
+    name = type(core).__name__
+    parameter = next(core.parameters(), None)
+    # A generator of its own, so that a drawn initial state takes nothing from the chance of others.
+    generator = torch.Generator(parameter.device if parameter is not None else "cpu")
+    expected, expected_tree = tree.tree_flatten(core.initial_state(batch, generator=generator))
+    got, got_tree = tree.tree_flatten(state)
+    sizes = {leaf.shape[0] for leaf in got if isinstance(leaf, Tensor) and leaf.dim()} - {batch}
+    fix = "carry on from a state that this core gave for these clips"
+    if got_tree == expected_tree and len(sizes) == 1:
+        raise ValueError(check.complaint("state", f"be of {batch} clips, as the slots are", sizes.pop(), fix))
+    same = got_tree == expected_tree and all(map(_is_like, got, expected))
+    must = f"be one of {name}, with the shapes {_shapes(expected)}"
+    check.require(same, "state", must, _shapes(got), fix)
+
+
+def _is_like(leaf: Any, initial: Tensor) -> bool:
+    """Whether a tensor has the axes of the initial one."""
+    if not isinstance(leaf, Tensor) or leaf.dim() != initial.dim():
+        return False
+    return all(first in (0, size) for size, first in zip(leaf.shape, initial.shape, strict=True))
+
+
+def _shapes(leaves: list[Any]) -> str:
+    """The shapes of tensors, and the types of what is none."""
+    return ", ".join(str(tuple(x.shape)) if isinstance(x, Tensor) else type(x).__name__ for x in leaves) or "none"

@@ -1,0 +1,229 @@
+"""What every core must do, as checks that take a core: ours pass them in the tests, yours in `videopred check-core`.
+
+A check takes a core in float64 and evaluation mode whose slots have `FEATURES` features, and raises AssertionError
+with the reason. It may leave the core changed, so each wants a fresh one.
+"""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils import _pytree as tree
+
+from videopred.models.core import unroll
+
+BATCH, STEPS, FEATURES = 3, 7, 11
+
+
+def run_checks(make: Callable[[], Any]) -> dict[str, str]:
+    """What is wrong with a core, by the name of the check; an empty string where it passes.
+
+    Args:
+        make: builds the core for slots of `FEATURES` features, with fresh weights; called once for each check.
+    """
+    found = {}
+    for check in CHECKS:
+        torch.manual_seed(0)
+        try:
+            check(prepared(make()))
+            found[check.__name__] = ""
+        except AssertionError as error:
+            found[check.__name__] = str(error)
+        except Exception as error:  # a stranger's core may raise anything; the other checks still have their say
+            first_line = (str(error).splitlines() or [""])[0]
+            found[check.__name__] = f"it raised {type(error).__name__}: {first_line}"
+    return found
+
+
+def prepared(core: Any) -> Any:
+    """The core as the checks want it: float64, evaluation mode, weights large enough that all it does shows."""
+    return shaken(core.double().eval())
+
+
+def shaken(core: Any) -> Any:
+    """The core with weights drawn anew: at their own start, attention may be uniform to 1e-3."""
+    for parameter in core.parameters():
+        nn.init.normal_(parameter, std=parameter.shape[-1] ** -0.5 if parameter.dim() else 1.0)
+    return core
+
+
+def slots(batch: int = BATCH, steps: int = STEPS, seed: int = 1) -> Tensor:
+    """One vector per step, (B, T, 1, `FEATURES`), float64, from a unit normal distribution."""
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(batch, steps, 1, FEATURES, generator=generator, dtype=torch.float64)
+
+
+def _need(condition: Any, reason: str) -> None:
+    if not condition:
+        raise AssertionError(reason)
+
+
+def _same(left: Any, right: Any, reason: str) -> None:
+    """Both trees have the same shape and the same numbers, to 1e-10."""
+    (left, left_spec), (right, right_spec) = tree.tree_flatten(left), tree.tree_flatten(right)
+    shapes = [tuple(leaf.shape) for leaf in left], [tuple(leaf.shape) for leaf in right]
+    _need(left_spec == right_spec and shapes[0] == shapes[1], f"{reason}; shapes {shapes[0]} and {shapes[1]}")
+    for one, other in zip(left, right, strict=True):
+        gap = (one.double() - other.double()).abs()
+        fits = gap <= 1e-12 + 1e-10 * other.double().abs()  # false for NaN too
+        _need(fits.all(), f"{reason}; they differ by {gap.max().item() if gap.numel() else 0:.2g}")
+
+
+def shapes(core: Any) -> None:
+    """Output (B, T, K, D), finite, of the parameters' dtype; the trace has B and T first."""
+    done = unroll(core, slots(), trace=True)
+    expected = (BATCH, STEPS, core.rows, core.units)
+    _need(done.output.shape == expected, f"an unroll's output must be {expected}, got {tuple(done.output.shape)}")
+    _need(done.output.dtype == torch.float64, f"the output must have the parameters' dtype, got {done.output.dtype}")
+    _need(done.output.isfinite().all(), "the output must be finite")
+    for name, value in done.trace.items():
+        got = tuple(value.shape)
+        _need(got[:2] == (BATCH, STEPS), f"trace {name} must have one row per clip of the batch, got {got} over time")
+
+
+def trace_is_as_declared(core: Any) -> None:
+    """The names of `trace_axes`, neither more nor fewer, each with as many axes behind B and T."""
+    trace = unroll(core, slots(), trace=True).trace
+    axes = {name: len(declared.split()) for name, declared in getattr(core, "trace_axes", {}).items()}
+    got = {name: value.dim() - 2 for name, value in trace.items()}
+    _need(got == axes, f"the trace must have the names and numbers of axes that trace_axes has, {axes}, got {got}")
+
+
+def initial_state_repeats(core: Any) -> None:
+    """All its chance comes from the generator it is given."""
+
+    def drawn() -> Any:
+        return core.initial_state(BATCH, generator=torch.Generator().manual_seed(2))
+
+    first = drawn()
+    torch.manual_seed(3)
+    _same(drawn(), first, "two initial states from generators of one seed must be the same")
+
+
+def step_is_one_unroll(core: Any) -> None:
+    """Steps in a row are what an unroll does."""
+    inputs = slots()
+    start = state = core.initial_state(BATCH)
+    outputs = []
+    for t in range(STEPS):
+        output, state, _ = core.step(inputs[:, t], state)
+        outputs.append(output)
+    done = unroll(core, inputs, start)
+    _same(torch.stack(outputs, 1), done.output, "outputs of single steps must equal those of an unroll")
+    _same(state, done.state, "the state after single steps must equal that after an unroll")
+
+
+def two_unrolls_are_one(core: Any) -> None:
+    """An unroll goes on from the state of another as if there had been no break."""
+    inputs, start = slots(), core.initial_state(BATCH)
+    first = unroll(core, inputs[:, :3], start)
+    second = unroll(core, inputs[:, 3:], first.state)
+    whole = unroll(core, inputs, start)
+    _same(torch.cat([first.output, second.output], 1), whole.output, "two unrolls in a row must equal one")
+    _same(second.state, whole.state, "the state after two unrolls in a row must equal that after one")
+
+
+def step_depends_on_its_arguments_alone(core: Any) -> None:
+    """The same step again, after others, gives the same: no memory hides on the core."""
+    inputs = slots()
+    state = unroll(core, inputs[:, :2]).state
+    before, _, _ = core.step(inputs[:, 2], state)
+    unroll(core, slots(seed=5))
+    after, _, _ = core.step(inputs[:, 2], state)
+    _same(after, before, "a step on the same input and state must give the same, whatever was run in between")
+
+
+def arguments_stay_as_they_were(core: Any) -> None:
+    """A step writes into neither its input nor its state."""
+    inputs = slots()
+    state = unroll(core, inputs[:, :2]).state
+    inputs_before, state_before = inputs.clone(), tree.tree_map(torch.clone, state)
+    core.step(inputs[:, 2], state)
+    _same(inputs, inputs_before, "a step must not write into its input")
+    _same(state, state_before, "a step must not write into the state it is given")
+
+
+def clips_do_not_mix(core: Any) -> None:
+    """A clip's output does not depend on the other clips of its batch."""
+    inputs, start = slots(), core.initial_state(BATCH)
+    alone = []
+    for b in range(BATCH):
+        own = tree.tree_map(lambda leaf, b=b: leaf[b : b + 1], start)
+        alone.append(unroll(core, inputs[b : b + 1], own).output)
+    _same(unroll(core, inputs, start).output, torch.cat(alone), "a clip must give the same alone as in a batch")
+
+
+def future_does_not_reach_the_past(core: Any) -> None:
+    """An output depends on all inputs up to its step and on none after it."""
+    inputs = slots().requires_grad_()
+    (gradient,) = torch.autograd.grad(unroll(core, inputs).output[:, 3].sum(), inputs)
+    _need(not gradient[:, 4:].any(), "an output must not depend on later inputs")
+    _need((gradient[:, :4] != 0).any(-1).all(), "an output must depend on every input up to its step")
+
+
+def every_parameter_learns(core: Any) -> None:
+    """Over some steps, a gradient reaches every parameter."""
+    unroll(core, slots()).output.square().sum().backward()
+    silent = [name for name, weight in core.named_parameters() if weight.grad is None or not weight.grad.any()]
+    _need(not silent, f"a gradient must reach every parameter, got none for {', '.join(silent)}")
+
+
+def evaluation_is_deterministic(core: Any) -> None:
+    """In evaluation mode torch's global generator changes nothing."""
+    inputs = slots()
+    torch.manual_seed(1)
+    first = unroll(core, inputs).output
+    torch.manual_seed(2)
+    _same(unroll(core, inputs).output, first, "in evaluation mode two unrolls must be the same")
+
+
+def state_follows_the_parameters(core: Any) -> None:
+    """In dtype, half precision too, and so in device: a core has no device argument."""
+    for dtype in (torch.float32, torch.bfloat16):
+        other = copy.deepcopy(core).to(dtype)
+        for leaf in tree.tree_leaves(other.initial_state(BATCH)):
+            _need(not leaf.is_floating_point() or leaf.dtype == dtype, f"the state must be {dtype}, got {leaf.dtype}")
+            _need(leaf.shape[0] == BATCH, f"a tensor of the state must have one row per clip, got {tuple(leaf.shape)}")
+        got = unroll(other, slots().to(dtype)).output.dtype
+        _need(got == dtype, f"the output must be {dtype}, as the parameters are, got {got}")
+
+
+def weights_travel(core: Any) -> None:
+    """A state_dict makes another core the same, and holds nothing of what happened."""
+    other = shaken(copy.deepcopy(core))
+    other.load_state_dict(core.state_dict())
+    unroll(core, slots(seed=3))
+    names = core.state_dict().keys() ^ other.state_dict().keys()
+    _need(not names, f"running must add nothing to the state_dict, got {', '.join(sorted(names))}")
+    start, inputs = core.initial_state(BATCH), slots()
+    outputs = unroll(other, inputs, start).output, unroll(core, inputs, start).output
+    _same(*outputs, "a core with the state_dict of another must give the same")
+
+
+def step_compiles_whole(core: Any) -> None:
+    """torch.compile takes a step without a break in its graph, and changes nothing."""
+    torch.compiler.reset()
+    inputs, state = slots()[:, 0], core.initial_state(BATCH)
+    compiled = torch.compile(core.step, backend="eager", fullgraph=True)
+    _same(compiled(inputs, state)[0], core.step(inputs, state)[0], "a compiled step must give the same")
+
+
+CHECKS: list[Callable[[Any], None]] = [
+    shapes,
+    trace_is_as_declared,
+    initial_state_repeats,
+    step_is_one_unroll,
+    two_unrolls_are_one,
+    step_depends_on_its_arguments_alone,
+    arguments_stay_as_they_were,
+    clips_do_not_mix,
+    future_does_not_reach_the_past,
+    every_parameter_learns,
+    evaluation_is_deterministic,
+    state_follows_the_parameters,
+    weights_travel,
+    step_compiles_whole,
+]
+"""In the order in which a broken core is best mended."""
