@@ -138,5 +138,5 @@ def explain(error: ValidationError, prefix: str = "") -> str:
         return complaint(name, "be a known setting", repr(got), "remove it, or see --help for the names")
     if kind == "missing":
         return complaint(name, "be given", "nothing", "see --help")
-    must = message.removeprefix("Input should ")
+    must = message.removeprefix("Input should ").removeprefix("Tuple should ")
     return complaint(name, must, repr(got), "see --help for the range")

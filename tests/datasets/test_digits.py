@@ -71,7 +71,10 @@ def test_a_world_uses_the_folder_and_says_so(full_mnist):
     assert (clip.objects["source"] >= 10_050).all()
 
 
-@pytest.mark.parametrize("missing", ["t10k-images-idx3-ubyte", "train-labels-idx1-ubyte"])
+FILES = [f"{prefix}-{kind}-ubyte" for prefix in ("train", "t10k") for kind in ("images-idx3", "labels-idx1")]
+
+
+@pytest.mark.parametrize("missing", FILES)
 def test_an_incomplete_folder_names_the_missing_file(full_mnist, tmp_path, missing):
     raw = tmp_path / "MNIST" / "raw"
     raw.mkdir(parents=True)
@@ -84,8 +87,14 @@ def test_an_incomplete_folder_names_the_missing_file(full_mnist, tmp_path, missi
         read_digits(tmp_path)
 
 
-def damage_gzip(content: bytes) -> bytes:
+def cut_gzip(content: bytes) -> bytes:
     return gzip.compress(content)[:-9]
+
+
+def flipped_bits(content: bytes) -> bytes:
+    packed = bytearray(gzip.compress(content))
+    packed[len(packed) // 2] ^= 255
+    return bytes(packed)
 
 
 def other_kind(content: bytes) -> bytes:
@@ -96,14 +105,46 @@ def too_short(content: bytes) -> bytes:
     return gzip.compress(content[:-1])
 
 
-@pytest.mark.parametrize("damage", [damage_gzip, other_kind, too_short, lambda _: b"", lambda _: gzip.compress(b"")])
-def test_a_damaged_file_is_refused(tmp_path, damage):
+def too_long(content: bytes) -> bytes:
+    return gzip.compress(content + b"\0")
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize(
+    "damage",
+    [cut_gzip, flipped_bits, other_kind, too_short, too_long, lambda _: b"", lambda _: gzip.compress(b"")],
+)
+def test_a_damaged_file_is_refused(full_mnist, tmp_path, name, damage):
     raw = tmp_path / "MNIST" / "raw"
     raw.mkdir(parents=True)
-    images = idx(np.ones((3, 28, 28), np.uint8))
-    (raw / "train-images-idx3-ubyte.gz").write_bytes(damage(images))
-    with pytest.raises(ValueError, match=r"^--mnist must hold an undamaged train-images-idx3-ubyte, got .*; give"):
+    for file in (full_mnist / "MNIST" / "raw").iterdir():
+        if not file.name.startswith(name):
+            (raw / file.name).symlink_to(file)
+    noise = np.random.default_rng(0).integers(0, 256, (30, 28, 28), np.uint8)
+    whole = idx(noise if "images" in name else noise[:, 0, 0])
+    (raw / f"{name}.gz").write_bytes(damage(whole))
+    with pytest.raises(ValueError, match=rf"^--mnist must hold an undamaged {name}, got .*; give the folder"):
         read_digits(tmp_path)
+
+
+def test_a_folder_of_few_digits_is_refused(tmp_path):
+    raw = tmp_path / "MNIST" / "raw"
+    raw.mkdir(parents=True)
+    for name in FILES:
+        (raw / name).write_bytes(idx(np.ones((3, 28, 28) if "images" in name else 3, np.uint8)))
+    with pytest.raises(ValueError, match=r"^--mnist must hold more than 10000 training digits, got 3 in .*; give the"):
+        read_digits(tmp_path)
+
+
+def test_a_part_without_digits_is_refused(full_mnist, tmp_path):
+    raw = tmp_path / "MNIST" / "raw"
+    raw.mkdir(parents=True)
+    for file in (full_mnist / "MNIST" / "raw").iterdir():
+        if not file.name.startswith("t10k-labels"):
+            (raw / file.name).symlink_to(file)
+    (raw / "t10k-labels-idx1-ubyte").write_bytes(idx(np.full(70, 3, np.uint8)))
+    with pytest.raises(ValueError, match=r"^--mnist must hold digits of the classes \(8, 9\) for the part test, got"):
+        make_world("sm-mnist", tmp_path)
 
 
 def test_every_image_needs_a_label(tmp_path):

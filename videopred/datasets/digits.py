@@ -7,13 +7,14 @@ but for its last 10,000 digits, which serve validation; MNIST's test file serves
 
 import gzip
 import hashlib
+import zlib
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from PIL import Image
 
-from videopred.check import complaint
+from videopred.check import complaint, require
 
 EMBEDDED = Path(__file__).parent / "mnist"
 _FULL_VALIDATION = 10_000
@@ -44,7 +45,7 @@ def read_digits(mnist: Path | None = None) -> Digits:
 
     Raises:
         FileNotFoundError: the folder lacks one of MNIST's four files.
-        ValueError: a file is damaged, or of another kind.
+        ValueError: a file is damaged or of another kind, or there are too few digits.
     """
     if mnist is None:
         images, labels = _read_pair(EMBEDDED, "t10k")
@@ -52,6 +53,8 @@ def read_digits(mnist: Path | None = None) -> Digits:
     raw = mnist / "MNIST" / "raw"
     images, labels = _read_pair(raw, "train")
     test_images, test_labels = _read_pair(raw, "t10k")
+    must, got = f"hold more than {_FULL_VALIDATION} training digits", f"{len(images)} in {raw}"
+    require(len(images) > _FULL_VALIDATION, "--mnist", must, got, _FIX)
     rows, train = np.arange(len(images) + len(test_images)), len(images) - _FULL_VALIDATION
     parts = {"train": rows[:train], "validation": rows[train : len(images)], "test": rows[len(images) :]}
     return Digits(np.concatenate([images, test_images]), np.concatenate([labels, test_labels]), parts)
@@ -107,5 +110,5 @@ def _read_idx(folder: Path, name: str, shape: tuple[int, ...]) -> np.ndarray:
         if sizes[0] != 0x0800 + 1 + len(shape) or tuple(sizes[2:]) != shape:
             raise ValueError("wrong header")
         return data.reshape(sizes[1], *shape)
-    except (OSError, EOFError, ValueError) as error:
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         raise ValueError(complaint("--mnist", f"hold an undamaged {name}", f"{path} ({error})", _FIX)) from None
