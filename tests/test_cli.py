@@ -38,8 +38,13 @@ from videopred.training import train
 
 SIZES = f"--frames {FRAMES} --height {HEIGHT} --width {WIDTH}"
 CLIPS = "--clips train=12 validation=3 test=5"
-SMALL = {"balls4": "--balls 2", "sm-mnist": "--digit-size 14 --digits 1 2"}
-"""Flags that fit a preset into small frames; a new preset gets a line."""
+SMALL = {
+    "balls4": "--balls 2",
+    "sm-mnist": "--digit-size 14 --digits 1 2",
+    "sm-mnist-svg": "--digit-size 12 --digits 3",
+    "srivastava": "--digit-size 11 --speed 2.5",
+}
+"""Flags that fit a preset into small frames; a new preset gets a line if it needs one."""
 LEARNING = "--updates 2 --batch-size 4 --validate-every 1 --device cpu"
 
 
@@ -119,6 +124,15 @@ def test_the_whole_flow(tmp_path, monkeypatch, capfd, preset, core):
     settings = json.loads((folder / "settings.json").read_text())
     assert settings["model"]["core"] == {**settings["model"]["core"], "kind": core, **CORE_SIZES[core]}
     assert len(iio.imread(results / "test-4.gif")) <= FRAMES
+
+
+@pytest.mark.parametrize("preset", [preset for preset in DATASETS if preset not in ("balls4", "sm-mnist")])
+def test_every_other_preset_is_made_too(tmp_path, monkeypatch, capfd, preset):
+    monkeypatch.chdir(tmp_path)
+    scene = DATASETS[preset].recipe.clips_per_scene("test")
+    assert run(f"generate {preset} {SIZES} {SMALL.get(preset, '')} --clips test={2 * scene}") == 0
+    assert capfd.readouterr() == (f"wrote datasets/{preset}.h5\n", "")
+    assert open_dataset(f"datasets/{preset}.h5").parts == {"test": 2 * scene}
 
 
 def test_every_command_speaks_json(place, tmp_path, monkeypatch, capfd):

@@ -45,9 +45,21 @@ def test_balls_at_every_bound_can_be_placed():
     ("changes", "complaint"),
     [
         ({"digit_size": 45, "height": 48}, "--digit-size must be at most 44, the frame's shorter side less --speed"),
+        ({"digits": ()}, "--digits must have at least 1 item"),
         ({"digits": (4,)}, "--digits must be less than or equal to 3, got 4"),
         ({"test_digits": (10,)}, "--test-digits must be less than or equal to 9, got 10"),
         ({"speed": 0}, "speed must be greater than 0, got 0"),
+        ({"digit_size": 65}, "--digit-size must be at most 60, the frame's shorter side less --speed, got 65; choose"),
+        ({"digit_size": 62, "speed": 2.5, "law": "srivastava"}, "--digit-size must be at most 61, the frame's"),
+        ({"frames": 0}, "--frames must be greater than or equal to 2, got 0"),
+        ({"speed": 3.6}, "--speed must be a whole number by the law fixed, got 3.6; choose e.g. 4, or --law sriv"),
+        ({"digits": (1, 2), "law": "svg"}, "--digits must be one number by the law svg, got (1, 2); choose e.g. 2,"),
+        ({"train_digits": ()}, "--train-digits must name at least one class of digits, and none twice, got (); choose"),
+        ({"validation_digits": ()}, "--validation-digits must name at least one class of digits, and none twice, got"),
+        ({"test_digits": (3, 8, 3)}, "--test-digits must name at least one class of digits, and none twice, got (3,"),
+        ({"train_digits": (-1,)}, "--train-digits must be greater than or equal to 0, got -1"),
+        ({"validation_digits": (10,)}, "--validation-digits must be less than or equal to 9, got 10"),
+        ({"overlap": "sum"}, "--overlap must be 'add' or 'max', got 'sum'"),
     ],
 )
 def test_digits_that_cannot_be(changes, complaint):

@@ -35,7 +35,7 @@ def clips_of(name: str, count: int = 12, part: str = "train") -> list[Clip]:
 
 
 def test_a_clip_depends_on_its_address_alone(name, monkeypatch):
-    monkeypatch.setattr("videopred.datasets.balls._CLIPS_AT_ONCE", 5)
+    monkeypatch.setattr(f"{DATASETS[name].world.partition(':')[0]}._CLIPS_AT_ONCE", 5)
     world = make_world(small(name))
     together = clips_of(name)
     shuffled = world.clips(3, "train", [11, 0, 7])

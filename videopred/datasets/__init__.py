@@ -35,12 +35,31 @@ class Preset(NamedTuple):
 
 _BALLS = "videopred.datasets.balls:BouncingBalls"
 _DIGITS = "videopred.datasets.moving_mnist:MovingMNIST"
+_ALL_DIGITS = tuple(range(10))
 
 DATASETS: dict[str, Preset] = {
     "balls4": Preset("Four bouncing balls of two sizes and masses (R-NEM, RIMs, SCOFF, BRIMs).", BallsConfig(), _BALLS),
     "sm-mnist": Preset(
         "Stochastic Moving MNIST: digits that leave a wall at random; 0-7 train, 8-9 test (SVG, BRIMs).",
         MovingMNISTConfig(),
+        _DIGITS,
+    ),
+    "sm-mnist-svg": Preset(
+        "The same by SVG's own code, to the bit: all ten classes, clips in order from one stream (SVG).",
+        MovingMNISTConfig(law="svg", train_digits=_ALL_DIGITS, test_digits=_ALL_DIGITS),
+        _DIGITS,
+    ),
+    "srivastava": Preset(
+        "Moving MNIST: two digits that reflect at the walls, the brighter seen (Srivastava, OpenSTL).",
+        MovingMNISTConfig(
+            law="srivastava",
+            frames=20,
+            digit_size=28,
+            speed=3.6,
+            overlap="max",
+            train_digits=_ALL_DIGITS,
+            test_digits=_ALL_DIGITS,
+        ),
         _DIGITS,
     ),
 }

@@ -121,35 +121,78 @@ class BallsConfig(DatasetSettings):
 
 
 class MovingMNISTConfig(DatasetSettings):
-    """Stochastic Moving MNIST: handwritten digits that leave a wall in a random direction (Denton & Fergus)."""
+    """Moving MNIST: handwritten digits that fly straight and turn at the walls (Srivastava; Denton & Fergus)."""
 
     usual_context: ClassVar[int] = 5  # SVG, section 4.1: 5 frames given, up to 25 imagined
     usual_horizon: ClassVar[int] = 25
 
     kind: Suppress[Literal["moving-mnist"]] = "moving-mnist"
+    law: Literal["fixed", "svg", "srivastava"] = "fixed"
+    """How digits move: fixed leaves a wall at random; svg does as SVG's code, to the bit; srivastava reflects."""
     frames: Annotated[int, Field(ge=2)] = 30
     """Frames of a clip."""
     digits: Annotated[tuple[Annotated[int, Field(ge=1, le=3)], ...], Field(min_length=1)] = (2,)
     """Numbers of digits that a clip may have (1 to 3), each equally likely."""
     digit_size: PositiveInt = 32
     """Side of the square that holds a digit, in pixels."""
-    speed: PositiveInt = 4
-    """Largest speed along each axis, in pixels per frame; speeds are whole numbers."""
-    train_digits: Annotated[tuple[Digit, ...], Field(min_length=1)] = (0, 1, 2, 3, 4, 5, 6, 7)
-    """Classes of digits in the parts train and validation."""
-    test_digits: Annotated[tuple[Digit, ...], Field(min_length=1)] = (8, 9)
+    speed: PositiveFloat = 4.0
+    """Pixels per frame: the largest along each axis, a whole number; by the law srivastava, that of every digit."""
+    deterministic: bool = False
+    """Turn round at walls instead of leaving them at random; the law srivastava does so anyway."""
+    overlap: Literal["add", "max"] = "add"
+    """Where digits overlap: their sum cut at white, or the brightest."""
+    train_digits: tuple[Digit, ...] = (0, 1, 2, 3, 4, 5, 6, 7)
+    """Classes of digits in the part train."""
+    validation_digits: tuple[Digit, ...] | None = None
+    """Classes of digits in the part validation; those of train when None."""
+    test_digits: tuple[Digit, ...] = (8, 9)
     """Classes of digits in the part test."""
     mnist_sha256: str = ""
     """Hash of the digits used. Leave empty: it is filled in, and refuses other digits when made again."""
+
+    @property
+    def in_order(self) -> bool:
+        """Whether clips come from one stream, each depending on those before: for laws that know no addresses."""
+        return self.law == "svg"
+
+    @property
+    def context(self) -> int:
+        """True frames that a model is usually given: the papers' number, at most half of a short clip."""
+        return min(10, self.frames // 2) if self.law == "srivastava" else super().context
+
+    @property
+    def horizon(self) -> int:
+        """Frames that a model then usually imagines: the papers' number, or what is left of a short clip."""
+        return min(10, self.frames - self.context) if self.law == "srivastava" else super().horizon
+
+    def classes(self, part: str) -> tuple[int, ...]:
+        """Classes of digits that a part shows."""
+        validation = self.train_digits if self.validation_digits is None else self.validation_digits
+        return {"train": self.train_digits, "validation": validation, "test": self.test_digits}[part]
 
     @model_validator(mode="after")
     def _digits_can_move(self) -> "MovingMNISTConfig":
         room = min(self.height, self.width) - self.digit_size
         if room < self.speed:
-            most = min(self.height, self.width) - self.speed
+            most = min(self.height, self.width) - math.ceil(self.speed)
             must = f"be at most {most}, the frame's shorter side less --speed"
             fix = "choose smaller digits or larger frames"
             raise ValueError(check.complaint("--digit-size", must, self.digit_size, fix))
+        if self.law != "srivastava" and not self.speed.is_integer():
+            must, fix = f"be a whole number by the law {self.law}", "choose e.g. 4, or --law srivastava"
+            raise ValueError(check.complaint("--speed", must, self.speed, fix))
+        if self.law == "svg" and len(self.digits) > 1:
+            fix = "choose e.g. 2, or --law fixed"
+            raise ValueError(check.complaint("--digits", "be one number by the law svg", self.digits, fix))
+        return self
+
+    @model_validator(mode="after")
+    def _parts_have_digits(self) -> "MovingMNISTConfig":
+        for part in ("train", "validation", "test"):
+            classes = self.classes(part)
+            if not classes or len(set(classes)) < len(classes):
+                must, fix = "name at least one class of digits, and none twice", "choose from 0 to 9"
+                raise ValueError(check.complaint(f"--{part}-digits", must, classes, fix))
         return self
 
 

@@ -1,0 +1,38 @@
+"""Random numbers for many clips at once, of which each clip's depend on its own address alone."""
+
+from collections.abc import Iterable, Sequence
+from math import prod
+
+import numpy as np
+
+from videopred.datasets.clip import clip_seed
+
+
+def open_sources(seed: int, part: str, indices: Iterable[int]) -> list[np.random.Generator]:
+    """The random source of each clip, at its beginning."""
+    return [np.random.Generator(np.random.PCG64(clip_seed(seed, part, index))) for index in indices]
+
+
+def draw_tables(sources: Sequence[np.random.Generator], *shapes: tuple[int, ...]) -> list[np.ndarray]:
+    """Uniform numbers in [0, 1) for S clips, as many for each whatever they are used for.
+
+    Returns:
+        For each shape, (*shape, S) float64: clips lie along the last axis, which makes NumPy's inner loops long.
+    """
+    sizes = [prod(shape) for shape in shapes]
+    drawn = np.ascontiguousarray(np.stack([source.random(sum(sizes)) for source in sources], axis=1))  # (numbers, S)
+    pieces = np.split(drawn, np.cumsum(sizes)[:-1])
+    return [piece.reshape(*shape, -1) for piece, shape in zip(pieces, shapes, strict=True)]
+
+
+def to_whole(uniform: np.ndarray, low: int | np.ndarray, high: int | np.ndarray) -> np.ndarray:
+    """Whole numbers from `low` to `high`, both included and all equally likely, of uniform numbers in [0, 1).
+
+    Args:
+        uniform: (...) float64.
+        low, high: whole numbers, or arrays that broadcast to `uniform`; far below 2**53.
+
+    Returns:
+        (...) int64.
+    """
+    return low + (uniform * (high - low + 1)).astype(np.int64)
