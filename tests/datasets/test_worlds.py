@@ -132,7 +132,7 @@ def test_the_stored_recipe_makes_the_same_clips(name):
 
 
 def test_a_file_gives_back_what_was_made(name, tmp_path, monkeypatch):
-    monkeypatch.setattr("videopred.datasets.writer._CLIPS_AT_ONCE", 5)
+    monkeypatch.setattr("videopred.datasets.balls._CLIPS_AT_ONCE", 5)
     path = generate(name, {"test": 3, "train": 12}, seed=3, out=tmp_path, recipe=small(name))
     with ClipFile(path) as file:
         assert file.parts == {"train": 12, "test": 3}

@@ -1,10 +1,11 @@
 """Writes data files: HDF5, as `record` lays them out. One of the two doors of h5py.
 
-One chunk holds one clip, gzipped and checksummed. Equal records give equal bytes, on any day.
+Everything is gzipped, and zlib's checksum finds flipped bits; one chunk holds one clip's pixels, or small things of
+several clips. Equal records give equal bytes, on any day, however they were cut into pieces.
 """
 
 import os
-from collections import defaultdict
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -18,23 +19,113 @@ import numpy as np
 from videopred import check
 from videopred.datasets.clip import PARTS
 from videopred.datasets.patient_file import PatientFile
+from videopred.datasets.piece import STEP, Forms, Piece, clips_per_chunk, make_piece, require_forms
 from videopred.datasets.record import CONTACTS, FORMAT, Record, has_time
 from videopred.datasets.settings import DatasetSettings, dump_recipe
 from videopred.files import whole_file
 from videopred.interrupt import HeldInterrupt
 
-_CLIPS_AT_ONCE = 16  # what fits in cache: drawing 500 at a time takes four times as long per clip
-_FILTERS = {"compression": "gzip", "compression_opts": 1, "fletcher32": True}
+SOFTWARE = f"videopred {version('videopred')}"
+"""What files say wrote them."""
+
+_ROWS_PER_CHUNK = 4096  # of a table: few enough to read one clip's quickly
+_GZIP = {"compression": "gzip", "compression_opts": 1, "track_times": False}
+
+
+class _Frames:
+    """A data set (T, N, ...), whose chunks come compressed."""
+
+    def __init__(self, group: h5py.Group, name: str, form: np.ndarray, count: int) -> None:
+        frames, *rest = form.shape[1:]
+        self._clips, self._next = clips_per_chunk(name, form, count), 0
+        chunk, self._rest = (frames, self._clips, *rest), [0] * len(rest)
+        self._data = group.create_dataset(name, (frames, count, *rest), form.dtype, chunks=chunk, **_GZIP)
+
+    def add(self, chunks: list[bytes]) -> None:
+        for chunk in chunks:
+            self._data.id.write_direct_chunk((0, self._next, *self._rest), chunk)
+            self._next += self._clips
+
+    def chunks_of(self, start: int, stop: int) -> slice:
+        """Where in a piece the chunks of its clips from `start` up to `stop` are."""
+        return slice(start // self._clips, -(-stop // self._clips))
+
+
+class _Table:
+    """A data set (rows, ...), written chunk by chunk as its rows come together; it grows if their number is unknown."""
+
+    def __init__(self, group: h5py.Group, name: str, form: np.ndarray, count: int | None) -> None:
+        self._rows = _ROWS_PER_CHUNK if count is None else min(_ROWS_PER_CHUNK, count)
+        self._held, self._next, self._grows = [form], 0, count is None
+        most = (None, *form.shape[1:]) if count is None else None
+        shape, chunk = (count or 0, *form.shape[1:]), (self._rows, *form.shape[1:])
+        self._data = group.create_dataset(name, shape, form.dtype, maxshape=most, chunks=chunk, **_GZIP)
+
+    def add(self, rows: np.ndarray) -> None:
+        self._held.append(rows)
+        if sum(map(len, self._held)) >= self._rows:
+            rows = np.concatenate(self._held)
+            while len(rows) >= self._rows:
+                self._write(rows[: self._rows])
+                rows = rows[self._rows :]
+            self._held = [rows]
+
+    def close(self) -> None:
+        """Write the last rows."""
+        rows = np.concatenate(self._held)
+        if len(rows):
+            self._write(rows)
+
+    def _write(self, rows: np.ndarray) -> None:
+        if self._grows:
+            self._data.resize(self._next + len(rows), axis=0)
+        whole = np.zeros((self._rows, *rows.shape[1:]), rows.dtype)
+        whole[: len(rows)] = rows
+        self._data.id.write_direct_chunk((self._next, *[0] * (rows.ndim - 1)), zlib.compress(whole.data, 1))
+        self._next += len(rows)
+
+
+class _Part:
+    """A part of a file: all its data sets, filled clip by clip."""
+
+    def __init__(self, group: h5py.Group, forms: Mapping[str, np.ndarray], count: int) -> None:
+        timed, others = (
+            {name: form for name, form in forms.items() if has_time(name) == time} for time in (True, False)
+        )
+        self._frames = {name: _Frames(group, name, form, count) for name, form in timed.items()}
+        self._tables = {
+            name: _Table(group, name, form, None if name == CONTACTS else count) for name, form in others.items()
+        }
+        self._offsets = (
+            _Table(group, "contact_offsets", np.zeros(1, np.int64), count + 1) if CONTACTS in forms else None
+        )
+        self._contacts = 0
+
+    def add(self, piece: Piece, start: int, stop: int) -> None:
+        """Write the clips of a piece from `start` up to `stop`."""
+        for name, frames in self._frames.items():
+            frames.add(piece.chunks[name][frames.chunks_of(start, stop)])
+        ends = np.cumsum([0, *piece.contact_counts])
+        for name, table in self._tables.items():
+            table.add(piece.tables[name][slice(*ends[[start, stop]]) if name == CONTACTS else slice(start, stop)])
+        if self._offsets:
+            self._offsets.add(self._contacts + ends[start + 1 : stop + 1] - ends[start])
+            self._contacts += ends[stop] - ends[start]
+
+    def close(self) -> None:
+        """Write what is left."""
+        for table in (*self._tables.values(), *filter(None, [self._offsets])):
+            table.close()
 
 
 class FileWriter:
     """Writes the parts of a data file, one after the other. Made by `new_file`."""
 
-    def __init__(self, file: h5py.File, disk: PatientFile, held: HeldInterrupt) -> None:
-        self._file, self._disk, self._held = file, disk, held
+    def __init__(self, file: h5py.File, disk: PatientFile) -> None:
+        self._file, self._disk = file, disk
 
     def write_part(self, part: str, records: Iterable[Record], count: int) -> None:
-        """Write the `count` clips of a part, block by block as they come.
+        """Write the `count` clips of a part as they come.
 
         Args:
             part: train, validation or test.
@@ -46,52 +137,42 @@ class FileWriter:
             OSError: the disk is full or fails.
             KeyboardInterrupt: somebody pressed Ctrl-C.
         """
-        group, queue, start = self._file.create_group(PARTS[part]), iter(records), 0
-        tables: dict[str, list[np.ndarray]] = defaultdict(list)
-        form: dict[str, Any] = {}
-        while block := list(islice(queue, _CLIPS_AT_ONCE)):
-            self._held.stop_if_asked()
-            form = form or _form(block[0])
-            for at, record in enumerate(block, start=start):
-                got, fix = _form(record), "give clips of one shape and kind"
-                check.require(got == form, f"clip {at} of {part}", f"hold what the first does, {form}", got, fix)
-            check.require(start + len(block) <= count, "clips", f"be {count}", "more", "ask for as many as there are")
-            for name in form:
-                rows = [record[name] for record in block]
-                if has_time(name):
-                    _write_frames(group, name, np.stack(rows, axis=1), start, count)
-                else:
-                    tables[name] += rows
-            start += len(block)
-            if self._disk.failure:
-                raise self._disk.failure
-        check.require(start == count, "clips", f"be {count}", start, "ask for as many as there are")
-        for name, rows in tables.items():
-            if name == CONTACTS:
-                _write_table(group, name, np.concatenate(rows))
-                _write_table(group, "contact_offsets", np.cumsum([0, *map(len, rows)]))
-            else:
-                _write_table(group, name, np.stack(rows))
+        queue = iter(records)
+        steps = iter(lambda: list(islice(queue, STEP)), [])
+        self.write_pieces(part, (make_piece(step, part, i * STEP, count) for i, step in enumerate(steps)), count)
 
+    def write_pieces(self, part: str, pieces: Iterable[Piece], count: int) -> None:
+        """Write the `count` clips of a part, given as the pieces that they make up, in order.
 
-def _form(record: Record) -> dict[str, Any]:
-    """What records of one part have in common: name -> dtype and shape."""
-    return {name: f"{values.dtype} {values.shape[name == CONTACTS :]}" for name, values in record.items()}
+        Raises: as `write_part`.
+        """
+        done, columns = 0, None
+        forms: Forms = {}
+        for piece in pieces:
+            if columns is None:
+                forms = piece.forms
+                with self._undisturbed():
+                    columns = _Part(self._file.create_group(PARTS[part]), forms, count)
+            require_forms(piece.forms, forms, f"clip {done} of {part}")
+            done += piece.clips
+            check.require(done <= count, "clips", f"be {count}", "more", "ask for as many as there are")
+            for start in range(0, piece.clips, STEP):  # the same few at a time, so that equal clips are equal bytes
+                with self._undisturbed():
+                    columns.add(piece, start, min(start + STEP, piece.clips))
+        check.require(done == count, "clips", f"be {count}", done, "ask for as many as there are")
+        if columns is not None:
+            with self._undisturbed():
+                columns.close()
 
-
-def _write_frames(group: h5py.Group, name: str, rows: np.ndarray, start: int, count: int) -> None:
-    """Write what a block of clips has by frame, (T, clips, ...), at clip `start` of `count`."""
-    if name not in group:
-        frames, _, *rest = rows.shape
-        shape, chunk = (frames, count, *rest), (frames, 1, *rest)
-        group.create_dataset(name, shape, rows.dtype, chunks=chunk, track_times=False, **_FILTERS)
-    group[name][:, start : start + rows.shape[1]] = rows
-
-
-def _write_table(group: h5py.Group, name: str, rows: np.ndarray) -> None:
-    """Write a small array as a whole; HDF5 allows no filters on an empty one."""
-    filters = {"chunks": rows.shape, **_FILTERS} if len(rows) else {}
-    group.create_dataset(name, data=rows, track_times=False, **filters)
+    @contextmanager
+    def _undisturbed(self) -> Iterator[None]:
+        """Within it HDF5 works to the end; what happened meanwhile is raised then."""
+        # An interrupt inside HDF5's calls back to our file would make it write for ever.
+        with HeldInterrupt() as held:
+            yield
+        held.stop_if_asked()
+        if self._disk.failure:
+            raise self._disk.failure
 
 
 @contextmanager
@@ -104,15 +185,18 @@ def new_file(path: Path, attributes: Mapping[str, Any]) -> Iterator[FileWriter]:
 
     Raises:
         OSError: the folder cannot be written to, or the disk is full.
-        KeyboardInterrupt: somebody pressed Ctrl-C; raised between two blocks of clips.
+        KeyboardInterrupt: somebody pressed Ctrl-C.
     """
-    # An interrupt inside HDF5's calls back to our file would make it write for ever, so it waits for the block's end.
-    with HeldInterrupt() as held, whole_file(path) as partial, PatientFile(partial) as disk:
-        with h5py.File(disk, "w") as file:
-            file.attrs.update(
-                {"format": FORMAT, "axes": "TNHWC", "software": f"videopred {version('videopred')}", **attributes}
-            )
-            yield FileWriter(file, disk, held)
+    with whole_file(path) as partial, PatientFile(partial) as disk:
+        with HeldInterrupt() as held:
+            file = h5py.File(disk, "w")
+            file.attrs.update({"format": FORMAT, "axes": "TNHWC", "software": SOFTWARE, **attributes})
+        try:
+            held.stop_if_asked()
+            yield FileWriter(file, disk)
+        finally:
+            with HeldInterrupt() as held:
+                file.close()
         held.stop_if_asked()
         if disk.failure:
             raise disk.failure

@@ -1,0 +1,161 @@
+"""Pieces of a data file: all that it holds of some consecutive clips, compressed. Made anywhere, in any order.
+
+The chunks of a piece are those of the file, byte by byte, so that whoever puts a file together only copies them.
+"""
+
+import io
+import os
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from videopred import check
+from videopred.datasets.record import CONTACTS, Record, has_time
+
+STEP = 16
+"""Clips that are packed at a time, and that share a chunk where they take little; pieces begin at multiples of it."""
+
+Forms = Mapping[str, np.ndarray]
+"""Name in the file -> an array (0, ...) with the dtype of its values and the shape of one clip's."""
+
+_PIXELS = ("features", "groups", "collisions")  # one clip a chunk, so that reading a clip unpacks no other
+_CHECKSUM = 4  # bytes that stand before a saved piece
+_SMALL = 2**13  # bytes of a clip; what takes less shares chunks, or there would be more index than data
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What a data file holds of some consecutive clips of a part."""
+
+    clips: int
+    """How many clips these are."""
+    forms: Forms
+    """What every clip of the part is alike in."""
+    chunks: Mapping[str, list[bytes]]
+    """Names with time -> their chunks, compressed, in the order of clips."""
+    tables: Mapping[str, np.ndarray]
+    """Names without time -> (clips, ...), and the contacts of all clips (E,)."""
+    contact_counts: np.ndarray
+    """(clips,) int64: how many of the contacts are each clip's; empty if there is no such table."""
+
+    def save(self, path: Path) -> None:
+        """Write the piece to a file, which appears under its name whole."""
+        arrays: dict[str, Any] = {f"form:{name}": form for name, form in self.forms.items()}
+        arrays |= {f"chunks:{name}": np.frombuffer(b"".join(chunks), np.uint8) for name, chunks in self.chunks.items()}
+        arrays |= {f"sizes:{name}": np.array([len(chunk) for chunk in chunks]) for name, chunks in self.chunks.items()}
+        arrays |= {f"rows:{name}": rows for name, rows in self.tables.items()}
+        content = io.BytesIO()
+        np.savez(content, clips=self.clips, contact_counts=self.contact_counts, **arrays)
+        partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+        with partial.open("wb") as file:
+            file.write(_checksum(content.getbuffer()))
+            file.write(content.getbuffer())
+        partial.replace(path)
+
+
+def load_piece(path: Path) -> Piece | None:
+    """The piece in a file; None if nothing is there, or not the whole and undamaged piece."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    if len(content) <= _CHECKSUM or _checksum(memoryview(content)[_CHECKSUM:]) != content[:_CHECKSUM]:
+        return None
+    with np.load(io.BytesIO(content[_CHECKSUM:])) as file:
+        arrays = {name: file[name] for name in file.files}
+    forms = {name.removeprefix("form:"): form for name, form in arrays.items() if name.startswith("form:")}
+    chunks = {}
+    for name in filter(has_time, forms):
+        packed, sizes = arrays[f"chunks:{name}"].tobytes(), arrays[f"sizes:{name}"]
+        chunks[name] = [packed[end - size : end] for end, size in zip(np.cumsum(sizes), sizes, strict=True)]
+    tables = {name: arrays[f"rows:{name}"] for name in forms if not has_time(name)}
+    return Piece(int(arrays["clips"]), forms, chunks, tables, arrays["contact_counts"])
+
+
+def _checksum(content: memoryview) -> bytes:
+    return zlib.crc32(content).to_bytes(_CHECKSUM)
+
+
+def make_piece(records: Iterable[Record], part: str, start: int, count: int) -> Piece:
+    """The piece of some records.
+
+    Args:
+        records: of consecutive clips, all with the same names, dtypes and, `contacts` apart, shapes.
+        part: train, validation or test.
+        start: which clip of the file's part is the first.
+        count: clips of the file's part in all.
+
+    Raises:
+        ValueError: a record is unlike the first.
+    """
+    clips, queue = 0, iter(records)
+    forms: Forms = {}
+    chunks: dict[str, list[bytes]] = {}
+    rows: dict[str, list[np.ndarray]] = {}
+    while step := list(islice(queue, STEP)):
+        if not forms:
+            forms = _forms(step[0])
+            chunks = {name: [] for name in forms if has_time(name)}
+            rows = {name: [] for name in forms if name not in chunks}
+        for record in step:
+            require_forms(_forms(record), forms, f"clip {start + clips} of {part}")
+            clips += 1
+        for name, packed in chunks.items():
+            packed += _chunks(name, [record[name] for record in step], clips_per_chunk(name, forms[name], count))
+        for name, held in rows.items():
+            held += [record[name] for record in step]
+    tables = {name: np.concatenate(held) if name == CONTACTS else np.stack(held) for name, held in rows.items()}
+    return Piece(clips, forms, chunks, tables, np.array([len(own) for own in rows.get(CONTACTS, [])], np.int64))
+
+
+def clips_per_chunk(name: str, form: np.ndarray, count: int) -> int:
+    """How many clips share a chunk of what stands under a name with time.
+
+    Args:
+        name: in the file.
+        form: as in `Piece.forms`.
+        count: clips of the file's part in all.
+    """
+    bytes_per_clip = int(np.prod(form.shape[1:])) * form.itemsize
+    return 1 if name in _PIXELS or bytes_per_clip > _SMALL else min(STEP, count)
+
+
+def _forms(record: Record) -> Forms:
+    return {name: np.empty((0, *values.shape[name == CONTACTS :]), values.dtype) for name, values in record.items()}
+
+
+def require_forms(got: Forms, expected: Forms, clip: str) -> None:
+    """Raise ValueError unless a clip holds the same names, dtypes and shapes as the first."""
+    mine, theirs = ({name: (form.dtype, form.shape) for name, form in forms.items()} for forms in (got, expected))
+    if mine != theirs:
+        odd = next(name for name in [*got, *expected] if mine.get(name) != theirs.get(name))
+        must = f"hold what the first does, {_told(odd, expected)}"
+        raise ValueError(check.complaint(clip, must, _told(odd, got), "give clips of one kind"))
+
+
+def _told(name: str, forms: Forms) -> str:
+    return f"{name} as {forms[name].dtype} {forms[name].shape[1:]}" if name in forms else f"no {name}"
+
+
+def _chunks(name: str, step: list[np.ndarray], clips: int) -> Iterator[bytes]:
+    """The chunks of what stands under a name, (T, ...) of each clip, when `clips` share one."""
+    for at in range(0, len(step), clips):
+        if clips == 1:
+            yield _packed(name, step[at])
+        else:
+            whole = np.zeros((len(step[0]), clips, *step[0].shape[1:]), step[0].dtype)  # the last is filled up
+            whole[:, : len(step)] = np.stack(step, axis=1)
+            yield _packed(name, whole)
+
+
+def _packed(name: str, values: np.ndarray) -> bytes:
+    """The bytes of a chunk, as HDF5's gzip filter at level 1 may have written them."""
+    # What is drawn in flat colours has long runs: looking for nothing else is faster and a third smaller.
+    strategy = zlib.Z_RLE if name == "groups" or values.dtype == bool else zlib.Z_DEFAULT_STRATEGY
+    packer = zlib.compressobj(1, zlib.DEFLATED, zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL, strategy)
+    return packer.compress(np.ascontiguousarray(values).data) + packer.flush()
