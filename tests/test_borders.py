@@ -52,7 +52,7 @@ DOORS: dict[str, set[str]] = {
     "kornia": {"eval.similarity"},
     "lightning": {"training", "checkpoint"},
     "tqdm": {"datasets.generation", "judging", "training"},
-    "tyro": {"cli", "flags", "models.settings", "datasets.settings"},
+    "tyro": {"cli", "flags", "models.settings", "models.codec_settings", "datasets.settings"},
     "lpips": set(),
     "torchvision": set(),
 }
@@ -73,6 +73,7 @@ LIGHT = {
     "datasets.settings",
     "eval.settings",
     "models.settings",
+    "models.codec_settings",
 }
 """What help and usage errors load: no torch and no NumPy in these, and `cli` has only these at the top of its file."""
 

@@ -22,7 +22,8 @@ from videopred.checkpoint import (
     write_json,
 )
 from videopred.models import CORES, build
-from videopred.models.settings import CodecConfig, PredictorConfig
+from videopred.models.codec_settings import RNEMConfig
+from videopred.models.settings import PredictorConfig
 
 SHAPE = (1, HEIGHT, WIDTH)
 
@@ -172,7 +173,7 @@ def test_a_checkpoint_of_another_program_is_one_clear_line(tmp_path, content):
         (config_of().model_copy(update={"film_shape": (3, HEIGHT, WIDTH)}), "frames 1×24×32, got frames 3×24×32"),
         (
             RunConfig(
-                model=PredictorConfig(core=tiny_model().core, codec=CodecConfig(channels=(2, 3), embedding=13)),
+                model=PredictorConfig(core=tiny_model().core, codec=RNEMConfig(channels=(2, 3), embedding=13)),
                 film_shape=SHAPE,
                 training=tiny_training(),
             ),

@@ -33,7 +33,7 @@ from videopred.datasets.opening import open_dataset
 from videopred.datasets.settings import BallsConfig
 from videopred.eval import METRICS
 from videopred.judging import ROWS
-from videopred.models import CORES
+from videopred.models import CODECS, CORES, DECODERS
 from videopred.training import train
 
 SIZES = f"--frames {FRAMES} --height {HEIGHT} --width {WIDTH}"
@@ -135,6 +135,18 @@ def test_every_other_preset_is_made_too(tmp_path, monkeypatch, capfd, preset):
     assert open_dataset(f"datasets/{preset}.h5").parts == {"test": 2 * scene}
 
 
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_other_codecs_and_decoders_are_trained_and_loaded_again(place, tmp_path, monkeypatch, capfd, decoder):
+    monkeypatch.chdir(tmp_path)
+    data, flags = place / "balls4.h5", core_flags("rims").partition("--codec")[0]
+    codec = f"--codec mila --codec.channels 2 3 4 --codec.embedding 13 --decoder {decoder}"
+    assert run(f"train {data} {flags} {codec} {LEARNING} --out mine") == 0
+    saved = json.loads(Path("mine/settings.json").read_text())["model"]
+    assert (saved["codec"]["kind"], saved["codec"]["embedding"], saved["decoder"]["kind"]) == ("mila", 13, decoder)
+    assert run(f"evaluate mine {data} --metrics bce") == 0
+    assert "model" in capfd.readouterr().out
+
+
 def test_every_command_speaks_json(place, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     data, gru = place / "balls4.h5", place / "gru"
@@ -151,7 +163,8 @@ def test_every_command_speaks_json(place, tmp_path, monkeypatch, capfd):
         assert run(f"{name} {words} --json") == 0, name
         answers[name] = json.loads(capfd.readouterr().out)
     listed = {shelf: list(rows) for shelf, rows in answers["list"].items()}
-    assert listed == {"datasets": list(DATASETS), "cores": list(CORES), "metrics": list(METRICS)}
+    shelves = {"datasets": DATASETS, "cores": CORES, "codecs": CODECS, "decoders": DECODERS, "metrics": METRICS}
+    assert listed == {shelf: list(table) for shelf, table in shelves.items()}
     assert answers["generate"] == {"files": ["my/folder/balls4.h5"]}
     assert answers["inspect"]["parts"]["validation"]["clips"] == 3
     assert answers["train"] == {"files": ["models/balls4-gru"]}
@@ -242,6 +255,9 @@ BAD = {
     "generate sm-mnist --mnist nowhere": "--mnist must hold train-images-idx3",
     "train {data} --core gruu": "--core must be one of gru, lstm, rims, got gruu; did you mean gru?",
     "train {data} --core=gruu": "--core must be one of gru, lstm, rims, got gruu; did you mean gru?",
+    "train {data} --codec vgg": "--codec must be one of rnem, mila, got vgg; choose one of these",
+    "train {data} --decoder mask": "--decoder must be one of shared, files, masks, got mask; did you mean masks?",
+    "train odd.h5 --codec mila": "frame height must be a multiple of 8 from 24 on for --codec mila, got 16; generate",
     "train gone.h5": "DATA must be an existing file, got gone.h5 (nothing there); make one with `videopred generate",
     "train balls4.h5": "got balls4.h5 (nothing there); make one with `videopred generate balls4`",
     "train .": "DATA must be an existing file, got . (a folder); make one with `videopred generate",
@@ -431,6 +447,7 @@ def test_help_of_a_preset_and_of_a_core_shows_its_own_flags(capfd):
         ("train --core rims --help", "--core.comm-heads", "--recipe"),
         ("train --core gru --help", "--core.units", "--core.comm-heads"),
         ("train --help", "--core.active", "--core.kind"),
+        ("train --codec mila --decoder files --help", "--decoder.queries", "--decoder.kind"),
         ("generate balls4 --help", "--clips", "--kind"),
     ):
         assert run(words) == 0, words
@@ -443,7 +460,7 @@ def test_help_of_a_preset_and_of_a_core_shows_its_own_flags(capfd):
 def test_list_shows_every_shelf_or_one(capfd):
     assert run("list") == 0
     out = capfd.readouterr().out
-    for name in (*DATASETS, *CORES, *METRICS):
+    for name in (*DATASETS, *CORES, *CODECS, *DECODERS, *METRICS):
         assert f"  {name}" in out
     assert run("list cores") == 0
     out = capfd.readouterr().out

@@ -9,7 +9,7 @@ import pytest
 from videopred import cli
 from videopred.datasets import DATASETS
 from videopred.eval import METRICS
-from videopred.models import CORES
+from videopred.models import CODECS, CORES, DECODERS
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -59,9 +59,11 @@ def test_it_is_short():
     [
         {name: preset.summary for name, preset in DATASETS.items()},
         {name: cli.first_line(settings) for name, (settings, _) in CORES.items()},
+        {name: cli.first_line(settings) for name, (settings, _) in CODECS.items()},
+        {name: cli.first_line(settings) for name, (settings, _) in DECODERS.items()},
         {name: cli.first_line(settings) for name, (settings, _) in METRICS.items()},
     ],
-    ids=["datasets", "cores", "metrics"],
+    ids=["datasets", "cores", "codecs", "decoders", "metrics"],
 )
 def test_tables_are_those_of_the_package(rows):
     table = "\n".join(f"| `{name}` | {summary} |" for name, summary in rows.items())

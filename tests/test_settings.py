@@ -7,15 +7,17 @@ import pytest
 from videopred.check import complaint
 from videopred.datasets import DATASETS
 from videopred.eval import METRICS
-from videopred.models import CORES
-from videopred.models.settings import CodecConfig, GRUConfig, LSTMConfig, PredictorConfig, RIMsConfig
+from videopred.models import CODECS, CORES, DECODERS
+from videopred.models.codec_settings import FilesConfig, RNEMConfig
+from videopred.models.settings import GRUConfig, LSTMConfig, PredictorConfig, RIMsConfig
 from videopred.settings import Settings, TrainingConfig
 
 ALL: dict[str, type[Settings]] = {
     **{name: type(preset.recipe) for name, preset in DATASETS.items()},
     **{name: entry[0] for name, entry in CORES.items()},
     **{name: entry[0] for name, entry in METRICS.items()},
-    "codec": CodecConfig,
+    **{name: entry[0] for name, entry in CODECS.items()},
+    **{name: entry[0] for name, entry in DECODERS.items()},
     "predictor": PredictorConfig,
     "training": TrainingConfig,
 }
@@ -54,7 +56,7 @@ def test_settings_explain_themselves(name):
 
 def test_other_cores_survive_json():
     for core in (GRUConfig(units=5), LSTMConfig(units=7), RIMsConfig(modules=3, active=2, units=8, cell="gru")):
-        config = PredictorConfig(core=core, codec=CodecConfig(channels=(2, 3), embedding=11))
+        config = PredictorConfig(core=core, codec=RNEMConfig(channels=(2, 3), embedding=11))
         again = PredictorConfig.model_validate_json(config.model_dump_json())
         assert again == config
         assert type(again.core) is type(core)
@@ -71,15 +73,17 @@ def test_other_cores_survive_json():
         (lambda: TrainingConfig(seed=2**64), "--seed must be less than 18446744073709551616, got 18446744073709551616"),
         (lambda: TrainingConfig(validation_share=1.0), "--validation-share must be less than 1, got 1.0"),
         (lambda: TrainingConfig(schedule="cosin"), "--schedule must be 'constant' or 'cosine', got 'cosin'"),
-        (lambda: CodecConfig(channels=()), "--codec.channels must"),
-        (lambda: CodecConfig(channels=(3, 0)), "--codec.channels must be greater than 0, got 0"),
+        (lambda: RNEMConfig(channels=()), "--codec.channels must"),
+        (lambda: RNEMConfig(channels=(3, 0)), "--codec.channels must be greater than 0, got 0"),
         (
             lambda: RIMsConfig(active=9),
             "--core.active must be at most 6, got 9; lower --core.active or raise --core.mo",
         ),
         (lambda: RIMsConfig(input_heads=3), "--core.input-heads must divide 4 units = 400, got 3; choose 1, 2 or 4"),
         (lambda: RIMsConfig(dropout=1.0), "--core.dropout must be less than 1, got 1.0"),
-        (lambda: PredictorConfig(core={"kind": "transformer"}), "--core must"),
+        (lambda: PredictorConfig(core={"kind": "perceptron"}), "--core must"),
+        (lambda: PredictorConfig(codec={"kind": "vgg"}), "--codec must"),
+        (lambda: FilesConfig(queries=0), "--decoder.queries must be greater than 0, got 0"),
     ],
 )
 def test_a_wrong_setting_is_one_line_that_names_it(make, message):
@@ -105,6 +109,6 @@ def test_our_own_checks_speak_for_themselves():
 
 
 def test_a_list_is_taken_for_a_tuple_and_nothing_else_is_cast():
-    assert CodecConfig(channels=[2, 5]).channels == (2, 5)
+    assert RNEMConfig(channels=[2, 5]).channels == (2, 5)
     with pytest.raises(ValueError, match=r"^--codec.channels must be a valid integer, got '2'"):
-        CodecConfig(channels=["2"])
+        RNEMConfig(channels=["2"])

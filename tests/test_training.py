@@ -22,7 +22,8 @@ from videopred.datasets.store import ClipFile
 from videopred.frames import to_film
 from videopred.interrupt import HeldInterrupt
 from videopred.models import CORES, build
-from videopred.models.settings import CodecConfig, PredictorConfig
+from videopred.models.codec_settings import RNEMConfig
+from videopred.models.settings import PredictorConfig
 from videopred.rollout import roll_out
 from videopred.training import Learner, ShuffledBatches, share_of_step_size, train, training_clips
 
@@ -446,7 +447,7 @@ def test_only_run_folders_are_replaced(data, tmp_path):
 
 def test_a_wrong_request_leaves_the_old_run(data, run, tmp_path):
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
-    deep = PredictorConfig(codec=CodecConfig(channels=(2, 3, 4, 5)))
+    deep = PredictorConfig(codec=RNEMConfig(channels=(2, 3, 4, 5)))
     with pytest.raises(ValueError, match=r"^frame height must be a multiple of 16 for 4 halvings, got 24; generate"):
         train(data, deep, tiny_training(), out=run, device="cpu", overwrite=True)
     with pytest.raises(ValueError, match=r"^--device must be one of auto, cpu, cuda, mps, got tpu; did you mean"):

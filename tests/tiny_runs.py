@@ -9,13 +9,14 @@ from typing import Any
 from videopred.datasets.generation import generate
 from videopred.datasets.settings import BallsConfig
 from videopred.models import CORES
-from videopred.models.settings import CodecConfig, PredictorConfig
+from videopred.models.codec_settings import RNEMConfig
+from videopred.models.settings import PredictorConfig
 from videopred.settings import TrainingConfig
 
 FRAMES, HEIGHT, WIDTH = 9, 24, 32
 CLIPS = {"train": 12, "validation": 3, "test": 5}
 RECIPE = BallsConfig(frames=FRAMES, height=HEIGHT, width=WIDTH, balls=(2,))
-CODEC = CodecConfig(channels=(2, 3), embedding=11)
+CODEC = RNEMConfig(channels=(2, 3), embedding=11)
 CORE_SIZES: dict[str, dict[str, Any]] = {
     "gru": {"units": 5},
     "lstm": {"units": 6},

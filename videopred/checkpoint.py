@@ -159,13 +159,11 @@ def _parse(path: Path, text: str) -> RunConfig:
 
 def _choices(config: RunConfig) -> dict[str, Any]:
     """What makes a model, flat, by the names of the flags."""
-    core, codec = config.model.core.model_dump(), config.model.codec.model_dump()
-    return {
-        "core": core.pop("kind"),
-        "frames": "×".join(map(str, config.film_shape)),
-        **{f"core.{name}": value for name, value in core.items()},
-        **{f"codec.{name}": value for name, value in codec.items()},
-    }
+    choices: dict[str, Any] = {"frames": "×".join(map(str, config.film_shape))}
+    for part, settings in config.model.model_dump().items():
+        choices[part] = settings.pop("kind")
+        choices |= {f"{part}.{name}": value for name, value in settings.items()}
+    return choices
 
 
 def _written(choices: dict[str, Any], names: Sequence[str]) -> str:

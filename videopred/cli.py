@@ -18,8 +18,9 @@ from videopred import check, flags
 from videopred.datasets import DATASETS
 from videopred.datasets.settings import DatasetSettings
 from videopred.eval import METRICS
-from videopred.models import CORES, core_settings
-from videopred.models.settings import CodecConfig, CoreConfig, PredictorConfig, RIMsConfig
+from videopred.models import CODECS, CORES, DECODERS, core_settings
+from videopred.models.codec_settings import CodecConfig, DecoderConfig, RNEMConfig, SharedConfig
+from videopred.models.settings import CoreConfig, PredictorConfig, RIMsConfig
 from videopred.settings import TrainingConfig
 
 if TYPE_CHECKING:
@@ -47,14 +48,18 @@ class Asked(NamedTuple):
 
 
 def list_shelves(
-    shelf: Annotated[Positional[Literal["all", "datasets", "cores", "metrics"]], arg(help="What to list.")] = "all",
+    shelf: Annotated[
+        Positional[Literal["all", "datasets", "cores", "codecs", "decoders", "metrics"]], arg(help="What to list.")
+    ] = "all",
     *,
     json_: Json = False,
 ) -> None:
-    """List the data sets, cores and metrics there are."""
+    """List the data sets, cores, codecs, decoders and metrics there are."""
     shelves = {
         "datasets": {name: preset.summary for name, preset in DATASETS.items()},
         "cores": {name: first_line(settings) for name, (settings, _) in CORES.items()},
+        "codecs": {name: first_line(settings) for name, (settings, _) in CODECS.items()},
+        "decoders": {name: first_line(settings) for name, (settings, _) in DECODERS.items()},
         "metrics": {name: first_line(settings) for name, (settings, _) in METRICS.items()},
     }
     chosen: dict[str, dict[str, str]] = shelves if shelf == "all" else {shelf: shelves[shelf]}
@@ -144,9 +149,14 @@ def cards(
 def train(
     data: Data,
     *,
-    core_name: Annotated[Literal[tuple(CORES)], arg(name="core", help="What moves the state over time.")] = "rims",  # type: ignore[valid-type]
+    core_name: Annotated[str, arg(name="core", metavar="NAME", help="One of `videopred list cores`.")] = "rims",
     core: CoreConfig = RIMsConfig(),
-    codec: CodecConfig = CodecConfig(),
+    codec_name: Annotated[str, arg(name="codec", metavar="NAME", help="One of `videopred list codecs`.")] = "rnem",
+    codec: CodecConfig = RNEMConfig(),
+    decoder_name: Annotated[
+        str, arg(name="decoder", metavar="NAME", help="One of `videopred list decoders`; default: the core's own.")
+    ] = "shared",
+    decoder: DecoderConfig = SharedConfig(),
     training: OmitArgPrefixes[TrainingConfig] = TrainingConfig(),
     out: Annotated[Path | None, arg(help="Run folder; default: models/<data>-<core>.")] = None,
     device: Device = "auto",
@@ -157,7 +167,7 @@ def train(
     _opened(data, device)
     from videopred import training as learning
 
-    model = PredictorConfig(core=core, codec=codec)
+    model = PredictorConfig(core=core, codec=codec, decoder=decoder)
     folder = learning.train(data, model, training, out=out, device=device, overwrite=overwrite, progress=_watched())
     _print_files([folder], json_)
 
@@ -349,9 +359,20 @@ def run(argv: list[str]) -> None:
         recipe = DATASETS[check.one_of("PRESET", preset, DATASETS)].recipe
         command = flags.with_default(command, "recipe", recipe, Annotated[type(recipe), OmitArgPrefixes])
     if name == "train":
-        core = core_settings(flags.value_of("--core", words, "rims"))()
-        command = flags.with_default(command, "core", core, type(core))
+        command = _with_parts(command, words)
     flags.call(command, name, words)
+
+
+def _with_parts(command: Callable[..., None], words: list[str]) -> Callable[..., None]:
+    """The command with the flags of the core, codec and decoder that its words name."""
+    core: Any = core_settings(flags.value_of("--core", words, "rims"))()
+    codec = CODECS[check.one_of("--codec", flags.value_of("--codec", words, "rnem"), CODECS)][0]()
+    own = core.own_decoder().kind
+    name = check.one_of("--decoder", flags.value_of("--decoder", words, own), DECODERS)
+    command = flags.with_default(command, "decoder_name", own, command.__annotations__["decoder_name"])
+    for part, settings in (("core", core), ("codec", codec), ("decoder", DECODERS[name][0]())):
+        command = flags.with_default(command, part, settings, type(settings))
+    return command
 
 
 def _results(run: Path, data: Path) -> Path:

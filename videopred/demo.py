@@ -21,7 +21,8 @@ from videopred.datasets.settings import BallsConfig
 from videopred.device import pick_device
 from videopred.eval.scores import Scores
 from videopred.judging import evaluate, imagine
-from videopred.models.settings import CodecConfig, PredictorConfig, RIMsConfig
+from videopred.models.codec_settings import RNEMConfig
+from videopred.models.settings import PredictorConfig, RIMsConfig
 from videopred.rendering import render
 from videopred.settings import TrainingConfig
 from videopred.training import train
@@ -29,7 +30,7 @@ from videopred.training import train
 RECIPE = BallsConfig(frames=16, height=24, width=24, balls=(2,), radii=(1.5,), masses=(1.0,), speed=0.7)
 CLIPS = {"train": 4000, "validation": 128, "test": 256}
 CORE = RIMsConfig(units=32, cell="gru", input_key=32, comm_heads=2, comm_key=16, comm_value=16)
-MODEL = PredictorConfig(core=CORE, codec=CodecConfig(channels=(8, 16, 32), embedding=256))
+MODEL = PredictorConfig(core=CORE, codec=RNEMConfig(channels=(8, 16, 32), embedding=256))
 TRAINING = TrainingConfig(
     updates=1200,
     batch_size=32,

@@ -1,16 +1,69 @@
-"""Encoder and decoder: the folded upsampling against the plain one, sizes, and what they refuse."""
+"""Codecs: their sizes layer by layer, slow statements, parameter counts, positions, and what they refuse."""
+
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
 from core_checks import close
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional
 
-from videopred.models.decoder import Decoder, UpsampleConv
+from videopred.models import CODECS, build_codec
+from videopred.models.codec_settings import MilaConfig, RNEMConfig, SharedConfig
+from videopred.models.decoder import SharedDecoder
 from videopred.models.encoder import Encoder
-from videopred.models.settings import CodecConfig
+from videopred.models.rnem import UpsampleConv
 
-SMALL = CodecConfig(channels=(3, 5, 4), embedding=13)
+SMALL = RNEMConfig(channels=(3, 5, 4), embedding=13)
+SMALL_MILA = MilaConfig(channels=(3, 5, 4), embedding=13)
+EACH = {"rnem": SMALL, "mila": SMALL_MILA}
+
+
+def decoding(config: Any, features: int, film_shape: tuple[int, int, int]) -> SharedDecoder:
+    return SharedDecoder(SharedConfig(), config, SimpleNamespace(rows=2, units=features // 2), film_shape)
+
+
+def sizes(layers: nn.Module, inputs: Tensor) -> list[tuple[int, ...]]:
+    """The shape behind each layer, without the first axis."""
+    shapes = []
+    for layer in layers:
+        inputs = layer(inputs)
+        shapes.append(tuple(inputs.shape[1:]))
+    return shapes
+
+
+def count(module: nn.Module) -> int:
+    return sum(weight.numel() for weight in module.parameters())
+
+
+def test_every_codec_is_tested():
+    assert EACH.keys() == CODECS.keys()
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("config", EACH.values(), ids=EACH)
+def test_any_frame_that_fits_is_taken(config, channels):
+    film_shape = (channels, 24, 40)
+    encoder, decoder = Encoder(config, film_shape), decoding(config, 14, film_shape)
+    assert encoder(torch.zeros(6, *film_shape)).shape == (6, 1, 13)
+    logits, trace = decoder(torch.zeros(6, 2, 7))
+    assert logits.shape == (6, *film_shape)
+    assert trace == {}
+
+
+@pytest.mark.parametrize("config", EACH.values(), ids=EACH)
+def test_parts_have_the_shapes_that_they_say(config):
+    codec = build_codec(config, (3, 24, 40))
+    maps = nn.Sequential(*codec.shrink())(torch.zeros(2, 3, 24, 40))
+    assert maps.shape[1:] == codec.shrunk_shape
+    assert nn.Sequential(*codec.embed())(maps).shape == (2, 13)
+    start = nn.Sequential(*codec.expand(7))(torch.zeros(2, 7))
+    assert start.shape[1:] == codec.start_shape
+    assert nn.Sequential(*codec.grow(6))(start).shape == (2, 6, 24, 40)
+
+
+# --- R-NEM -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("height", "width"), [(1, 2), (3, 4), (6, 5)])
@@ -30,30 +83,34 @@ def test_folded_upsampling_is_doubling_then_convolution_borders_included(height,
     )
 
 
-def test_encoder_and_decoder_have_r_nems_sizes():
+def test_r_nem_has_its_sizes():
     # R-NEM: convolutions of 16, 32 and 64 channels, 8×8 of them flattened to 4096, 512 units; and back.
-    encoder, decoder = Encoder(CodecConfig(), (1, 64, 64)), Decoder(CodecConfig(), 250, (1, 64, 64))
+    encoder, decoder = Encoder(RNEMConfig(), (1, 64, 64)), decoding(RNEMConfig(), 250, (1, 64, 64))
+    maps = [shape for shape in sizes(encoder.layers, torch.zeros(1, 1, 64, 64)) if len(shape) == 3]
+    assert list(dict.fromkeys(maps)) == [(16, 32, 32), (32, 16, 16), (64, 8, 8)]
     linear = [(m.in_features, m.out_features) for m in encoder.modules() if isinstance(m, nn.Linear)]
     assert linear == [(4096, 512)]
     linear = [(m.in_features, m.out_features) for m in decoder.modules() if isinstance(m, nn.Linear)]
     assert linear == [(250, 512), (512, 4096)]
-    convolutions = [(m.in_channels, m.out_channels) for m in encoder.modules() if isinstance(m, nn.Conv2d)]
-    assert convolutions == [(1, 16), (16, 32), (32, 64)]
-    convolutions = [(m.in_channels, m.out_channels) for m in decoder.modules() if isinstance(m, UpsampleConv)]
-    assert convolutions == [(64, 32), (32, 16), (16, 1)]
+    maps = [shape for shape in sizes(decoder.layers, torch.zeros(1, 250)) if len(shape) == 3]
+    assert list(dict.fromkeys(maps)) == [(64, 8, 8), (32, 16, 16), (16, 32, 32), (1, 64, 64)]
 
 
-@pytest.mark.parametrize("channels", [1, 3])
-def test_any_frame_that_halves_is_taken(channels):
-    film_shape = (channels, 16, 24)
-    encoder, decoder = Encoder(SMALL, film_shape), Decoder(SMALL, 14, film_shape)
-    assert encoder(torch.zeros(6, *film_shape)).shape == (6, 1, 13)
-    assert decoder(torch.zeros(6, 2, 7)).shape == (6, *film_shape)
+def test_r_nem_has_as_many_parameters_as_its_formula():
+    film_shape, features, embedding = (3, 16, 24), 14, 13
+    positions = 2 * 3
+    encoder = sum(16 * i * o + o + 2 * o for i, o in ((3, 3), (3, 5), (5, 4)))
+    encoder += 4 * positions * embedding + embedding + 2 * embedding
+    decoder = features * embedding + 3 * embedding + embedding * 4 * positions + 3 * 4 * positions
+    decoder += sum(16 * i * o + o + 2 * o for i, o in ((4, 5), (5, 3))) + 16 * 3 * 3 + 3
+    assert count(Encoder(SMALL, film_shape)) == encoder
+    assert count(decoding(SMALL, features, film_shape)) == decoder
+    assert count(Encoder(SMALL, film_shape, "map")) == encoder - (4 * positions + 3) * embedding + positions * 16
 
 
-def test_order_is_convolution_norm_activation_and_the_last_layer_is_bare():
-    # R-NEM normalises before the activation, over all of channels, rows and columns (one group).
-    encoder, decoder = Encoder(SMALL, (1, 16, 24)), Decoder(SMALL, 14, (1, 16, 24))
+def test_r_nem_normalises_before_the_activation_and_its_last_layer_is_bare():
+    # Over all of channels, rows and columns: one group.
+    encoder, decoder = Encoder(SMALL, (1, 16, 24)), decoding(SMALL, 14, (1, 16, 24))
     halving, linear = [nn.Conv2d, nn.GroupNorm, nn.ELU], [nn.Linear, nn.LayerNorm]
     assert [type(layer) for layer in encoder.layers] == [*halving * 3, nn.Flatten, *linear, nn.ELU, nn.Unflatten]
     doubling = [UpsampleConv, nn.GroupNorm, nn.ReLU]
@@ -63,10 +120,11 @@ def test_order_is_convolution_norm_activation_and_the_last_layer_is_bare():
     assert all(norm.num_groups == 1 for norm in norms)
 
 
-def test_weights_start_glorot_uniform_and_biases_at_zero():
+def test_r_nems_weights_start_glorot_uniform_and_biases_at_zero():
     torch.manual_seed(0)
-    encoder, decoder = Encoder(CodecConfig(), (1, 64, 64)), Decoder(CodecConfig(), 250, (1, 64, 64))
+    encoder, decoder = Encoder(RNEMConfig(), (1, 64, 64)), decoding(RNEMConfig(), 250, (1, 64, 64))
     layers = [layer for layer in (*encoder.layers, *decoder.layers) if isinstance(layer, nn.Conv2d | nn.Linear)]
+    assert len(layers) == 9
     for layer in layers:
         fan_in, fan_out = nn.init._calculate_fan_in_and_fan_out(layer.weight)
         bound = (6 / (fan_in + fan_out)) ** 0.5
@@ -74,8 +132,68 @@ def test_weights_start_glorot_uniform_and_biases_at_zero():
         assert not layer.bias.any()
 
 
+# --- mila --------------------------------------------------------------------------------------------------
+
+
+def test_mila_has_its_sizes():
+    # The authors' code: 64 -> 31 -> 14 -> 6 pixels, 2304 numbers, and back by 8-16-20-17-34-36-33-66-64.
+    encoder, decoder = Encoder(MilaConfig(), (1, 64, 64)), decoding(MilaConfig(), 600, (1, 64, 64))
+    shapes = sizes(encoder.layers, torch.zeros(1, 1, 64, 64))
+    assert list(dict.fromkeys(shapes)) == [(16, 31, 31), (32, 14, 14), (64, 6, 6), (2304,), (600,), (1, 600)]
+    shapes = sizes(decoder.layers, torch.zeros(1, 600))
+    assert list(dict.fromkeys(shapes))[:2] == [(600,), (4096,)]
+    maps = list(dict.fromkeys(shape for shape in shapes if len(shape) == 3))
+    assert [rows for _, rows, columns in maps if rows == columns] == [8, 16, 20, 17, 34, 36, 33, 66, 64]
+    assert [shape for shape in maps if shape[1] in (17, 33, 64)] == [(32, 17, 17), (16, 33, 33), (1, 64, 64)]
+
+
+def norm(values: Tensor) -> Tensor:
+    """Each entry of the first axis with mean 0 and variance 1."""
+    axes = tuple(range(1, values.dim()))
+    centred = values - values.mean(axes, keepdim=True)
+    return centred / (centred.square().mean(axes, keepdim=True) + 1e-5).sqrt()
+
+
+def test_mila_equals_a_slow_statement():
+    torch.manual_seed(0)
+    film_shape = (3, 24, 40)
+    encoder = Encoder(SMALL_MILA, film_shape).double()
+    decoder = decoding(SMALL_MILA, 14, film_shape).double()
+    film = torch.rand(2, *film_shape, dtype=torch.float64)
+    vector = torch.randn(2, 2, 7, dtype=torch.float64)
+
+    *convolutions, linear = [layer for layer in encoder.layers if isinstance(layer, nn.Conv2d | nn.Linear)]
+    x = film
+    for layer in convolutions:
+        x = norm(functional.elu(functional.conv2d(x, layer.weight, layer.bias, stride=2)))
+    x = norm(functional.elu(x.flatten(1) @ linear.weight.T + linear.bias))
+    close(encoder(film), x[:, None])
+
+    linear, *convolutions = [layer for layer in decoder.layers if isinstance(layer, nn.Conv2d | nn.Linear)]
+    x = norm(1 / (1 + (-vector.flatten(1)).exp()))
+    x = norm((x @ linear.weight.T + linear.bias).clamp(min=0)).view(2, 4, 3, 5)
+    for layer, border in zip(convolutions, (2, 1, 0), strict=True):
+        x = functional.interpolate(x, scale_factor=2, mode="bilinear")
+        x = functional.pad(x, (border,) * 4, mode="replicate")
+        x = functional.conv2d(x, layer.weight, layer.bias)
+        x = norm(x.clamp(min=0)) if border else x
+    close(decoder(vector)[0], x)
+
+
+def test_mila_has_as_many_parameters_as_its_formula():
+    film_shape, features, embedding = (3, 24, 40), 14, 13
+    encoder = sum(16 * i * o + o for i, o in ((3, 3), (3, 5), (5, 4))) + 4 * 1 * 3 * embedding + embedding
+    start = 4 * 3 * 5
+    decoder = features * start + start + 16 * 4 * 5 + 5 + 16 * 5 * 3 + 3 + 9 * 3 * 3 + 3
+    assert count(Encoder(SMALL_MILA, film_shape)) == encoder
+    assert count(decoding(SMALL_MILA, features, film_shape)) == decoder
+
+
+# --- positions ---------------------------------------------------------------------------------------------
+
+
 def test_a_map_has_8_by_8_positions_of_64_pixels():
-    assert Encoder(CodecConfig(), (1, 64, 64), "map")(torch.zeros(2, 1, 64, 64)).shape == (2, 64, 64 + 16)
+    assert Encoder(RNEMConfig(), (1, 64, 64), "map")(torch.zeros(2, 1, 64, 64)).shape == (2, 64, 64 + 16)
 
 
 @pytest.mark.parametrize(("positions", "width"), [("learned", 6), ("coord4", 4)])
@@ -106,14 +224,32 @@ def test_a_position_sees_what_lies_there():
 
 
 @pytest.mark.parametrize(
-    ("film_shape", "message"),
+    ("config", "film_shape", "message"),
     [
-        ((1, 36, 40), r"frame height must be a multiple of 8 for 3 halvings, got 36; generate frames of such a height"),
-        ((1, 40, 36), r"frame width must be a multiple of 8 for 3 halvings, got 36; generate frames of such a width"),
+        (
+            SMALL,
+            (1, 36, 40),
+            "frame height must be a multiple of 8 for 3 halvings, got 36; generate frames of such a",
+        ),
+        (
+            SMALL,
+            (1, 40, 36),
+            "frame width must be a multiple of 8 for 3 halvings, got 36; generate frames of such a",
+        ),
+        (
+            SMALL_MILA,
+            (1, 36, 40),
+            "frame height must be a multiple of 8 from 24 on for --codec mila, got 36; generat",
+        ),
+        (
+            SMALL_MILA,
+            (1, 40, 16),
+            "frame width must be a multiple of 8 from 24 on for --codec mila, got 16; generate",
+        ),
     ],
 )
-def test_frames_that_do_not_halve_are_refused(film_shape, message):
+def test_frames_that_do_not_fit_are_refused(config, film_shape, message):
     with pytest.raises(ValueError, match=message):
-        Encoder(SMALL, film_shape)
+        Encoder(config, film_shape)
     with pytest.raises(ValueError, match=message):
-        Decoder(SMALL, 14, film_shape)
+        decoding(config, 14, film_shape)

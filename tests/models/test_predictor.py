@@ -1,18 +1,22 @@
 """The predictor: what each prediction may depend on, blocks, and what it refuses."""
 
+from typing import Any
+
 import pytest
 import torch
 from core_checks import SMALL, close
 
-from videopred.models import CORES, build, predictor
-from videopred.models.settings import CodecConfig, PredictorConfig
+from videopred.models import CODECS, CORES, DECODERS, build, predictor
+from videopred.models.codec_settings import MasksConfig, RNEMConfig
+from videopred.models.settings import PredictorConfig
+from videopred.rollout import roll_out
 
 FILM_SHAPE = (1, 8, 12)
 
 
-def make(name: str = "rims") -> predictor.Predictor:
+def make(name: str = "rims", **parts: Any) -> predictor.Predictor:
     torch.manual_seed(0)
-    config = PredictorConfig(core=SMALL[name], codec=CodecConfig(channels=(3, 5), embedding=7))
+    config = PredictorConfig(core=SMALL[name], codec=RNEMConfig(channels=(3, 5), embedding=7), **parts)
     return build(config, FILM_SHAPE).double().eval()
 
 
@@ -46,17 +50,45 @@ def test_a_core_that_reads_maps_gets_the_positions(monkeypatch):
     monkeypatch.setattr(predictor, "unroll", lambda core, slots, *_, **__: seen.append(slots.shape) or 1 / 0)
     for reads, expected in (("vector", (2, 5, 1, 7)), ("map", (2, 5, 2 * 3, 5 + 16))):
         core = SMALL["rims"].model_copy(update={"reads": reads})
-        config = PredictorConfig(core=core, codec=CodecConfig(channels=(3, 5), embedding=7))
+        config = PredictorConfig(core=core, codec=RNEMConfig(channels=(3, 5), embedding=7))
         with pytest.raises(ZeroDivisionError):
             build(config, FILM_SHAPE)(film().float())
         assert seen.pop() == expected
 
 
-def test_blocks_change_nothing(monkeypatch):
-    model = make()
-    whole = model(film()).logits
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_blocks_change_nothing(monkeypatch, decoder):
+    model = make(decoder=DECODERS[decoder][0]())
+    whole = model(film(), trace=True)
     monkeypatch.setattr(predictor, "_BLOCK", 3)
-    close(model(film()).logits, whole)
+    in_blocks = model(film(), trace=True)
+    close(in_blocks.logits, whole.logits)
+    close(in_blocks.trace, whole.trace)
+
+
+@pytest.mark.parametrize("decoder", DECODERS)
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("name", CORES)
+def test_a_rollout_runs_with_any_core_codec_and_decoder(name, codec, decoder):
+    torch.manual_seed(0)
+    sizes = {"rnem": {"channels": (3, 5)}, "mila": {"channels": (2, 3, 4)}}[codec]
+    parts = CODECS[codec][0](embedding=7, **sizes), DECODERS[decoder][0]()
+    config = PredictorConfig(core=SMALL[name], codec=parts[0], decoder=parts[1])
+    model = build(config, (3, 24, 32))
+    done = roll_out(model, torch.rand(2, 3, 3, 24, 32), 2, trace=True)
+    assert done.prediction.shape == (2, 2, 3, 24, 32)
+    assert done.prediction.isfinite().all()
+    assert done.trace.keys() == {*model.core.trace_axes, *model.decoder.trace_axes}
+    assert all(value.shape[:2] == (2, 4) for value in done.trace.values())
+    if decoder == "masks":
+        assert done.trace["masks"].shape == (2, 4, model.core.rows, 24, 32)
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_the_decoder_is_the_cores_own_unless_chosen(name):
+    own = PredictorConfig(core=SMALL[name])
+    assert type(own.decoder) is CORES[name][0].own_decoder
+    assert PredictorConfig(core=SMALL[name], decoder=MasksConfig()).decoder == MasksConfig()
 
 
 def test_trace_is_kept_when_asked_for():
@@ -91,5 +123,5 @@ def test_nan_in_a_film_is_found_when_debugging(monkeypatch):
 
 def test_settings_survive_json():
     for name in CORES:
-        config = PredictorConfig(core=SMALL[name], codec=CodecConfig(channels=(3, 5)))
+        config = PredictorConfig(core=SMALL[name], codec=RNEMConfig(channels=(3, 5)))
         assert PredictorConfig.model_validate_json(config.model_dump_json()) == config

@@ -6,9 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from videopred import check
-from videopred.models import build_core
+from videopred.models import build_core, build_decoder
 from videopred.models.core import State, Trace, unroll
-from videopred.models.decoder import Decoder
 from videopred.models.encoder import Encoder
 from videopred.models.settings import PredictorConfig
 
@@ -24,14 +23,14 @@ class Prediction(NamedTuple):
     state: State
     """The core's state after the last frame; give it back to go on from there."""
     trace: Trace
-    """name -> (B, T, …): what the core did; empty unless asked for."""
+    """name -> (B, T, …): what core and decoder did; empty unless asked for."""
 
 
 class Predictor(nn.Module):
     """Encoder, core over time, decoder.
 
     Args:
-        config: settings of core and codec.
+        config: settings of core, codec and decoder.
         film_shape: (channels, height, width) of the films it will see.
     """
 
@@ -40,7 +39,7 @@ class Predictor(nn.Module):
         self.config, self.film_shape = config, film_shape
         self.encoder = Encoder(config.codec, film_shape, getattr(config.core, "reads", "vector"))
         self.core = build_core(config.core, self.encoder.features)
-        self.decoder = Decoder(config.codec, self.core.rows * self.core.units, film_shape)
+        self.decoder = build_decoder(config.decoder, config.codec, self.core, film_shape)
 
     def forward(self, film: Tensor, state: State | None = None, *, trace: bool = False) -> Prediction:
         """Read T frames and predict the one after each.
@@ -48,7 +47,7 @@ class Predictor(nn.Module):
         Args:
             film: (B, T, C, H, W) float in [0, 1].
             state: where to start; None is the core's initial state.
-            trace: keep what the core did at each step.
+            trace: keep what core and decoder did at each step.
 
         Raises:
             ValueError: the film is not of the shape the predictor was built for, or the state is not one of its core
@@ -60,12 +59,12 @@ class Predictor(nn.Module):
         if not film.is_floating_point():
             fix = "make it with videopred.frames.to_film"
             raise TypeError(check.complaint("film", "hold floating point numbers in [0, 1]", film.dtype, fix))
-        slots = _in_blocks(self.encoder, film.flatten(0, 1)).unflatten(0, film.shape[:2])
+        batch_and_time = film.shape[:2]
+        frames = film.flatten(0, 1).split(_BLOCK)
+        slots = torch.cat([self.encoder(block) for block in frames]).unflatten(0, batch_and_time)
         output, state, happened = unroll(self.core, slots, state, trace=trace)
-        logits = _in_blocks(self.decoder, output.flatten(0, 1)).unflatten(0, film.shape[:2])
-        return Prediction(logits, state, happened)
-
-
-def _in_blocks(module: nn.Module, inputs: Tensor) -> Tensor:
-    """The module on (N, …), a block of N at a time."""
-    return torch.cat([module(block) for block in inputs.split(_BLOCK)])
+        blocks = output.flatten(0, 1).split(max(1, _BLOCK // self.decoder.pictures))
+        said = [self.decoder(block, trace=trace) for block in blocks]
+        for name in said[0][1]:
+            happened[name] = torch.cat([painted[name].detach() for _, painted in said]).unflatten(0, batch_and_time)
+        return Prediction(torch.cat([logits for logits, _ in said]).unflatten(0, batch_and_time), state, happened)

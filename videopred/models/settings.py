@@ -1,11 +1,12 @@
-"""Settings of cores, codec and predictor. Light: pydantic only, so that help and usage errors load no torch."""
+"""Settings of cores and predictor. Light: pydantic only, so that help and usage errors load no torch."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PositiveInt, model_validator
 from tyro.conf import Suppress
 
 from videopred.check import complaint
+from videopred.models.codec_settings import CodecConfig, DecoderConfig, DecoderSettings, RNEMConfig, SharedConfig
 from videopred.settings import Settings
 
 
@@ -13,6 +14,8 @@ class CoreSettings(Settings):
     """What the settings of every core share."""
 
     flag_prefix: ClassVar[str] = "--core."
+    own_decoder: ClassVar[type[DecoderSettings]] = SharedConfig
+    """The decoder that its paper uses."""
 
 
 class GRUConfig(CoreSettings):
@@ -75,24 +78,9 @@ class RIMsConfig(CoreSettings):
 CoreConfig = Annotated[GRUConfig | LSTMConfig | RIMsConfig, Field(discriminator="kind")]
 
 
-class CodecConfig(Settings):
-    """Convolutional encoder and decoder of R-NEM (van Steenkiste et al. 2018), as RIMs and BRIMs use them."""
-
-    flag_prefix: ClassVar[str] = "--codec."
-
-    channels: Annotated[tuple[PositiveInt, ...], Field(min_length=1)] = (16, 32, 64)
-    """Channels after each halving of the frame; the decoder mirrors them."""
-    embedding: PositiveInt = 512
-    """Width of the vector that stands for a frame, and of the decoder's first layer."""
-    positions: Literal["learned", "coord4"] = "learned"
-    """What says where a position of the map is, for cores that read a map: a learned key, or x, 1 - x, y, 1 - y."""
-    position_width: PositiveInt = 16
-    """Width of a learned position key; unpublished, so our choice."""
-
-    @property
-    def shrink(self) -> int:
-        """How many pixels of the frame, in each direction, one position of the smallest map stands for."""
-        return int(2 ** len(self.channels))
+def _own_decoder(data: dict[str, Any]) -> Any:
+    """The decoder of a core's paper, with its usual settings."""
+    return data["core"].own_decoder()
 
 
 class PredictorConfig(Settings):
@@ -100,5 +88,7 @@ class PredictorConfig(Settings):
 
     core: CoreConfig = RIMsConfig()
     """What moves the state from frame to frame."""
-    codec: CodecConfig = CodecConfig()
-    """What turns frames into vectors and back."""
+    codec: CodecConfig = RNEMConfig()
+    """What turns frames into vectors or maps, and back."""
+    decoder: DecoderConfig = Field(default_factory=_own_decoder)
+    """How the modules' outputs become one frame; the default is the core's own."""

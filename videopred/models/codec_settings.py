@@ -1,0 +1,76 @@
+"""Settings of codecs and decoders. Light: pydantic only."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, PositiveInt
+from tyro.conf import Suppress
+
+from videopred.settings import Settings
+
+
+class CodecSettings(Settings):
+    """What the settings of every codec share."""
+
+    flag_prefix: ClassVar[str] = "--codec."
+
+    positions: Literal["learned", "coord4"] = "learned"
+    """What says where a position of the map is, for cores that read a map: a learned key, or x, 1 - x, y, 1 - y."""
+    position_width: PositiveInt = 16
+    """Width of a learned position key; unpublished, so our choice."""
+
+
+class RNEMConfig(CodecSettings):
+    """Encoder and decoder of R-NEM (van Steenkiste et al. 2018), as RIMs and BRIMs use them."""
+
+    kind: Suppress[Literal["rnem"]] = "rnem"
+    channels: Annotated[tuple[PositiveInt, ...], Field(min_length=1)] = (16, 32, 64)
+    """Channels after each halving of the frame; the decoder mirrors them."""
+    embedding: PositiveInt = 512
+    """Width of the vector that stands for a frame, and of the decoder's first layer."""
+
+    @property
+    def shrink(self) -> int:
+        """How many pixels of the frame, in each direction, one position of the smallest map stands for."""
+        return int(2 ** len(self.channels))
+
+
+class MilaConfig(CodecSettings):
+    """Encoder and decoder that the authors of RIMs and SCOFF left in PyTorch: no padding, bilinear doublings."""
+
+    kind: Suppress[Literal["mila"]] = "mila"
+    channels: tuple[PositiveInt, PositiveInt, PositiveInt] = (16, 32, 64)
+    """Channels after each halving of the frame; the decoder mirrors them."""
+    embedding: PositiveInt = 600
+    """Width of the vector that stands for a frame."""
+
+
+CodecConfig = Annotated[RNEMConfig | MilaConfig, Field(discriminator="kind")]
+
+
+class DecoderSettings(Settings):
+    """What the settings of every decoder share."""
+
+    flag_prefix: ClassVar[str] = "--decoder."
+
+
+class SharedConfig(DecoderSettings):
+    """All modules' outputs side by side, as one vector, through the codec. Nothing to set."""
+
+    kind: Suppress[Literal["shared"]] = "shared"
+
+
+class FilesConfig(DecoderSettings):
+    """Learned queries attend over the modules, so that their order does not show in the frame (SCOFF, section 4)."""
+
+    kind: Suppress[Literal["files"]] = "files"
+    queries: PositiveInt = 4
+    """Learned queries; what each of them finds stands side by side before the codec. Unpublished, so our choice."""
+
+
+class MasksConfig(DecoderSettings):
+    """Each module paints a picture and a mask; the masks are the model's own segmentation (Watters et al. 2019)."""
+
+    kind: Suppress[Literal["masks"]] = "masks"
+
+
+DecoderConfig = Annotated[SharedConfig | FilesConfig | MasksConfig, Field(discriminator="kind")]
