@@ -94,7 +94,7 @@ def test_a_rollout_is_a_loop_by_hand(predictor):
             slots = predictor.encoder(frames[t])
             state = predictor.core.initial_state(B) if state is None else state
             output, state, _ = predictor.core.step(slots, state)
-            said.append(torch.sigmoid(predictor.decoder(output)))
+            said.append(torch.sigmoid(predictor.decoder(output)[0]))
             if t >= CONTEXT - 1:
                 frames.append(said[-1])
     torch.testing.assert_close(rollout.one_step, torch.stack(said[: CONTEXT - 1], 1))
