@@ -1,77 +1,20 @@
-"""Bouncing balls: what is drawn at the start, and that frames show it."""
+"""Clips of bouncing balls: frames, masks and truth tell the same."""
 
 import numpy as np
 import pytest
 from small_worlds import small
 
 from videopred.datasets import make_world
-from videopred.datasets.balls import draw_start
+from videopred.datasets.clip import Clip
 from videopred.datasets.raster import draw_discs
 from videopred.datasets.settings import BallsConfig
+from videopred.datasets.starts import PALETTE
 
-RECIPE = BallsConfig(height=40, width=56, balls=(2, 3, 5), radii=(0.8, 1.2), masses=(1.0, 6.0), speed=0.7)
-DRAWS = 900
-
-
-@pytest.fixture(scope="module")
-def starts() -> list[tuple[np.ndarray, ...]]:
-    return [draw_start(RECIPE, np.random.default_rng([1, draw])) for draw in range(DRAWS)]
+SIZES = {"frames": 9, "height": 40, "width": 72}
 
 
-def test_each_number_of_balls_is_equally_likely(starts):
-    counts = np.bincount([np.isfinite(radius).sum() for _, _, radius, _ in starts])
-    # Standard deviation of each count is sqrt(900 * 1/3 * 2/3) = 14.
-    np.testing.assert_allclose(counts, [0, 0, 300, 300, 0, 300], atol=4 * 14)
-
-
-def test_each_size_is_equally_likely_and_brings_its_mass(starts):
-    radius, mass = (np.concatenate([start[which] for start in starts]) for which in (2, 3))
-    radius, mass = radius[np.isfinite(radius)], mass[np.isfinite(mass)]
-    large = radius > 4  # at 40 px for 10 units, radii are 3.2 and 4.8 px
-    np.testing.assert_allclose(radius, np.where(large, 4.8, 3.2))
-    assert (mass == np.where(large, 6, 1)).all()
-    assert abs(large.mean() - 0.5) < 4 * 0.5 / np.sqrt(len(large))
-
-
-def test_the_norm_of_all_velocities_is_the_speed(starts):
-    norms = [np.sqrt(np.nansum(velocity**2)) for _, velocity, _, _ in starts]
-    np.testing.assert_allclose(norms, 0.7 * 4, rtol=1e-12)
-
-
-def test_all_directions_are_equally_likely(starts):
-    velocities = np.concatenate([velocity for _, velocity, _, _ in starts])
-    angle = np.arctan2(*velocities[np.isfinite(velocities[:, 0])].T)
-    counts, _ = np.histogram(angle, 8, (-np.pi, np.pi))
-    expected = len(angle) / 8
-    assert ((counts - expected) ** 2 / expected).sum() < 24.3  # chi squared, 7 degrees of freedom, p = 0.001
-
-
-def test_a_lone_ball_starts_anywhere_inside():
-    lone = BallsConfig(height=40, width=56, balls=(1,), radii=(1.5,), masses=(1.0,))
-    places = np.array([draw_start(lone, np.random.default_rng([2, draw]))[0][0] for draw in range(DRAWS)])
-    r = 6
-    share = (places - r) / (np.array([56, 40]) - 2 * r)
-    assert share.min() > 0
-    assert share.max() < 1
-    for axis in range(2):
-        counts, _ = np.histogram(share[:, axis], 8, (0, 1))
-        assert ((counts - DRAWS / 8) ** 2 / (DRAWS / 8)).sum() < 24.3
-
-
-def test_no_ball_starts_on_another_also_when_it_is_tight():
-    tight = BallsConfig(balls=(9,), radii=(1.18,), masses=(1.0,))
-    for draw in range(30):
-        position, _, radius, _ = draw_start(tight, np.random.default_rng([3, draw]))
-        i, j = np.triu_indices(9, 1)
-        assert (np.linalg.norm(position[i] - position[j], axis=1) > radius[i] + radius[j]).all()
-
-
-def test_balls_without_room_are_an_error(monkeypatch):
-    monkeypatch.setattr("videopred.datasets.balls._TRIES_PER_BALL", 1)
-    monkeypatch.setattr("videopred.datasets.balls._TRIES_PER_CLIP", 1)
-    tight = BallsConfig(balls=(9,), radii=(1.18,), masses=(1.0,))
-    with pytest.raises(ValueError, match=r"^--balls must fit into the arena, got 9 that found no room"):
-        draw_start(tight, np.random.default_rng(0))
+def clips_of(count: int = 12, **changes: object) -> list[Clip]:
+    return list(make_world(BallsConfig(**(SIZES | changes))).clips(5, "train", range(count)))
 
 
 def test_masks_can_be_drawn_again_from_the_numbers_in_a_clip():
@@ -83,3 +26,118 @@ def test_masks_can_be_drawn_again_from_the_numbers_in_a_clip():
         # Balls never overlap, so all is seen, and each is at least one pixel.
         assert (drawn[:, clip.objects["active"]] > 0).all()
         assert (clip.visibility[:, clip.objects["active"]] == 1).all()
+
+
+def test_the_curtain_hides_all_there_is_and_nothing_else():
+    plain, curtained = clips_of(), clips_of(curtain=(28, 28))
+    hidden = False
+    for bare, clip in zip(plain, curtained, strict=True):
+        top, left, rows, columns = clip.labels["curtain"]
+        assert clip.labels["curtain"].dtype == np.int16
+        behind = np.zeros((40, 72), bool)
+        behind[top : top + rows, left : left + columns] = True
+        assert behind.sum() == 784
+        for mine, theirs in ((clip.frames[..., 0], bare.frames[..., 0]), (clip.masks, bare.masks),
+                             (clip.collisions, bare.collisions)):  # fmt: skip
+            assert not mine[:, behind].any()
+            assert (mine[:, ~behind] == theirs[:, ~behind]).all()
+        hidden |= bool(bare.frames[:, behind].any())
+        for ball in range(4):
+            pixels = bare.masks == ball + 1
+            share = (pixels & ~behind).sum((1, 2)) / pixels.sum((1, 2))
+            np.testing.assert_allclose(clip.visibility[:, ball], share, atol=1e-3)
+        for name in ("positions", "velocities", "events", "contacts"):
+            assert getattr(clip, name).tobytes() == getattr(bare, name).tobytes(), name
+    assert hidden
+
+
+@pytest.mark.parametrize("changes", [{"edges": "smooth"}, {"colors": "palette"}])
+def test_the_curtain_also_hides_light(changes):
+    for clip in clips_of(curtain=(28, 40), **changes):
+        top, left, rows, columns = clip.labels["curtain"]
+        assert not clip.frames[:, top : top + rows, left : left + columns].any()
+
+
+@pytest.mark.parametrize("curtain", [(0, 0), (0, 28), (28, 0)])
+def test_a_curtain_without_area_is_none(curtain):
+    for bare, clip in zip(clips_of(3), clips_of(3, curtain=curtain), strict=True):
+        assert clip.frames.tobytes() == bare.frames.tobytes()
+        assert clip.visibility.tobytes() == bare.visibility.tobytes()
+        assert list(clip.labels) == []
+
+
+@pytest.mark.parametrize("colors", ["palette", "distinct"])
+def test_every_ball_has_its_stored_color_all_the_time(colors):
+    for clip in clips_of(colors=colors, balls=(2, 4)):
+        color, active = clip.objects["color"], clip.objects["active"]
+        assert (color.dtype, color.shape) == (np.uint8, (4, 3))
+        assert not color[~active].any()
+        assert {tuple(c) for c in color[active]} <= {tuple(c) for c in PALETTE}
+        for ball in np.flatnonzero(active):
+            assert (clip.frames[clip.masks == ball + 1] == color[ball]).all()
+        assert not clip.frames[clip.masks == 0].any()
+
+
+def test_white_balls_have_no_color_to_tell():
+    [clip] = clips_of(1)
+    assert "color" not in clip.objects
+
+
+@pytest.mark.parametrize("edges", ["smooth", "sutskever"])
+def test_soft_edges_change_the_frames_alone(edges):
+    for hard, soft in zip(clips_of(), clips_of(edges=edges), strict=True):
+        assert soft.masks.tobytes() == hard.masks.tobytes()
+        assert soft.collisions.tobytes() == hard.collisions.tobytes()
+        assert ((soft.frames > 0) >= (hard.frames > 0)).all()
+        assert len(np.unique(soft.frames)) > 20
+        # As much light falls on the frame: a blob's area is pi r² Gamma(5/4), that is 0.906 pi r².
+        share = soft.frames.sum() / hard.frames.sum()
+        assert share == pytest.approx({"smooth": 1, "sutskever": 0.906}[edges], abs=0.02)
+
+
+def test_balls_that_left_are_no_longer_seen():
+    recipe = BallsConfig(**SIZES, walls=False, speed=9.0, balls=(2,))
+    left = 0
+    for clip in make_world(recipe).clips(5, "train", range(12)):
+        x, y = clip.positions[..., 0], clip.positions[..., 1]
+        r = clip.objects["radius"]
+        outside = (x < -r) | (x > 72 + r) | (y < -r) | (y > 40 + r)
+        inside = (x > r) & (x < 72 - r) & (y > r) & (y < 40 - r)
+        assert (clip.visibility[outside] == 0).all()
+        assert (clip.visibility[inside] == 1).all()
+        edge = ~outside & ~inside
+        assert ((clip.visibility[edge] >= 0) & (clip.visibility[edge] <= 1)).all()
+        left += outside.sum()
+    assert left > 20
+
+
+def test_a_fixed_ball_stays_and_is_hit():
+    hits = 0
+    for clip in clips_of(40, fixed=((9.0, 5.0),), balls=(3,), speed=3.0):
+        assert (clip.positions[:, 0] == [36, 20]).all()
+        assert (clip.velocities[:, 0] == 0).all()
+        assert clip.objects["mass"][0] == np.inf
+        assert clip.objects["active"].tolist() == [True] * 4
+        hits += (clip.contacts["first"] == 0).sum()
+    assert hits > 5
+
+
+@pytest.mark.parametrize("engine", ["rnem", "sutskever"])
+def test_the_engine_of_the_recipe_moves_the_balls(engine):
+    exact, stepped = (clips_of(20, engine=law, speed=3.0) for law in ("exact", engine))
+    assert all(len(clip.contacts) == 0 or (clip.contacts["time"] * 2 % 1 == 0).all() for clip in stepped)
+    if engine == "rnem":  # it starts as the exact engine does
+        assert (stepped[0].positions[0] == exact[0].positions[0]).all()
+    assert any((one.positions != other.positions).any() for one, other in zip(exact, stepped, strict=True))
+
+
+def test_overlapping_balls_are_counted_once():
+    """The soft law lets balls overlap: the later hides the earlier, whose visible share falls."""
+    found = 0
+    for clip in clips_of(30, engine="sutskever", balls=(6,), speed=4.0, frames=30):
+        masks, drawn = draw_discs(clip.positions, clip.objects["radius"], 40, 72)
+        assert (clip.masks == masks).all()
+        seen = np.stack([(masks == ball + 1).sum((1, 2)) for ball in range(6)], axis=1)
+        np.testing.assert_allclose(clip.visibility, seen / drawn, atol=1e-3)
+        found += (clip.visibility < 0.98).sum()
+    assert found > 10

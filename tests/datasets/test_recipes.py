@@ -27,7 +27,52 @@ from videopred.datasets.settings import BallsConfig, MovingMNISTConfig, load_rec
         ({"balls": (0,)}, "--balls must be greater than or equal to 1, got 0"),
         ({"frames": 1}, "frames must be greater than or equal to 2, got 1"),
         ({"speed": 0.0}, "speed must be greater than 0, got 0.0"),
-        ({"gravity": 1.0}, "gravity must be a known setting"),
+        ({"drag": 1.0}, "drag must be a known setting"),
+        ({"gravity": -0.1}, "gravity must be greater than or equal to 0, got -0.1"),
+        ({"restitution": 0.0}, "restitution must be greater than 0, got 0.0"),
+        ({"restitution": 1.1}, "restitution must be less than or equal to 1, got 1.1"),
+        ({"engine": "euler"}, "engine must be 'exact', 'rnem' or 'sutskever', got 'euler'"),
+        (
+            {"balls": (254,), "radii": (0.12,), "masses": (1.0,), "fixed": ((3.0, 3.0), (4.0, 4.0))},
+            "--balls must be at most 255 together with the --fixed ones: masks hold no more, got 256; choose",
+        ),
+        (
+            {"fixed": ((5.0, 5.0), (0.7, 5.0))},
+            "--fixed must lie within the walls: x from 0.8 to 9.2, y from 0.8 to 9.2"
+            ", got (0.7, 5.0); move it, or choose a smaller first of --radii",
+        ),
+        ({"fixed": ((5.0, 9.5),), "width": 96}, "--fixed must lie within the walls: x from 0.8 to 14.2, y from 0.8 to"),
+        (
+            {"fixed": ((5.0, 5.0), (5.0, 6.5))},
+            "--fixed must be at least 1.6 arena units apart, two radii, got (5.0, 5.0"
+            ") and (5.0, 6.5); move one of them",
+        ),
+        (
+            {"fixed": ((5.0, 5.0),), "gravity": 0.1},
+            "--fixed must be left out with --gravity, got ((5.0, 5.0),); no law",
+        ),
+        (
+            {"engine": "rnem", "gravity": 0.1},
+            "--engine must be exact with --gravity, got rnem; choose --engine exact or leave out --gravity",
+        ),
+        (
+            {"engine": "sutskever", "restitution": 0.9},
+            "--engine must be exact with --restitution below 1, got sutskever",
+        ),
+        ({"engine": "rnem", "walls": False}, "--engine must be exact with --no-walls, got rnem; choose --engine exact"),
+        ({"engine": "sutskever", "fixed": ((5.0, 5.0),)}, "--engine must be exact with --fixed, got sutskever; choose"),
+        ({"curtain": (65, 8)}, "--curtain must be within the frame, at most 64 64, got 65 8; choose a smaller curtain"),
+        (
+            {"curtain": (8, 49), "width": 48},
+            "--curtain must be within the frame, at most 64 48, got 8 49; choose a sma",
+        ),
+        ({"curtain": (-1, 8)}, "curtain must be greater than or equal to 0, got -1"),
+        (
+            {"colors": "distinct", "balls": (2, 5)},
+            "--colors must be white or palette with more than 4 balls, got distinct"
+            " with 5 balls; choose fewer balls, or let colors repeat",
+        ),
+        ({"colors": "distinct", "balls": (4,), "fixed": ((5.0, 5.0),)}, "got distinct with 5 balls"),
         ({"height": 64.0}, "height must be a valid integer"),
     ],
 )
@@ -67,6 +112,13 @@ def test_digits_that_cannot_be(changes, complaint):
         MovingMNISTConfig(**changes)
 
 
+def test_what_frames_look_like_follows_from_the_recipe():
+    assert (BallsConfig().channels, BallsConfig().binary) == (1, True)
+    assert (BallsConfig(colors="palette").channels, BallsConfig(colors="palette").binary) == (3, False)
+    assert (BallsConfig(edges="smooth").channels, BallsConfig(edges="smooth").binary) == (1, False)
+    assert (BallsConfig(curtain=(9, 9)).channels, BallsConfig(curtain=(9, 9)).binary) == (1, True)
+
+
 def test_the_papers_protocols():
     assert (BallsConfig().context, BallsConfig().horizon) == (15, 35)
     assert (MovingMNISTConfig().context, MovingMNISTConfig().horizon) == (5, 25)
@@ -81,7 +133,7 @@ def test_an_unknown_preset_offers_the_nearest():
     ("text", "complaint"),
     [
         ('{"kind": "cubes"}', "does not match any of the expected tags: 'balls', 'moving-mnist'"),
-        ('{"kind": "balls", "gravity": 1}', "gravity must be a known setting"),
+        ('{"kind": "balls", "drag": 1}', "drag must be a known setting"),
         ('{"balls": [4]}', "Unable to extract tag"),
         ("{", "Invalid JSON"),
     ],

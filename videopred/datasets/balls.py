@@ -1,36 +1,62 @@
 """Bouncing balls.
 
-Data sheet
-    World      elastic discs without spin or friction in a closed box; nobody leaves, no energy is lost
-    Frames     binary, one channel, hard-edged discs; 51 of 64 x 64 px by default
+Data sheet, of balls4 unless another preset is named; every line is a setting of `BallsConfig`.
+
+    World      discs without spin or friction in a closed box; contacts are elastic and exact in time
+    Frames     binary, one channel, hard-edged discs; 51 of 64 x 64 px
     Balls      4; each small (radius 0.8, mass 1) or large (radius 1.0, mass 6) by the toss of a coin
     Start      balls are placed one after the other, uniformly where they overlap neither wall nor ball
     Speed      Gaussian velocities, scaled together so that their squares sum to 1/3², in units per frame
     Units      the box is 10 units high: 6.4 px per unit; files hold px and px per frame
-    Truth      positions, velocities, masks, contacts with exact times and impulses; radius and mass per ball
+    Truth      positions, velocities, masks, contacts with times and impulses; radius and mass per ball, and its color
+               if it has one; the curtain's place. Fixed balls come first, with infinite mass
     Protocol   15 frames given, 35 imagined (RIMs, figure 3)
 
-Source: van Steenkiste et al. 2018 (R-NEM), whose generator was never published; sizes, masses and speeds were
-measured on its films. We differ in the physics: contacts are exact in time, where the original moves one step per
-frame and pushes overlapping balls apart.
+    balls678   6, 7 or 8 balls, equally likely. The sum of squared speeds is that of balls4, so each ball is slower
+    balls1-8   always that many, of which the same is true: other numbers are also other speeds
+    curtain    3 equal balls of radius 1.2 with a speed of 1/2 in all; 28 x 28 px of a clip, anywhere, are black, always
+               in front of the balls, and cannot be told from the background
+    colored4   as balls4 in RGB; every ball red, blue, green or purple (ColorBrewer's Set1) by chance, with repetition,
+               the same for the whole clip; colored678 likewise
+    balls-sutskever   3 equal balls of radius 1.2 with a speed of 1/2 in all, by Sutskever's law; soft blobs; 100 frames
+               of 30 x 30 px. Balls start in the last four fifths of both axes, and overlap in 4 % of the frames
+    crops      3 equal balls of radius 0.8 and a fixed one in the centre, each mover with a speed of 1/4; 100 frames of
+               48 x 48 px; crops1 to crops6 have that many movers, each as fast
+
+Sources. R-NEM (van Steenkiste et al. 2018) never published its generator: sizes, masses, speeds and curtain of balls4,
+balls678 and curtain were measured on its films, and that the coin is fair, that 6, 7 and 8 are equally likely and that
+starts are uniform is assumed. Their law of motion is `--engine rnem`; ours is exact, where theirs moves one step per
+frame and pushes overlapping balls apart. SCOFF describes colored balls of four colors; the four are those of its
+authors' later code, which draws them anew whenever a clip is read. SCOFF calls the curtain central and BRIMs invisible;
+R-NEM's films show it anywhere (`--curtain-place center` hangs it in the middle). Sutskever, Hinton & Taylor 2008
+place all balls anew when any two overlap; ours are placed one by one. RIMs, appendix D.5, gives of crops the arena, the
+number of balls and of frames; radius, mass and speed are our choice, and each ball has its own speed so that their
+number alone is out of distribution.
 """
 
-import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 import numpy as np
 
-from videopred import check
-from videopred.datasets.clip import Clip, clip_seed
+from videopred.datasets import raster
+from videopred.datasets.chance import open_sources
+from videopred.datasets.clip import Clip
 from videopred.datasets.contacts import hits_by_frame
-from videopred.datasets.physics import simulate
-from videopred.datasets.raster import draw_discs, pixels_of, visible_fraction
+from videopred.datasets.painting import paint_masks, paint_soft
+from videopred.datasets.physics import Box, Motion, State, simulate
 from videopred.datasets.settings import BallsConfig
+from videopred.datasets.starts import Start, draw_starts
+from videopred.datasets.stepping import step_rnem, step_sutskever
 
-_CLIPS_AT_ONCE = 256  # enough to make NumPy's calls cheap, few enough to stay in cache
-_TRIES_PER_BALL = 20
-_TRIES_PER_CLIP = 1000
+ENGINES: dict[str, Callable[[State, Box, int], Motion]] = {
+    "exact": simulate,
+    "rnem": step_rnem,
+    "sutskever": step_sutskever,
+}
+
+_CLIPS_AT_ONCE = 256  # enough to make NumPy's calls cheap
+_CLIPS_DRAWN_AT_ONCE = 16  # few enough to stay in cache
 
 
 class BouncingBalls:
@@ -38,94 +64,66 @@ class BouncingBalls:
 
     def __init__(self, recipe: BallsConfig) -> None:
         self.recipe = recipe
+        px = recipe.px_per_unit
+        self._box = Box(recipe.width, recipe.height, recipe.gravity * px, recipe.restitution, recipe.walls)
 
     def clips(self, seed: int, part: str, indices: Iterable[int]) -> Iterator[Clip]:
         """The clips at these addresses, in this order; each depends on its own address alone."""
         recipe, queue = self.recipe, iter(indices)
         while block := list(islice(queue, _CLIPS_AT_ONCE)):
-            sources = (np.random.Generator(np.random.PCG64(clip_seed(seed, part, i))) for i in block)
-            starts = zip(*(draw_start(recipe, chance) for chance in sources), strict=True)
-            position, velocity, radius, mass = map(np.stack, starts)
-            box = (recipe.width, recipe.height)
-            motion = simulate(position, velocity, radius, mass, box, recipe.frames)
-            for clip in zip(*motion, radius, mass, strict=True):
-                yield _film(recipe, *clip)
+            start = draw_starts(recipe, open_sources(seed, part, block))
+            motion = ENGINES[recipe.engine](start.state, self._box, recipe.frames)
+            for first in range(0, len(block), _CLIPS_DRAWN_AT_ONCE):
+                yield from _film(recipe, start, motion, slice(first, first + _CLIPS_DRAWN_AT_ONCE))
 
 
-def draw_start(
-    recipe: BallsConfig, chance: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The state of one clip at frame 0, drawn in the order number, sizes, places, velocities.
-
-    Returns:
-        position: (N, 2) float64, px; NaN for absent balls, as in all four.
-        velocity: (N, 2) float64, px per frame.
-        radius: (N,) float64, px.
-        mass: (N,) float64.
-    """
-    balls, most = recipe.balls[chance.integers(len(recipe.balls))], max(recipe.balls)
-    position, velocity = np.full((2, most, 2), np.nan)
-    radius, mass = np.full((2, most), np.nan)
-    size = chance.integers(len(recipe.radii), size=balls)
-    radius[:balls] = np.array(recipe.radii)[size] * recipe.px_per_unit
-    mass[:balls] = np.array(recipe.masses)[size]
-    position[:balls] = _place(radius[:balls], (recipe.width, recipe.height), chance)
-    direction = chance.standard_normal((balls, 2))
-    velocity[:balls] = direction * (recipe.speed * recipe.px_per_unit / math.sqrt((direction**2).sum()))
-    return position, velocity, radius, mass
-
-
-def _place(radius: np.ndarray, box: tuple[int, int], chance: np.random.Generator) -> np.ndarray:
-    """Centres (N, 2) of balls thrown in one after the other, each again until it touches none before it.
-
-    A ball that finds no room in many tries empties the box, and all begin anew.
-
-    Raises:
-        ValueError: there is hardly any room at all.
-    """
-    for _ in range(_TRIES_PER_CLIP):
-        centres = np.zeros((0, 2))
-        for r in radius:
-            tries = r + chance.random((_TRIES_PER_BALL, 2)) * (np.array(box) - 2 * r)
-            distance2 = ((tries[:, None] - centres) ** 2).sum(-1)  # (tries, balls so far)
-            free = (distance2 > (radius[: len(centres)] + r) ** 2).all(1)
-            if not free.any():
-                break
-            centres = np.vstack([centres, tries[free.argmax()]])
-        else:
-            return centres
-    must, got = "fit into the arena", f"{len(radius)} that found no room in {_TRIES_PER_CLIP} tries"
-    raise ValueError(check.complaint("--balls", must, got, "choose fewer or smaller balls"))
-
-
-def _film(
-    recipe: BallsConfig,
-    positions: np.ndarray,
-    velocities: np.ndarray,
-    contacts: np.ndarray,
-    radius: np.ndarray,
-    mass: np.ndarray,
-) -> Clip:
-    """The clip of one motion: discs become pixels.
-
-    Args:
-        positions: (T, N, 2) float64, px; velocities alike, px per frame.
-        contacts: (E,) CONTACT.
-        radius: (N,) float64, px.
-        mass: (N,) float64.
-    """
+def _film(recipe: BallsConfig, start: Start, motion: Motion, some: slice) -> Iterator[Clip]:
+    """Some of the clips: discs become pixels."""
     # Drawn from the rounded numbers that the file holds, so that the masks can be drawn again from it.
-    positions, radius = positions.astype(np.float32), radius.astype(np.float32)
-    masks, drawn = draw_discs(positions, radius, recipe.height, recipe.width)
-    events, hit = hits_by_frame(contacts, recipe.frames, len(radius))
-    return Clip(
-        frames=np.where(masks > 0, np.uint8(255), np.uint8(0))[..., None],
-        masks=masks,
-        positions=positions,
-        velocities=velocities.astype(np.float32),
-        collisions=pixels_of(masks, hit),
-        events=events,
-        visibility=visible_fraction(masks, drawn),
-        contacts=contacts,
-        objects={"active": ~np.isnan(radius), "mass": mass.astype(np.float32), "radius": radius},
-    )
+    positions, velocities = (values[some].astype(np.float32) for values in motion[:2])
+    radius, mass = (values[some].astype(np.float32) for values in start.state[2:])
+    color, curtain, tables = start.color[some], start.curtain[some], motion.contacts[some]
+    places, sizes = positions.reshape(-1, recipe.objects, 2), np.repeat(radius, recipe.frames, axis=0)
+    discs, drawn = raster.disc_rows(places, sizes, recipe.height, recipe.width)
+    seen = raster.uncovered(discs)
+    if recipe.has_curtain:
+        seen &= ~np.repeat(raster.box_rows(curtain, recipe.height, recipe.width), recipe.frames, axis=0)
+    visibility = raster.share_seen(raster.count_pixels(seen), drawn).reshape(positions.shape[:3])
+
+    for clip, mine in enumerate(np.split(seen, len(radius), axis=1)):
+        masks = raster.numbers(mine, recipe.width)
+        events, hit = hits_by_frame(tables[clip], recipe.frames, recipe.objects)
+        colliding = raster.any_of(np.where(hit.T[..., None, None], mine, 0))
+        colored = {"color": color[clip]} if recipe.colors != "white" else {}
+        yield Clip(
+            frames=_paint(recipe, masks, positions[clip], radius[clip], color[clip], curtain[clip]),
+            masks=masks,
+            positions=positions[clip],
+            velocities=velocities[clip],
+            collisions=raster.pixels(colliding, recipe.width).view(bool),
+            events=events,
+            visibility=visibility[clip],
+            contacts=tables[clip],
+            objects={"active": ~np.isnan(radius[clip]), **colored, "mass": mass[clip], "radius": radius[clip]},
+            labels={"curtain": curtain[clip]} if recipe.has_curtain else {},
+        )
+
+
+def _paint(
+    recipe: BallsConfig,
+    masks: np.ndarray,
+    positions: np.ndarray,
+    radius: np.ndarray,
+    color: np.ndarray,
+    curtain: np.ndarray,
+) -> np.ndarray:
+    """Frames (T, H, W, C) of one clip."""
+    if recipe.binary:
+        return (masks > 0)[..., None] * np.uint8(255)
+    if recipe.edges == "hard":
+        return paint_masks(masks, color)
+    color = color[:, : recipe.channels]  # white is as much of one channel as of three
+    frames = paint_soft(positions, radius, color, recipe.edges, recipe.height, recipe.width)
+    top, left, rows, columns = curtain
+    frames[:, top : top + rows, left : left + columns] = 0
+    return frames

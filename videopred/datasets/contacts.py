@@ -5,11 +5,14 @@ import numpy as np
 CONTACT = np.dtype([("time", "f8"), ("first", "i2"), ("second", "i2"), ("impulse", "f8")])
 """One contact.
 
-time: in frames, exact; 0 is frame 0.
+time: in frames; 0 is frame 0. Exact, or the end of the step in which it happens, as the world's law goes.
 first: the object.
 second: the other object, or a wall: -1 left, -2 right, -3 top, -4 bottom.
 impulse: momentum exchanged along the normal, mass times px per frame, positive; NaN where nothing has a mass.
 """
+
+Rows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+"""Contacts of many clips: columns (E,) clip, time, first, second, impulse."""
 
 
 def wall(axis: np.ndarray | int, far: np.ndarray | bool) -> np.ndarray | int:
@@ -20,6 +23,17 @@ def wall(axis: np.ndarray | int, far: np.ndarray | bool) -> np.ndarray | int:
         far: whether it is the wall at the axis' high end.
     """
     return -(1 + 2 * axis + far)
+
+
+def tables(rows: list[Rows], clips: int) -> list[np.ndarray]:
+    """One table of CONTACT per clip; contacts of a clip stay in the order of `rows`, which is that of time."""
+    if not rows:
+        return [np.zeros(0, CONTACT) for _ in range(clips)]
+    clip, *columns = (np.concatenate(column) for column in zip(*rows, strict=True))
+    table = np.empty(len(clip), CONTACT)
+    table["time"], table["first"], table["second"], table["impulse"] = columns
+    order = np.argsort(clip, kind="stable")
+    return np.split(table[order], np.searchsorted(clip[order], np.arange(1, clips)))
 
 
 def hits_by_frame(contacts: np.ndarray, frames: int, objects: int) -> tuple[np.ndarray, np.ndarray]:

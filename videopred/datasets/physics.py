@@ -1,12 +1,20 @@
-"""Elastic discs in a box, exactly: straight flight from one contact to the next, no time step.
+"""Discs in a box, exactly: free flight from one contact to the next, no time step.
 
-Between contacts the path of a disc is a line, so the next contact of a clip is the smallest of these waits:
+Between contacts all discs fall alike, so a pair's relative motion is a line, and so is the path towards a side wall.
+The next contact of a clip is the smallest of these waits:
 
-    wall   (r - x) / v        or  (box - r - x) / v, whichever wall it flies to, for each axis
-    pair   c / (sqrt(b² - a c) - b),  where  a = u·u,  b = d·u,  c = d·d - (r₁ + r₂)²,
-           d and u being the differences of position and velocity; only if b < 0, when they approach
+    wall    (r - x) / v       or  (box - r - x) / v, whichever wall it flies to, for each axis
+    fall    2 c / (sqrt(v² - 2 g c) - v) to the top, if v < 0;  2 c / (sqrt(v² + 2 g c) + v) to the bottom,
+            c being the free space above or below; this is the wait along y where there is gravity g
+    pair    c / (sqrt(b² - a c) - b),  where  a = u·u,  b = d·u,  c = d·d - (r₁ + r₂)²,
+            d and u being the differences of position and velocity; only if b < 0, when they approach
 
-The pair's form is that root of |d + u t| = r₁ + r₂ which loses no digits when they almost touch.
+These forms of the roots of x = r, of y = r and of |d + u t| = r₁ + r₂ lose no digits when things almost touch.
+
+A contact reverses the speed along its normal and, with a restitution e below 1, leaves e of it. A ball that comes to
+rest would touch the floor ever more often in a finite time. So a contact that comes less than a frame after the last
+one of either partner loses nothing (the "TC model" of Luding & McNamara 1998): balls never quite rest, but hop by less
+than g / 8, which no pixel shows.
 
 Many clips go at once, each to its own next contact. Clips lie along the last axis of every array, which makes
 NumPy's inner loops long, and every operation is elementwise along it, so a clip's path is the same to the last bit
@@ -17,10 +25,38 @@ from typing import NamedTuple
 
 import numpy as np
 
-from videopred.datasets.contacts import CONTACT, wall
+from videopred.datasets.contacts import tables, wall
 
 MAX_EVENTS_PER_FRAME = 1000
 """More contacts than this, on average over a clip, are taken for an endless series."""
+
+
+class State(NamedTuple):
+    """S clips of N discs at frame 0; NaN for absent discs in all four."""
+
+    position: np.ndarray
+    """(S, N, 2) float64, px."""
+    velocity: np.ndarray
+    """(S, N, 2) float64, px per frame."""
+    radius: np.ndarray
+    """(S, N) float64, px."""
+    mass: np.ndarray
+    """(S, N) float64; infinite for discs that never move."""
+
+
+class Box(NamedTuple):
+    """Where discs move, and by what law."""
+
+    width: float
+    """px"""
+    height: float
+    """px"""
+    gravity: float = 0.0
+    """Downward acceleration, px per squared frame; not together with discs of infinite mass."""
+    restitution: float = 1.0
+    """Share of the speed along the normal that a contact leaves."""
+    walls: bool = True
+    """Whether the box's sides hold the discs."""
 
 
 class Motion(NamedTuple):
@@ -34,60 +70,54 @@ class Motion(NamedTuple):
     """S tables of CONTACT in the order of time, over the time [0, T]."""
 
 
-def simulate(
-    position: np.ndarray,
-    velocity: np.ndarray,
-    radius: np.ndarray,
-    mass: np.ndarray,
-    box: tuple[float, float],
-    frames: int,
-) -> Motion:
-    """The exact motion of S clips from their state at frame 0.
+def simulate(state: State, box: Box, frames: int) -> Motion:
+    """The exact motion of S clips, no two discs of which overlap.
 
     Contacts at the same instant are taken in the order walls (x, then y, by disc), then pairs (by first, then
     second disc); for three discs that meet at once, where physics has no answer, this decides.
 
     Args:
-        position: (S, N, 2) float64, px, no two discs overlapping; NaN for absent discs.
-        velocity: (S, N, 2) float64, px per frame.
-        radius: (S, N) float64, px.
-        mass: (S, N) float64.
-        box: width and height of the box, px.
+        state: the discs at frame 0.
+        box: what holds them.
         frames: number of frames T; contacts are found up to time T, one frame beyond the last.
 
     Raises:
         RuntimeError: contacts without end, as when discs are wedged between walls.
     """
-    x = np.ascontiguousarray(position.T)  # (2, N, S)
-    v = np.where(np.isnan(x), 0, velocity.T)  # an absent disc meets nobody: NaN apart, and at rest
-    radius, mass = np.ascontiguousarray(radius.T), np.ascontiguousarray(mass.T)  # (N, S)
+    x = np.ascontiguousarray(state.position.T)  # (2, N, S)
+    v = np.where(np.isnan(x), 0, state.velocity.T)  # an absent disc meets nobody: NaN apart, and at rest
+    radius, mass = np.ascontiguousarray(state.radius.T), np.ascontiguousarray(state.mass.T)  # (N, S)
     first, second = np.triu_indices(len(radius), k=1)
     reach = radius[first] + radius[second]  # (N (N - 1) / 2, S)
-    far = np.reshape(box, (2, 1, 1))
+    fall = np.zeros(x.shape)
+    fall[1] = np.where(np.isfinite(mass), box.gravity, 0)
 
-    time = np.zeros(x.shape[-1])
+    time, touched = np.zeros(x.shape[-1]), np.full(radius.shape, -np.inf)
     legs, rows = [(time, x, v)], []
     for _ in range(MAX_EVENTS_PER_FRAME * frames):
-        wait, event = _next_contact(x, v, radius, reach, far)
+        wait, event = _next_contact(x, v, fall, radius, reach, box)
         goes_on = time + wait <= frames
         if not goes_on.any():
             break
         step = np.where(goes_on, wait, 0)  # a finished clip stays at its last contact
-        time, x, v = time + step, x + v * step, v.copy()
+        time, x, v = time + step, x + (v + fall * (step / 2)) * step, v + fall * step
+        kept = np.where(time - touched < 1, 1, box.restitution)
         clip = np.flatnonzero(goes_on)
-        rows.append((clip, time[clip], *_collide(x, v, mass, event[clip], clip)))
+        i, j, impulse = _collide(x, v, mass, kept, event[clip], clip)
+        pair = j >= 0
+        touched[i, clip], touched[j[pair], clip[pair]] = time[clip], time[clip[pair]]
+        rows.append((clip, time[clip], i, j, impulse))
         legs.append((time, x, v))
     else:
         raise RuntimeError(f"more than {MAX_EVENTS_PER_FRAME} contacts per frame; give the balls more room")
-    return Motion(*_at_frames(legs, frames), _tables(rows, len(time)))
+    return Motion(*_at_frames(legs, fall, frames), tables(rows, len(time)))
 
 
 def _next_contact(
-    x: np.ndarray, v: np.ndarray, radius: np.ndarray, reach: np.ndarray, far: np.ndarray
+    x: np.ndarray, v: np.ndarray, fall: np.ndarray, radius: np.ndarray, reach: np.ndarray, box: Box
 ) -> tuple[np.ndarray, np.ndarray]:
     """Wait (S,) until each clip's next contact, and which (S,): walls by axis and disc, then pairs."""
-    goal = np.where(v > 0, far - radius, radius)
-    to_wall = np.divide(goal - x, v, out=np.full_like(x, np.inf), where=v != 0)
+    to_wall = _until_wall(x, v, fall, radius, box)
 
     first, second = np.triu_indices(len(radius), k=1)
     d, u = x[:, first] - x[:, second], v[:, first] - v[:, second]
@@ -104,8 +134,30 @@ def _next_contact(
     return np.maximum(np.take_along_axis(waits, event[None], 0)[0], 0), event
 
 
+def _until_wall(x: np.ndarray, v: np.ndarray, fall: np.ndarray, radius: np.ndarray, box: Box) -> np.ndarray:
+    """Wait (2, N, S) until each disc touches a wall across x and across y; infinite if it never does."""
+    if not box.walls:
+        return np.full_like(x, np.inf)
+    far = np.reshape([box.width, box.height], (2, 1, 1)) - radius
+    wait = np.divide(np.where(v > 0, far, radius) - x, v, out=np.full_like(x, np.inf), where=v != 0)
+    if box.gravity:
+        wait[1] = _until_fall(x[1] - radius, far[1] - x[1], v[1], fall[1])
+    return wait
+
+
+def _until_fall(above: np.ndarray, below: np.ndarray, speed: np.ndarray, gravity: np.ndarray) -> np.ndarray:
+    """Wait (N, S) until the top is hit, or else the bottom, with so much free space above and below."""
+    rise = speed * speed - 2 * gravity * above
+    top, down = (speed < 0) & (rise > 0), speed > 0
+    root = np.sqrt(np.where(top, rise, np.maximum(speed * speed + 2 * gravity * below, 0)))
+    # A disc that rises and falls back waits (root - v) / g, the same root without a difference of equal numbers.
+    way = np.where(top, 2 * above, np.where(down, 2 * below, root - speed))
+    pace = np.where(top, root - speed, np.where(down, root + speed, gravity))
+    return np.divide(way, pace, out=np.full_like(above, np.inf), where=gravity > 0)
+
+
 def _collide(
-    x: np.ndarray, v: np.ndarray, mass: np.ndarray, event: np.ndarray, clip: np.ndarray
+    x: np.ndarray, v: np.ndarray, mass: np.ndarray, kept: np.ndarray, event: np.ndarray, clip: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Change the velocities of clips that are in contact, in place.
 
@@ -119,10 +171,10 @@ def _collide(
     impulse = np.empty(len(event))
 
     w = event < 2 * discs
-    speed = v[axis[w], i[w], clip[w]]
-    v[axis[w], i[w], clip[w]] = -speed
-    j[w] = wall(axis[w], speed > 0)
-    impulse[w] = 2 * mass[i[w], clip[w]] * np.abs(speed)
+    speed, share = v[axis[w], i[w], clip[w]], kept[i[w], clip[w]]
+    v[axis[w], i[w], clip[w]] = -share * speed
+    j[w] = wall(axis[w], speed >= 0)  # a disc that rests under gravity rests on the floor
+    impulse[w] = (1 + share) * mass[i[w], clip[w]] * np.abs(speed)
 
     p = ~w
     s, pair = clip[p], event[p] - 2 * discs
@@ -132,31 +184,21 @@ def _collide(
     distance = np.sqrt(d[0] * d[0] + d[1] * d[1])
     normal = d / distance
     closing = -(u[0] * normal[0] + u[1] * normal[1])
-    push = 2 * closing / (1 / mass[a, s] + 1 / mass[b, s])
+    push = (1 + np.maximum(kept[a, s], kept[b, s])) * closing / (1 / mass[a, s] + 1 / mass[b, s])
     v[:, a, s] += push / mass[a, s] * normal
     v[:, b, s] -= push / mass[b, s] * normal
     impulse[p] = push
     return i, j, impulse
 
 
-def _at_frames(legs: list[tuple], frames: int) -> tuple[np.ndarray, np.ndarray]:
-    """Positions and velocities (S, T, N, 2) at the frames, from the legs of straight flight."""
+def _at_frames(legs: list[tuple], fall: np.ndarray, frames: int) -> tuple[np.ndarray, np.ndarray]:
+    """Positions and velocities (S, T, N, 2) at the frames, from the legs of free flight."""
     start, x, v = (np.stack(column) for column in zip(*legs, strict=True))  # (E, S), (E, 2, N, S) twice
     frame = np.arange(frames)[:, None]
     leg = (start[:, None] <= frame).sum(0) - 1  # (T, S): the last one that began by then
     clip = np.arange(start.shape[1])
-    position, velocity = x[leg, :, :, clip], v[leg, :, :, clip]  # (T, S, 2, N)
-    position = position + velocity * (frame - start[leg, clip])[..., None, None]
-    velocity = np.where(np.isnan(position), np.nan, velocity)
+    position, velocity, pull = x[leg, :, :, clip], v[leg, :, :, clip], fall.transpose(2, 0, 1)  # (T, S, 2, N)
+    since = (frame - start[leg, clip])[..., None, None]
+    position = position + (velocity + pull * (since / 2)) * since
+    velocity = np.where(np.isnan(position), np.nan, velocity + pull * since)
     return position.transpose(1, 0, 3, 2), velocity.transpose(1, 0, 3, 2)
-
-
-def _tables(rows: list[tuple], clips: int) -> list[np.ndarray]:
-    """One table of contacts per clip, from columns (clip, time, first, second, impulse) in the order of time."""
-    if not rows:
-        return [np.zeros(0, CONTACT) for _ in range(clips)]
-    clip, *columns = (np.concatenate(column) for column in zip(*rows, strict=True))
-    table = np.empty(len(clip), CONTACT)
-    table["time"], table["first"], table["second"], table["impulse"] = columns
-    order = np.argsort(clip, kind="stable")
-    return np.split(table[order], np.searchsorted(clip[order], np.arange(1, clips)))

@@ -1,9 +1,10 @@
 """Recipes: what a world is made of. Light: pydantic only, so that help and usage errors load no NumPy."""
 
 import math
+from itertools import combinations
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, PositiveFloat, PositiveInt, TypeAdapter, model_validator
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, TypeAdapter, model_validator
 from tyro.conf import Suppress
 
 from videopred import check
@@ -61,9 +62,9 @@ class DatasetSettings(Settings):
 
 
 class BallsConfig(DatasetSettings):
-    """Bouncing balls: hard discs, elastic, in a box 10 arena units high and as wide as the frame's shape says.
+    """Bouncing balls: hard discs in a box 10 arena units high and as wide as the frame's shape says.
 
-    The defaults are R-NEM's balls4mass as reconstructed from its published films.
+    The defaults are R-NEM's balls4mass as reconstructed from its published films, but with exact contacts.
     """
 
     usual_context: ClassVar[int] = 15  # RIMs, figure 3: 15 frames given, 35 imagined
@@ -72,19 +73,44 @@ class BallsConfig(DatasetSettings):
     kind: Suppress[Literal["balls"]] = "balls"
     frames: Annotated[int, Field(ge=2)] = 51
     """Frames of a clip."""
+    engine: Literal["exact", "rnem", "sutskever"] = "exact"
+    """Law of motion: contacts exact in time, R-NEM's steps of one frame, or Sutskever's of half a frame."""
     balls: Annotated[tuple[Count, ...], Field(min_length=1)] = (4,)
-    """Numbers of balls that a clip may have, each equally likely."""
+    """Numbers of moving balls that a clip may have, each equally likely."""
     radii: Annotated[tuple[PositiveFloat, ...], Field(min_length=1)] = (0.8, 1.0)
     """Radii that a ball may have, each equally likely, in arena units."""
     masses: Annotated[tuple[PositiveFloat, ...], Field(min_length=1)] = (1.0, 6.0)
     """Mass that goes with each radius; only ratios matter."""
     speed: Annotated[float, Field(gt=0, le=10)] = 1 / 3
-    """Root of the sum of all balls' squared speeds, in arena units per frame; directions are Gaussian."""
+    """Speed at the start, in arena units per frame; directions are Gaussian."""
+    speed_norm: Literal["total", "per-ball"] = "total"
+    """What has that speed: the root of the sum of all balls' squared speeds, or each ball."""
+    gravity: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Downward acceleration, in arena units per squared frame."""
+    restitution: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """Speed along the normal after a contact, as a share of the speed before; 1 loses nothing."""
+    walls: bool = True
+    """Whether the box holds the balls; without, they fly out of sight."""
+    fixed: tuple[tuple[float, float], ...] = ()
+    """Centres (x, y) of balls that never move, in arena units; of the first radius."""
+    curtain: tuple[NonNegativeInt, NonNegativeInt] = (0, 0)
+    """Rows and columns of a black rectangle in front of the balls, in pixels; 0 is none."""
+    curtain_place: Literal["random", "center"] = "random"
+    """Where the curtain hangs in a clip: anywhere within the frame, or in its middle."""
+    colors: Literal["white", "palette", "distinct"] = "white"
+    """White balls, balls of four colors (each by chance), or of different ones (at most four balls)."""
+    edges: Literal["hard", "smooth", "sutskever"] = "hard"
+    """Pixels on or off, grey by the share of them that is covered, or Sutskever's soft blobs."""
+
+    @property
+    def channels(self) -> int:
+        """Channels of a frame: 1 for grey, 3 for red, green and blue."""
+        return 1 if self.colors == "white" else 3
 
     @property
     def binary(self) -> bool:
         """Whether pixels are only on or off."""
-        return True
+        return self.colors == "white" and self.edges == "hard"
 
     @property
     def px_per_unit(self) -> float:
@@ -96,27 +122,72 @@ class BallsConfig(DatasetSettings):
         """Width and height of the box, in arena units."""
         return self.width / self.px_per_unit, ARENA_HEIGHT
 
+    @property
+    def objects(self) -> int:
+        """Largest number of balls in a clip, fixed ones included."""
+        return len(self.fixed) + max(self.balls)
+
+    @property
+    def has_curtain(self) -> bool:
+        """Whether something hangs in front of the balls."""
+        return min(self.curtain) > 0
+
     @model_validator(mode="after")
-    def _sizes_agree(self) -> "BallsConfig":
-        if len(self.masses) != len(self.radii):
-            must, fix = f"be {len(self.radii)} numbers, one for each of --radii", "give one mass per radius"
-            raise ValueError(check.complaint("--masses", must, self.masses, fix))
-        largest = max(self.radii)
-        if 2 * largest >= min(self.arena):
-            must = f"be below {min(self.arena) / 2:g} arena units, half the shorter side of the arena"
-            raise ValueError(check.complaint("--radii", must, self.radii, "choose smaller balls"))
+    def _balls_fit(self) -> "BallsConfig":
+        must = f"be {len(self.radii)} numbers, one for each of --radii"
+        check.require(len(self.masses) == len(self.radii), "--masses", must, self.masses, "give one mass per radius")
+        largest, smallest = max(self.radii), min(self.radii)
+        must = f"be below {min(self.arena) / 2:g} arena units, half the shorter side of the arena"
+        check.require(2 * largest < min(self.arena), "--radii", must, self.radii, "choose smaller balls")
         # A disc of radius sqrt(1/2) px holds a pixel centre wherever it lies, so every ball is always seen.
-        smallest = math.sqrt(0.5) / self.px_per_unit
-        if min(self.radii) < smallest:
-            must = f"be at least {smallest:.3g} arena units, 0.71 px"
-            fix = "choose larger balls or larger frames"
-            raise ValueError(check.complaint("--radii", must, self.radii, fix))
+        least = math.sqrt(0.5) / self.px_per_unit
+        must, fix = f"be at least {least:.3g} arena units, 0.71 px", "choose larger balls or larger frames"
+        check.require(smallest >= least, "--radii", must, self.radii, fix)
         # Balls thrown in at random, one after the other, jam at 0.55 of the area; walls make it less.
-        share = max(self.balls) * math.pi * largest**2 / (self.arena[0] * self.arena[1])
-        if share > 0.4:
-            must = "fit into the arena: at their largest, balls may cover 40 % of it"
-            got = f"{max(self.balls)} balls of radius {largest:g} = {100 * share:.0f} %"
-            raise ValueError(check.complaint("--balls", must, got, "choose fewer or smaller balls"))
+        share = self.objects * math.pi * largest**2 / (self.arena[0] * self.arena[1])
+        must = "fit into the arena: at their largest, balls may cover 40 % of it"
+        got = f"{self.objects} balls of radius {largest:g} = {100 * share:.0f} %"
+        check.require(share <= 0.4, "--balls", must, got, "choose fewer or smaller balls")
+        must = "be at most 255 together with the --fixed ones: masks hold no more"
+        check.require(self.objects <= 255, "--balls", must, self.objects, "choose fewer balls")
+        return self
+
+    @model_validator(mode="after")
+    def _fixed_balls_have_room(self) -> "BallsConfig":
+        r, (width, height) = self.radii[0], self.arena
+        for x, y in self.fixed:
+            must = f"lie within the walls: x from {r:g} to {width - r:g}, y from {r:g} to {height - r:g}"
+            inside = r <= x <= width - r and r <= y <= height - r
+            check.require(inside, "--fixed", must, (x, y), "move it, or choose a smaller first of --radii")
+        for one, other in combinations(self.fixed, 2):
+            must, got = f"be at least {2 * r:g} arena units apart, two radii", f"{one} and {other}"
+            check.require(math.dist(one, other) >= 2 * r, "--fixed", must, got, "move one of them")
+        must, fix = "be left out with --gravity", "no law here lets balls fall onto fixed ones"
+        check.require(not (self.fixed and self.gravity), "--fixed", must, self.fixed, fix)
+        return self
+
+    @model_validator(mode="after")
+    def _engine_knows_the_law(self) -> "BallsConfig":
+        unknown = {
+            "--gravity": self.gravity > 0,
+            "--restitution below 1": self.restitution < 1,
+            "--no-walls": not self.walls,
+            "--fixed": bool(self.fixed),
+        }
+        for flag in (flag for flag, given in unknown.items() if given):
+            must, fix = f"be exact with {flag}", f"choose --engine exact or leave out {flag}"
+            check.require(self.engine == "exact", "--engine", must, self.engine, fix)
+        return self
+
+    @model_validator(mode="after")
+    def _picture_is_possible(self) -> "BallsConfig":
+        rows, columns = self.curtain
+        must = f"be within the frame, at most {self.height} {self.width}"
+        inside = rows <= self.height and columns <= self.width
+        check.require(inside, "--curtain", must, f"{rows} {columns}", "choose a smaller curtain")
+        must, got = "be white or palette with more than 4 balls", f"distinct with {self.objects} balls"
+        few = self.colors != "distinct" or self.objects <= 4
+        check.require(few, "--colors", must, got, "choose fewer balls, or let colors repeat")
         return self
 
 

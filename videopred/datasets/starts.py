@@ -1,0 +1,126 @@
+"""How clips of balls begin: the states at frame 0, the colors, the curtains."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from videopred import check
+from videopred.datasets.physics import State
+from videopred.datasets.settings import BallsConfig
+
+PALETTE = np.array([[228, 26, 28], [55, 126, 184], [77, 175, 74], [152, 78, 163]], np.uint8)
+"""Red, blue, green and purple of ColorBrewer's Set1."""
+
+_TRIES_PER_BALL = 20
+_TRIES_PER_CLIP = 1000
+
+
+class Start(NamedTuple):
+    """How S clips of N balls begin; fixed balls come first, absent ones last."""
+
+    state: State
+    color: np.ndarray
+    """(S, N, 3) uint8, red, green and blue; 0 for absent balls."""
+    curtain: np.ndarray
+    """(S, 4) int16, px: top row, left column, rows, columns."""
+
+
+def draw_starts(recipe: BallsConfig, sources: list[np.random.Generator]) -> Start:
+    """The beginnings of S clips, each drawn from its own source alone.
+
+    A source gives, in this order: number, sizes, places, velocities, colors, curtain. So clips with and without colors
+    or a curtain are otherwise the same.
+
+    Raises:
+        ValueError: there is hardly any room for the balls.
+    """
+    clips, fixed, most = len(sources), len(recipe.fixed), recipe.objects
+    radius, mass = np.full((2, clips, most), np.nan)
+    radius[:, :fixed], mass[:, :fixed] = recipe.radii[0], np.inf
+    for s, chance in enumerate(sources):
+        balls = fixed + recipe.balls[chance.integers(len(recipe.balls))]
+        size = chance.integers(len(recipe.radii), size=balls - fixed)
+        radius[s, fixed:balls] = np.array(recipe.radii)[size]
+        mass[s, fixed:balls] = np.array(recipe.masses)[size]
+    radius *= recipe.px_per_unit
+    position = _place(recipe, radius, sources)
+    velocity = np.full(position.shape, np.nan)
+    color = np.zeros((clips, most, 3), np.uint8)
+    curtain = np.zeros((clips, 4), np.int16)
+    for s, chance in enumerate(sources):
+        balls = int(np.isfinite(radius[s]).sum())
+        velocity[s, :fixed], velocity[s, fixed:balls] = 0, _throw(recipe, balls - fixed, chance)
+        color[s, :balls] = _paint(recipe, balls, chance)
+        curtain[s] = _hang(recipe, chance)
+    return Start(State(position, velocity, radius, mass), color, curtain)
+
+
+def _place(recipe: BallsConfig, radius: np.ndarray, sources: list[np.random.Generator]) -> np.ndarray:
+    """Centres (S, N, 2), px: the fixed balls', then those of balls thrown in one after the other.
+
+    A ball is thrown again until it touches none before it. If it finds no room in many tries, the clip begins anew.
+
+    Raises:
+        ValueError: there is hardly any room at all.
+    """
+    centres = np.full((2, *radius.T.shape), np.nan)
+    centres[:, : len(recipe.fixed)] = np.reshape(recipe.fixed, (-1, 2)).T[..., None] * recipe.px_per_unit
+    left = np.arange(len(sources))
+    for _ in range(_TRIES_PER_CLIP):
+        thrown, found = _throw_in(recipe, centres[..., left], radius[left], [sources[s] for s in left])
+        centres[..., left] = thrown
+        left = left[~found]
+        if not len(left):
+            return centres.T  # (S, N, 2)
+    must, got = "fit into the arena", f"{recipe.objects} that found no room in {_TRIES_PER_CLIP} tries"
+    raise ValueError(check.complaint("--balls", must, got, "choose fewer or smaller balls"))
+
+
+def _throw_in(
+    recipe: BallsConfig, centres: np.ndarray, radius: np.ndarray, sources: list[np.random.Generator]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Centres (2, N, S) after one attempt, and whether all balls of a clip (S,) found room."""
+    fixed, (clips, most) = len(recipe.fixed), radius.shape
+    share = np.full((clips, most, _TRIES_PER_BALL, 2), np.nan)
+    for s, chance in enumerate(sources):
+        balls = int(np.isfinite(radius[s]).sum())
+        share[s, fixed:balls] = chance.random((balls - fixed, _TRIES_PER_BALL, 2))
+    r = radius.T[..., None]  # (N, S, 1)
+    # Sutskever's balls never start in the first fifth of either axis.
+    low = np.maximum(r, 0.2 * recipe.height) if recipe.engine == "sutskever" else r
+    size = np.reshape([recipe.width, recipe.height], (2, 1, 1, 1))
+    tries = low + share.transpose(3, 1, 0, 2) * (size - (r + low))  # (2, N, S, tries)
+    found = np.ones(clips, bool)
+    for ball in range(fixed, most):
+        apart = tries[:, None, ball] - centres[:, :ball, :, None]  # (2, balls so far, S, tries)
+        overlap = apart[0] ** 2 + apart[1] ** 2 <= (r[:ball] + r[ball]) ** 2  # never true of absent balls
+        free = ~overlap.any(0)
+        found &= free.any(1)
+        centres[:, ball] = np.take_along_axis(tries[:, ball], free.argmax(1)[None, :, None], 2)[..., 0]
+    return centres, found
+
+
+def _throw(recipe: BallsConfig, balls: int, chance: np.random.Generator) -> np.ndarray:
+    """Velocities (N, 2) of moving balls, px per frame."""
+    direction = chance.standard_normal((balls, 2))
+    norm = np.sqrt((direction**2).sum(axis=1 if recipe.speed_norm == "per-ball" else None, keepdims=True))
+    return direction * (recipe.speed * recipe.px_per_unit / norm)
+
+
+def _paint(recipe: BallsConfig, balls: int, chance: np.random.Generator) -> np.ndarray:
+    """Colors (N, 3) of a clip's balls."""
+    if recipe.colors == "white":
+        return np.full((balls, 3), 255, np.uint8)
+    if recipe.colors == "palette":
+        return PALETTE[chance.integers(len(PALETTE), size=balls)]
+    return PALETTE[chance.permutation(len(PALETTE))[:balls]]
+
+
+def _hang(recipe: BallsConfig, chance: np.random.Generator) -> np.ndarray:
+    """Top row, left column, rows and columns (4,) of a clip's curtain; all 0 without one."""
+    if not recipe.has_curtain:
+        return np.zeros(4, int)
+    rows, columns = recipe.curtain
+    room = np.array([recipe.height - rows, recipe.width - columns])
+    corner = room // 2 if recipe.curtain_place == "center" else chance.integers(room, endpoint=True)
+    return np.array([*corner, rows, columns])
