@@ -40,6 +40,7 @@ SIZES = f"--frames {FRAMES} --height {HEIGHT} --width {WIDTH}"
 CLIPS = "--clips train=12 validation=3 test=5"
 SMALL = {
     "balls4": "--balls 2",
+    "curtain": "--curtain 9 11",
     "sm-mnist": "--digit-size 14 --digits 1 2",
     "sm-mnist-svg": "--digit-size 12 --digits 3",
     "srivastava": "--digit-size 11 --speed 2.5",

@@ -37,8 +37,58 @@ _BALLS = "videopred.datasets.balls:BouncingBalls"
 _DIGITS = "videopred.datasets.moving_mnist:MovingMNIST"
 _ALL_DIGITS = tuple(range(10))
 
+_CURTAIN = BallsConfig(balls=(3,), radii=(1.2,), masses=(1.0,), speed=0.5, curtain=(28, 28))
+_SUTSKEVER = BallsConfig(
+    engine="sutskever",
+    edges="sutskever",
+    balls=(3,),
+    radii=(1.2,),
+    masses=(1.0,),
+    speed=0.5,
+    frames=100,
+    height=30,
+    width=30,
+)
+
+
+def _crops(balls: int) -> BallsConfig:
+    return BallsConfig(
+        balls=(balls,),
+        fixed=((5.0, 5.0),),
+        radii=(0.8,),
+        masses=(1.0,),
+        speed=0.25,
+        speed_norm="per-ball",
+        frames=100,
+        height=48,
+        width=48,
+    )
+
+
 DATASETS: dict[str, Preset] = {
     "balls4": Preset("Four bouncing balls of two sizes and masses (R-NEM, RIMs, SCOFF, BRIMs).", BallsConfig(), _BALLS),
+    "balls678": Preset(
+        "Six, seven or eight balls, as balls4 (R-NEM, RIMs, SCOFF).", BallsConfig(balls=(6, 7, 8)), _BALLS
+    ),
+    "curtain": Preset("Three equal balls behind an invisible curtain (R-NEM, RIMs, BRIMs).", _CURTAIN, _BALLS),
+    "colored4": Preset("As balls4, each ball in one of four colors (SCOFF).", BallsConfig(colors="palette"), _BALLS),
+    "colored678": Preset(
+        "As balls678, each ball in one of four colors (SCOFF).", BallsConfig(balls=(6, 7, 8), colors="palette"), _BALLS
+    ),
+    **{
+        f"balls{balls}": Preset(
+            "As balls4, with as many balls as the name says (RIMs, SCOFF).", BallsConfig(balls=(balls,)), _BALLS
+        )
+        for balls in (1, 2, 3, 5, 6, 7, 8)
+    },
+    "balls-sutskever": Preset(
+        "Three soft balls by the old law, which lets them overlap (Sutskever, Hinton & Taylor).", _SUTSKEVER, _BALLS
+    ),
+    "crops": Preset("Three balls around a fixed one, to be seen in crops (RIMs, appendix D.5).", _crops(3), _BALLS),
+    **{
+        f"crops{balls}": Preset("As crops, with as many moving balls as the name says.", _crops(balls), _BALLS)
+        for balls in range(1, 7)
+    },
     "sm-mnist": Preset(
         "Stochastic Moving MNIST: digits that leave a wall at random; 0-7 train, 8-9 test (SVG, BRIMs).",
         MovingMNISTConfig(),
