@@ -67,12 +67,16 @@ class BouncingBalls:
         px = recipe.px_per_unit
         self._box = Box(recipe.width, recipe.height, recipe.gravity * px, recipe.restitution, recipe.walls)
 
+    def move(self, state: State) -> Motion:
+        """The motion of clips from their state at frame 0, by the recipe's law."""
+        return ENGINES[self.recipe.engine](state, self._box, self.recipe.frames)
+
     def clips(self, seed: int, part: str, indices: Iterable[int]) -> Iterator[Clip]:
         """The clips at these addresses, in this order; each depends on its own address alone."""
         recipe, queue = self.recipe, iter(indices)
         while block := list(islice(queue, _CLIPS_AT_ONCE)):
             start = draw_starts(recipe, open_sources(seed, part, block))
-            motion = ENGINES[recipe.engine](start.state, self._box, recipe.frames)
+            motion = self.move(start.state)
             for first in range(0, len(block), _CLIPS_DRAWN_AT_ONCE):
                 yield from _film(recipe, start, motion, slice(first, first + _CLIPS_DRAWN_AT_ONCE))
 

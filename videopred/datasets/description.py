@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from videopred.datasets.predictability import error_growth, frames_foretold
+from videopred.datasets.settings import BallsConfig
 from videopred.datasets.source import ClipSource
 
 _SAMPLE = 100  # clips of a part that statistics are over, at most
@@ -15,7 +17,9 @@ def describe(file: ClipSource) -> dict[str, Any]:
     Returns:
         path, name, seed, recipe (None if the file is not ours), frames, height, width, channels, values ("binary" or
         "grey levels"), context, horizon, bytes; and under `parts`, for each part there is: clips, and over its first
-        100 clips mean_intensity in [0, 1], and, if the file is ours, objects_per_clip and contacts_per_clip (means).
+        100 clips mean_intensity in [0, 1]; if the file is ours, objects_per_clip and contacts_per_clip (means); and
+        for bouncing balls frames_foretold, how many frames pass until who knew the law and almost the start has lost
+        the balls (see predictability.py).
     """
     return {
         "path": str(file.path),
@@ -43,4 +47,6 @@ def _statistics(file: ClipSource, part: str, clips: int) -> dict[str, float]:
         truth = [file.clip(part, clip) for clip in range(clips)]
         facts["objects_per_clip"] = float(np.mean([clip.objects["active"].sum() for clip in truth]))
         facts["contacts_per_clip"] = float(np.mean([len(clip.contacts) for clip in truth]))
+    if isinstance(file.recipe, BallsConfig):
+        facts["frames_foretold"] = frames_foretold(error_growth(file, part, clips))
     return facts
