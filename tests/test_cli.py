@@ -44,6 +44,7 @@ SMALL = {
     "sm-mnist": "--digit-size 14 --digits 1 2",
     "sm-mnist-svg": "--digit-size 12 --digits 3",
     "srivastava": "--digit-size 11 --speed 2.5",
+    "occlusion": "--frames 30",
 }
 """Flags that fit a preset into small frames; a new preset gets a line if it needs one."""
 LEARNING = "--updates 2 --batch-size 4 --validate-every 1 --device cpu"

@@ -35,7 +35,8 @@ def write_cards(folder: Path, names: Sequence[str] = tuple(DATASETS)) -> list[Pa
         world = make_world(name)
         scene = preset.recipe.clips_per_scene("test")
         part, count = ("test", scene) if scene > 1 else ("train", _CLIPS)
-        frames = np.stack([clip.frames[:_FRAMES] for clip in world.clips(0, part, range(count))])
+        every = max(1, preset.recipe.frames // _FRAMES)  # a long clip is shown to its end, at a multiple of its speed
+        frames = np.stack([clip.frames[::every][:_FRAMES] for clip in world.clips(0, part, range(count))])
         card = {
             "name": name,
             "summary": preset.summary,

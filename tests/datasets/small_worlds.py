@@ -4,9 +4,14 @@ from videopred.datasets import DATASETS
 from videopred.datasets.settings import DatasetSettings
 
 SMALL = {"frames": 7, "height": 40, "width": 56}
+SHORTEST = {"occlusion": 30}
+"""Fewest frames of a clip, where that is not 2."""
+WITHOUT_CONTACTS = {"occlusion"}
+"""Worlds in which nothing ever collides."""
 
 
 def small(name: str, **changes: object) -> DatasetSettings:
     """The preset's recipe with small clips."""
     recipe = DATASETS[name].recipe
-    return type(recipe)(**(recipe.model_dump() | SMALL | changes))
+    sizes = SMALL | {"frames": max(SMALL["frames"], SHORTEST.get(name, 2))}
+    return type(recipe)(**(recipe.model_dump() | sizes | changes))

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from videopred import check
-from videopred.datasets.settings import BallsConfig, DatasetSettings, MovingMNISTConfig
+from videopred.datasets.settings import BallsConfig, DatasetSettings, MovingMNISTConfig, OcclusionConfig
 
 if TYPE_CHECKING:
     from videopred.datasets.world import World
@@ -111,6 +111,11 @@ DATASETS: dict[str, Preset] = {
             test_digits=_ALL_DIGITS,
         ),
         _DIGITS,
+    ),
+    "occlusion": Preset(
+        "Objects that pass behind screens; in test, vanish, change or jump there (in the style of IntPhys).",
+        OcclusionConfig(),
+        "videopred.datasets.occlusion:Occlusion",
     ),
 }
 """Name -> preset."""

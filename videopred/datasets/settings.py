@@ -267,10 +267,44 @@ class MovingMNISTConfig(DatasetSettings):
         return self
 
 
-Recipe = Annotated[BallsConfig | MovingMNISTConfig, Field(discriminator="kind")]
+class OcclusionConfig(DatasetSettings):
+    """Objects that pass behind screens, and come out again or not: intuitive physics in the style of IntPhys."""
+
+    usual_context: ClassVar[int] = 20  # the screens are up
+    usual_horizon: ClassVar[int] = 80
+
+    kind: Suppress[Literal["occlusion"]] = "occlusion"
+    frames: Annotated[int, Field(ge=30)] = 100
+    """Frames of a clip; in shorter ones nothing would be hidden for two frames."""
+    height: Annotated[int, Field(ge=24)] = 64
+    """Rows of a frame, in pixels; objects grow with the shorter side."""
+    width: Annotated[int, Field(ge=24)] = 64
+    """Columns of a frame, in pixels."""
+    blocks: Annotated[tuple[Literal["O1", "O2", "O3"], ...], Field(min_length=1)] = ("O1", "O2", "O3")
+    """What is impossible in test: O1 an object appears or vanishes, O2 it changes its shape, O3 it jumps."""
+    movements: Annotated[tuple[Literal["static", "dynamic-1", "dynamic-2"], ...], Field(min_length=1)] = (
+        "static", "dynamic-1", "dynamic-2"
+    )  # fmt: skip
+    """How that object moves: not at all, past one screen, or past two with the change between them."""
+    occlusion: Annotated[tuple[Literal["occluded", "visible"], ...], Field(min_length=1)] = ("occluded", "visible")
+    """Whether it happens behind a screen, or in full view."""
+    objects: Annotated[tuple[Annotated[int, Field(ge=1, le=3)], ...], Field(min_length=1)] = (1, 2, 3)
+    """Numbers of objects (1 to 3); to all but one nothing happens."""
+
+    @property
+    def channels(self) -> int:
+        """Channels of a frame: red, green and blue."""
+        return 3
+
+    def clips_per_scene(self, part: str) -> int:
+        """In test, two possible and two impossible clips of each scene; else one possible clip."""
+        return 4 if part == "test" else 1
+
+
+Recipe = Annotated[BallsConfig | MovingMNISTConfig | OcclusionConfig, Field(discriminator="kind")]
 """The recipe of any world; `kind` says which."""
 
-_RECIPE: TypeAdapter[BallsConfig | MovingMNISTConfig] = TypeAdapter(Recipe)
+_RECIPE: TypeAdapter[BallsConfig | MovingMNISTConfig | OcclusionConfig] = TypeAdapter(Recipe)
 
 
 def dump_recipe(recipe: DatasetSettings) -> str:
@@ -278,7 +312,7 @@ def dump_recipe(recipe: DatasetSettings) -> str:
     return recipe.model_dump_json()
 
 
-def load_recipe(text: str) -> BallsConfig | MovingMNISTConfig:
+def load_recipe(text: str) -> BallsConfig | MovingMNISTConfig | OcclusionConfig:
     """The recipe that `dump_recipe` wrote.
 
     Raises:

@@ -1,0 +1,412 @@
+"""Scenes with screens: what makes their quadruplets sound, so that only memory can tell what is impossible."""
+
+import math
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from videopred.datasets.clip import Clip, clip_seed
+from videopred.datasets.occlusion import Occlusion
+from videopred.datasets.scenes import Condition, draw_scene
+from videopred.datasets.settings import OcclusionConfig
+from videopred.datasets.shapes import HALF_WIDTH, HEIGHT, SHAPES, half_widths, spans
+
+BLOCKS, MOVEMENTS = ("O1", "O2", "O3"), ("static", "dynamic-1", "dynamic-2")
+SIZES = {"frames": 53, "height": 40, "width": 56}
+Scene = list[Clip]
+
+
+def recipe_of(**changes: object) -> OcclusionConfig:
+    return OcclusionConfig(**(SIZES | changes))
+
+
+def scenes(recipe: OcclusionConfig, count: int, seed: int = 3) -> Iterator[Scene]:
+    """Quadruplets of the test part."""
+    clips = Occlusion(recipe).clips(seed, "test", range(4 * count))
+    return iter(lambda: [clip for _, clip in zip(range(4), clips, strict=False)], [])
+
+
+def pairs(scene: Scene) -> tuple[Scene, Scene]:
+    """The possible and the impossible clips."""
+    possible = [clip for clip in scene if clip.labels["possible"]]
+    return possible, [clip for clip in scene if not clip.labels["possible"]]
+
+
+def hidden_run(scene: Scene, splice: int) -> range:
+    """The frames around a splice in which the target is seen in no clip of the scene."""
+    target = scene[0].labels["target"]
+    unseen = np.all([~(clip.masks == target + 1).any((1, 2)) for clip in scene], axis=0)
+    equal = np.all([(clip.frames == scene[0].frames).all((1, 2, 3)) for clip in scene], axis=0)
+    first = last = int(splice)
+    assert unseen[splice]
+    while first > 0 and (unseen & equal)[first - 1]:
+        first -= 1
+    while last + 1 < len(unseen) and (unseen & equal)[last + 1]:
+        last += 1
+    return range(first, last + 1)
+
+
+# --- what every scene promises, as checks that a broken world fails -----------------------------------------
+
+
+def windows(clips: Scene, length: int) -> Counter[bytes]:
+    """All windows of so many frames, each as often as it comes."""
+    return Counter(
+        clip.frames[t : t + length].tobytes() for clip in clips for t in range(len(clip.frames) - length + 1)
+    )
+
+
+def check_frames(scene: Scene) -> None:
+    """Possible and impossible clips show the same frames equally often (15)."""
+    possible, impossible = pairs(scene)
+    assert windows(possible, 1) == windows(impossible, 1)
+
+
+def check_neighbours(scene: Scene) -> None:
+    """And the same pairs of frames that follow each other (16)."""
+    possible, impossible = pairs(scene)
+    assert windows(possible, 2) == windows(impossible, 2)
+
+
+def check_splices(scene: Scene) -> None:
+    """The target is hidden on both sides of every splice, in all clips (17)."""
+    splices = scene[0].labels["splices"]
+    assert splices[0] > 0
+    for splice in splices[splices >= 0]:
+        run = hidden_run(scene, splice)
+        assert splice - 1 in run
+        assert splice in run
+        for clip in scene:
+            seen = clip.visibility[splice - 1 : splice + 1, clip.labels["target"]]
+            assert not (seen > 0).any()
+
+
+Scorer = Callable[[Clip], Iterable[float]]
+"""Gives the plausibility of each moment of a clip; that of a clip is their exact sum, free of any order."""
+
+
+def half_credit(scene: Scene, score: Scorer) -> float:
+    """Relative error of a scorer: 1 if it prefers the impossible pair, a half for a tie."""
+    possible, impossible = (math.fsum(value for clip in pair for value in score(clip)) for pair in pairs(scene))
+    return 0.5 if possible == impossible else float(possible < impossible)
+
+
+def memoryless(length: int) -> list[Scorer]:
+    """Scorers that see a window of so many frames at a time: a hash, the same as a fraction, and one of brightness."""
+
+    def hashed(clip: Clip) -> list[float]:
+        return [zlib.crc32(clip.frames[t : t + length]) for t in range(len(clip.frames) - length + 1)]
+
+    def bright(clip: Clip) -> list[float]:
+        means = clip.frames.mean((1, 2, 3))
+        return [math.sin(1e6 * means[t : t + length].std()) for t in range(len(means) - length + 1)]
+
+    return [hashed, lambda clip: [1 / (1 + value) for value in hashed(clip)], bright]
+
+
+def check_memoryless(scene: Scene) -> None:
+    """Who sees no more frames at a time than the target is hidden for finds both pairs alike, exactly (18)."""
+    splices = scene[0].labels["splices"]
+    shortest = min(len(hidden_run(scene, splice)) for splice in splices[splices >= 0])
+    for length in {1, 2, shortest}:
+        for score in memoryless(length):
+            assert half_credit(scene, score) == 0.5
+
+
+SOUND = [check_frames, check_neighbours, check_splices, check_memoryless]
+
+
+@given(
+    st.sampled_from(BLOCKS),
+    st.sampled_from(MOVEMENTS),
+    st.integers(1, 3),
+    st.integers(30, 70),
+    st.integers(24, 70),
+    st.integers(24, 70),
+    st.integers(0, 2**20),
+)
+@settings(max_examples=60, deadline=None)
+def test_every_occluded_scene_is_sound(block, movement, objects, frames, height, width, seed):
+    recipe = OcclusionConfig(
+        frames=frames, height=height, width=width, blocks=(block,), movements=(movement,), objects=(objects,),
+        occlusion=("occluded",),
+    )  # fmt: skip
+    [scene] = scenes(recipe, 1, seed)
+    for check in SOUND:
+        check(scene)
+
+
+@pytest.mark.parametrize(("block", "movement"), list(product(BLOCKS, MOVEMENTS)))
+def test_a_visible_scene_shows_the_same_frames_and_its_splice_in_view(block, movement):
+    [scene] = scenes(recipe_of(blocks=(block,), movements=(movement,), occlusion=("visible",)), 1)
+    check_frames(scene)
+    with pytest.raises(AssertionError):
+        check_neighbours(scene)
+    with pytest.raises(AssertionError):
+        check_splices(scene)
+    assert all((clip.series["occluders"] == 0).all() for clip in scene)
+    for clip in scene:
+        present = clip.series["shapes"] >= 0
+        assert (clip.visibility[present] == 1).all()
+
+
+def respliced(scene: Scene, frame: int) -> Scene:
+    """The same scene, the second half of its impossible clips taken over at another frame."""
+    begins = {int(clip.labels["start"]): clip for clip in pairs(scene)[0]}
+    broken = []
+    for clip in scene:
+        start = int(clip.labels["start"])
+        if not clip.labels["possible"]:
+            kept = {}
+            for name in ("frames", "masks", "visibility"):
+                one, other = (getattr(begins[run], name) for run in (start, 1 - start))
+                kept[name] = np.concatenate([one[:frame], other[frame:]])
+            clip = Clip(**(vars(clip) | kept | {"labels": {**clip.labels, "splices": np.array([frame, -1])}}))
+        broken.append(clip)
+    return broken
+
+
+@pytest.mark.parametrize("check", [check_neighbours, check_splices, check_memoryless])
+def test_a_splice_outside_the_hidden_frames_is_found(check):
+    [scene] = scenes(recipe_of(blocks=("O1",), movements=("dynamic-1",), occlusion=("occluded",), objects=(1,)), 1)
+    run = hidden_run(scene, scene[0].labels["splices"][0])
+    for frame in run:
+        if frame > run.start:
+            check(respliced(scene, frame))
+    for frame in (run.start - 1, run.stop + 1):
+        broken = respliced(scene, frame)
+        with pytest.raises(AssertionError):
+            check(broken)
+        assert any(half_credit(broken, score) != 0.5 for score in memoryless(2))
+
+
+def test_a_distractor_that_knows_the_run_is_found():
+    """Frames that differ between the runs beyond the target break (15) and (16) once they are not spliced with it."""
+    [scene] = scenes(recipe_of(blocks=("O2",), movements=("static",), occlusion=("occluded",)), 1)
+    for clip in scene:
+        if not clip.labels["possible"]:
+            clip.frames[0, 0, 0] ^= 1
+    for check in (check_frames, check_neighbours, check_memoryless):
+        with pytest.raises(AssertionError):
+            check(scene)
+
+
+# --- what memory can tell ------------------------------------------------------------------------------------
+
+
+def broken_laws(clip: Clip) -> int:
+    """How often an object appears, vanishes, changes its shape or jumps, judged by the truth."""
+    shapes, position, velocity = clip.series["shapes"], clip.positions, clip.velocities
+    changes = (shapes[1:] != shapes[:-1]).sum()
+    jumps = np.abs(position[1:, :, 0] - position[:-1, :, 0] - velocity[:-1, :, 0]) > 0.5
+    return int(changes + jumps.sum())
+
+
+def test_an_oracle_makes_no_error():
+    """(19)"""
+    recipe = recipe_of()
+    for scene in scenes(recipe, 54):
+        assert half_credit(scene, lambda clip: [-broken_laws(clip)]) == 0
+        for clip in scene:
+            splices = clip.labels["splices"]
+            expected = 0 if clip.labels["possible"] else (splices >= 0).sum()
+            assert broken_laws(clip) == expected
+
+
+def test_the_four_clips_are_the_splices_of_two_runs():
+    for scene in scenes(recipe_of(), 54):
+        possible, impossible = pairs(scene)
+        runs = {int(clip.labels["start"]): clip for clip in possible}
+        assert set(runs) == {int(clip.labels["start"]) for clip in impossible} == {0, 1}
+        for clip in impossible:
+            begin, end = clip.labels["splices"]
+            end = len(clip.frames) if end < 0 else end
+            inner = np.zeros(len(clip.frames), bool)
+            inner[begin:end] = True
+            start = int(clip.labels["start"])
+            for name in ("frames", "masks", "positions", "velocities", "visibility"):
+                mine = getattr(clip, name)
+                np.testing.assert_array_equal(mine[~inner], getattr(runs[start], name)[~inner])
+                np.testing.assert_array_equal(mine[inner], getattr(runs[1 - start], name)[inner])
+            assert (clip.labels["splices"][1] >= 0) == (clip.labels["movement"] == 2)
+
+
+def test_all_but_the_target_is_the_same_in_a_scene():
+    for scene in scenes(recipe_of(), 54):
+        target = int(scene[0].labels["target"])
+        others = [number for number in range(3) if number != target]
+        for clip in scene:
+            for name in ("positions", "velocities", "visibility"):
+                mine, first = getattr(clip, name), getattr(scene[0], name)
+                np.testing.assert_array_equal(mine[:, others], first[:, others])
+            np.testing.assert_array_equal(clip.series["occluders"], scene[0].series["occluders"])
+            same = [name for name in clip.labels if name not in ("possible", "start")]
+            assert all((clip.labels[name] == scene[0].labels[name]).all() for name in same)
+
+
+def test_what_is_absent_has_no_place():
+    for scene in scenes(recipe_of(blocks=("O1",)), 18):
+        for clip in scene:
+            present = clip.series["shapes"] >= 0
+            assert (np.isfinite(clip.visibility) == present).all()
+            assert (np.isfinite(clip.positions).all(-1) == present).all()
+            assert (np.isfinite(clip.velocities).all(-1) == present).all()
+            assert (clip.objects["active"] == present.any(0)).all()
+
+
+def test_the_target_is_seen_whole_before_between_and_after():
+    """Else nobody could know what to expect."""
+    for scene in scenes(recipe_of(occlusion=("occluded",), blocks=("O2", "O3"), height=64, width=64, frames=100), 18):
+        target, splices = scene[0].labels["target"], scene[0].labels["splices"]
+        bounds = [0, *splices[splices >= 0], 100]
+        for clip in scene:
+            whole = clip.visibility[:, target] == 1
+            assert all(whole[first:last].any() for first, last in pairwise(bounds))
+
+
+# --- parts and balance ---------------------------------------------------------------------------------------
+
+
+def test_training_shows_what_is_possible_only():
+    for part in ("train", "validation"):
+        clips = list(Occlusion(recipe_of()).clips(3, part, range(108)))
+        assert all(clip.labels["possible"] for clip in clips)
+        assert all(broken_laws(clip) == 0 for clip in clips)
+        assert [int(clip.labels["scene"]) for clip in clips] == list(range(108))
+        assert all((clip.series["shapes"] >= 0).any() for clip in clips)
+        starts = Counter(int(clip.labels["start"]) for clip in clips)
+        assert min(starts[0], starts[1]) > 30
+
+
+def test_conditions_come_equally_often():
+    recipe = recipe_of(frames=30, height=24, width=26)
+    for part, times in (("train", 1), ("test", 4)):
+        clips = Occlusion(recipe).clips(3, part, range(2 * 54 * times))
+        names = ("block", "movement", "occluded", "objects")
+        counts = Counter(tuple(int(clip.labels[name]) for name in names) for clip in clips)
+        assert len(counts) == 54
+        assert set(counts.values()) == {2 * times}
+
+
+def test_a_choice_of_conditions_is_kept():
+    recipe = recipe_of(blocks=("O3",), movements=("static",), occlusion=("visible",), objects=(2,))
+    for clip in Occlusion(recipe).clips(3, "test", range(8)):
+        labels = clip.labels
+        assert (labels["block"], labels["movement"], labels["occluded"], labels["objects"]) == (3, 0, False, 2)
+        assert clip.positions.shape[1] == 2
+        assert clip.series["occluders"].shape == (53, 1, 4)
+
+
+def test_a_clip_depends_on_its_scene_alone():
+    world = Occlusion(recipe_of())
+    together = list(world.clips(3, "test", range(24)))
+    for index, clip in zip([22, 5, 6, 0], world.clips(3, "test", [22, 5, 6, 0]), strict=True):
+        assert clip.frames.tobytes() == together[index].frames.tobytes()
+        assert clip.labels["start"] == together[index].labels["start"]
+
+
+def test_a_scene_is_drawn_from_the_address_of_its_first_clip():
+    recipe = recipe_of()
+    for index in (0, 8):
+        [clip] = Occlusion(recipe).clips(3, "test", [index + 3])
+        chance = np.random.Generator(np.random.PCG64(clip_seed(3, "test", index)))
+        condition = Condition(BLOCKS[index // 4], "static", "occluded", 1)
+        assert (draw_scene(recipe, condition, chance).occluders == clip.series["occluders"]).all()
+
+
+def test_possible_clips_stand_at_each_place_equally_often():
+    """χ² over the four places with 400 scenes and seed 3; 11.3 is the 99 % point for three degrees of freedom."""
+    recipe = recipe_of(frames=30, height=24, width=26, movements=("static",), objects=(1,))
+    places = np.array([[clip.labels["possible"] for clip in scene] for scene in scenes(recipe, 400)])
+    assert (places.sum(1) == 2).all()
+    # Two of four are drawn without replacement: each place has p (1 - p) = 1/4, and the sum is fixed, hence 3/4.
+    chi2 = 3 / 4 * ((places.sum(0) - 200) ** 2 / (400 / 4)).sum()
+    assert chi2 < 11.3
+
+
+# --- the picture ---------------------------------------------------------------------------------------------
+
+
+def test_shapes_have_the_same_area():
+    """Counted at 50 times the pixels of the default, where edges no longer matter."""
+    side = 387.0
+    for shape, _ in enumerate(SHAPES):
+        rows = math.ceil(HEIGHT * side)
+        start, stop = spans(np.array([500.2]), half_widths(shape, side, rows), 1000)
+        assert (stop - start).sum() == pytest.approx(side**2, rel=0.005)
+        assert (stop - start).max() <= 2 * HALF_WIDTH * side + 1
+
+
+@pytest.mark.parametrize("shape", range(3))
+def test_masks_are_the_shapes_at_the_stored_places(shape):
+    """Compared with a slow drawing of each pixel from the file's numbers alone."""
+    found = 0
+    for clip in Occlusion(recipe_of(occlusion=("visible",))).clips(3, "train", range(18)):
+        for item in np.flatnonzero(clip.objects["active"]):
+            if clip.series["shapes"][0, item] != shape:
+                continue
+            t, side = 11, float(clip.objects["size"][item])
+            x, y = map(float, clip.positions[t, item])
+            rows, columns = np.mgrid[: SIZES["height"], : SIZES["width"]] + 0.5
+            if shape == 0:
+                inside = (rows - y) ** 2 + (columns - x) ** 2 <= side**2 / math.pi
+            elif shape == 1:
+                inside = (abs(rows - y) <= side / 2) & (abs(columns - x) <= side / 2)
+            else:
+                up = y + 1.6 * side / 3 - rows  # above the ground
+                inside = (up >= 0) & (abs(columns - x) <= 0.625 * side * (1 - up / (1.6 * side)))
+            assert ((clip.masks[t] == item + 1) != inside).sum() <= 1  # a centre on the very edge
+            found += 1
+    assert found > 3
+
+
+def test_objects_are_their_color_and_occluders_hide_them():
+    for clip in Occlusion(recipe_of(occlusion=("occluded",))).clips(3, "train", range(27)):
+        for item in np.flatnonzero(clip.objects["active"]):
+            assert (clip.frames[clip.masks == item + 1] == clip.objects["color"][item]).all()
+        assert ((clip.frames >= 128).any(-1) == (clip.masks > 0)).all()
+        colors = {tuple(color) for color in clip.objects["color"][clip.objects["active"]]}
+        assert len(colors) == clip.objects["active"].sum()
+        for t in (0, 9, 26, 40, 52):
+            for top, left, height, width in clip.series["occluders"][t]:
+                area = clip.frames[t, top : top + height, left : left + width]
+                assert not clip.masks[t, top : top + height, left : left + width].any()
+                assert (area == area[:1, :1]).all()
+
+
+def test_occluders_are_down_at_both_ends_and_up_between():
+    for clip in Occlusion(recipe_of(occlusion=("occluded",), frames=100)).clips(3, "train", range(27)):
+        height = clip.series["occluders"][..., 2].max(1).astype(int)
+        assert height[0] == height[-1] == 0
+        assert (height[17:84] == height.max()).all()
+        assert (np.diff(height[:50]) >= 0).all()
+        assert (np.diff(height[50:]) <= 0).all()
+
+
+def test_the_floor_is_where_the_label_says():
+    for clip in Occlusion(recipe_of()).clips(3, "train", range(9)):
+        floor = int(clip.labels["floor"])
+        edge = clip.frames[0, :, 0].astype(int)
+        assert (edge[floor] != edge[floor - 1]).any()
+        assert (edge[:floor][clip.masks[0, :floor, 0] == 0] == edge[0]).all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"frames": 29}, "frames must be greater than or equal to 30, got 29"),
+        ({"height": 23}, "height must be greater than or equal to 24, got 23"),
+        ({"blocks": ("O4",)}, "blocks must be 'O1', 'O2' or 'O3', got 'O4'"),
+        ({"movements": ()}, "movements must"),
+        ({"objects": (4,)}, "objects must be less than or equal to 3, got 4"),
+    ],
+)
+def test_scenes_that_cannot_be(changes, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        OcclusionConfig(**changes)
