@@ -49,10 +49,14 @@ def shaken(core: Any) -> Any:
     return core
 
 
-def slots(batch: int = BATCH, steps: int = STEPS, seed: int = 1) -> Tensor:
-    """One vector per step, (B, T, 1, `FEATURES`), float64, from a unit normal distribution."""
+def slots(core: Any = None, *, batch: int = BATCH, steps: int = STEPS, seed: int = 1) -> Tensor:
+    """What a core reads, (B, T, L, `FEATURES`), float64, from a unit normal distribution.
+
+    L is 5 for a core whose settings say that it reads a map, else 1.
+    """
     generator = torch.Generator().manual_seed(seed)
-    return torch.randn(batch, steps, 1, FEATURES, generator=generator, dtype=torch.float64)
+    positions = 5 if getattr(getattr(core, "config", None), "reads", "vector") == "map" else 1
+    return torch.randn(batch, steps, positions, FEATURES, generator=generator, dtype=torch.float64)
 
 
 def _need(condition: Any, reason: str) -> None:
@@ -73,7 +77,7 @@ def _same(left: Any, right: Any, reason: str) -> None:
 
 def shapes(core: Any) -> None:
     """Output (B, T, K, D), finite, of the parameters' dtype; the trace has B and T first."""
-    done = unroll(core, slots(), trace=True)
+    done = unroll(core, slots(core), trace=True)
     expected = (BATCH, STEPS, core.rows, core.units)
     _need(done.output.shape == expected, f"an unroll's output must be {expected}, got {tuple(done.output.shape)}")
     _need(done.output.dtype == torch.float64, f"the output must have the parameters' dtype, got {done.output.dtype}")
@@ -85,7 +89,7 @@ def shapes(core: Any) -> None:
 
 def trace_is_as_declared(core: Any) -> None:
     """The names of `trace_axes`, neither more nor fewer, each with as many axes behind B and T."""
-    trace = unroll(core, slots(), trace=True).trace
+    trace = unroll(core, slots(core), trace=True).trace
     axes = {name: len(declared.split()) for name, declared in getattr(core, "trace_axes", {}).items()}
     got = {name: value.dim() - 2 for name, value in trace.items()}
     _need(got == axes, f"the trace must have the names and numbers of axes that trace_axes has, {axes}, got {got}")
@@ -104,7 +108,7 @@ def initial_state_repeats(core: Any) -> None:
 
 def step_is_one_unroll(core: Any) -> None:
     """Steps in a row are what an unroll does."""
-    inputs = slots()
+    inputs = slots(core)
     start = state = core.initial_state(BATCH)
     outputs = []
     for t in range(STEPS):
@@ -117,7 +121,7 @@ def step_is_one_unroll(core: Any) -> None:
 
 def two_unrolls_are_one(core: Any) -> None:
     """An unroll goes on from the state of another as if there had been no break."""
-    inputs, start = slots(), core.initial_state(BATCH)
+    inputs, start = slots(core), core.initial_state(BATCH)
     first = unroll(core, inputs[:, :3], start)
     second = unroll(core, inputs[:, 3:], first.state)
     whole = unroll(core, inputs, start)
@@ -127,17 +131,17 @@ def two_unrolls_are_one(core: Any) -> None:
 
 def step_depends_on_its_arguments_alone(core: Any) -> None:
     """The same step again, after others, gives the same: no memory hides on the core."""
-    inputs = slots()
+    inputs = slots(core)
     state = unroll(core, inputs[:, :2]).state
     before, _, _ = core.step(inputs[:, 2], state)
-    unroll(core, slots(seed=5))
+    unroll(core, slots(core, seed=5))
     after, _, _ = core.step(inputs[:, 2], state)
     _same(after, before, "a step on the same input and state must give the same, whatever was run in between")
 
 
 def arguments_stay_as_they_were(core: Any) -> None:
     """A step writes into neither its input nor its state."""
-    inputs = slots()
+    inputs = slots(core)
     state = unroll(core, inputs[:, :2]).state
     inputs_before, state_before = inputs.clone(), tree.tree_map(torch.clone, state)
     core.step(inputs[:, 2], state)
@@ -147,7 +151,7 @@ def arguments_stay_as_they_were(core: Any) -> None:
 
 def clips_do_not_mix(core: Any) -> None:
     """A clip's output does not depend on the other clips of its batch."""
-    inputs, start = slots(), core.initial_state(BATCH)
+    inputs, start = slots(core), core.initial_state(BATCH)
     alone = []
     for b in range(BATCH):
         own = tree.tree_map(lambda leaf, b=b: leaf[b : b + 1], start)
@@ -157,7 +161,7 @@ def clips_do_not_mix(core: Any) -> None:
 
 def future_does_not_reach_the_past(core: Any) -> None:
     """An output depends on all inputs up to its step and on none after it."""
-    inputs = slots().requires_grad_()
+    inputs = slots(core).requires_grad_()
     (gradient,) = torch.autograd.grad(unroll(core, inputs).output[:, 3].sum(), inputs)
     _need(not gradient[:, 4:].any(), "an output must not depend on later inputs")
     _need((gradient[:, :4] != 0).any(-1).all(), "an output must depend on every input up to its step")
@@ -165,14 +169,14 @@ def future_does_not_reach_the_past(core: Any) -> None:
 
 def every_parameter_learns(core: Any) -> None:
     """Over some steps, a gradient reaches every parameter."""
-    unroll(core, slots()).output.square().sum().backward()
+    unroll(core, slots(core)).output.square().sum().backward()
     silent = [name for name, weight in core.named_parameters() if weight.grad is None or not weight.grad.any()]
     _need(not silent, f"a gradient must reach every parameter, got none for {', '.join(silent)}")
 
 
 def evaluation_is_deterministic(core: Any) -> None:
     """In evaluation mode torch's global generator changes nothing."""
-    inputs = slots()
+    inputs = slots(core)
     torch.manual_seed(1)
     first = unroll(core, inputs).output
     torch.manual_seed(2)
@@ -186,7 +190,7 @@ def state_follows_the_parameters(core: Any) -> None:
         for leaf in tree.tree_leaves(other.initial_state(BATCH)):
             _need(not leaf.is_floating_point() or leaf.dtype == dtype, f"the state must be {dtype}, got {leaf.dtype}")
             _need(leaf.shape[0] == BATCH, f"a tensor of the state must have one row per clip, got {tuple(leaf.shape)}")
-        got = unroll(other, slots().to(dtype)).output.dtype
+        got = unroll(other, slots(core).to(dtype)).output.dtype
         _need(got == dtype, f"the output must be {dtype}, as the parameters are, got {got}")
 
 
@@ -194,10 +198,10 @@ def weights_travel(core: Any) -> None:
     """A state_dict makes another core the same, and holds nothing of what happened."""
     other = shaken(copy.deepcopy(core))
     other.load_state_dict(core.state_dict())
-    unroll(core, slots(seed=3))
+    unroll(core, slots(core, seed=3))
     names = core.state_dict().keys() ^ other.state_dict().keys()
     _need(not names, f"running must add nothing to the state_dict, got {', '.join(sorted(names))}")
-    start, inputs = core.initial_state(BATCH), slots()
+    start, inputs = core.initial_state(BATCH), slots(core)
     outputs = unroll(other, inputs, start).output, unroll(core, inputs, start).output
     _same(*outputs, "a core with the state_dict of another must give the same")
 
@@ -205,7 +209,7 @@ def weights_travel(core: Any) -> None:
 def step_compiles_whole(core: Any) -> None:
     """torch.compile takes a step without a break in its graph, and changes nothing."""
     torch.compiler.reset()
-    inputs, state = slots()[:, 0], core.initial_state(BATCH)
+    inputs, state = slots(core)[:, 0], core.initial_state(BATCH)
     compiled = torch.compile(core.step, backend="eager", fullgraph=True)
     _same(compiled(inputs, state)[0], core.step(inputs, state)[0], "a compiled step must give the same")
 

@@ -15,7 +15,7 @@ Work that needs no state may leave the loop: such a core derives from `Core` and
 steps at once, and `advance`, which takes one step from what `project` made. `step` then follows from the two.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -50,7 +50,7 @@ class Core(nn.Module):
         """
         raise TypeError(f"{type(self).__name__} must define initial_state")
 
-    def project(self, slots: Tensor) -> Sequence[Any]:
+    def project(self, slots: Tensor) -> Iterable[Any]:
         """State-free work on (B, T, L, D): one entry per step, each a tree for `advance`."""
         raise TypeError(f"{type(self).__name__} must define project, or step")
 
