@@ -29,7 +29,7 @@ ROOMS: dict[str, set[str]] = {
     "eval": SHARED | {"eval"},
     "pictures": SHARED,
     "preview": SHARED | {"pictures"},
-    "bench": SHARED | {"datasets", "bench"},
+    "bench": SHARED | {"datasets", "models", "bench"},
     "cards": SHARED | {"datasets", "preview"},
     "rendering": SHARED | {"pictures", "models"},
     "checkpoint": SHARED | {"models"},

@@ -21,6 +21,7 @@ CORE_SIZES: dict[str, dict[str, Any]] = {
     "gru": {"units": 5},
     "lstm": {"units": 6},
     "rims": {"modules": 4, "active": 2, "units": 5, "input_key": 7, "comm_heads": 3, "comm_key": 8, "comm_value": 6},
+    "scoff": {"files": 3, "schemata": 2, "units": 5, "input_key": 7, "input_value": 6, "comm_heads": 2, "comm_key": 4},
 }
 """Small sizes for each core; a new core gets a line."""
 

@@ -3,17 +3,23 @@
 from typing import Any
 
 import torch
+from torch import Tensor
 
+from videopred.bench.operations import operations
 from videopred.models import CORES, build_core
 from videopred.models.conformance import BATCH, CHECKS, FEATURES, STEPS, prepared, shaken, slots
+from videopred.models.core import unroll
 from videopred.settings import Settings
 
-__all__ = ["BATCH", "CHECKS", "FEATURES", "SMALL", "STEPS", "close", "make", "shaken", "slots"]
+__all__ = ["BATCH", "CHECKS", "FEATURES", "SMALL", "STEPS", "close", "make", "operations_of_a_step", "shaken", "slots"]
 
 SMALL: dict[str, Settings] = {
     "gru": CORES["gru"][0](units=13),
     "lstm": CORES["lstm"][0](units=13),
     "rims": CORES["rims"][0](modules=5, active=2, units=6, input_key=4, comm_heads=2, comm_key=3, comm_value=8),
+    "scoff": CORES["scoff"][0](
+        files=4, schemata=3, units=6, input_key=7, input_value=10, schema_key=9, comm_heads=2, comm_key=8, comm_value=5
+    ),
 }
 """A small version of every core, no two sizes alike."""
 
@@ -22,6 +28,28 @@ def make(name: str, seed: int = 0) -> Any:
     """A small core in float64 and evaluation mode, its weights large enough that all it does shows."""
     torch.manual_seed(seed)
     return prepared(build_core(SMALL[name], FEATURES))
+
+
+def operations_of_a_step(core: Any, inputs: Tensor) -> tuple[float, float]:
+    """Operations that one more step of an unroll in training costs, forward and backward; none may wait for a device.
+
+    Args:
+        core: in training mode.
+        inputs: slots of some steps, twice as many at least as a step's share may be rounded to.
+    """
+
+    def counts(steps: int) -> tuple[int, int]:
+        state, outputs = core.initial_state(len(inputs)), []
+        slots = inputs[:, :steps].detach().requires_grad_()
+        forward = operations(lambda: outputs.append(unroll(core, slots, state).output))
+        backward = operations(lambda: outputs[0].sum().backward())
+        assert forward.host_waits == backward.host_waits == 0
+        return forward.total, backward.total
+
+    steps = inputs.shape[1]
+    first, last = counts(steps // 2), counts(steps)
+    forward, backward = ((b - a) / (steps - steps // 2) for a, b in zip(first, last, strict=True))
+    return forward, backward
 
 
 def close(left: Any, right: Any) -> None:

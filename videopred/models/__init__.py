@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from videopred import check
 from videopred.models.codec_settings import FilesConfig, MasksConfig, MilaConfig, RNEMConfig, SharedConfig
-from videopred.models.settings import GRUConfig, LSTMConfig, PredictorConfig, RIMsConfig
+from videopred.models.settings import GRUConfig, LSTMConfig, PredictorConfig, RIMsConfig, SCOFFConfig
 from videopred.settings import Settings
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ CORES: dict[str, tuple[type[Settings], str]] = {
     "gru": (GRUConfig, "videopred.models.recurrent:GRU"),
     "lstm": (LSTMConfig, "videopred.models.recurrent:LSTM"),
     "rims": (RIMsConfig, "videopred.models.rims:RIMs"),
+    "scoff": (SCOFFConfig, "videopred.models.scoff:SCOFF"),
 }
 """Name -> (settings, where the class is). A class is imported when it is built, so that help stays light."""
 

@@ -1,0 +1,238 @@
+"""SCOFF against its slow statement, against limit cases, and with each of its options."""
+
+import known_bad_scoff
+import pytest
+import scoff_checks
+import torch
+from core_checks import close, operations_of_a_step
+from scoff_checks import BATCH, FEATURES, POSITIONS, SIZES, STEPS, make, random_slots, random_state
+from torch import nn
+
+from videopred.bench.plain_scoff import PlainSCOFF
+from videopred.models.core import unroll
+from videopred.models.scoff import SCOFF
+from videopred.models.settings import SCOFFConfig
+
+
+@pytest.mark.parametrize("check", scoff_checks.CHECKS, ids=lambda check: check.__name__)
+def test_scoff_keeps_its_promises(check):
+    check(SCOFF)
+
+
+@pytest.mark.parametrize(("broken", "check"), known_bad_scoff.SCOFFS, ids=lambda item: item.__name__)
+def test_check_fails_on_a_broken_scoff(broken, check):
+    with pytest.raises(AssertionError):
+        check(broken)
+
+
+def test_every_check_is_shown_to_fail():
+    assert {check for _, check in known_bad_scoff.SCOFFS} == set(scoff_checks.CHECKS)
+
+
+@pytest.mark.parametrize("heads", [1, 3])
+def test_equals_the_plain_statement_forward_and_gradient(heads):
+    core = make(input_heads=heads)
+    plain = PlainSCOFF(core).eval()
+    slots, ((hidden,), _) = random_slots().requires_grad_(), random_state(core)
+    output, expected = unroll(core, slots, ((hidden,), ())).output, plain(slots, hidden)
+    close(output, expected)
+    weight = torch.randn_like(output)
+    (gradient,) = torch.autograd.grad((output * weight).sum(), slots)
+    (wanted,) = torch.autograd.grad((expected * weight).sum(), slots)
+    close(gradient, wanted)
+
+
+def test_plain_statement_is_of_the_algorithm_alone():
+    with pytest.raises(ValueError, match=r"^core must use no option of SCOFF, got active, norm; build it with its siz"):
+        PlainSCOFF(make(active=2, norm="mean"))
+
+
+def test_one_schema_is_one_gru_that_all_files_share():
+    core = make(schemata=1, comm=False)
+    reference = nn.GRUCell(10, 8).double()
+    layers = {"ih": core.input_gates, "hh": core.state_gates}
+    weights = {f"weight_{name}": layer.weight for name, layer in layers.items()}
+    reference.load_state_dict(weights | {f"bias_{name}": layer.bias for name, layer in layers.items()})
+    slots, ((hidden,), _) = random_slots()[:, 0], random_state(core)
+    keys, values = core.input_map(slots).split([6, 10], -1)
+    attention = torch.softmax(core.input_query(hidden) @ keys.transpose(1, 2) / 6**0.5, 1)
+    expected = reference((attention @ values).flatten(0, 1), hidden.flatten(0, 1)).unflatten(0, (BATCH, -1))
+    output, _, trace = core.step(slots, ((hidden,), ()))
+    close(output, expected)
+    assert (trace["schema"] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "features", "count"),
+    [  # n_s (3 d (a + d) + 6 d) + d dk + D (dk + a) + 2 d 16 + d 4 (3 · 32) + 4 · 32 d, a = d; and 2 d of the start
+        ({"schemata": 2}, 80, 195_120 + 200),  # the spec's reference, whose first state had no weights
+        ({"schemata": 4}, 80, 316_320 + 200),
+        ({"schemata": 6, "files": 8}, 80, 437_520 + 200),
+        ({"schemata": 6, "files": 8, "start": "learned"}, 80, 437_520 + 800),
+    ],
+)
+def test_number_of_parameters(settings, features, count):
+    core = SCOFF(SCOFFConfig(**settings), features)
+    assert sum(parameter.numel() for parameter in core.parameters()) == count
+
+
+def output_of(core, seed=2):
+    return unroll(core, random_slots(), random_state(core, seed=seed)).output
+
+
+def test_without_input_attention_all_files_read_the_same_share():
+    core = make(input_attention=False, comm=False, schemata=1)
+    trace = unroll(core, random_slots(), trace=True).trace
+    assert (trace["input_attention"] == 0.25).all()
+    hidden = random_state(core, batch=1)[0][0].detach()
+    jacobian = torch.autograd.functional.jacobian(
+        lambda h: core.step(random_slots(batch=1)[:, 0], ((h,), ()))[0], hidden
+    )
+    coupling = jacobian[0, :, :, 0].abs().amax((1, 3))  # (K, K): file i's output by file j's state
+    assert (coupling.diagonal() > 0).all()
+    assert (coupling - coupling.diagonal().diag() == 0).all(), "files without any exchange are independent"
+
+
+def test_competition_couples_files():
+    core = make(comm=False, schemata=1)
+    (hidden,), _ = random_state(core)
+    changed = hidden.detach().clone()
+    changed[:, 0] += 1
+    before, after = (core.step(random_slots()[:, 0], ((h,), ()))[0] for h in (hidden, changed))
+    assert (before[:, 1:] != after[:, 1:]).all()
+
+
+def test_mean_is_the_sum_over_the_number_of_slots():
+    mean, total = make(norm="mean"), make()
+    with torch.no_grad():
+        total.input_map.weight[6:] /= POSITIONS  # the values
+    close(output_of(mean), output_of(total))
+
+
+@pytest.mark.parametrize("norm", ["sum", "mean"])
+def test_summing_over_more_than_64_slots_is_warned_of(norm, recwarn):
+    core = make(norm=norm)
+    unroll(core, random_slots(positions=64))
+    assert not recwarn.list
+    if norm == "mean":
+        unroll(core, random_slots(positions=65))
+        assert not recwarn.list
+    else:
+        with pytest.warns(UserWarning, match=r"^--core.norm must be mean for more than 64 slots, got sum over 65; "):
+            unroll(core, random_slots(positions=65))
+
+
+def test_a_frozen_schema_is_drawn_once_a_clip_and_kept():
+    core = make(frozen_schema=True, files=5).train()
+    state = core.initial_state(40)
+    trace = unroll(core, random_slots(batch=40), state, trace=True).trace
+    assert torch.equal(trace["schema"], state[1].unsqueeze(1).expand(-1, STEPS, -1))
+    assert (torch.bincount(state[1].flatten(), minlength=3) > 40).all()
+    assert not (state[1] == state[1][:1]).all(0).any(), "each clip draws its own in training"
+    core.eval()
+    assert torch.equal(core.initial_state(3)[1], core.initial_state(1)[1].expand(3, -1))
+    silent = [name for name, _ in core.named_parameters() if name.startswith("schema")]
+    assert not silent, "what chooses no more is not there"
+
+
+def test_queries_from_the_new_state_are_the_pseudocodes():
+    old, new = make(comm_gate=False), make(query_from="new")
+    (hidden,), _ = random_state(old)
+    slots = random_slots()[:, 0]
+    updated = make(comm=False)
+    updated.load_state_dict({k: v for k, v in old.state_dict().items() if not k.startswith("communication")})
+    before_talk = updated.step(slots, ((hidden,), ()))[0]
+    for core, asking in ((old, hidden), (new, before_talk)):
+        query = core.communication.query(asking).unflatten(-1, (2, 3)).transpose(1, 2)
+        keys, values = core.communication.map(before_talk).unflatten(-1, (2, 8)).transpose(1, 2).split([3, 5], -1)
+        heard = nn.functional.scaled_dot_product_attention(query, keys, values).transpose(1, 2).flatten(2)
+        close(core.step(slots, ((hidden,), ()))[0], before_talk + core.communication.message(heard))
+
+
+def test_communication_of_each_schema_is_that_of_all_when_the_maps_are_equal():
+    plain, own = make(), make(schema_comm=True)
+    weights = plain.state_dict()
+    for name in ("communication.query.weight", "communication.map.weight"):
+        weights[name] = weights[name].repeat(3, 1)
+    own.load_state_dict(weights)
+    close(output_of(own), output_of(plain))
+    with torch.no_grad():
+        own.communication.map.weight[8:] += 0.1
+    assert (output_of(own) != output_of(plain)).any()
+
+
+def test_a_gated_message_is_squashed():
+    core, silent = make(comm_gate=True), make(comm=False)
+    silent.load_state_dict({k: v for k, v in core.state_dict().items() if not k.startswith("communication")})
+    with torch.no_grad():
+        core.communication.message.weight *= 100
+    slots, state = random_slots()[:, 0], random_state(core)
+    said = core.step(slots, state)[0] - silent.step(slots, state)[0]
+    assert 0.9 < said.abs().max() <= 1
+    with torch.no_grad():
+        core.communication.message.bias[8:] = -1e6  # the gate
+    close(core.step(slots, state)[0], silent.step(slots, state)[0])
+
+
+def test_learned_starts_are_one_for_each_file():
+    core = make(start="learned").train()
+    (hidden,), _ = core.initial_state(2)
+    assert torch.equal(hidden, core.start.expand(2, -1, -1))
+    with pytest.raises(RuntimeError, match="size mismatch for start"):
+        make(start="learned", files=5).load_state_dict(core.state_dict())
+
+
+def test_dropout_is_on_in_training_only():
+    slots = random_slots()
+    for settings in ({"comm": False}, {"input_value": 10}):
+        core = make(dropout=0.5, schemata=1, **settings)
+        state = random_state(core)
+        if settings != {"comm": False}:
+            with torch.no_grad():
+                core.input_map.weight.zero_()  # nothing is read, so what varies is the message
+        assert torch.equal(unroll(core, slots, state).output, unroll(core, slots, state).output)
+        core.train()
+        assert not torch.equal(unroll(core, slots, state).output, unroll(core, slots, state).output)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"frozen_schema": True, "active": 2},
+        {"frozen_schema": True, "cell": "lstm", "input_heads": 2, "comm_gate": True, "query_from": "new"},
+        {"schemata": 1, "norm": "mean", "schema_comm": True},
+        {"schemata": 1, "input_attention": False, "comm": False, "start": "learned"},
+    ],
+)
+def test_gradients_are_true_where_the_choice_is_fixed(settings):
+    torch.manual_seed(0)
+    core = SCOFF(SCOFFConfig(**{**SIZES, "units": 4, "input_value": 3, **settings}), FEATURES).double().eval()
+    slots = random_slots(batch=2, steps=2, positions=3).requires_grad_()
+    assert torch.autograd.gradcheck(lambda x: unroll(core, x).output, (slots,))
+
+
+def test_operations_of_a_step_are_few():
+    torch.manual_seed(0)
+    forward, backward = operations_of_a_step(SCOFF(SCOFFConfig(), 80), torch.randn(2, 6, 64, 80))
+    assert forward <= 40
+    assert backward <= 70
+
+
+@pytest.mark.parametrize("settings", [{}, {"cell": "lstm", "active": 2, "schema_comm": True, "comm_gate": True}])
+def test_learns_under_autocast(settings):
+    torch.manual_seed(0)
+    core = SCOFF(SCOFFConfig(**{**SIZES, **settings}), FEATURES)
+    with torch.autocast("cpu", torch.bfloat16):
+        done = unroll(core, random_slots().float(), trace=True)
+    done.output.float().square().sum().backward()
+    assert all(parameter.grad.isfinite().all() and parameter.grad.any() for parameter in core.parameters())
+
+
+def test_more_active_than_files_is_refused():
+    with pytest.raises(ValueError, match=r"^--core.active must be at most 4, got 5; lower --core.active or raise --co"):
+        SCOFFConfig(active=5)
+
+
+def test_no_files_are_refused():
+    with pytest.raises(ValueError, match=r"^--core.files must be greater than 0, got 0"):
+        SCOFFConfig(files=0)

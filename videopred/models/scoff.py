@@ -1,0 +1,278 @@
+"""Schemata and object files: SCOFF (Goyal et al. 2020, algorithm 1).
+
+K object files with states h[k], and S schemata, each the weights of one GRU (or LSTM); L input slots x[p]. No weight
+belongs to a file, so files can be exchanged, and weights learned with K files run with any other number. At each step
+
+1. read         a[k, p] = softmax over the FILES k, at every slot p, of  h[k] Wq · x[p] Wk / √dk
+                z[k] = dropout Σp a[k, p] x[p] Wv                                (norm="mean": the mean over slots)
+2. imagine      h̃[k, j] = GRU[j] (z[k], h[k])                                    for every file and every schema
+3. choose       l[k, j] = h[k] Wq' · h̃[k, j] Wk' + Gumbel noise;  i[k] = argmax over j of l[k, j];  h'[k] = h̃[k, i[k]]
+4. communicate  o[k] = attention over all files, self included: query from h[k], keys and values from h'
+                h'[k] += dropout (o[k] Wo)
+
+The choice is hard forward; backward it is softmax(l / temperature), straight through. Noise is drawn in training; in
+evaluation the likeliest schema is taken, unless `eval_sample`.
+
+Source: the paper; the authors' code for video is not public. In later code of theirs (neural production systems)
+every file gets what all files read, which breaks their exchange, and LSTM schemata are mixed softly; here the
+algorithm is kept. What it leaves open, and what is taken: one key map Wk' for all schemata; temperature 1; Wo, which
+the sizes in the tables imply; an LSTM's h and c come from the same schema. With `active`, the files with the highest
+mean attention over slots update, in evaluation as in training, and the others keep their state to the bit.
+
+Files with equal states stay equal for ever when the choice is an argmax. So the first state is drawn, mean + scale ×
+normal noise, with a mean and a scale that are learned and shared by all files. In evaluation and without a generator
+the noise is always the same, and the same in every clip.
+"""
+
+import math
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from videopred.check import complaint
+from videopred.models.attention import heads_together, per_head
+from videopred.models.core import Core, Trace
+from videopred.models.recurrent import gru_update, lstm_update
+from videopred.models.rims import lowest
+from videopred.models.settings import SCOFFConfig
+
+Memory = tuple[Tensor, ...]
+"""What the files keep: (h,) or (h, c), each (B, K, D)."""
+
+_MOST_SUMMED = 64
+"""Slots beyond which a sum over them saturates the gates of fresh weights (36 % of them with 256 slots)."""
+
+
+class Projected(NamedTuple):
+    """What a step needs that no state decides. What is drawn is None where nothing is."""
+
+    queries: Tensor
+    """Weights of all queries side by side, (widths, D); the same in every step."""
+    keys: Tensor
+    """(B heads, L, key); of width 0 without input attention."""
+    values: Tensor
+    """(B heads, L, value)."""
+    read_mask: Tensor | None
+    """Dropout of what is read: (B, K, heads value)."""
+    noise: Tensor | None
+    """Gumbel noise on the choice of a schema, over the temperature: (B, K, S)."""
+    message_mask: Tensor | None
+    """Dropout of the messages: (B, K, D)."""
+
+
+class SCOFF(Core):
+    """State: (memory, schema). Memory is (h,), with LSTM schemata (h, c), each (B, K, D); schema is (), frozen ones are
+    (B, K) int64.
+
+    Trace: `schema` (B, K) int64, the chosen ones; `input_attention` (B, heads, K, L), which sums to 1 over the files;
+    `comm_attention` (B, heads, K, K), who listens by who is heard; `active` (B, K) bool, where files may rest.
+    """
+
+    def __init__(self, config: SCOFFConfig, features: int):
+        super().__init__()
+        self.config = config
+        self.rows, self.units = config.files, config.units
+        units, heads = config.units, config.input_heads
+        self.trace_axes = {"schema": "K", "input_attention": "heads K L"}
+        self._key = config.input_key if config.input_attention else 0
+        if config.input_attention:
+            self.input_query = nn.Linear(units, heads * config.input_key, bias=False)
+        self.input_map = nn.Linear(features, heads * (self._key + config.input_value), bias=False)  # keys, then values
+
+        gates = config.schemata * (4 if config.cell == "lstm" else 3) * units
+        self.input_gates = nn.Linear(heads * config.input_value, gates)
+        self.state_gates = nn.Linear(units, gates)
+        for parameter in (*self.input_gates.parameters(), *self.state_gates.parameters()):
+            nn.init.uniform_(parameter, -1 / math.sqrt(units), 1 / math.sqrt(units))  # as torch's cells do
+        if not config.frozen_schema:
+            self.schema_query = nn.Linear(units, config.schema_key, bias=False)
+            self.schema_key = nn.Linear(units, config.schema_key, bias=False)
+        if config.comm:
+            self.communication = Communication(config)
+            self.trace_axes["comm_attention"] = "heads K K"
+        self._query_widths = [
+            heads * self._key,
+            0 if config.frozen_schema else units,
+            len(self.communication.query.weight) if config.comm else 0,
+        ]
+        if config.active is not None:
+            self.trace_axes["active"] = "K"
+        if config.start == "drawn":
+            self.start_mean, self.start_scale = nn.Parameter(torch.zeros(units)), nn.Parameter(torch.ones(units))
+        else:
+            self.start = nn.Parameter(torch.randn(config.files, units))
+
+    def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> tuple[Memory, Any]:
+        """The files' first h, drawn or learned; c of 0; frozen schemata, each as likely as the others."""
+        config, clips = self.config, batch
+        if generator is None and not self.training:
+            generator, clips = torch.Generator().manual_seed(0), 1
+        device = self.input_map.weight.device
+        source: dict[str, Any] = {"generator": generator, "device": generator.device if generator else device}
+        if config.start == "drawn":
+            noise = torch.randn(clips, self.rows, self.units, **source).to(self.start_mean)
+            hidden = self.start_mean + self.start_scale * noise
+        else:
+            hidden = self.start
+        hidden = hidden.expand(batch, -1, -1)
+        memory = (hidden, torch.zeros_like(hidden)) if config.cell == "lstm" else (hidden,)
+        if not config.frozen_schema:
+            return memory, ()
+        schema = torch.randint(config.schemata, (clips, self.rows), **source).to(device)
+        return memory, schema.expand(batch, -1)
+
+    def project(self, slots: Tensor) -> Iterator[Projected]:
+        """Keys, values and what is drawn, step by step.
+
+        On a CPU the slots of a step are mapped when it comes, because those of all steps would not fit in the cache,
+        which costs a fifth of the speed (64 clips, 64 slots). Elsewhere those of all steps are mapped at once.
+        """
+        config, (_, steps, positions, _) = self.config, slots.shape
+        if config.norm == "sum" and positions > _MOST_SUMMED:
+            must, fix = f"be mean for more than {_MOST_SUMMED} slots", "the sum of so many saturates the gates"
+            warnings.warn(complaint("--core.norm", must, f"sum over {positions}", fix), stacklevel=2)
+        queries, drawn = self._queries(), zip(*self._draw(slots), strict=True)
+        for part in slots.split(1 if slots.device.type == "cpu" else steps, 1):
+            mapped = per_head(self.input_map(part.transpose(0, 1)), config.input_heads)  # (T, B heads, L, key + value)
+            keys, values = mapped.split([self._key, config.input_value], -1)
+            for pair in zip(keys.unbind(0), values.unbind(0), strict=True):
+                yield Projected(queries, *pair, *next(drawn))
+
+    def _queries(self) -> Tensor:
+        """All maps from a file to its queries, side by side: to the input, to its candidates, to the other files.
+
+        What a score is divided by is divided out here. And since h Wq' · h̃ Wk' is h (Wq' Wk'ᵀ) · h̃, the query to the
+        candidates is as wide as they are, and they need no keys.
+        """
+        config, nothing = self.config, self.state_gates.weight[:0]
+        to_input, to_schemata, to_files = nothing, nothing, nothing
+        if config.input_attention:
+            to_input = self.input_query.weight / math.sqrt(config.input_key)
+        if not config.frozen_schema:
+            to_schemata = self.schema_key.weight.T @ self.schema_query.weight / config.temperature
+        if config.comm:
+            to_files = self.communication.query.weight / math.sqrt(config.comm_key)
+        return torch.cat([to_input, to_schemata, to_files])
+
+    def _draw(self, slots: Tensor) -> tuple[Sequence[Tensor | None], ...]:
+        """Masks of what is read, noise over the temperature, and masks of messages: one tensor or None a step."""
+        config, shape = self.config, (slots.shape[1], slots.shape[0], self.rows)
+        nothing: Sequence[Tensor | None] = [None] * slots.shape[1]
+        read_mask = noise = message_mask = nothing
+        if self.training and config.dropout > 0:
+            width = config.input_heads * config.input_value
+            read_mask = functional.dropout(slots.new_ones(*shape, width), config.dropout).unbind(0)
+            message_mask = functional.dropout(slots.new_ones(*shape, self.units), config.dropout).unbind(0)
+        if self.training or config.eval_sample:
+            waits = torch.empty(*shape, config.schemata, device=slots.device).exponential_()
+            noise = (-waits.log() / config.temperature).to(slots.dtype).unbind(0)
+        return read_mask, noise, message_mask
+
+    def advance(self, projected: Projected, state: tuple[Memory, Any]) -> tuple[Tensor, tuple[Memory, Any], Trace]:
+        (old, *_), frozen = state
+        asked = functional.linear(old, projected.queries)
+        input_query, schema_query, comm_query = asked.split(self._query_widths, -1)
+        attention, read = self._read(projected, input_query)
+        candidates = self._imagine(read, state[0])
+        if self.config.frozen_schema:
+            schema, choice = frozen, functional.one_hot(frozen, self.config.schemata).to(old.dtype)
+        else:
+            schema, choice = self._choose(candidates[0], schema_query, projected.noise)
+        memory = tuple(pick(choice, candidate) for candidate in candidates)
+        trace = {"schema": schema, "input_attention": attention}
+        if self.config.active is not None:
+            trace["active"] = lowest(-attention.mean((1, 3)), self.config.active)
+            awake = trace["active"].unsqueeze(-1)
+            memory = tuple(torch.where(awake, new, kept) for new, kept in zip(memory, state[0], strict=True))
+        hidden = memory[0]
+        if self.config.comm:
+            if self.config.query_from == "new":
+                asked = functional.linear(hidden, projected.queries)
+                comm_query = asked.split(self._query_widths, -1)[2]
+            message, trace["comm_attention"] = self.communication(comm_query, hidden, choice, projected.message_mask)
+            told = hidden + message
+            hidden = told if self.config.active is None else torch.where(awake, told, hidden)
+        return hidden, ((hidden, *memory[1:]), frozen), trace
+
+    def _read(self, projected: Projected, query: Tensor) -> tuple[Tensor, Tensor]:
+        """Attention (B, heads, K, L) and what each file reads, (B, K, heads value)."""
+        config, keys, values = self.config, projected.keys, projected.values
+        if config.input_attention:
+            scores = torch.bmm(per_head(query, config.input_heads), keys.transpose(1, 2))  # (B heads, K, L)
+            attention = torch.softmax(scores, 1)
+        else:
+            attention = values.new_full((len(values), self.rows, values.shape[1]), 1 / self.rows)
+        read = heads_together(torch.bmm(attention, values), config.input_heads)
+        if config.norm == "mean":
+            read = read / values.shape[1]
+        if projected.read_mask is not None:
+            read = read * projected.read_mask
+        return attention.unflatten(0, (-1, config.input_heads)), read
+
+    def _imagine(self, read: Tensor, memory: Memory) -> Memory:
+        """What each schema would make of each file: h̃, or h̃ and c̃, each (B, K, S, D)."""
+        schemata = self.config.schemata
+        from_input = self.input_gates(read).unflatten(-1, (schemata, -1))
+        from_state = self.state_gates(memory[0]).unflatten(-1, (schemata, -1))
+        if self.config.cell == "lstm":
+            return lstm_update(from_input + from_state, memory[1].unsqueeze(2))
+        return (gru_update(from_input, from_state, memory[0].unsqueeze(2)),)
+
+    def _choose(self, candidates: Tensor, query: Tensor, noise: Tensor | None) -> tuple[Tensor, Tensor]:
+        """The chosen schema (B, K) and its one-hot (B, K, S), through which the gradient of the softmax flows."""
+        rows, query = candidates.flatten(0, 1), query.flatten(0, 1).unsqueeze(-1)
+        noise = None if noise is None else noise.flatten(0, 1).unsqueeze(-1)
+        logits = torch.bmm(rows, query) if noise is None else torch.baddbmm(noise, rows, query)
+        logits = logits.view(candidates.shape[:3])
+        soft = torch.softmax(logits, -1)
+        schema = logits.argmax(-1)
+        hard = torch.zeros_like(soft).scatter_(-1, schema.unsqueeze(-1), 1.0)
+        return schema, hard + (soft - soft.detach())  # the difference is 0, so what comes out is exactly one-hot
+
+
+class Communication(nn.Module):
+    """What each file hears from all of them."""
+
+    def __init__(self, config: SCOFFConfig):
+        super().__init__()
+        self.config = config
+        heads, units = config.comm_heads, config.units
+        maps = heads * config.schemata if config.schema_comm else heads
+        self.query = nn.Linear(units, maps * config.comm_key, bias=False)
+        self.map = nn.Linear(units, maps * (config.comm_key + config.comm_value), bias=False)  # keys, then values
+        heard = heads * config.comm_value
+        self.message = nn.Linear(heard, 2 * units) if config.comm_gate else nn.Linear(heard, units, bias=False)
+
+    def forward(self, query: Tensor, files: Tensor, choice: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Messages (B, K, D), and attention (B, heads, K, K).
+
+        Args:
+            query: what each file asks, scaled: (B, K, heads key).
+            files: states after the update, (B, K, D).
+            choice: each file's schema, one-hot (B, K, S).
+            mask: dropout of the messages, (B, K, D).
+        """
+        config = self.config
+        mapped = self.map(files)
+        if config.schema_comm:
+            query, mapped = (pick(choice, part.unflatten(-1, (config.schemata, -1))) for part in (query, mapped))
+        keys, values = per_head(mapped, config.comm_heads).split([config.comm_key, config.comm_value], -1)
+        attention = torch.softmax(torch.bmm(per_head(query, config.comm_heads), keys.transpose(1, 2)), -1)
+        message = self.message(heads_together(torch.bmm(attention, values), config.comm_heads))
+        if config.comm_gate:
+            message, gate = message.chunk(2, -1)
+        if mask is not None:
+            message = message * mask
+        if config.comm_gate:
+            message = torch.sigmoid(gate) * torch.tanh(message)
+        return message, attention.unflatten(0, (-1, config.comm_heads))
+
+
+def pick(choice: Tensor, candidates: Tensor) -> Tensor:
+    """The chosen candidate of each file: one-hot (B, K, S) and (B, K, S, D) -> (B, K, D)."""
+    chosen = torch.bmm(choice.flatten(0, 1).unsqueeze(1), candidates.flatten(0, 1))
+    return chosen.view(*choice.shape[:2], -1)
