@@ -1,6 +1,7 @@
 """Files written whole or not at all."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -82,3 +83,15 @@ def test_two_files_at_once_do_not_meet(tmp_path):
         a.write_text("a")
         b.write_text("b")
     assert [(tmp_path / name).read_text() for name in names(tmp_path)] == ["a", "b"]
+
+
+def test_what_dead_processes_left_of_the_same_file_is_cleared_away(tmp_path):
+    with subprocess.Popen(["true"]) as dead:
+        pass
+    mine = {".f[1].txt.1.partial", ".f[1].txt.x.partial"}  # process 1 always lives; the second is no process
+    others = {f".g.txt.{dead.pid}.partial", f"f[1].txt.{dead.pid}.partial"}
+    for name in (f".f[1].txt.{dead.pid}.partial", *mine, *others):
+        (tmp_path / name).write_text("half")
+    with whole_file(tmp_path / "f[1].txt") as partial:
+        partial.write_text("new")
+    assert set(names(tmp_path)) == {"f[1].txt", *mine, *others}

@@ -81,6 +81,7 @@ def generate(
     seed: Annotated[int, arg(help="Source of all chance.")] = 0,
     out: Annotated[Path, arg(help="Folder for PRESET.h5, or a name that ends in .h5.")] = Path("datasets"),
     mnist: Annotated[Path | None, arg(help="Folder with the whole MNIST (torchvision's layout).")] = None,
+    workers: Annotated[int, arg(help="Processes that make clips; any number makes the same bytes.")] = 1,
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
@@ -97,6 +98,7 @@ def generate(
         seed=seed,
         out=out,
         mnist=mnist,
+        workers=workers,
         overwrite=overwrite,
         progress=_watched(),
     )
@@ -320,8 +322,8 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     try:
         run(list(sys.argv[1:] if argv is None else argv))
         sys.stdout.flush()
-    except KeyboardInterrupt:
-        print("videopred: interrupted; what was saved before is whole", file=sys.stderr)
+    except KeyboardInterrupt as interrupt:
+        print(f"videopred: interrupted; {str(interrupt) or 'what was saved before is whole'}", file=sys.stderr)
         sys.exit(130)
     except BrokenPipeError:  # whoever read our output, such as `head`, has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

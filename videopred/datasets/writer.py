@@ -21,7 +21,6 @@ from videopred.datasets.clip import PARTS
 from videopred.datasets.patient_file import PatientFile
 from videopred.datasets.piece import STEP, Forms, Piece, clips_per_chunk, make_piece, require_forms
 from videopred.datasets.record import CONTACTS, FORMAT, Record, has_time
-from videopred.datasets.settings import DatasetSettings, dump_recipe
 from videopred.files import whole_file
 from videopred.interrupt import HeldInterrupt
 
@@ -201,21 +200,3 @@ def new_file(path: Path, attributes: Mapping[str, Any]) -> Iterator[FileWriter]:
         if disk.failure:
             raise disk.failure
         os.fsync(disk.fileno())  # some disks tell only now that they are full
-
-
-def attributes_of(name: str, recipe: DatasetSettings, seed: int) -> dict[str, Any]:
-    """What a file of our own clips says of itself; no date, so that equal clips are equal bytes.
-
-    Args:
-        name: what the data set is called.
-        recipe: what its clips were made by.
-        seed: seed of the whole data set.
-    """
-    return {
-        "name": name,
-        "units": "px, frames; x right, y down, centre of the top left pixel at (0.5, 0.5)",
-        "recipe": dump_recipe(recipe),
-        "seed": np.uint64(seed),
-        "context": recipe.context,
-        "horizon": recipe.horizon,
-    }

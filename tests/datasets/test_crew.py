@@ -1,0 +1,76 @@
+"""Making clips in several processes: the same bytes, clear ends, and no harm from the caller's script."""
+
+import subprocess
+import sys
+
+import pytest
+from small_worlds import small
+
+from videopred.datasets import crew
+from videopred.datasets.generation import generate
+
+CLIPS = {"train": 70, "test": 20}
+HEAD = "import os, sys; sys.path[:] = sys.argv[1:]; from videopred.datasets import crew, making; "
+
+
+@pytest.mark.parametrize("name", ["balls4", "sm-mnist"])
+def test_any_number_of_workers_and_any_blocks_make_the_same_bytes(tmp_path, monkeypatch, name):
+    made = {}
+    for workers, block in ((1, 256), (2, 16), (4, 32)):
+        monkeypatch.setattr("videopred.datasets.plan._BLOCK", block)
+        out = tmp_path / f"{workers}.h5"
+        made[workers] = generate(name, CLIPS, seed=3, out=out, recipe=small(name), workers=workers).read_bytes()
+    assert made[2] == made[1]
+    assert made[4] == made[1]
+
+
+def test_a_script_that_guards_nothing_may_have_workers(tmp_path):
+    """Python's own pools would run it again in every worker, or not find it at all."""
+    script = f"""if True:
+        import videopred
+        print("here")
+        videopred.generate("balls4", {{"train": 2}}, out={str(tmp_path / "a.h5")!r}, workers=2)
+    """
+    script = script.replace("out=", "out=__import__('pathlib').Path(").replace(", workers", "), workers")
+    done = subprocess.run([sys.executable, "-"], input=script, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "here\n", "")
+
+
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [
+        ("import sys; sys.exit(3)", 3),
+        (HEAD + "making.Maker.make = lambda *args: os.kill(os.getpid(), 9); crew.work()", -9),
+    ],
+)
+def test_a_worker_that_dies_is_one_clear_line(tmp_path, monkeypatch, command, status):
+    monkeypatch.setattr(crew, "_COMMAND", command)
+    with pytest.raises(
+        ChildProcessError,
+        match=rf"^--workers must be processes that can work, got one that ended with status {status}; give fewer if",
+    ):
+        generate("balls4", CLIPS, out=tmp_path, recipe=small("balls4"), workers=2)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("failure", "error", "text"),
+    [
+        ("ValueError('--balls must fit')", ValueError, "^--balls must fit$"),
+        ("OSError(28, 'No space left on device')", OSError, "a.h5 must be a file that can be written, got No space l"),
+        ("__import__('queue').Empty('of theirs')", RuntimeError, "(?s)Traceback.*of theirs"),
+    ],
+)
+def test_what_goes_wrong_in_a_worker_is_told_by_the_caller(tmp_path, monkeypatch, failure, error, text):
+    fail = f"making.Maker.make = lambda *args: (_ for _ in ()).throw({failure}); print('noise'); crew.work()"
+    monkeypatch.setattr(crew, "_COMMAND", HEAD + fail.replace("print('noise'); ", ""))
+    with pytest.raises(error, match=text):
+        generate("balls4", CLIPS, out=tmp_path / "a.h5", recipe=small("balls4"), workers=2)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_worker_prints_is_no_answer(tmp_path, monkeypatch, capfd):
+    noisy = "make = making.Maker.make; making.Maker.make = lambda *args: print('noise', flush=True) or make(*args); "
+    monkeypatch.setattr(crew, "_COMMAND", HEAD + noisy + "crew.work()")
+    generate("balls4", {"train": 2}, out=tmp_path / "a.h5", recipe=small("balls4"), workers=2)
+    assert capfd.readouterr() == ("", "noise\n")

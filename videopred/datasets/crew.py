@@ -1,0 +1,125 @@
+"""Makes the pieces of a file in several processes at once.
+
+Workers are programs of their own that are told what to do through pipes. So they never run the caller's script again,
+as Python's own process pools would; they hear no Ctrl-C of the terminal; and when the caller is gone, however it went,
+their pipe closes, and they end.
+"""
+
+import os
+import pickle
+import subprocess
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Self
+
+from videopred import check
+from videopred.datasets import make_world
+from videopred.datasets.making import Errand, Maker
+from videopred.datasets.piece import Piece, load_piece
+from videopred.datasets.settings import DatasetSettings, dump_recipe, load_recipe
+
+_COMMAND = "import sys; sys.path[:] = sys.argv[1:]; from videopred.datasets.crew import work; work()"
+_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
+class Crew:
+    """Worker processes, which live within its `with` block.
+
+    Args:
+        workers: how many.
+        recipe: what makes the clips.
+        mnist: folder with the full MNIST; the package's own digits when None.
+        seed: seed of the data set.
+    """
+
+    def __init__(self, workers: int, recipe: DatasetSettings, mnist: Path | None, seed: int) -> None:
+        self._workers, self._greeting = workers, pickle.dumps((dump_recipe(recipe), mnist, seed))
+
+    def __enter__(self) -> Self:
+        self._threads = ThreadPoolExecutor(self._workers)  # one speaks with one worker at a time
+        self._idle: SimpleQueue[subprocess.Popen[bytes]] = SimpleQueue()
+        self._processes: list[subprocess.Popen[bytes]] = []
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for process in self._processes:
+            process.kill()  # what it saves is saved whole, so it has nothing to lose
+        self._threads.shutdown(cancel_futures=True)
+        for process in self._processes:
+            with suppress(BrokenPipeError), process:
+                pass
+
+    def make(self, errands: Sequence[Errand]) -> Iterator[Piece]:
+        """The pieces of the errands, in their order, each saved before it is handed out.
+
+        Raises:
+            ChildProcessError: a worker ended before its time.
+        """
+        while len(self._processes) < min(self._workers, len(errands)):
+            self._hire()
+        futures = [self._threads.submit(self._send, errand) for errand in errands]  # all begin now
+        return self._collect(errands, futures)
+
+    def _collect(self, errands: Sequence[Errand], futures: Sequence[Future[None]]) -> Iterator[Piece]:
+        for (_, path), future in zip(errands, futures, strict=True):
+            future.result()
+            piece = load_piece(path)
+            if piece is None:
+                must, fix = "give back what was written there", "look after the disk, and start again"
+                raise OSError(check.complaint(str(path.parent.parent), must, f"a damaged {path.name}", fix))
+            yield piece
+
+    def _hire(self) -> None:
+        process = subprocess.Popen(
+            [sys.executable, "-c", _COMMAND, *sys.path],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=os.environ | _ONE_THREAD,
+            start_new_session=True,  # the terminal's Ctrl-C is for the caller alone
+        )
+        self._processes.append(process)
+        assert process.stdin is not None
+        process.stdin.write(self._greeting)
+        self._idle.put(process)
+
+    def _send(self, errand: Errand) -> None:
+        """Have an errand done by a worker, and wait until it is."""
+        process = self._idle.get()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write(pickle.dumps(errand))
+            process.stdin.flush()
+            failure = pickle.load(process.stdout)
+        except (BrokenPipeError, EOFError, pickle.UnpicklingError):
+            got, fix = f"one that ended with status {process.wait()}", "give fewer if memory is short, and start again"
+            raise ChildProcessError(check.complaint("--workers", "be processes that can work", got, fix)) from None
+        finally:
+            self._idle.put(process)
+        if failure:
+            raise failure
+
+
+def work() -> None:
+    """Do the errands that come through stdin, and answer each on stdout with None or what went wrong."""
+    answers = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what libraries print there is no answer
+    recipe, mnist, seed = pickle.load(sys.stdin.buffer)
+    maker: Maker | None = None
+    with suppress(EOFError, BrokenPipeError):  # the caller is done, or gone
+        while True:
+            errand = pickle.load(sys.stdin.buffer)
+            failure: Exception | None = None
+            try:
+                maker = maker or Maker(make_world(load_recipe(recipe), mnist), seed)
+                for _ in maker.make([errand]):
+                    pass
+            except Exception as error:
+                known = type(error).__module__ == "builtins"
+                failure = error if known else RuntimeError(traceback.format_exc())
+            os.write(answers, pickle.dumps(failure))

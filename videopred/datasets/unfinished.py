@@ -1,0 +1,94 @@
+"""A file on its way: the hidden folder where its pieces wait, so that a stopped generation goes on where it was."""
+
+import fcntl
+import hashlib
+import shutil
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from glob import escape
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from videopred import check
+from videopred.datasets.plan import Block, Target
+from videopred.datasets.record import FORMAT
+from videopred.files import told_of
+
+
+class Unfinished:
+    """The folder `.<file>.<key>.pieces` beside a file to be made; what it holds fits that file and no other.
+
+    The key says what is to be made and by which code: pieces of another recipe, or of another version of the program,
+    are never mixed in. Within it no other process can be at the same file. It goes away when the file is there, with
+    what else was left behind of that file; if making fails, it stays.
+    """
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        told = FORMAT, _code(), sorted(target.attributes.items()), list(target.ranges.items())
+        key = hashlib.sha256(repr(told).encode()).hexdigest()[:12]
+        self.folder = target.path.with_name(f".{target.path.name}.{key}.pieces")
+
+    def path_of(self, block: Block) -> Path:
+        """Where the piece of a block stands, if it is there."""
+        return self.folder / f"{block.part}-{block.start:08}-{block.stop:08}.piece"
+
+    def missing(self) -> list[Block]:
+        """The blocks whose pieces are not there; one that is may still prove to be damaged."""
+        return [block for block in self._target.blocks() if not self.path_of(block).exists()]
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """Within it the folder is there, and this process's own.
+
+        Raises:
+            OSError: the folder cannot be made, or another process is at the same file.
+        """
+        with told_of(self._target.path):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            lock = (self.folder / "lock").open("w")
+        with lock:
+            must, fix = "be a file that no other process is making", "wait for it, or choose another --out"
+            if not _locked(lock):
+                raise OSError(check.complaint(str(self._target.path), must, "one that is being made", fix))
+            for partial in self.folder.glob("*.partial"):
+                partial.unlink(missing_ok=True)
+            try:
+                yield
+            except BaseException:
+                if not any(self.folder.glob("*.piece")):
+                    shutil.rmtree(self.folder, ignore_errors=True)
+                raise
+            shutil.rmtree(self.folder)
+            self._sweep()
+
+    def _sweep(self) -> None:
+        """Remove what other generations of the same file left behind and nobody is at."""
+        for folder in self.folder.parent.glob(f".{escape(self._target.path.name)}.*.pieces"):
+            with suppress(OSError), (folder / "lock").open("w") as lock:
+                if _locked(lock):
+                    shutil.rmtree(folder)
+
+
+def _locked(lock: IO[str]) -> bool:
+    """Whether this process has the lock now; it keeps it until the file is closed or the process ends."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks: trust the user
+        return True
+    return True
+
+
+@cache
+def _code() -> str:
+    """A hash of all that decides the bytes of a piece: this package's code, and the libraries below it."""
+    digest = hashlib.sha256(f"{np.__version__} {zlib.ZLIB_RUNTIME_VERSION}".encode())
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
