@@ -24,6 +24,7 @@ ROOMS: dict[str, set[str]] = {
     "device": {"check"},
     "interrupt": set(),
     "flags": {"check"},
+    "model_flags": SHARED | {"flags", "models"},
     "datasets": SHARED | {"datasets"},
     "models": SHARED | {"models"},
     "eval": SHARED | {"eval"},
@@ -38,7 +39,7 @@ ROOMS: dict[str, set[str]] = {
     "judging": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training"},
     "demo": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training", "judging"},
     "cli": SHARED
-    | {"flags", *SHELVES, "rollout", "rendering", "checkpoint", "device", "training", "judging", "demo"}
+    | {"flags", "model_flags", *SHELVES, "rollout", "rendering", "checkpoint", "device", "training", "judging", "demo"}
     | {"preview", "cards", "bench"},
     "__main__": {"cli"},
 }
@@ -74,6 +75,8 @@ LIGHT = {
     "eval.settings",
     "models.settings",
     "models.codec_settings",
+    "models.presets",
+    "model_flags",
 }
 """What help and usage errors load: no torch and no NumPy in these, and `cli` has only these at the top of its file."""
 

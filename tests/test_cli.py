@@ -34,6 +34,7 @@ from videopred.datasets.settings import BallsConfig
 from videopred.eval import METRICS
 from videopred.judging import ROWS
 from videopred.models import CODECS, CORES, DECODERS
+from videopred.models.presets import PRESETS
 from videopred.training import train
 
 SIZES = f"--frames {FRAMES} --height {HEIGHT} --width {WIDTH}"
@@ -165,7 +166,8 @@ def test_every_command_speaks_json(place, tmp_path, monkeypatch, capfd):
         assert run(f"{name} {words} --json") == 0, name
         answers[name] = json.loads(capfd.readouterr().out)
     listed = {shelf: list(rows) for shelf, rows in answers["list"].items()}
-    shelves = {"datasets": DATASETS, "cores": CORES, "codecs": CODECS, "decoders": DECODERS, "metrics": METRICS}
+    shelves = {"datasets": DATASETS, "cores": CORES, "presets": PRESETS, "codecs": CODECS}
+    shelves |= {"decoders": DECODERS, "metrics": METRICS}
     assert listed == {shelf: list(table) for shelf, table in shelves.items()}
     assert answers["generate"] == {"files": ["my/folder/balls4.h5"]}
     assert answers["inspect"]["parts"]["validation"]["clips"] == 3
@@ -255,8 +257,14 @@ BAD = {
     "generate balls4 --clips": "--clips must ask for at least one clip, got 0; try --clips train=100 test=10",
     "generate balls4 --seed 18446744073709551616": "--seed must be below 2**64, got 18446744073709551616; choose",
     "generate sm-mnist --mnist nowhere": "--mnist must hold train-images-idx3",
-    "train {data} --core gruu": f"--core must be one of {', '.join(CORES)}, got gruu; did you mean gru?",
-    "train {data} --core=gruu": f"--core must be one of {', '.join(CORES)}, got gruu; did you mean gru?",
+    "train {data} --core gruu": f"--core must be one of {', '.join([*CORES, *PRESETS])}, got gruu; did you mean gru?",
+    "train {data} --core=gruu": f"--core must be one of {', '.join([*CORES, *PRESETS])}, got gruu; did you mean gru?",
+    "train {data} --core gru --core.modules 3": "--core.modules must be a setting of gru, got one of rims",
+    "train {data} --core lstm-balls --core.active=3": "--core.active must be a setting of lstm-balls, got one of rims",
+    "train {data} --decoder.queries 3": "--decoder.queries must be a setting of shared, got one of files; leave it out",
+    "train {data} --core gone:Core": "core gone:Core must be importable, got ModuleNotFoundError: No module named 'go",
+    "check-core gruu": "got gruu; did you mean gru?",
+    "check-core gru --core.modules 3": "--core.modules must be a setting of gru, got one of rims",
     "train {data} --codec vgg": "--codec must be one of rnem, mila, got vgg; choose one of these",
     "train {data} --decoder mask": "--decoder must be one of shared, files, masks, got mask; did you mean masks?",
     "train odd.h5 --codec mila": "frame height must be a multiple of 8 from 24 on for --codec mila, got 16; generate",
@@ -348,7 +356,7 @@ def test_what_is_wrong_is_one_clear_line(place, bad_place, monkeypatch, capfd, w
         ("generate", "PRESET"),
         ("train", "DATA"),
         ("train x.h5 --core.active 9", "--core.active must be at most 6, got 9"),
-        ("train x.h5 --core lstm --core.active 2", "Unrecognized options: --core.active"),
+        ("train x.h5 --core lstm --core.active 2", "--core.active must be a setting of lstm, got one of rims"),
         ("train x.h5 --updates 0", "updates must be greater than 0, got 0"),
         ("train x.h5 --seed 18446744073709551616", "seed must be less than 18446744073709551616"),
         ("train x.h5 --core", "--core"),
@@ -462,7 +470,7 @@ def test_help_of_a_preset_and_of_a_core_shows_its_own_flags(capfd):
 def test_list_shows_every_shelf_or_one(capfd):
     assert run("list") == 0
     out = capfd.readouterr().out
-    for name in (*DATASETS, *CORES, *CODECS, *DECODERS, *METRICS):
+    for name in (*DATASETS, *CORES, *PRESETS, *CODECS, *DECODERS, *METRICS):
         assert f"  {name}" in out
     assert run("list cores") == 0
     out = capfd.readouterr().out

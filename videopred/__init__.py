@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from videopred.judging import evaluate as evaluate
     from videopred.models import CORES as CORES
     from videopred.models import build as build
+    from videopred.models.layer import Layer as Layer
     from videopred.rollout import roll_out as roll_out
     from videopred.training import train as train
 
@@ -26,6 +27,7 @@ _HOMES = {
     "CropDataset": "videopred.datasets.crops",
     "DATASETS": "videopred.datasets",
     "FilmDataset": "videopred.datasets.loader",
+    "Layer": "videopred.models.layer",
     "METRICS": "videopred.eval",
     "build": "videopred.models",
     "evaluate": "videopred.judging",

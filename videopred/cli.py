@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, NoReturn
 
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
-from videopred import check, flags
+from videopred import check, flags, model_flags
 from videopred.datasets import DATASETS
 from videopred.datasets.settings import DatasetSettings
 from videopred.eval import METRICS
-from videopred.models import CODECS, CORES, DECODERS, core_settings
+from videopred.models import CODECS, CORES, DECODERS
 from videopred.models.codec_settings import CodecConfig, DecoderConfig, RNEMConfig, SharedConfig
+from videopred.models.presets import PRESETS
 from videopred.models.settings import CoreConfig, PredictorConfig, RIMsConfig
 from videopred.settings import TrainingConfig
 
@@ -39,6 +40,9 @@ Overwrite = Annotated[bool, arg(help="Replace what is there.")]
 Json = Annotated[bool, arg(name="json", help="Print JSON instead of tables.")]
 
 
+CORE_HELP = "A core or preset of `videopred list`, or MODULE:CLASS of your own."
+
+
 class Asked(NamedTuple):
     """What a command works on."""
 
@@ -49,15 +53,17 @@ class Asked(NamedTuple):
 
 def list_shelves(
     shelf: Annotated[
-        Positional[Literal["all", "datasets", "cores", "codecs", "decoders", "metrics"]], arg(help="What to list.")
+        Positional[Literal["all", "datasets", "cores", "presets", "codecs", "decoders", "metrics"]],
+        arg(help="What to list."),
     ] = "all",
     *,
     json_: Json = False,
 ) -> None:
-    """List the data sets, cores, codecs, decoders and metrics there are."""
+    """List the data sets, cores and their presets, codecs, decoders and metrics there are."""
     shelves = {
         "datasets": {name: preset.summary for name, preset in DATASETS.items()},
         "cores": {name: first_line(settings) for name, (settings, _) in CORES.items()},
+        "presets": {name: preset.summary for name, preset in PRESETS.items()},
         "codecs": {name: first_line(settings) for name, (settings, _) in CODECS.items()},
         "decoders": {name: first_line(settings) for name, (settings, _) in DECODERS.items()},
         "metrics": {name: first_line(settings) for name, (settings, _) in METRICS.items()},
@@ -151,7 +157,7 @@ def cards(
 def train(
     data: Data,
     *,
-    core_name: Annotated[str, arg(name="core", metavar="NAME", help="One of `videopred list cores`.")] = "rims",
+    core_name: Annotated[str, arg(name="core", metavar="NAME", help=CORE_HELP)] = "rims",
     core: CoreConfig = RIMsConfig(),
     codec_name: Annotated[str, arg(name="codec", metavar="NAME", help="One of `videopred list codecs`.")] = "rnem",
     codec: CodecConfig = RNEMConfig(),
@@ -169,9 +175,29 @@ def train(
     _opened(data, device)
     from videopred import training as learning
 
-    model = PredictorConfig(core=core, codec=codec, decoder=decoder)
+    model = PredictorConfig(core=model_flags.chosen_core(core_name, core), codec=codec, decoder=decoder)
     folder = learning.train(data, model, training, out=out, device=device, overwrite=overwrite, progress=_watched())
     _print_files([folder], json_)
+
+
+def check_core(
+    name: Annotated[Positional[str], arg(metavar="CORE", help=CORE_HELP)],
+    *,
+    core: CoreConfig = RIMsConfig(),
+    json_: Json = False,
+) -> None:
+    """Hold a core to what every core must do, one line per check."""
+    from videopred.models import build_core, conformance
+
+    config = model_flags.chosen_core(name, core)
+    found = conformance.run_checks(lambda: build_core(config, conformance.FEATURES))
+    if json_:
+        _print_json(found)
+    else:
+        _print_rows({check_name.replace("_", " "): reason or "passes" for check_name, reason in found.items()})
+    failed = sum(map(bool, found.values()))
+    fix = "mend them from the top; videopred.models.core says what a core is"
+    check.require(not failed, f"core {name}", "pass every check", f"{failed} of {len(found)} failed", fix)
 
 
 def rollout(
@@ -308,6 +334,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "generate": generate,
     "inspect": inspect,
     "cards": cards,
+    "check-core": check_core,
     "train": train,
     "rollout": rollout,
     "evaluate": evaluate,
@@ -319,6 +346,8 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     """Run one command and exit with its status. With VIDEOPRED_TRACEBACK set, failures show where they arose."""
     # Spinning threads crawl when anything else runs; torch reads this once, when it is first imported.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    if "" not in sys.path:
+        sys.path.append("")  # where MODULE:CLASS is looked for last: the current folder
     try:
         run(list(sys.argv[1:] if argv is None else argv))
         sys.stdout.flush()
@@ -361,20 +390,11 @@ def run(argv: list[str]) -> None:
         recipe = DATASETS[check.one_of("PRESET", preset, DATASETS)].recipe
         command = flags.with_default(command, "recipe", recipe, Annotated[type(recipe), OmitArgPrefixes])
     if name == "train":
-        command = _with_parts(command, words)
+        command = model_flags.with_model_flags(command, words)
+    if name == "check-core" and words and not words[0].startswith("-"):
+        core = model_flags.core_flags(words[0], words)
+        command = flags.with_default(command, "core", core, type(core))
     flags.call(command, name, words)
-
-
-def _with_parts(command: Callable[..., None], words: list[str]) -> Callable[..., None]:
-    """The command with the flags of the core, codec and decoder that its words name."""
-    core: Any = core_settings(flags.value_of("--core", words, "rims"))()
-    codec = CODECS[check.one_of("--codec", flags.value_of("--codec", words, "rnem"), CODECS)][0]()
-    own = core.own_decoder().kind
-    name = check.one_of("--decoder", flags.value_of("--decoder", words, own), DECODERS)
-    command = flags.with_default(command, "decoder_name", own, command.__annotations__["decoder_name"])
-    for part, settings in (("core", core), ("codec", codec), ("decoder", DECODERS[name][0]())):
-        command = flags.with_default(command, part, settings, type(settings))
-    return command
 
 
 def _results(run: Path, data: Path) -> Path:

@@ -75,7 +75,7 @@ def train(
     config = RunConfig(model=model, film_shape=(file.channels, file.height, file.width), training=training)
     torch.manual_seed(training.seed)
     learner = Learner(build(model, config.film_shape), config)
-    run = out or Path("models") / f"{file.path.stem}-{model.core.kind}"
+    run = out or Path("models") / f"{file.path.stem}-{model.core.label}"
     record = _open_run(run, config, file, where, overwrite)
 
     held = HeldInterrupt(urgent=True)

@@ -1,18 +1,29 @@
 """Models: the tables of cores, codecs and decoders, and the predictor that puts them together."""
 
+from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from videopred import check
 from videopred.models.codec_settings import FilesConfig, MasksConfig, MilaConfig, RNEMConfig, SharedConfig
-from videopred.models.settings import GRUConfig, LSTMConfig, PredictorConfig, RIMsConfig, SCOFFConfig
+from videopred.models.presets import PRESETS
+from videopred.models.settings import (
+    CoreSettings,
+    GRUConfig,
+    LSTMConfig,
+    OwnConfig,
+    PredictorConfig,
+    RIMsConfig,
+    SCOFFConfig,
+)
 from videopred.settings import Settings
 
 if TYPE_CHECKING:
     from videopred.models.core import Core
+    from videopred.models.layer import Layer as Layer
     from videopred.models.predictor import Predictor
 
-CORES: dict[str, tuple[type[Settings], str]] = {
+CORES: dict[str, tuple[type[CoreSettings], str]] = {
     "gru": (GRUConfig, "videopred.models.recurrent:GRU"),
     "lstm": (LSTMConfig, "videopred.models.recurrent:LSTM"),
     "rims": (RIMsConfig, "videopred.models.rims:RIMs"),
@@ -35,25 +46,50 @@ DECODERS: dict[str, tuple[type[Settings], str]] = {
 """Name -> (settings, where the class is)."""
 
 
-def core_settings(name: str) -> type[Settings]:
-    """The settings class of a core.
+def core_config(name: str, **changes: Any) -> CoreSettings:
+    """The settings of a core.
+
+    Args:
+        name: one of CORES or PRESETS, or MODULE:CLASS for a core of one's own.
+        changes: values that differ from its defaults.
 
     Raises:
-        ValueError: no core has that name.
+        ValueError: no core has that name, or it does not have such a setting.
     """
-    return CORES[check.one_of("--core", name, CORES)][0]
+    if ":" in name:
+        return OwnConfig(source=name, settings=changes)
+    if name in PRESETS:
+        return PRESETS[name].core.changed(**changes)
+    return CORES[check.one_of("--core", name, [*CORES, *PRESETS])][0](**changes)
 
 
-def build_core(config: Settings, features: int) -> "Core":
+def build_core(config: CoreSettings, features: int) -> "Core":
     """A core with fresh weights.
 
     Args:
-        config: settings of one of CORES.
+        config: settings of one of CORES, or of a core of one's own.
         features: width D of each input slot.
+
+    Raises:
+        ValueError: a core of one's own cannot be imported, or is none.
     """
-    core = _entry(CORES, config)(config, features)
+    if isinstance(config, OwnConfig):
+        from videopred.models.own import build_own
+
+        core = build_own(config, features)
+    else:
+        core = _entry(CORES, config)(config, features)
     core.input_size = features
     return core
+
+
+def reads(config: CoreSettings) -> Literal["vector", "map"]:
+    """What a core wants of a frame: one vector, or the positions of a map."""
+    if isinstance(config, OwnConfig):
+        from videopred.models.own import own_reads
+
+        return own_reads(config)
+    return getattr(config, "reads", "vector")
 
 
 def build_codec(config: Settings, film_shape: tuple[int, int, int]) -> Any:
@@ -81,7 +117,7 @@ def build_decoder(config: Settings, codec: Settings, core: "Core", film_shape: t
     return _entry(DECODERS, config)(config, codec, core, film_shape)
 
 
-def _entry(table: dict[str, tuple[type[Settings], str]], config: Settings) -> Any:
+def _entry(table: Mapping[str, tuple[type[Settings], str]], config: Settings) -> Any:
     """The class that belongs to settings, imported now."""
     module, _, name = table[config.kind][1].partition(":")  # type: ignore[attr-defined]
     return getattr(import_module(module), name)
@@ -100,3 +136,10 @@ def build(config: PredictorConfig, film_shape: tuple[int, int, int]) -> "Predict
     from videopred.models.predictor import Predictor
 
     return Predictor(config, film_shape)
+
+
+def __getattr__(name: str) -> Any:
+    """`Layer`, loaded with torch when it is first asked for."""
+    if name == "Layer":
+        return import_module("videopred.models.layer").Layer
+    raise AttributeError(f"module 'videopred.models' has no attribute {name!r}")

@@ -52,10 +52,11 @@ def shaken(core: Any) -> Any:
 def slots(core: Any = None, *, batch: int = BATCH, steps: int = STEPS, seed: int = 1) -> Tensor:
     """What a core reads, (B, T, L, `FEATURES`), float64, from a unit normal distribution.
 
-    L is 5 for a core whose settings say that it reads a map, else 1.
+    L is 5 for a core that reads a map, by its `config` or by itself, else 1.
     """
     generator = torch.Generator().manual_seed(seed)
-    positions = 5 if getattr(getattr(core, "config", None), "reads", "vector") == "map" else 1
+    reads = getattr(getattr(core, "config", None), "reads", getattr(core, "reads", "vector"))
+    positions = 5 if reads == "map" else 1
     return torch.randn(batch, steps, positions, FEATURES, generator=generator, dtype=torch.float64)
 
 

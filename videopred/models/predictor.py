@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from videopred import check
-from videopred.models import build_core, build_decoder
+from videopred.models import build_core, build_decoder, reads
 from videopred.models.core import State, Trace, unroll
 from videopred.models.encoder import Encoder
 from videopred.models.settings import PredictorConfig
@@ -37,7 +37,7 @@ class Predictor(nn.Module):
     def __init__(self, config: PredictorConfig, film_shape: tuple[int, int, int]):
         super().__init__()
         self.config, self.film_shape = config, film_shape
-        self.encoder = Encoder(config.codec, film_shape, getattr(config.core, "reads", "vector"))
+        self.encoder = Encoder(config.codec, film_shape, reads(config.core))
         self.core = build_core(config.core, self.encoder.features)
         self.decoder = build_decoder(config.decoder, config.codec, self.core, film_shape)
 

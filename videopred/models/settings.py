@@ -1,11 +1,12 @@
 """Settings of cores and predictor. Light: pydantic only, so that help and usage errors load no torch."""
 
-from typing import Annotated, Any, ClassVar, Literal
+import re
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, PositiveFloat, PositiveInt, model_validator
+from pydantic import Field, JsonValue, PositiveFloat, PositiveInt, field_validator, model_validator
 from tyro.conf import Suppress
 
-from videopred.check import complaint
+from videopred.check import complaint, require
 from videopred.models.codec_settings import (
     CodecConfig,
     DecoderConfig,
@@ -23,6 +24,15 @@ class CoreSettings(Settings):
     flag_prefix: ClassVar[str] = "--core."
     own_decoder: ClassVar[type[DecoderSettings]] = SharedConfig
     """The decoder that its paper uses."""
+
+    @property
+    def label(self) -> str:
+        """What a run of this core is called unless somebody says otherwise."""
+        return self.kind  # type: ignore[attr-defined]
+
+    def changed(self, **changes: Any) -> Self:
+        """The same settings but for some values, checked anew."""
+        return type(self)(**{**self.model_dump(), **changes})
 
 
 class GRUConfig(CoreSettings):
@@ -145,7 +155,31 @@ class SCOFFConfig(CoreSettings):
         return self
 
 
-CoreConfig = Annotated[GRUConfig | LSTMConfig | RIMsConfig | SCOFFConfig, Field(discriminator="kind")]
+class OwnConfig(CoreSettings):
+    """A core of one's own, MODULE:CLASS (see `videopred.models.own`)."""
+
+    kind: Suppress[Literal["own"]] = "own"
+    source: str
+    """MODULE:CLASS, importable wherever the model is built."""
+    settings: dict[str, JsonValue] = Field(default_factory=dict)
+    """Values of the class's own settings; those left out have its defaults."""
+
+    @field_validator("source")
+    @classmethod
+    def _is_module_and_class(cls, source: str) -> str:
+        fits = re.fullmatch(r"\w+(\.\w+)*:\w+", source)
+        require(bool(fits), "--core", "be MODULE:CLASS", source, "write e.g. mycores:MyCore for a class in mycores.py")
+        return source
+
+    @property
+    def label(self) -> str:
+        return self.source.rpartition(":")[2].lower()
+
+    def changed(self, **changes: Any) -> Self:
+        return type(self)(source=self.source, settings={**self.settings, **changes})
+
+
+CoreConfig = Annotated[GRUConfig | LSTMConfig | RIMsConfig | SCOFFConfig | OwnConfig, Field(discriminator="kind")]
 
 
 def _own_decoder(data: dict[str, Any]) -> Any:

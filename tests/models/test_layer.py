@@ -1,0 +1,108 @@
+"""Cores in the place of nn.LSTM: the habits that everybody's model relies on."""
+
+import copy
+
+import pytest
+import torch
+from core_checks import BATCH, FEATURES, SMALL, STEPS, close, slots
+from torch import Tensor, nn
+from torch.utils import _pytree as tree
+
+from videopred.models import CORES, Layer
+from videopred.models.conformance import shaken
+from videopred.models.core import unroll
+
+
+def make(name: str) -> Layer:
+    torch.manual_seed(0)
+    return shaken(Layer(SMALL[name], FEATURES).double().eval())
+
+
+def inputs() -> Tensor:
+    return slots().squeeze(2)  # L = 1, for cores that read maps too
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_sequences_in_outputs_and_state_out(name):
+    layer = make(name)
+    outputs, state = layer(inputs())
+    done = unroll(layer.core, slots())
+    assert outputs.shape == (BATCH, STEPS, layer.output_size)
+    close(outputs, done.output.flatten(2))
+    close(state, done.state)
+    close(layer(slots())[0], outputs)
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_steps_and_halves_are_the_whole(name):
+    layer, state, outputs = make(name), make(name).initial_state(BATCH), []
+    for given in inputs().unbind(1):
+        output, state = layer.step(given, state)
+        outputs.append(output)
+    whole, last = layer(inputs())
+    close(torch.stack(outputs, 1), whole)
+    close(state, last)
+    first, state = layer(inputs()[:, :4])
+    close(torch.cat([first, layer(inputs()[:, 4:], state)[0]], 1), whole)
+
+
+def test_lstm_is_torchs_lstm():
+    layer, rival = make("lstm"), nn.LSTM(FEATURES, 13, batch_first=True).double()
+    rival.load_state_dict({f"{key.rpartition('.')[2]}_l0": value for key, value in layer.state_dict().items()})
+    outputs, (hidden, cell) = layer(inputs())
+    expected, (last_hidden, last_cell) = rival(inputs())
+    close(outputs, expected)
+    close((hidden, cell), (last_hidden[0], last_cell[0]))
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_copies_weights_and_precisions_are_those_of_any_module(name):
+    layer = make(name)
+    expected, _ = layer(inputs())
+    other = make(name)
+    shaken(other).load_state_dict(layer.state_dict())
+    close(other(inputs())[0], expected)
+    close(copy.deepcopy(layer)(inputs())[0], expected)
+    assert layer.bfloat16()(inputs().bfloat16())[0].dtype == torch.bfloat16
+    assert all(leaf.shape[0] == BATCH for leaf in tree.tree_leaves(layer.initial_state(BATCH)))
+
+
+def test_a_step_compiles_whole():
+    torch.compiler.reset()
+    layer, given = make("rims"), inputs()[:, 0]
+    state = layer.initial_state(BATCH)
+    compiled = torch.compile(layer.step, backend="eager", fullgraph=True)
+    close(compiled(given, state)[0], layer.step(given, state)[0])
+
+
+def test_several_slots_are_taken():
+    layer = make("rims")
+    given = torch.randn(2, 4, 3, FEATURES, dtype=torch.float64)
+    outputs, _ = layer(given)
+    assert outputs.shape == (2, 4, layer.output_size)
+    state = layer.initial_state(2)
+    close(layer.step(given[:, 0], state)[0], outputs[:, 0])
+
+
+def test_names_and_settings():
+    assert Layer("rims", 5, modules=3, active=2, units=7).output_size == 21
+    assert Layer("rims-smnist", 5).core.config.comm_key == 16
+    assert Layer("rims-smnist", 5, units=7).core.config.comm_key == 16
+    assert Layer("rims-smnist", 5, units=7).output_size == 42
+    assert Layer(SMALL["gru"], 5, units=6).output_size == 6
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: Layer("rnn", 5), rf"--core must be one of {', '.join(CORES)}, .*, got rnn"),
+        (lambda: Layer("rims-ball", 5), r"got rims-ball; did you mean rims-balls\?"),
+        (lambda: Layer("gru", 5, modules=3), "--core.modules must be a known setting, got 3; remove it"),
+        (lambda: Layer("rims", 5, active=7), "--core.active must be at most 6, got 7"),
+        (lambda: make("gru").step(inputs()[:, 0, :4], torch.zeros(3, 13)), "slots must have the D = 11 features"),
+        (lambda: make("gru")(inputs(), torch.zeros(4, 13)), "state must be of 3 clips, as the slots are, got 4"),
+    ],
+)
+def test_what_does_not_fit_is_named(build, message):
+    with pytest.raises(ValueError, match=message):
+        build()

@@ -1,0 +1,190 @@
+"""Cores from elsewhere: built, checked, trained and loaded again by MODULE:CLASS; and docs/cores.md, which shows it."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from tiny_runs import tiny_data
+
+from videopred import cli
+from videopred.checkpoint import load_run
+from videopred.models import Layer, build, core_config, reads
+from videopred.models.codec_settings import RNEMConfig
+from videopred.models.conformance import CHECKS, FEATURES, run_checks
+from videopred.models.presets import PRESETS
+from videopred.models.settings import OwnConfig, PredictorConfig
+
+GUIDE = (Path(__file__).parents[2] / "docs" / "cores.md").read_text()
+PROGRAMS = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+MINE = PROGRAMS[2]
+PLAIN = """
+from torch import nn
+
+
+class Plain(nn.Module):
+    rows, units, reads = 2, 3, "map"
+
+    def __init__(self, features):
+        super().__init__()
+        self.inward = nn.Linear(features, 6)
+
+    def initial_state(self, batch, *, generator=None):
+        return self.inward.weight.new_zeros(batch, 6)
+
+    def step(self, inputs, state):
+        state = 0.5 * state + self.inward(inputs.mean(1))
+        return state.unflatten(1, (2, 3)), state, {}
+"""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch) -> Path:
+    """An empty current folder, in which modules are found and from which they are forgotten afterwards."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    before = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        if (getattr(sys.modules[name], "__file__", None) or "").startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+def run(words: str) -> int:
+    with pytest.raises(SystemExit) as caught:
+        cli.main(words.split())
+    return caught.value.code
+
+
+# --- the guide ---------------------------------------------------------------------------------------------
+
+
+def test_the_guide_puts_a_core_in_the_place_of_an_lstm(capsys):
+    example, trace, _ = PROGRAMS
+    assert len(example.splitlines()) <= 30
+    names: dict = {}
+    exec(example.replace("range(150)", "range(3)"), names)
+    assert re.match(r"loss \d\.\d{3}, by chance 1\.099\n", capsys.readouterr().out)
+    exec(trace, names)
+    assert "active" in capsys.readouterr().out
+
+
+def test_the_guide_lists_the_presets():
+    assert "".join(f"| `{name}` | {preset.summary} |\n" for name, preset in PRESETS.items()) in GUIDE
+
+
+def test_the_guides_own_core_is_checked_and_trained_as_it_says(place, capsys):
+    (place / "mycores.py").write_text(MINE)
+    tiny_data(place / "datasets" / "balls4.h5")
+    check, train = (line.removeprefix("videopred ") for line in re.findall("^videopred .*", GUIDE, re.MULTILINE))
+    assert run(check) == 0
+    out = capsys.readouterr().out
+    assert out.count("passes") == len(CHECKS)
+    assert run(f"{train} --codec.channels 2 3 --updates 1 --batch-size 4 --device cpu") == 0
+    assert capsys.readouterr().out == "wrote models/balls4-leaky\n"
+    assert load_run(place / "models" / "balls4-leaky").core.units == 100
+
+
+# --- own cores ---------------------------------------------------------------------------------------------
+
+
+def test_a_run_is_loaded_again_and_says_so_when_the_module_is_gone(place, capsys):
+    (place / "fleeting.py").write_text(MINE)
+    data = tiny_data(place)
+    learning = "--codec.channels 2 3 --updates 2 --batch-size 4 --validate-every 1 --device cpu --out run"
+    assert run(f"train {data} --core fleeting:Leaky --core.units 7 {learning}") == 0
+    before = load_run(place / "run")
+    assert before.config.core == OwnConfig(source="fleeting:Leaky", settings={"units": 7})
+    assert run(f"evaluate run {data} --metrics bce") == 0
+    (place / "fleeting.py").unlink()
+    del sys.modules["fleeting"]
+    capsys.readouterr()
+    assert run(f"evaluate run {data} --metrics bce --overwrite") == 2
+    message = "core fleeting:Leaky must be importable, got ModuleNotFoundError: No module named 'fleeting'; run "
+    assert message in capsys.readouterr().err
+
+
+def test_a_core_without_settings_that_reads_a_map(place, capsys):
+    (place / "plain.py").write_text(PLAIN)
+    config = core_config("plain:Plain")
+    assert reads(config) == "map"
+    model = build(PredictorConfig(core=config, codec=RNEMConfig(channels=(2, 5))), (1, 16, 24))
+    assert model.core.inward.in_features == 5 + 16
+    assert model(torch.rand(2, 3, 1, 16, 24)).logits.shape == (2, 3, 1, 16, 24)
+    again = PredictorConfig.model_validate_json(model.config.model_dump_json())
+    assert again == model.config
+    assert Layer("plain:Plain", 4)(torch.rand(2, 3, 4))[0].shape == (2, 3, 6)
+    assert run("check-core plain:Plain") == 0
+
+
+def test_flags_of_own_settings_are_shown(place, capsys):
+    (place / "mycores.py").write_text(MINE)
+    assert run("train --core mycores:Leaky --help") == 0
+    out = capsys.readouterr().out
+    assert "Width of the state." in out
+    assert "--core.units " in out
+    assert "--core.active" not in out
+    assert Layer("mycores:Leaky", 3, units=5).output_size == 5
+
+
+def test_a_core_that_fails_is_told_why_one_line_per_check(place, capsys):
+    mixes = PLAIN.replace("self.inward(inputs.mean(1))", "self.inward(inputs.mean(1)) - state.mean(0)")
+    (place / "mixing.py").write_text(mixes)
+    assert run("check-core mixing:Plain") == 2
+    out, err = capsys.readouterr()
+    lines = dict(re.split(r"\s{2,}", line.strip(), maxsplit=1) for line in out.splitlines())
+    assert list(lines) == [check.__name__.replace("_", " ") for check in CHECKS]
+    assert re.match("a clip must give the same alone as in a batch; they differ by ", lines.pop("clips do not mix"))
+    assert set(lines.values()) == {"passes"}
+    assert err == (
+        f"videopred: core mixing:Plain must pass every check, got 1 of {len(CHECKS)} failed; "
+        "mend them from the top; videopred.models.core says what a core is\n"
+    )
+
+
+def test_a_core_that_raises_is_a_core_that_fails(place):
+    (place / "raising.py").write_text(PLAIN.replace("inputs.mean(1)", "inputs.mean(1) @ inputs"))
+    import raising
+
+    found = run_checks(lambda: raising.Plain(FEATURES))
+    assert re.match("it raised RuntimeError: .", found["shapes"])
+    assert found["initial_state_repeats"] == ""
+
+
+@pytest.mark.parametrize(
+    ("source", "change", "message"),
+    [
+        ("broken", ("import nn", "import nnn"), r"must be importable, got ImportError: cannot import name 'nnn'"),
+        ("broken", ("class Plain", "class Other"), r"must be a class in .*broken.py, got None; its cores are Other"),
+        (
+            "broken",
+            ("class Plain(nn.Module)", "Plain = nn.Linear\nclass _(nn.Module)"),
+            "must have a method initi",
+        ),
+        ("broken", ("(nn.Module)", ""), "core broken:Plain must be a torch module, got object; derive it from"),
+        ("broken", ("def step", "def move"), "core broken:Plain must have a method step, got none; give it one"),
+        ("broken", ("rows, units, reads = 2, 3,", "rows, reads = 2,"), "must have a whole number units, got None; set"),
+        (
+            "broken",
+            ("rows, units", "settings = 3\n    rows, units"),
+            "broken:Plain: settings must be a class of setti",
+        ),
+    ],
+)
+def test_what_is_no_core_is_named(place, source, change, message):
+    (place / f"{source}.py").write_text(PLAIN.replace(*change))
+    with pytest.raises(ValueError, match=message):
+        Layer(f"{source}:Plain", 5)
+
+
+@pytest.mark.parametrize("source", [":Plain", "a.b:", "a b:C", "a:b:c", "/x/y.py:C"])
+def test_what_is_no_module_and_class_is_named(source):
+    with pytest.raises(ValueError, match=r"--core must be MODULE:CLASS, got .*; write e\.g\. mycores:MyCore for a cla"):
+        Layer(source, 5)
+
+
+def test_a_setting_that_it_does_not_have_is_named(place):
+    (place / "mycores.py").write_text(MINE)
+    with pytest.raises(ValueError, match=r"--core.colour must be a known setting, got 'red'"):
+        Layer("mycores:Leaky", 5, colour="red")

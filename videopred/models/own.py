@@ -1,0 +1,72 @@
+"""Cores from elsewhere, given as MODULE:CLASS.
+
+Such a class is an nn.Module with `rows`, `units`, `initial_state` and `step` (see `videopred.models.core`). It is
+built as CLASS(features) or, if it has a class attribute `settings` that is a subclass of CoreSettings with a default
+for every field, as CLASS(settings, features). A class attribute or setting `reads = "map"` asks for the positions of a
+map instead of one vector per frame.
+"""
+
+from importlib import import_module
+from typing import Any
+
+from videopred import check
+from videopred.models.settings import CoreSettings, OwnConfig
+
+
+class NoSettings(CoreSettings):
+    """A core of one's own that has nothing to set."""
+
+
+def own_class(source: str) -> Any:
+    """The class that MODULE:CLASS names, imported now.
+
+    Raises:
+        ValueError: there is no such module or class, the module cannot be imported, or the class is no core.
+    """
+    module_name, _, name = source.partition(":")
+    argument = f"core {source}"
+    try:
+        module = import_module(module_name)
+    except Exception as error:  # the module is a stranger's, and may fail in any way
+        got, fix = f"{type(error).__name__}: {error}", "run where it lies, or put its folder on PYTHONPATH"
+        raise ValueError(check.complaint(argument, "be importable", got, fix)) from error
+    found: Any = getattr(module, name, None)
+    cores = [key for key, value in vars(module).items() if hasattr(value, "initial_state")]
+    fix = f"its cores are {', '.join(cores)}" if cores else "it has no class with initial_state and step"
+    check.require(isinstance(found, type), argument, f"be a class in {module.__file__}", repr(found), fix)
+    for method in ("initial_state", "step"):
+        fix = "give it one, as videopred.models.core says"
+        check.require(callable(getattr(found, method, None)), argument, f"have a method {method}", "none", fix)
+    fix = "derive it from torch.nn.Module or videopred.models.core.Core"
+    check.require(hasattr(found, "state_dict"), argument, "be a torch module", found.__mro__[1].__name__, fix)
+    kind = getattr(found, "settings", NoSettings)
+    fix = "derive it from videopred.models.settings.CoreSettings"
+    fits = isinstance(kind, type) and issubclass(kind, CoreSettings)
+    check.require(fits, f"{argument}: settings", "be a class of settings", kind, fix)
+    return found
+
+
+def own_settings(config: OwnConfig) -> CoreSettings:
+    """The settings that the class itself defines, with the values in `config`."""
+    return getattr(own_class(config.source), "settings", NoSettings)(**config.settings)
+
+
+def build_own(config: OwnConfig, features: int) -> Any:
+    """A core of one's own with fresh weights.
+
+    Raises:
+        ValueError: see `own_class`; or settings that it does not have; or it says no `rows` and `units`.
+    """
+    found = own_class(config.source)
+    core = found(own_settings(config), features) if hasattr(found, "settings") else found(features)
+    for name in ("rows", "units"):
+        value, fix = getattr(core, name, None), "set it in __init__: its output is (B, rows, units)"
+        is_size = isinstance(value, int) and value > 0
+        check.require(is_size, f"core {config.source}", f"have a whole number {name}", value, fix)
+    return core
+
+
+def own_reads(config: OwnConfig) -> Any:
+    """What the core wants of a frame: `vector` or `map`."""
+    found = own_class(config.source)
+    return getattr(own_settings(config), "reads", getattr(found, "reads", "vector"))
