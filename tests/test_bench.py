@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from videopred.bench.generate import bench_generate, table
 from videopred.bench.plain_worlds import plain_balls, plain_digits
 from videopred.bench.timing import Comparison, shares
 
@@ -41,3 +42,27 @@ def test_plain_digits_are_inside_and_named_by_their_masks():
     assert ((masks == 2).sum((1, 2)) == 4 * 18).all()  # the brighter is never hidden
     assert set(np.unique(film)) <= {0, 100, 200, 255}
     assert (film[masks == 1] == 100).all()
+
+
+def test_the_benchmark_runs_and_can_be_read():
+    rows = bench_generate(clips=2, repeats=1, growth=[1, 3], whole=2, workers=1)
+    for kind in ("making", "writing"):
+        assert set(rows[kind]) == {"balls4", "balls678", "sm-mnist"}
+    assert set(rows["growth"]) == {"1", "3"}
+    assert rows["whole"]["clips"] == 2
+    shown = table(rows)
+    assert all(word in shown for word in ("balls678", "times faster", "2 clips, 1 workers"))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"clips": 0}, "--clips must be at least 1, got 0"),
+        ({"repeats": 0}, "--repeats must be at least 1, got 0"),
+        ({"growth": [10, 0]}, "--growth must be at least 1, got 0"),
+        ({"whole": -1}, "--whole must be at least 0, got -1"),
+    ],
+)
+def test_wrong_numbers_are_refused(wrong, message):
+    with pytest.raises(ValueError, match=f"^{message}; "):
+        bench_generate(**wrong)

@@ -12,7 +12,7 @@ from videopred.files import whole_file
 from videopred.preview import preview_gif
 
 _CLIPS = 3
-_FRAMES = 50  # at most, so that a card stays small
+_FRAMES = 51  # at most, so that a card stays small; of longer clips every n-th frame is shown
 
 
 def write_cards(folder: Path, names: Sequence[str] = tuple(DATASETS)) -> list[Path]:
@@ -41,7 +41,7 @@ def write_cards(folder: Path, names: Sequence[str] = tuple(DATASETS)) -> list[Pa
             "name": name,
             "summary": preset.summary,
             "recipe": world.recipe.model_dump(mode="json"),
-            "shown": {"part": part, "clips": count, "seed": 0},
+            "shown": {"part": part, "clips": count, "seed": 0, "every": every},
         }
         with whole_file(folder / f"{name}.json") as partial:
             partial.write_text(json.dumps(card, indent=2) + "\n")

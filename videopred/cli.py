@@ -307,6 +307,30 @@ def render(
     _print_files(paths, json_)
 
 
+def bench(
+    what: Annotated[Positional[Literal["generate"]], arg(help="What to measure.")],
+    *,
+    clips: Annotated[int, arg(help="Clips made in each turn.")] = 256,
+    repeats: Annotated[int, arg(help="Turns of each comparison.")] = 5,
+    growth: Annotated[tuple[int, ...], arg(metavar="CLIPS", help="Sizes at which the time per clip is shown.")] = (
+        100,
+        1000,
+        10_000,
+    ),
+    whole: Annotated[int, arg(metavar="CLIPS", help="Also generate a file of so many clips; none when 0.")] = 0,
+    workers: Annotated[int, arg(help="Processes for that file.")] = 2,
+    json_: Json = False,
+) -> None:
+    """Measure speed against named baselines: ratios from one process, in turns, medians."""
+    from videopred.bench.generate import bench_generate, table
+
+    rows = bench_generate(clips=clips, repeats=repeats, growth=growth, whole=whole, workers=workers)
+    if json_:
+        _print_json(rows)
+        return
+    print(table(rows))
+
+
 def demo(
     *,
     out: Annotated[Path, arg(help="Folder for data, run, scores and pictures.")] = Path("eval/demo"),
@@ -339,6 +363,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "rollout": rollout,
     "evaluate": evaluate,
     "render": render,
+    "bench": bench,
 }
 
 
