@@ -45,6 +45,8 @@ SMALL = {
     "sm-mnist": "--digit-size 14 --digits 1 2",
     "sm-mnist-svg": "--digit-size 12 --digits 3",
     "srivastava": "--digit-size 11 --speed 2.5",
+    "motion3": "--radius 1.5",
+    "switching": "--radius 1.5",
     "occlusion": "--frames 30",
 }
 """Flags that fit a preset into small frames; a new preset gets a line if it needs one."""

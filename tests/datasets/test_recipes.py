@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from videopred.datasets import DATASETS, find_recipe, make_world
-from videopred.datasets.settings import BallsConfig, MovingMNISTConfig, load_recipe
+from videopred.datasets.settings import BallsConfig, MotionConfig, MovingMNISTConfig, SwitchingConfig, load_recipe
 
 
 @pytest.mark.parametrize(
@@ -117,6 +117,53 @@ def test_what_frames_look_like_follows_from_the_recipe():
     assert (BallsConfig(colors="palette").channels, BallsConfig(colors="palette").binary) == (3, False)
     assert (BallsConfig(edges="smooth").channels, BallsConfig(edges="smooth").binary) == (1, False)
     assert (BallsConfig(curtain=(9, 9)).channels, BallsConfig(curtain=(9, 9)).binary) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("settings", "changes", "complaint"),
+    [
+        (
+            MotionConfig,
+            {"radius": 5.0},
+            "--radius must be below 5 arena units, half the shorter side of the box, got 5",
+        ),
+        (MotionConfig, {"radius": 4.0, "width": 48}, "--radius must be below 3.75 arena units, half the shorter side"),
+        (SwitchingConfig, {"radius": 0.1}, "--radius must be at least 0.11 arena units, 0.71 px, got 0.1; choose a la"),
+        (MotionConfig, {"walk_speed": (0.2, 0.1)}, "--walk-speed must be the least, then the greatest, got 0.2 0.1; s"),
+        (MotionConfig, {"walk_speed": (0.2, 9.0)}, "--walk-speed must be at most 8.39992, from wall to wall in a fra"),
+        (
+            MotionConfig,
+            {"frames": 60},
+            "--acceleration must be at most 0.00466662, with which the ball stays inside for 60 frames, got 0.006; cho",
+        ),
+        (
+            MotionConfig,
+            {"frames": 60, "modes": ("constant",)},
+            "--constant-speed must be at most 0.139999, with which the ball stays inside for 60 frames, got 0.15; cho",
+        ),
+        (MotionConfig, {"modes": ()}, "--modes must have at least 1 item"),
+        (MotionConfig, {"modes": ("run",)}, "--modes must be 'accelerate', 'constant' or 'walk', got 'run'"),
+        (MotionConfig, {"turn": -1.0}, "--turn must be greater than or equal to 0, got -1.0"),
+        (MotionConfig, {"acceleration": (0.0, 0.1)}, "--acceleration must be greater than 0, got 0.0"),
+        (SwitchingConfig, {"speed": (0.3, 0.2)}, "--speed must be the least, then the greatest, got 0.3 0.2; swap"),
+        (SwitchingConfig, {"speed": (0.3, 8.5)}, "--speed must be at most 8.39992, from wall to wall in a frame, got"),
+        (SwitchingConfig, {"switch": (9, 51)}, "--switch must be at most 50, the last frame, got 51; choose a smaller"),
+        (SwitchingConfig, {"switch": (9, 8)}, "--switch must be the least, then the greatest, got 9 8; swap them"),
+        (SwitchingConfig, {"switch": (0, 8)}, "--switch must be greater than 0, got 0"),
+        (SwitchingConfig, {"height": 23}, "--height must be greater than or equal to 24, got 23"),
+        (SwitchingConfig, {"width": 26}, "--width must be at least 27, for the bulbs, the ball and an arena unit"),
+        (SwitchingConfig, {"frames": 0}, "--frames must be greater than or equal to 2, got 0"),
+    ],
+)
+def test_single_balls_that_cannot_be(settings, changes, complaint):
+    with pytest.raises(ValueError, match=re.escape(complaint)):
+        settings(**changes)
+
+
+def test_the_greatest_value_that_a_complaint_names_is_allowed():
+    assert MotionConfig(
+        frames=60, modes=("accelerate", "constant"), acceleration=(0.001, 0.00466662), constant_speed=(0.1, 0.139999)
+    )
 
 
 def test_the_papers_protocols():

@@ -11,7 +11,7 @@ from videopred.datasets import DATASETS, make_world
 from videopred.datasets.clip import PARTS, Clip, clip_seed
 from videopred.datasets.contacts import CONTACT
 from videopred.datasets.generation import generate
-from videopred.datasets.settings import BallsConfig, dump_recipe, load_recipe
+from videopred.datasets.settings import MovingMNISTConfig, dump_recipe, load_recipe
 from videopred.datasets.store import ClipFile
 
 pytestmark = pytest.mark.parametrize("name", DATASETS)
@@ -94,11 +94,11 @@ def test_what_a_mask_claims_can_be_seen(name):
 
 
 def test_collisions_are_the_contacts_up_to_the_next_frame(name):
-    found, T = 0, small(name).frames
-    for clip in clips_of(name, 60):  # a lone ball meets a wall every 25 frames
-        events, pixels = np.zeros(T, int), np.zeros((T, H, W), bool)
+    found, frames = 0, 50  # in a few frames, slow objects meet nobody
+    for clip in make_world(small(name, frames=frames)).clips(3, "train", range(30)):
+        events, pixels = np.zeros(frames, int), np.zeros((frames, H, W), bool)
         for time, first, second, _ in clip.contacts:
-            frame = next(t for t in range(T) if t < time <= t + 1)
+            frame = next(t for t in range(frames) if t < time <= t + 1)
             events[frame] += 1
             pixels[frame] |= clip.masks[frame] == first + 1
             if second >= 0:
@@ -111,6 +111,8 @@ def test_collisions_are_the_contacts_up_to_the_next_frame(name):
 
 
 def test_between_contacts_objects_fly_straight(name):
+    if not small(name).flies_straight:
+        return
     for clip in clips_of(name):
         for item in np.flatnonzero(clip.objects["active"]):
             mine = clip.contacts[(clip.contacts["first"] == item) | (clip.contacts["second"] == item)]
@@ -160,7 +162,7 @@ def test_a_longer_file_begins_with_the_clips_of_a_shorter(name, tmp_path):
 
 
 def test_the_usual_protocol_fits(name):
-    for frames in {max(frames, SHORTEST.get(name, 2)) for frames in (2, 3, 30, 200)}:
+    for frames in {max(frames, SHORTEST.get(name, 2)) for frames in (2, 3, 30, 51)}:
         recipe = small(name, frames=frames)
         assert recipe.context >= 1
         assert recipe.horizon >= 1
@@ -168,6 +170,6 @@ def test_the_usual_protocol_fits(name):
 
 
 def test_digits_are_refused_by_worlds_without(name, tmp_path):
-    if isinstance(DATASETS[name].recipe, BallsConfig):
+    if not isinstance(DATASETS[name].recipe, MovingMNISTConfig):
         with pytest.raises(ValueError, match=r"^--mnist must be left out, got .*; this data set has no digits$"):
             make_world(name, mnist=Path(tmp_path))

@@ -17,7 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from videopred import check
-from videopred.datasets.settings import BallsConfig, DatasetSettings, MovingMNISTConfig, OcclusionConfig
+from videopred.datasets.settings import (
+    BallsConfig,
+    DatasetSettings,
+    MotionConfig,
+    MovingMNISTConfig,
+    OcclusionConfig,
+    SwitchingConfig,
+)
 
 if TYPE_CHECKING:
     from videopred.datasets.world import World
@@ -111,6 +118,16 @@ DATASETS: dict[str, Preset] = {
             test_digits=_ALL_DIGITS,
         ),
         _DIGITS,
+    ),
+    "motion3": Preset(
+        "One ball that accelerates, keeps its velocity or walks at random (SCOFF).",
+        MotionConfig(),
+        "videopred.datasets.motion:OneMotion",
+    ),
+    "switching": Preset(
+        "One ball that oscillates along x or y and switches once; two bulbs say which (SCOFF).",
+        SwitchingConfig(),
+        "videopred.datasets.switching:SwitchingMotion",
     ),
     "occlusion": Preset(
         "Objects that pass behind screens; in test, vanish, change or jump there (in the style of IntPhys).",

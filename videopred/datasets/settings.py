@@ -8,60 +8,15 @@ from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, TypeAdap
 from tyro.conf import Suppress
 
 from videopred import check
-from videopred.settings import Settings
-
-ARENA_HEIGHT = 10.0
-"""Height of the balls' arena, in arena units, whatever the frame's height in pixels."""
+from videopred.datasets.one_ball_settings import MotionConfig, SwitchingConfig
+from videopred.datasets.world_settings import ArenaSettings, DatasetSettings
 
 Count = Annotated[int, Field(ge=1, le=255)]
 """A number of objects: masks hold 255 at most."""
 Digit = Annotated[int, Field(ge=0, le=9)]
 
 
-class DatasetSettings(Settings):
-    """What every world has: a length, a frame size, and a usual way to be scored."""
-
-    usual_context: ClassVar[int]
-    usual_horizon: ClassVar[int]
-
-    frames: Annotated[int, Field(ge=2)]
-    """Frames of a clip."""
-    height: Annotated[int, Field(ge=8)] = 64
-    """Rows of a frame, in pixels."""
-    width: Annotated[int, Field(ge=8)] = 64
-    """Columns of a frame, in pixels."""
-
-    @property
-    def channels(self) -> int:
-        """Channels of a frame: 1 for grey, 3 for red, green and blue."""
-        return 1
-
-    @property
-    def binary(self) -> bool:
-        """Whether pixels are only on or off."""
-        return False
-
-    @property
-    def in_order(self) -> bool:
-        """Whether clips come from one stream, each depending on those before: for laws that know no addresses."""
-        return False
-
-    def clips_per_scene(self, part: str) -> int:
-        """Clips that belong together, one after the other; a part holds whole scenes only."""
-        return 1
-
-    @property
-    def context(self) -> int:
-        """True frames that a model is usually given: the papers' number, at most half of a short clip."""
-        return min(self.usual_context, self.frames // 2)
-
-    @property
-    def horizon(self) -> int:
-        """Frames that a model then usually imagines: the papers' number, or what is left of a short clip."""
-        return min(self.usual_horizon, self.frames - self.context)
-
-
-class BallsConfig(DatasetSettings):
+class BallsConfig(ArenaSettings):
     """Bouncing balls: hard discs in a box 10 arena units high and as wide as the frame's shape says.
 
     The defaults are R-NEM's balls4mass as reconstructed from its published films, but with exact contacts.
@@ -113,14 +68,9 @@ class BallsConfig(DatasetSettings):
         return self.colors == "white" and self.edges == "hard"
 
     @property
-    def px_per_unit(self) -> float:
-        """Pixels per arena unit."""
-        return self.height / ARENA_HEIGHT
-
-    @property
-    def arena(self) -> tuple[float, float]:
-        """Width and height of the box, in arena units."""
-        return self.width / self.px_per_unit, ARENA_HEIGHT
+    def flies_straight(self) -> bool:
+        """Whether objects keep their velocity from one contact to the next."""
+        return self.gravity == 0
 
     @property
     def objects(self) -> int:
@@ -301,10 +251,11 @@ class OcclusionConfig(DatasetSettings):
         return 4 if part == "test" else 1
 
 
-Recipe = Annotated[BallsConfig | MovingMNISTConfig | OcclusionConfig, Field(discriminator="kind")]
+AnyRecipe = BallsConfig | MovingMNISTConfig | MotionConfig | SwitchingConfig | OcclusionConfig
+Recipe = Annotated[AnyRecipe, Field(discriminator="kind")]
 """The recipe of any world; `kind` says which."""
 
-_RECIPE: TypeAdapter[BallsConfig | MovingMNISTConfig | OcclusionConfig] = TypeAdapter(Recipe)
+_RECIPE: TypeAdapter[AnyRecipe] = TypeAdapter(Recipe)
 
 
 def dump_recipe(recipe: DatasetSettings) -> str:
@@ -312,7 +263,7 @@ def dump_recipe(recipe: DatasetSettings) -> str:
     return recipe.model_dump_json()
 
 
-def load_recipe(text: str) -> BallsConfig | MovingMNISTConfig | OcclusionConfig:
+def load_recipe(text: str) -> AnyRecipe:
     """The recipe that `dump_recipe` wrote.
 
     Raises:

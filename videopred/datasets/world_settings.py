@@ -1,0 +1,72 @@
+"""What the settings of all worlds share. Light: pydantic only."""
+
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from videopred.settings import Settings
+
+ARENA_HEIGHT = 10.0
+"""Height of the balls' arena, in arena units, whatever the frame's height in pixels."""
+
+
+class DatasetSettings(Settings):
+    """What every world has: a length, a frame size, and a usual way to be scored."""
+
+    usual_context: ClassVar[int]
+    usual_horizon: ClassVar[int]
+
+    frames: Annotated[int, Field(ge=2)]
+    """Frames of a clip."""
+    height: Annotated[int, Field(ge=8)] = 64
+    """Rows of a frame, in pixels."""
+    width: Annotated[int, Field(ge=8)] = 64
+    """Columns of a frame, in pixels."""
+
+    @property
+    def channels(self) -> int:
+        """Channels of a frame: 1 for grey, 3 for red, green and blue."""
+        return 1
+
+    @property
+    def binary(self) -> bool:
+        """Whether pixels are only on or off."""
+        return False
+
+    @property
+    def in_order(self) -> bool:
+        """Whether clips come from one stream, each depending on those before: for laws that know no addresses."""
+        return False
+
+    @property
+    def flies_straight(self) -> bool:
+        """Whether objects keep their velocity from one contact to the next."""
+        return True
+
+    def clips_per_scene(self, part: str) -> int:
+        """Clips that belong together, one after the other; a part holds whole scenes only."""
+        return 1
+
+    @property
+    def context(self) -> int:
+        """True frames that a model is usually given: the papers' number, at most half of a short clip."""
+        return min(self.usual_context, self.frames // 2)
+
+    @property
+    def horizon(self) -> int:
+        """Frames that a model then usually imagines: the papers' number, or what is left of a short clip."""
+        return min(self.usual_horizon, self.frames - self.context)
+
+
+class ArenaSettings(DatasetSettings):
+    """What worlds have whose sizes are told in arena units, ten of which are the height of a frame."""
+
+    @property
+    def px_per_unit(self) -> float:
+        """Pixels per arena unit."""
+        return self.height / ARENA_HEIGHT
+
+    @property
+    def arena(self) -> tuple[float, float]:
+        """Width and height of the box, in arena units."""
+        return self.width / self.px_per_unit, ARENA_HEIGHT
