@@ -26,6 +26,19 @@ def test_a_preset_builds(name):
     assert outputs.shape == (2, 3, layer.output_size)
 
 
+@pytest.mark.parametrize(
+    ("name", "features", "expected"),
+    [
+        # The authors' parameters that ever get a gradient, by the formula; SCOFF's without its two first states of 100.
+        ("rims-copying", 600, 1_649_800),
+        ("scoff-balls4", 80, 316_320 + 2 * 100),
+        ("scoff-balls678", 80, 316_320 + 2 * 100),
+    ],
+)
+def test_a_preset_has_as_many_parameters_as_the_authors(name, features, expected):
+    assert sum(weight.numel() for weight in Layer(name, features).parameters()) == expected
+
+
 def test_a_presets_learning_is_a_default(monkeypatch):
     seen = {}
     monkeypatch.setattr("videopred.flags.call", lambda command, name, words: seen.update(command.__kwdefaults__))
