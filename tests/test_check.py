@@ -65,6 +65,14 @@ def test_a_file_must_be_there_and_be_a_file(tmp_path):
         check.existing_file("--data", tmp_path, "make it")
 
 
+def test_a_file_or_folder_must_be_there(tmp_path):
+    assert check.existing("--data", tmp_path) == tmp_path
+    with pytest.raises(
+        FileNotFoundError, match=r"^--data must be an existing file or folder, got .*gone \(nothing there\); look at"
+    ):
+        check.existing("--data", tmp_path / "gone")
+
+
 def test_what_is_there_stays_unless_overwriting_is_asked_for(tmp_path):
     assert check.absent("--out", tmp_path / "new", False) == tmp_path / "new"
     assert check.absent("--out", tmp_path, True) == tmp_path

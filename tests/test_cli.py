@@ -81,6 +81,7 @@ def place(tmp_path_factory) -> Path:
     data = tiny_data(folder)
     for core in ("gru", "rims"):
         train(data, tiny_model(core), tiny_training(), out=folder / core, device="cpu")
+    np.save(folder / "films.npy", open_dataset(data).read_frames("test", 0, 1)[0, ..., 0])
     return folder
 
 
@@ -159,6 +160,7 @@ def test_every_command_speaks_json(place, tmp_path, monkeypatch, capfd):
     for name, words in {
         "list": "",
         "generate": f"balls4 {SIZES} --balls 2 --clips test=2 --out my/folder",
+        "import": f"{place / 'films.npy'} --out their.h5 --height 11 --width 13",
         "inspect": f"{data} --preview p.gif",
         "train": f"{data} {core_flags('gru')} {LEARNING}",
         "rollout": f"{gru} {data} --clips 2",
@@ -172,6 +174,8 @@ def test_every_command_speaks_json(place, tmp_path, monkeypatch, capfd):
     shelves |= {"decoders": DECODERS, "metrics": METRICS}
     assert listed == {shelf: list(table) for shelf, table in shelves.items()}
     assert answers["generate"] == {"files": ["my/folder/balls4.h5"]}
+    assert answers["import"]["files"] == ["their.h5"]
+    assert [answers["import"][fact] for fact in ("clips", "frames", "height", "width")] == [1, FRAMES, 11, 13]
     assert answers["inspect"]["parts"]["validation"]["clips"] == 3
     assert answers["train"] == {"files": ["models/balls4-gru"]}
     assert answers["rollout"] == {"files": ["eval/gru/balls4/rollout.npz"]}
@@ -206,10 +210,32 @@ def test_files_of_others_can_be_used(place, tmp_path, capfd):
     assert run(f"inspect {tmp_path / 'theirs.h5'}") == 0
 
 
+def test_films_of_others_can_be_brought_in_and_used(place, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    np.save("films.npy", open_dataset(place / "balls4.h5").read_frames("train", 0, 12)[..., 0].swapaxes(0, 1))
+    for part in ("train", "test"):
+        assert run(f"import films.npy --out {part}.h5 --axes TBHW --part {part}") == 0
+        out, err = capfd.readouterr()
+        assert written(out) == [Path(f"{part}.h5")]
+        for fact, value in {"axes": "TBHW", "clips": "12", "height": HEIGHT, "width": WIDTH, "resized": "no"}.items():
+            assert re.search(rf"^  {fact} +{value}$", out, re.MULTILINE), fact
+        assert err == ""
+    assert run(f"train train.h5 {core_flags('gru')} {LEARNING} --out run") == 0
+    assert run("rollout run test.h5 --clips 2") == 0
+    assert run("evaluate run test.h5 --reference train.h5 --metrics mse") == 0
+    assert run("render run test.h5 --clips 11") == 0
+    written(capfd.readouterr().out)
+    assert run("inspect test.h5 --preview p.gif --json") == 0
+    facts = json.loads(capfd.readouterr().out)
+    assert (facts["recipe"], facts["context"], facts["horizon"]) == (None, 4, 5)
+    assert facts["parts"]["test"]["clips"] == 12
+
+
 @pytest.mark.parametrize(
     ("words", "path"),
     [
         (f"generate balls4 {SIZES} --balls 2 --clips test=2 --out there.h5", "there.h5"),
+        ("import {films} --axes THW --out there.h5", "there.h5"),
         ("inspect {data} --preview there.gif", "there.gif"),
         (f"train {{data}} {core_flags('gru')} {LEARNING} --out there", "there"),
         ("rollout {gru} {data} --clips 2 --out there.npz", "there.npz"),
@@ -221,7 +247,7 @@ def test_files_of_others_can_be_used(place, tmp_path, capfd):
 )
 def test_nothing_is_overwritten_unasked(place, tmp_path, monkeypatch, capfd, words, path):
     monkeypatch.chdir(tmp_path)
-    words = words.format(data=place / "balls4.h5", gru=place / "gru")
+    words = words.format(data=place / "balls4.h5", gru=place / "gru", films=place / "films.npy")
     if Path(path).suffix:
         Path(path).parent.mkdir(exist_ok=True)
         Path(path).write_text("mine")
@@ -304,6 +330,13 @@ BAD = {
     "render {gru} {data} --clips 7": "--clips must lie in 0 to 4, the clips of the test part, got 7; choose one",
     "render {gru} {data} --clips -1": "--clips must lie in 0 to 4, the clips of the test part, got -1; choose one",
     "render {gru} {data} --device tpu": "--device must be one of auto, cpu, cuda, mps, got tpu; did you mean cpu?",
+    "import {films} --out x.h5 --axes TBHW": "--axes must name each axis of the array, (9, 24, 32) in",
+    "import {films} --out x.h5 --height 5": "--height and --width must be given together, got --height 5 --width None",
+    "import {films} --out x.h5 --array a": "--array must be left out, got a for",
+    "import {films} --out x.hdf5": "--out must end in .h5, got x.hdf5; rename it",
+    "import gone.npy --out x.h5": "SOURCE must be an existing file or folder, got gone.npy (nothing there); look at",
+    "import . --out x.h5": "SOURCE must be one of: .npy; .npz; PNG frames in a folder or in folders in it; GIF or a",
+    "import cut.h5 --out x.h5": "SOURCE must be films in another format than HDF5, got cut.h5; give it to `videopred",
     "inspect cut.h5": "DATA must be a whole, undamaged HDF5 file, got cut.h5 (",
     "inspect gone.h5": "DATA must be an existing file, got gone.h5 (nothing there); make one with `videopred genera",
     "inspect {data} --preview p.png": "p.png must end in .gif, got '.png'; rename it",
@@ -334,7 +367,7 @@ def bad_place(place, tmp_path_factory) -> Path:
 def test_what_is_wrong_is_one_clear_line(place, bad_place, monkeypatch, capfd, words):
     monkeypatch.chdir(bad_place)
     before = sorted(bad_place.rglob("*"))
-    status = run(words.format(data=place / "balls4.h5", gru=place / "gru"))
+    status = run(words.format(data=place / "balls4.h5", gru=place / "gru", films=place / "films.npy"))
     out, err = capfd.readouterr()
     assert out == ""
     assert err.startswith("videopred: ")
@@ -396,6 +429,7 @@ def test_a_full_disk_is_one_clear_line(place, tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(sys, "unraisablehook", afterwards.append)
     for words, name in (
         (f"generate balls4 {SIZES} --balls 2 --clips test=3 --out new.h5", "new.h5"),
+        (f"import {place / 'films.npy'} --out new.h5", "new.h5"),
         (f"rollout {place / 'gru'} {place / 'balls4.h5'} --clips 2 --out new.npz", "new.npz"),
         (f"evaluate {place / 'gru'} {place / 'balls4.h5'} --out .", "scores.json"),
         (f"render {place / 'gru'} {place / 'balls4.h5'} --out .", "test-0.gif"),
@@ -510,7 +544,8 @@ def test_help_listings_and_usage_errors_load_nothing_heavy():
     wrong += ["train", "train x --core gruu", "train x --core.active 9", "train x --updates 0", "train x --core"]
     wrong += ["evaluate x y --context 0", "evaluate x y --batch-size 0", "evaluate x y --clips 0", "demo --device gpu"]
     wrong += ["train x --device gpu", "evaluate x y --horizon 0", "rollout x y --out z.txt"]
-    missing = ["train gone.h5", "evaluate gone y"]
+    wrong += ["import x --out y.npy", "import x", "import x --out y.h5 --axes TT", "import x --out y.h5 --values 1 0"]
+    missing = ["train gone.h5", "evaluate gone y", "import gone --out y.h5"]
     wrong += ["evaluate x y --metrics foo", "evaluate x y --part foo", "evaluate x", "list foo", "rollout", "inspect"]
     command = [sys.executable, "-c", LIGHT]
     done = subprocess.run(

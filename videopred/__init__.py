@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from videopred.datasets import DATASETS as DATASETS
     from videopred.datasets.crops import CropDataset as CropDataset
     from videopred.datasets.generation import generate as generate
+    from videopred.datasets.importing import import_films as import_films
     from videopred.datasets.loader import FilmDataset as FilmDataset
     from videopred.datasets.made import open_recipe as open_recipe
     from videopred.datasets.opening import open_dataset as open_dataset
@@ -32,6 +33,7 @@ _HOMES = {
     "build": "videopred.models",
     "evaluate": "videopred.judging",
     "generate": "videopred.datasets.generation",
+    "import_films": "videopred.datasets.importing",
     "load_run": "videopred.checkpoint",
     "open_dataset": "videopred.datasets.opening",
     "open_recipe": "videopred.datasets.made",

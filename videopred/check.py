@@ -69,6 +69,18 @@ def existing_file(argument: str, path: Path, fix: str) -> Path:
     return path
 
 
+def existing(argument: str, path: Path) -> Path:
+    """Return the path if a file or folder is there.
+
+    Raises:
+        FileNotFoundError: nothing is there.
+    """
+    if not path.exists():
+        fix = "look at its spelling and at the folder you are in"
+        raise FileNotFoundError(complaint(argument, "be an existing file or folder", f"{path} (nothing there)", fix))
+    return path
+
+
 def absent(argument: str, path: Path, overwrite: bool) -> Path:
     """Return the path if nothing is there, or if overwriting was asked for.
 

@@ -16,6 +16,7 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from videopred import check, flags, model_flags
 from videopred.datasets import DATASETS
+from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.settings import DatasetSettings
 from videopred.eval import METRICS
 from videopred.models import CODECS, CORES, DECODERS
@@ -109,6 +110,27 @@ def generate(
         progress=_watched(),
     )
     _print_files([path], json_)
+
+
+def import_(
+    source: Annotated[Positional[Path], arg(metavar="SOURCE", help="An array, GIF, MP4, or a folder of PNG frames.")],
+    *,
+    out: Annotated[Path, arg(help="Data file to make; ends in .h5.")],
+    config: OmitArgPrefixes[ImportConfig] = ImportConfig(),
+    overwrite: Overwrite = False,
+    json_: Json = False,
+) -> None:
+    """Bring films of others into a data file, and say what they are."""
+    check.require(out.suffix == ".h5", "--out", "end in .h5", out, "rename it")
+    check.existing("SOURCE", source)
+    from videopred.datasets.importing import import_films
+
+    path, found = import_films(source, out, config, overwrite=overwrite, progress=_watched())
+    if json_:
+        _print_json(found | {"files": [str(path)]})
+        return
+    _print_rows(found)
+    _print_files([path], False)
 
 
 def inspect(
@@ -356,6 +378,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo,
     "list": list_shelves,
     "generate": generate,
+    "import": import_,
     "inspect": inspect,
     "cards": cards,
     "check-core": check_core,

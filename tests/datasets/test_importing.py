@@ -1,0 +1,70 @@
+"""Films of others in our files: the same frames, read like any other file, whole or not there."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+import torch
+
+from videopred.datasets.import_settings import ImportConfig
+from videopred.datasets.importing import import_films
+from videopred.datasets.loader import FilmDataset
+from videopred.datasets.opening import open_dataset
+
+B, T, H, W = 19, 7, 8, 10
+FILMS = np.random.default_rng(0).integers(0, 256, (B, T, H, W, 3), np.uint8)
+
+
+@pytest.mark.parametrize(("films", "binary"), [(FILMS, False), (FILMS[..., :1] > 127, True)])
+def test_a_file_holds_what_was_brought_in(tmp_path, films, binary):
+    np.save(tmp_path / "theirs.npy", films)
+    path, found = import_films(tmp_path / "theirs.npy", tmp_path / "ours.h5", ImportConfig(part="train", axes="BTHWC"))
+    file = open_dataset(path)
+    assert (file.path, file.name, file.recipe, file.seed) == (tmp_path / "ours.h5", "ours", None, None)
+    assert (file.frames, file.height, file.width, file.channels) == (T, H, W, films.shape[-1])
+    assert (file.parts, file.binary, file.truth) == ({"train": B}, binary, ())
+    assert (file.context, file.horizon) == (3, 4)
+    assert (file.read_frames("train", 0, B) == films * np.uint8(255 if binary else 1)).all()
+    assert torch.equal(FilmDataset(path, "train")[18], torch.from_numpy(file.read_frames("train", 18, 19)[0]))
+    assert json.loads(json.dumps(found)) == found
+    assert (found["source"], found["format"], found["clips"]) == ("theirs.npy", "NumPy array", B)
+
+
+def test_the_usual_protocol_is_that_of_rnem(tmp_path):
+    for frames, usual in ((20, (10, 10)), (60, (15, 35))):
+        np.save(tmp_path / "f.npy", np.full((frames, H, W), 9, np.uint8))
+        file = open_dataset(import_films(tmp_path / "f.npy", tmp_path / f"{frames}.h5").path)
+        assert (file.context, file.horizon) == usual
+
+
+def test_equal_films_give_equal_bytes(tmp_path):
+    contents = []
+    for place in ("a", "b"):
+        (tmp_path / place).mkdir()
+        np.save(tmp_path / place / "f.npy", FILMS)
+        config = ImportConfig(axes="BTHWC")
+        contents.append(import_films(tmp_path / place / "f.npy", tmp_path / place / "f.h5", config).path.read_bytes())
+    assert contents[0] == contents[1]
+
+
+def test_a_file_that_is_there_stays_unless_overwriting_is_asked_for(tmp_path):
+    np.save(tmp_path / "f.npy", FILMS)
+    (tmp_path / "f.h5").write_text("mine")
+    config = ImportConfig(axes="BTHWC")
+    with pytest.raises(FileExistsError, match=r"^--out must be a new path, got .*f\.h5 \(already there\)"):
+        import_films(tmp_path / "f.npy", tmp_path / "f.h5", config)
+    assert (tmp_path / "f.h5").read_text() == "mine"
+    import_films(tmp_path / "f.npy", tmp_path / "f.h5", config, overwrite=True)
+    assert open_dataset(tmp_path / "f.h5").parts == {"test": B}
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [("f.hdf5", "--out must end in .h5, got "), ("f.h5", "--axes must be given for 5 axes")],
+)
+def test_what_cannot_be_brought_in_leaves_nothing(tmp_path, name, complaint):
+    np.save(tmp_path / "f.npy", FILMS)
+    with pytest.raises(ValueError, match="^" + re.escape(complaint)):
+        import_films(tmp_path / "f.npy", tmp_path / "out" / name)
+    assert [path.name for path in tmp_path.iterdir()] == ["f.npy"]

@@ -1,0 +1,76 @@
+"""From a path to the films of others that are there: the table of what can be read."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from videopred import check
+from videopred.datasets.array_films import read_npy, read_npz
+from videopred.datasets.foreign import ForeignFilms
+from videopred.datasets.import_settings import ImportConfig
+from videopred.datasets.picture_films import read_gifs, read_pngs, visible
+from videopred.datasets.video_films import read_videos
+
+_ALWAYS = ("part", "values", "height", "width")
+
+
+class Format(NamedTuple):
+    """A way in which others keep films."""
+
+    fits: Callable[[Path], bool]
+    """Whether a path, which is there, looks like it; only names are looked at."""
+    read: Callable[[Path, ImportConfig], ForeignFilms]
+    heeds: tuple[str, ...] = _ALWAYS
+    """The settings that mean something here."""
+
+
+def _file(suffix: str) -> Callable[[Path], bool]:
+    """Whether a path is a file with this suffix."""
+    return lambda path: path.is_file() and path.suffix.lower() == suffix
+
+
+def _file_or_folder(suffix: str) -> Callable[[Path], bool]:
+    """Whether a path is a file with this suffix, or a folder that holds some."""
+    return lambda path: any(map(_file(suffix), visible(path) if path.is_dir() else [path]))
+
+
+def _holds_frames(path: Path) -> bool:
+    """Whether a path is a folder of PNG files, or of such folders."""
+    folders = [path, *filter(Path.is_dir, visible(path))] if path.is_dir() else []
+    return any(file.suffix.lower() == ".png" for folder in folders for file in visible(folder))
+
+
+FORMATS: dict[str, Format] = {
+    ".npy": Format(_file(".npy"), read_npy, (*_ALWAYS, "axes")),
+    ".npz": Format(_file(".npz"), read_npz, (*_ALWAYS, "axes", "array")),
+    "PNG frames in a folder or in folders in it": Format(_holds_frames, read_pngs),
+    "GIF or a folder of GIFs": Format(_file_or_folder(".gif"), read_gifs),
+    "MP4 or a folder of MP4s": Format(_file_or_folder(".mp4"), read_videos),
+}
+"""What it is, in the words of a complaint -> how it is known and read."""
+
+
+def read_films(source: Path | str, config: ImportConfig | None = None) -> ForeignFilms:
+    """The films at a path, and what was found out about them.
+
+    Args:
+        source: a file or folder of one of FORMATS.
+        config: what is said of the films, and asked for; None says nothing.
+
+    Raises:
+        FileNotFoundError: nothing is there.
+        ValueError: it is of no such format or of several, or as the reader of its format says.
+    """
+    source, config = check.existing("SOURCE", Path(source)), ImportConfig() if config is None else config
+    if source.suffix.lower() in (".h5", ".hdf5"):
+        fix = "give it to `videopred inspect` or `train` as it is, if it is of R-NEM's layout"
+        raise ValueError(check.complaint("SOURCE", "be films in another format than HDF5", source, fix))
+    fitting = [name for name, form in FORMATS.items() if form.fits(source)]
+    got = f"{source}, which {'is several at once: ' + '; '.join(fitting) if fitting else 'is none of them'}"
+    check.require(len(fitting) == 1, "SOURCE", f"be one of: {'; '.join(FORMATS)}", got, "bring in one kind at a time")
+    form = FORMATS[fitting[0]]
+    for name, default in ImportConfig().model_dump().items():
+        idle = getattr(config, name) == default or name in form.heeds
+        got, fix = f"{getattr(config, name)} for {source}", "it means nothing here"
+        check.require(idle, f"--{name}", "be left out", got, fix)
+    return form.read(source, config)

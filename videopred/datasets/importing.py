@@ -1,0 +1,69 @@
+"""Brings films of others into a data file."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tqdm import tqdm
+
+from videopred import check
+from videopred.datasets.films import read_films
+from videopred.datasets.foreign import ForeignFilms
+from videopred.datasets.import_settings import ImportConfig
+from videopred.datasets.record import Record
+from videopred.datasets.writer import new_file
+
+
+class Imported(NamedTuple):
+    """A data file of films of others."""
+
+    path: Path
+    found: dict[str, Any]
+    """What was found out about them, ready for JSON."""
+
+
+def import_films(
+    source: Path | str,
+    out: Path | str,
+    config: ImportConfig | None = None,
+    *,
+    overwrite: bool = False,
+    progress: bool = False,
+) -> Imported:
+    """Bring films of others into a data file, and say what was found out about them.
+
+    The file has no recipe. It is read as R-NEM's files are: 15 frames are usually given and 35 imagined, fewer of
+    short clips.
+
+    Args:
+        source: a file or folder; see FORMATS in films.py.
+        out: the data file, which ends in .h5.
+        config: what is said of the films, and asked for; None says nothing.
+        overwrite: replace a file that is there.
+        progress: show a bar on stderr.
+
+    Raises:
+        FileNotFoundError, ValueError: see `read_films`; nothing is left under the file's name.
+        FileExistsError: the file is there and `overwrite` is false.
+        OSError: the file cannot be written.
+    """
+    out = Path(out)
+    check.require(out.suffix == ".h5", "--out", "end in .h5", out, "rename it")
+    check.absent("--out", out, overwrite)
+    films = read_films(source, config)
+    found = {"source": Path(source).name, **films.found}
+    with (
+        tqdm(total=sum(films.parts.values()), unit="clip", desc=out.stem, disable=not progress) as bar,
+        new_file(out, {"name": out.stem, "source": json.dumps(found)}) as writer,
+    ):
+        for part, count in films.parts.items():
+            writer.write_part(part, _records(films, part, count, bar), count)
+    return Imported(out, found)
+
+
+def _records(films: ForeignFilms, part: str, count: int, bar: tqdm) -> Iterator[Record]:
+    """What the file holds of each clip, each moving the bar."""
+    for index in range(count):
+        yield films.record(part, index)
+        bar.update()

@@ -1,0 +1,153 @@
+"""Films in pictures: folders of PNG frames, and GIFs."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from videopred import check
+from videopred.datasets.foreign import ForeignFilms, StoredFilms, as_ours
+from videopred.datasets.import_settings import ImportConfig
+
+
+def visible(folder: Path) -> list[Path]:
+    """What is in a folder, but for hidden things: by name, where numbers count by their value."""
+
+    def order(path: Path) -> list[tuple[int, str]]:
+        return [(int(word), "") if word.isdecimal() else (-1, word) for word in re.split(r"(\d+)", path.name)]
+
+    return sorted((path for path in folder.iterdir() if not path.name.startswith(".")), key=order)
+
+
+def read_pngs(source: Path, config: ImportConfig) -> ForeignFilms:
+    """The film of a folder of numbered PNG frames, or the films of a folder of such folders.
+
+    Raises:
+        ValueError: a frame is missing, damaged or transparent, or has no number.
+    """
+    folders = [source] if any(map(_is_png, visible(source))) else [path for path in visible(source) if path.is_dir()]
+    films = [_numbered(folder) for folder in folders]
+    there = {path for folder in (source, *folders) for path in visible(folder)}
+    others = sum(not _is_png(path) for path in there - set(folders))
+
+    def frames(clip: int) -> Iterator[np.ndarray]:
+        for path in films[clip]:
+            with _whole(path) as image:
+                yield _pixels(image, path)
+
+    found = {"format": "folder of PNG frames" if folders == [source] else "folder of folders of PNG frames"}
+    if others:
+        found["left_out"] = f"{others} that are no PNG frames"
+    with _whole(films[0][0]) as image:
+        if image.has_transparency_data:
+            found["alpha"] = "opaque, left out"
+    return as_ours(StoredFilms(source, found, [str(folder) for folder in folders], frames), config)
+
+
+def read_gifs(source: Path, config: ImportConfig) -> ForeignFilms:
+    """The film of a GIF, or the films of a folder of them.
+
+    Writers of GIFs merge equal frames into one that is shown longer, so a frame is given as many times as it is shown
+    longer than the shortest of all.
+
+    Raises:
+        ValueError: a GIF is damaged or transparent, or a frame is not shown a multiple of the shortest time.
+    """
+    paths = [source] if source.is_file() else [path for path in visible(source) if path.suffix.lower() == ".gif"]
+    times = {path: _times(path) for path in paths}
+    unit = min(min(shown) for shown in times.values())
+    for path, shown in times.items():
+        odd = next((time for time in shown if (time % unit if unit else time)), None)
+        must, fix = "show every frame a multiple of the shortest time", "save its frames as PNG"
+        check.require(odd is None, "SOURCE", must, f"{odd} ms and {unit} ms in {path}", fix)
+    repeats = {path: [time // unit if unit else 1 for time in shown] for path, shown in times.items()}
+
+    def frames(clip: int) -> Iterator[np.ndarray]:
+        path = paths[clip]
+        with _whole(path) as image:
+            for index, times_shown in enumerate(repeats[path]):
+                image.seek(index)
+                pixels = _pixels(image, path, color=True)
+                for _ in range(times_shown):
+                    yield pixels
+
+    again = sum(sum(counts) - len(counts) for counts in repeats.values())
+    found = {
+        "format": "GIF" if source.is_file() else "folder of GIFs",
+        "frame_ms": unit,
+        "repeated": f"{again} frames, because frames are shown longer" if again else "none",
+    }
+    names = [str(path) for path in paths]
+    return as_ours(StoredFilms(source, found, names, frames, grey_in_color=True), config)
+
+
+def _is_png(path: Path) -> bool:
+    return path.suffix.lower() == ".png"
+
+
+def _numbered(folder: Path) -> list[Path]:
+    """The PNG frames of a folder by their numbers, none of which is missing."""
+    paths = [path for path in visible(folder) if _is_png(path)]
+    check.require(len(paths) > 0, "SOURCE", "hold PNG frames in each of its folders", f"none in {folder}", "add them")
+    frames: dict[int, Path] = {}
+    prefix = None
+    for path in paths:
+        numbered = re.fullmatch(r"(.*?)(\d+)", path.stem)
+        if numbered is None:
+            must, fix = "hold frames with numbers at the end of their names", "name them e.g. frame_001.png"
+            raise ValueError(check.complaint("SOURCE", must, path, fix))
+        prefix = numbered[1] if prefix is None else prefix
+        one = numbered[1] == prefix and int(numbered[2]) not in frames
+        got = f"{path.name} beside {next(iter(frames.values()), path).name} in {folder}"
+        check.require(one, "SOURCE", "hold one film in a folder, and each number once", got, "move the others away")
+        frames[int(numbered[2])] = path
+    numbers = sorted(frames)
+    gaps = [number + 1 for number, following in pairwise(numbers) if following != number + 1]
+    must = f"hold every frame from {numbers[0]} to {numbers[-1]}"
+    check.require(not gaps, "SOURCE", must, f"none of number {min(gaps, default=0)} in {folder}", "add what is missing")
+    return [frames[number] for number in numbers]
+
+
+def _times(path: Path) -> list[int]:
+    """How long each frame of a GIF is shown, in ms."""
+    with _whole(path) as image:
+        times = []
+        for index in range(getattr(image, "n_frames", 1)):
+            image.seek(index)
+            times.append(int(image.info.get("duration", 0)))
+        return times
+
+
+def _pixels(image: Image.Image, path: Path, *, color: bool = False) -> np.ndarray:
+    """A picture as (H, W, C): bool, or whole numbers as they are kept; colours of a palette as red, green and blue.
+
+    Args:
+        image: the picture.
+        path: its file.
+        color: three channels whatever there is.
+
+    Raises:
+        ValueError: something is seen through it.
+    """
+    if image.has_transparency_data:
+        opaque = np.asarray(image.convert("RGBA"))[..., 3].min() == 255
+        fix = "draw it on a background, and save it without alpha"
+        check.require(bool(opaque), "SOURCE", "hold opaque pictures", f"{path}, which is transparent", fix)
+    if color or image.mode not in ("1", "L", "LA", "I;16", "I"):
+        return np.asarray(image.convert("RGB"))
+    return np.asarray(image.convert("L") if image.mode == "LA" else image)[..., None]
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[Image.Image]:
+    """The picture in a file; what Pillow says of damage becomes one line."""
+    try:
+        with Image.open(path) as image:
+            yield image
+    except (OSError, SyntaxError, EOFError) as error:
+        must, fix = "hold whole pictures", "replace it"
+        raise ValueError(check.complaint("SOURCE", must, f"{path} ({error})", fix)) from None

@@ -1,0 +1,40 @@
+"""Films in MP4 files. The only door of PyAV, which comes with the extra `video`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from videopred import check
+from videopred.datasets.foreign import ForeignFilms, StoredFilms, as_ours
+from videopred.datasets.import_settings import ImportConfig
+from videopred.datasets.picture_films import visible
+
+
+def read_videos(source: Path, config: ImportConfig) -> ForeignFilms:
+    """The film of an MP4 file, or the films of a folder of them: frames as they are kept, whenever they are shown.
+
+    Raises:
+        ValueError: a file is damaged or holds no video, or PyAV is not there.
+    """
+    try:
+        import av
+    except ImportError:
+        got = f"{source}, and PyAV is not installed"
+        raise ValueError(check.complaint("SOURCE", "be read with PyAV", got, "run `pip install av` first")) from None
+    paths = [source] if source.is_file() else [path for path in visible(source) if path.suffix.lower() == ".mp4"]
+
+    def frames(clip: int) -> Iterator[np.ndarray]:
+        try:
+            with av.open(str(paths[clip])) as container:
+                there = len(container.streams.video) > 0
+                check.require(there, "SOURCE", "hold a video", f"{paths[clip]} without one", "choose another file")
+                for frame in container.decode(video=0):
+                    yield frame.to_ndarray(format="rgb24")
+        except av.error.FFmpegError as error:
+            fix = "make it again"
+            raise ValueError(check.complaint("SOURCE", "be whole MP4", f"{paths[clip]} ({error})", fix)) from None
+
+    found = {"format": "MP4" if source.is_file() else "folder of MP4 files"}
+    names = [str(path) for path in paths]
+    return as_ours(StoredFilms(source, found, names, frames, grey_in_color=True), config)
