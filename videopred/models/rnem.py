@@ -86,13 +86,16 @@ class UpsampleConv(nn.Conv2d):
         super().__init__(channels, outputs, 4)
         even = [[1, 0, 0, 0], [0, 1, 1, 0], [0, 0, 0, 1]]
         odd = [[0, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1]]
-        self.register_buffer("fold", torch.tensor([even, odd]).to(self.weight.dtype), persistent=False)
+        along = torch.tensor([even, odd]).to(self.weight.dtype)  # (phase, low tap, tap), for rows as for columns
+        fold = torch.einsum("pau,qbv->pqabuv", along, along).reshape(2 * 2 * 3 * 3, 4 * 4)
+        self.register_buffer("fold", fold, persistent=False)
 
     def forward(self, inputs: Tensor) -> Tensor:
         """(N, channels, H, W) -> (N, outputs, 2 H, 2 W)."""
-        kernels = torch.einsum("pau,qbv,oiuv->opqiab", self.fold, self.fold, self.weight)
+        folded = self.fold @ self.weight.flatten(2).transpose(1, 2)  # (outputs, phases * low taps, channels)
+        kernels = folded.unflatten(1, (4, 3, 3)).permute(0, 1, 4, 2, 3).flatten(0, 1)
         bias = self.bias.repeat_interleave(4) if self.bias is not None else None
-        return functional.pixel_shuffle(functional.conv2d(inputs, kernels.flatten(0, 2), bias, padding=1), 2)
+        return functional.pixel_shuffle(functional.conv2d(inputs, kernels, bias, padding=1), 2)
 
 
 def _drawn(layers: list[nn.Module]) -> list[nn.Module]:
