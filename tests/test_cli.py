@@ -231,6 +231,18 @@ def test_films_of_others_can_be_brought_in_and_used(place, tmp_path, monkeypatch
     assert facts["parts"]["test"]["clips"] == 12
 
 
+def test_a_folder_of_shards_is_data_as_well(place, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    assert run(f"generate balls4 {SIZES} --balls 2 {CLIPS} --shards 2 --workers 2") == 0
+    assert capfd.readouterr() == ("wrote datasets/balls4\n", "")
+    assert run("inspect datasets/balls4 --json") == 0
+    facts = json.loads(capfd.readouterr().out)
+    assert facts["bytes"] == sum(path.stat().st_size for path in Path("datasets/balls4").iterdir())
+    assert {part: there["clips"] for part, there in facts["parts"].items()} == {"train": 12, "validation": 3, "test": 5}
+    assert run(f"evaluate {place / 'gru'} datasets/balls4 --metrics mse") == 0
+    assert written(capfd.readouterr().out)[0] == Path("eval/gru/balls4/scores.json")
+
+
 @pytest.mark.parametrize(
     ("words", "path"),
     [
@@ -298,7 +310,7 @@ BAD = {
     "train odd.h5 --codec mila": "frame height must be a multiple of 8 from 24 on for --codec mila, got 16; generate",
     "train gone.h5": "DATA must be an existing file, got gone.h5 (nothing there); make one with `videopred generate",
     "train balls4.h5": "got balls4.h5 (nothing there); make one with `videopred generate balls4`",
-    "train .": "DATA must be an existing file, got . (a folder); make one with `videopred generate",
+    "train .": "DATA must be a data file or a folder of shards, got . (a folder without any); make it with `video",
     "train cut.h5": "DATA must be a whole, undamaged HDF5 file, got cut.h5 (",
     "train foreign.h5": "DATA must be a whole, undamaged HDF5 file, got foreign.h5 (",
     "train other.h5": "DATA must hold some of the groups training, validation, test, got none of them in other.h5",

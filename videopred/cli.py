@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 Part = Literal["train", "validation", "test"]
 Run = Annotated[Positional[Path], arg(metavar="RUN", help="Run folder that `videopred train` wrote.")]
-Data = Annotated[Positional[Path], arg(metavar="DATA", help="HDF5 file of clips.")]
+Data = Annotated[Positional[Path], arg(metavar="DATA", help="HDF5 file of clips, or a folder of shards.")]
 Context = Annotated[int | None, arg(metavar="FRAMES", help="True frames to start from; default: the data's own.")]
 Horizon = Annotated[int | None, arg(metavar="FRAMES", help="Frames to predict; default: the data's own.")]
 Device = Annotated[str, arg(help="auto, cpu, cuda, cuda:1 or mps; auto takes a CUDA device if there is one.")]
@@ -88,6 +88,7 @@ def generate(
     seed: Annotated[int, arg(help="Source of all chance.")] = 0,
     out: Annotated[Path, arg(help="Folder for PRESET.h5, or a name that ends in .h5.")] = Path("datasets"),
     mnist: Annotated[Path | None, arg(help="Folder with the whole MNIST (torchvision's layout).")] = None,
+    shards: Annotated[int, arg(help="Files to cut the set into; several go to a folder PRESET.")] = 1,
     workers: Annotated[int, arg(help="Processes that make clips; any number makes the same bytes.")] = 1,
     overwrite: Overwrite = False,
     json_: Json = False,
@@ -96,8 +97,6 @@ def generate(
     counts = flags.counts(clips)
     from videopred.datasets import generation
 
-    must, fix = "be a folder, or a file that ends in .h5", "rename it"
-    check.require(out.suffix in ("", ".h5") or out.is_dir(), "--out", must, out, fix)
     path = generation.generate(
         preset,
         counts,
@@ -105,6 +104,7 @@ def generate(
         seed=seed,
         out=out,
         mnist=mnist,
+        shards=shards,
         workers=workers,
         overwrite=overwrite,
         progress=_watched(),
@@ -467,7 +467,8 @@ def _opened(
     if run is not None:
         check.run_folder(run)
     known = data.stem if data.stem in DATASETS else "NAME"
-    check.existing_file("DATA", data, f"make one with `videopred generate {known}`")
+    if not data.is_dir():  # a folder of shards is looked at when it is opened
+        check.existing_file("DATA", data, f"make one with `videopred generate {known}`")
     from videopred.datasets.opening import open_dataset
 
     file = open_dataset(data)

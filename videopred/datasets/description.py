@@ -33,7 +33,7 @@ def describe(file: ClipSource) -> dict[str, Any]:
         "values": "binary" if file.binary else "grey levels",
         "context": file.context,
         "horizon": file.horizon,
-        "bytes": file.path.stat().st_size,
+        "bytes": sum(path.stat().st_size for path in file.files()),
         "parts": {
             part: {"clips": count, **_statistics(file, part, min(count, _SAMPLE))} for part, count in file.parts.items()
         },

@@ -1,7 +1,7 @@
-"""Makes a data file: recipe -> states -> frames -> pieces -> HDF5 file."""
+"""Makes a data set: recipe -> states -> frames -> pieces -> HDF5 files."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -10,10 +10,12 @@ from tqdm import tqdm
 from videopred import check
 from videopred.datasets import find_recipe, make_world
 from videopred.datasets.crew import Crew
+from videopred.datasets.finished import still_to_make, strays
 from videopred.datasets.making import Maker, Makers
 from videopred.datasets.piece import Piece, load_piece
-from videopred.datasets.plan import Block, Target, attributes_of, check_request
+from videopred.datasets.plan import Block, Target, plan
 from videopred.datasets.settings import DatasetSettings
+from videopred.datasets.shards import my_place
 from videopred.datasets.unfinished import Unfinished
 from videopred.datasets.writer import new_file
 
@@ -26,56 +28,74 @@ def generate(
     out: Path = Path("datasets"),
     recipe: DatasetSettings | None = None,
     mnist: Path | None = None,
+    shards: int = 1,
     workers: int = 1,
     overwrite: bool = False,
     progress: bool = False,
 ) -> Path:
-    """Make a data file, and return its path.
+    """Make a data set, and return the path of its file, or of its folder of shards.
 
     Stopped on the way and called again with the same arguments, it goes on with what is there, and says so on stderr.
-    The bytes are the same for any number of workers, stopped or not.
+    The bytes are the same for any number of workers, stopped or not. Of several processes that torchrun or srun
+    started together, each makes its share of the shards.
 
     Args:
         name: a preset; with `recipe`, any name.
         clips: train, validation, test -> number of clips; parts that are left out or 0 are not in the file.
         seed: seed of the whole data set, at least 0.
-        out: folder of the file `<name>.h5`, or the file itself if it ends in .h5.
+        out: folder of the file `<name>.h5` or of the folder `<name>`; or the file itself if it ends in .h5.
         recipe: settings other than the preset's.
         mnist: folder with the full MNIST; the package's own digits when None.
+        shards: number of files; several are `<name>/<name>-00000-of-00004.h5` and so on. Those that are there are kept.
         workers: processes that make clips; 1 is this one.
-        overwrite: replace a file that is there.
+        overwrite: replace what is there, if it is not what was asked for.
         progress: show a bar on stderr.
 
     Raises:
-        ValueError: unknown preset or part, no clips at all, scenes broken apart, a negative number.
-        FileExistsError: the file is there and `overwrite` is false.
+        ValueError: unknown preset or part, no clips at all, scenes broken apart, a negative number, fewer shards than
+            processes, or more than clips.
+        FileExistsError: something is there and `overwrite` is false.
         FileNotFoundError: `mnist` lacks a file.
-        OSError: the file cannot be written, or a worker died; nothing is left under its name.
+        OSError: a file cannot be written, or a worker died; nothing is left under its name.
         KeyboardInterrupt: somebody pressed Ctrl-C.
     """
     recipe = find_recipe(name) if recipe is None else recipe
-    parts = check_request(clips, seed, recipe)
+    job = plan(name, clips, seed, out, recipe, shards)
     check.whole_number("--workers", workers, 1, "give a number of processes, 1 for this one alone")
     must, fix = "be 1 for clips that are drawn in order from one stream", "leave it out"
     check.require(workers == 1 or not recipe.in_order, "--workers", must, workers, fix)
-    path = check.absent("--out", out if out.suffix == ".h5" else out / f"{name}.h5", overwrite)
+    place, processes = my_place()
+    must, fix = f"be at least {processes}, the processes started together", "give more shards or start fewer processes"
+    check.require(shards >= processes, "--shards", must, shards, fix)
     world = make_world(recipe, mnist)
-    ranges = {part: range(count) for part, count in parts.items()}
-    scenes = {part: recipe.clips_per_scene(part) for part in parts}
-    target = Target(path, ranges, attributes_of(name, world.recipe, seed), scenes)
+    job = job.by(world.recipe)  # which now names the digits
+    mine = job.targets()[place::processes]
+    missing = still_to_make(job, mine, overwrite, alone=processes == 1)
+    if processes > 1:
+        shares = " ".join(map(str, range(place, shards, processes)))
+        print(f"process {place} of {processes} makes shard{'s' * (len(mine) > 1)} {shares}", file=sys.stderr)
+    _say_what_is_there(mine, missing)
     alone = Maker(world, seed)
-    there = target.clips - sum(block.stop - block.start for block in Unfinished(target).missing())
-    if there:
-        print(f"resuming: {there:,} of {target.clips:,} clips are there", file=sys.stderr)
     try:
         with (
-            tqdm(total=target.clips, unit="clip", desc=name, disable=not progress) as bar,
+            tqdm(total=sum(target.clips for target in missing), unit="clip", desc=name, disable=not progress) as bar,
             Crew(workers, world.recipe, mnist, seed) if workers > 1 else nullcontext(alone) as makers,
         ):
-            _make_file(target, makers, alone, bar)
+            for target in missing:
+                _make_file(target, makers, alone, bar)
     except KeyboardInterrupt:
         raise KeyboardInterrupt("the same command goes on where this one stopped") from None
-    return path
+    for path in strays(job):
+        path.unlink(missing_ok=True)
+    return job.path
+
+
+def _say_what_is_there(mine: Sequence[Target], missing: Sequence[Target]) -> None:
+    """Tell on stderr how much of this process's share was made before."""
+    asked = sum(target.clips for target in mine)
+    absent = sum(block.stop - block.start for target in missing for block in Unfinished(target).missing())
+    if absent < asked:
+        print(f"resuming: {asked - absent:,} of {asked:,} clips are there", file=sys.stderr)
 
 
 def _make_file(target: Target, makers: Makers, alone: Maker, bar: tqdm) -> None:

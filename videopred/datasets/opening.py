@@ -2,14 +2,15 @@
 
 from pathlib import Path
 
+from videopred.datasets.folder import ClipFolder
 from videopred.datasets.source import ClipSource
 from videopred.datasets.store import ClipFile
 
 
 def open_dataset(path: Path | str) -> ClipSource:
-    """The clips at a path, open for reading.
+    """The clips at a path, open for reading: a data file, or a folder of shards.
 
     Raises:
-        FileNotFoundError, ValueError: see `ClipFile`.
+        FileNotFoundError, ValueError: see `ClipFile` and `ClipFolder`.
     """
-    return ClipFile(path)
+    return ClipFolder(path) if Path(path).is_dir() else ClipFile(path)

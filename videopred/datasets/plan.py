@@ -1,8 +1,9 @@
 """What is to be made: files, the clips of each, and the blocks of clips that make its pieces."""
 
+import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ from videopred import check
 from videopred.datasets.clip import PARTS
 from videopred.datasets.piece import STEP
 from videopred.datasets.settings import DatasetSettings, dump_recipe
+from videopred.datasets.shards import ShardName, check_shards, shard_ranges
 
 _BLOCK = 256  # clips made at a time: enough to make NumPy's calls cheap, few enough to lose little when stopped
 
@@ -59,11 +61,56 @@ class Target:
         return blocks
 
 
-def check_request(clips: Mapping[str, int], seed: int, recipe: DatasetSettings) -> dict[str, int]:
-    """The parts that are not empty, in their order, however `clips` is sorted.
+@dataclass(frozen=True)
+class Job:
+    """A whole data set to be made; see `plan`."""
+
+    name: str
+    recipe: DatasetSettings
+    """The full recipe, as the world tells it."""
+    seed: int
+    clips: Mapping[str, int]
+    """Parts that are not empty -> number of clips, in the order of parts."""
+    out: Path
+    """Folder of what is made, or the file itself if it ends in .h5."""
+    shards: int = 1
+
+    def by(self, recipe: DatasetSettings) -> "Job":
+        """The same by another recipe."""
+        return replace(self, recipe=recipe)
+
+    @property
+    def path(self) -> Path:
+        """The file, or the folder of shards."""
+        if self.shards > 1:
+            return self.out / self.name
+        return self.out if self.out.suffix == ".h5" else self.out / f"{self.name}.h5"
+
+    def targets(self) -> list[Target]:
+        """The files to be made, in order."""
+        attributes = _attributes(self.name, self.recipe, self.seed)
+        scenes = {part: self.recipe.clips_per_scene(part) for part in self.clips}
+        if self.shards == 1:
+            return [Target(self.path, {part: range(count) for part, count in self.clips.items()}, attributes, scenes)]
+        attributes |= {"clips": json.dumps(self.clips), "shards": self.shards}
+        return [
+            Target(
+                self.path / str(ShardName(self.name, shard, self.shards)),
+                shard_ranges(self.clips, self.recipe, self.shards, shard),
+                attributes | {"shard": shard},
+                scenes,
+            )
+            for shard in range(self.shards)
+        ]
+
+
+def plan(name: str, clips: Mapping[str, int], seed: int, out: Path, recipe: DatasetSettings, shards: int) -> Job:
+    """What to make, if it makes sense.
+
+    Args: see `generate`.
 
     Raises:
-        ValueError: no such part, no clips at all, a number that is negative or breaks scenes apart, a bad seed.
+        ValueError: no such part, no clips at all, a number that is negative, too large or breaks scenes apart.
     """
     check.whole_number("--seed", seed, 0, "give a whole number such as 0")
     check.require(seed < 2**64, "--seed", "be below 2**64", seed, "choose a smaller one")
@@ -75,10 +122,16 @@ def check_request(clips: Mapping[str, int], seed: int, recipe: DatasetSettings) 
         check.require(count % scene == 0, f"--clips {part}", must, count, fix)
     total = sum(clips.values())
     check.require(total > 0, "--clips", "ask for at least one clip", total, "try --clips train=100 test=10")
-    return {part: clips[part] for part in PARTS if clips.get(part)}
+    # Always in this order, however `clips` is sorted: equal files are equal bytes.
+    parts = {part: clips[part] for part in PARTS if clips.get(part)}
+    check_shards(shards, parts, recipe)
+    check.require(shards == 1 or out.suffix != ".h5", "--out", "be a folder for several shards", out, "leave .h5 out")
+    must, fix = "be a folder, or a file that ends in .h5", "rename it"
+    check.require(out.suffix in ("", ".h5") or out.is_dir(), "--out", must, out, fix)
+    return Job(name, recipe, seed, parts, out, shards)
 
 
-def attributes_of(name: str, recipe: DatasetSettings, seed: int) -> dict[str, Any]:
+def _attributes(name: str, recipe: DatasetSettings, seed: int) -> dict[str, Any]:
     """What a file of our own clips says of itself; no date, so that equal clips are equal bytes.
 
     Args:

@@ -25,6 +25,9 @@ class ClipFile(ClipSource):
     Each process opens it for itself on first use. Of clips that we did not make, `recipe` and `seed` are None, and
     `context` and `horizon` are R-NEM's; of a file that is not ours, `name` is the file's name.
 
+    Attributes:
+        attributes: what the file says of itself, as it stands there.
+
     Raises:
         FileNotFoundError: there is no such file; the message says how to make it.
         ValueError: it is damaged, of another kind, or holds no frames.
@@ -118,6 +121,7 @@ class ClipFile(ClipSource):
         self.truth = tuple(sorted(name for name in _datasets(group) if name not in NOT_TRUTH))
 
     def _read_attributes(self, attributes: dict[str, Any]) -> None:
+        self.attributes = attributes
         form = attributes.get("format")
         self._require(form in (None, FORMAT), f"be of format {FORMAT}", form)
         self.name, self.seed, self.recipe = self.path.stem, None, None

@@ -1,0 +1,66 @@
+"""What is there already of a data set to be made."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from videopred import check
+from videopred.datasets.plan import Job, Target
+from videopred.datasets.shards import shard_names
+from videopred.datasets.store import ClipFile
+from videopred.datasets.writer import SOFTWARE
+
+
+def still_to_make(job: Job, mine: Sequence[Target], overwrite: bool, alone: bool) -> list[Target]:
+    """The files that are to be made: those that are not there, and with `overwrite` those that are others.
+
+    A shard that is just what was asked for is kept.
+
+    Args:
+        job: the whole set.
+        mine: those of its files that this process is to make.
+        overwrite: whether what is there may be replaced.
+        alone: whether no other process was started together with this one.
+
+    Raises:
+        FileExistsError: something else is there, or already all, and `overwrite` is false.
+    """
+    if job.shards == 1:
+        check.absent("--out", job.path, overwrite)
+        return list(mine)
+    for stray in strays(job):
+        _refuse(overwrite, f"{stray}, of another set")
+    missing = []
+    for target in mine:
+        if not target.path.exists():
+            missing.append(target)
+        elif not _is_it(target):
+            _refuse(overwrite, f"{target.path}, which is another")
+            missing.append(target)
+    if alone and not missing:
+        check.absent("--out", job.path, overwrite)
+    return missing
+
+
+def strays(job: Job) -> list[Path]:
+    """Shards in the job's folder that are none of its own; a folder with those is no data set."""
+    if job.shards == 1 or not job.path.is_dir():
+        return []
+    own = {target.path for target in job.targets()}
+    return [path for path in (job.path / str(name) for name in shard_names(job.path)) if path not in own]
+
+
+def _is_it(target: Target) -> bool:
+    """Whether what stands at a target's path is that very file, and of this version."""
+    try:
+        file = ClipFile(target.path)
+    except ValueError:  # damaged, or something else
+        return False
+    expected = {**target.attributes, "software": SOFTWARE}
+    same = all(file.attributes.get(name) == value for name, value in expected.items())
+    return same and file.parts == {part: len(addresses) for part, addresses in target.ranges.items()}
+
+
+def _refuse(overwrite: bool, got: str) -> None:
+    if not overwrite:
+        fix = "choose another folder, or give --overwrite to replace it"
+        raise FileExistsError(check.complaint("--out", "hold no shards but those asked for", got, fix))

@@ -1,0 +1,113 @@
+"""A folder of shards, read as the one data set that it is."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from videopred import check
+from videopred.datasets.clip import Clip
+from videopred.datasets.settings import BallsConfig
+from videopred.datasets.shards import ShardName, shard_names, shard_ranges
+from videopred.datasets.source import ClipSource, hash_files
+from videopred.datasets.store import ClipFile
+
+_ALIKE = ("format", "name", "recipe", "seed", "clips", "shards")  # what all shards of a set say in the same words
+_FIX = "make it with `videopred generate`"
+
+
+class ClipFolder(ClipSource):
+    """All shards of a data set, open for reading. Each process opens them for itself on first use.
+
+    Raises:
+        ValueError: there are no shards; one is missing, damaged, there twice, or of another set.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        names = shard_names(self.path)
+        got = f"{self.path} (a folder without any)"
+        check.require(len(names) > 0, "DATA", "be a data file or a folder of shards", got, _FIX)
+        self._check_names(names)
+        self.shards = [ClipFile(self.path / str(name)) for name in names]
+        first = self.shards[0]
+        for shard, name in zip(self.shards, names, strict=True):
+            self._check_shard(shard, name)
+        self.parts: dict[str, int] = json.loads(first.attributes["clips"])
+        self.name, self.recipe, self.seed = first.name, first.recipe, first.seed
+        self.context, self.horizon = first.context, first.horizon
+        self.frames, self.height, self.width = first.frames, first.height, first.width
+        self.channels, self.binary, self.truth = first.channels, first.binary, first.truth
+        recipe = self.recipe or BallsConfig()  # of clips without one, none belong together
+        self._ranges = [shard_ranges(self.parts, recipe, len(names), name.shard) for name in names]
+        for shard, ranges in zip(self.shards, self._ranges, strict=True):
+            clips = {part: len(addresses) for part, addresses in ranges.items()}
+            self._require(shard.parts == clips, f"hold {clips} clips in {shard.path.name}", shard.parts)
+
+    def read_frames(self, part: str, start: int, stop: int) -> np.ndarray:
+        """Frames (B, T, H, W, C) uint8 of some clips."""
+        self.check_clips(part, start, stop)
+        return _joined([file.read_frames(part, *places) for file, *places in self._files_of(part, start, stop)])
+
+    def read(self, part: str, name: str, start: int, stop: int) -> np.ndarray:
+        """(B, T, ...) or, for objects/… and labels/…, (B, ...): one kind of truth about some clips."""
+        self.check_clips(part, start, stop)
+        return _joined([file.read(part, name, *places) for file, *places in self._files_of(part, start, stop)])
+
+    def clip(self, part: str, index: int) -> Clip:
+        """A clip with its truth."""
+        self.check_clips(part, index, index + 1)
+        [(file, place, _)] = self._files_of(part, index, index + 1)
+        return file.clip(part, place)
+
+    def files(self) -> list[Path]:
+        """The shards' paths."""
+        return [shard.path for shard in self.shards]
+
+    def fingerprint(self) -> str:
+        """SHA-256 of the bytes of all shards, in order, in hexadecimal."""
+        return hash_files(self.files())
+
+    def close(self) -> None:
+        """Let go of the files; the next use opens them again."""
+        for shard in self.shards:
+            shard.close()
+
+    def _files_of(self, part: str, start: int, stop: int) -> Iterator[tuple[ClipFile, int, int]]:
+        """The shards that hold the clips from `start` up to `stop`, and from where up to where in each."""
+        for shard, ranges in zip(self.shards, self._ranges, strict=True):
+            if part in ranges:
+                mine = ranges[part]
+                first, last = max(start, mine.start), min(stop, mine.stop)
+                if first < last:
+                    yield shard, first - mine.start, last - mine.start
+
+    def _check_names(self, names: list[ShardName]) -> None:
+        sets = sorted({f"{name.name} in {name.shards}" for name in names})
+        self._require(len(sets) == 1, "hold the shards of one set", " and ".join(sets))
+        there, shards = [name.shard for name in names], names[0].shards
+        missing = [str(names[0]._replace(shard=shard)) for shard in range(shards) if shard not in there]
+        self._require(not missing, f"hold all {shards} shards", f"none called {' '.join(missing)}")
+        self._require(len(there) == shards, f"hold {shards} shards, counted from 0", str(names[-1]))
+
+    def _check_shard(self, shard: ClipFile, name: ShardName) -> None:
+        """Complain of a shard that is not the one that its name says, or of another set than the first."""
+        number = shard.attributes.get("shard"), shard.attributes.get("shards")
+        must = f"hold shard {name.shard} of {name.shards} in {name}"
+        self._require(number == (name.shard, name.shards), must, f"shard {number[0]} of {number[1]}")
+        for kind in _ALIKE:
+            mine, theirs = (file.attributes.get(kind) for file in (shard, self.shards[0]))
+            self._require(
+                mine == theirs,
+                f"hold shards of one {kind}, as in {self.shards[0].path.name}, {theirs}",
+                f"{mine} in {name}",
+            )
+
+    def _require(self, condition: bool, must: str, got: Any) -> None:
+        check.require(condition, "DATA", must, f"{got} in {self.path}", _FIX)
+
+
+def _joined(arrays: list[np.ndarray]) -> np.ndarray:
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)

@@ -1,0 +1,76 @@
+"""How a data set is cut into shards: which clips are in which, and what the files are called."""
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from videopred import check
+from videopred.datasets.settings import DatasetSettings
+
+
+class ShardName(NamedTuple):
+    """What the name of a shard says."""
+
+    name: str
+    shard: int
+    shards: int
+
+    def __str__(self) -> str:
+        return f"{self.name}-{self.shard:05}-of-{self.shards:05}.h5"
+
+
+def shard_names(folder: Path) -> list[ShardName]:
+    """The shards in a folder, by their names, in order."""
+    matches = [re.fullmatch(r"(.+)-(\d{5,})-of-(\d{5,})\.h5", path.name) for path in folder.iterdir()]
+    return sorted(ShardName(match[1], int(match[2]), int(match[3])) for match in matches if match)
+
+
+def shard_ranges(clips: Mapping[str, int], recipe: DatasetSettings, shards: int, shard: int) -> dict[str, range]:
+    """Addresses of the clips in a shard: as many as in any other, give or take a scene, and no scene cut apart.
+
+    Args:
+        clips: train, validation, test -> number of clips of the whole set.
+        recipe: what says which clips belong together.
+        shards: how many there are.
+        shard: which one, from 0.
+
+    Returns:
+        train, validation, test -> addresses; a part too small to reach this shard is left out.
+    """
+    ranges = {}
+    for part, count in clips.items():
+        size = recipe.clips_per_scene(part)
+        start, stop = (count // size * at // shards * size for at in (shard, shard + 1))
+        if stop > start:
+            ranges[part] = range(start, stop)
+    return ranges
+
+
+def check_shards(shards: int, clips: Mapping[str, int], recipe: DatasetSettings) -> None:
+    """Raise ValueError unless a set can be cut into so many shards, none of them empty."""
+    check.whole_number("--shards", shards, 1, "give a number of files, 1 for a single one")
+    must, fix = "be 1 for clips that are drawn in order from one stream", "leave it out"
+    check.require(shards == 1 or not recipe.in_order, "--shards", must, shards, fix)
+    most = max(count // recipe.clips_per_scene(part) for part, count in clips.items())
+    must = f"be at most {most}, so that each holds some of the largest part"
+    check.require(shards <= most, "--shards", must, shards, "give fewer shards or more clips")
+
+
+def my_place() -> tuple[int, int]:
+    """Which of the processes that were started together this is, and how many they are; 0 and 1 if it is alone.
+
+    torchrun says it in RANK and WORLD_SIZE, Slurm's srun in SLURM_PROCID and SLURM_NTASKS.
+
+    Raises:
+        ValueError: these make no sense.
+    """
+    names = ("RANK", "WORLD_SIZE")
+    if "SLURM_STEP_ID" in os.environ and "RANK" not in os.environ:  # a batch script alone has the others as well
+        names = ("SLURM_PROCID", "SLURM_NTASKS")
+    place, processes = (os.environ.get(name, usual) for name, usual in zip(names, ("0", "1"), strict=True))
+    sensible = place.isdecimal() and processes.isdecimal() and int(place) < int(processes)
+    must, fix = f"be a number below {names[1]}", "start the processes with torchrun or srun"
+    check.require(sensible, names[0], must, f"{place} of {processes}", fix)
+    return int(place), int(processes)
