@@ -82,14 +82,9 @@ class MovingMNIST:
 
         By the law svg a clip is reached by drawing all before it, so that only clips in order come quickly.
         """
-        queue, rows, draw = iter(indices), self._rows[part], self._walks(seed, part)
+        queue, draw = iter(indices), self._walks(seed, part)
         while block := list(islice(queue, _CLIPS_AT_ONCE)):
-            walks = draw(block)
-            bounces = walks.walls != 0
-            events, hit = bounces.sum((2, 3)).astype(np.uint8), bounces.any(3)
-            paths = rows[walks.picks], walks.active, walks.corners, walks.velocities, walks.contacts, events, hit
-            for path in zip(*paths, strict=True):
-                yield self._film(*path)
+            yield from self._films(draw(block), self._rows[part])
 
     def _walks(self, seed: int, part: str) -> Callable[[Sequence[int]], Walks]:
         """What makes the walks of a block of clips."""
@@ -98,47 +93,38 @@ class MovingMNIST:
             return LegacyWalks(recipe, rows, seed, part).walk
         return lambda block: walk(recipe, rows, open_sources(seed, part, block))
 
-    def _film(
-        self,
-        rows: np.ndarray,
-        active: np.ndarray,
-        corners: np.ndarray,
-        velocities: np.ndarray,
-        contacts: np.ndarray,
-        events: np.ndarray,
-        hit: np.ndarray,
-    ) -> Clip:
-        """The clip of one walk: digits become pixels.
-
-        Args:
-            rows: (N,) int, the handwritten digits; others as in `Walks`, of one clip.
-            events: (T,) uint8, bounces on the way to the next frame.
-            hit: (T, N) bool, who bounces then.
-        """
-        recipe = self.recipe
-        half = recipe.digit_size / 2
-        positions = np.where(active[:, None], corners + half, np.nan).astype(np.float32)
-        places = np.floor(positions[:, active] - half).astype(int)  # drawn from the rounded numbers that the file holds
-        sprites = [self._sprite(row) for row in rows[active]]
-        frames, masks = paint(sprites, places, recipe.height, recipe.width, recipe.overlap)
-        drawn = np.zeros(len(active), int)
-        drawn[active] = [np.count_nonzero(sprite) for sprite in sprites]
-        return Clip(
-            frames=frames[..., None],
-            masks=masks,
-            positions=positions,
-            velocities=np.where(active[:, None], velocities, np.nan).astype(np.float32),
-            collisions=pixels_of(masks, hit),
-            events=events,
-            visibility=visible_fraction(masks, np.broadcast_to(drawn, hit.shape)),
-            contacts=contacts,
-            objects={
-                "active": active,
-                "digit": np.where(active, self._digits.labels[rows].astype(np.int16), -1),
-                "size": np.where(active, recipe.digit_size, np.nan).astype(np.float32),
-                "source": np.where(active, rows, -1),
-            },
-        )
+    def _films(self, walks: Walks, part_rows: np.ndarray) -> Iterator[Clip]:
+        """The clips of some walks: digits become pixels."""
+        recipe, active, rows = self.recipe, walks.active, part_rows[walks.picks]
+        half, there = recipe.digit_size / 2, active[:, None, :, None]
+        positions = (walks.corners + half).astype(np.float32)
+        places = np.floor(positions - half).astype(int)  # drawn from the rounded numbers that the file holds
+        positions = np.where(there, positions, np.float32(np.nan))
+        velocities = np.where(there, walks.velocities, np.nan).astype(np.float32)
+        bounces, contacts = walks.walls != 0, walks.contacts
+        events, hit = bounces.sum((2, 3)).astype(np.uint8), bounces.any(3)
+        objects = {
+            "active": active,
+            "digit": np.where(active, self._digits.labels[rows].astype(np.int16), -1),
+            "size": np.where(active, recipe.digit_size, np.nan).astype(np.float32),
+            "source": np.where(active, rows, -1),
+        }
+        for clip in range(len(rows)):
+            sprites = [self._sprite(row) for row in rows[clip, active[clip]]]
+            frames, masks = paint(sprites, places[clip], recipe.height, recipe.width, recipe.overlap)
+            drawn = np.zeros(hit.shape[1:], int)
+            drawn[:, : len(sprites)] = [np.count_nonzero(sprite) for sprite in sprites]
+            yield Clip(
+                frames=frames[..., None],
+                masks=masks,
+                positions=positions[clip],
+                velocities=velocities[clip],
+                collisions=pixels_of(masks, hit[clip]),
+                events=events[clip],
+                visibility=visible_fraction(masks, drawn),
+                contacts=contacts[clip],
+                objects={name: table[clip] for name, table in objects.items()},
+            )
 
     def _sprite(self, row: int) -> np.ndarray:
         """A handwritten digit in its new size, kept for the next time."""
@@ -156,7 +142,7 @@ def paint(
 
     Args:
         sprites: N digits, each (side, side) uint8.
-        places: (T, N, 2) int, px, x and y of each digit's top left pixel, inside the frame.
+        places: (T, N or more, 2) int, px, x and y of each digit's top left pixel, inside the frame.
         height: rows of a frame.
         width: columns of a frame.
         overlap: add or max, what is seen where digits overlap.
@@ -169,7 +155,7 @@ def paint(
     layers = list(_layers(sprites, places, height, width))
     brightest, masks = layers[0], (layers[0] > 0).view(np.uint8)
     for number, layer in enumerate(layers[1:], start=2):
-        masks = np.maximum(masks, (layer > brightest) * np.uint8(number))
+        masks = np.maximum(masks, (layer > brightest).view(np.uint8) * np.uint8(number))
         brightest = np.maximum(brightest, layer)
     return brightest if overlap == "max" else reduce(_add, layers), masks
 
@@ -185,6 +171,7 @@ def _layers(sprites: Sequence[np.ndarray], places: np.ndarray, height: int, widt
     top, left = height - side, width - side
     wide = np.zeros((top + height, left + width), np.uint8)
     windows = sliding_window_view(wide, (height, width))
-    for sprite, (x, y) in zip(sprites, places.T.swapaxes(0, 1), strict=True):
+    for sprite, place in zip(sprites, places.swapaxes(0, 1), strict=False):  # absent digits have places too
+        x, y = place.T
         wide[top:height, left:width] = sprite
         yield windows[top - y, left - x]
