@@ -1,5 +1,7 @@
 """Clips of bouncing balls: frames, masks and truth tell the same."""
 
+from itertools import count
+
 import numpy as np
 import pytest
 from small_worlds import small
@@ -95,6 +97,13 @@ def test_soft_edges_change_the_frames_alone(edges):
         assert share == pytest.approx({"smooth": 1, "sutskever": 0.906}[edges], abs=0.02)
 
 
+def test_soft_balls_keep_their_colors():
+    for clip in clips_of(5, edges="smooth", colors="palette"):
+        assert clip.frames.shape == (9, 40, 72, 3)
+        x, y = clip.positions.astype(int).transpose(2, 0, 1)  # the pixels that hold the centres
+        assert (clip.frames[np.arange(9)[:, None], y, x] == clip.objects["color"]).all()
+
+
 def test_balls_that_left_are_no_longer_seen():
     recipe = BallsConfig(**SIZES, walls=False, speed=9.0, balls=(2,))
     left = 0
@@ -141,3 +150,10 @@ def test_overlapping_balls_are_counted_once():
         np.testing.assert_allclose(clip.visibility, seen / drawn, atol=1e-3)
         found += (clip.visibility < 0.98).sum()
     assert found > 10
+
+
+def test_clips_are_made_as_they_are_asked_for():
+    """Blocks of bounded size: a stream that never ends can be begun."""
+    endless = make_world(BallsConfig(**SIZES)).clips(5, "train", count())
+    for clip, same in zip(clips_of(3), endless, strict=False):
+        assert clip.frames.tobytes() == same.frames.tobytes()

@@ -39,6 +39,13 @@ def test_discs_are_exact_also_across_the_edge(seed, height, width):
     assert (drawn == slow_drawn).all()
 
 
+def test_discs_out_of_sight_leave_nothing():
+    positions = np.array([[[7.5, -4.3], [7, 15.5], [-4.5, 6], [18.5, 6]]])
+    masks, drawn = draw_discs(positions, np.full(4, 2.9), 11, 14)
+    assert not masks.any()
+    assert (drawn > 20).all()
+
+
 def test_a_pixel_centre_on_the_edge_belongs_to_the_disc():
     masks, drawn = draw_discs(np.array([[[6.5, 5.5]]]), np.array([5.0]), 11, 14)
     assert drawn == [[81]]  # lattice points with a² + b² <= 25 (Gauss's circle problem)

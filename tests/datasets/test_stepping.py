@@ -149,6 +149,16 @@ def test_rnem_loses_the_rest_of_the_step_at_a_wall():
     assert motion.contacts[0].tolist() == [(2, 0, -2, 16)]
 
 
+def test_rnem_reverses_whatever_is_beyond_a_wall():
+    """Step 1: the left disc bounces at 1 px; it is pushed back to 0.9 by an overlap of 0.2, and now flies inwards with
+    0.1 - 2 / 7 * 0.2 px per frame. Step 2: that is not enough to come inside, so it is set back and reversed.
+    """
+    motion = one_clip("rnem", [[1.05, 9], [2.9, 9]], [[-0.1, 0], [-0.1, 0]], [1, 1], [6, 1])
+    np.testing.assert_allclose(motion.positions[0, :3, 0, 0], [1.05, 0.9, 1])
+    np.testing.assert_allclose(motion.velocities[0, :3, 0, 0], [-0.1, 0.3 / 7, -0.3 / 7])
+    assert motion.contacts[0][["time", "first", "second"]].tolist()[:3] == [(1, 0, -1), (1, 0, 1), (2, 0, -1)]
+
+
 def test_sutskever_goes_through_the_wall_and_is_not_set_back():
     motion = one_clip("sutskever", [[27.5, 9]], [[2, 0.5]], [1], [4])
     # Half steps of 1 px: 28.5, 29.5 and over, for the wall stops centres at 29.

@@ -90,7 +90,7 @@ def simulate(state: State, box: Box, frames: int) -> Motion:
     first, second = np.triu_indices(len(radius), k=1)
     reach = radius[first] + radius[second]  # (N (N - 1) / 2, S)
     fall = np.zeros(x.shape)
-    fall[1] = np.where(np.isfinite(mass), box.gravity, 0)
+    fall[1] = np.where(np.isnan(mass), 0, box.gravity)
 
     time, touched = np.zeros(x.shape[-1]), np.full(radius.shape, -np.inf)
     legs, rows = [(time, x, v)], []
