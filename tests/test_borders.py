@@ -67,7 +67,7 @@ DOORS: dict[str, set[str]] = {
 }
 """Outside library -> the modules that may import it."""
 
-EVERYWHERE = {"numpy", "torch", "pydantic", "jaxtyping"}
+EVERYWHERE = {"numpy", "torch", "pydantic"}
 """Outside libraries that need no door."""
 
 LIGHT_LIBRARIES = {"pydantic", "tyro", *sys.stdlib_module_names}

@@ -8,6 +8,7 @@ import tracemalloc
 import zipfile
 from pathlib import Path
 
+import av
 import imageio.v3 as iio
 import numpy as np
 import pytest
@@ -258,7 +259,6 @@ def test_gifs_without_times_are_given_as_they_are(tmp_path):
 
 def save_video(path: Path, frames: np.ndarray) -> Path:
     """An MP4 of RGB frames, without loss."""
-    av = pytest.importorskip("av")
     with av.open(str(path), "w") as container:
         stream = container.add_stream("libx264rgb", rate=10, options={"crf": "0"})
         stream.height, stream.width, stream.pix_fmt = *frames.shape[1:3], "rgb24"
@@ -285,7 +285,6 @@ def test_videos_of_a_folder_are_clips(tmp_path):
 
 
 def test_a_broken_video_is_one_clear_line(tmp_path):
-    pytest.importorskip("av")
     (tmp_path / "f.mp4").write_text("no video")
     with pytest.raises(ValueError, match=r"^SOURCE must be whole MP4, got .*f\.mp4 \(.*\); make it again$"):
         read(tmp_path / "f.mp4")
