@@ -1,4 +1,4 @@
-"""Files written whole or not at all."""
+"""Files and folders written whole or not at all."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tiny_runs import no_file_longer_than
 
-from videopred.files import whole_file
+from videopred.files import whole_file, whole_folder
 
 
 def names(folder: Path) -> list[str]:
@@ -95,3 +95,61 @@ def test_what_dead_processes_left_of_the_same_file_is_cleared_away(tmp_path):
     with whole_file(tmp_path / "f[1].txt") as partial:
         partial.write_text("new")
     assert set(names(tmp_path)) == {"f[1].txt", *mine, *others}
+
+
+def test_a_folder_appears_at_the_end_in_place_of_the_old(tmp_path):
+    path = tmp_path / "a" / "films"
+    for content in ("old", "new"):
+        with whole_folder(path) as partial:
+            assert partial.parent == path.parent, "renaming must not cross disks"
+            (partial / content).write_text(content)
+            assert not (path / content).exists()
+        assert names(path) == [content]
+        assert names(path.parent) == ["films"]
+
+
+@pytest.mark.parametrize("stop", [RuntimeError("stop"), KeyboardInterrupt()])
+def test_a_stop_leaves_the_old_folder_and_nothing_else(tmp_path, stop):
+    path = tmp_path / "films"
+    path.mkdir()
+    (path / "old").write_text("old")
+
+    def write() -> None:
+        with whole_folder(path) as partial:
+            (partial / "half").write_text("half")
+            raise stop
+
+    with pytest.raises(type(stop)):
+        write()
+    assert names(path) == ["old"]
+    assert names(tmp_path) == ["films"]
+
+
+def test_a_folder_that_cannot_take_its_name_gives_the_old_one_back(tmp_path, monkeypatch):
+    path = tmp_path / "films"
+    path.mkdir()
+    (path / "old").write_text("old")
+    replace = Path.replace
+
+    def fail(self: Path, target: Path) -> Path:
+        if self.name.endswith(".partial"):
+            raise OSError(28, "No space left on device")
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", fail)
+    message = r"films must be a folder that can be written, got No space left on device; free some space"
+    with pytest.raises(OSError, match=message), whole_folder(path):
+        pass
+    assert names(path) == ["old"]
+    assert names(tmp_path) == ["films"]
+
+
+def test_folders_that_dead_processes_left_are_cleared_away(tmp_path):
+    with subprocess.Popen(["true"]) as dead:
+        pass
+    left = tmp_path / f".films.{dead.pid}.partial"
+    left.mkdir()
+    (left / "half").write_text("half")
+    with whole_folder(tmp_path / "films") as partial:
+        assert names(tmp_path) == [partial.name]
+    assert names(tmp_path) == ["films"]

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from glob import escape
@@ -37,8 +38,46 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def told_of(path: Path) -> Iterator[None]:
+def whole_folder(path: Path) -> Iterator[Path]:
+    """A new folder beside `path` to fill; it becomes `path` if the block ends well, else it goes away.
+
+    What was at `path` is replaced at the very end. A killed process leaves `.<name>.<process>.partial`, and never half
+    of the files under the final name.
+
+    Args:
+        path: the folder to make.
+
+    Raises:
+        OSError: the disk is full, or the folder cannot be written to; one line that names `path`.
+    """
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    replaced = path.with_name(f".{path.name}.{os.getpid()}.replaced")
+    with told_of(path, "folder"):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _clear(path)
+            partial.mkdir()
+            yield partial
+            with suppress(FileNotFoundError):
+                path.replace(replaced)  # a folder that holds something gives its name to no other
+            try:
+                partial.replace(path)
+            except OSError:
+                with suppress(FileNotFoundError):
+                    replaced.replace(path)
+                raise
+            shutil.rmtree(replaced, ignore_errors=True)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+
+
+@contextmanager
+def told_of(path: Path, kind: str = "file") -> Iterator[None]:
     """What the system says of writing becomes one line that names `path`.
+
+    Args:
+        path: what is written.
+        kind: what it is.
 
     Raises:
         OSError: that line.
@@ -51,7 +90,7 @@ def told_of(path: Path) -> Iterator[None]:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         fix = "free some space or choose another disk" if full else "choose another place"
         raise OSError(
-            check.complaint(str(path), "be a file that can be written", error.strerror or error, fix)
+            check.complaint(str(path), f"be a {kind} that can be written", error.strerror or error, fix)
         ) from error
 
 
@@ -60,7 +99,10 @@ def _clear(path: Path) -> None:
     for partial in path.parent.glob(f".{escape(path.name)}.*.partial"):
         process = partial.name.removesuffix(".partial").rpartition(".")[2]
         if process.isdecimal() and not _lives(int(process)):
-            partial.unlink(missing_ok=True)
+            if partial.is_dir():
+                shutil.rmtree(partial)
+            else:
+                partial.unlink(missing_ok=True)
 
 
 def _lives(process: int) -> bool:

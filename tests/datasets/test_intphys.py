@@ -1,0 +1,388 @@
+"""The folders of IntPhys: what is written is read again, and what is wrong is one clear line."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from videopred.datasets.clip import Clip
+from videopred.datasets.intphys import holds_intphys, read_intphys
+from videopred.datasets.intphys_export import export_intphys
+from videopred.datasets.made import RecipeClips, open_recipe
+from videopred.datasets.settings import BallsConfig, OcclusionConfig
+
+FRAMES, HEIGHT, WIDTH = 31, 26, 38
+PARTS = {"train": 3, "validation": 2, "test": 16}
+
+
+def clips_of_ours() -> RecipeClips:
+    return open_recipe(OcclusionConfig(frames=FRAMES, height=HEIGHT, width=WIDTH), PARTS, seed=5)
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory) -> dict[str, Path]:
+    """Folders of the same films; tests only read them."""
+    folder, source = tmp_path_factory.mktemp("intphys"), clips_of_ours()
+    return {
+        "labelled": export_intphys(source, folder / "labelled"),
+        "random": export_intphys(source, folder / "random", random_levels=True, part="test"),
+        "unlabelled": export_intphys(source, folder / "unlabelled", unlabelled=True, part="test"),
+    }
+
+
+@pytest.fixture
+def copy(films, tmp_path) -> Path:
+    """One scene and two films of train, to be spoiled."""
+    shutil.copytree(films["labelled"] / "dev" / "O1" / "0001", tmp_path / "dev" / "O1" / "0001")
+    for name in ("00001", "00002"):
+        shutil.copytree(films["labelled"] / "train" / name, tmp_path / "train" / name)
+    return tmp_path
+
+
+def in_their_order(source: RecipeClips) -> list[Clip]:
+    """Our test clips as the folders have them: block by block."""
+    clips = [source.clip("test", index) for index in range(source.parts["test"])]
+    return sorted(clips, key=lambda clip: int(clip.labels["block"]))
+
+
+@pytest.mark.parametrize("kind", ["labelled", "random"])
+def test_films_come_back_as_they_were(films, kind):
+    source = clips_of_ours()
+    found = read_intphys(films[kind])
+    assert found.parts == (PARTS if kind == "labelled" else {"test": PARTS["test"]})
+    expected = {part: [source.clip(part, index) for index in range(count)] for part, count in found.parts.items()}
+    expected["test"] = in_their_order(source)
+    for part, clips in expected.items():
+        for index, clip in enumerate(clips):
+            record = found.record(part, index)
+            np.testing.assert_array_equal(record["features"], clip.frames)
+            np.testing.assert_array_equal(record["groups"], clip.masks[..., None])
+            assert record["labels/possible"] == clip.labels["possible"]
+            assert record["labels/possible"].dtype == bool
+            assert record["labels/block"] == (clip.labels["block"] if part == "test" else 0)
+            assert record["labels/scene"] == (index // 4 if part == "test" else index)
+    possible = [bool(found.record("test", index)["labels/possible"]) for index in range(16)]
+    assert all(sum(possible[scene : scene + 4]) == 2 for scene in range(0, 16, 4))
+    assert len({tuple(possible[scene : scene + 4]) for scene in range(0, 16, 4)}) > 2
+
+
+def test_what_was_found_is_said(films):
+    assert read_intphys(films["labelled"]).found == {
+        "format": "folder of IntPhys",
+        "clips": "train 3, validation 2, test 16",
+        "frames": FRAMES,
+        "height": HEIGHT,
+        "width": WIDTH,
+        "channels": 3,
+        "labels": "possible, scene, block",
+        "groups": "objects, but not occluders",
+        "resized": "no",
+    }
+
+
+def test_the_pictures_are_those_of_the_layout(films):
+    film = films["labelled"] / "dev" / "O1" / "0002" / "3"
+    assert sorted(path.name for path in film.iterdir()) == ["depth", "masks", "scene", "status.json"]
+    for kind, mode in {"scene": "RGB", "depth": "I;16", "masks": "L"}.items():
+        names = sorted(path.name for path in (film / kind).iterdir())
+        assert names == [f"{kind}_{number:02}.png" for number in range(1, FRAMES + 1)]
+        with Image.open(film / kind / f"{kind}_01.png") as image:
+            assert (image.mode, image.size) == (mode, (WIDTH, HEIGHT))
+    train = [path.name for path in sorted((films["labelled"] / "train").iterdir())]
+    assert train == ["00001", "00002", "00003"]
+
+
+def test_depth_is_nearer_for_what_hides(films):
+    """Near is bright, ten levels per cm: occluders before objects before the floor before the wall."""
+    for film in (films["labelled"] / "dev").glob("O?/*/1"):
+        for t in (1, 12, FRAMES):
+            depth = np.asarray(Image.open(film / "depth" / f"depth_{t:02}.png")).astype(int)
+            masks = np.asarray(Image.open(film / "masks" / f"masks_{t:02}.png"))
+            centimetres = (65535 - depth) / 10
+            layers = {0: {2000}, 1: {1500}, 11: {500}, 12: {500}, 101: {900}, 102: {800}, 103: {700}}
+            for level in np.unique(masks):
+                assert set(centimetres[masks == level]) == layers[level]
+
+
+def test_status_says_what_is_known(films):
+    source = clips_of_ours()
+    clip = source.clip("test", 6)
+    status = json.loads((films["labelled"] / "dev/O2/0001/3/status.json").read_text())
+    header, frame = status["header"], status["frames"][20]
+    assert header["block_name"] == "O2_occluded_static_nobj1"
+    assert header["block_type"] == "test"
+    assert header["is_possible"] == clip.labels["possible"]
+    assert header["labels"]["splices"] == clip.labels["splices"].tolist()
+    assert len(status["frames"]) == FRAMES
+    assert frame["object_1"]["location"] == clip.positions[20, 0].tolist()
+    assert frame["object_1"]["shape"] == ("disc", "square", "triangle")[clip.series["shapes"][20, 0]]
+    top, left, height, width = clip.series["occluders"][20, 0].tolist()
+    assert frame["occluder_1"] == {"location": [left, top], "scale": [width, height]}
+    assert frame["masks"] == {"walls": 0, "floor": 1, "occluder_1": 11}
+    train = json.loads((films["labelled"] / "train/00001/status.json").read_text())
+    assert (train["header"]["block_type"], train["header"]["is_possible"]) == ("train", True)
+
+
+def test_random_levels_differ_from_frame_to_frame(films):
+    status = json.loads((films["random"] / "dev/O2/0001/3/status.json").read_text())
+    levels = [frame["masks"]["floor"] for frame in status["frames"]]
+    assert len(set(levels)) > FRAMES / 2
+    for frame in status["frames"]:
+        assert len(set(frame["masks"].values())) == len(frame["masks"])
+
+
+def test_names_for_answers_give_path_and_conditions(films):
+    for kind, part in {"labelled": "dev", "unlabelled": "test"}.items():
+        names = (films[kind] / f"{part}_ids.txt").read_text().splitlines()
+        assert len(names) == len(set(names)) == 16
+        assert names[4 * 3 + 2] == "O1/0002_occluded_dynamic_1_nobj1/3"
+        for name in names:
+            assert (films[kind] / part / (name[:7] + name[-2:]) / "scene").is_dir()
+            assert re.search("O1|O2|O3", name)
+            assert ("occluded" in name) != ("visible" in name)
+
+
+def test_unlabelled_films_are_read_where_no_labels_are_needed(films):
+    folder = films["unlabelled"]
+    assert [path.name for path in folder.rglob("status.json")] == []
+    with pytest.raises(ValueError, match=r"^SOURCE must be labelled: have status.json in each film, got none in .*O1"):
+        read_intphys(folder)
+    found = read_intphys(folder, labels_needed=False)
+    assert found.found["labels"] == "scene, block; no status.json says what is possible"
+    assert found.found["groups"] == "left out; nothing says which grey is whose"
+    record, ours = found.record("test", 9), in_their_order(clips_of_ours())[9]
+    assert sorted(record) == ["features", "labels/block", "labels/scene"]
+    np.testing.assert_array_equal(record["features"], ours.frames)
+
+
+def test_part_of_a_benchmark_may_be_given(films):
+    for name, part in {"train": "train", "dev": "test"}.items():
+        assert holds_intphys(films["labelled"] / name)
+        found = read_intphys(films["labelled"] / name)
+        assert found.parts == {part: PARTS[part]}
+        assert (found.record(part, 1)["features"] == read_intphys(films["labelled"]).record(part, 1)["features"]).all()
+    assert not holds_intphys(films["labelled"] / "train" / "00001" / "scene")
+    assert not holds_intphys(films["labelled"] / "dev_ids.txt")
+
+
+def test_dev_goes_before_test(films, copy):
+    shutil.copytree(films["unlabelled"] / "test", copy / "test")
+    found = read_intphys(copy)
+    assert found.parts == {"train": 2, "test": 4}
+    assert found.found["left_out"] == f"{copy / 'test'}, because dev is the part test; import it alone"
+
+
+def test_pictures_are_brought_to_another_size(films):
+    record = read_intphys(films["labelled"], height=13, width=57).record("test", 2)
+    ours = in_their_order(clips_of_ours())[2]
+    assert record["features"].shape == (FRAMES, 13, 57, 3)
+    assert record["groups"].shape == (FRAMES, 13, 57, 1)
+    assert set(np.unique(record["groups"])) == set(np.unique(ours.masks))
+    smooth = Image.fromarray(ours.frames[7]).resize((57, 13), Image.Resampling.BILINEAR)
+    np.testing.assert_array_equal(record["features"][7], np.asarray(smooth))
+    found = read_intphys(films["labelled"], height=13, width=57).found
+    assert (found["height"], found["width"]) == (13, 57)
+    assert found["resized"].startswith("from 26 x 38 (height x width), by Pillow's bilinear filter")
+
+
+def test_levels_of_2017_stand_in_the_header(copy):
+    for film in [*(copy / "dev").glob("O1/*/*"), *(copy / "train").glob("*")]:
+        status = json.loads((film / "status.json").read_text())
+        header = {"is_possible": status["header"]["is_possible"], "masks": {"floor": 1, "object_1": 101}}
+        (film / "status.json").write_text(json.dumps({"header": header}))
+    ours = in_their_order(clips_of_ours())[0]
+    np.testing.assert_array_equal(read_intphys(copy).record("test", 0)["groups"][..., 0], ours.masks)
+
+
+def test_labels_alone_are_enough(copy):
+    """The released dev set says no more than what is possible."""
+    for film in (copy / "dev").glob("O1/*/*"):
+        possible = json.loads((film / "status.json").read_text())["header"]["is_possible"]
+        (film / "status.json").write_text(json.dumps({"header": {"is_possible": possible}}))
+    found = read_intphys(copy / "dev")
+    assert sorted(found.record("test", 0)) == ["features", "labels/block", "labels/possible", "labels/scene"]
+
+
+def rewrite(path: Path, **changes: object) -> None:
+    status = json.loads(path.read_text())
+    status["header"] |= changes
+    path.write_text(json.dumps(status))
+
+
+def shrink(path: Path) -> None:
+    with Image.open(path) as image:
+        image.resize((20, 10)).save(path)
+
+
+def make_grey(path: Path) -> None:
+    with Image.open(path) as image:
+        image.convert("L").save(path)
+
+
+SPOILT = {
+    "a missing frame": (
+        lambda dev, train: (dev / "2/scene/scene_09.png").unlink(),
+        "SOURCE must hold every frame, got none of number 9 in ",
+    ),
+    "a missing last frame": (
+        lambda dev, train: (dev / "2/scene/scene_31.png").unlink(),
+        "SOURCE must hold films of one length, got 31 frames in ",
+    ),
+    "a missing mask": (
+        lambda dev, train: (dev / "2/masks/masks_09.png").unlink(),
+        "SOURCE must hold every frame, got none of number 9 in ",
+    ),
+    "too few masks": (
+        lambda dev, train: (dev / "2/masks/masks_31.png").unlink(),
+        "SOURCE must hold 31 pictures, as many as frames, got 30 in ",
+    ),
+    "no scene": (
+        lambda dev, train: shutil.rmtree(dev / "2/scene"),
+        "SOURCE must hold pictures such as scene_001.png, got none in ",
+    ),
+    "a missing film": (
+        lambda dev, train: shutil.rmtree(dev / "3"),
+        "SOURCE must hold films 1, 2, 3, 4 of every scene, got 1, 2, 4 in ",
+    ),
+    "one status.json less": (
+        lambda dev, train: (dev / "2/status.json").unlink(),
+        "SOURCE must have status.json in all films or in none, got none in ",
+    ),
+    "no status.json": (
+        lambda dev, train: [(dev / name / "status.json").unlink() for name in "1234"],
+        "SOURCE must be labelled: have status.json in each film, got none in ",
+    ),
+    "a damaged status.json": (
+        lambda dev, train: (dev / "2/status.json").write_text('{"header":'),
+        "SOURCE must hold status.json files, got ",
+    ),
+    "a strange status.json": (
+        lambda dev, train: (dev / "2/status.json").write_text("[]"),
+        "SOURCE must hold status.json files with a header, got none in ",
+    ),
+    "no label": (
+        lambda dev, train: rewrite(dev / "2/status.json", is_possible="yes"),
+        "SOURCE must say in status.json whether it is possible, got is_possible = yes in ",
+    ),
+    "shared levels": (
+        lambda dev, train: rewrite(dev / "2/status.json", masks={"floor": 1, "object_1": 1}),
+        "SOURCE must give each object, 1 to 255, a grey level of its own, got 1 for object_1 in ",
+    ),
+    "levels that are none": (
+        lambda dev, train: rewrite(dev / "2/status.json", masks={"object_1": 300}),
+        "SOURCE must give each object, 1 to 255, a grey level of its own, got 300 for object_1 in ",
+    ),
+    "no levels in one film": (
+        lambda dev, train: (dev / "2/status.json").write_text('{"header": {"is_possible": true}}'),
+        "SOURCE must say in status.json which grey is whose, in every frame, got nothing in ",
+    ),
+    "a damaged picture": (
+        lambda dev, train: (dev / "2/scene/scene_09.png").write_bytes(b"\x89PNG\r\n\x1a\nhalf"),
+        "SOURCE must hold whole PNG files, got ",
+    ),
+    "half a picture": (
+        lambda dev, train: (dev / "2/scene/scene_09.png").write_bytes((dev / "1/scene/scene_09.png").read_bytes()[:90]),
+        "SOURCE must hold whole PNG files, got ",
+    ),
+    "a smaller picture": (
+        lambda dev, train: shrink(dev / "2/scene/scene_09.png"),
+        "SOURCE must hold pictures of one size, 26 x 38 (height x width), got 10 x 20 in ",
+    ),
+    "a grey picture": (
+        lambda dev, train: make_grey(dev / "2/scene/scene_09.png"),
+        "SOURCE must hold 8-bit RGB, got mode L in ",
+    ),
+    "an empty folder": (
+        lambda dev, train: [shutil.rmtree(folder) for folder in (dev.parents[1], train)],
+        "SOURCE must hold films such as train/00001/scene or dev/O1/01/1/scene, got none in ",
+    ),
+    "an empty block": (
+        lambda dev, train: shutil.rmtree(dev),
+        "SOURCE must hold scenes such as O1/01, got none in ",
+    ),
+}
+
+
+@pytest.mark.parametrize("spoil", SPOILT)
+def test_what_is_wrong_is_one_clear_line(copy, spoil):
+    spoiled, complaint = SPOILT[spoil]
+    assert read_intphys(copy).record("test", 1)["features"].any()
+    spoiled(copy / "dev/O1/0001", copy / "train")
+    with pytest.raises(ValueError, match=re.escape(complaint)) as caught:
+        read_intphys(copy).record("test", 1)
+    assert "\n" not in str(caught.value)
+    assert str(copy) in str(caught.value)
+
+
+def test_nothing_there(tmp_path):
+    with pytest.raises(
+        FileNotFoundError, match=r"^SOURCE must be an existing folder, got .*gone; give the folder that"
+    ):
+        read_intphys(tmp_path / "gone")
+    assert not holds_intphys(tmp_path / "gone")
+
+
+# --- writing -------------------------------------------------------------------------------------------------
+
+
+def test_a_part_is_written_alone(tmp_path):
+    folder = export_intphys(clips_of_ours(), tmp_path / "films", part="validation")
+    assert [path.name for path in folder.iterdir()] == ["validation"]
+    assert read_intphys(folder).parts == {"validation": 2}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ({"part": "testing"}, "the part must be one of train, validation, test, got testing; did you mean test?"),
+        (
+            {"folder": "there"},
+            "--out must be a new path, got there (already there); choose another name, or give --over",
+        ),
+        ({"folder": "there", "overwrite": True}, "there with thesis.tex; choose another name"),
+        ({"folder": "file", "overwrite": True}, "file with a file; choose another name"),
+    ],
+)
+def test_what_cannot_be_written(tmp_path, monkeypatch, arguments, complaint):
+    monkeypatch.chdir(tmp_path)
+    Path("there").mkdir()
+    Path("there/thesis.tex").write_text("mine")
+    Path("file").write_text("mine")
+    with pytest.raises((ValueError, FileExistsError), match=re.escape(complaint)):
+        export_intphys(clips_of_ours(), **({"folder": "new"} | arguments))
+    assert sorted(str(path) for path in Path().rglob("*")) == ["file", "there", "there/thesis.tex"]
+
+
+def test_clips_of_other_worlds_are_refused(tmp_path):
+    balls = open_recipe(BallsConfig(frames=5, height=26, width=38), {"test": 1})
+    with pytest.raises(
+        ValueError, match=r"^DATA must hold clips of the occlusion world, got those of balls; make some"
+    ):
+        export_intphys(balls, tmp_path / "films")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_films_are_replaced_as_a_whole(tmp_path):
+    folder = export_intphys(clips_of_ours(), tmp_path / "films", part="train")
+    export_intphys(clips_of_ours(), folder, part="validation", overwrite=True)
+    assert [path.name for path in folder.iterdir()] == ["validation"]
+    assert [path.name for path in tmp_path.iterdir()] == ["films"]
+
+
+def test_a_stop_leaves_nothing(tmp_path, monkeypatch):
+    source = clips_of_ours()
+    clip = RecipeClips.clip
+
+    def stop(self: RecipeClips, part: str, index: int) -> Clip:
+        if index == 2:
+            raise KeyboardInterrupt
+        return clip(self, part, index)
+
+    monkeypatch.setattr(RecipeClips, "clip", stop)
+    with pytest.raises(KeyboardInterrupt):
+        export_intphys(source, tmp_path / "films")
+    assert list(tmp_path.iterdir()) == []
