@@ -47,13 +47,19 @@ ROOMS: dict[str, set[str]] = {
 
 DOORS: dict[str, set[str]] = {
     "h5py": {"datasets.store", "datasets.writer"},
-    "PIL": {"datasets.foreign", "datasets.picture_films", "datasets.digits"},
+    "PIL": {
+        "datasets.foreign",
+        "datasets.picture_films",
+        "datasets.digits",
+        "datasets.intphys",
+        "datasets.intphys_export",
+    },
     "av": {"datasets.video_films"},
     "imageio": {"pictures"},
     "matplotlib": {"rendering"},
     "kornia": {"eval.similarity"},
     "lightning": {"training", "checkpoint"},
-    "tqdm": {"datasets.generation", "datasets.importing", "judging", "training"},
+    "tqdm": {"datasets.generation", "datasets.importing", "datasets.intphys_export", "judging", "training"},
     "tyro": {
         "cli",
         "flags",

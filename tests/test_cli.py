@@ -153,6 +153,25 @@ def test_other_codecs_and_decoders_are_trained_and_loaded_again(place, tmp_path,
     assert "model" in capfd.readouterr().out
 
 
+def test_export_writes_the_folders_of_intphys(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    words = "generate occlusion --frames 30 --height 24 --width 32 --clips train=2 test=4"
+    assert run(words) == 0
+    capfd.readouterr()
+    assert run("export datasets/occlusion.h5 --out films --part test --unlabelled --random-levels") == 0
+    assert capfd.readouterr() == ("wrote films\n", "")
+    assert sorted(path.name for path in Path("films").iterdir()) == ["test", "test_ids.txt"]
+    assert run("export datasets/occlusion.h5 --out films --overwrite --json") == 0
+    assert json.loads(capfd.readouterr().out) == {"files": ["films"]}
+    assert sorted(path.name for path in Path("films").iterdir()) == ["dev", "dev_ids.txt", "train"]
+    status = json.loads(Path("films/dev/O1/0001/4/status.json").read_text())
+    assert status["frames"][0]["masks"]["floor"] == 1
+    with open_dataset("datasets/occlusion.h5") as file:
+        np.testing.assert_array_equal(
+            iio.imread("films/train/00002/scene/scene_30.png"), file.clip("train", 1).frames[29]
+        )
+
+
 def test_every_command_speaks_json(place, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     data, gru = place / "balls4.h5", place / "gru"
@@ -349,6 +368,8 @@ BAD = {
     "import gone.npy --out x.h5": "SOURCE must be an existing file or folder, got gone.npy (nothing there); look at",
     "import . --out x.h5": "SOURCE must be one of: .npy; .npz; PNG frames in a folder or in folders in it; GIF or a",
     "import cut.h5 --out x.h5": "SOURCE must be films in another format than HDF5, got cut.h5; give it to `videopred",
+    "export {data} --out films": "DATA must hold clips of the occlusion world, got those of balls4; make some with",
+    "export gone.h5 --out films": "DATA must be an existing file, got gone.h5 (nothing there); make one with",
     "inspect cut.h5": "DATA must be a whole, undamaged HDF5 file, got cut.h5 (",
     "inspect gone.h5": "DATA must be an existing file, got gone.h5 (nothing there); make one with `videopred genera",
     "inspect {data} --preview p.png": "p.png must end in .gif, got '.png'; rename it",

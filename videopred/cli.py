@@ -162,6 +162,34 @@ def inspect(
         _print_files([preview], False)
 
 
+def export(
+    data: Data,
+    *,
+    out: Annotated[Path, arg(help="Folder to make.")],
+    part: Annotated[Part | None, arg(help="Part to write; default: all that there are.")] = None,
+    unlabelled: Annotated[bool, arg(help="Leave out what says which test films are possible.")] = False,
+    random_levels: Annotated[bool, arg(help="Masks with other grey levels in each frame, as IntPhys has.")] = False,
+    overwrite: Overwrite = False,
+    json_: Json = False,
+) -> None:
+    """Write clips of `occlusion` in the folders of the IntPhys benchmark, as PNG files."""
+    check.absent("--out", out, overwrite)
+    from videopred.datasets.intphys_export import export_intphys
+    from videopred.datasets.opening import open_dataset
+
+    with open_dataset(data) as file:
+        export_intphys(
+            file,
+            out,
+            part=part,
+            unlabelled=unlabelled,
+            random_levels=random_levels,
+            overwrite=overwrite,
+            progress=_watched(),
+        )
+    _print_files([out], json_)
+
+
 def cards(
     presets: Annotated[Positional[tuple[str, ...]], arg(metavar="PRESET", help="Which; default: all.")] = (),
     *,
@@ -380,6 +408,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "generate": generate,
     "import": import_,
     "inspect": inspect,
+    "export": export,
     "cards": cards,
     "check-core": check_core,
     "train": train,
