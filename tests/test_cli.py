@@ -250,6 +250,20 @@ def test_films_of_others_can_be_brought_in_and_used(place, tmp_path, monkeypatch
     assert facts["parts"]["test"]["clips"] == 12
 
 
+def test_a_dry_run_says_what_it_would_take_and_makes_nothing(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    words = f"generate balls4 {SIZES} --balls 2 --clips train=12 --workers 2 --dry-run"
+    assert run(words) == 0
+    out, err = capfd.readouterr()
+    assert re.fullmatch(r"making 12 clips in 1 file of 0\.00 GB takes about \d+ s with 2 workers\n", out)
+    assert err == ""
+    assert run(f"{words} --json") == 0
+    told = json.loads(capfd.readouterr().out)
+    assert (told["clips"], told["files"], told["workers"]) == (12, ["datasets/balls4.h5"], 2)
+    assert list(told) == ["clips", "files", "bytes", "seconds", "workers"]
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_folder_of_shards_is_data_as_well(place, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     assert run(f"generate balls4 {SIZES} --balls 2 {CLIPS} --shards 2 --workers 2") == 0

@@ -90,6 +90,7 @@ def generate(
     mnist: Annotated[Path | None, arg(help="Folder with the whole MNIST (torchvision's layout).")] = None,
     shards: Annotated[int, arg(help="Files to cut the set into; several go to a folder PRESET.")] = 1,
     workers: Annotated[int, arg(help="Processes that make clips; any number makes the same bytes.")] = 1,
+    dry_run: Annotated[bool, arg(help="Only say how long it would take, and how much disk.")] = False,
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
@@ -97,18 +98,15 @@ def generate(
     counts = flags.counts(clips)
     from videopred.datasets import generation
 
-    path = generation.generate(
-        preset,
-        counts,
-        recipe=recipe,
-        seed=seed,
-        out=out,
-        mnist=mnist,
-        shards=shards,
-        workers=workers,
-        overwrite=overwrite,
-        progress=_watched(),
-    )
+    asked: dict[str, Any] = {
+        "recipe": recipe, "seed": seed, "out": out, "mnist": mnist, "shards": shards, "workers": workers,
+        "overwrite": overwrite,
+    }  # fmt: skip
+    if dry_run:
+        told = generation.foresee(preset, counts, **asked)
+        _print_json(told._asdict()) if json_ else print(told)
+        return
+    path = generation.generate(preset, counts, progress=_watched(), **asked)
     _print_files([path], json_)
 
 

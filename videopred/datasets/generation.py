@@ -1,23 +1,28 @@
 """Makes a data set: recipe -> states -> frames -> pieces -> HDF5 files."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
 from tqdm import tqdm
 
 from videopred import check
-from videopred.datasets import find_recipe, make_world
+from videopred.datasets import make_world
+from videopred.datasets.assembly import make_file
 from videopred.datasets.crew import Crew
 from videopred.datasets.finished import still_to_make, strays
-from videopred.datasets.making import Maker, Makers
-from videopred.datasets.piece import Piece, load_piece
-from videopred.datasets.plan import Block, Target, plan
+from videopred.datasets.forecasting import Forecast, check_disk, forecast
+from videopred.datasets.making import Maker
+from videopred.datasets.plan import Job, Target, plan
 from videopred.datasets.settings import DatasetSettings
 from videopred.datasets.shards import my_place
 from videopred.datasets.unfinished import Unfinished
-from videopred.datasets.writer import new_file
+from videopred.datasets.world import World
+
+_SMALL = 200  # clips up to which a forecast would cost more than it tells
+_LONG = 20.0  # seconds from which on it is told
 
 
 def generate(
@@ -59,22 +64,9 @@ def generate(
         OSError: a file cannot be written, or a worker died; nothing is left under its name.
         KeyboardInterrupt: somebody pressed Ctrl-C.
     """
-    recipe = find_recipe(name) if recipe is None else recipe
-    job = plan(name, clips, seed, out, recipe, shards)
-    check.whole_number("--workers", workers, 1, "give a number of processes, 1 for this one alone")
-    must, fix = "be 1 for clips that are drawn in order from one stream", "leave it out"
-    check.require(workers == 1 or not recipe.in_order, "--workers", must, workers, fix)
-    place, processes = my_place()
-    must, fix = f"be at least {processes}, the processes started together", "give more shards or start fewer processes"
-    check.require(shards >= processes, "--shards", must, shards, fix)
-    world = make_world(recipe, mnist)
-    job = job.by(world.recipe)  # which now names the digits
-    mine = job.targets()[place::processes]
-    missing = still_to_make(job, mine, overwrite, alone=processes == 1)
-    if processes > 1:
-        shares = " ".join(map(str, range(place, shards, processes)))
-        print(f"process {place} of {processes} makes shard{'s' * (len(mine) > 1)} {shares}", file=sys.stderr)
-    _say_what_is_there(mine, missing)
+    work = _prepare(plan(name, clips, seed, out, recipe, shards), mnist, workers, overwrite)
+    _say_what_is_ahead(work)
+    world, missing = work.world, work.missing
     alone = Maker(world, seed)
     try:
         with (
@@ -82,41 +74,75 @@ def generate(
             Crew(workers, world.recipe, mnist, seed) if workers > 1 else nullcontext(alone) as makers,
         ):
             for target in missing:
-                _make_file(target, makers, alone, bar)
+                make_file(target, makers, alone, bar.update)
     except KeyboardInterrupt:
         raise KeyboardInterrupt("the same command goes on where this one stopped") from None
-    for path in strays(job):
+    for path in strays(work.job):
         path.unlink(missing_ok=True)
-    return job.path
+    return work.job.path
 
 
-def _say_what_is_there(mine: Sequence[Target], missing: Sequence[Target]) -> None:
-    """Tell on stderr how much of this process's share was made before."""
-    asked = sum(target.clips for target in mine)
-    absent = sum(block.stop - block.start for target in missing for block in Unfinished(target).missing())
+def foresee(
+    name: str,
+    clips: Mapping[str, int],
+    *,
+    seed: int = 0,
+    out: Path = Path("datasets"),
+    recipe: DatasetSettings | None = None,
+    mnist: Path | None = None,
+    shards: int = 1,
+    workers: int = 1,
+    overwrite: bool = False,
+) -> Forecast:
+    """What `generate` would take with the same arguments; makes nothing, and raises what that would at once."""
+    work = _prepare(plan(name, clips, seed, out, recipe, shards), mnist, workers, overwrite)
+    told = forecast(work.missing, Maker(work.world, seed), workers)
+    check_disk(told, work.missing)
+    return told
+
+
+@dataclass(frozen=True)
+class _Work:
+    """A request that makes sense, as far as it is this process's."""
+
+    job: Job
+    world: World
+    mine: Sequence[Target]
+    """Files that are this process's to make."""
+    missing: Sequence[Target]
+    """Those of them that are not there."""
+    workers: int
+
+
+def _prepare(job: Job, mnist: Path | None, workers: int, overwrite: bool) -> _Work:
+    """What is to be made; see `generate`."""
+    check.whole_number("--workers", workers, 1, "give a number of processes, 1 for this one alone")
+    must, fix = "be 1 for clips that are drawn in order from one stream", "leave it out"
+    check.require(workers == 1 or not job.recipe.in_order, "--workers", must, workers, fix)
+    place, processes = my_place()
+    must, fix = f"be at least {processes}, the processes started together", "give more shards or start fewer processes"
+    check.require(job.shards >= processes, "--shards", must, job.shards, fix)
+    world = make_world(job.recipe, mnist)
+    job = job.by(world.recipe)  # which now names the digits
+    mine = job.targets()[place::processes]
+    if processes > 1:
+        shares = " ".join(map(str, range(place, job.shards, processes)))
+        print(f"process {place} of {processes} makes shard{'s' * (len(mine) > 1)} {shares}", file=sys.stderr)
+    return _Work(job, world, mine, still_to_make(job, mine, overwrite, alone=processes == 1), workers)
+
+
+def _say_what_is_ahead(work: _Work) -> None:
+    """Tell on stderr what was made before, and what is left if that is much.
+
+    Raises:
+        OSError: there is no room for it.
+    """
+    asked = sum(target.clips for target in work.mine)
+    absent = sum(block.stop - block.start for target in work.missing for block in Unfinished(target).missing())
     if absent < asked:
         print(f"resuming: {asked - absent:,} of {asked:,} clips are there", file=sys.stderr)
-
-
-def _make_file(target: Target, makers: Makers, alone: Maker, bar: tqdm) -> None:
-    """Make a file out of pieces: those that are there, and those that the makers make."""
-    unfinished = Unfinished(target)
-    with unfinished.open(), new_file(target.path, target.attributes) as writer:
-        missing = unfinished.missing()
-        made = makers.make([(block, unfinished.path_of(block)) for block in missing])
-        absent = set(missing)
-
-        def pieces(part: str) -> Iterator[Piece]:
-            for block in target.blocks():
-                if block.part == part:
-                    yield next(made) if block in absent else _kept(block, unfinished, alone)
-                    bar.update(block.stop - block.start)
-
-        for part, addresses in target.ranges.items():
-            writer.write_pieces(part, pieces(part), len(addresses))
-
-
-def _kept(block: Block, unfinished: Unfinished, alone: Maker) -> Piece:
-    """The piece of a block that was made before, or made again if it was damaged since."""
-    path = unfinished.path_of(block)
-    return load_piece(path) or next(alone.make([(block, path)]))
+    if absent > _SMALL:
+        told = forecast(work.missing, Maker(work.world, work.job.seed), work.workers)
+        check_disk(told, work.missing)
+        if told.seconds > _LONG:
+            print(told, file=sys.stderr)

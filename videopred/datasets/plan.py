@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from videopred import check
+from videopred.datasets import find_recipe
 from videopred.datasets.clip import PARTS
 from videopred.datasets.piece import STEP
 from videopred.datasets.settings import DatasetSettings, dump_recipe
@@ -104,14 +105,16 @@ class Job:
         ]
 
 
-def plan(name: str, clips: Mapping[str, int], seed: int, out: Path, recipe: DatasetSettings, shards: int) -> Job:
+def plan(name: str, clips: Mapping[str, int], seed: int, out: Path, recipe: DatasetSettings | None, shards: int) -> Job:
     """What to make, if it makes sense.
 
     Args: see `generate`.
 
     Raises:
-        ValueError: no such part, no clips at all, a number that is negative, too large or breaks scenes apart.
+        ValueError: no such preset or part, no clips at all, a number that is negative, too large or breaks
+            scenes apart.
     """
+    recipe = find_recipe(name) if recipe is None else recipe
     check.whole_number("--seed", seed, 0, "give a whole number such as 0")
     check.require(seed < 2**64, "--seed", "be below 2**64", seed, "choose a smaller one")
     for part, count in clips.items():

@@ -1,0 +1,109 @@
+"""What a generation will take: told before it begins, and an error if there is no room."""
+
+import re
+import shutil
+import tempfile
+from typing import NamedTuple
+
+import pytest
+from small_worlds import small
+
+from videopred.datasets.forecasting import Forecast
+from videopred.datasets.generation import foresee, generate
+
+CLIPS = {"train": 300, "test": 40}
+SMALL = small("balls4")
+
+
+class Usage(NamedTuple):
+    free: int
+
+
+def test_a_forecast_tells_clips_files_and_bytes_and_makes_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    told = foresee("balls4", CLIPS, out=tmp_path / "new", recipe=SMALL, shards=2, workers=3)
+    folder = tmp_path / "new" / "balls4"
+    assert told.files == [str(folder / f"balls4-0000{shard}-of-00002.h5") for shard in range(2)]
+    assert (told.clips, told.workers) == (340, 3)
+    assert told.seconds > 0
+    assert [path.name for path in tmp_path.rglob("*")] == ["temporary"]
+    generate("balls4", CLIPS, out=tmp_path / "new", recipe=SMALL, shards=2)
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    assert told.bytes == pytest.approx(size, rel=0.3)
+
+
+def test_whole_scenes_are_timed(tmp_path):
+    clips = {"test": 8}  # in fours
+    told = foresee("occlusion", clips, out=tmp_path, recipe=small("occlusion"))
+    assert told.clips == 8
+
+
+def test_what_is_there_is_not_made_again(tmp_path, monkeypatch):
+    def break_off(self, part, pieces, count):
+        next(pieces)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("videopred.datasets.plan._BLOCK", 16)
+    with monkeypatch.context() as patched:
+        patched.setattr("videopred.datasets.writer.FileWriter.write_pieces", break_off)
+        with pytest.raises(KeyboardInterrupt):
+            generate("balls4", {"train": 40}, out=tmp_path, recipe=SMALL)
+    assert foresee("balls4", {"train": 40}, out=tmp_path, recipe=SMALL).clips == 24
+
+
+def test_a_disk_without_room_is_an_error_at_once(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: asked.append(folder) or Usage(1000))
+    message = (
+        r"^--out must be on a disk with 0\.00 GB free, for files and the pieces that they are made of, "
+        rf"got 0\.00 GB at {re.escape(str(tmp_path))}; free some space, or choose another --out$"
+    )
+    for act in (generate, foresee):
+        with pytest.raises(OSError, match=message):
+            act("balls4", CLIPS, out=tmp_path / "new", recipe=SMALL)
+    assert list(tmp_path.iterdir()) == []
+    assert asked == [tmp_path, tmp_path]
+
+
+@pytest.mark.parametrize(("shards", "times"), [(1, 2), (4, 1.25)])
+def test_pieces_need_room_beside_the_file_they_go_into(tmp_path, monkeypatch, shards, times):
+    clips = {"train": 40}
+    told = foresee("balls4", clips, out=tmp_path, recipe=SMALL, shards=shards)
+    monkeypatch.setattr("videopred.datasets.generation.forecast", lambda *args: told)
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: Usage(int(told.bytes * times) + 1))
+    foresee("balls4", clips, out=tmp_path, recipe=SMALL, shards=shards)
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: Usage(int(told.bytes * times) - 2))
+    with pytest.raises(OSError, match=r"^--out must be on a disk"):
+        foresee("balls4", clips, out=tmp_path, recipe=SMALL, shards=shards)
+
+
+@pytest.mark.parametrize(("long", "told"), [(0.0, True), (1e9, False)])
+def test_a_long_generation_says_how_long(tmp_path, monkeypatch, capfd, long, told):
+    monkeypatch.setattr("videopred.datasets.generation._LONG", long)
+    generate("balls4", {"train": 300}, out=tmp_path / "a.h5", recipe=SMALL)
+    line = r"making 300 clips in 1 file of 0\.00 GB takes about \d+ s with 1 worker\n"
+    assert re.fullmatch(line if told else "", capfd.readouterr().err)
+    generate("balls4", {"train": 200}, out=tmp_path / "b.h5", recipe=SMALL)
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [
+        (0.01, "1 s"),
+        (59.4, "59 s"),
+        (59.6, "1 min 0 s"),
+        (125, "2 min 5 s"),
+        (3599.7, "1 h 0 min"),
+        (90000, "25 h 0 min"),
+    ],
+)
+def test_a_duration_is_told_as_people_do(seconds, told):
+    forecast = Forecast(50_000, ["a", "b"], 740_000_000, seconds, 2)
+    assert str(forecast) == f"making 50,000 clips in 2 files of 0.74 GB takes about {told} with 2 workers"
+
+
+def test_nothing_to_make_takes_nothing(tmp_path):
+    generate("balls4", CLIPS, out=tmp_path, recipe=SMALL, shards=2)
+    assert foresee("balls4", CLIPS, out=tmp_path, recipe=SMALL, shards=2, overwrite=True)[:4] == (0, [], 0, 0)

@@ -1,0 +1,104 @@
+"""How long a generation will take, and how much disk: told before it begins."""
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from videopred import check
+from videopred.datasets.assembly import make_file
+from videopred.datasets.making import Maker
+from videopred.datasets.plan import Target
+from videopred.datasets.unfinished import Unfinished
+
+_FEW, _MORE = 16, 128  # clips that are made to see how long they take; more of quick ones, for the truth about them
+_QUICK = 0.5  # seconds
+
+
+class Forecast(NamedTuple):
+    """What a generation will take."""
+
+    clips: int
+    """Clips still to be made."""
+    files: list[str]
+    """Files still to be made."""
+    bytes: int
+    """What these files will take on disk; twice that while the last of them is being made."""
+    seconds: float
+    """How long it will take, about."""
+    workers: int
+
+    def __str__(self) -> str:
+        files, workers = _counted(len(self.files), "file"), _counted(self.workers, "worker")
+        clips, size = _counted(self.clips, "clip"), f"{self.bytes / 1e9:.2f} GB"
+        return f"making {clips} in {files} of {size} takes about {_duration(self.seconds)} with {workers}"
+
+
+def forecast(targets: Sequence[Target], alone: Maker, workers: int) -> Forecast:
+    """What making some files will take, seen by making a few clips in a temporary folder.
+
+    Args:
+        targets: the files.
+        alone: makes the clips.
+        workers: processes that will make them.
+    """
+    blocks = [block for target in targets for block in Unfinished(target).missing()]
+    clips = sum(block.stop - block.start for block in blocks)
+    seconds, size = _measure(targets, alone) if targets else (0.0, 0.0)
+    at_once = min(workers, os.cpu_count() or 1)
+    total = round(sum(target.clips for target in targets) * size)
+    return Forecast(clips, [str(target.path) for target in targets], total, clips * seconds / at_once, workers)
+
+
+def check_disk(told: Forecast, targets: Sequence[Target]) -> None:
+    """Raise OSError unless there is room for what is still to be written.
+
+    Pieces wait beside the file that they go into, so the largest file needs its room twice.
+    """
+    if not targets:
+        return
+    clips = [target.clips for target in targets]
+    there = sum(path.stat().st_size for target in targets for path in Unfinished(target).folder.glob("*.piece"))
+    needed = told.bytes * (1 + max(clips) / sum(clips)) - there
+    folder = next(folder for folder in targets[0].path.absolute().parents if folder.is_dir())
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        must = f"be on a disk with {needed / 1e9:.2f} GB free, for files and the pieces that they are made of"
+        fix = "free some space, or choose another --out"
+        raise OSError(check.complaint("--out", must, f"{free / 1e9:.2f} GB at {folder}", fix))
+
+
+def _measure(targets: Sequence[Target], alone: Maker) -> tuple[float, float]:
+    """Seconds and bytes per clip, from the recipe to the file, over a few clips of the largest part."""
+    target, part = max(
+        ((target, part) for target in targets for part in target.ranges), key=lambda pair: len(pair[0].ranges[pair[1]])
+    )
+    addresses, scene = target.ranges[part], target.scenes[part]
+    for few in (_FEW, _MORE):
+        some = addresses[: -(-few // scene) * scene]
+        with tempfile.TemporaryDirectory() as folder:
+            sample = replace(target, path=Path(folder) / "sample.h5", ranges={part: some})
+            start = time.perf_counter()
+            make_file(sample, alone, alone, lambda clips: None)
+            seconds, size = time.perf_counter() - start, sample.path.stat().st_size
+        if seconds > _QUICK:
+            break
+    return seconds / len(some), size / len(some)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def _duration(seconds: float) -> str:
+    """As people say it: 35 s, 2 min 5 s, 3 h 10 min."""
+    whole = max(round(seconds), 1)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
