@@ -51,8 +51,8 @@ def test_program_runs(tmp_path, monkeypatch, capsys):
     assert "copy last calibrated" in capsys.readouterr().out
 
 
-def test_it_is_short():
-    assert len(README.splitlines()) < 150
+def test_it_is_short_but_for_its_tables():
+    assert len([line for line in README.splitlines() if not line.startswith("|")]) < 130
 
 
 @pytest.mark.parametrize(
