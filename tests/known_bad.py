@@ -158,6 +158,14 @@ class OtherStep(SoundCore):
         return state.unsqueeze(1), state, {}
 
 
+class OtherRun(SoundCore):
+    """Does all steps at once, each from the first state."""
+
+    def run(self, slots: Tensor, state: State) -> tuple[Tensor, State, Trace]:
+        steps = [self.step(slots[:, t], state) for t in range(slots.shape[1])]
+        return torch.stack([output for output, _, _ in steps], 1), steps[-1][1], {}
+
+
 class CountsFromTheStart(SoundCore):
     """Knows how far its unroll has come, which its state does not say."""
 
@@ -243,6 +251,7 @@ CORES = [
     (FlatOutput, conformance.shapes),
     (OtherTrace, conformance.trace_is_as_declared),
     (OtherStep, conformance.step_is_one_unroll),
+    (OtherRun, conformance.step_is_one_unroll),
     (CountsFromTheStart, conformance.two_unrolls_are_one),
     (HidesMemory, conformance.step_depends_on_its_arguments_alone),
     (WritesIntoItsState, conformance.arguments_stay_as_they_were),

@@ -65,6 +65,7 @@ DOORS: dict[str, set[str]] = {
         "flags",
         "models.settings",
         "models.codec_settings",
+        "models.rival_settings",
         "datasets.settings",
         "datasets.one_ball_settings",
     },
@@ -92,6 +93,8 @@ LIGHT = {
     "eval.settings",
     "models.settings",
     "models.codec_settings",
+    "models.core_settings",
+    "models.rival_settings",
     "models.presets",
     "model_flags",
 }

@@ -69,7 +69,8 @@ def written(out: str) -> list[Path]:
 
 
 def core_flags(core: str) -> str:
-    sizes = " ".join(f"--core.{name.replace('_', '-')} {value}" for name, value in CORE_SIZES[core].items())
+    values = {name: value if isinstance(value, tuple) else (value,) for name, value in CORE_SIZES[core].items()}
+    sizes = " ".join(f"--core.{name.replace('_', '-')} {' '.join(map(str, value))}" for name, value in values.items())
     codec = f"--codec.channels {' '.join(map(str, CODEC.channels))} --codec.embedding {CODEC.embedding}"
     return f"--core {core} {sizes} {codec}"
 
@@ -128,7 +129,8 @@ def test_the_whole_flow(tmp_path, monkeypatch, capfd, preset, core):
     assert set(scores["rows"]) == set(ROWS)
     assert len(scores["rows"]["model"]["bce"]["steps"]) == file.horizon
     settings = json.loads((folder / "settings.json").read_text())
-    assert settings["model"]["core"] == {**settings["model"]["core"], "kind": core, **CORE_SIZES[core]}
+    sizes = json.loads(json.dumps(CORE_SIZES[core]))
+    assert settings["model"]["core"] == {**settings["model"]["core"], "kind": core, **sizes}
     assert len(iio.imread(results / "test-4.gif")) <= FRAMES
 
 

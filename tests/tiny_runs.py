@@ -20,8 +20,14 @@ CODEC = RNEMConfig(channels=(2, 3), embedding=11)
 CORE_SIZES: dict[str, dict[str, Any]] = {
     "gru": {"units": 5},
     "lstm": {"units": 6},
+    "lstm-h": {"units": (6, 5)},
+    "lstm-ha": {"units": (6, 5), "input_heads": 2, "input_key": 7},
+    "lstm-hab": {"units": (6, 5), "input_heads": 2, "input_key": 7},
+    "lstm-hb": {"units": (6, 5)},
     "rims": {"modules": 4, "active": 2, "units": 5, "input_key": 7, "comm_heads": 3, "comm_key": 8, "comm_value": 6},
+    "rmc": {"rows": 3, "heads": 2, "head_size": 5},
     "scoff": {"files": 3, "schemata": 2, "units": 5, "input_key": 7, "input_value": 6, "comm_heads": 2, "comm_key": 4},
+    "transformer": {"layers": 1, "units": 6, "heads": 2, "hidden": 7, "window": 5},
 }
 """Small sizes for each core; a new core gets a line."""
 

@@ -16,10 +16,16 @@ __all__ = ["BATCH", "CHECKS", "FEATURES", "SMALL", "STEPS", "close", "make", "op
 SMALL: dict[str, Settings] = {
     "gru": CORES["gru"][0](units=13),
     "lstm": CORES["lstm"][0](units=13),
+    "lstm-h": CORES["lstm-h"][0](units=(13, 6, 8)),
+    "lstm-ha": CORES["lstm-ha"][0](units=(13, 6), input_heads=2, input_key=5),
+    "lstm-hab": CORES["lstm-hab"][0](units=(6, 8, 13), input_heads=4, input_key=5),
+    "lstm-hb": CORES["lstm-hb"][0](units=(13, 6, 8)),
     "rims": CORES["rims"][0](modules=5, active=2, units=6, input_key=4, comm_heads=2, comm_key=3, comm_value=8),
+    "rmc": CORES["rmc"][0](rows=5, heads=2, head_size=4, key_size=6, blocks=2, mlp_layers=3),
     "scoff": CORES["scoff"][0](
         files=4, schemata=3, units=6, input_key=7, input_value=10, schema_key=9, comm_heads=2, comm_key=8, comm_value=5
     ),
+    "transformer": CORES["transformer"][0](layers=2, units=6, heads=3, hidden=10, window=4),
 }
 """A small version of every core, no two sizes alike."""
 

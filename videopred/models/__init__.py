@@ -7,10 +7,18 @@ from typing import TYPE_CHECKING, Any, Literal
 from videopred import check
 from videopred.models.codec_settings import FilesConfig, MasksConfig, MilaConfig, RNEMConfig, SharedConfig
 from videopred.models.presets import PRESETS
-from videopred.models.settings import (
-    CoreSettings,
+from videopred.models.rival_settings import (
     GRUConfig,
     LSTMConfig,
+    LSTMHABConfig,
+    LSTMHAConfig,
+    LSTMHBConfig,
+    LSTMHConfig,
+    RMCConfig,
+    TransformerConfig,
+)
+from videopred.models.settings import (
+    CoreSettings,
     OwnConfig,
     PredictorConfig,
     RIMsConfig,
@@ -26,8 +34,14 @@ if TYPE_CHECKING:
 CORES: dict[str, tuple[type[CoreSettings], str]] = {
     "gru": (GRUConfig, "videopred.models.recurrent:GRU"),
     "lstm": (LSTMConfig, "videopred.models.recurrent:LSTM"),
+    "lstm-h": (LSTMHConfig, "videopred.models.ladder:Ladder"),
+    "lstm-ha": (LSTMHAConfig, "videopred.models.ladder:Ladder"),
+    "lstm-hab": (LSTMHABConfig, "videopred.models.ladder:Ladder"),
+    "lstm-hb": (LSTMHBConfig, "videopred.models.ladder:Ladder"),
     "rims": (RIMsConfig, "videopred.models.rims:RIMs"),
+    "rmc": (RMCConfig, "videopred.models.rmc:RMC"),
     "scoff": (SCOFFConfig, "videopred.models.scoff:SCOFF"),
+    "transformer": (TransformerConfig, "videopred.models.transformer:Transformer"),
 }
 """Name -> (settings, where the class is). A class is imported when it is built, so that help stays light."""
 

@@ -12,7 +12,8 @@ trace:  dict of tensors (B, …): what happened in this step. A core computes no
         nobody keeps it; `trace_axes` names what is in it.
 
 Work that needs no state may leave the loop: such a core derives from `Core` and gives `project`, which sees all T
-steps at once, and `advance`, which takes one step from what `project` made. `step` then follows from the two.
+steps at once, and `advance`, which takes one step from what `project` made. `step` then follows from the two. A core
+without a recurrence, such as a transformer, may do all steps at once in `run`, which must equal its steps in a row.
 """
 
 from collections.abc import Iterable, Mapping
@@ -93,6 +94,9 @@ def unroll(core: Any, slots: Tensor, state: State | None = None, *, trace: bool 
         state = core.initial_state(slots.shape[0])
     else:
         check_state(core, slots.shape[0], state)
+    if hasattr(core, "run"):
+        output, state, happened = core.run(slots, state)
+        return Unrolled(output, state, {name: value.detach() for name, value in happened.items()} if trace else {})
     projecting = hasattr(core, "project")
     inputs = core.project(slots) if projecting else slots.unbind(1)
     advance = core.advance if projecting else core.step

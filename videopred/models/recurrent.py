@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from videopred.models.core import Core, Trace, batch_of
-from videopred.models.settings import GRUConfig, LSTMConfig
+from videopred.models.rival_settings import GRUConfig, LSTMConfig
 
 
 def lstm_update(gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:

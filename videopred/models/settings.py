@@ -13,42 +13,19 @@ from videopred.models.codec_settings import (
     DecoderSettings,
     FilesConfig,
     RNEMConfig,
-    SharedConfig,
+)
+from videopred.models.core_settings import CoreSettings
+from videopred.models.rival_settings import (
+    GRUConfig,
+    LSTMConfig,
+    LSTMHABConfig,
+    LSTMHAConfig,
+    LSTMHBConfig,
+    LSTMHConfig,
+    RMCConfig,
+    TransformerConfig,
 )
 from videopred.settings import Settings
-
-
-class CoreSettings(Settings):
-    """What the settings of every core share."""
-
-    flag_prefix: ClassVar[str] = "--core."
-    own_decoder: ClassVar[type[DecoderSettings]] = SharedConfig
-    """The decoder that its paper uses."""
-
-    @property
-    def label(self) -> str:
-        """What a run of this core is called unless somebody says otherwise."""
-        return self.kind  # type: ignore[attr-defined]
-
-    def changed(self, **changes: Any) -> Self:
-        """The same settings but for some values, checked anew."""
-        return type(self)(**{**self.model_dump(), **changes})
-
-
-class GRUConfig(CoreSettings):
-    """One gated recurrent unit, the rival of every modular core."""
-
-    kind: Suppress[Literal["gru"]] = "gru"
-    units: PositiveInt = 250
-    """Width of the state."""
-
-
-class LSTMConfig(CoreSettings):
-    """One long short-term memory, the rival of every modular core."""
-
-    kind: Suppress[Literal["lstm"]] = "lstm"
-    units: PositiveInt = 250
-    """Width of the hidden state, and of the cell state."""
 
 
 class RIMsConfig(CoreSettings):
@@ -179,7 +156,20 @@ class OwnConfig(CoreSettings):
         return type(self)(source=self.source, settings={**self.settings, **changes})
 
 
-CoreConfig = Annotated[GRUConfig | LSTMConfig | RIMsConfig | SCOFFConfig | OwnConfig, Field(discriminator="kind")]
+CoreConfig = Annotated[
+    GRUConfig
+    | LSTMConfig
+    | LSTMHConfig
+    | LSTMHAConfig
+    | LSTMHABConfig
+    | LSTMHBConfig
+    | RIMsConfig
+    | RMCConfig
+    | SCOFFConfig
+    | TransformerConfig
+    | OwnConfig,
+    Field(discriminator="kind"),
+]
 
 
 def _own_decoder(data: dict[str, Any]) -> Any:

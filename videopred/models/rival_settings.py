@@ -1,0 +1,132 @@
+"""Settings of the cores that modular ones are compared with. Light: pydantic only."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, PositiveInt, model_validator
+from tyro.conf import Suppress
+
+from videopred.check import complaint
+from videopred.models.core_settings import CoreSettings
+
+
+class GRUConfig(CoreSettings):
+    """One gated recurrent unit, the rival of every modular core."""
+
+    kind: Suppress[Literal["gru"]] = "gru"
+    units: PositiveInt = 250
+    """Width of the state."""
+
+
+class LSTMConfig(CoreSettings):
+    """One long short-term memory, the rival of every modular core."""
+
+    kind: Suppress[Literal["lstm"]] = "lstm"
+    units: PositiveInt = 250
+    """Width of the hidden state, and of the cell state."""
+
+
+class LadderConfig(CoreSettings):
+    """What LSTMs in layers share."""
+
+    top_down: ClassVar[bool] = False
+    """Whether a layer reads the one above it, too."""
+
+    units: Annotated[tuple[PositiveInt, ...], Field(min_length=2)] = (300, 300)
+    """Width of each layer, the lowest first."""
+    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
+    """Dropout on what a layer reads, while training; the input itself is spared where nothing attends to it."""
+
+
+class AttentiveLadderConfig(LadderConfig):
+    """What LSTMs share whose layers attend to one another."""
+
+    input_heads: PositiveInt = 4
+    """Heads of a layer's attention to its neighbours; 4 units values in all are split over them."""
+    input_key: PositiveInt = 64
+    """Width of a key, per head."""
+
+    @model_validator(mode="after")
+    def _sizes_agree(self) -> "AttentiveLadderConfig":
+        for units in self.units:
+            if 4 * units % self.input_heads:
+                must, fix = f"divide 4 units = {4 * units} of every layer", "choose 1, 2 or 4"
+                raise ValueError(complaint("--core.input-heads", must, self.input_heads, fix))
+        return self
+
+
+class LSTMHConfig(LadderConfig):
+    """Layers of LSTMs (BRIMs paper, LSTM with H)."""
+
+    kind: Suppress[Literal["lstm-h"]] = "lstm-h"
+
+
+class LSTMHBConfig(LadderConfig):
+    """Layers of LSTMs that read the layer above, a step late (BRIMs paper, H+B; our reading)."""
+
+    top_down: ClassVar[bool] = True
+
+    kind: Suppress[Literal["lstm-hb"]] = "lstm-hb"
+
+
+class LSTMHAConfig(AttentiveLadderConfig):
+    """Layers of LSTMs that attend to the layer below (BRIMs paper, H+A; our reading)."""
+
+    kind: Suppress[Literal["lstm-ha"]] = "lstm-ha"
+
+
+class LSTMHABConfig(AttentiveLadderConfig):
+    """Layers of LSTMs that attend to the layers below and, a step late, above (BRIMs paper, H+A+B; our reading)."""
+
+    top_down: ClassVar[bool] = True
+
+    kind: Suppress[Literal["lstm-hab"]] = "lstm-hab"
+
+
+class RMCConfig(CoreSettings):
+    """The relational memory core (Santoro et al. 2018, in Sonnet's form)."""
+
+    kind: Suppress[Literal["rmc"]] = "rmc"
+    rows: PositiveInt = 4
+    """Rows of the memory K."""
+    heads: PositiveInt = 4
+    """Heads of the attention between rows."""
+    head_size: PositiveInt = 64
+    """Width of a value, per head; a row is as wide as all heads together."""
+    key_size: PositiveInt | None = None
+    """Width of a key, per head. None makes it head_size."""
+    blocks: PositiveInt = 1
+    """Rounds of attention in a step."""
+    mlp_layers: PositiveInt = 2
+    """Layers of the MLP behind the attention."""
+    gate: Literal["unit", "memory", "none"] = "unit"
+    """Whether the memory is gated unit by unit, row by row, or overwritten."""
+
+    @property
+    def key(self) -> int:
+        """Width of a key, per head."""
+        return self.head_size if self.key_size is None else self.key_size
+
+
+class TransformerConfig(CoreSettings):
+    """A causal transformer over the steps so far (Vaswani et al. 2017), with norms first."""
+
+    kind: Suppress[Literal["transformer"]] = "transformer"
+    layers: PositiveInt = 2
+    """Layers, each of attention and two linear maps."""
+    units: PositiveInt = 256
+    """Width of a step's row."""
+    heads: PositiveInt = 4
+    """Heads of the attention; they share the width."""
+    hidden: PositiveInt = 1024
+    """Width between the two linear maps."""
+    window: PositiveInt = 64
+    """How many steps a step looks back, layer by layer."""
+    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
+    """Dropout on attention, on the inner width and on what each part adds, while training."""
+
+    @model_validator(mode="after")
+    def _sizes_agree(self) -> "TransformerConfig":
+        if self.units % self.heads:
+            must, fix = f"divide --core.units = {self.units}", "choose a divisor of it"
+            raise ValueError(complaint("--core.heads", must, self.heads, fix))
+        return self
