@@ -111,7 +111,9 @@ def generate(
 
 
 def import_(
-    source: Annotated[Positional[Path], arg(metavar="SOURCE", help="An array, GIF, MP4, or a folder of PNG frames.")],
+    source: Annotated[
+        Positional[Path], arg(metavar="SOURCE", help="An array, GIF, MP4, PNG frames, or a folder of IntPhys.")
+    ],
     *,
     out: Annotated[Path, arg(help="Data file to make; ends in .h5.")],
     config: OmitArgPrefixes[ImportConfig] = ImportConfig(),

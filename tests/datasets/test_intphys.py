@@ -10,10 +10,13 @@ import pytest
 from PIL import Image
 
 from videopred.datasets.clip import Clip
+from videopred.datasets.import_settings import ImportConfig
+from videopred.datasets.importing import import_films
 from videopred.datasets.intphys import holds_intphys, read_intphys
 from videopred.datasets.intphys_export import export_intphys
 from videopred.datasets.made import RecipeClips, open_recipe
 from videopred.datasets.settings import BallsConfig, OcclusionConfig
+from videopred.datasets.store import ClipFile
 
 FRAMES, HEIGHT, WIDTH = 31, 26, 38
 PARTS = {"train": 3, "validation": 2, "test": 16}
@@ -324,6 +327,31 @@ def test_nothing_there(tmp_path):
     ):
         read_intphys(tmp_path / "gone")
     assert not holds_intphys(tmp_path / "gone")
+
+
+def test_they_are_imported_into_a_data_file(films, tmp_path):
+    path, found = import_films(films["labelled"], tmp_path / "films.h5")
+    assert found["format"] == "folder of IntPhys"
+    expected = read_intphys(films["labelled"])
+    with ClipFile(path) as file:
+        assert file.parts == PARTS
+        for part, count in PARTS.items():
+            records = [expected.record(part, index) for index in range(count)]
+            np.testing.assert_array_equal(file.read_frames(part, 0, count), [record["features"] for record in records])
+            groups = [record["groups"][..., 0] for record in records]
+            np.testing.assert_array_equal(file.read(part, "groups", 0, count), groups)
+            for name in ("labels/possible", "labels/scene", "labels/block"):
+                np.testing.assert_array_equal(file.read(part, name, 0, count), [record[name] for record in records])
+
+
+def test_import_says_when_nothing_is_labelled_and_takes_no_part(films, tmp_path):
+    path, found = import_films(films["unlabelled"], tmp_path / "films.h5", ImportConfig(height=12, width=20))
+    assert found["labels"] == "scene, block; no status.json says what is possible"
+    with ClipFile(path) as file:
+        assert (file.height, file.width) == (12, 20)
+        assert file.truth == ("labels/block", "labels/scene")
+    with pytest.raises(ValueError, match=r"^--part must be left out, got train for .*; it means nothing here$"):
+        import_films(films["unlabelled"], tmp_path / "more.h5", ImportConfig(part="train"))
 
 
 # --- writing -------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from videopred import check
 from videopred.datasets.array_films import read_npy, read_npz
 from videopred.datasets.foreign import ForeignFilms
 from videopred.datasets.import_settings import ImportConfig
+from videopred.datasets.intphys import holds_intphys, read_intphys
 from videopred.datasets.picture_films import read_gifs, read_pngs, visible
 from videopred.datasets.video_films import read_videos
 
@@ -40,12 +41,18 @@ def _holds_frames(path: Path) -> bool:
     return any(file.suffix.lower() == ".png" for folder in folders for file in visible(folder))
 
 
+def _read_intphys(path: Path, config: ImportConfig) -> ForeignFilms:
+    """The films of the IntPhys benchmark; what is not labelled is said."""
+    return read_intphys(path, height=config.height, width=config.width, labels_needed=False)
+
+
 FORMATS: dict[str, Format] = {
     ".npy": Format(_file(".npy"), read_npy, (*_ALWAYS, "axes")),
     ".npz": Format(_file(".npz"), read_npz, (*_ALWAYS, "axes", "array")),
     "PNG frames in a folder or in folders in it": Format(_holds_frames, read_pngs),
     "GIF or a folder of GIFs": Format(_file_or_folder(".gif"), read_gifs),
     "MP4 or a folder of MP4s": Format(_file_or_folder(".mp4"), read_videos),
+    "IntPhys' folders train, dev or test": Format(holds_intphys, _read_intphys, ("height", "width")),
 }
 """What it is, in the words of a complaint -> how it is known and read."""
 
