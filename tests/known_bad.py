@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+import modular_checks
 import torch
 from kornia.metrics import ssim
 from torch import Tensor, nn
@@ -13,7 +14,10 @@ from videopred.eval.pixel import BCE, MSE
 from videopred.eval.settings import BCEConfig, F1Config, MSEConfig, SSIMConfig
 from videopred.eval.similarity import SSIM
 from videopred.models import conformance
+from videopred.models.brims import BRIMs
+from videopred.models.competition import lowest
 from videopred.models.core import Core, State, Trace
+from videopred.models.modular import ModularLayer
 
 # --- metrics ---------------------------------------------------------------------------------------------
 
@@ -265,3 +269,100 @@ CORES = [
     (AsksTheDevice, conformance.step_compiles_whole),
 ]
 """Each broken core, and the check that must catch it."""
+
+# --- layers of modules -----------------------------------------------------------------------------------
+
+
+class OneMoreIsActive(ModularLayer):
+    def forward(self, prepared: Any, read: Any, state: Any, active: Any = None) -> Any:
+        return super().forward(prepared, read, state, lowest(read.scores, self.active + 1))
+
+
+class InvertedChoice(ModularLayer):
+    """Whoever attends most to nothing is active."""
+
+    def forward(self, prepared: Any, read: Any, state: Any, active: Any = None) -> Any:
+        return super().forward(prepared, read._replace(scores=-read.scores), state, active)
+
+
+class TiesToTheHighest(ModularLayer):
+    def forward(self, prepared: Any, read: Any, state: Any, active: Any = None) -> Any:
+        return super().forward(prepared, read, state, lowest(read.scores.flip(1), self.active).flip(1))
+
+
+class LosesItsCells(ModularLayer):
+    """A resting module keeps its hidden state only."""
+
+    def forward(self, prepared: Any, read: Any, state: Any, active: Any = None) -> Any:
+        (hidden, _), trace = super().forward(prepared, read, state, active)
+        return (hidden, self._dynamics(prepared.bias, read.gates, *state)[1]), trace
+
+
+class ForgetsWhileItRests(ModularLayer):
+    def forward(self, prepared: Any, read: Any, state: Any, active: Any = None) -> Any:
+        (hidden, cell), trace = super().forward(prepared, read, state, active)
+        return (hidden * trace["active"].unsqueeze(-1), cell), trace
+
+
+class LeaksBetweenModules(ModularLayer):
+    """Its recurrent weights have entries between modules."""
+
+    def _dynamics(self, bias: Any, from_input: Tensor, hidden: Tensor, cell: Any) -> Any:
+        return super()._dynamics(bias, from_input, hidden + 0.1 * hidden.mean(1, keepdim=True), cell)
+
+
+class OpensTheGradient(ModularLayer):
+    def _source(self, keep: Tensor, candidate: Tensor, hidden: Tensor) -> Tensor:
+        return candidate
+
+
+class OffersWhatItKeeps(ModularLayer):
+    def _source(self, keep: Tensor, candidate: Tensor, hidden: Tensor) -> Tensor:
+        return torch.where(keep, candidate, hidden.detach())
+
+
+class KnowsItsIndex(ModularLayer):
+    """A module's place in the row matters, and not its weights alone."""
+
+    def _dynamics(self, bias: Any, from_input: Tensor, hidden: Tensor, cell: Any) -> Any:
+        place = torch.arange(self.rows).to(hidden).view(-1, 1)
+        return super()._dynamics(bias, from_input + 0.1 * place, hidden, cell)
+
+
+LAYERS = [
+    (OneMoreIsActive, modular_checks.exactly_k_are_active),
+    (LosesItsCells, modular_checks.resting_modules_keep_their_state_to_the_bit),
+    (ForgetsWhileItRests, modular_checks.resting_modules_keep_their_state_to_the_bit),
+    (InvertedChoice, modular_checks.modules_that_attend_least_to_null_are_active),
+    (InvertedChoice, modular_checks.the_module_that_cares_most_for_its_input_is_active),
+    (TiesToTheHighest, modular_checks.without_a_state_all_slots_are_alike_and_ties_go_to_the_lowest_index),
+    (LeaksBetweenModules, modular_checks.without_exchange_modules_are_independent),
+    (OpensTheGradient, modular_checks.gradient_reaches_resting_modules_only_through_their_own_memory),
+    (OffersWhatItKeeps, modular_checks.active_modules_hear_what_resting_ones_would_have_become),
+    (KnowsItsIndex, modular_checks.permuting_modules_with_their_weights_permutes_them),
+]
+"""Each broken layer, and the check that must catch it in a core that has it."""
+
+
+class ReadsTheTop(BRIMs):
+    """Every layer reads the top one, as the lowest does in the authors' code."""
+
+    def _above(self, level: int, state: Any) -> Tensor:
+        return self._slots(state[-1])
+
+
+class ReadsNothingAbove(BRIMs):
+    def _above(self, level: int, state: Any) -> Tensor:
+        return torch.zeros_like(super()._above(level, state))
+
+
+class ReadsWhatIsNotYet(BRIMs):
+    """A layer reads the one above as it will be after this step."""
+
+    def advance(self, projected: Any, state: Any) -> Any:
+        self.coming = state
+        _, self.coming, _ = super().advance(projected, state)
+        return super().advance(projected, state)
+
+    def _above(self, level: int, state: Any) -> Tensor:
+        return super()._above(level, self.coming)

@@ -17,6 +17,7 @@ FRAMES, HEIGHT, WIDTH = 9, 24, 32
 CLIPS = {"train": 12, "validation": 3, "test": 5}
 RECIPE = BallsConfig(frames=FRAMES, height=HEIGHT, width=WIDTH, balls=(2,))
 CODEC = RNEMConfig(channels=(2, 3), embedding=11)
+COMM = {"comm_heads": 3, "comm_key": 8, "comm_value": 6}
 CORE_SIZES: dict[str, dict[str, Any]] = {
     "gru": {"units": 5},
     "lstm": {"units": 6},
@@ -24,7 +25,10 @@ CORE_SIZES: dict[str, dict[str, Any]] = {
     "lstm-ha": {"units": (6, 5), "input_heads": 2, "input_key": 7},
     "lstm-hab": {"units": (6, 5), "input_heads": 2, "input_key": 7},
     "lstm-hb": {"units": (6, 5)},
-    "rims": {"modules": 4, "active": 2, "units": 5, "input_key": 7, "comm_heads": 3, "comm_key": 8, "comm_value": 6},
+    "rims": {"modules": 4, "active": 2, "units": 5, "input_key": 7, **COMM},
+    "brims": {"modules": (4, 3), "active": (2, 1), "units": (5, 9), "input_key": 7, **COMM},
+    "hierarchical-rims": {"modules": (4, 3), "active": (2, 1), "units": (5, 9), "input_key": 7, **COMM},
+    "mld-rims": {"modules": (4, 4), "active": (2, 2), "units": (5, 9), "input_key": 7, **COMM},
     "rmc": {"rows": 3, "heads": 2, "head_size": 5},
     "scoff": {"files": 3, "schemata": 2, "units": 5, "input_key": 7, "input_value": 6, "comm_heads": 2, "comm_key": 4},
     "transformer": {"layers": 1, "units": 6, "heads": 2, "hidden": 7, "window": 5},

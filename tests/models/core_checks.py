@@ -11,7 +11,22 @@ from videopred.models.conformance import BATCH, CHECKS, FEATURES, STEPS, prepare
 from videopred.models.core import unroll
 from videopred.settings import Settings
 
-__all__ = ["BATCH", "CHECKS", "FEATURES", "SMALL", "STEPS", "close", "make", "operations_of_a_step", "shaken", "slots"]
+__all__ = [
+    "BATCH",
+    "CHECKS",
+    "FEATURES",
+    "SMALL",
+    "STEPS",
+    "close",
+    "make",
+    "operations_of_a_step",
+    "prepared",
+    "shaken",
+    "slots",
+]
+
+PARTS: dict[str, Any] = {"input_heads": 2, "input_key": 4, "comm_heads": 3, "comm_key": 7, "comm_value": 8}
+"""Sizes that layers of modules share."""
 
 SMALL: dict[str, Settings] = {
     "gru": CORES["gru"][0](units=13),
@@ -26,6 +41,9 @@ SMALL: dict[str, Settings] = {
         files=4, schemata=3, units=6, input_key=7, input_value=10, schema_key=9, comm_heads=2, comm_key=8, comm_value=5
     ),
     "transformer": CORES["transformer"][0](layers=2, units=6, heads=3, hidden=10, window=4),
+    "brims": CORES["brims"][0](modules=(5, 4), active=(2, 3), units=(6, 9), **PARTS),
+    "hierarchical-rims": CORES["hierarchical-rims"][0](modules=(5, 4), active=(2, 3), units=(6, 9), **PARTS),
+    "mld-rims": CORES["mld-rims"][0](modules=(4, 4), active=(2, 2), units=(6, 5), **PARTS),
 }
 """A small version of every core, no two sizes alike."""
 
@@ -45,6 +63,7 @@ def operations_of_a_step(core: Any, inputs: Tensor) -> tuple[float, float]:
     """
 
     def counts(steps: int) -> tuple[int, int]:
+        core.zero_grad()  # or the second time would add to the gradients of the first
         state, outputs = core.initial_state(len(inputs)), []
         slots = inputs[:, :steps].detach().requires_grad_()
         forward = operations(lambda: outputs.append(unroll(core, slots, state).output))

@@ -10,7 +10,13 @@ from core_checks import BATCH, CHECKS, FEATURES, SMALL, make, slots
 from videopred.models import CORES, build_core, core_config
 from videopred.models.core import unroll
 
-WITH_TRUE_GRADIENT: dict[str, dict[str, Any]] = {"rims": {"active": 5}, "scoff": {"schemata": 1}}
+WITH_TRUE_GRADIENT: dict[str, dict[str, Any]] = {
+    "rims": {"block_gradient": False},
+    "brims": {"block_gradient": False},
+    "hierarchical-rims": {"block_gradient": False},
+    "mld-rims": {"block_gradient": False},
+    "scoff": {"schemata": 1},
+}
 """What sets aside gradients that are deliberately not the true ones: blocked, or straight through a choice."""
 
 

@@ -74,18 +74,17 @@ def test_attention_to_the_layer_below_is_rims_of_one_module():
     below = random_slots()
     for layer in core.layers:
         features, units = layer.below.in_features, layer.own.in_features
-        rims = RIMs(RIMsConfig(modules=1, active=1, units=units, input_heads=2), features).double().eval()
+        config = RIMsConfig(modules=1, active=1, units=units, input_heads=2, comm=False)
+        rims = RIMs(config, features).double().eval()
         with torch.no_grad():
             key, value = layer.below.weight.split(layer.sizes)
-            rims.input_key.weight.copy_(key)
-            rims.input_value.weight.copy_(value)
-            rims.query.weight.copy_(layer.query.weight.T.unsqueeze(0))
-            rims.input_gates.weight.copy_(layer.read.weight.T.unsqueeze(0))
-            rims.state_gates.weight.copy_(layer.own.weight.T.unsqueeze(0))
-            rims.input_bias.copy_(layer.read.bias.unsqueeze(0))
-            rims.state_bias.copy_(layer.own.bias.unsqueeze(0))
-            rims.message.weight.zero_()
-            rims.message.bias.zero_()
+            rims.reading.key.weight.copy_(key)
+            rims.reading.value.weight.copy_(value)
+            rims.reading.query.weight.copy_(layer.query.weight.T.unsqueeze(0))
+            rims.reading.gates.weight.copy_(layer.read.weight.T.unsqueeze(0))
+            rims.layer.state_gates.weight.copy_(layer.own.weight.T.unsqueeze(0))
+            rims.layer.input_bias.copy_(layer.read.bias.unsqueeze(0))
+            rims.layer.state_bias.copy_(layer.own.bias.unsqueeze(0))
         below = unroll(rims, below).output
     close(unroll(core, random_slots()).output, below)
 

@@ -13,9 +13,9 @@ from videopred.models.conformance import shaken
 from videopred.models.core import unroll
 
 
-def make(name: str) -> Layer:
+def make(name: str, **changes: str) -> Layer:
     torch.manual_seed(0)
-    return shaken(Layer(SMALL[name], FEATURES).double().eval())
+    return shaken(Layer(SMALL[name].model_copy(update=changes), FEATURES).double().eval())
 
 
 def inputs() -> Tensor:
@@ -76,7 +76,7 @@ def test_a_step_compiles_whole():
 
 
 def test_several_slots_are_taken():
-    layer = make("rims")
+    layer = make("rims", reads="map")
     given = torch.randn(2, 4, 3, FEATURES, dtype=torch.float64)
     outputs, _ = layer(given)
     assert outputs.shape == (2, 4, layer.output_size)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from videopred import check
 from videopred.models.codec_settings import FilesConfig, MasksConfig, MilaConfig, RNEMConfig, SharedConfig
+from videopred.models.modular_settings import BRIMsConfig, HierarchicalRIMsConfig, MLDRIMsConfig, RIMsConfig
 from videopred.models.presets import PRESETS
 from videopred.models.rival_settings import (
     GRUConfig,
@@ -21,7 +22,6 @@ from videopred.models.settings import (
     CoreSettings,
     OwnConfig,
     PredictorConfig,
-    RIMsConfig,
     SCOFFConfig,
 )
 from videopred.settings import Settings
@@ -39,6 +39,9 @@ CORES: dict[str, tuple[type[CoreSettings], str]] = {
     "lstm-hab": (LSTMHABConfig, "videopred.models.ladder:Ladder"),
     "lstm-hb": (LSTMHBConfig, "videopred.models.ladder:Ladder"),
     "rims": (RIMsConfig, "videopred.models.rims:RIMs"),
+    "brims": (BRIMsConfig, "videopred.models.brims:BRIMs"),
+    "hierarchical-rims": (HierarchicalRIMsConfig, "videopred.models.brims:HierarchicalRIMs"),
+    "mld-rims": (MLDRIMsConfig, "videopred.models.brims:MLDRIMs"),
     "rmc": (RMCConfig, "videopred.models.rmc:RMC"),
     "scoff": (SCOFFConfig, "videopred.models.scoff:SCOFF"),
     "transformer": (TransformerConfig, "videopred.models.transformer:Transformer"),

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 
 class GroupedLinear(nn.Module):
-    """y[b, k] = x[b, k] W[k]: each of K modules has a matrix of its own, without bias.
+    """y[b, k] = x[b, k] W[k]: each of K modules has a matrix of its own.
 
     Args:
         modules: K.
@@ -23,6 +23,9 @@ class GroupedLinear(nn.Module):
         else:
             nn.init.uniform_(self.weight, -bound, bound)
 
-    def forward(self, inputs: Tensor) -> Tensor:
-        """(B, K, features) -> (B, K, outputs)."""
-        return torch.bmm(inputs.transpose(0, 1), self.weight).transpose(0, 1)
+    def forward(self, inputs: Tensor, bias: Tensor | None = None) -> Tensor:
+        """(B, K, features) -> (B, K, outputs), with a bias (K, outputs) if one is given."""
+        inputs = inputs.transpose(0, 1)
+        if bias is None:
+            return torch.bmm(inputs, self.weight).transpose(0, 1)
+        return torch.baddbmm(bias.unsqueeze(1), inputs, self.weight).transpose(0, 1)

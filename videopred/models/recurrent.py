@@ -19,8 +19,10 @@ from videopred.models.rival_settings import GRUConfig, LSTMConfig
 
 def lstm_update(gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
     """The new hidden and cell state (…, D) from the summed gates (…, 4 D) and the old cell state (…, D)."""
-    i, f, g, o = gates.chunk(4, -1)
-    cell = torch.sigmoid(f) * cell + torch.sigmoid(i) * torch.tanh(g)
+    units = cell.shape[-1]
+    input_forget, g, o = gates.split([2 * units, units, units], -1)
+    i, f = torch.sigmoid(input_forget).chunk(2, -1)
+    cell = f * cell + i * torch.tanh(g)
     return torch.sigmoid(o) * torch.tanh(cell), cell
 
 
@@ -40,9 +42,7 @@ def one_vector(slots: Tensor) -> Tensor:
         ValueError: there is more than one slot.
     """
     if slots.shape[2] != 1:
-        raise ValueError(
-            f"slots must be one vector per step for a plain LSTM or GRU, got L = {slots.shape[2]}; flatten them"
-        )
+        raise ValueError(f"slots must be one vector per step for this core, got L = {slots.shape[2]}; flatten them")
     return slots.squeeze(2).transpose(0, 1)
 
 

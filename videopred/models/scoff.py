@@ -34,10 +34,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from videopred.check import complaint
+from videopred.models.competition import lowest
 from videopred.models.core import Core, Trace
 from videopred.models.heads import heads_together, per_head
 from videopred.models.recurrent import gru_update, lstm_update
-from videopred.models.rims import lowest
 from videopred.models.settings import SCOFFConfig
 
 Memory = tuple[Tensor, ...]

@@ -15,6 +15,7 @@ from videopred.models.codec_settings import (
     RNEMConfig,
 )
 from videopred.models.core_settings import CoreSettings
+from videopred.models.modular_settings import BRIMsConfig, HierarchicalRIMsConfig, MLDRIMsConfig, RIMsConfig
 from videopred.models.rival_settings import (
     GRUConfig,
     LSTMConfig,
@@ -26,47 +27,6 @@ from videopred.models.rival_settings import (
     TransformerConfig,
 )
 from videopred.settings import Settings
-
-
-class RIMsConfig(CoreSettings):
-    """Recurrent independent mechanisms (RIMs paper, sections 2.1 to 2.5, table 3)."""
-
-    kind: Suppress[Literal["rims"]] = "rims"
-    modules: PositiveInt = 6
-    """Number of modules K."""
-    active: PositiveInt = 4
-    """Modules that update at each step: those whose null attention is lowest."""
-    units: PositiveInt = 100
-    """Width of each module's state."""
-    cell: Literal["lstm", "gru"] = "lstm"
-    """Dynamics of a module."""
-    input_heads: PositiveInt = 1
-    """Heads of the attention that reads the input; 4 units values in all are split over them."""
-    input_key: PositiveInt = 64
-    """Width of an input key, per head."""
-    comm_heads: PositiveInt = 4
-    """Heads of the attention between modules."""
-    comm_key: PositiveInt = 32
-    """Width of a communication key, per head."""
-    comm_value: PositiveInt = 32
-    """Width of a communication value, per head."""
-    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
-    """Dropout on what is read from the input and on the message, while training."""
-
-    @property
-    def input_value(self) -> int:
-        """Width of what a module reads, over all heads."""
-        return 4 * self.units
-
-    @model_validator(mode="after")
-    def _sizes_agree(self) -> "RIMsConfig":
-        if self.active > self.modules:
-            fix = "lower --core.active or raise --core.modules"
-            raise ValueError(complaint("--core.active", f"be at most {self.modules}", self.active, fix))
-        if self.input_value % self.input_heads:
-            must, fix = f"divide 4 units = {self.input_value}", "choose 1, 2 or 4"
-            raise ValueError(complaint("--core.input-heads", must, self.input_heads, fix))
-        return self
 
 
 class SCOFFConfig(CoreSettings):
@@ -164,6 +124,9 @@ CoreConfig = Annotated[
     | LSTMHABConfig
     | LSTMHBConfig
     | RIMsConfig
+    | BRIMsConfig
+    | HierarchicalRIMsConfig
+    | MLDRIMsConfig
     | RMCConfig
     | SCOFFConfig
     | TransformerConfig

@@ -1,0 +1,81 @@
+"""Who is active: ties, sparse attention, and the choice by chance."""
+
+from collections import Counter
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from videopred.models.competition import RandomChoice, lowest
+from videopred.models.sparse import sparsified
+
+
+def test_lowest_breaks_ties_by_index():
+    scores = torch.tensor([[0.4, 0.2, 0.2, 0.2, 0.1], [0.3, 0.3, 0.3, 0.3, 0.3]])
+    assert lowest(scores, 2).tolist() == [[False, True, False, False, True], [True, True, False, False, False]]
+
+
+@given(st.lists(st.integers(-3, 3), min_size=1, max_size=7), st.data())
+def test_lowest_is_what_a_stable_sort_says(scores, data):
+    count = data.draw(st.integers(1, len(scores)))
+    expected = sorted(range(len(scores)), key=lambda k: scores[k])[:count]
+    found = lowest(torch.tensor([scores]), count)[0].nonzero().flatten().tolist()
+    assert found == sorted(expected)
+
+
+def test_sparsified_by_hand():
+    attention = torch.tensor([0.4, 0.3, 0.15, 0.1, 0.05], dtype=torch.float64)
+    # 0.15 taken off: 0.25 and 0.15 are left, scaled by 1 / 0.4.
+    expected = torch.tensor([0.625, 0.375, 0, 0, 0], dtype=torch.float64)
+    torch.testing.assert_close(sparsified(attention, 2, 0), expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("count", [4, 5])
+def test_too_few_to_be_sparse_stay_as_they_are(count):
+    attention = torch.rand(2, 5)
+    assert sparsified(attention, count, 1) is attention
+
+
+def test_equal_entries_leave_nothing():
+    assert (sparsified(torch.full((2, 5), 0.2), 2, 1) == 0).all()
+
+
+@given(st.permutations([1, 2, 3, 4, 5, 6]), st.integers(1, 4))
+def test_sparsified_keeps_the_largest_in_order(order, count):
+    attention = torch.tensor([order], dtype=torch.float64) / 21
+    sparse = sparsified(attention, count, 1)
+    kept = [value for value, share in zip(order, sparse[0].tolist(), strict=True) if share > 0]
+    assert sorted(kept) == list(range(7 - count, 7))
+    assert sparse.sum().item() == pytest.approx(1, abs=1e-5)
+    assert (sparse.argsort(stable=True)[0, -count:] == attention.argsort()[0, -count:]).all()
+
+
+def chosen(choice: RandomChoice, batch: int, steps: int, count: int) -> Tensor:
+    """Which modules are active, (steps, B, K)."""
+    phase, found = torch.zeros(batch, len(choice.pace)), []
+    for _ in range(steps):
+        scores, phase = choice(phase)
+        found.append(lowest(scores, count))
+    return torch.stack(found)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_by_chance_every_set_is_active_equally_often(training):
+    torch.manual_seed(0)
+    active = chosen(RandomChoice(4).train(training), batch=1, steps=3000, count=2)[:, 0]
+    sets = Counter(map(tuple, active.tolist()))
+    assert len(sets) == 6
+    assert all(430 < count < 570 for count in sets.values())
+
+
+def test_clips_differ_in_training_and_nothing_is_drawn_in_evaluation():
+    choice = RandomChoice(5)
+    assert not (chosen(choice, 7, 1, 2) == chosen(choice, 7, 1, 2)).all()
+    choice.eval()
+    state = torch.get_rng_state()
+    active = chosen(choice, 7, 9, 2)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert (active == active[:, :1]).all()
+    assert (active[0] != active[1]).any()

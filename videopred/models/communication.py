@@ -1,0 +1,55 @@
+"""What modules hear from one another (RIMs paper, section 2.4)."""
+
+import torch
+from torch import Tensor, nn
+
+from videopred.models.grouped import GroupedLinear
+from videopred.models.heads import heads_together, per_head
+from videopred.models.modular_settings import ModularSettings
+from videopred.models.sparse import sparsified
+
+
+class Communication(nn.Module):
+    """A message to each of K modules, from an attention over all of them, itself included.
+
+    o[k] = Σj softmax over j of (u[k] Wq[k] · u[j] Wk[j] / √dk) u[j] Wv[j], every module with maps of its own
+
+    gated   message[k] = σ(Wg o[k] + bg) tanh(dropout(Wf o[k] + bf)),  Wf, Wg, bf, bg shared by all modules
+    plain   message[k] = dropout(Wo o[k]),                            Wo shared by all modules
+
+    With `comm_topk`, a module hears that many others at most.
+
+    Source: gated is the authors' code. Plain is the residual of the paper's text, to which we add Wo: the text adds
+    o itself, which only fits if heads times value is the width of a module.
+    """
+
+    def __init__(self, config: ModularSettings, modules: int, units: int):
+        super().__init__()
+        self.heads, self.scale = config.comm_heads, config.comm_key**-0.5
+        self.sizes = [config.comm_key, config.comm_key, config.comm_value]
+        self.topk, self.gated = config.comm_topk, config.comm_gate
+        self.attend = GroupedLinear(modules, units, self.heads * sum(self.sizes))  # query, key and value of each head
+        heard = self.heads * config.comm_value
+        # Wf and Wg side by side.
+        self.message = nn.Linear(heard, 2 * units) if self.gated else nn.Linear(heard, units, bias=False)
+
+    def forward(self, source: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Messages (B, K, D) and the attention (B, heads, K, K) of listeners on speakers.
+
+        Args:
+            source: u, (B, K, D). mask: dropout of the message, (B, K, D), or None.
+        """
+        # Contiguous, or the products below and their gradients crawl through memory.
+        query, key, value = per_head(self.attend(source), self.heads).contiguous().split(self.sizes, -1)
+        attention = torch.softmax(torch.bmm(query, key.transpose(1, 2)) * self.scale, -1)
+        if self.topk is not None:
+            attention = sparsified(attention, self.topk, -1)
+        heard = heads_together(torch.bmm(attention, value), self.heads)
+        return self._message(self.message(heard), mask), attention.unflatten(0, (-1, self.heads))
+
+    def _message(self, heard: Tensor, mask: Tensor | None) -> Tensor:
+        """(B, K, D), or (B, K, 2 D) with the gate behind the message, -> (B, K, D)."""
+        message, gate = heard.chunk(2, -1) if self.gated else (heard, None)
+        if mask is not None:
+            message = message * mask
+        return message if gate is None else torch.sigmoid(gate) * torch.tanh(message)

@@ -1,0 +1,31 @@
+"""Which modules are active at a step."""
+
+import torch
+from torch import Tensor, nn
+
+
+def lowest(scores: Tensor, count: int) -> Tensor:
+    """A mask (B, K) of the `count` lowest scores of each row; ties go to the lowest index."""
+    order = torch.sort(scores.detach(), dim=-1, stable=True).indices
+    return torch.zeros_like(scores, dtype=torch.bool).scatter_(-1, order[..., :count], True)
+
+
+class RandomChoice(nn.Module):
+    """Active modules by chance, the ablation that shows what choosing is worth.
+
+    While training, they are drawn anew for every clip and step from torch's global generator. In evaluation nothing
+    is drawn, so that the same input gives the same output: each module has a phase in [0, 1) which walks on by its
+    own pace, and the lowest are active. The paces exp(k / K) and 1 are linearly independent over the whole numbers
+    (Lindemann and Weierstrass), so in the long run every set of modules is active equally often.
+    """
+
+    pace: Tensor
+
+    def __init__(self, modules: int):
+        super().__init__()
+        self.register_buffer("pace", torch.exp(torch.arange(1, modules + 1) / modules), persistent=False)
+
+    def forward(self, phase: Tensor) -> tuple[Tensor, Tensor]:
+        """Scores for `lowest`, and the next phase: (B, K) -> (B, K), (B, K)."""
+        phase = torch.frac(phase + self.pace)
+        return (torch.rand_like(phase) if self.training else phase), phase

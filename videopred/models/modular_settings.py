@@ -1,0 +1,156 @@
+"""Settings of the cores whose modules compete: RIMs, BRIMs and rivals of the same layers. Light: pydantic only."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, PositiveInt, model_validator
+from tyro.conf import Suppress
+
+from videopred.check import require
+from videopred.models.core_settings import CoreSettings
+
+
+class ModularSettings(CoreSettings):
+    """What RIMs and the stacks of them share: dynamics, exchange, and what an ablation leaves out."""
+
+    cell: Literal["lstm", "gru"] = "lstm"
+    """Dynamics of a module."""
+    competition: Literal["null", "modules", "random"] = "null"
+    """Who is active: see the settings of each core."""
+    input_heads: PositiveInt = 1
+    """Heads of the attention that reads the input; 4 units values in all are split over them."""
+    input_key: PositiveInt = 64
+    """Width of an input key, per head."""
+    input_attention: bool = True
+    """Whether modules attend to their input; if not, they read the mean of the slots; all are active, or by chance."""
+    null_slot: bool = True
+    """Whether there is a null slot to attend to; if not, all modules are active, or by chance."""
+    comm: bool = True
+    """Whether modules hear one another."""
+    comm_source: Literal["candidate", "state"] = "candidate"
+    """What a resting module offers to the others: what it would have become (authors' code), or what it keeps."""
+    comm_heads: PositiveInt = 4
+    """Heads of the attention between modules."""
+    comm_key: PositiveInt = 32
+    """Width of a communication key, per head."""
+    comm_value: PositiveInt = 32
+    """Width of a communication value, per head."""
+    comm_topk: PositiveInt | None = None
+    """How many modules a module hears at most; None is all."""
+    comm_gate: bool = True
+    """Whether a message is gated and squashed, as in the authors' code, or added as it is, as in the paper."""
+    block_gradient: bool = True
+    """Whether no gradient flows through what resting modules offer."""
+    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
+    """Dropout on what is read from the input and on the message, while training."""
+
+
+def _check_modules(config: ModularSettings, modules: int, active: int, units: int) -> None:
+    """What must hold for each layer of modules.
+
+    Raises:
+        ValueError: sizes or options do not go together.
+    """
+    fix = "lower --core.active or raise --core.modules"
+    require(active <= modules, "--core.active", f"be at most {modules}", active, fix)
+    values, heads = 4 * units, config.input_heads
+    fix = "choose 1, 2 or 4"
+    require(values % heads == 0, "--core.input-heads", f"divide 4 units = {values}", heads, fix)
+    if config.comm_topk is not None:
+        must, fix = f"be at most {modules - 2} for {modules} modules", "leave it out: a larger one changes nothing"
+        require(config.comm_topk <= modules - 2, "--core.comm-topk", must, config.comm_topk, fix)
+    if config.competition == "null" and active < modules:
+        for flag, on in (("input-attention", config.input_attention), ("null-slot", config.null_slot)):
+            must = f"be {modules}, all modules, with --core.{flag} False"
+            fix = "there is nothing to choose by: give that, or --core.competition random"
+            require(on, "--core.active", must, active, fix)
+
+
+class RIMsConfig(ModularSettings):
+    """Recurrent independent mechanisms (RIMs paper, sections 2.1 to 2.5, table 3)."""
+
+    kind: Suppress[Literal["rims"]] = "rims"
+    modules: PositiveInt = 6
+    """Number of modules K."""
+    active: PositiveInt = 4
+    """Modules that update at each step."""
+    units: PositiveInt = 100
+    """Width of each module's state."""
+    reads: Literal["vector", "map"] = "vector"
+    """The frame as one vector, or as the positions of a map, between which each module divides its attention."""
+    competition: Literal["null", "modules", "random"] = "null"
+    """Who is active: whoever attends least to the null slot; whoever wins an attention over modules, of which the
+    others then read nothing (the authors' second version); or whoever chance picks."""
+
+    @property
+    def input_value(self) -> int:
+        """Width of what a module reads, over all heads."""
+        return 4 * self.units
+
+    @property
+    def attends(self) -> bool:
+        """Whether there is anything to divide an attention between."""
+        alone = self.reads == "vector" and not self.null_slot
+        return self.competition == "modules" or (self.input_attention and not alone)
+
+    @model_validator(mode="after")
+    def _settings_agree(self) -> "RIMsConfig":
+        _check_modules(self, self.modules, self.active, self.units)
+        if self.competition == "modules":
+            for flag, on in (("input-attention", self.input_attention), ("null-slot", self.null_slot)):
+                must, fix = "be left at True with --core.competition modules", "it is one ablation or the other"
+                require(on, f"--core.{flag}", must, on, fix)
+        return self
+
+
+class StackSettings(ModularSettings):
+    """What stacks of RIMs share: sizes of each layer, the lowest first."""
+
+    modules: Annotated[tuple[PositiveInt, ...], Field(min_length=1)] = (5, 5)
+    """Number of modules K of each layer, the lowest first."""
+    active: tuple[PositiveInt, ...] = (3, 3)
+    """Modules of each layer that update at each step."""
+    units: tuple[PositiveInt, ...] = (60, 60)
+    """Width of a module's state in each layer."""
+    competition: Literal["null", "random"] = "null"
+    """Who is active: whoever attends least to the null slot, or whoever chance picks."""
+    input_heads: PositiveInt = 4
+    """Heads of the attention that reads the neighbours; 4 units values in all are split over them."""
+    per_module_slots: bool = False
+    """Whether each module of a neighbouring layer is a slot of its own (paper, 3.2), or all are one (its code)."""
+
+    @model_validator(mode="after")
+    def _settings_agree(self) -> "StackSettings":
+        layers = len(self.modules)
+        for name, sizes in (("active", self.active), ("units", self.units)):
+            must, fix = f"have {layers} numbers, one for each layer of --core.modules", "give as many"
+            require(len(sizes) == layers, f"--core.{name}", must, len(sizes), fix)
+        for size in zip(self.modules, self.active, self.units, strict=True):
+            _check_modules(self, *size)
+        return self
+
+
+class BRIMsConfig(StackSettings):
+    """Bidirectional RIMs: layers that read the one below and the one above (BRIMs paper, section 3, table 6)."""
+
+    kind: Suppress[Literal["brims"]] = "brims"
+    readout: Literal["lower", "top"] = "lower"
+    """The layer that is given out: the lowest, as for video, or the top one, as for classification."""
+
+
+class HierarchicalRIMsConfig(StackSettings):
+    """Layers of RIMs, each reading the one below: the rival of BRIMs without feedback."""
+
+    kind: Suppress[Literal["hierarchical-rims"]] = "hierarchical-rims"
+
+
+class MLDRIMsConfig(StackSettings):
+    """Hierarchical RIMs whose lowest layer chooses the active modules of all layers (BRIMs paper, section 5.1)."""
+
+    kind: Suppress[Literal["mld-rims"]] = "mld-rims"
+
+    @model_validator(mode="after")
+    def _layers_are_alike(self) -> "MLDRIMsConfig":
+        for name, sizes in (("modules", self.modules), ("active", self.active)):
+            must, fix = "be the same in all layers, as the lowest chooses for all", "or take hierarchical-rims"
+            require(len(set(sizes)) == 1, f"--core.{name}", must, sizes, fix)
+        return self
