@@ -15,7 +15,7 @@ from videopred.datasets.importing import import_films
 from videopred.datasets.intphys import holds_intphys, read_intphys
 from videopred.datasets.intphys_export import export_intphys
 from videopred.datasets.made import RecipeClips, open_recipe
-from videopred.datasets.settings import BallsConfig, OcclusionConfig
+from videopred.datasets.settings import OcclusionConfig
 from videopred.datasets.store import ClipFile
 
 FRAMES, HEIGHT, WIDTH = 31, 26, 38
@@ -352,65 +352,3 @@ def test_import_says_when_nothing_is_labelled_and_takes_no_part(films, tmp_path)
         assert file.truth == ("labels/block", "labels/scene")
     with pytest.raises(ValueError, match=r"^--part must be left out, got train for .*; it means nothing here$"):
         import_films(films["unlabelled"], tmp_path / "more.h5", ImportConfig(part="train"))
-
-
-# --- writing -------------------------------------------------------------------------------------------------
-
-
-def test_a_part_is_written_alone(tmp_path):
-    folder = export_intphys(clips_of_ours(), tmp_path / "films", part="validation")
-    assert [path.name for path in folder.iterdir()] == ["validation"]
-    assert read_intphys(folder).parts == {"validation": 2}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        ({"part": "testing"}, "the part must be one of train, validation, test, got testing; did you mean test?"),
-        (
-            {"folder": "there"},
-            "--out must be a new path, got there (already there); choose another name, or give --over",
-        ),
-        ({"folder": "there", "overwrite": True}, "there with thesis.tex; choose another name"),
-        ({"folder": "file", "overwrite": True}, "file with a file; choose another name"),
-    ],
-)
-def test_what_cannot_be_written(tmp_path, monkeypatch, arguments, complaint):
-    monkeypatch.chdir(tmp_path)
-    Path("there").mkdir()
-    Path("there/thesis.tex").write_text("mine")
-    Path("file").write_text("mine")
-    with pytest.raises((ValueError, FileExistsError), match=re.escape(complaint)):
-        export_intphys(clips_of_ours(), **({"folder": "new"} | arguments))
-    assert sorted(str(path) for path in Path().rglob("*")) == ["file", "there", "there/thesis.tex"]
-
-
-def test_clips_of_other_worlds_are_refused(tmp_path):
-    balls = open_recipe(BallsConfig(frames=5, height=26, width=38), {"test": 1})
-    with pytest.raises(
-        ValueError, match=r"^DATA must hold clips of the occlusion world, got those of balls; make some"
-    ):
-        export_intphys(balls, tmp_path / "films")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_films_are_replaced_as_a_whole(tmp_path):
-    folder = export_intphys(clips_of_ours(), tmp_path / "films", part="train")
-    export_intphys(clips_of_ours(), folder, part="validation", overwrite=True)
-    assert [path.name for path in folder.iterdir()] == ["validation"]
-    assert [path.name for path in tmp_path.iterdir()] == ["films"]
-
-
-def test_a_stop_leaves_nothing(tmp_path, monkeypatch):
-    source = clips_of_ours()
-    clip = RecipeClips.clip
-
-    def stop(self: RecipeClips, part: str, index: int) -> Clip:
-        if index == 2:
-            raise KeyboardInterrupt
-        return clip(self, part, index)
-
-    monkeypatch.setattr(RecipeClips, "clip", stop)
-    with pytest.raises(KeyboardInterrupt):
-        export_intphys(source, tmp_path / "films")
-    assert list(tmp_path.iterdir()) == []
