@@ -37,6 +37,10 @@ def test_check_fails_on_a_broken_core(broken, check):
         check(broken())
 
 
+def test_every_check_has_a_core_that_fails_it():
+    assert {check for _, check in known_bad.CORES} == set(CHECKS)
+
+
 def test_every_core_has_a_small_version():
     assert SMALL.keys() == CORES.keys()
 
