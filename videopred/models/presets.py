@@ -7,7 +7,9 @@ of gradients is left as it is, because the papers' losses are sums and ours is a
 
 from typing import NamedTuple
 
-from videopred.models.settings import CoreSettings, LSTMConfig, RIMsConfig, SCOFFConfig
+from videopred.models.core_settings import CoreSettings
+from videopred.models.rival_settings import LSTMConfig, RMCConfig
+from videopred.models.settings import RIMsConfig, SCOFFConfig
 from videopred.settings import TrainingConfig
 
 
@@ -53,6 +55,12 @@ PRESETS: dict[str, Preset] = {
         "RIMs on sequential MNIST: 6 modules of 100, 4 active.",
         RIMsConfig(modules=6, active=4, units=100, comm_key=16, comm_value=16),
         _learning(1e-4, 64),
+    ),
+    # Sizes for bouncing balls are unpublished: those of the maze in the RMC paper (Santoro et al. 2018, appendix: 4
+    # memories, 4 heads, 1024 numbers in all; our choice).
+    "rmc-balls": Preset(
+        "RMC on bouncing balls: 4 memories of 4 heads of 64 (sizes our choice).",
+        RMCConfig(rows=4, heads=4, head_size=64),
     ),
     # S 5, multiple objects (4 files for 4Balls and Curtain, 8 for 678Balls, 4 schemata), and table 4.
     "scoff-balls4": Preset(
