@@ -31,6 +31,8 @@ def test_a_preset_builds(name):
     [
         # The authors' parameters that ever get a gradient, by the formula; SCOFF's without its two first states of 100.
         ("rims-copying", 600, 1_649_800),
+        ("brims-balls", 300, 1_586_160),
+        ("brims-smnist", 300, 1_797_900),
         ("scoff-balls4", 80, 316_320 + 2 * 100),
         ("scoff-balls678", 80, 316_320 + 2 * 100),
     ],
