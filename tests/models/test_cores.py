@@ -73,6 +73,20 @@ def test_unroll_starts_from_a_state_of_its_batch(monkeypatch):
     assert asked == [BATCH]
 
 
+def test_a_core_that_does_all_steps_at_once_is_asked_to():
+    class AllAtOnce(known_bad.SoundCore):
+        def run(self, slots, state):
+            done = [self.step(slots[:, t], state) for t in range(slots.shape[1])]
+            return torch.stack([output for output, _, _ in done], 1), state + 1, {"norm": slots.requires_grad_()}
+
+    core = AllAtOnce()
+    done, traced = unroll(core, slots()), unroll(core, slots(), trace=True)
+    assert torch.equal(done.state, core.initial_state(BATCH) + 1)
+    assert done.trace == {}
+    assert torch.equal(traced.trace["norm"], slots())
+    assert not traced.trace["norm"].requires_grad
+
+
 @pytest.mark.parametrize("name", ["gru", "lstm"])
 def test_plain_cores_refuse_maps(name):
     with pytest.raises(ValueError, match=r"slots must be one vector per step .* got L = 2"):

@@ -104,6 +104,13 @@ def test_dropout_between_layers_spares_the_input():
     assert not torch.equal(first[1][0], second[1][0])
 
 
+def test_dropout_reaches_what_comes_from_above():
+    core = make_ladder(Ladder, "lstm-hb", dropout=0.5, units=(4, 6)).train()
+    state = layer_states(core)
+    first, second = (core.step(random_slots()[:, 0], state)[1][0] for _ in range(2))
+    assert not torch.equal(first[0], second[0])
+
+
 def count(name: str, **settings) -> int:
     return sum(parameter.numel() for parameter in Ladder(CORES[name][0](**settings), 512).parameters())
 

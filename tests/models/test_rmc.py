@@ -94,6 +94,13 @@ def test_equals_the_plain_statement_forward_and_gradient(gate, blocks):
     close(gradient, wanted)
 
 
+def test_the_trace_is_of_the_first_block():
+    one, two = make_rmc(blocks=1, gate="none"), make_rmc(blocks=2, gate="none")
+    two.load_state_dict(one.state_dict(), strict=False)
+    first, both = (unroll(core, random_slots()[:, :1], memory(one), trace=True).trace for core in (one, two))
+    close(first, both)
+
+
 def test_keys_are_as_wide_as_values_unless_asked_for():
     assert RMC(RMCConfig(heads=2, head_size=3), 5).blocks[0].sizes == [3, 3, 3]
     assert make_rmc().blocks[0].sizes == [5, 5, 3]

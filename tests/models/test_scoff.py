@@ -76,6 +76,23 @@ def test_number_of_parameters(settings, features, count):
     assert sum(parameter.numel() for parameter in core.parameters()) == count
 
 
+def test_weights_start_as_torchs_and_files_from_a_unit_normal_distribution():
+    torch.manual_seed(0)
+    core = SCOFF(SCOFFConfig(units=25), 64)
+    for parameter in (*core.input_gates.parameters(), *core.state_gates.parameters()):
+        assert 0.19 < parameter.abs().max() <= 0.2
+    assert not core.start_mean.any()
+    assert (core.start_scale == 1).all()
+
+
+def test_slots_of_all_steps_are_mapped_at_once_but_on_a_cpu():
+    core = make(input_heads=2).to("meta").train()
+    projected = list(core.project(random_slots().to("meta")))
+    assert [part.shape for part in projected[0][1:3]] == [(2 * BATCH, POSITIONS, 6), (2 * BATCH, POSITIONS, 10)]
+    assert projected[0].values._base is projected[-1].values._base
+    assert unroll(core, random_slots().to("meta")).output.shape == (BATCH, STEPS, 4, 8)
+
+
 def output_of(core, seed=2):
     return unroll(core, random_slots(), random_state(core, seed=seed)).output
 

@@ -90,6 +90,10 @@ def test_the_state_is_of_one_size_from_the_start():
     assert last[1].tolist() == [STEPS] * BATCH
 
 
+def test_nothing_is_traced():
+    assert unroll(make_transformer(), random_slots(), trace=True).trace == {}
+
+
 def test_number_of_parameters():
     units, hidden = 256, 1024
     layer = 4 * units * units + 4 * units + 2 * units * hidden + units + hidden + 4 * units
