@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from videopred.models.core import State, Trace, Unrolled
-from videopred.models.ladder import Attending, Ladder
+from videopred.models.ladder import Ladder
 from videopred.models.rmc import RMC
 from videopred.models.transformer import Transformer
 
@@ -83,25 +83,13 @@ class DeafToTheLayerAbove(Ladder):
     def __init__(self, *arguments: Any):
         super().__init__(*arguments)
         for layer in self.layers:
-            if layer.reads_above:
-                nn.Module.__delattr__(layer, "above")
-                layer.reads_above = False
-
-
-class WithoutNullSlot(Ladder):
-    """Always listens with all its attention."""
-
-    def advance(self, projected: Any, state: Any) -> Any:
-        output, state, trace = super().advance(projected, state)
-        return output, state, {name: value / value.sum(-1, keepdim=True) for name, value in trace.items()}
+            layer.above = None
 
 
 class OneBias(Ladder):
     """Counts the second bias of torch's LSTM twice."""
 
     def advance(self, projected: Any, state: Any) -> Any:
-        if isinstance(self.layers[0], Attending):
-            return super().advance(projected, state)
         return super().advance(projected + self.layers[0].own.bias, state)
 
 
@@ -117,7 +105,6 @@ RIVALS = [
     (OneAge, rival_checks.clips_may_be_of_different_age),
     (HearsTheLayerAboveAtOnce, rival_checks.layers_hear_the_one_above_a_step_late),
     (DeafToTheLayerAbove, rival_checks.layers_hear_the_one_above_a_step_late),
-    (WithoutNullSlot, rival_checks.without_states_the_null_slot_has_an_equal_share),
     (OneBias, rival_checks.one_neighbour_without_attention_is_torchs),
 ]
 """Each broken core, and the check that must catch it."""

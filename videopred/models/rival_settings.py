@@ -34,7 +34,7 @@ class LadderConfig(CoreSettings):
     units: Annotated[tuple[PositiveInt, ...], Field(min_length=2)] = (300, 300)
     """Width of each layer, the lowest first."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
-    """Dropout on what a layer reads, while training; the input itself is spared where nothing attends to it."""
+    """Dropout on what a layer reads, while training; without attention the input itself is spared."""
 
 
 class AttentiveLadderConfig(LadderConfig):
