@@ -245,6 +245,31 @@ def test_learns_under_autocast(settings):
     assert all(parameter.grad.isfinite().all() and parameter.grad.any() for parameter in core.parameters())
 
 
+def test_active_files_by_chance_are_as_many_and_no_matter_of_attention():
+    core = make(active=2, competition="random", schemata=1).train()
+    slots = random_slots(batch=200)
+    trace = unroll(core, slots, trace=True).trace
+    assert (trace["active"].sum(-1) == 2).all()
+    assert len(trace["active"].flatten(0, 1).unique(dim=0)) == 6, "every pair has its turn"
+    core.eval()
+    first, second = (unroll(core, slots, trace=True).trace["active"] for _ in range(2))
+    assert torch.equal(first, second)
+    assert torch.equal(first, unroll(core, slots * 2, trace=True).trace["active"])
+    assert len(first[0].unique(dim=0)) > 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "fault"),
+    [
+        ({"competition": "random"}, "--core.competition must be attention where all files are active, got random; say"),
+        ({"input_attention": False, "active": 3}, "--core.active must be 4, all files, with --core.input-attention F"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(settings, fault):
+    with pytest.raises(ValueError, match=f"^{fault}"):
+        SCOFFConfig(**settings)
+
+
 def test_more_active_than_files_is_refused():
     with pytest.raises(ValueError, match=r"^--core.active must be at most 4, got 5; lower --core.active or raise --co"):
         SCOFFConfig(active=5)

@@ -17,7 +17,8 @@ Source: the paper; the authors' code for video is not public. In later code of t
 every file gets what all files read, which breaks their exchange, and LSTM schemata are mixed softly; here the
 algorithm is kept. What it leaves open, and what is taken: one key map Wk' for all schemata; temperature 1; Wo, which
 the sizes in the tables imply; an LSTM's h and c come from the same schema. With `active`, the files with the highest
-mean attention over slots update, in evaluation as in training, and the others keep their state to the bit.
+mean attention over slots (or, as an ablation, random ones) update, in evaluation as in training, and the others keep
+their state to the bit.
 
 Files with equal states stay equal for ever when the choice is an argmax. So the first state is drawn, mean + scale ×
 normal noise, with a mean and a scale that are learned and shared by all files. In evaluation and without a generator
@@ -34,8 +35,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from videopred.check import complaint
-from videopred.models.competition import lowest
-from videopred.models.core import Core, Trace
+from videopred.models.competition import RandomChoice, lowest
+from videopred.models.core import Core, State, Trace
+from videopred.models.dropout import dropout_masks
 from videopred.models.heads import heads_together, per_head
 from videopred.models.recurrent import gru_update, lstm_update
 from videopred.models.settings import SCOFFConfig
@@ -66,7 +68,7 @@ class Projected(NamedTuple):
 
 class SCOFF(Core):
     """State: (memory, schema). Memory is (h,), with LSTM schemata (h, c), each (B, K, D); schema is (), frozen ones are
-    (B, K) int64.
+    (B, K) int64. With a random choice of active files its phase (B, K) stands behind.
 
     Trace: `schema` (B, K) int64, the chosen ones; `input_attention` (B, heads, K, L), which sums to 1 over the files;
     `comm_attention` (B, heads, K, K), who listens by who is heard; `active` (B, K) bool, where files may rest.
@@ -101,12 +103,13 @@ class SCOFF(Core):
         ]
         if config.active is not None:
             self.trace_axes["active"] = "K"
+        self.random = RandomChoice(config.files) if config.competition == "random" else None
         if config.start == "drawn":
             self.start_mean, self.start_scale = nn.Parameter(torch.zeros(units)), nn.Parameter(torch.ones(units))
         else:
             self.start = nn.Parameter(torch.randn(config.files, units))
 
-    def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> tuple[Memory, Any]:
+    def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> State:
         """The files' first h, drawn or learned; c of 0; frozen schemata, each as likely as the others."""
         config, clips = self.config, batch
         if generator is None and not self.training:
@@ -120,10 +123,10 @@ class SCOFF(Core):
             hidden = self.start
         hidden = hidden.expand(batch, -1, -1)
         memory = (hidden, torch.zeros_like(hidden)) if config.cell == "lstm" else (hidden,)
-        if not config.frozen_schema:
-            return memory, ()
-        schema = torch.randint(config.schemata, (clips, self.rows), **source).to(device)
-        return memory, schema.expand(batch, -1)
+        schema: Any = ()
+        if config.frozen_schema:
+            schema = torch.randint(config.schemata, (clips, self.rows), **source).to(device).expand(batch, -1)
+        return (memory, schema) if self.random is None else (memory, schema, torch.zeros_like(hidden[..., 0]))
 
     def project(self, slots: Tensor) -> Iterator[Projected]:
         """Keys, values and what is drawn, step by step.
@@ -161,19 +164,16 @@ class SCOFF(Core):
     def _draw(self, slots: Tensor) -> tuple[Sequence[Tensor | None], ...]:
         """Masks of what is read, noise over the temperature, and masks of messages: one tensor or None a step."""
         config, shape = self.config, (slots.shape[1], slots.shape[0], self.rows)
-        nothing: Sequence[Tensor | None] = [None] * slots.shape[1]
-        read_mask = noise = message_mask = nothing
-        if self.training and config.dropout > 0:
-            width = config.input_heads * config.input_value
-            read_mask = functional.dropout(slots.new_ones(*shape, width), config.dropout).unbind(0)
-            message_mask = functional.dropout(slots.new_ones(*shape, self.units), config.dropout).unbind(0)
+        read_mask = dropout_masks(self, config.dropout, slots, *shape, config.input_heads * config.input_value)
+        message_mask = dropout_masks(self, config.dropout if config.comm else 0.0, slots, *shape, self.units)
+        noise: Sequence[Tensor | None] = [None] * slots.shape[1]
         if self.training or config.eval_sample:
             waits = torch.empty(*shape, config.schemata, device=slots.device).exponential_()
             noise = (-waits.log() / config.temperature).to(slots.dtype).unbind(0)
         return read_mask, noise, message_mask
 
-    def advance(self, projected: Projected, state: tuple[Memory, Any]) -> tuple[Tensor, tuple[Memory, Any], Trace]:
-        (old, *_), frozen = state
+    def advance(self, projected: Projected, state: State) -> tuple[Tensor, State, Trace]:
+        (old, *_), frozen, *phase = state
         asked = functional.linear(old, projected.queries)
         input_query, schema_query, comm_query = asked.split(self._query_widths, -1)
         attention, read = self._read(projected, input_query)
@@ -185,7 +185,10 @@ class SCOFF(Core):
         memory = tuple(pick(choice, candidate) for candidate in candidates)
         trace = {"schema": schema, "input_attention": attention}
         if self.config.active is not None:
-            trace["active"] = lowest(-attention.mean((1, 3)), self.config.active)
+            scores = -attention.mean((1, 3))
+            if self.random is not None:
+                scores, *phase = self.random(*phase)
+            trace["active"] = lowest(scores, self.config.active)
             awake = trace["active"].unsqueeze(-1)
             memory = tuple(torch.where(awake, new, kept) for new, kept in zip(memory, state[0], strict=True))
         hidden = memory[0]
@@ -196,7 +199,7 @@ class SCOFF(Core):
             message, trace["comm_attention"] = self.communication(comm_query, hidden, choice, projected.message_mask)
             told = hidden + message
             hidden = told if self.config.active is None else torch.where(awake, told, hidden)
-        return hidden, ((hidden, *memory[1:]), frozen), trace
+        return hidden, ((hidden, *memory[1:]), frozen, *phase), trace
 
     def _read(self, projected: Projected, query: Tensor) -> tuple[Tensor, Tensor]:
         """Attention (B, heads, K, L) and what each file reads, (B, K, heads value)."""

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, JsonValue, PositiveFloat, PositiveInt, field_validator, model_validator
 from tyro.conf import Suppress
 
-from videopred.check import complaint, require
+from videopred.check import require
 from videopred.models.codec_settings import (
     CodecConfig,
     DecoderConfig,
@@ -40,7 +40,9 @@ class SCOFFConfig(CoreSettings):
     files: PositiveInt = 4
     """Number of object files K."""
     active: PositiveInt | None = None
-    """Files that update at each step: those with the highest mean attention to the input. None lets all update."""
+    """Files that update at each step; None lets all update."""
+    competition: Literal["attention", "random"] = "attention"
+    """Who is active: whoever attends most to the input, in the mean over it, or whoever chance picks."""
     schemata: PositiveInt = 4
     """Number of schemata S, the dynamics among which each file chooses at each step."""
     units: PositiveInt = 100
@@ -85,10 +87,17 @@ class SCOFFConfig(CoreSettings):
     """Dropout on what is read from the input and on the message, while training."""
 
     @model_validator(mode="after")
-    def _active_are_there(self) -> "SCOFFConfig":
-        if self.active is not None and self.active > self.files:
-            fix = "lower --core.active or raise --core.files"
-            raise ValueError(complaint("--core.active", f"be at most {self.files}", self.active, fix))
+    def _settings_agree(self) -> "SCOFFConfig":
+        if self.active is None:
+            must, fix = "be attention where all files are active", "say how many with --core.active"
+            require(self.competition == "attention", "--core.competition", must, self.competition, fix)
+            return self
+        fix = "lower --core.active or raise --core.files"
+        require(self.active <= self.files, "--core.active", f"be at most {self.files}", self.active, fix)
+        if self.competition == "attention" and self.active < self.files:
+            must = f"be {self.files}, all files, with --core.input-attention False"
+            fix = "there is nothing to choose by: give that, or --core.competition random"
+            require(self.input_attention, "--core.active", must, self.active, fix)
         return self
 
 
