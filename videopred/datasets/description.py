@@ -16,10 +16,10 @@ def describe(file: ClipSource) -> dict[str, Any]:
 
     Returns:
         path, name, seed, recipe (None if the file is not ours), frames, height, width, channels, values ("binary" or
-        "grey levels"), context, horizon, bytes; and under `parts`, for each part there is: clips, and over its first
-        100 clips mean_intensity in [0, 1]; if the file is ours, objects_per_clip and contacts_per_clip (means); and
-        for bouncing balls frames_foretold, how many frames pass until who knew the law and almost the start has lost
-        the balls (see predictability.py).
+        "grey levels", and how they stand in a file that is not ours), context, horizon, bytes; and under `parts`, for
+        each part there is: clips, and over its first 100 clips mean_intensity in [0, 1]; if the file is ours,
+        objects_per_clip and contacts_per_clip (means); and for bouncing balls frames_foretold, how many frames pass
+        until who knew the law and almost the start has lost the balls (see predictability.py).
     """
     return {
         "path": str(file.path),
@@ -30,7 +30,7 @@ def describe(file: ClipSource) -> dict[str, Any]:
         "height": file.height,
         "width": file.width,
         "channels": file.channels,
-        "values": "binary" if file.binary else "grey levels",
+        "values": file.values(),
         "context": file.context,
         "horizon": file.horizon,
         "bytes": sum(path.stat().st_size for path in file.files()),

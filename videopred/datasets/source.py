@@ -88,6 +88,10 @@ class ClipSource(ABC):
         must = f"be at least one, between 0 and {count} (the clips of {part} in {self.path})"
         check.require(0 <= start < stop <= count, "clips", must, f"{start} to {stop}", "ask for those that are there")
 
+    def values(self) -> str:
+        """What pixels may be, in words."""
+        return "binary" if self.binary else "grey levels"
+
     def files(self) -> list[Path]:
         """The files that hold the clips."""
         return [self.path]

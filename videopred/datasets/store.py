@@ -16,11 +16,15 @@ from videopred.datasets.record import FORMAT, NOT_TRUTH, has_time, without_thin_
 from videopred.datasets.settings import BallsConfig, DatasetSettings, load_recipe
 from videopred.datasets.source import ClipSource, hash_files
 
-_FRAME_TYPES = (bool, np.uint8, np.float16, np.float32, np.float64)
+_LEVELS = {"binary": 1, "grey levels": 255}
+"""What whole numbers among the features may mean -> the largest of them."""
 
 
 class ClipFile(ClipSource):
     """A data file, open for reading: ours, or one with the frames of R-NEM's original files.
+
+    Features of other files may be bool, any float between 0 and 1, or any whole numbers: 0 and 1, or 0 to 255, by what
+    the first, the middle and the last clip of each part hold. A clip that then does not fit is refused when it is read.
 
     Each process opens it for itself on first use. Of clips that we did not make, `recipe` and `seed` are None, and
     `context` and `horizon` are R-NEM's; of a file that is not ours, `name` is the file's name.
@@ -42,21 +46,14 @@ class ClipFile(ClipSource):
         with self, self._reading() as file:  # closed again: whoever reads first opens it
             self._read_shapes(file)
             self._read_attributes(dict(file.attrs))
+            self._levels = self._find_levels()
+        self.binary = self._levels == "binary"
 
     def read_frames(self, part: str, start: int, stop: int) -> np.ndarray:
         """Frames (B, T, H, W, C) uint8 of some clips; on is 255 if the file holds bool or float."""
         self.check_clips(part, start, stop)
-        with self._reading() as file:
-            features = file[PARTS[part]]["features"]
-            stored = np.empty((self.frames, stop - start, *features.shape[2:]), features.dtype)
-            features.read_direct(stored, np.s_[:, start:stop])
-        if stored.dtype == bool:
-            stored = stored.view(np.uint8) * np.uint8(255)
-        elif stored.dtype != np.uint8:
-            inside = bool((stored >= 0).all() and (stored <= 1).all())
-            self._require(inside, "hold float features between 0 and 1", "others")
-            stored = np.rint(stored * 255).astype(np.uint8)
-        return np.ascontiguousarray(stored.swapaxes(0, 1))
+        stored = self._stored(part, start, stop)
+        return np.ascontiguousarray(self._shown(stored).swapaxes(0, 1))
 
     def read(self, part: str, name: str, start: int, stop: int) -> np.ndarray:
         """(B, T, ...) or, for objects/… and labels/…, (B, ...): one kind of truth about some clips."""
@@ -66,8 +63,12 @@ class ClipFile(ClipSource):
             stored = file[PARTS[part]][name]
             if not has_time(name):
                 return stored[start:stop]
-            values = stored[:, start:stop].swapaxes(0, 1)  # (B, T, ...)
-        return np.ascontiguousarray(without_thin_axes(name, values))
+            values = without_thin_axes(name, stored[:, start:stop].swapaxes(0, 1))  # (B, T, ...)
+        if name == "groups" and values.dtype != np.uint8:
+            whole = bool(((values >= 0) & (values <= 255) & (values == np.rint(values))).all())
+            self._require(whole, "hold groups that are whole numbers from 0 to 255", "others")
+            values = values.astype(np.uint8)
+        return np.ascontiguousarray(values)
 
     def clip(self, part: str, index: int) -> Clip:
         """A clip with its truth, which only our own files hold in full."""
@@ -90,6 +91,12 @@ class ClipFile(ClipSource):
                 labels={name: np.asarray(values[index]) for name, values in group.get("labels", {}).items()},
             )
 
+    def values(self) -> str:
+        """What pixels may be, and of a file that is not ours, how they stand there."""
+        if "format" in self.attributes:
+            return super().values()
+        return f"{super().values()}, from {self._kind}"
+
     def fingerprint(self) -> str:
         """SHA-256 of the file's bytes, in hexadecimal."""
         return hash_files([self.path])
@@ -107,8 +114,8 @@ class ClipFile(ClipSource):
         features = {part: file.get(f"{group}/features") for part, group in PARTS.items() if group in file}
         self._require(len(features) > 0, f"hold some of the groups {', '.join(PARTS.values())}", "none of them")
         for part, frames in features.items():
-            fits = isinstance(frames, h5py.Dataset) and frames.ndim == 5 and frames.dtype in _FRAME_TYPES
-            self._require(fits, "hold bool, uint8 or float features (T, N, H, W, C)", f"{frames} in {PARTS[part]}")
+            fits = isinstance(frames, h5py.Dataset) and frames.ndim == 5 and frames.dtype.kind in "buif"
+            self._require(fits, "hold features (T, N, H, W, C) that are numbers", f"{frames} in {PARTS[part]}")
             filled = min(frames.shape) > 0 and frames.shape[-1] in (1, 3)
             must = "hold at least one clip, frame and pixel, with 1 or 3 channels"
             self._require(filled, must, f"features {frames.shape} in {PARTS[part]}")
@@ -116,9 +123,15 @@ class ClipFile(ClipSource):
         self._require(len(shapes) == 1, "hold clips of one shape", sorted(shapes))
         self.frames, self.height, self.width, self.channels = map(int, shapes.pop())
         self.parts = {part: int(frames.shape[1]) for part, frames in features.items()}
-        self.binary = all(frames.dtype == bool for frames in features.values())
-        group = file[PARTS[next(iter(self.parts))]]
-        self.truth = tuple(sorted(name for name in _datasets(group) if name not in NOT_TRUTH))
+        kinds = {str(frames.dtype) for frames in features.values()}
+        self._require(len(kinds) == 1, "hold features of one kind", sorted(kinds))
+        self._kind = np.dtype(kinds.pop())
+        part, count = next(iter(self.parts.items()))
+        sizes = {True: (self.frames, count), False: (count,)}
+        arrays = {name: data for name, data in _datasets(file[PARTS[part]]).items() if name not in NOT_TRUTH}
+        self.truth = tuple(
+            sorted(name for name, data in arrays.items() if data.shape[: 1 + has_time(name)] == sizes[has_time(name)])
+        )
 
     def _read_attributes(self, attributes: dict[str, Any]) -> None:
         self.attributes = attributes
@@ -136,6 +149,43 @@ class ClipFile(ClipSource):
                 self._require(False, "hold a recipe of this version", attributes["recipe"])
         self.context, self.horizon = usual.context, usual.horizon
 
+    def _find_levels(self) -> str:
+        """Which of _LEVELS the features are."""
+        if self._kind.kind in "bf":
+            return "binary" if self._kind.kind == "b" else "grey levels"
+        if "format" in self.attributes:
+            return "grey levels"
+        low, high = 0, 0
+        for part, count in self.parts.items():
+            for clip in sorted({0, count // 2, count - 1}):
+                stored = self._stored(part, clip, clip + 1)
+                low, high = min(low, stored.min()), max(high, stored.max())
+        self._require(0 <= low <= high <= 255, "hold features between 0 and 255", f"{low} to {high}")
+        return "binary" if high <= 1 else "grey levels"
+
+    def _stored(self, part: str, start: int, stop: int) -> np.ndarray:
+        """Features (T, B, H, W, C) as they stand in the file."""
+        with self._reading() as file:
+            features = file[PARTS[part]]["features"]
+            stored = np.empty((self.frames, stop - start, *features.shape[2:]), features.dtype)
+            features.read_direct(stored, np.s_[:, start:stop])  # an index of single clips takes 30 times as long
+        return stored
+
+    def _shown(self, stored: np.ndarray) -> np.ndarray:
+        """Features as uint8, 0 to 255."""
+        if stored.dtype == bool:
+            return stored.view(np.uint8) * np.uint8(255)
+        if stored.dtype.kind == "f":
+            inside = bool((stored >= 0).all() and (stored <= 1).all())
+            self._require(inside, "hold float features between 0 and 1", "others")
+            return np.rint(stored * 255).astype(np.uint8)
+        most = _LEVELS[self._levels]
+        if stored.dtype == np.uint8 and most == 255:
+            return stored
+        must = f"hold features between 0 and {most}, as those do that were looked at first"
+        self._require(0 <= stored.min() <= stored.max() <= most, must, f"{stored.min()} to {stored.max()}")
+        return stored.astype(np.uint8) * np.uint8(255 // most)
+
     def _require(self, condition: bool, must: str, got: Any) -> None:
         check.require(condition, "DATA", must, f"{got} in {self.path}", "make a file with `videopred generate`")
 
@@ -151,8 +201,8 @@ class ClipFile(ClipSource):
             raise ValueError(check.complaint("DATA", must, f"{self.path} ({error})", fix)) from None
 
 
-def _datasets(group: h5py.Group) -> list[str]:
-    """Names of all data sets in a group and the groups in it."""
-    names: list[str] = []
-    group.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
-    return names
+def _datasets(group: h5py.Group) -> dict[str, h5py.Dataset]:
+    """All data sets in a group and the groups in it, by name."""
+    found: dict[str, h5py.Dataset] = {}
+    group.visititems(lambda name, item: found.update({name: item}) if isinstance(item, h5py.Dataset) else None)
+    return found
