@@ -77,7 +77,7 @@ def full_record(clip: Clip, binary: bool, seed: int, part: str, index: int) -> d
 
 def has_time(name: str) -> bool:
     """Whether the file holds (T, N, ...) under a name, and not (N, ...)."""
-    return not name.startswith(("objects/", "labels/")) and name not in (CONTACTS, "seed", "index")
+    return not name.startswith(("objects/", "labels/")) and name not in (CONTACTS, "contact_offsets", "seed", "index")
 
 
 def without_thin_axes(name: str, values: np.ndarray) -> np.ndarray:

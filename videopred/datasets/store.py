@@ -1,7 +1,7 @@
 """Reads data files: HDF5, as `record` lays them out, and R-NEM's original files. One of the two doors of h5py."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from videopred import check
 from videopred.datasets import DATASETS
 from videopred.datasets.clip import PARTS, Clip
-from videopred.datasets.record import FORMAT, NOT_TRUTH, has_time, without_thin_axes
+from videopred.datasets.record import CONTACTS, FORMAT, NOT_TRUTH, has_time, without_thin_axes
 from videopred.datasets.settings import BallsConfig, DatasetSettings, load_recipe
 from videopred.datasets.source import ClipSource, hash_files
 
@@ -42,6 +42,7 @@ class ClipFile(ClipSource):
         known = self.path.stem if self.path.stem in DATASETS else "NAME"
         check.existing_file("DATA", self.path, f"make one with `videopred generate {known}`")
         self._handle: h5py.File | None = None
+        self._arrays: dict[str, h5py.Dataset] = {}  # kept open, with what HDF5 remembers of the last chunks
         self._owner = 0
         with self, self._reading() as file:  # closed again: whoever reads first opens it
             self._read_shapes(file)
@@ -52,18 +53,16 @@ class ClipFile(ClipSource):
     def read_frames(self, part: str, start: int, stop: int) -> np.ndarray:
         """Frames (B, T, H, W, C) uint8 of some clips; on is 255 if the file holds bool or float."""
         self.check_clips(part, start, stop)
-        stored = self._stored(part, start, stop)
-        return np.ascontiguousarray(self._shown(stored).swapaxes(0, 1))
+        shown = self._shown(self._stored(part, "features", start, stop))
+        return np.ascontiguousarray(shown.swapaxes(0, 1))
 
     def read(self, part: str, name: str, start: int, stop: int) -> np.ndarray:
         """(B, T, ...) or, for objects/… and labels/…, (B, ...): one kind of truth about some clips."""
         self.check_clips(part, start, stop)
         check.one_of("the truth", name, self.truth)
-        with self._reading() as file:
-            stored = file[PARTS[part]][name]
-            if not has_time(name):
-                return stored[start:stop]
-            values = without_thin_axes(name, stored[:, start:stop].swapaxes(0, 1))  # (B, T, ...)
+        values = self._stored(part, name, start, stop)
+        if has_time(name):
+            values = without_thin_axes(name, values.swapaxes(0, 1))  # (B, T, ...)
         if name == "groups" and values.dtype != np.uint8:
             whole = bool(((values >= 0) & (values <= 255) & (values == np.rint(values))).all())
             self._require(whole, "hold groups that are whole numbers from 0 to 255", "others")
@@ -74,22 +73,21 @@ class ClipFile(ClipSource):
         """A clip with its truth, which only our own files hold in full."""
         frames = self.read_frames(part, index, index + 1)[0]
         self._require(self.recipe is not None, "hold the whole truth, as our own files do", "frames of another origin")
-        with self._reading() as file:
-            group = file[PARTS[part]]
-            first, last = group["contact_offsets"][index : index + 2]
-            return Clip(
-                frames=frames,
-                masks=group["groups"][:, index, ..., 0],
-                positions=group["positions"][:, index],
-                velocities=group["velocities"][:, index],
-                collisions=group["collisions"][:, index, ..., 0],
-                events=group["events"][:, index, 0, 0, 0],
-                visibility=group["visibility/fraction"][:, index],
-                contacts=group["contacts"][first:last],
-                objects={name: table[index] for name, table in group["objects"].items()},
-                series={name: values[:, index] for name, values in group.get("series", {}).items()},
-                labels={name: np.asarray(values[index]) for name, values in group.get("labels", {}).items()},
-            )
+        truth = {name: self.read(part, name, index, index + 1)[0] for name in self.truth}
+        first, last = self._stored(part, "contact_offsets", index, index + 2)
+        return Clip(
+            frames=frames,
+            masks=truth["groups"],
+            positions=truth["positions"],
+            velocities=truth["velocities"],
+            collisions=truth["collisions"],
+            events=truth["events"],
+            visibility=truth["visibility/fraction"],
+            contacts=self._stored(part, CONTACTS, first, last),
+            objects=_below("objects", truth),
+            series=_below("series", truth),
+            labels=_below("labels", truth),
+        )
 
     def values(self) -> str:
         """What pixels may be, and of a file that is not ours, how they stand there."""
@@ -105,10 +103,10 @@ class ClipFile(ClipSource):
         """Let go of the file; the next use opens it again."""
         if self._handle is not None and self._owner == os.getpid():
             self._handle.close()
-        self._handle = None
+        self._handle, self._arrays = None, {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_handle": None}
+        return {**self.__dict__, "_handle": None, "_arrays": {}}
 
     def _read_shapes(self, file: h5py.File) -> None:
         features = {part: file.get(f"{group}/features") for part, group in PARTS.items() if group in file}
@@ -158,23 +156,30 @@ class ClipFile(ClipSource):
         low, high = 0, 0
         for part, count in self.parts.items():
             for clip in sorted({0, count // 2, count - 1}):
-                stored = self._stored(part, clip, clip + 1)
+                stored = self._stored(part, "features", clip, clip + 1)
                 low, high = min(low, stored.min()), max(high, stored.max())
         self._require(0 <= low <= high <= 255, "hold features between 0 and 255", f"{low} to {high}")
         return "binary" if high <= 1 else "grey levels"
 
-    def _stored(self, part: str, start: int, stop: int) -> np.ndarray:
-        """Features (T, B, H, W, C) as they stand in the file."""
+    def _stored(self, part: str, name: str, start: int, stop: int) -> np.ndarray:
+        """What stands under a name about some clips, as it stands there: (T, B, ...) or (B, ...)."""
+        place = f"{PARTS[part]}/{name}"
         with self._reading() as file:
-            features = file[PARTS[part]]["features"]
-            stored = np.empty((self.frames, stop - start, *features.shape[2:]), features.dtype)
-            features.read_direct(stored, np.s_[:, start:stop])  # an index of single clips takes 30 times as long
+            if place not in self._arrays:
+                self._arrays[place] = file[place]
+            array = self._arrays[place]
+            clips = np.s_[:, start:stop] if has_time(name) else np.s_[start:stop]
+            times = array.shape[:1] if has_time(name) else ()
+            stored = np.empty((*times, stop - start, *array.shape[len(times) + 1 :]), array.dtype)
+            if stored.size:
+                array.read_direct(stored, clips)  # an index of single clips would take 30 times as long
         return stored
 
     def _shown(self, stored: np.ndarray) -> np.ndarray:
         """Features as uint8, 0 to 255."""
         if stored.dtype == bool:
-            return stored.view(np.uint8) * np.uint8(255)
+            levels = stored.view(np.uint8)
+            return np.multiply(levels, 255, out=levels)
         if stored.dtype.kind == "f":
             inside = bool((stored >= 0).all() and (stored <= 1).all())
             self._require(inside, "hold float features between 0 and 1", "others")
@@ -194,11 +199,16 @@ class ClipFile(ClipSource):
         """The file, open in this process; what HDF5 says of damage becomes one line."""
         try:
             if self._handle is None or self._owner != os.getpid():
-                self._handle, self._owner = h5py.File(self.path, "r"), os.getpid()
+                self._handle, self._arrays, self._owner = h5py.File(self.path, "r"), {}, os.getpid()
             yield self._handle
         except (OSError, KeyError, RuntimeError) as error:
             must, fix = "be a whole, undamaged HDF5 file", "make it again with `videopred generate`"
             raise ValueError(check.complaint("DATA", must, f"{self.path} ({error})", fix)) from None
+
+
+def _below(shelf: str, truth: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What stands under `<shelf>/<name>`, by name."""
+    return {name.removeprefix(f"{shelf}/"): np.asarray(truth[name]) for name in truth if name.startswith(f"{shelf}/")}
 
 
 def _datasets(group: h5py.Group) -> dict[str, h5py.Dataset]:
