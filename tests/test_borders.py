@@ -59,7 +59,14 @@ DOORS: dict[str, set[str]] = {
     "matplotlib": {"rendering"},
     "kornia": {"eval.similarity"},
     "lightning": {"training", "checkpoint"},
-    "tqdm": {"datasets.generation", "datasets.importing", "datasets.intphys_export", "judging", "training"},
+    "tqdm": {
+        "datasets.generation",
+        "datasets.verification",
+        "datasets.importing",
+        "datasets.intphys_export",
+        "judging",
+        "training",
+    },
     "tyro": {
         "cli",
         "flags",

@@ -183,6 +183,7 @@ def test_every_command_speaks_json(place, tmp_path, monkeypatch, capfd):
         "generate": f"balls4 {SIZES} --balls 2 --clips test=2 --out my/folder",
         "import": f"{place / 'films.npy'} --out their.h5 --height 11 --width 13",
         "inspect": f"{data} --preview p.gif",
+        "verify": f"{data} --sample 2",
         "train": f"{data} {core_flags('gru')} {LEARNING}",
         "rollout": f"{gru} {data} --clips 2",
         "evaluate": f"{gru} {data} --metrics mse f1 --clips 4 --context 2 --horizon 3 --part train",
@@ -198,6 +199,8 @@ def test_every_command_speaks_json(place, tmp_path, monkeypatch, capfd):
     assert answers["import"]["files"] == ["their.h5"]
     assert [answers["import"][fact] for fact in ("clips", "frames", "height", "width")] == [1, FRAMES, 11, 13]
     assert answers["inspect"]["parts"]["validation"]["clips"] == 3
+    assert list(answers["verify"]["proved"]) == ["whole", "recipe", "addresses", "parts", "masks"]
+    assert answers["verify"]["not_proved"] == {}
     assert answers["train"] == {"files": ["models/balls4-gru"]}
     assert answers["rollout"] == {"files": ["eval/gru/balls4/rollout.npz"]}
     assert answers["render"] == {"files": ["eval/gru/balls4/validation-1.gif", "eval/gru/balls4/validation-1.png"]}
@@ -276,6 +279,23 @@ def test_a_folder_of_shards_is_data_as_well(place, tmp_path, monkeypatch, capfd)
     assert {part: there["clips"] for part, there in facts["parts"].items()} == {"train": 12, "validation": 3, "test": 5}
     assert run(f"evaluate {place / 'gru'} datasets/balls4 --metrics mse") == 0
     assert written(capfd.readouterr().out)[0] == Path("eval/gru/balls4/scores.json")
+
+
+def test_verify_says_what_is_proved_and_what_is_wrong(place, tmp_path, capfd):
+    assert run(f"verify {place / 'balls4.h5'}") == 0
+    out, err = capfd.readouterr()
+    assert [line.split()[0] for line in out.splitlines()] == ["whole", "recipe", "addresses", "parts", "masks"]
+    assert err == ""
+    with h5py.File(tmp_path / "theirs.h5", "w") as file:
+        file["test/features"] = np.eye(9, dtype=bool).reshape(9, 1, 9, 1, 1)
+    assert run(f"verify {tmp_path / 'theirs.h5'}") == 0
+    assert "  not proved: recipe     films of another origin: nothing says how they were made" in capfd.readouterr().out
+    shutil.copy(place / "balls4.h5", tmp_path / "changed.h5")
+    with h5py.File(tmp_path / "changed.h5", "r+") as file:
+        file["test/positions"][:, 4] = 0
+    assert run(f"verify {tmp_path / 'changed.h5'}") == 2
+    wrong = f"got another positions in clip 4 of test in {tmp_path / 'changed.h5'}"
+    assert capfd.readouterr().err.startswith(f"videopred: DATA must hold what its recipe makes, {wrong}; make it again")
 
 
 @pytest.mark.parametrize(

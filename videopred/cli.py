@@ -190,6 +190,25 @@ def export(
     _print_files([out], json_)
 
 
+def verify(
+    data: Data,
+    *,
+    sample: Annotated[int, arg(metavar="CLIPS", help="Clips of each part to make again and compare.")] = 32,
+    mnist: Annotated[Path | None, arg(help="The folder that its digits were taken from, if --mnist was given.")] = None,
+    json_: Json = False,
+) -> None:
+    """Prove that data is whole, is what its recipe makes, and has nothing in two parts."""
+    from videopred.datasets import verification
+    from videopred.datasets.opening import open_dataset
+
+    with open_dataset(data) as file:
+        verdict = verification.verify(file, sample=sample, mnist=mnist, progress=_watched())
+    if json_:
+        _print_json(verdict._asdict())
+        return
+    _print_rows(verdict.proved | {f"not proved: {name}": why for name, why in verdict.not_proved.items()})
+
+
 def cards(
     presets: Annotated[Positional[tuple[str, ...]], arg(metavar="PRESET", help="Which; default: all.")] = (),
     *,
@@ -408,6 +427,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "generate": generate,
     "import": import_,
     "inspect": inspect,
+    "verify": verify,
     "export": export,
     "cards": cards,
     "check-core": check_core,

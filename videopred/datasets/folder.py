@@ -21,6 +21,10 @@ _FIX = "make it with `videopred generate`"
 class ClipFolder(ClipSource):
     """All shards of a data set, open for reading. Each process opens them for itself on first use.
 
+    Attributes:
+        shards: the files.
+        ranges: of each, train, validation, test -> addresses of the clips it holds.
+
     Raises:
         ValueError: there are no shards; one is missing, damaged, there twice, or of another set.
     """
@@ -41,8 +45,8 @@ class ClipFolder(ClipSource):
         self.frames, self.height, self.width = first.frames, first.height, first.width
         self.channels, self.binary, self.truth = first.channels, first.binary, first.truth
         recipe = self.recipe or BallsConfig()  # of clips without one, none belong together
-        self._ranges = [shard_ranges(self.parts, recipe, len(names), name.shard) for name in names]
-        for shard, ranges in zip(self.shards, self._ranges, strict=True):
+        self.ranges = [shard_ranges(self.parts, recipe, len(names), name.shard) for name in names]
+        for shard, ranges in zip(self.shards, self.ranges, strict=True):
             clips = {part: len(addresses) for part, addresses in ranges.items()}
             self._require(shard.parts == clips, f"hold {clips} clips in {shard.path.name}", shard.parts)
 
@@ -77,7 +81,7 @@ class ClipFolder(ClipSource):
 
     def _files_of(self, part: str, start: int, stop: int) -> Iterator[tuple[ClipFile, int, int]]:
         """The shards that hold the clips from `start` up to `stop`, and from where up to where in each."""
-        for shard, ranges in zip(self.shards, self._ranges, strict=True):
+        for shard, ranges in zip(self.shards, self.ranges, strict=True):
             if part in ranges:
                 mine = ranges[part]
                 first, last = max(start, mine.start), min(stop, mine.stop)

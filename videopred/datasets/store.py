@@ -1,5 +1,6 @@
 """Reads data files: HDF5, as `record` lays them out, and R-NEM's original files. One of the two doors of h5py."""
 
+import math
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from videopred.datasets.record import CONTACTS, FORMAT, NOT_TRUTH, has_time, wit
 from videopred.datasets.settings import BallsConfig, DatasetSettings, load_recipe
 from videopred.datasets.source import ClipSource, hash_files
 
+_AT_ONCE = 2**24  # bytes read at a time of what has no chunks
 _LEVELS = {"binary": 1, "grey levels": 255}
 """What whole numbers among the features may mean -> the largest of them."""
 
@@ -53,14 +55,14 @@ class ClipFile(ClipSource):
     def read_frames(self, part: str, start: int, stop: int) -> np.ndarray:
         """Frames (B, T, H, W, C) uint8 of some clips; on is 255 if the file holds bool or float."""
         self.check_clips(part, start, stop)
-        shown = self._shown(self._stored(part, "features", start, stop))
+        shown = self._shown(self.stored(part, "features", start, stop))
         return np.ascontiguousarray(shown.swapaxes(0, 1))
 
     def read(self, part: str, name: str, start: int, stop: int) -> np.ndarray:
         """(B, T, ...) or, for objects/… and labels/…, (B, ...): one kind of truth about some clips."""
         self.check_clips(part, start, stop)
         check.one_of("the truth", name, self.truth)
-        values = self._stored(part, name, start, stop)
+        values = self.stored(part, name, start, stop)
         if has_time(name):
             values = without_thin_axes(name, values.swapaxes(0, 1))  # (B, T, ...)
         if name == "groups" and values.dtype != np.uint8:
@@ -74,7 +76,7 @@ class ClipFile(ClipSource):
         frames = self.read_frames(part, index, index + 1)[0]
         self._require(self.recipe is not None, "hold the whole truth, as our own files do", "frames of another origin")
         truth = {name: self.read(part, name, index, index + 1)[0] for name in self.truth}
-        first, last = self._stored(part, "contact_offsets", index, index + 2)
+        first, last = self.stored(part, "contact_offsets", index, index + 2)
         return Clip(
             frames=frames,
             masks=truth["groups"],
@@ -83,11 +85,51 @@ class ClipFile(ClipSource):
             collisions=truth["collisions"],
             events=truth["events"],
             visibility=truth["visibility/fraction"],
-            contacts=self._stored(part, CONTACTS, first, last),
+            contacts=self.stored(part, CONTACTS, first, last),
             objects=_below("objects", truth),
             series=_below("series", truth),
             labels=_below("labels", truth),
         )
+
+    def stored(self, part: str, name: str, start: int, stop: int) -> np.ndarray:
+        """What stands under a name about some clips, as it stands there: (T, B, ...) or (B, ...)."""
+        place = f"{PARTS[part]}/{name}"
+        with self._reading() as file:
+            if place not in self._arrays:
+                self._arrays[place] = file[place]
+            array = self._arrays[place]
+            clips = np.s_[:, start:stop] if has_time(name) else np.s_[start:stop]
+            times = array.shape[:1] if has_time(name) else ()
+            stored = np.empty((*times, stop - start, *array.shape[len(times) + 1 :]), array.dtype)
+            if stored.size:
+                array.read_direct(stored, clips)  # an index of single clips would take 30 times as long
+        return stored
+
+    def names(self, part: str) -> list[str]:
+        """Names of all that the file holds of a part."""
+        with self._reading() as file:
+            return sorted(_datasets(file[PARTS[part]]))
+
+    def unpack(self, part: str) -> Iterator[str]:
+        """Read all that the file holds of a part, chunk by chunk, and yield the name of each chunk's data set.
+
+        Raises:
+            ValueError: a chunk is missing, or cannot be unpacked; says where.
+        """
+        with self._reading() as file:
+            arrays = _datasets(file[PARTS[part]])
+        for name, array in arrays.items():
+            if array.chunks:  # HDF5 reads a missing chunk as zeros, and says nothing
+                grid = zip(array.shape, array.chunks, strict=True)
+                there, expected = array.id.get_num_chunks(), math.prod(-(-size // chunk) for size, chunk in grid)
+                self._require_whole(there == expected, f"{there} of {expected} chunks of {name} of {part}")
+            for place in _places(array):
+                try:
+                    array[place]
+                except OSError as error:
+                    clip = f", from clip {place[1].start} on" if has_time(name) and array.chunks else ""
+                    self._require_whole(False, f"damaged {name} of {part}{clip} ({error})")
+                yield name
 
     def values(self) -> str:
         """What pixels may be, and of a file that is not ours, how they stand there."""
@@ -156,24 +198,10 @@ class ClipFile(ClipSource):
         low, high = 0, 0
         for part, count in self.parts.items():
             for clip in sorted({0, count // 2, count - 1}):
-                stored = self._stored(part, "features", clip, clip + 1)
+                stored = self.stored(part, "features", clip, clip + 1)
                 low, high = min(low, stored.min()), max(high, stored.max())
         self._require(0 <= low <= high <= 255, "hold features between 0 and 255", f"{low} to {high}")
         return "binary" if high <= 1 else "grey levels"
-
-    def _stored(self, part: str, name: str, start: int, stop: int) -> np.ndarray:
-        """What stands under a name about some clips, as it stands there: (T, B, ...) or (B, ...)."""
-        place = f"{PARTS[part]}/{name}"
-        with self._reading() as file:
-            if place not in self._arrays:
-                self._arrays[place] = file[place]
-            array = self._arrays[place]
-            clips = np.s_[:, start:stop] if has_time(name) else np.s_[start:stop]
-            times = array.shape[:1] if has_time(name) else ()
-            stored = np.empty((*times, stop - start, *array.shape[len(times) + 1 :]), array.dtype)
-            if stored.size:
-                array.read_direct(stored, clips)  # an index of single clips would take 30 times as long
-        return stored
 
     def _shown(self, stored: np.ndarray) -> np.ndarray:
         """Features as uint8, 0 to 255."""
@@ -202,13 +230,35 @@ class ClipFile(ClipSource):
                 self._handle, self._arrays, self._owner = h5py.File(self.path, "r"), {}, os.getpid()
             yield self._handle
         except (OSError, KeyError, RuntimeError) as error:
-            must, fix = "be a whole, undamaged HDF5 file", "make it again with `videopred generate`"
-            raise ValueError(check.complaint("DATA", must, f"{self.path} ({error})", fix)) from None
+            raise ValueError(self._damage(f"{self.path} ({error})")) from None
+
+    def _require_whole(self, condition: bool, got: str) -> None:
+        if not condition:
+            raise ValueError(self._damage(f"{got} in {self.path}")) from None
+
+    @staticmethod
+    def _damage(got: str) -> str:
+        return check.complaint(
+            "DATA", "be a whole, undamaged HDF5 file", got, "make it again with `videopred generate`"
+        )
 
 
 def _below(shelf: str, truth: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """What stands under `<shelf>/<name>`, by name."""
     return {name.removeprefix(f"{shelf}/"): np.asarray(truth[name]) for name in truth if name.startswith(f"{shelf}/")}
+
+
+def _places(array: h5py.Dataset) -> Iterator[Any]:
+    """Places that together are all of an array, none of them large."""
+    if 0 in array.shape:
+        return
+    if array.chunks:
+        yield from array.iter_chunks()
+    elif not array.shape:
+        yield ()
+    else:
+        rows = max(1, _AT_ONCE * len(array) // max(1, array.nbytes))
+        yield from (slice(start, start + rows) for start in range(0, len(array), rows))
 
 
 def _datasets(group: h5py.Group) -> dict[str, h5py.Dataset]:

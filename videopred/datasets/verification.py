@@ -1,0 +1,194 @@
+"""Proves of a data set that it is whole, that it is what its recipe makes, and that its parts share nothing."""
+
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from tqdm import tqdm
+
+from videopred import check
+from videopred.datasets import make_world
+from videopred.datasets.clip import clip_seed
+from videopred.datasets.folder import ClipFolder
+from videopred.datasets.record import CONTACTS, Record, full_record, has_time
+from videopred.datasets.source import ClipSource
+from videopred.datasets.store import ClipFile
+from videopred.datasets.world import World
+from videopred.datasets.writer import SOFTWARE
+
+_CLIPS_AT_ONCE = 16
+_ROWS_AT_ONCE = 4096
+_ORIGIN = "films of another origin: nothing says how they were made"
+
+
+class Verdict(NamedTuple):
+    """What was proved, and what could not be: name -> a sentence."""
+
+    path: str
+    proved: dict[str, str]
+    not_proved: dict[str, str]
+
+
+class _Share(NamedTuple):
+    """The clips of one part in one file."""
+
+    file: ClipFile
+    part: str
+    addresses: range
+
+    def called(self, place: int) -> str:
+        """How to call one of its clips."""
+        return f"clip {self.addresses[place]} of {self.part} in {self.file.path}"
+
+    def blocks(self, size: int) -> Iterator[tuple[int, int]]:
+        """From where up to where some clips are, all in all."""
+        for start in range(0, len(self.addresses), size):
+            yield start, min(start + size, len(self.addresses))
+
+
+def verify(data: ClipSource, *, sample: int = 32, mnist: Path | None = None, progress: bool = False) -> Verdict:
+    """What is proved of a data set, and what cannot be.
+
+    Args:
+        data: an open data file or folder of shards.
+        sample: clips of each part that are made again, spread evenly over it.
+        mnist: the folder that digits were taken from, if they were not the package's own.
+        progress: show bars on stderr.
+
+    Raises:
+        ValueError: something is wrong; one line that says which clip of which file. Or the digits were others.
+        FileNotFoundError: `mnist` lacks a file.
+    """
+    check.whole_number("--sample", sample, 1, "give the number of clips of each part that are to be made again")
+    shares = _shares(data)
+    world = make_world(data.recipe, mnist) if data.recipe else None
+    proved = {"whole": _prove_whole(shares, progress)}
+    if world is None or data.seed is None:
+        return Verdict(
+            str(data.path),
+            proved | {"parts": _prove_apart(shares, False, progress)},
+            dict.fromkeys(("recipe", "addresses", "masks"), _ORIGIN),
+        )
+    proved["recipe"] = _prove_recipe(shares, world, data.seed, sample, progress)
+    proved["addresses"] = _prove_addresses(shares, data.seed)
+    proved["parts"] = _prove_apart(shares, True, progress)
+    proved["masks"] = "where a mask shows an object, the frame is lit, in every clip"
+    return Verdict(str(data.path), proved, {})
+
+
+def _shares(data: ClipSource) -> list[_Share]:
+    """All clips of a data set by file and part, in the order of their addresses."""
+    if isinstance(data, ClipFolder):
+        files = list(zip(data.shards, data.ranges, strict=True))
+    else:
+        assert isinstance(data, ClipFile)
+        files = [(data, {part: range(count) for part, count in data.parts.items()})]
+    return [_Share(file, part, ranges[part]) for part in data.parts for file, ranges in files if part in ranges]
+
+
+def _prove_whole(shares: Sequence[_Share], progress: bool) -> str:
+    """All that the files hold is there, and zlib's checksums say it is undamaged."""
+    chunks, names = 0, set()
+    with tqdm(desc="unpack", unit="chunk", disable=not progress) as bar:
+        for share in shares:
+            for name in share.file.unpack(share.part):
+                names.add(f"{share.part}/{name}")
+                chunks += 1
+                bar.update()
+    return f"all {chunks:,} chunks of {len(names)} data sets are there and unpack"
+
+
+def _prove_recipe(shares: Sequence[_Share], world: World, seed: int, sample: int, progress: bool) -> str:
+    """Clips spread over each part, made again, are those that are there."""
+    made = {share.part: 0 for share in shares}
+    for share in tqdm(shares, desc="make again", unit="part", disable=not progress):
+        total = sum(len(other.addresses) for other in shares if other.part == share.part)
+        spread = np.linspace(0, total - 1, min(sample, total)).round().astype(int).tolist()
+        mine = [index for index in spread if index in share.addresses]
+        for index, clip in zip(mine, world.clips(seed, share.part, mine), strict=True):
+            record = full_record(clip, world.recipe.binary, seed, share.part, index)
+            _compare(record, share, share.addresses.index(index))
+        made[share.part] += len(mine)
+    told = ", ".join(f"{count:,} of {part}" for part, count in made.items())
+    return f"clips made again are the same to the byte: {told}"
+
+
+def _compare(record: Record, share: _Share, place: int) -> None:
+    """Complain unless the file holds just this record of a clip."""
+    expected = {*record, "contact_offsets"}
+    for name in sorted(expected ^ set(share.file.names(share.part))):
+        _require(False, "hold what its recipe makes", f"{'no' if name in expected else 'an unknown'} {name}", share, 0)
+    for name, values in record.items():
+        if name == CONTACTS:
+            rows = share.file.stored(share.part, "contact_offsets", place, place + 2)
+            stored = share.file.stored(share.part, name, *rows)
+        else:
+            stored = share.file.stored(share.part, name, place, place + 1)
+            stored = stored[:, 0] if has_time(name) else stored[0]
+        same = (stored.dtype, stored.shape) == (values.dtype, values.shape) and stored.tobytes() == values.tobytes()
+        _require(same, "hold what its recipe makes", f"another {name}", share, place)
+
+
+def _prove_addresses(shares: Sequence[_Share], seed: int) -> str:
+    """Every clip stands at its place, with the seed that belongs there; so no two have the same."""
+    for share in shares:
+        for start, stop in share.blocks(_ROWS_AT_ONCE):
+            addresses = share.addresses[start:stop]
+            words = [clip_seed(seed, share.part, index).generate_state(1, np.uint64)[0] for index in addresses]
+            for name, expected in (("index", np.array(addresses)), ("seed", np.array(words))):
+                odd = np.flatnonzero(share.file.stored(share.part, name, start, stop) != expected)
+                place = start + odd[0] if len(odd) else 0
+                _require(not len(odd), f"hold the {name} of each clip's address", f"another {name}", share, place)
+    return f"all {sum(len(share.addresses) for share in shares):,} clips stand at their addresses, with their own seeds"
+
+
+def _prove_apart(shares: Sequence[_Share], ours: bool, progress: bool) -> str:
+    """No clip is there twice; films of others may repeat themselves within a part. And our masks show what is there."""
+    seen: dict[bytes, tuple[_Share, int]] = {}
+    total, repeated = sum(len(share.addresses) for share in shares), 0
+    with tqdm(total=total, desc="compare", unit="clip", disable=not progress) as bar:
+        for share in shares:
+            for start, stop in share.blocks(_CLIPS_AT_ONCE):
+                frames = share.file.read_frames(share.part, start, stop)
+                if ours:
+                    masks = share.file.read(share.part, "groups", start, stop)
+                    dark = np.flatnonzero(((frames.max(-1) == 0) & (masks > 0)).any((1, 2, 3)))
+                    place = start + dark[0] if len(dark) else 0
+                    _require(not len(dark), "hold masks of what is seen", "an object where all is dark", share, place)
+                for place, film in enumerate(frames, start):
+                    other, at = seen.setdefault(blake2b(film, digest_size=16).digest(), (share, place))
+                    if (other, at) != (share, place):
+                        got = f"the frames of {other.called(at)} again"
+                        _require(not ours and other.part == share.part, "hold no clip twice", got, share, place)
+                        repeated += 1
+                bar.update(stop - start)
+    if not ours:
+        return f"no clip of a part is in another; {repeated:,} of {total:,} are like an earlier one of their part"
+    return f"no two of {total:,} clips show the same frames{_prove_digits_apart(shares)}"
+
+
+def _prove_digits_apart(shares: Sequence[_Share]) -> str:
+    """Where clips show handwritten digits: none is in two parts."""
+    if "objects/source" not in shares[0].file.truth:
+        return ""
+    owner: dict[int, str] = {}
+    for share in shares:
+        for start, stop in share.blocks(_ROWS_AT_ONCE):
+            sources = share.file.read(share.part, "objects/source", start, stop)
+            for place, row in enumerate(sources.reshape(stop - start, -1), start):
+                for source in row[row >= 0].tolist():
+                    part = owner.setdefault(source, share.part)
+                    got = f"digit {source} of {part} again"
+                    _require(part == share.part, "hold no handwritten digit in two parts", got, share, place)
+    return f", and none of their {len(owner):,} handwritten digits is in two parts"
+
+
+def _require(condition: bool, must: str, got: str, share: _Share, place: int) -> None:
+    """Complain of a clip unless the condition holds."""
+    software = share.file.attributes.get("software", SOFTWARE)
+    fix = "make it again with `videopred generate`"
+    if software != SOFTWARE:
+        fix = f"look at it with {software}, which wrote it (this is {SOFTWARE}), or {fix}"
+    check.require(condition, "DATA", must, f"{got} in {share.called(place)}", fix)
