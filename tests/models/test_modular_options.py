@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import torch
-from core_checks import BATCH, CHECKS, FEATURES, close, prepared
+from core_checks import BATCH, CHECKS, FEATURES, close, prepared, slots
 from modular_checks import by_level, drawn_inputs, drawn_state, joined, levels, seen
 from torch import Tensor
 
@@ -73,12 +73,36 @@ def test_step_compiles_whole(name):
     step_compiles_whole(make(RIMS, (OPTIONS | OF_RIMS)[name]))
 
 
+@pytest.mark.parametrize("config", [RIMS, BRIMS], ids=["rims", "brims"])
+def test_a_training_step_compiles_whole_and_draws_the_same(config):
+    torch.compiler.reset()
+    core = make(config, {}).train()
+    given = drawn_inputs(), core.initial_state(BATCH)
+    outputs = []
+    for step in (core.step, torch.compile(core.step, backend="eager", fullgraph=True)):
+        torch.manual_seed(0)
+        outputs.append(step(*given)[0])
+    assert torch.equal(*outputs)
+
+
+@pytest.mark.parametrize(("config", "options"), CASES, ids=NAMES)
+def test_it_trains_in_half_precision_and_under_autocast(config, options):
+    core = make(config, options).float().train()
+    inputs = slots(core).float()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        unroll(core, inputs).output.sum().backward()
+    core = core.half()
+    output = unroll(core, inputs.half()).output
+    assert output.dtype == torch.float16
+    output.float().sum().backward()
+    assert all(weight.grad is None or weight.grad.isfinite().all() for weight in core.parameters())
+
+
 @pytest.mark.parametrize(("config", "options"), CASES, ids=NAMES)
 def test_gradients_are_true(config, options):
     core = make(config, options | {"block_gradient": False})
-    generator = torch.Generator().manual_seed(1)
-    slots = torch.randn(2, 3, 1, FEATURES, generator=generator, dtype=torch.float64).requires_grad_()
-    assert torch.autograd.gradcheck(lambda x: unroll(core, x).output, (slots,), fast_mode=True)
+    inputs = slots(core, batch=2, steps=3).requires_grad_()
+    assert torch.autograd.gradcheck(lambda x: unroll(core, x).output, (inputs,), fast_mode=True)
 
 
 # --- reading ---------------------------------------------------------------------------------------------

@@ -14,13 +14,13 @@ class Communication(nn.Module):
 
     o[k] = Σj softmax over j of (u[k] Wq[k] · u[j] Wk[j] / √dk) u[j] Wv[j], every module with maps of its own
 
-    gated   message[k] = σ(Wg o[k] + bg) tanh(dropout(Wf o[k] + bf)),  Wf, Wg, bf, bg shared by all modules
-    plain   message[k] = dropout(Wo o[k]),                            Wo shared by all modules
+    message[k] = σ(Wg o[k] + bg) tanh(dropout(Wf o[k] + bf)),  Wf, Wg, bf, bg shared by all modules
+    message[k] = dropout(Wo o[k]),  Wo shared by all modules,                                 without `comm_gate`
 
-    With `comm_topk`, a module hears that many others at most.
+    With `comm_topk`, a module hears that many modules at most.
 
-    Source: gated is the authors' code. Plain is the residual of the paper's text, to which we add Wo: the text adds
-    o itself, which only fits if heads times value is the width of a module.
+    Source: the gate is that of the authors' code. Without it this is the residual of the paper's text, to which we add
+    Wo: the text adds o itself, which only fits if heads times value is the width of a module.
     """
 
     def __init__(self, config: ModularSettings, modules: int, units: int):

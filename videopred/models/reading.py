@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from videopred.models.core import Trace
-from videopred.models.dropout import dropout_masks
+from videopred.models.dropout import dropout_mask, dropout_masks
 from videopred.models.grouped import GroupedLinear
 from videopred.models.modular import Read, bound_of, gates_of
 from videopred.models.modular_settings import RIMsConfig
@@ -20,15 +20,15 @@ from videopred.models.recurrent import one_vector
 from videopred.models.sparse import sparsified
 
 
-def reading_of(config: RIMsConfig, features: int) -> "ReadEvenly":
+def reading_of(config: RIMsConfig, features: int) -> "_Reading":
     """The reading that the settings ask for."""
     if not config.attends:
         return ReadEvenly(config, features)
-    return (ReadVector if config.reads == "vector" else ReadMap)(config, features)
+    return ReadVector(config, features) if config.reads == "vector" else ReadMap(config, features)
 
 
-class ReadEvenly(nn.Module):
-    """No attention: every module reads the mean of the slots, x̄ Wv, so that all is done before the loop."""
+class _Reading(nn.Module):
+    """What all readings have: values of the slots, and the maps from them to each module's gates."""
 
     def __init__(self, config: RIMsConfig, features: int):
         super().__init__()
@@ -40,6 +40,29 @@ class ReadEvenly(nn.Module):
         self.trace_axes: dict[str, str] = {}
 
     def project(self, slots: Tensor) -> Sequence[Any]:
+        """(B, T, L, features) -> T entries for `forward`."""
+        raise NotImplementedError
+
+    def forward(self, projected: Any, hidden: Tensor) -> Read:
+        """What modules with the hidden states (B, K, D) read."""
+        raise NotImplementedError
+
+    def _gates_of_heads(self, vectors: Tensor) -> Tensor:
+        """(T, B, features) -> what each head's value adds to the gates, (K, heads, T, B, gates), dropout included."""
+        config, heads = self.config, self.heads
+        values = self.value(vectors).unsqueeze(0).expand(config.modules, -1, -1, -1)  # (K, T, B, value)
+        if self.training and config.dropout > 0:
+            values = values * dropout_mask(config.dropout, values, *values.shape)
+        values = values.unflatten(-1, (heads, -1)).movedim(3, 1).flatten(0, 1).flatten(1, 2)
+        weight = self.gates.weight.unflatten(1, (heads, -1)).flatten(0, 1)  # (K heads, value / heads, gates)
+        gates = torch.bmm(values, weight)
+        return gates.unflatten(1, vectors.shape[:2]).unflatten(0, (config.modules, heads))
+
+
+class ReadEvenly(_Reading):
+    """No attention: every module reads the mean of the slots, x̄ Wv, so that all is done before the loop."""
+
+    def project(self, slots: Tensor) -> Sequence[Any]:
         """(B, T, L, features) -> T entries, the gates (B, K, gates)."""
         vectors = slots.mean(2).transpose(0, 1) if self.config.reads == "map" else one_vector(slots)
         return self._gates_of_heads(vectors).sum(1).permute(1, 2, 0, 3).unbind(0)
@@ -47,18 +70,8 @@ class ReadEvenly(nn.Module):
     def forward(self, projected: Any, hidden: Tensor) -> Read:
         return Read(None, projected, {})
 
-    def _gates_of_heads(self, vectors: Tensor) -> Tensor:
-        """(T, B, features) -> what each head's value adds to the gates, (K, heads, T, B, gates), dropout included."""
-        config, heads = self.config, self.heads
-        values = self.value(vectors).unsqueeze(0).expand(config.modules, -1, -1, -1)  # (K, T, B, value)
-        values = functional.dropout(values, config.dropout, self.training)
-        values = values.unflatten(-1, (heads, -1)).movedim(3, 1).flatten(0, 1).flatten(1, 2)
-        weight = self.gates.weight.unflatten(1, (heads, -1)).flatten(0, 1)  # (K heads, value / heads, gates)
-        gates = torch.bmm(values, weight)
-        return gates.unflatten(1, vectors.shape[:2]).unflatten(0, (config.modules, heads))
 
-
-class _Attention(ReadEvenly):
+class _Attention(_Reading):
     """What readings with attention have besides: keys of the slots, queries of the modules."""
 
     def __init__(self, config: RIMsConfig, features: int):
@@ -95,7 +108,7 @@ class ReadVector(_Attention):
         if self.among_modules:
             attention, choice = self._compete(scores)
         else:
-            # σ(−s) and not 1 − σ(s), which loses what tells small ones apart.
+            # They come as −s: this is σ(−s), where 1 − σ(s) would lose what tells small null attentions apart.
             null = torch.sigmoid(scores)
             attention, choice = 1 - null, null.mean(-1)
             trace["null_attention"] = choice

@@ -1,6 +1,6 @@
 """Recurrent independent mechanisms (Goyal et al. 2021, sections 2.1 to 2.5).
 
-K modules with states h[k], cells c[k]; P input slots x[p] and a null slot whose key and value are 0. At each step
+K modules with states h[k], cells c[k]; L input slots x[p] and a null slot whose key and value are 0. At each step
 
 1. read         a[k] = softmax over {null, p} of  h[k] Wq[k] · (x[p] Wk) / √dk;  z[k] = dropout Σp a[k, p] x[p] Wv
 2. select       the k modules with the lowest null attention are active; ties go to the lowest index
@@ -9,13 +9,25 @@ K modules with states h[k], cells c[k]; P input slots x[p] and a null slot whose
                 h̃[k] += σ(Wg o[k] + bg) tanh(dropout(Wf o[k] + bf)),  Wf, Wg, bf, bg shared by all modules
 5. keep         an active module takes h̃, c̃; a resting one keeps h, c to the bit
 
-Source: the steps of the authors' code (event_based), which the published numbers came from. Where it differs from
-the paper's text: resting modules offer their hypothetical h̃, not h, in step 4, and no gradient flows back into them
-there; the exchange is gated. Where we differ from that code: key and value maps are shared over slots (the same
-function for one slot), the block-sparse dense matrices are K small ones, and ties are settled by index.
+Step 1 is `reading`, the others are `modular`, which BRIMs share.
 
-With one slot the softmax is a sigmoid and z[k] = a[k] x Wv, so the maps from the input to scores and gates are
-applied to all T steps before the loop. This is exact, dropout included, since its mask needs no state.
+Source: the steps of the authors' code (event_based), which the published numbers came from. Where it differs from
+the paper's text: resting modules offer their hypothetical h̃, not h, in step 4 (`comm_source="state"` is the text), and
+no gradient flows back into them there (`block_gradient`); the exchange is gated (`comm_gate`). Where we differ from
+that code: key and value maps are shared over slots (the same function for one slot), the block-sparse dense matrices
+are K small ones, and ties are settled by index. Table 3 of the paper has 4 input heads; its experiments and the code
+have 1.
+
+Other ways to choose (`competition`):
+
+modules   the authors' second version (atari): no null slot; the softmax runs over modules, is cut down to the k largest
+          of them (see `sparse`), and the k with the most attention are active. While states are equal, as at the
+          start, nobody reads anything.
+random    an ablation, see `competition`.
+
+On a map (`reads="map"`) the paper's eq. 3 leaves open who is active. Our reading: eq. 2 with the positions as slots;
+and with `competition="modules"`, a softmax over modules at each position, a module reading the sum over positions, and
+its mean attention deciding on it.
 """
 
 from collections.abc import Sequence
