@@ -1,6 +1,7 @@
 """The cards that are committed under datasets/cards: one for every data set, and true."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -30,3 +31,11 @@ def test_a_card_is_made_by_its_name(tmp_path):
     assert card["recipe"] == find_recipe("balls4").model_dump(mode="json")
     with pytest.raises(ValueError, match=r"^the data set must be one of .*, got balls9; did you mean balls"):
         write_cards(tmp_path, ["balls9"])
+
+
+def test_the_gallery_shows_every_world():
+    page = (CARDS.parent / "README.md").read_text()
+    assert {preset.world for name, preset in DATASETS.items() if f"cards/{name}.gif" in page} == {
+        preset.world for preset in DATASETS.values()
+    }
+    assert all((CARDS.parent / path).exists() for path in re.findall(r"\]\(([^)]+)\)", page))

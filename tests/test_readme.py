@@ -6,6 +6,7 @@ from itertools import groupby
 from pathlib import Path
 
 import pytest
+from documents import blocks, commands, made_small
 
 from videopred import cli
 from videopred.datasets import DATASETS
@@ -16,28 +17,10 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
-
-
-def commands() -> list[str]:
-    """Every videopred command in the README's shell blocks, in order."""
-    lines = "\n".join(blocks("sh")).replace("\\\n", " ").splitlines()
-    return [line for line in lines if line.startswith("videopred ")]
-
-
-def made_small(text: str) -> str:
-    """The same command or program on a few clips and updates."""
-    text = re.sub(r"\b((train|validation|test)(=|\": ))\d+", r"\g<1>9", text)
-    text = re.sub(r"updates( |=)\d+", r"updates\g<1>2", text)
-    text = re.sub(r"batch(-size |_size=)\d+", r"batch\g<1>4", text)
-    return text.replace("demo --out", "demo --tiny --out")
-
-
 def test_commands_run_one_after_the_other(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    assert {"demo", "generate", "train", "evaluate", "render"} <= {line.split()[1] for line in commands()}
-    for line in commands():
+    assert {"demo", "generate", "train", "evaluate", "render"} <= {line.split()[1] for line in commands(README)}
+    for line in commands(README):
         cli.run(shlex.split(made_small(line))[1:])
     wrote = [line.removeprefix("wrote ") for line in capsys.readouterr().out.splitlines() if line.startswith("wrote ")]
     assert wrote
@@ -46,7 +29,7 @@ def test_commands_run_one_after_the_other(tmp_path, monkeypatch, capsys):
 
 def test_program_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    (program,) = blocks("python")
+    (program,) = blocks(README, "python")
     exec(made_small(program), {})
     assert "copy last calibrated" in capsys.readouterr().out
 

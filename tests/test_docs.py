@@ -1,0 +1,41 @@
+"""The pages in docs tell the truth: their commands and programs run, and their links lead somewhere."""
+
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+from documents import blocks, commands, made_small
+from PIL import Image
+
+from videopred import cli
+
+DOCS = Path(__file__).parents[1] / "docs"
+DATA = (DOCS / "data.md").read_text()
+
+
+def test_the_commands_and_programs_about_data_run_one_after_the_other(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    chance = np.random.default_rng(0)
+    np.save("mnist_test_seq.npy", chance.integers(0, 256, (20, 3, 64, 64), np.uint8))
+    Path("my-frames").mkdir()
+    for t in range(5):
+        Image.fromarray(chance.integers(0, 256, (30, 40, 3), np.uint8)).save(f"my-frames/frame_{t:03}.png")
+    for line in commands(DATA):
+        cli.run(shlex.split(made_small(line))[1:])
+    for program in blocks(DATA, "python"):
+        exec(program, {})
+
+
+def test_what_is_not_run_is_a_launcher_of_many_machines():
+    others = "".join(blocks(DATA, "text")).splitlines()
+    assert others
+    assert all(line.split()[0] in ("torchrun", "srun") and "videopred generate" in line for line in others)
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    links = re.findall(r"\]\(([^)#]+)\)", page.read_text())
+    missing = [link for link in links if not link.startswith("http") and not (DOCS / link).exists()]
+    assert not missing
