@@ -2,6 +2,7 @@
 
 import imageio.v3 as iio
 import numpy as np
+import pytest
 
 from videopred.preview import OBJECT_COLORS, draw_outlines, preview_gif
 
@@ -17,15 +18,17 @@ def test_preview_lays_clips_out_in_rows(tmp_path):
     np.testing.assert_array_equal(cell, np.broadcast_to(frames[3, 1], (HEIGHT, WIDTH, 3)))
 
 
-def test_outlines_are_the_outermost_pixels_of_every_object():
+@pytest.mark.parametrize("thickness", [1, 2])
+def test_outlines_are_the_outer_pixels_of_every_object(thickness):
     masks = np.zeros((2, HEIGHT, WIDTH), np.uint8)
     masks[0, 2:7, 3:9] = 1
     masks[0, 5:10, 7:14] = 2  # hides a corner of the first
     masks[1, 0:3, 16:20] = 9  # at the border of the frame, and as many as there are colours further than 2
     film = np.full((2, HEIGHT, WIDTH, 3), 7, np.uint8)
-    draw_outlines(film, masks)
+    draw_outlines(film, masks, thickness)
     for t, y, x in np.ndindex(masks.shape):
-        neighbors = [(y - 1, x), (y + 1, x), (y, x - 1), (y, x + 1)]
+        near = [k for k in range(-thickness, thickness + 1) if k]
+        neighbors = [(y + k, x) for k in near] + [(y, x + k) for k in near]
         inside = [masks[t, r, c] for r, c in neighbors if 0 <= r < HEIGHT and 0 <= c < WIDTH]
         own = masks[t, y, x]
         is_edge = own > 0 and any(other != own for other in inside)
@@ -33,10 +36,10 @@ def test_outlines_are_the_outermost_pixels_of_every_object():
         assert tuple(film[t, y, x]) == tuple(expected), (t, y, x)
 
 
-def test_a_preview_with_masks_has_outlines_of_one_screen_pixel(tmp_path):
+def test_a_preview_with_masks_has_outlines_of_two_screen_pixels(tmp_path):
     frames, masks = np.zeros((1, 2, HEIGHT, WIDTH, 1), np.uint8), np.zeros((1, 2, HEIGHT, WIDTH), np.uint8)
     frames[:, :, 4:6, 8:11], masks[:, :, 4:6, 8:11] = 255, 1
     frames[0, 1, 0, 0] = 255  # equal frames are merged in a GIF
     film = iio.imread(preview_gif(frames, tmp_path / "p.gif", masks, panel_px=4 * WIDTH))
     orange = (film[0] == OBJECT_COLORS[0]).all(-1)
-    assert orange.sum() == 2 * (2 * 4 + 3 * 4) - 4  # the rim of a rectangle of 8 x 12
+    assert orange.sum() == 8 * 12 - 4 * 8  # a rectangle of 8 x 12 without its inside

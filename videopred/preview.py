@@ -11,7 +11,7 @@ OBJECT_COLORS = np.array(
     np.uint8,
 )
 """Okabe and Ito's colours, which colour-blind readers tell apart; object k has number (k − 1) mod 7."""
-_PAGE, _MARGIN = 255, 14
+_PAGE, _MARGIN, _OUTLINE = 255, 14, 2
 
 
 def preview_gif(
@@ -41,20 +41,25 @@ def preview_gif(
         panel = film[:, top : top + high, left : left + wide]
         panel[:] = of_clip.repeat(scale, axis=1).repeat(scale, axis=2)
         if masks is not None:
-            draw_outlines(panel, masks[clip].repeat(scale, axis=1).repeat(scale, axis=2))
+            draw_outlines(panel, masks[clip].repeat(scale, axis=1).repeat(scale, axis=2), _OUTLINE)
     return pictures.write_gif(film, path)
 
 
-def draw_outlines(film: np.ndarray, masks: np.ndarray) -> None:
-    """Paint the outermost pixels of every object, in place.
+def draw_outlines(film: np.ndarray, masks: np.ndarray, thickness: int = 1) -> None:
+    """Paint the outer pixels of every object, in place.
 
     Args:
         film: (T, H, W, 3) uint8, changed.
         masks: (T, H, W) uint8, objects counted from 1; 0 is background.
+        thickness: how far from what is not the object a pixel is painted, along rows and columns.
     """
-    padded = np.pad(masks, ((0, 0), (1, 1), (1, 1)), mode="edge")
-    inner, above, below = padded[:, 1:-1, 1:-1], padded[:, :-2, 1:-1], padded[:, 2:, 1:-1]
-    left, right = padded[:, 1:-1, :-2], padded[:, 1:-1, 2:]
-    edge = (inner != above) | (inner != below) | (inner != left) | (inner != right)
-    edge &= inner > 0
-    film[edge] = OBJECT_COLORS[(inner[edge] - 1) % len(OBJECT_COLORS)]
+    height, width = masks.shape[1:]
+    margin = thickness
+    padded = np.pad(masks, ((0, 0), (margin, margin), (margin, margin)), mode="edge")
+    edge = np.zeros(masks.shape, bool)
+    for shift in range(1, thickness + 1):
+        for down, right in ((shift, 0), (-shift, 0), (0, shift), (0, -shift)):
+            rows, columns = slice(margin + down, margin + down + height), slice(margin + right, margin + right + width)
+            edge |= masks != padded[:, rows, columns]
+    edge &= masks > 0
+    film[edge] = OBJECT_COLORS[(masks[edge] - 1) % len(OBJECT_COLORS)]
