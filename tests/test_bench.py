@@ -2,10 +2,18 @@
 
 import numpy as np
 import pytest
+import torch
 
+from videopred.bench.cores import bench_cores
+from videopred.bench.cores import table as cores_table
 from videopred.bench.generate import bench_generate, table
+from videopred.bench.plain_cores import PlainRIMs, with_weights_of
+from videopred.bench.plain_predictor import PlainPredictor
 from videopred.bench.plain_worlds import plain_balls, plain_digits
 from videopred.bench.timing import Comparison, shares
+from videopred.models import build
+from videopred.models.settings import PredictorConfig, RIMsConfig
+from videopred.rollout import predict_on
 
 
 def test_a_ratio_is_the_median_over_turns_and_not_of_sums():
@@ -66,3 +74,28 @@ def test_the_benchmark_runs_and_can_be_read():
 def test_wrong_numbers_are_refused(wrong, message):
     with pytest.raises(ValueError, match=f"^{message}; "):
         bench_generate(**wrong)
+
+
+def test_the_benchmark_of_cores_runs_and_can_be_read():
+    rows = bench_cores(steps=3, batches=[2], repeats=1, cores=["rims", "scoff"])
+    assert [(row["core"], row["batch"]) for row in rows["cores"]] == [("rims", 2), ("scoff", 2)]
+    assert rows["operations"]["rims"]["forward"] <= 40
+    assert rows["operations"]["scoff"]["host_waits"] == 0
+    assert set(rows["model"]) >= {"training_step_float32", "rollout_35_frames_batch_1"}
+    shown = cores_table(rows)
+    assert all(word in shown for word in ("rims, batch 2", "host waits", "training step bfloat16"))
+
+
+def test_the_plain_predictor_is_the_same_function():
+    torch.manual_seed(0)
+    predictor = build(PredictorConfig(core=RIMsConfig(modules=3, active=2, units=5)), (1, 16, 24)).eval()
+    core = with_weights_of(PlainRIMs(predictor.core.config, predictor.encoder.features), predictor.core)
+    film = torch.rand(2, 3, 1, 16, 24)
+    plain = PlainPredictor(predictor, core).eval()
+    with torch.no_grad():
+        torch.testing.assert_close(plain(film, own=2), predict_on(predictor, film, 2).logits, rtol=1e-4, atol=1e-5)
+
+
+def test_an_unknown_core_is_refused():
+    with pytest.raises(ValueError, match=r"^--cores must be one of rims, brims, scoff, got rim; did you mean rims\?$"):
+        bench_cores(cores=["rim"])

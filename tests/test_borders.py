@@ -30,7 +30,7 @@ ROOMS: dict[str, set[str]] = {
     "eval": SHARED | {"eval"},
     "pictures": SHARED,
     "preview": SHARED | {"pictures"},
-    "bench": SHARED | {"datasets", "models", "bench"},
+    "bench": SHARED | {"datasets", "models", "rollout", "bench"},
     "cards": SHARED | {"datasets", "preview"},
     "rendering": SHARED | {"pictures", "models"},
     "checkpoint": SHARED | {"models"},

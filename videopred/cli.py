@@ -376,8 +376,7 @@ def render(
     _print_files(paths, json_)
 
 
-def bench(
-    what: Annotated[Positional[Literal["generate"]], arg(help="What to measure.")],
+def bench_generate(
     *,
     clips: Annotated[int, arg(help="Clips made in each turn.")] = 256,
     repeats: Annotated[int, arg(help="Turns of each comparison.")] = 5,
@@ -390,14 +389,26 @@ def bench(
     workers: Annotated[int, arg(help="Processes for that file.")] = 2,
     json_: Json = False,
 ) -> None:
-    """Measure speed against named baselines: ratios from one process, in turns, medians."""
-    from videopred.bench.generate import bench_generate, table
+    """Measure how fast data is made: ratios to plain generators, from one process, in turns, medians."""
+    from videopred.bench import generate
 
-    rows = bench_generate(clips=clips, repeats=repeats, growth=growth, whole=whole, workers=workers)
-    if json_:
-        _print_json(rows)
-        return
-    print(table(rows))
+    rows = generate.bench_generate(clips=clips, repeats=repeats, growth=growth, whole=whole, workers=workers)
+    _print_json(rows) if json_ else print(generate.table(rows))
+
+
+def bench_cores(
+    *,
+    cores: Annotated[tuple[str, ...], arg(metavar="NAME", help="Of rims, brims, scoff.")] = ("rims", "brims", "scoff"),
+    batches: Annotated[tuple[int, ...], arg(metavar="CLIPS", help="Clips at a time.")] = (64, 8),
+    steps: Annotated[int, arg(help="Steps of a sequence.")] = 50,
+    repeats: Annotated[int, arg(help="Turns of each comparison.")] = 3,
+    json_: Json = False,
+) -> None:
+    """Measure how fast cores run: ratios to plain statements of them and to an LSTM, on one thread."""
+    from videopred.bench import cores as bench
+
+    rows = bench.bench_cores(cores=cores, batches=batches, steps=steps, repeats=repeats)
+    _print_json(rows) if json_ else print(bench.table(rows))
 
 
 def demo(
@@ -435,7 +446,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "rollout": rollout,
     "evaluate": evaluate,
     "render": render,
-    "bench": bench,
+    "bench generate": bench_generate,
+    "bench cores": bench_cores,
 }
 
 
@@ -477,7 +489,8 @@ def run(argv: list[str]) -> None:
     if argv[0] == "--version":
         print(f"videopred {version('videopred')}")
         return
-    name, words = check.one_of("COMMAND", argv[0], COMMANDS), argv[1:]
+    length = 2 if " ".join(argv[:2]) in COMMANDS else 1  # some commands are two words
+    name, words = check.one_of("COMMAND", " ".join(argv[:length]), COMMANDS), argv[length:]
     command = COMMANDS[name]
     if name == "generate":
         # Only in the first place is a word surely the preset: later ones may be a flag's values.

@@ -1,0 +1,199 @@
+"""How fast cores run: against plain statements of them, against an LSTM of equal width, against the machine's limit."""
+
+import copy
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from videopred import check
+from videopred.bench.operations import flops, matrix_rate, operations
+from videopred.bench.plain_cores import PlainBRIMs, PlainRIMs, with_weights_of
+from videopred.bench.plain_predictor import PlainPredictor
+from videopred.bench.plain_scoff import PlainSCOFF
+from videopred.bench.timing import compare
+from videopred.models import build, build_core
+from videopred.models.core import unroll
+from videopred.models.settings import BRIMsConfig, CoreSettings, PredictorConfig, RIMsConfig, SCOFFConfig
+from videopred.rollout import roll_out
+
+
+class Subject(NamedTuple):
+    """A core as the papers have it on bouncing balls."""
+
+    config: CoreSettings
+    slots: int
+    features: int
+    plain: Callable[[Any], nn.Module]
+    """Our core -> the plain one with its weights."""
+
+
+def _plain_rims(core: Any) -> nn.Module:
+    return with_weights_of(PlainRIMs(core.config, 512), core)
+
+
+def _plain_brims(core: Any) -> nn.Module:
+    return with_weights_of(PlainBRIMs(core.config, 512), core)
+
+
+RIMS = RIMsConfig(modules=6, active=4, units=100)
+SUBJECTS = {
+    "rims": Subject(RIMS, 1, 512, _plain_rims),
+    "brims": Subject(BRIMsConfig(modules=(5, 5), active=(3, 3), units=(60, 60)), 1, 512, _plain_brims),
+    "scoff": Subject(SCOFFConfig(files=4, schemata=4, units=100), 64, 80, PlainSCOFF),
+}
+"""RIMs of 6 modules of 100; BRIMs of two layers of 5 modules of 60; SCOFF of 4 files of 100 that read 64 positions."""
+
+
+def bench_cores(
+    *, steps: int = 50, batches: Sequence[int] = (64, 8), repeats: int = 3, cores: Sequence[str] = tuple(SUBJECTS)
+) -> dict[str, Any]:
+    """Times of cores and of the whole model, on one thread, forward and backward, ready for JSON.
+
+    Args:
+        steps: T of a sequence.
+        batches: numbers of clips at a time.
+        repeats: turns of each comparison.
+        cores: which of SUBJECTS.
+
+    Returns:
+        cores: one row for each core and batch: ms per step of ours, the plain statement and an LSTM of equal width;
+            ratios to both; how many times the machine's matrix limit ours takes.
+        operations: core -> operations per step forward and backward, and how often the host waits.
+        model: ratios of a training step in float32 and with bfloat16, and of rollouts of 35 frames, to the plain ones.
+
+    Raises:
+        ValueError: a number is below 1, or no such core.
+    """
+    for name, value in [("--steps", steps), ("--repeats", repeats), *(("--batches", batch) for batch in batches)]:
+        check.whole_number(name, value, 1, "give at least 1")
+    subjects = {name: SUBJECTS[check.one_of("--cores", name, SUBJECTS)] for name in cores}
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        rate = matrix_rate()
+        return {
+            "cores": [
+                {"core": name, "batch": batch, **_core_row(subject, steps, batch, repeats, rate)}
+                for name, subject in subjects.items()
+                for batch in batches
+            ],
+            "operations": {name: _operations_per_step(subject) for name, subject in subjects.items()},
+            "model": _model_rows(steps, repeats),
+        }
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _core_row(subject: Subject, steps: int, batch: int, repeats: int, rate: float) -> dict[str, float]:
+    core = build_core(subject.config, subject.features)
+    slots = torch.randn(batch, steps, subject.slots, subject.features)
+    ours = _learning_step(core, lambda: unroll(core, slots).output)
+    plain = subject.plain(core)
+    beside = _learning_step(plain, lambda: _plain_output(plain, core, slots))
+    lstm = nn.LSTM(subject.features, core.rows * core.units, batch_first=True)
+    rival = _learning_step(lstm, lambda: lstm(slots[:, :, 0])[0])
+    to_plain, to_lstm = compare(ours, beside, repeats), compare(ours, rival, repeats)
+    own = sorted(to_plain.ours)[repeats // 2]
+    return {
+        "ms_per_step": 1000 * own / steps,
+        "plain_ms_per_step": 1000 * sorted(to_plain.baseline)[repeats // 2] / steps,
+        "lstm_ms_per_step": 1000 * sorted(to_lstm.baseline)[repeats // 2] / steps,
+        "times_faster_than_plain": to_plain.ratio,
+        "times_faster_than_lstm": to_lstm.ratio,
+        "times_the_limit": own * rate / flops(ours),
+    }
+
+
+def _learning_step(module: nn.Module, output: Callable[[], Tensor]) -> Callable[[], None]:
+    """Work: forward, and backward into fresh gradients."""
+
+    def work() -> None:
+        module.zero_grad(set_to_none=True)
+        output().square().mean().backward()
+
+    return work
+
+
+def _plain_output(plain: nn.Module, core: Any, slots: Tensor) -> Tensor:
+    if isinstance(plain, PlainSCOFF):
+        hidden = torch.zeros(len(slots), core.rows, core.units)
+        return plain(slots, hidden)
+    return unroll(plain, slots).output
+
+
+def _operations_per_step(subject: Subject) -> dict[str, float]:
+    """Counted as the difference between a longer and a shorter sequence, so that what is done once does not count."""
+    core = build_core(subject.config, subject.features)
+    short, long = 2, 12
+    counts = {}
+    for steps in (short, long):
+        core.zero_grad()  # or the second backward would also add to the gradients of the first
+        slots = torch.randn(3, steps, subject.slots, subject.features)
+        outputs: list[Tensor] = []
+        forward = operations(partial(_keep_output, core, slots, outputs))
+        backward = operations(outputs[0].sum().backward)
+        counts[steps] = forward.total, backward.total, forward.host_waits + backward.host_waits
+    per_step = [(more - less) / (long - short) for less, more in zip(counts[short], counts[long], strict=True)]
+    return dict(zip(("forward", "backward", "host_waits"), per_step, strict=True))
+
+
+def _keep_output(core: Any, slots: Tensor, outputs: list[Tensor]) -> None:
+    outputs.append(unroll(core, slots).output)
+
+
+def _model_rows(steps: int, repeats: int) -> dict[str, float]:
+    """The whole model with `rims`: a training step of 32 clips of at most 10 frames, and rollouts."""
+    predictor = build(PredictorConfig(core=RIMS), (1, 64, 64))
+    core = PlainRIMs(predictor.core.config, predictor.encoder.features)
+    plain = PlainPredictor(predictor, with_weights_of(core, predictor.core))
+    film = torch.rand(32, min(steps, 10), 1, 64, 64)
+
+    def half_precise() -> Tensor:
+        with torch.autocast("cpu", torch.bfloat16):
+            return predictor(film).logits.float()
+
+    beside = _learning_step(plain, lambda: plain(film))
+    rows = {
+        "training_step_float32": compare(
+            _learning_step(predictor, lambda: predictor(film).logits), beside, repeats
+        ).ratio,
+        "training_step_bfloat16": compare(_learning_step(predictor, half_precise), beside, repeats).ratio,
+    }
+    plain = copy.deepcopy(plain).eval()
+    for batch in (1, 32):
+        context = film[:batch, :1]
+
+        def imagine(context: Tensor = context) -> None:
+            with torch.no_grad():
+                plain(context, own=34)
+
+        ours = compare(partial(roll_out, predictor, context, 35), imagine, repeats)
+        rows[f"rollout_35_frames_batch_{batch}"] = ours.ratio
+    return rows
+
+
+_NOTES = """
+CPU time of one thread. Plain: a loop over modules and a dense recurrent matrix cut to blocks; for scoff a loop over
+files and schemata. LSTM: torch.nn.LSTM with as many units. Limit: the work's floating point operations at the rate of
+a large matrix product."""
+
+
+def table(rows: dict[str, Any]) -> str:
+    """The rows of `bench_cores` as people read them."""
+    lines = ["forward and backward              ms per step               times faster than    times"]
+    lines.append(f"{'':24}{'ours':>9}{'plain':>9}{'LSTM':>9}{'plain':>15}{'LSTM':>9}{'the limit':>13}")
+    for row in rows["cores"]:
+        times = [row[f"{who}ms_per_step"] for who in ("", "plain_", "lstm_")]
+        lines.append(
+            f"  {row['core'] + ', batch ' + str(row['batch']):22}{times[0]:9.2f}{times[1]:9.2f}{times[2]:9.2f}"
+            f"{row['times_faster_than_plain']:15.1f}{row['times_faster_than_lstm']:9.2f}{row['times_the_limit']:13.1f}"
+        )
+    lines += ["", f"{'operations per step':24}{'forward':>9}{'backward':>9}{'host waits':>12}"]
+    for name, row in rows["operations"].items():
+        lines.append(f"  {name:22}{row['forward']:9.1f}{row['backward']:9.1f}{row['host_waits']:12.1f}")
+    lines += ["", "the whole model with rims: times faster than frame by frame"]
+    lines += [f"  {name.replace('_', ' '):30}{ratio:6.1f}" for name, ratio in rows["model"].items()]
+    return "\n".join([*lines, _NOTES])

@@ -1,0 +1,56 @@
+"""A predictor as one writes it first: each frame on its own through encoder, core and decoder, nothing folded."""
+
+import copy
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from videopred.models.predictor import Predictor
+from videopred.models.rnem import UpsampleConv
+
+
+class PlainUpsampleConv(nn.Module):
+    """Doubling by nearest pixels, then the 4×4 convolution on the doubled map, with the weights of a folded one."""
+
+    def __init__(self, folded: UpsampleConv):
+        super().__init__()
+        self.weight, self.bias = folded.weight, folded.bias
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """(N, channels, H, W) -> (N, outputs, 2 H, 2 W)."""
+        doubled = functional.interpolate(inputs, scale_factor=2, mode="nearest")
+        return functional.conv2d(functional.pad(doubled, (1, 2, 1, 2)), self.weight, self.bias)
+
+
+class PlainPredictor(nn.Module):
+    """The function of a predictor of ours, frame by frame, with a plain core.
+
+    Args:
+        predictor: whose encoder and decoder are copied.
+        core: a core that can be unrolled, with the predictor core's weights.
+    """
+
+    def __init__(self, predictor: Predictor, core: Any):
+        super().__init__()
+        self.encoder, self.core = copy.deepcopy(predictor.encoder), core
+        self.decoder = _unfolded(copy.deepcopy(predictor.decoder))
+
+    def forward(self, film: Tensor, own: int = 0) -> Tensor:
+        """Logits (B, T + own, C, H, W) about the frames after each of film (B, T, C, H, W), `own` from its own."""
+        state = self.core.initial_state(film.shape[0])
+        self.core.project(film[:, :1])  # what it does once a sequence
+        said: list[Tensor] = []
+        for t in range(film.shape[1] + own):
+            frame = film[:, t] if t < film.shape[1] else torch.sigmoid(said[-1])
+            output, state, _ = self.core.advance(self.encoder(frame), state)
+            said.append(self.decoder(output)[0])
+        return torch.stack(said, 1)
+
+
+def _unfolded(module: nn.Module) -> nn.Module:
+    """The module with every folded convolution replaced, in place."""
+    for name, child in module.named_children():
+        setattr(module, name, PlainUpsampleConv(child) if isinstance(child, UpsampleConv) else _unfolded(child))
+    return module
