@@ -10,6 +10,7 @@ from documents import blocks, commands, made_small
 from PIL import Image
 
 from videopred import cli
+from videopred.models import CODECS, DECODERS
 
 DOCS = Path(__file__).parents[1] / "docs"
 DATA = (DOCS / "data.md").read_text()
@@ -39,3 +40,9 @@ def test_links_lead_somewhere(page):
     links = re.findall(r"\]\(([^)#]+)\)", page.read_text())
     missing = [link for link in links if not link.startswith("http") and not (DOCS / link).exists()]
     assert not missing
+
+
+@pytest.mark.parametrize("shelf", [CODECS, DECODERS], ids=["codecs", "decoders"])
+def test_tables_of_codecs_and_decoders_are_those_of_the_package(shelf):
+    table = "\n".join(f"| `{name}` | {cli.first_line(settings)} |" for name, (settings, _) in shelf.items())
+    assert table in (DOCS / "cores.md").read_text()

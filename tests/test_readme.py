@@ -11,7 +11,7 @@ from documents import blocks, commands, made_small
 from videopred import cli
 from videopred.datasets import DATASETS
 from videopred.eval import METRICS
-from videopred.models import CODECS, CORES, DECODERS
+from videopred.models import CORES
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -34,8 +34,8 @@ def test_program_runs(tmp_path, monkeypatch, capsys):
     assert "copy last calibrated" in capsys.readouterr().out
 
 
-def test_it_is_short_but_for_its_tables():
-    assert len([line for line in README.splitlines() if not line.startswith("|")]) < 120
+def test_it_is_short():
+    assert len(README.splitlines()) < 150
 
 
 @pytest.mark.parametrize(
@@ -43,11 +43,9 @@ def test_it_is_short_but_for_its_tables():
     [
         {name: preset.summary for name, preset in DATASETS.items()},
         {name: cli.first_line(settings) for name, (settings, _) in CORES.items()},
-        {name: cli.first_line(settings) for name, (settings, _) in CODECS.items()},
-        {name: cli.first_line(settings) for name, (settings, _) in DECODERS.items()},
         {name: cli.first_line(settings) for name, (settings, _) in METRICS.items()},
     ],
-    ids=["datasets", "cores", "codecs", "decoders", "metrics"],
+    ids=["datasets", "cores", "metrics"],
 )
 def test_tables_are_those_of_the_package(rows):
     # Those that follow one another with the same summary share a row.
