@@ -98,7 +98,7 @@ def test_the_whole_flow(tmp_path, monkeypatch, capfd, preset, core):
     steps = {
         f"generate {preset} {SIZES} {SMALL[preset]} {CLIPS}": [data],
         f"train {data} {core_flags(core)} {LEARNING}": [folder],
-        f"rollout {folder} {data} --clips 3": [results / "rollout.npz"],
+        f"rollout {folder} {data} --first 3": [results / "rollout.npz"],
         f"render {folder} {data} --clips 0 4": [
             results / f"test-{i}.{kind}" for i in (0, 4) for kind in ("gif", "png")
         ],
@@ -185,8 +185,8 @@ def test_every_command_speaks_json(place, tmp_path, monkeypatch, capfd):
         "inspect": f"{data} --preview p.gif",
         "verify": f"{data} --sample 2",
         "train": f"{data} {core_flags('gru')} {LEARNING}",
-        "rollout": f"{gru} {data} --clips 2",
-        "evaluate": f"{gru} {data} --metrics mse f1 --clips 4 --context 2 --horizon 3 --part train",
+        "rollout": f"{gru} {data} --first 2",
+        "evaluate": f"{gru} {data} --metrics mse f1 --first 4 --context 2 --horizon 3 --part train",
         "render": f"{gru} {data} --clips 1 --part validation",
     }.items():
         assert run(f"{name} {words} --json") == 0, name
@@ -245,7 +245,7 @@ def test_films_of_others_can_be_brought_in_and_used(place, tmp_path, monkeypatch
             assert re.search(rf"^  {fact} +{value}$", out, re.MULTILINE), fact
         assert err == ""
     assert run(f"train train.h5 {core_flags('gru')} {LEARNING} --out run") == 0
-    assert run("rollout run test.h5 --clips 2") == 0
+    assert run("rollout run test.h5 --first 2") == 0
     assert run("evaluate run test.h5 --reference train.h5 --metrics mse") == 0
     assert run("render run test.h5 --clips 11") == 0
     written(capfd.readouterr().out)
@@ -305,7 +305,7 @@ def test_verify_says_what_is_proved_and_what_is_wrong(place, tmp_path, capfd):
         ("import {films} --axes THW --out there.h5", "there.h5"),
         ("inspect {data} --preview there.gif", "there.gif"),
         (f"train {{data}} {core_flags('gru')} {LEARNING} --out there", "there"),
-        ("rollout {gru} {data} --clips 2 --out there.npz", "there.npz"),
+        ("rollout {gru} {data} --first 2 --out there.npz", "there.npz"),
         ("evaluate {gru} {data} --out there", "there/scores.json"),
         ("evaluate {gru} {data} --out there", "there/scores.csv"),
         ("render {gru} {data} --clips 2 --out there", "there/test-2.gif"),
@@ -381,8 +381,8 @@ BAD = {
     "evaluate {gru} {data} --metrics bce msse": "--metrics must be one of bce, mse, ssim, f1, got msse; did you mean",
     "evaluate {gru} {data} --context 5 --horizon 5": "--context plus --horizon must be at most 9, the frames of a c",
     "evaluate {gru} {data} --context 0": "--context must be at least 1, got 0; give at least one frame to start from",
-    "evaluate {gru} {data} --clips 6": "--clips must be at most 5, the clips of the test part, got 6; lower it, or",
-    "evaluate {gru} {data} --clips 0": "--clips must be at least 1, got 0; score at least one clip",
+    "evaluate {gru} {data} --first 6": "--first must be at most 5, the clips of the test part, got 6; lower it, or",
+    "evaluate {gru} {data} --first 0": "--first must be at least 1, got 0; score at least one clip",
     "evaluate {gru} {data} --batch-size 0": "--batch-size must be at least 1, got 0; give at least one clip",
     "evaluate {gru} odd.h5": "odd.h5 must hold frames of 1 x 24 x 32 (channels x height x width), which the model was",
     "evaluate {gru} testonly.h5": "--reference must have a train part, got testonly.h5 (which has test); give with",
@@ -391,8 +391,8 @@ BAD = {
     "evaluate mixed {data}": "best.ckpt must be of the model in settings.json, with core gru, got core rims; put back",
     "evaluate broken {data}": "best.ckpt must be a whole checkpoint, got something else; delete it to fall back on",
     "rollout {gru} {data} --context 9": "--context plus --horizon must be at most 9, the frames of a clip, got 9 + 5",
-    "rollout {gru} {data} --clips 6": "--clips must lie in 0 to 4, the clips of the test part, got 5; choose",
-    "rollout {gru} odd.h5 --clips 2": "odd.h5 must hold frames of 1 x 24 x 32 (channels x height x width), which",
+    "rollout {gru} {data} --first 6": "--first must be at most 5, the clips of the test part, got 6; lower it",
+    "rollout {gru} odd.h5 --first 2": "odd.h5 must hold frames of 1 x 24 x 32 (channels x height x width), which",
     "rollout gone {data}": "RUN must be a run folder with a settings.json, got gone; give a folder that",
     "render {gru} {data} --clips 7": "--clips must lie in 0 to 4, the clips of the test part, got 7; choose one",
     "render {gru} {data} --clips -1": "--clips must lie in 0 to 4, the clips of the test part, got -1; choose one",
@@ -499,7 +499,7 @@ def test_a_full_disk_is_one_clear_line(place, tmp_path, monkeypatch, capfd):
     for words, name in (
         (f"generate balls4 {SIZES} --balls 2 --clips test=3 --out new.h5", "new.h5"),
         (f"import {place / 'films.npy'} --out new.h5", "new.h5"),
-        (f"rollout {place / 'gru'} {place / 'balls4.h5'} --clips 2 --out new.npz", "new.npz"),
+        (f"rollout {place / 'gru'} {place / 'balls4.h5'} --first 2 --out new.npz", "new.npz"),
         (f"evaluate {place / 'gru'} {place / 'balls4.h5'} --out .", "scores.json"),
         (f"render {place / 'gru'} {place / 'balls4.h5'} --out .", "test-0.gif"),
         (f"train {place / 'balls4.h5'} {core_flags('gru')} {LEARNING} --out run", "run/checkpoints/best.ckpt"),
@@ -611,7 +611,13 @@ def test_help_listings_and_usage_errors_load_nothing_heavy():
     wrong = ["frobnicate", "generate ball4", "generate --seed 1 balls4", "generate balls4 --speedy 3", "generate"]
     wrong += ["generate balls4 --clips train", "generate balls4 --frames 1", "generate sm-mnist --digit-size 63"]
     wrong += ["train", "train x --core gruu", "train x --core.active 9", "train x --updates 0", "train x --core"]
-    wrong += ["evaluate x y --context 0", "evaluate x y --batch-size 0", "evaluate x y --clips 0", "demo --device gpu"]
+    wrong += [
+        "evaluate x y --context 0",
+        "evaluate x y --batch-size 0",
+        "evaluate x y --first 0",
+        "rollout x y --first 0",
+        "demo --device gpu",
+    ]
     wrong += ["train x --device gpu", "evaluate x y --horizon 0", "rollout x y --out z.txt"]
     wrong += ["import x --out y.npy", "import x", "import x --out y.h5 --axes TT", "import x --out y.h5 --values 1 0"]
     missing = ["train gone.h5", "evaluate gone y", "import gone --out y.h5"]

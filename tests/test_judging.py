@@ -178,8 +178,8 @@ def test_imagine_rolls_out_the_chosen_clips(file):
         ({"part": "validation"}, "--part must be one of train, test, got validation"),
         ({"metrics": ("bce", "msse")}, r"--metrics must be one of bce, mse, ssim, f1, got msse; did you mean mse\?"),
         ({"metrics": ()}, "--metrics must name at least one, got none"),
-        ({"clips": 8}, "--clips must be at most 7, the clips of the test part, got 8; lower it"),
-        ({"clips": 0}, "--clips must be at least 1, got 0"),
+        ({"first": 8}, "--first must be at most 7, the clips of the test part, got 8; lower it"),
+        ({"first": 0}, "--first must be at least 1, got 0"),
         ({"batch_size": 0}, "--batch-size must be at least 1, got 0"),
     ],
 )

@@ -274,7 +274,7 @@ def rollout(
     data: Data,
     *,
     part: Part = "test",
-    clips: Annotated[int | None, arg(help="How many clips, from the first on; default: 16, or all if fewer.")] = None,
+    first: Annotated[int | None, arg(metavar="CLIPS", help="How many clips, from the first on; default: 16.")] = None,
     context: Context = None,
     horizon: Horizon = None,
     out: Annotated[Path | None, arg(help="File; default: eval/<run>/<data>/rollout.npz.")] = None,
@@ -285,7 +285,7 @@ def rollout(
     """Predict the frames that follow a context, and keep them as arrays."""
     path = check.absent("--out", out or _results(run, data) / "rollout.npz", overwrite)
     check.require(path.suffix == ".npz", "--out", "end in .npz", path, "rename it")
-    chosen = _first_clips(data, part, 16) if clips is None else range(clips)
+    chosen = _first_clips(data, part, first, 16)
     rollout, truth = _roll_out(run, data, part, chosen, context, horizon, device)
     from videopred.rollout import save_rollout
 
@@ -301,7 +301,7 @@ def evaluate(
     context: Context = None,
     horizon: Horizon = None,
     metrics: Annotated[tuple[str, ...], arg(metavar="NAME", help="See `videopred list metrics`.")] = tuple(METRICS),
-    clips: Annotated[int | None, arg(help="How many clips, from the first on; default: all.")] = None,
+    first: Annotated[int | None, arg(metavar="CLIPS", help="How many clips, from the first on; default: all.")] = None,
     batch_size: Annotated[int, arg(help="Clips at a time; changes memory and speed, not the scores.")] = 32,
     reference: Annotated[
         Path | None, arg(help="File whose training part calibrates the trivial rows; default: DATA.")
@@ -315,7 +315,7 @@ def evaluate(
     for name in metrics:
         check.one_of("--metrics", name, METRICS)
     check.whole_number("--batch-size", batch_size, 1, "give at least one clip at a time")
-    check.whole_number("--clips", 1 if clips is None else clips, 1, "score at least one clip")
+    check.whole_number("--first", 1 if first is None else first, 1, "score at least one clip")
     check.require(len(set(metrics)) == len(metrics), "--metrics", "name each once", " ".join(metrics), "leave one out")
     asked = _opened(data, device, run, context, horizon)
     from videopred import judging
@@ -334,7 +334,7 @@ def evaluate(
         part=part,
         metrics=metrics,
         batch_size=batch_size,
-        clips=clips,
+        first=first,
         reference=None if reference is None else open_dataset(reference),
         progress=_watched(),
     )
@@ -363,7 +363,7 @@ def render(
 ) -> None:
     """Draw truth, prediction and difference: a GIF and a film strip of each clip."""
     folder = out or _results(run, data)
-    clips = clips or tuple(_first_clips(data, part, 3))
+    clips = clips or tuple(_first_clips(data, part, None, 3))
     check.require(len(set(clips)) == len(clips), "--clips", "name each clip once", clips, "leave one out")
     names = [f"{part}-{clip}" for clip in clips]
     for name in names:
@@ -512,11 +512,16 @@ def _results(run: Path, data: Path) -> Path:
     return Path("eval") / run.resolve().name / data.stem
 
 
-def _first_clips(data: Path, part: str, most: int) -> range:
-    """Indices of the first clips of a part, as many as there are up to `most`."""
+def _first_clips(data: Path, part: str, first: int | None, usual: int) -> range:
+    """Indices of the first clips of a part: as many as asked for, or else the usual number, if there are so many."""
+    check.whole_number("--first", 1 if first is None else first, 1, "ask for at least one clip")
     from videopred.datasets.opening import open_dataset
 
-    return range(min(most, open_dataset(data).count(part)))
+    count = open_dataset(data).count(part)
+    if first is None:
+        return range(min(usual, count))
+    check.require(first <= count, "--first", f"be at most {count}, the clips of the {part} part", first, "lower it")
+    return range(first)
 
 
 def _opened(

@@ -36,7 +36,7 @@ def evaluate(
     part: str = "test",
     metrics: Sequence[str] = ("bce", "mse", "ssim", "f1"),
     batch_size: int = 32,
-    clips: int | None = None,
+    first: int | None = None,
     reference: "ClipSource | None" = None,
     feedback: Feedback = "soft",
     progress: bool = False,
@@ -47,6 +47,7 @@ def evaluate(
 
     Args:
         predictor: a trained model.
+        first: how many clips, from the first of the part on; all when None.
         feedback: what it is fed after the context.
 
     Raises:
@@ -58,7 +59,7 @@ def evaluate(
         return roll_out(predictor, film, steps, feedback=feedback).prediction
 
     protocol = Protocol(
-        context=context, horizon=horizon, part=part, metrics=tuple(metrics), clips=clips, feedback=feedback
+        context=context, horizon=horizon, part=part, metrics=tuple(metrics), clips=first, feedback=feedback
     )
     return judge(
         predict,
@@ -213,9 +214,9 @@ def _check_protocol(protocol: Protocol, file: "ClipSource") -> int:
     there = _check_part(protocol.part, file)
     check.context_and_horizon(protocol.context, protocol.horizon, file.frames)
     clips = there if protocol.clips is None else protocol.clips
-    check.whole_number("--clips", clips, 1, "score at least one clip")
+    check.whole_number("--first", clips, 1, "score at least one clip")
     must = f"be at most {there}, the clips of the {protocol.part} part"
-    check.require(clips <= there, "--clips", must, clips, "lower it, or leave it away for all")
+    check.require(clips <= there, "--first", must, clips, "lower it, or leave it away for all")
     return clips
 
 
