@@ -139,6 +139,15 @@ def test_summing_over_more_than_64_slots_is_warned_of(norm, recwarn):
             unroll(core, random_slots(positions=65))
 
 
+def test_a_step_on_a_large_map_compiles_whole():
+    torch.compiler.reset()
+    core = make()
+    slots, state = random_slots(positions=65)[:, 0], random_state(core)
+    compiled = torch.compile(core.step, backend="eager", fullgraph=True)(slots, state)
+    with pytest.warns(UserWarning, match="must be mean"):
+        close(compiled[0], core.step(slots, state)[0])
+
+
 def test_a_frozen_schema_is_drawn_once_a_clip_and_kept():
     core = make(frozen_schema=True, files=5).train()
     state = core.initial_state(40)

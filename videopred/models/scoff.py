@@ -135,7 +135,8 @@ class SCOFF(Core):
         which costs a fifth of the speed (64 clips, 64 slots). Elsewhere those of all steps are mapped at once.
         """
         config, (_, steps, positions, _) = self.config, slots.shape
-        if config.norm == "sum" and positions > _MOST_SUMMED:
+        # A compiled step cannot warn.
+        if config.norm == "sum" and positions > _MOST_SUMMED and not torch.compiler.is_compiling():
             must, fix = f"be mean for more than {_MOST_SUMMED} slots", "the sum of so many saturates the gates"
             warnings.warn(complaint("--core.norm", must, f"sum over {positions}", fix), stacklevel=2)
         queries, drawn = self._queries(), zip(*self._draw(slots), strict=True)
