@@ -54,6 +54,7 @@ def test_what_is_there_is_not_made_again(tmp_path, monkeypatch):
 
 def test_a_disk_without_room_is_an_error_at_once(tmp_path, monkeypatch):
     asked = []
+    monkeypatch.setattr("videopred.datasets.generation._SMALL", 0)
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: asked.append(folder) or Usage(1000))
     message = (
         r"^--out must be on a disk with 0\.00 GB free, for files and the pieces that they are made of, "
@@ -81,6 +82,7 @@ def test_pieces_need_room_beside_the_file_they_go_into(tmp_path, monkeypatch, sh
 @pytest.mark.parametrize(("long", "told"), [(0.0, True), (1e9, False)])
 def test_a_long_generation_says_how_long(tmp_path, monkeypatch, capfd, long, told):
     monkeypatch.setattr("videopred.datasets.generation._LONG", long)
+    monkeypatch.setattr("videopred.datasets.generation._SMALL", 250 * SMALL.frames * SMALL.height * SMALL.width)
     generate("balls4", {"train": 300}, out=tmp_path / "a.h5", recipe=SMALL)
     line = r"making 300 clips in 1 file of 0\.00 GB takes about \d+ s with 1 worker\n"
     assert re.fullmatch(line if told else "", capfd.readouterr().err)

@@ -4,10 +4,12 @@ import zlib
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from small_worlds import small
 
 from videopred.datasets import make_world
-from videopred.datasets.piece import STEP, Piece, clips_per_chunk, load_piece, make_piece
+from videopred.datasets.piece import STEP, Piece, clips_per_chunk, load_piece, make_piece, pack_sparse
 from videopred.datasets.record import CONTACTS, Record, full_record, has_time
 
 COUNT = 2 * STEP + 5
@@ -75,3 +77,27 @@ def test_a_damaged_piece_is_as_good_as_none(tmp_path):
         flipped[place] ^= 16
         (tmp_path / "piece").write_bytes(flipped)
         assert load_piece(tmp_path / "piece") is None
+
+
+@given(
+    runs=st.lists(st.tuples(st.integers(1, 4), st.booleans()), min_size=1, max_size=9),
+    shape=st.tuples(st.integers(1, 90), st.integers(1, 11)),
+    seed=st.integers(0, 2**32),
+)
+@settings(max_examples=60, deadline=None)
+def test_what_is_packed_sparsely_unpacks_to_itself(runs, shape, seed):
+    """Also where a filled frame ends lit and the next one, after empty ones, begins so: zlib must not look back."""
+    chance = np.random.default_rng(seed)
+    frames = []
+    for count, filled in runs:
+        block = chance.random((count, *shape, 1)) < 0.5
+        block[:, 0, 0] = block[:, -1, -1] = True
+        frames.append(block & filled)
+    values = np.concatenate(frames)
+    assert zlib.decompress(pack_sparse(values)) == values.tobytes()
+
+
+def test_empty_frames_cost_next_to_nothing():
+    values = np.zeros((51, 64, 64, 1), bool)
+    values[7:9] = np.random.default_rng(0).random((2, 64, 64, 1)) < 0.5
+    assert len(pack_sparse(values)) < len(zlib.compress(values[7:9].tobytes(), 1)) + 1000

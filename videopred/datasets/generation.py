@@ -21,7 +21,7 @@ from videopred.datasets.shards import my_place
 from videopred.datasets.unfinished import Unfinished
 from videopred.datasets.world import World
 
-_SMALL = 200  # clips up to which a forecast would cost more than it tells
+_SMALL = 4e8  # numbers in frames, those of 2000 clips of balls4, up to which a forecast costs more than it tells
 _LONG = 20.0  # seconds from which on it is told
 
 
@@ -141,7 +141,8 @@ def _say_what_is_ahead(work: _Work) -> None:
     absent = sum(block.stop - block.start for target in work.missing for block in Unfinished(target).missing())
     if absent < asked:
         print(f"resuming: {asked - absent:,} of {asked:,} clips are there", file=sys.stderr)
-    if absent > _SMALL:
+    recipe = work.world.recipe
+    if absent * recipe.frames * recipe.height * recipe.width * recipe.channels > _SMALL:
         told = forecast(work.missing, Maker(work.world, work.job.seed), work.workers)
         check_disk(told, work.missing)
         if told.seconds > _LONG:

@@ -8,7 +8,8 @@ import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from functools import lru_cache
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ Forms = Mapping[str, np.ndarray]
 """Name in the file -> an array (0, ...) with the dtype of its values and the shape of one clip's."""
 
 _PIXELS = ("features", "groups", "collisions")  # one clip a chunk, so that reading a clip unpacks no other
+_ADLER = 65521  # the modulus of zlib's checksum
 _CHECKSUM = 4  # bytes that stand before a saved piece
 _SMALL = 2**13  # bytes of a clip; what takes less shares chunks, or there would be more index than data
 
@@ -155,8 +157,43 @@ def _chunks(name: str, step: list[np.ndarray], clips: int) -> Iterator[bytes]:
 
 def _packed(name: str, values: np.ndarray) -> bytes:
     """The bytes of a chunk, as HDF5's gzip filter at level 1 may have written them."""
+    if name == "collisions":
+        return pack_sparse(values)
     # Flat colours have long runs: looking for nothing else packs them faster and a third smaller, but unpacking then
     # takes 1.7 times as long, so what is read at every epoch is packed the usual way.
-    strategy = zlib.Z_RLE if name in ("groups", "collisions") else zlib.Z_DEFAULT_STRATEGY
+    strategy = zlib.Z_RLE if name == "groups" else zlib.Z_DEFAULT_STRATEGY
     packer = zlib.compressobj(1, zlib.DEFLATED, zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL, strategy)
     return packer.compress(np.ascontiguousarray(values).data) + packer.flush()
+
+
+def pack_sparse(values: np.ndarray) -> bytes:
+    """A zlib stream of an array, made quickly if most of its frames (T, ...) hold zeros alone.
+
+    Runs of such frames are packed once and for all. That a stream may be put together like this is what zlib's full
+    flush is for: nothing after it refers to what was before.
+    """
+    frames = np.ascontiguousarray(values).reshape(len(values), -1)
+    packer = _packer_of_runs()
+    stream, checksum = [b"\x78\x01"], 1
+    for filled, run in groupby(frames.any(1).tolist()):
+        count = len(list(run))
+        block, frames = frames[:count], frames[count:]
+        if filled:
+            stream += packer.compress(block.data), packer.flush(zlib.Z_FULL_FLUSH)
+            checksum = zlib.adler32(block.data, checksum)
+        else:
+            stream.append(_packed_zeros(block.nbytes))
+            low, high = checksum & 0xFFFF, checksum >> 16
+            checksum = (high + block.nbytes * low) % _ADLER << 16 | low
+    return b"".join([*stream, b"\x03\x00", checksum.to_bytes(4)])  # an empty block, said to be the last
+
+
+@lru_cache(256)
+def _packed_zeros(size: int) -> bytes:
+    packer = _packer_of_runs()
+    return packer.compress(bytes(size)) + packer.flush(zlib.Z_FULL_FLUSH)
+
+
+def _packer_of_runs() -> Any:
+    """A packer of raw blocks, without header and checksum, that looks for nothing but runs."""
+    return zlib.compressobj(1, zlib.DEFLATED, -zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL, zlib.Z_RLE)
