@@ -175,7 +175,7 @@ def pack_sparse(values: np.ndarray) -> bytes:
     frames = np.ascontiguousarray(values).reshape(len(values), -1)
     packer = _packer_of_runs()
     stream, checksum = [b"\x78\x01"], 1
-    for filled, run in groupby(frames.any(1).tolist()):
+    for filled, run in groupby(np.any(frames, axis=1).tolist()):
         count = len(list(run))
         block, frames = frames[:count], frames[count:]
         if filled:
