@@ -644,7 +644,8 @@ def test_the_module_is_the_command():
 BAR_SHOWN = """
 import sys
 from videopred import cli
-cli._watched = lambda: True
+from videopred.commands import terminal
+terminal.watched = lambda: True
 cli.main(sys.argv[1:])
 """
 

@@ -10,6 +10,7 @@ from documents import blocks, commands, made_small
 from PIL import Image
 
 from videopred import cli
+from videopred.commands.terminal import first_line
 from videopred.models import CODECS, DECODERS
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -44,5 +45,5 @@ def test_links_lead_somewhere(page):
 
 @pytest.mark.parametrize("shelf", [CODECS, DECODERS], ids=["codecs", "decoders"])
 def test_tables_of_codecs_and_decoders_are_those_of_the_package(shelf):
-    table = "\n".join(f"| `{name}` | {cli.first_line(settings)} |" for name, (settings, _) in shelf.items())
+    table = "\n".join(f"| `{name}` | {first_line(settings)} |" for name, (settings, _) in shelf.items())
     assert table in (DOCS / "cores.md").read_text()

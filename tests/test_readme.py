@@ -9,6 +9,7 @@ import pytest
 from documents import blocks, commands, made_small
 
 from videopred import cli
+from videopred.commands.terminal import first_line
 from videopred.datasets import DATASETS
 from videopred.eval import METRICS
 from videopred.models import CORES
@@ -42,8 +43,8 @@ def test_it_is_short():
     "rows",
     [
         {name: preset.summary for name, preset in DATASETS.items()},
-        {name: cli.first_line(settings) for name, (settings, _) in CORES.items()},
-        {name: cli.first_line(settings) for name, (settings, _) in METRICS.items()},
+        {name: first_line(settings) for name, (settings, _) in CORES.items()},
+        {name: first_line(settings) for name, (settings, _) in METRICS.items()},
     ],
     ids=["datasets", "cores", "metrics"],
 )

@@ -1,0 +1,43 @@
+"""Commands that measure speed."""
+
+from typing import Annotated
+
+from tyro.conf import arg
+
+from videopred.commands import terminal
+from videopred.commands.options import Json
+
+
+def bench_generate(
+    *,
+    clips: Annotated[int, arg(help="Clips made in each turn.")] = 256,
+    repeats: Annotated[int, arg(help="Turns of each comparison.")] = 5,
+    growth: Annotated[tuple[int, ...], arg(metavar="CLIPS", help="Sizes at which the time per clip is shown.")] = (
+        100,
+        1000,
+        10_000,
+    ),
+    whole: Annotated[int, arg(metavar="CLIPS", help="Also generate a file of so many clips; none when 0.")] = 0,
+    workers: Annotated[int, arg(help="Processes for that file.")] = 2,
+    json_: Json = False,
+) -> None:
+    """Measure how fast data is made: ratios to plain generators, from one process, in turns, medians."""
+    from videopred.bench import generate
+
+    rows = generate.bench_generate(clips=clips, repeats=repeats, growth=growth, whole=whole, workers=workers)
+    terminal.print_json(rows) if json_ else print(generate.table(rows))
+
+
+def bench_cores(
+    *,
+    cores: Annotated[tuple[str, ...], arg(metavar="NAME", help="Of rims, brims, scoff.")] = ("rims", "brims", "scoff"),
+    batches: Annotated[tuple[int, ...], arg(metavar="CLIPS", help="Clips at a time.")] = (64, 8),
+    steps: Annotated[int, arg(help="Steps of a sequence.")] = 50,
+    repeats: Annotated[int, arg(help="Turns of each comparison.")] = 3,
+    json_: Json = False,
+) -> None:
+    """Measure how fast cores run: ratios to plain statements of them and to an LSTM, on one thread."""
+    from videopred.bench import cores as bench
+
+    rows = bench.bench_cores(cores=cores, batches=batches, steps=steps, repeats=repeats)
+    terminal.print_json(rows) if json_ else print(bench.table(rows))

@@ -1,0 +1,158 @@
+"""Commands that make, bring in, look at and give out data."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from tyro.conf import OmitArgPrefixes, Positional, arg
+
+from videopred import check, flags
+from videopred.commands import terminal
+from videopred.commands.options import Data, Json, Overwrite, Part
+from videopred.datasets import DATASETS
+from videopred.datasets.import_settings import ImportConfig
+from videopred.datasets.settings import DatasetSettings
+
+
+def generate(
+    preset: Annotated[Positional[str], arg(metavar="PRESET", help="One of `videopred list datasets`.")],
+    *,
+    recipe: DatasetSettings = DATASETS["balls4"].recipe,
+    clips: Annotated[
+        tuple[str, ...], arg(metavar="PART=COUNT", help="Clips of each part: train, validation, test.")
+    ] = ("train=1000", "validation=100", "test=100"),
+    seed: Annotated[int, arg(help="Source of all chance.")] = 0,
+    out: Annotated[Path, arg(help="Folder for PRESET.h5, or a name that ends in .h5.")] = Path("datasets"),
+    mnist: Annotated[Path | None, arg(help="Folder with the whole MNIST (torchvision's layout).")] = None,
+    shards: Annotated[int, arg(help="Files to cut the set into; several go to a folder PRESET.")] = 1,
+    workers: Annotated[int, arg(help="Processes that make clips; any number makes the same bytes.")] = 1,
+    dry_run: Annotated[bool, arg(help="Only say how long it would take, and how much disk.")] = False,
+    overwrite: Overwrite = False,
+    json_: Json = False,
+) -> None:
+    """Make a data set: recipe, states, frames, HDF5 file."""
+    counts = flags.counts(clips)
+    from videopred.datasets import generation
+
+    asked: dict[str, Any] = {
+        "recipe": recipe, "seed": seed, "out": out, "mnist": mnist, "shards": shards, "workers": workers,
+        "overwrite": overwrite,
+    }  # fmt: skip
+    if dry_run:
+        told = generation.foresee(preset, counts, **asked)
+        terminal.print_json(told._asdict()) if json_ else print(told)
+        return
+    path = generation.generate(preset, counts, progress=terminal.watched(), **asked)
+    terminal.print_files([path], json_)
+
+
+def import_(
+    source: Annotated[
+        Positional[Path], arg(metavar="SOURCE", help="An array, GIF, MP4, PNG frames, or a folder of IntPhys.")
+    ],
+    *,
+    out: Annotated[Path, arg(help="Data file to make; ends in .h5.")],
+    config: OmitArgPrefixes[ImportConfig] = ImportConfig(),
+    overwrite: Overwrite = False,
+    json_: Json = False,
+) -> None:
+    """Bring films of others into a data file, and say what they are."""
+    check.require(out.suffix == ".h5", "--out", "end in .h5", out, "rename it")
+    check.existing("SOURCE", source)
+    from videopred.datasets.importing import import_films
+
+    path, found = import_films(source, out, config, overwrite=overwrite, progress=terminal.watched())
+    if json_:
+        terminal.print_json(found | {"files": [str(path)]})
+        return
+    terminal.print_rows(found)
+    terminal.print_files([path], False)
+
+
+def inspect(
+    data: Data,
+    *,
+    preview: Annotated[Path | None, arg(help="Write a GIF of some clips there.")] = None,
+    overwrite: Overwrite = False,
+    json_: Json = False,
+) -> None:
+    """Show what is in a data file."""
+    from videopred.datasets.description import describe
+    from videopred.datasets.opening import open_dataset
+
+    if preview is not None:
+        check.absent("--preview", preview, overwrite)
+    with open_dataset(data) as file:
+        rows = describe(file)
+        if preview is not None:
+            from videopred.preview import preview_gif
+
+            part, count = next(iter(file.parts.items()))
+            masks = file.read(part, "groups", 0, min(6, count)) if "groups" in file.truth else None
+            preview_gif(file.read_frames(part, 0, min(6, count)), preview, masks)
+    if json_:
+        terminal.print_json(rows | ({"files": [str(preview)]} if preview else {}))
+        return
+    terminal.print_rows(rows)
+    if preview is not None:
+        terminal.print_files([preview], False)
+
+
+def export(
+    data: Data,
+    *,
+    out: Annotated[Path, arg(help="Folder to make.")],
+    part: Annotated[Part | None, arg(help="Part to write; default: all that there are.")] = None,
+    unlabelled: Annotated[bool, arg(help="Leave out what says which test films are possible.")] = False,
+    random_levels: Annotated[bool, arg(help="Masks with other grey levels in each frame, as IntPhys has.")] = False,
+    overwrite: Overwrite = False,
+    json_: Json = False,
+) -> None:
+    """Write clips of `occlusion` in the folders of the IntPhys benchmark, as PNG files."""
+    check.absent("--out", out, overwrite)
+    from videopred.datasets.intphys_export import export_intphys
+    from videopred.datasets.opening import open_dataset
+
+    with open_dataset(data) as file:
+        export_intphys(
+            file,
+            out,
+            part=part,
+            unlabelled=unlabelled,
+            random_levels=random_levels,
+            overwrite=overwrite,
+            progress=terminal.watched(),
+        )
+    terminal.print_files([out], json_)
+
+
+def verify(
+    data: Data,
+    *,
+    sample: Annotated[int, arg(metavar="CLIPS", help="Clips of each part to make again and compare.")] = 32,
+    mnist: Annotated[Path | None, arg(help="The folder that its digits were taken from, if --mnist was given.")] = None,
+    json_: Json = False,
+) -> None:
+    """Prove that data is whole, is what its recipe makes, and has nothing in two parts."""
+    from videopred.datasets import verification
+    from videopred.datasets.opening import open_dataset
+
+    with open_dataset(data) as file:
+        verdict = verification.verify(file, sample=sample, mnist=mnist, progress=terminal.watched())
+    if json_:
+        terminal.print_json(verdict._asdict())
+        return
+    terminal.print_rows(verdict.proved | {f"not proved: {name}": why for name, why in verdict.not_proved.items()})
+
+
+def cards(
+    presets: Annotated[Positional[tuple[str, ...]], arg(metavar="PRESET", help="Which; default: all.")] = (),
+    *,
+    out: Annotated[Path, arg(help="Folder.")] = Path("datasets/cards"),
+    json_: Json = False,
+) -> None:
+    """Write a card of each data set: its recipe and a small GIF of what it makes."""
+    for name in presets:
+        check.one_of("PRESET", name, DATASETS)
+    from videopred.cards import write_cards
+
+    terminal.print_files(write_cards(out, presets or tuple(DATASETS)), json_)

@@ -1,0 +1,235 @@
+"""Commands that train models, and let them predict, be scored and be seen."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+from tyro.conf import OmitArgPrefixes, Positional, arg
+
+from videopred import check, model_flags
+from videopred.commands import terminal
+from videopred.commands.options import CORE_HELP, Context, Data, Device, Horizon, Json, Overwrite, Part, Run
+from videopred.datasets import DATASETS
+from videopred.eval import METRICS
+from videopred.models.codec_settings import CodecConfig, DecoderConfig, RNEMConfig, SharedConfig
+from videopred.models.settings import CoreConfig, PredictorConfig, RIMsConfig
+from videopred.settings import TrainingConfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from videopred.datasets.source import ClipSource
+    from videopred.rollout import Rollout
+
+
+class Asked(NamedTuple):
+    """What a command works on."""
+
+    file: "ClipSource"
+    context: int
+    horizon: int
+
+
+def train(
+    data: Data,
+    *,
+    core_name: Annotated[str, arg(name="core", metavar="NAME", help=CORE_HELP)] = "rims",
+    core: CoreConfig = RIMsConfig(),
+    codec_name: Annotated[str, arg(name="codec", metavar="NAME", help="One of `videopred list codecs`.")] = "rnem",
+    codec: CodecConfig = RNEMConfig(),
+    decoder_name: Annotated[
+        str, arg(name="decoder", metavar="NAME", help="One of `videopred list decoders`; default: the core's own.")
+    ] = "shared",
+    decoder: DecoderConfig = SharedConfig(),
+    training: OmitArgPrefixes[TrainingConfig] = TrainingConfig(),
+    out: Annotated[Path | None, arg(help="Run folder; default: models/<data>-<core>.")] = None,
+    device: Device = "auto",
+    overwrite: Overwrite = False,
+    json_: Json = False,
+) -> None:
+    """Train a predictor on a data file."""
+    _opened(data, device)
+    from videopred import training as learning
+
+    model = PredictorConfig(core=model_flags.chosen_core(core_name, core), codec=codec, decoder=decoder)
+    folder = learning.train(
+        data, model, training, out=out, device=device, overwrite=overwrite, progress=terminal.watched()
+    )
+    terminal.print_files([folder], json_)
+
+
+def check_core(
+    name: Annotated[Positional[str], arg(metavar="CORE", help=CORE_HELP)],
+    *,
+    core: CoreConfig = RIMsConfig(),
+    json_: Json = False,
+) -> None:
+    """Hold a core to what every core must do, one line per check."""
+    from videopred.models import build_core, conformance
+
+    config = model_flags.chosen_core(name, core)
+    found = conformance.run_checks(lambda: build_core(config, conformance.FEATURES))
+    if json_:
+        terminal.print_json(found)
+    else:
+        terminal.print_rows({check_name.replace("_", " "): reason or "passes" for check_name, reason in found.items()})
+    failed = sum(map(bool, found.values()))
+    fix = "mend them from the top; videopred.models.core says what a core is"
+    check.require(not failed, f"core {name}", "pass every check", f"{failed} of {len(found)} failed", fix)
+
+
+def rollout(
+    run: Run,
+    data: Data,
+    *,
+    part: Part = "test",
+    first: Annotated[int | None, arg(metavar="CLIPS", help="How many clips, from the first on; default: 16.")] = None,
+    context: Context = None,
+    horizon: Horizon = None,
+    out: Annotated[Path | None, arg(help="File; default: eval/<run>/<data>/rollout.npz.")] = None,
+    device: Device = "auto",
+    overwrite: Overwrite = False,
+    json_: Json = False,
+) -> None:
+    """Predict the frames that follow a context, and keep them as arrays."""
+    path = check.absent("--out", out or _results(run, data) / "rollout.npz", overwrite)
+    check.require(path.suffix == ".npz", "--out", "end in .npz", path, "rename it")
+    chosen = _first_clips(data, part, first, 16)
+    rollout, truth = _roll_out(run, data, part, chosen, context, horizon, device)
+    from videopred.rollout import save_rollout
+
+    save_rollout(path, rollout, truth)
+    terminal.print_files([path], json_)
+
+
+def evaluate(
+    run: Run,
+    data: Data,
+    *,
+    part: Part = "test",
+    context: Context = None,
+    horizon: Horizon = None,
+    metrics: Annotated[tuple[str, ...], arg(metavar="NAME", help="See `videopred list metrics`.")] = tuple(METRICS),
+    first: Annotated[int | None, arg(metavar="CLIPS", help="How many clips, from the first on; default: all.")] = None,
+    batch_size: Annotated[int, arg(help="Clips at a time; changes memory and speed, not the scores.")] = 32,
+    reference: Annotated[
+        Path | None, arg(help="File whose training part calibrates the trivial rows; default: DATA.")
+    ] = None,
+    out: Annotated[Path | None, arg(help="Folder; default: eval/<run>/<data>.")] = None,
+    device: Device = "auto",
+    overwrite: Overwrite = False,
+    json_: Json = False,
+) -> None:
+    """Score a model's rollouts beside the trivial predictions."""
+    for name in metrics:
+        check.one_of("--metrics", name, METRICS)
+    check.whole_number("--batch-size", batch_size, 1, "give at least one clip at a time")
+    check.whole_number("--first", 1 if first is None else first, 1, "score at least one clip")
+    check.require(len(set(metrics)) == len(metrics), "--metrics", "name each once", " ".join(metrics), "leave one out")
+    asked = _opened(data, device, run, context, horizon)
+    from videopred import judging
+    from videopred.checkpoint import load_run
+    from videopred.datasets.opening import open_dataset
+    from videopred.device import pick_device
+
+    folder = out or _results(run, data)
+    for name in ("scores.json", "scores.csv"):
+        check.absent("--out", folder / name, overwrite)
+    scores = judging.evaluate(
+        load_run(run, pick_device(device)),
+        asked.file,
+        context=asked.context,
+        horizon=asked.horizon,
+        part=part,
+        metrics=metrics,
+        batch_size=batch_size,
+        first=first,
+        reference=None if reference is None else open_dataset(reference),
+        progress=terminal.watched(),
+    )
+    paths = scores.save(folder, overwrite=overwrite)
+    if json_:
+        terminal.print_json(scores.to_dict() | {"files": [str(path) for path in paths]})
+        return
+    print(scores.table(), end="\n\n")
+    terminal.print_files(paths, False)
+
+
+def render(
+    run: Run,
+    data: Data,
+    *,
+    part: Part = "test",
+    clips: Annotated[
+        tuple[int, ...], arg(metavar="INDEX", help="Which clips, counted from 0; default: the first three.")
+    ] = (),
+    context: Context = None,
+    horizon: Horizon = None,
+    out: Annotated[Path | None, arg(help="Folder; default: eval/<run>/<data>.")] = None,
+    device: Device = "auto",
+    overwrite: Overwrite = False,
+    json_: Json = False,
+) -> None:
+    """Draw truth, prediction and difference: a GIF and a film strip of each clip."""
+    folder = out or _results(run, data)
+    clips = clips or tuple(_first_clips(data, part, None, 3))
+    check.require(len(set(clips)) == len(clips), "--clips", "name each clip once", clips, "leave one out")
+    names = [f"{part}-{clip}" for clip in clips]
+    for name in names:
+        for suffix in (".gif", ".png"):
+            check.absent("--out", folder / f"{name}{suffix}", overwrite)
+    rollout, truth = _roll_out(run, data, part, clips, context, horizon, device)
+    from videopred import rendering
+
+    paths = [path for i, name in enumerate(names) for path in rendering.render(rollout, truth, i, folder, name)]
+    terminal.print_files(paths, json_)
+
+
+def _results(run: Path, data: Path) -> Path:
+    """Where results of a run on a data file go unless --out says otherwise."""
+    return Path("eval") / run.resolve().name / data.stem
+
+
+def _first_clips(data: Path, part: str, first: int | None, usual: int) -> range:
+    """Indices of the first clips of a part: as many as asked for, or else the usual number, if there are so many."""
+    check.whole_number("--first", 1 if first is None else first, 1, "ask for at least one clip")
+    from videopred.datasets.opening import open_dataset
+
+    count = open_dataset(data).count(part)
+    if first is None:
+        return range(min(usual, count))
+    check.require(first <= count, "--first", f"be at most {count}, the clips of the {part} part", first, "lower it")
+    return range(first)
+
+
+def _opened(
+    data: Path, device: str, run: Path | None = None, context: int | None = None, horizon: int | None = None
+) -> Asked:
+    """The data file, and the context and horizon asked for or usual; all is checked before torch is loaded."""
+    check.device_kind(device)
+    check.whole_number("--context", 1 if context is None else context, 1, "give at least one frame to start from")
+    check.whole_number("--horizon", 1 if horizon is None else horizon, 1, "ask for at least one frame")
+    if run is not None:
+        check.run_folder(run)
+    known = data.stem if data.stem in DATASETS else "NAME"
+    if not data.is_dir():  # a folder of shards is looked at when it is opened
+        check.existing_file("DATA", data, f"make one with `videopred generate {known}`")
+    from videopred.datasets.opening import open_dataset
+
+    file = open_dataset(data)
+    asked = Asked(file, file.context if context is None else context, file.horizon if horizon is None else horizon)
+    if run is not None:
+        check.context_and_horizon(asked.context, asked.horizon, file.frames)
+    return asked
+
+
+def _roll_out(
+    run: Path, data: Path, part: str, clips: Sequence[int], context: int | None, horizon: int | None, device: str
+) -> "tuple[Rollout, Tensor]":
+    """The rollout of a run on some clips of a file, and the true films of the horizon."""
+    asked = _opened(data, device, run, context, horizon)
+    from videopred.checkpoint import load_run
+    from videopred.device import pick_device
+    from videopred.judging import imagine
+
+    return imagine(load_run(run, pick_device(device)), asked.file, part, clips, asked.context, asked.horizon)

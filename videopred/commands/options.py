@@ -1,0 +1,18 @@
+"""Flags and arguments that several commands share."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from tyro.conf import Positional, arg
+
+Part = Literal["train", "validation", "test"]
+Run = Annotated[Positional[Path], arg(metavar="RUN", help="Run folder that `videopred train` wrote.")]
+Data = Annotated[Positional[Path], arg(metavar="DATA", help="HDF5 file of clips, or a folder of shards.")]
+Context = Annotated[int | None, arg(metavar="FRAMES", help="True frames to start from; default: the data's own.")]
+Horizon = Annotated[int | None, arg(metavar="FRAMES", help="Frames to predict; default: the data's own.")]
+Device = Annotated[str, arg(help="auto, cpu, cuda, cuda:1 or mps; auto takes a CUDA device if there is one.")]
+Overwrite = Annotated[bool, arg(help="Replace what is there.")]
+Json = Annotated[bool, arg(name="json", help="Print JSON instead of tables.")]
+
+
+CORE_HELP = "A core or preset of `videopred list`, or MODULE:CLASS of your own."

@@ -1,0 +1,61 @@
+"""Commands to begin with: what there is, and all of it at once."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from tyro.conf import Positional, arg
+
+from videopred import check
+from videopred.commands import terminal
+from videopred.commands.options import Device, Json, Overwrite
+from videopred.datasets import DATASETS
+from videopred.eval import METRICS
+from videopred.models import CODECS, CORES, DECODERS
+from videopred.models.presets import PRESETS
+
+
+def list_shelves(
+    shelf: Annotated[
+        Positional[Literal["all", "datasets", "cores", "presets", "codecs", "decoders", "metrics"]],
+        arg(help="What to list."),
+    ] = "all",
+    *,
+    json_: Json = False,
+) -> None:
+    """List the data sets, cores and their presets, codecs, decoders and metrics there are."""
+    shelves = {
+        "datasets": {name: preset.summary for name, preset in DATASETS.items()},
+        "cores": {name: terminal.first_line(settings) for name, (settings, _) in CORES.items()},
+        "presets": {name: preset.summary for name, preset in PRESETS.items()},
+        "codecs": {name: terminal.first_line(settings) for name, (settings, _) in CODECS.items()},
+        "decoders": {name: terminal.first_line(settings) for name, (settings, _) in DECODERS.items()},
+        "metrics": {name: terminal.first_line(settings) for name, (settings, _) in METRICS.items()},
+    }
+    chosen: dict[str, dict[str, str]] = shelves if shelf == "all" else {shelf: shelves[shelf]}
+    if json_:
+        terminal.print_json(chosen)
+        return
+    for title, rows in chosen.items():
+        print(title)
+        terminal.print_rows(rows)
+
+
+def demo(
+    *,
+    out: Annotated[Path, arg(help="Folder for data, run, scores and pictures.")] = Path("eval/demo"),
+    tiny: Annotated[bool, arg(help="A few updates only: shows that all works, learns nothing.")] = False,
+    device: Device = "auto",
+    overwrite: Overwrite = False,
+    json_: Json = False,
+) -> None:
+    """From nothing to a prediction GIF: generate, train, roll out, score, render."""
+    check.device_kind(device)
+    from videopred.demo import run_demo
+
+    outcome = run_demo(out, tiny=tiny, device=device, overwrite=overwrite, progress=terminal.watched())
+    if json_:
+        terminal.print_json(outcome.to_dict())
+        return
+    print(outcome.scores.table(), end="\n\n")
+    print(outcome.verdict, end="\n\n")
+    terminal.print_files(outcome.files, False)
