@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -130,3 +131,21 @@ def test_progress_goes_to_stderr_and_only_on_request(tmp_path, capsys):
     printed = capsys.readouterr()
     assert printed.out == ""
     assert "2/2" in printed.err
+
+
+@pytest.mark.parametrize("name", ["balls4", "motion3", "occlusion"])
+def test_memory_does_not_grow_with_the_number_of_clips(name, tmp_path, monkeypatch):
+    monkeypatch.setattr("videopred.datasets.plan._BLOCK", 16)
+    monkeypatch.setattr(f"{DATASETS[name].world.partition(':')[0]}._CLIPS_AT_ONCE", 16, raising=False)
+    recipe = small(name)
+
+    def peak(clips: int) -> int:
+        tracemalloc.start()
+        generate(name, {"train": clips}, out=tmp_path / f"{clips}.h5", recipe=recipe)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most
+
+    peak(16)  # what stays for good, such as imported modules
+    few, many = peak(32), peak(192)
+    assert many - few < 160 * recipe.frames * recipe.height * recipe.width * recipe.channels / 10, (few, many)

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from videopred.datasets import physics
 from videopred.datasets.physics import Box, Motion, State, simulate
 from videopred.datasets.settings import BallsConfig
 from videopred.datasets.starts import draw_starts
@@ -90,6 +91,24 @@ def test_discs_never_overlap_nor_leave(recipe, seed):
         edge = state.radius[:, None, :, None]
         present = ~np.isnan(motion.positions)
         assert ((motion.positions >= edge - 1e-9) & (motion.positions <= SIDES - edge + 1e-9))[present].all()
+
+
+@in_all_worlds
+def test_nor_do_they_at_the_times_of_contacts(recipe, monkeypatch):
+    collide, looks = physics._collide, []
+
+    def watched(x: np.ndarray, v: np.ndarray, mass: np.ndarray, kept: np.ndarray, event: np.ndarray, clip: np.ndarray):
+        looks.append(len(clip))
+        there, radius = x[:, :, clip].T, state.radius[clip]  # (clips, N, 2)
+        assert np.nanmin(gaps(there, radius)) >= -1e-9
+        outside = np.maximum(radius[..., None] - there, there - SIDES + radius[..., None])
+        assert not recipe.walls or np.nanmax(outside) <= 1e-9
+        return collide(x, v, mass, kept, event, clip)
+
+    monkeypatch.setattr(physics, "_collide", watched)
+    state = starts(11, 20, recipe)
+    motion = move(state, recipe)
+    assert sum(looks) == sum(map(len, motion.contacts)) > 25
 
 
 @in_all_worlds

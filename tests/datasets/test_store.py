@@ -59,6 +59,15 @@ def test_the_layout_is_that_of_rnem(path):
         assert group["seed"][:].tolist() == words
 
 
+def test_nothing_in_a_file_says_when_it_was_made(path):
+    """Else equal recipes would give other bytes a second later."""
+    with h5py.File(path) as file:
+        times = {}
+        file.visititems(lambda name, item: times.update({name: h5py.h5g.get_objinfo(item.id).mtime}))
+    assert "training/features" in times
+    assert set(times.values()) == {0}
+
+
 def test_a_file_says_what_it_is(path):
     file = ClipFile(path)
     assert (file.path, file.name, file.seed) == (path, "balls4", 3)
