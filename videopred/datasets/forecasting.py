@@ -15,8 +15,9 @@ from videopred.datasets.making import Maker
 from videopred.datasets.plan import Target
 from videopred.datasets.unfinished import Unfinished
 
-_FEW, _MORE = 16, 128  # clips that are made to see how long they take; more of quick ones, for the truth about them
-_QUICK = 0.5  # seconds
+_FEW, _MORE = 16, 128  # clips that are made to see how long they take
+_QUICK = 0.5  # seconds up to which the few tell too little, and more are made
+_MANY = 2560  # clips below which more would cost too much for what they tell
 
 
 class Forecast(NamedTuple):
@@ -85,7 +86,7 @@ def _measure(targets: Sequence[Target], alone: Maker) -> tuple[float, float]:
             start = time.perf_counter()
             make_file(sample, alone, alone, lambda clips: None)
             seconds, size = time.perf_counter() - start, sample.path.stat().st_size
-        if seconds > _QUICK:
+        if seconds > _QUICK or sum(target.clips for target in targets) < _MANY:
             break
     return seconds / len(some), size / len(some)
 
