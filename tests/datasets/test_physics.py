@@ -162,7 +162,7 @@ def test_a_contact_acts_along_its_normal_and_on_nobody_else(recipe, seed):
                 assert m[i] * change[i][axis] == pytest.approx(-impulse if far else impulse, abs=1e-9)
                 assert change[i][1 - axis] == pytest.approx(0, abs=1e-12)
                 assert leaves[i][axis] == pytest.approx(-kept * arrives[i][axis], abs=1e-9)
-    assert pairs > 0
+    assert pairs > 0 or not recipe.walls  # in the open, balls fly apart and may never meet
     assert (walls > 0) == recipe.walls
 
 
