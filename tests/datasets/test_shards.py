@@ -243,6 +243,7 @@ def test_slurm_says_it_otherwise(tmp_path, monkeypatch, capfd):
         ({}, {"RANK": "0", "WORLD_SIZE": "4"}, "--shards must be at least 4, the processes started together, got 3;"),
         ({"shards": 1}, {"RANK": "0", "WORLD_SIZE": "2"}, "--shards must be at least 2, the processes started toget"),
         ({}, {"RANK": "2", "WORLD_SIZE": "2"}, "RANK must be a number below WORLD_SIZE, got 2 of 2; start the process"),
+        ({}, {"WORLD_SIZE": "2"}, "RANK must be a number below WORLD_SIZE, got nothing of 2; start the processes with"),
         ({}, {"RANK": "x", "WORLD_SIZE": "2"}, "RANK must be a number below WORLD_SIZE, got x of 2; start the process"),
         (
             {},

@@ -69,7 +69,8 @@ def my_place() -> tuple[int, int]:
     names = ("RANK", "WORLD_SIZE")
     if "SLURM_STEP_ID" in os.environ and "RANK" not in os.environ:  # a batch script alone has the others as well
         names = ("SLURM_PROCID", "SLURM_NTASKS")
-    place, processes = (os.environ.get(name, usual) for name, usual in zip(names, ("0", "1"), strict=True))
+    processes = os.environ.get(names[1], "1")
+    place = os.environ.get(names[0], "nothing" if names[1] in os.environ else "0")
     sensible = place.isdecimal() and processes.isdecimal() and int(place) < int(processes)
     must, fix = f"be a number below {names[1]}", "start the processes with torchrun or srun"
     check.require(sensible, names[0], must, f"{place} of {processes}", fix)
