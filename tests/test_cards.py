@@ -4,6 +4,8 @@ import json
 import re
 from pathlib import Path
 
+import imageio.v3 as iio
+import numpy as np
 import pytest
 
 from videopred.cards import write_cards
@@ -39,3 +41,11 @@ def test_the_gallery_shows_every_world():
         preset.world for preset in DATASETS.values()
     }
     assert all((CARDS.parent / path).exists() for path in re.findall(r"\]\(([^)]+)\)", page))
+
+
+@pytest.mark.slow
+def test_the_committed_films_are_what_is_made_now(tmp_path):
+    """When this fails: `videopred cards`. Frames are compared, because writers of GIF differ."""
+    write_cards(tmp_path)
+    for path in sorted(tmp_path.glob("*.gif")):
+        assert np.array_equal(iio.imread(path), iio.imread(CARDS / path.name)), path.stem

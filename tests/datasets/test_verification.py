@@ -264,3 +264,9 @@ def test_of_films_of_others_is_proved_what_can_be(tmp_path):
     message = r"^DATA must hold no clip twice, got the frames of clip 5 of train in .* again in clip 3 of test in"
     with pytest.raises(ValueError, match=message):
         proved(foreign(tmp_path / "y.h5", train, test))
+
+
+def test_tiny_clips_may_look_alike_by_chance(tmp_path):
+    recipe = small("balls1", frames=2, height=16, width=20, radii=(0.9,), masses=(1.0,))
+    path = generate("balls1", {"train": 700, "test": 100}, out=tmp_path / "a.h5", recipe=recipe)
+    assert re.search(r"but for \d+ that look like an earlier one by chance$", proved(path).proved["parts"])

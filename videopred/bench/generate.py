@@ -23,7 +23,12 @@ _PLAIN_CLIPS = 8  # of the slow baselines, per repeat
 
 
 def bench_generate(
-    *, clips: int = 256, repeats: int = 5, growth: Sequence[int] = (100, 1000, 10_000), whole: int = 0, workers: int = 2
+    *,
+    clips: int = 256,
+    repeats: int = 5,
+    growth: Sequence[int] = (100, 1000, 10_000, 100_000),
+    whole: int = 0,
+    workers: int = 2,
 ) -> dict[str, Any]:
     """Times of making data, ready for JSON.
 

@@ -16,6 +16,7 @@ def bench_generate(
         100,
         1000,
         10_000,
+        100_000,
     ),
     whole: Annotated[int, arg(metavar="CLIPS", help="Also generate a file of so many clips; none when 0.")] = 0,
     workers: Annotated[int, arg(help="Processes for that file.")] = 2,

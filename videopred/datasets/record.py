@@ -14,7 +14,8 @@
         seed, index                      uint64 (N,) first word of each clip's random source, int64 (N,) its address
 
 R-NEM's files hold the first six; the rest is ours. A *record* is all of that of one clip: a name in the file -> an
-array without the axis N. Films of another origin need only `features`.
+array without the axis N. Films of another origin need only `features`. Coordinates are px, where R-NEM's are said to be
+units of the arena; the attribute `units` says so.
 """
 
 from collections.abc import Mapping

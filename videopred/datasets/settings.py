@@ -15,6 +15,9 @@ Count = Annotated[int, Field(ge=1, le=255)]
 """A number of objects: masks hold 255 at most."""
 Digit = Annotated[int, Field(ge=0, le=9)]
 
+Mass = Annotated[float, Field(ge=1e-6, le=1e6)]
+"""Files hold masses as float32, where larger and smaller ones would be infinite, or nothing."""
+
 
 class BallsConfig(ArenaSettings):
     """Bouncing balls: hard discs in a box 10 arena units high and as wide as the frame's shape says.
@@ -34,7 +37,7 @@ class BallsConfig(ArenaSettings):
     """Numbers of moving balls that a clip may have, each equally likely."""
     radii: Annotated[tuple[PositiveFloat, ...], Field(min_length=1)] = (0.8, 1.0)
     """Radii that a ball may have, each equally likely, in arena units."""
-    masses: Annotated[tuple[PositiveFloat, ...], Field(min_length=1)] = (1.0, 6.0)
+    masses: Annotated[tuple[Mass, ...], Field(min_length=1)] = (1.0, 6.0)
     """Mass that goes with each radius; only ratios matter."""
     speed: Annotated[float, Field(gt=0, le=10)] = 1 / 3
     """Speed at the start, in arena units per frame; directions are Gaussian."""
