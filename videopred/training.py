@@ -134,7 +134,7 @@ def training_clips(file: ClipSource, training: TrainingConfig) -> tuple[FilmData
     check.require(
         file.frames > 1, "DATA", "hold clips of two frames or more", file.frames, "there is nothing to predict"
     )
-    fix = "generate some with `--clips train=1000`"
+    fix = "generate some with `--clips train=1000`, or import them with `--part train`"
     check.require(count > 0, "DATA", "hold a training part", f"{file.path} without one", fix)
     kept = count
     if not file.parts.get("validation"):

@@ -255,6 +255,10 @@ SPOILT = {
         lambda dev, train: (dev / "2/status.json").unlink(),
         "SOURCE must have status.json in all films or in none, got none in ",
     ),
+    "masks of one film less": (
+        lambda dev, train: shutil.rmtree(dev / "2/masks"),
+        "SOURCE must have masks in all films or in none, got none in ",
+    ),
     "no status.json": (
         lambda dev, train: [(dev / name / "status.json").unlink() for name in "1234"],
         "SOURCE must be labelled: have status.json in each film, got none in ",

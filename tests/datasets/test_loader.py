@@ -178,6 +178,7 @@ def test_films_are_the_frames_converted(dtype):
         ({"stack": 0}, ValueError, "stack must be at least 1, got 0; 1 is the frame alone"),
         ({"stack": 2.0}, TypeError, "stack must be a whole number, got 2.0; 1 is the frame alone"),
         ({"truth": ["position"]}, ValueError, "bulb, got position; did you mean positions?"),
+        ({"truth": "groups"}, TypeError, "truth must be names in a list or tuple, got 'groups'; write ('groups',)"),
         ({"truth": ["labels/name"]}, ValueError, "truth must be numbers, got labels/name, |S2; leave it out, and ask"),
         ({"dtype": torch.int16}, TypeError, "dtype must be torch.uint8 or floating, got torch.int16; choose torch.uin"),
     ],

@@ -170,6 +170,10 @@ def _look(films: Sequence[_Film], labels_needed: bool) -> _Known:
     where = silent[0] if silent else first
     _require(len(silent) in (0, len(scored)), "have status.json in all films or in none", "none", where)
     _require(not (silent and labels_needed), "be labelled: have status.json in each film", "none", where)
+    for mates in (scored, [film.path for film in films if not film.block]):
+        bare = [path for path in mates if not (path / "masks").is_dir()]
+        missing = bare[0] if bare else first
+        _require(len(bare) in (0, len(mates)), "have masks in all films or in none", "none", missing)
     height, width, _ = _picture(_pictures(first, "scene")[0], "RGB").shape
     told = all((film.path / "status.json").is_file() and (film.path / "masks").is_dir() for film in films)
     return _Known(frames, height, width, not silent, told and _greys(_status(first), 0) is not None)

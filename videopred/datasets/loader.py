@@ -68,7 +68,7 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
         file.check_clips(part, start, self.stop)
         self.window = file.frames if window is None else window
         self.stride, self.stack, self.dtype = stride, stack, dtype
-        self._check_options()
+        self._check_options(truth)
         self.windows_per_clip = (file.frames - self.window) // stride + 1
         size = (self.stop - start) * self._bytes_of_clip()
         self._held = self._read_all() if size <= memory_limit else None
@@ -135,7 +135,7 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
                 held[name][start - self.start :][: len(block)] = block
         return held
 
-    def _check_options(self) -> None:
+    def _check_options(self, asked: Sequence[str]) -> None:
         frames = self.file.frames
         check.whole_number("window", self.window, 1, "give at least one frame")
         must, fix = f"be at most {frames}, the frames of a clip", "choose a shorter one"
@@ -145,5 +145,7 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
         if self.dtype != torch.uint8 and not self.dtype.is_floating_point:
             fix = "choose torch.uint8 for frames, torch.float32 for films"
             raise TypeError(check.complaint("dtype", "be torch.uint8 or floating", self.dtype, fix))
+        if isinstance(asked, str):
+            raise TypeError(check.complaint("truth", "be names in a list or tuple", repr(asked), f"write ({asked!r},)"))
         for name in self.truth:
             check.one_of("truth", name, self.file.truth)
