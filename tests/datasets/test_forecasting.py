@@ -34,12 +34,6 @@ def test_a_forecast_tells_clips_files_and_bytes_and_makes_nothing(tmp_path, monk
     assert told.bytes == pytest.approx(size, rel=0.3)
 
 
-def test_whole_scenes_are_timed(tmp_path):
-    clips = {"test": 8}  # in fours
-    told = foresee("occlusion", clips, out=tmp_path, recipe=small("occlusion"))
-    assert told.clips == 8
-
-
 def test_what_is_there_is_not_made_again(tmp_path, monkeypatch):
     def break_off(self, part, pieces, count):
         next(pieces)
@@ -50,7 +44,16 @@ def test_what_is_there_is_not_made_again(tmp_path, monkeypatch):
         patched.setattr("videopred.datasets.writer.FileWriter.write_pieces", break_off)
         with pytest.raises(KeyboardInterrupt):
             generate("balls4", {"train": 40}, out=tmp_path, recipe=SMALL)
-    assert foresee("balls4", {"train": 40}, out=tmp_path, recipe=SMALL).clips == 24
+    told = foresee("balls4", {"train": 40}, out=tmp_path, recipe=SMALL)
+    assert told.clips == 24
+    [piece] = tmp_path.glob(".*/*.piece")
+    needed = 2 * told.bytes - piece.stat().st_size
+    monkeypatch.setattr("videopred.datasets.generation.forecast", lambda *args: told)
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: Usage(needed))
+    foresee("balls4", {"train": 40}, out=tmp_path, recipe=SMALL)
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: Usage(needed - 1))
+    with pytest.raises(OSError, match=r"^--out must be on a disk"):
+        foresee("balls4", {"train": 40}, out=tmp_path, recipe=SMALL)
 
 
 def test_a_disk_without_room_is_an_error_at_once(tmp_path, monkeypatch):

@@ -190,7 +190,7 @@ def killed_at(clips: int, out: Path, workers: int, sign: signal.Signals) -> tupl
     Returns its exit status, the processes it had started, and the end of what it said.
     """
     command = [sys.executable, "-c", KILLED, str(out), str(workers)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(command, stderr=subprocess.PIPE, process_group=0) as process:
         seen, stderr = b"", process.stderr
         assert stderr is not None
         while not any(int(done) >= clips for done in re.findall(rb"(\d+)/6000 \[", seen)):
@@ -198,7 +198,10 @@ def killed_at(clips: int, out: Path, workers: int, sign: signal.Signals) -> tupl
             assert byte, f"it ended before: {seen.decode()}"
             seen = seen[-40:] + byte
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        process.send_signal(sign)
+        if sign == signal.SIGINT:  # as a terminal does: to all that run in it
+            os.killpg(process.pid, sign)
+        else:
+            process.send_signal(sign)
         rest = stderr.read()
     return process.returncode, list(map(int, children)), rest.decode()
 
@@ -217,6 +220,7 @@ def test_a_killed_process_goes_on_and_leaves_no_other(tmp_path, workers, sign):
             select.select([handle], [], [])  # until it ends
             os.close(handle)
     assert "KeyboardInterrupt: the same command goes on" in said or sign == signal.SIGKILL
+    assert "crew.py" not in said, "a worker complains as well"
     assert not (tmp_path / "killed" / "balls4.h5").exists()
     done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "killed"), "1"], capture_output=True, text=True)
     assert re.search(r"resuming: (\d,)?\d\d\d of 6,000 clips are there", done.stderr)

@@ -1,5 +1,6 @@
 """Data sets in shards: the clips of one file, made by any process, and opened only when all are there."""
 
+import math
 import os
 import pickle
 import re
@@ -21,6 +22,8 @@ from videopred.datasets.clip import PARTS
 from videopred.datasets.description import describe
 from videopred.datasets.generation import generate
 from videopred.datasets.opening import open_dataset
+from videopred.datasets.piece import STEP
+from videopred.datasets.plan import Target
 from videopred.datasets.settings import BallsConfig
 from videopred.datasets.shards import shard_ranges
 
@@ -68,6 +71,21 @@ def test_shards_hold_every_clip_once_in_even_shares_of_whole_scenes(train, scene
         assert [index for share in shares for index in share] == list(range(clips[part]))
         assert {len(share) % size for share in shares} == {0}
         assert max(map(len, shares)) - min(map(len, shares)) <= size
+
+
+@given(scene=st.integers(1, 40), scenes=st.integers(1, 50), before=st.integers(0, 9))
+@settings(max_examples=40)
+def test_blocks_hold_every_clip_once_and_cut_neither_scenes_nor_chunks(scene, scenes, before):
+    addresses, unit = range(before * scene, (before + scenes) * scene), math.lcm(scene, STEP)
+    target = Target(Path("x.h5"), {"train": addresses, "test": range(3)}, {}, {"train": scene, "test": 1})
+    *blocks, last = target.blocks()
+    assert last == ("test", 0, 3, 0, 3)
+    assert [index for block in blocks for index in range(block.start, block.stop)] == list(addresses)
+    for block in blocks:
+        assert (block.part, block.total) == ("train", scenes * scene)
+        assert block.place == block.start - addresses.start
+        assert block.place % unit == 0
+        assert block.stop - block.start <= max(256, unit)
 
 
 def test_shards_are_the_one_file_clip_by_clip(folder, tmp_path):
@@ -186,6 +204,8 @@ LAUNCHED = """
 import sys
 from pathlib import Path
 from videopred.datasets.generation import generate
+from videopred.datasets.piece import STEP
+from videopred.datasets.plan import Target
 from videopred.datasets.settings import BallsConfig
 recipe = BallsConfig.model_validate_json(sys.argv[2])
 print(generate("balls4", {"train": 11, "test": 2}, seed=3, out=Path(sys.argv[1]), recipe=recipe, shards=3))

@@ -123,10 +123,11 @@ def test_a_file_can_be_pickled_closed_and_used_again(path):
 def test_a_process_never_uses_the_handle_of_another(path, monkeypatch):
     file = ClipFile(path)
     frames = file.read_frames("test", 0, 5)
-    handle = file._handle
+    handle, arrays = file._handle, list(file._arrays.values())
     monkeypatch.setattr("os.getpid", lambda: -1)
     assert (file.read_frames("test", 0, 5) == frames).all()
     assert file._handle is not handle
+    assert not any(array is other for array in arrays for other in file._arrays.values())
 
 
 LIT = np.random.default_rng(0).random((5, 7, 8, 10, 1)) < 0.3

@@ -1,8 +1,10 @@
 """Writing files of records: clips of any origin, and records that do not go together."""
 
+import h5py
 import numpy as np
 import pytest
 
+from videopred.datasets.contacts import CONTACT
 from videopred.datasets.record import Record
 from videopred.datasets.store import ClipFile
 from videopred.datasets.writer import new_file
@@ -29,6 +31,21 @@ def test_films_of_others_need_nothing_but_frames(tmp_path):
         assert file.truth == ("labels/kind",)
         assert (file.read_frames("train", 0, 19) == np.stack([record["features"] for record in learn])).all()
         np.testing.assert_array_equal(file.read("train", "labels/kind", 3, 19), np.arange(3, 19))
+
+
+def test_tables_are_cut_into_chunks_however_their_rows_come(tmp_path, monkeypatch):
+    """17 clips with 0 to 3 contacts, in chunks of 4 rows: some of a step fill several, others none."""
+    monkeypatch.setattr("videopred.datasets.writer._ROWS_PER_CHUNK", 4)
+    rows = [np.full(i % 4, i / 2, CONTACT) for i in range(17)]
+    records = [record | {"contacts": rows[i]} for i, record in enumerate(films(17))]
+    with new_file(tmp_path / "a.h5", {"name": "theirs"}) as writer:
+        writer.write_part("train", records, 17)
+    with h5py.File(tmp_path / "a.h5") as file:
+        group = file["training"]
+        assert group["contacts"].chunks == group["contact_offsets"].chunks == group["labels/kind"].chunks == (4,)
+        np.testing.assert_array_equal(group["contacts"][:], np.concatenate(rows))
+        assert group["contact_offsets"][:].tolist() == np.cumsum([0, *map(len, rows)]).tolist()
+        assert group["labels/kind"][:].tolist() == list(range(17))
 
 
 @pytest.mark.parametrize(

@@ -78,9 +78,8 @@ def _measure(targets: Sequence[Target], alone: Maker) -> tuple[float, float]:
     target, part = max(
         ((target, part) for target in targets for part in target.ranges), key=lambda pair: len(pair[0].ranges[pair[1]])
     )
-    addresses, scene = target.ranges[part], target.scenes[part]
     for few in (_FEW, _MORE):
-        some = addresses[: -(-few // scene) * scene]
+        some = target.ranges[part][:few]
         with tempfile.TemporaryDirectory() as folder:
             sample = replace(target, path=Path(folder) / "sample.h5", ranges={part: some})
             start = time.perf_counter()

@@ -55,8 +55,6 @@ class Unfinished:
             must, fix = "be a file that no other process is making", "wait for it, or choose another --out"
             if not _locked(lock):
                 raise OSError(check.complaint(str(self._target.path), must, "one that is being made", fix))
-            for partial in self.folder.glob("*.partial"):
-                partial.unlink(missing_ok=True)
             try:
                 yield
             except BaseException:
