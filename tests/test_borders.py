@@ -35,7 +35,7 @@ ROOMS: dict[str, set[str]] = {
     "rendering": SHARED | {"pictures", "models"},
     "checkpoint": SHARED | {"models"},
     "rollout": SHARED | {"models"},
-    "training": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device"},
+    "training": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "training"},
     "judging": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training"},
     "demo": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training", "judging"},
     "commands": SHARED
@@ -59,14 +59,20 @@ DOORS: dict[str, set[str]] = {
     "imageio": {"pictures"},
     "matplotlib": {"rendering"},
     "kornia": {"eval.similarity"},
-    "lightning": {"training", "checkpoint"},
+    "lightning": {
+        "training.run",
+        "training.learner",
+        "training.stopping",
+        "training.watching",
+        "checkpoint",
+    },
     "tqdm": {
         "datasets.generation",
         "datasets.verification",
         "datasets.importing",
         "datasets.intphys_export",
         "judging",
-        "training",
+        "training.watching",
     },
     "tyro": {
         "cli",

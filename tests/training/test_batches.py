@@ -1,0 +1,111 @@
+"""The clips of a run: which are read, which are kept aside, and their order."""
+
+from itertools import islice
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from tiny_runs import CLIPS, FRAMES, tiny_data, tiny_model, tiny_training
+
+from videopred.datasets.store import ClipFile
+from videopred.training.batches import ShuffledBatches, training_clips
+from videopred.training.run import train
+
+
+def test_the_test_part_is_never_read(data, tmp_path, monkeypatch):
+    """Neither by us nor by HDF5: its frames are damaged in the file that is trained on."""
+    with h5py.File(data) as file:
+        chunks = [file["test/features"].id.get_chunk_info(clip) for clip in range(CLIPS["test"])]
+    content = bytearray(data.read_bytes())
+    for chunk in chunks:
+        content[chunk.byte_offset + chunk.size // 2] ^= 4
+    damaged = tmp_path / "damaged.h5"
+    damaged.write_bytes(content)
+    with pytest.raises(ValueError, match="undamaged"):
+        ClipFile(damaged).read_frames("test", 0, 1)
+    read, read_frames = set(), ClipFile.read_frames
+
+    def watched(self: ClipFile, part: str, start: int, stop: int) -> np.ndarray:
+        read.add(part)
+        return read_frames(self, part, start, stop)
+
+    monkeypatch.setattr(ClipFile, "read_frames", watched)
+    train(damaged, tiny_model(), tiny_training(), out=tmp_path / "run", device="cpu")
+    assert read == {"train", "validation"}
+
+
+def frames_of(dataset: Any) -> np.ndarray:
+    return np.stack([dataset[i].numpy() for i in range(len(dataset))])
+
+
+def test_the_validation_part_is_used_where_there_is_one(data):
+    learn, validate = training_clips(ClipFile(data), tiny_training())
+    np.testing.assert_array_equal(frames_of(learn), ClipFile(data).read_frames("train", 0, 12))
+    np.testing.assert_array_equal(frames_of(validate), ClipFile(data).read_frames("validation", 0, 3))
+
+
+@pytest.mark.parametrize(("share", "aside"), [(0.25, 3), (0.01, 1), (0.6, 7)])
+def test_without_one_the_last_clips_are_kept_aside(tmp_path, share, aside):
+    path = tiny_data(tmp_path, {"train": 12, "test": 5})
+    learn, validate = training_clips(ClipFile(path), tiny_training(validation_share=share))
+    every = ClipFile(path).read_frames("train", 0, 12)
+    np.testing.assert_array_equal(frames_of(learn), every[: 12 - aside])
+    np.testing.assert_array_equal(frames_of(validate), every[12 - aside :])
+
+
+@pytest.mark.parametrize(
+    ("clips", "training", "message"),
+    [
+        (
+            {"test": 5},
+            {},
+            "^DATA must hold a training part, got .* without one; generate some with `--clips train=1000`",
+        ),
+        (
+            {"train": 6, "validation": 2},
+            {"batch_size": 7},
+            "^--batch-size must be at most 6, the clips left to learn fr",
+        ),
+        (
+            {"train": 6},
+            {"batch_size": 6},
+            "^--batch-size must be at most 5, the clips left to learn from, got 6; lower",
+        ),
+        ({"train": 6}, {"free_running": 8}, "^--free-running must be at most 7, .* of 9 frames one is given .*, got 8"),
+    ],
+)
+def test_data_that_does_not_do(tmp_path, clips, training, message):
+    path = tiny_data(tmp_path, clips)
+    with pytest.raises(ValueError, match=message):
+        train(path, tiny_model(), tiny_training(**training), out=tmp_path / "run", device="cpu")
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_whole_length_may_be_free_running(data, tmp_path):
+    most = tiny_training(free_running=FRAMES - 2)
+    train(data, tiny_model("rims"), most, out=tmp_path / "run", device="cpu")
+
+
+@pytest.mark.parametrize(("clips", "size"), [(12, 4), (11, 4), (7, 7), (5, 1)])
+def test_a_shuffle_passes_each_clip_once(clips, size):
+    per_shuffle = clips // size
+    batches = list(islice(ShuffledBatches(clips, size, seed=0), 3 * per_shuffle))
+    shuffles = np.array(batches).reshape(3, per_shuffle * size).tolist()
+    for shuffle in shuffles:
+        assert len(set(shuffle)) == per_shuffle * size
+        assert set(shuffle) <= set(range(clips))
+    assert clips < 5 or shuffles[0] != shuffles[1]
+    assert all(len(batch) == size for batch in batches)
+
+
+def test_no_clip_is_always_left_out():
+    seen = {clip for batch in islice(ShuffledBatches(11, 4, seed=0), 20) for clip in batch}
+    assert seen == set(range(11))
+
+
+@pytest.mark.parametrize("start", [1, 2, 3, 7])
+def test_a_batch_depends_on_seed_and_number_alone(start):
+    batches = list(islice(ShuffledBatches(11, 4, seed=5), 12))
+    assert list(islice(ShuffledBatches(11, 4, seed=5, start=start), 12 - start)) == batches[start:]
+    assert list(islice(ShuffledBatches(11, 4, seed=6), 12)) != batches

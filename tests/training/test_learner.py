@@ -1,0 +1,92 @@
+"""The objective by hand, what reaches the optimiser, and the noise of a step."""
+
+import csv
+from typing import Any
+
+import pytest
+import torch
+from tiny_runs import FRAMES, HEIGHT, WIDTH, tiny_model, tiny_training
+from training_runs import learner, weights
+
+from videopred.datasets.store import ClipFile
+from videopred.frames import to_film
+from videopred.models import CORES, build
+from videopred.rollout import roll_out
+from videopred.training.batches import ShuffledBatches
+from videopred.training.run import train
+
+
+@pytest.mark.parametrize("core", CORES)
+@pytest.mark.parametrize("own", [0, 2])
+def test_the_loss_by_hand(data, core, own):
+    """Teacher-forced up to the last `own` frames, which a rollout predicts."""
+    frames = torch.from_numpy(ClipFile(data).read_frames("train", 2, 5))
+    model = learner(core, free_running=own)
+    film = to_film(frames)
+    given = film[:, : FRAMES - 1 - own]
+    if own:
+        rollout = roll_out(model.predictor, given, own + 1)
+        said = torch.cat([rollout.one_step, rollout.prediction], 1)
+    else:
+        said = torch.sigmoid(model.predictor(given).logits)
+    said, truth = said.detach().double(), film[:, 1:].double()
+    nats = -(truth * said.log() + (1 - truth) * (1 - said).log())
+    loss, pixels = model._loss(frames)
+    assert pixels == HEIGHT * WIDTH
+    assert loss.item() == pytest.approx(nats.mean().item(), rel=1e-5)
+
+
+def test_the_first_update_is_adam_on_the_clipped_gradient_of_the_first_batch(data, tmp_path):
+    """By hand with torch alone; the norm of the gradient is far above the limit."""
+    training = tiny_training(updates=1, clip_norm=1e-3, learning_rate=0.02)
+    trained = weights(train(data, tiny_model(), training, out=tmp_path / "run", device="cpu"))
+    model = learner()
+    torch.manual_seed(training.seed)
+    model.predictor.load_state_dict(build(tiny_model(), (1, HEIGHT, WIDTH)).state_dict())
+    batch = next(iter(ShuffledBatches(12, 4, training.seed)))
+    frames = torch.from_numpy(ClipFile(data).read_frames("train", 0, 12)[batch])
+    adam = torch.optim.Adam(model.parameters(), lr=0.02)
+    model._loss(frames)[0].backward()
+    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1e-3)
+    assert norm > 0.01
+    adam.step()
+    for name, value in model.state_dict().items():
+        torch.testing.assert_close(trained[name], value, rtol=1e-4, atol=1e-5, msg=name)
+
+
+def test_gradients_are_clipped_to_the_norm_that_is_set(data, tmp_path, monkeypatch):
+    """Adam forgets the scale of one gradient, so what reaches the optimiser is looked at."""
+    norms, step = [], torch.optim.Adam.step
+
+    def watched(self: Any, closure: Any = None) -> Any:
+        result = step(self, closure)  # the closure computes and clips the gradients
+        each = [weight.grad.norm() for group in self.param_groups for weight in group["params"]]
+        norms.append(torch.stack(each).norm().item())
+        return result
+
+    monkeypatch.setattr(torch.optim.Adam, "step", watched)
+    train(data, tiny_model(), tiny_training(clip_norm=1e-3), out=tmp_path / "run", device="cpu")
+    assert norms == pytest.approx([1e-3, 1e-3], rel=1e-3)
+
+
+def test_training_learns(data, tmp_path):
+    """Thirty updates on twelve clips lower the loss on other clips: nothing is disconnected or upside down."""
+    often = tiny_training(updates=30, validate_every=5, learning_rate=0.01)
+    (path,) = train(data, tiny_model("lstm"), often, out=tmp_path / "run", device="cpu").glob("logs/*/metrics.csv")
+    losses = [float(row["validation_bce"]) for row in csv.DictReader(path.open()) if row["validation_bce"]]
+    assert len(losses) == 6
+    assert losses[-1] < 0.6 * losses[0]
+
+
+def test_noise_depends_on_seed_and_update_alone(monkeypatch):
+    def draw(seed: int, update: int) -> list[float]:
+        model = learner(seed=seed)
+        monkeypatch.setattr(type(model), "global_step", update)
+        monkeypatch.setattr(type(model), "global_rank", 0)
+        model.on_train_batch_start(None, 0)
+        return torch.rand(3).tolist()
+
+    first = draw(1, 2)
+    torch.rand(5)
+    assert draw(1, 2) == first
+    assert first not in (draw(2, 2), draw(1, 3), draw(2, 1))

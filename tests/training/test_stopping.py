@@ -1,0 +1,91 @@
+"""Ctrl-C and failures: what they leave."""
+
+import json
+import signal
+import threading
+
+import pytest
+from tiny_runs import tiny_model, tiny_training
+from torch import Tensor
+from training_runs import equal, load, weights
+
+from videopred.checkpoint import CONFIG_KEY, RunConfig, load_run
+from videopred.datasets.store import ClipFile
+from videopred.frames import to_film
+from videopred.interrupt import HeldInterrupt
+from videopred.rollout import roll_out
+from videopred.training.learner import Learner
+from videopred.training.run import train
+
+
+def interrupting(monkeypatch: pytest.MonkeyPatch, at: int, times: int = 1) -> list[int]:
+    """Have SIGINT arrive in the middle of a training step; returns the updates that were begun."""
+    begun, step = [], Learner.training_step
+
+    def interrupted(self: Learner, frames: Tensor, batch: int) -> Tensor:
+        begun.append(self.global_step)
+        if self.global_step == at:
+            for _ in range(times):
+                signal.raise_signal(signal.SIGINT)
+        return step(self, frames, batch)
+
+    monkeypatch.setattr(Learner, "training_step", interrupted)
+    return begun
+
+
+def test_ctrl_c_finishes_the_step_and_leaves_a_run_that_works(data, tmp_path, monkeypatch):
+    begun = interrupting(monkeypatch, at=2)
+    handler = signal.getsignal(signal.SIGINT)
+    settings = tiny_training(updates=9, validate_every=7)
+    with pytest.raises(KeyboardInterrupt):
+        train(data, tiny_model(), settings, out=tmp_path / "run", device="cpu")
+    assert signal.getsignal(signal.SIGINT) is handler
+    assert begun == [0, 1, 2]
+    record = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert (record["state"], record["updates"]) == ("interrupted", 3)
+    last = load(tmp_path / "run" / "checkpoints" / "last.ckpt")
+    assert last["global_step"] == 3
+    assert RunConfig.model_validate_json(last[CONFIG_KEY]).training == settings
+    predictor = load_run(tmp_path / "run")
+    roll_out(predictor, to_film(ClipFile(data).read_frames("test", 0, 2))[:, :3], 2)
+    monkeypatch.undo()
+    whole = train(data, tiny_model(), tiny_training(updates=3), out=tmp_path / "whole", device="cpu")
+    assert equal(weights(tmp_path / "run"), weights(whole))
+
+
+def test_a_second_ctrl_c_is_at_once(data, tmp_path, monkeypatch):
+    begun = interrupting(monkeypatch, at=2, times=2)
+    handler = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        train(data, tiny_model(), tiny_training(updates=9), out=tmp_path / "run", device="cpu")
+    assert signal.getsignal(signal.SIGINT) is handler
+    assert begun == [0, 1, 2]
+    record = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert (record["state"], record["updates"]) == ("interrupted", 2)
+    load_run(tmp_path / "run")  # the look after the second update left a checkpoint
+
+
+def test_a_failure_is_recorded_and_passed_on(data, tmp_path, monkeypatch):
+    def failing(self: Learner, frames: Tensor, batch: int) -> Tensor:
+        raise RuntimeError("the machine caught fire")
+
+    monkeypatch.setattr(Learner, "training_step", failing)
+    handler = signal.getsignal(signal.SIGINT)
+    with pytest.raises(RuntimeError, match="caught fire"):
+        train(data, tiny_model(), tiny_training(), out=tmp_path / "run", device="cpu")
+    assert signal.getsignal(signal.SIGINT) is handler
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["state"] == "failed"
+
+
+def test_outside_the_main_thread_signals_are_left_alone():
+    handler = signal.getsignal(signal.SIGINT)
+    seen = []
+
+    def listen() -> None:
+        with HeldInterrupt():
+            seen.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=listen)
+    thread.start()
+    thread.join()
+    assert seen == [handler]
