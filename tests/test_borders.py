@@ -33,14 +33,16 @@ ROOMS: dict[str, set[str]] = {
     "bench": SHARED | {"datasets", "models", "rollout", "bench"},
     "cards": SHARED | {"datasets", "preview"},
     "rendering": SHARED | {"pictures", "models"},
-    "checkpoint": SHARED | {"models"},
+    "weights": SHARED,
+    "checkpoint": SHARED | {"models", "weights"},
+    "export": SHARED | {"checkpoint", "weights"},
     "rollout": SHARED | {"models"},
     "training": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "training"},
     "judging": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training"},
     "demo": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training", "judging"},
     "commands": SHARED
     | {"flags", "model_flags", *SHELVES, "rollout", "rendering", "checkpoint", "device", "training", "judging", "demo"}
-    | {"preview", "cards", "bench", "commands"},
+    | {"preview", "cards", "bench", "commands", "export"},
     "cli": SHARED | {"flags", "model_flags", "datasets", "commands"},
     "__main__": {"cli"},
 }
@@ -66,6 +68,7 @@ DOORS: dict[str, set[str]] = {
         "training.watching",
         "checkpoint",
     },
+    "safetensors": {"weights"},
     "tqdm": {
         "datasets.generation",
         "datasets.verification",
@@ -80,6 +83,7 @@ DOORS: dict[str, set[str]] = {
         "commands.data",
         "commands.models",
         "commands.options",
+        "commands.runs",
         "commands.start",
         "flags",
         "models.settings",
@@ -105,6 +109,7 @@ LIGHT = {
     "commands.data",
     "commands.models",
     "commands.options",
+    "commands.runs",
     "commands.start",
     "",
     "check",

@@ -160,10 +160,10 @@ def test_export_writes_the_folders_of_intphys(tmp_path, monkeypatch, capfd):
     words = "generate occlusion --frames 30 --height 24 --width 32 --clips train=2 test=4"
     assert run(words) == 0
     capfd.readouterr()
-    assert run("export datasets/occlusion.h5 --out films --part test --unlabelled --random-levels") == 0
+    assert run("export intphys datasets/occlusion.h5 --out films --part test --unlabelled --random-levels") == 0
     assert capfd.readouterr() == ("wrote films\n", "")
     assert sorted(path.name for path in Path("films").iterdir()) == ["test", "test_ids.txt"]
-    assert run("export datasets/occlusion.h5 --out films --overwrite --json") == 0
+    assert run("export intphys datasets/occlusion.h5 --out films --overwrite --json") == 0
     assert json.loads(capfd.readouterr().out) == {"files": ["films"]}
     assert sorted(path.name for path in Path("films").iterdir()) == ["dev", "dev_ids.txt", "train"]
     status = json.loads(Path("films/dev/O1/0001/4/status.json").read_text())
@@ -172,6 +172,22 @@ def test_export_writes_the_folders_of_intphys(tmp_path, monkeypatch, capfd):
         np.testing.assert_array_equal(
             iio.imread("films/train/00002/scene/scene_30.png"), file.clip("train", 1).frames[29]
         )
+
+
+def test_an_export_stands_for_its_run(place, tmp_path, monkeypatch, capfd):
+    """Results go to a folder of the run's name, and the scores are those of the run."""
+    monkeypatch.chdir(tmp_path)
+    assert run(f"export {place / 'rims'} --out shared/rims.safetensors") == 0
+    assert capfd.readouterr() == ("wrote shared/rims.safetensors\n", "")
+    scores = []
+    for model in ("shared/rims.safetensors", place / "rims"):
+        words = f"{model} {place / 'balls4.h5'} --overwrite"
+        assert run(f"evaluate {words} --metrics mse") == 0
+        scores.append(Path("eval/rims/balls4/scores.csv").read_text())
+        assert run(f"rollout {words} --first 2") == 0
+        assert run(f"render {words} --clips 1") == 0
+    assert scores[0] == scores[1]
+    assert [path.name for path in Path("eval").iterdir()] == ["rims"]
 
 
 def test_every_command_speaks_json(place, tmp_path, monkeypatch, capfd):
@@ -188,6 +204,7 @@ def test_every_command_speaks_json(place, tmp_path, monkeypatch, capfd):
         "rollout": f"{gru} {data} --first 2",
         "evaluate": f"{gru} {data} --metrics mse f1 --first 4 --context 2 --horizon 3 --part train",
         "render": f"{gru} {data} --clips 1 --part validation",
+        "export": f"{gru} --out gru.safetensors",
     }.items():
         assert run(f"{name} {words} --json") == 0, name
         answers[name] = json.loads(capfd.readouterr().out)
@@ -202,6 +219,7 @@ def test_every_command_speaks_json(place, tmp_path, monkeypatch, capfd):
     assert list(answers["verify"]["proved"]) == ["whole", "recipe", "addresses", "parts", "masks"]
     assert answers["verify"]["not_proved"] == {}
     assert answers["train"] == {"files": ["models/balls4-gru"]}
+    assert answers["export"] == {"files": ["gru.safetensors"]}
     assert answers["rollout"] == {"files": ["eval/gru/balls4/rollout.npz"]}
     assert answers["render"] == {"files": ["eval/gru/balls4/validation-1.gif", "eval/gru/balls4/validation-1.png"]}
     scores = answers["evaluate"]
@@ -404,8 +422,8 @@ BAD = {
     "import gone.npy --out x.h5": "SOURCE must be an existing file or folder, got gone.npy (nothing there); look at",
     "import . --out x.h5": "SOURCE must be one of: .npy; .npz; PNG frames in a folder or in folders in it; GIF or a",
     "import cut.h5 --out x.h5": "SOURCE must be films in another format than HDF5, got cut.h5; give it to `videopred",
-    "export {data} --out films": "DATA must hold clips of the occlusion world, got those of balls4; make some with",
-    "export gone.h5 --out films": "DATA must be an existing file, got gone.h5 (nothing there); make one with",
+    "export intphys {data} --out films": "DATA must hold clips of the occlusion world, got those of balls4; make some",
+    "export intphys gone.h5 --out films": "DATA must be an existing file, got gone.h5 (nothing there); make one with",
     "inspect cut.h5": "DATA must be a whole, undamaged HDF5 file, got cut.h5 (",
     "inspect gone.h5": "DATA must be an existing file, got gone.h5 (nothing there); make one with `videopred genera",
     "inspect {data} --preview p.png": "p.png must end in .gif, got '.png'; rename it",

@@ -121,13 +121,15 @@ def device_kind(name: str) -> str:
 
 
 def run_folder(run: Path) -> Path:
-    """Return the path if it is a folder that `videopred train` wrote.
+    """Return the path if it is a folder that `videopred train` wrote, or a file that `videopred export` wrote.
+
+    What is in the file is `load_run`'s matter.
 
     Raises:
-        FileNotFoundError: it holds no settings.json.
+        FileNotFoundError: a folder without settings.json, another file, or nothing.
     """
-    if not (run / "settings.json").is_file():
-        fix = "give a folder that `videopred train` wrote, e.g. models/balls4-rims"
+    if not (run / "settings.json").is_file() and not (run.is_file() and run.suffix == ".safetensors"):
+        fix = "give a folder that `videopred train` wrote, e.g. models/balls4-rims, or a file of `videopred export`"
         raise FileNotFoundError(complaint("RUN", "be a run folder with a settings.json", run, fix))
     return run
 

@@ -22,6 +22,7 @@ from lightning import LightningModule, Trainer
 from lightning.fabric.plugins import TorchCheckpointIO
 from lightning.pytorch.callbacks import Checkpoint
 from pydantic import PositiveInt, ValidationError
+from torch import Tensor
 
 from videopred import check
 from videopred.files import whole_file
@@ -29,6 +30,7 @@ from videopred.models import build
 from videopred.models.predictor import Predictor
 from videopred.models.settings import PredictorConfig
 from videopred.settings import Settings, TrainingConfig
+from videopred.weights import read_export
 
 CONFIG_KEY = "videopred"
 """Where a checkpoint holds its RunConfig, as JSON, so that torch.load(weights_only=True) reads it."""
@@ -118,16 +120,35 @@ def load_run(run: Path, device: torch.device | None = None) -> Predictor:
     """The trained predictor of a run, in evaluation mode.
 
     Args:
-        run: folder written by `videopred train`.
+        run: folder written by `videopred train`, or file written by `videopred export`.
         device: where its weights go; None is the CPU.
 
     Raises:
         FileNotFoundError: no run or no checkpoint there.
-        ValueError: a damaged checkpoint or settings file, or a checkpoint that is not of this run's model.
+        ValueError: a damaged checkpoint, export or settings file, or a checkpoint that is not of this run's model.
     """
+    config, weights = read_run(run)
+    predictor = build(config.model, config.film_shape)
+    try:
+        predictor.load_state_dict(weights)
+    except RuntimeError as error:
+        got, fix = " ".join(str(error).split()), "train again; the file was changed, or made by another version"
+        raise ValueError(check.complaint(f"weights of {run}", "fit the model in its settings", got, fix)) from None
+    return predictor.to(device or "cpu").eval()
+
+
+def read_run(run: Path) -> tuple[RunConfig, dict[str, Tensor]]:
+    """Settings of a run, and the weights of its predictor on the CPU.
+
+    Raises:
+        FileNotFoundError, ValueError: as `load_run`.
+    """
+    if check.run_folder(run).is_file():
+        export = read_export(run)
+        return _parse(run, json.dumps(export.settings)), export.weights
     path = checkpoint_file(run)
     try:
-        content = torch.load(path, map_location=device or "cpu", weights_only=True)
+        content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # on foreign bytes the unpickler raises whatever they lead it to
         fix = "delete it to fall back on the other checkpoint, or train again"
         raise ValueError(check.complaint(str(path), "be a whole checkpoint", "something else", fix)) from error
@@ -142,10 +163,8 @@ def load_run(run: Path, device: torch.device | None = None) -> Predictor:
         _written(theirs, differing),
         "put back the run's own checkpoint, or give the run that this one came from",
     )
-    predictor = build(stored.model, stored.film_shape)
     weights = content["state_dict"].items()
-    predictor.load_state_dict({name.removeprefix(WEIGHTS_PREFIX): value for name, value in weights})
-    return predictor.to(device or "cpu").eval()
+    return stored, {name.removeprefix(WEIGHTS_PREFIX): value for name, value in weights}
 
 
 def _parse(path: Path, text: str) -> RunConfig:

@@ -13,7 +13,7 @@ from typing import Annotated, NoReturn
 from tyro.conf import OmitArgPrefixes
 
 from videopred import check, flags, model_flags
-from videopred.commands import benchmarks, data, models, start, terminal
+from videopred.commands import benchmarks, data, models, runs, start, terminal
 from videopred.datasets import DATASETS
 
 COMMANDS: dict[str, Callable[..., None]] = {
@@ -23,10 +23,11 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "import": data.import_,
     "inspect": data.inspect,
     "verify": data.verify,
-    "export": data.export,
+    "export intphys": data.export,
     "cards": data.cards,
     "check-core": models.check_core,
     "train": models.train,
+    "export": runs.export,
     "rollout": models.rollout,
     "evaluate": models.evaluate,
     "render": models.render,

@@ -187,7 +187,7 @@ def render(
 
 def _results(run: Path, data: Path) -> Path:
     """Where results of a run on a data file go unless --out says otherwise."""
-    return Path("eval") / run.resolve().name / data.stem
+    return Path("eval") / run.resolve().name.removesuffix(".safetensors") / data.stem
 
 
 def _first_clips(data: Path, part: str, first: int | None, usual: int) -> range:

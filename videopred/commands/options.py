@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from tyro.conf import Positional, arg
 
 Part = Literal["train", "validation", "test"]
-Run = Annotated[Positional[Path], arg(metavar="RUN", help="Run folder that `videopred train` wrote.")]
+Run = Annotated[Positional[Path], arg(metavar="RUN", help="Run folder, or file of `videopred export`.")]
 Data = Annotated[Positional[Path], arg(metavar="DATA", help="HDF5 file of clips, or a folder of shards.")]
 Context = Annotated[int | None, arg(metavar="FRAMES", help="True frames to start from; default: the data's own.")]
 Horizon = Annotated[int | None, arg(metavar="FRAMES", help="Frames to predict; default: the data's own.")]

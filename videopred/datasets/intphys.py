@@ -1,4 +1,4 @@
-"""Films in the folders of the IntPhys benchmark: the benchmark itself, or what `videopred export` wrote.
+"""Films in the folders of the IntPhys benchmark: the benchmark itself, or what `videopred export intphys` wrote.
 
     train/NNNNN/              films of the part train; validation/NNNNN/ alike
     dev/O1/NN/{1,2,3,4}/      the four films of a scene, of the part test: half of them are impossible, which is nothing

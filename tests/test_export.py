@@ -1,0 +1,141 @@
+"""Exports: the same model from one small file, the same bytes again, and one line for whatever is wrong with it."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save, save_file
+from test_checkpoint import config_of, same_weights, write_run
+from tiny_runs import no_file_longer_than
+
+from videopred.checkpoint import load_run, read_run, write_json
+from videopred.export import export_run
+from videopred.models import CORES
+from videopred.weights import read_export
+
+RECORD = {"command": "videopred train d.h5", "data": {"path": "/home/me/d.h5", "name": "balls4", "sha256": "ab12"}}
+
+
+@pytest.fixture
+def run(tmp_path) -> Path:
+    write_run(tmp_path / "run", config_of("rims"))
+    write_json(tmp_path / "run" / "run.json", RECORD)
+    return tmp_path / "run"
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_an_export_is_the_model_of_the_run(tmp_path, core):
+    saved = write_run(tmp_path / "run", config_of(core))
+    file = export_run(tmp_path / "run")
+    assert file == tmp_path / "run.safetensors"
+    loaded = load_run(file)
+    assert same_weights(saved, loaded)
+    assert not loaded.training
+    assert (loaded.config, loaded.film_shape) == (saved.config, saved.film_shape)
+    assert read_run(file)[0] == read_run(tmp_path / "run")[0]
+
+
+def test_it_holds_the_best_weights_by_their_own_names(run):
+    last, best = (write_run(run, config_of("rims"), seed, f"{name}.ckpt") for seed, name in [(1, "last"), (2, "best")])
+    held = load_file(export_run(run))
+    assert held.keys() == best.state_dict().keys()
+    assert all(torch.equal(held[name], value) for name, value in best.state_dict().items())
+    assert not same_weights(best, last)
+
+
+def test_it_says_where_it_came_from_but_not_what_folders_there_are(run):
+    export = read_export(export_run(run))
+    assert export.record == {"command": "videopred train d.h5", "data": {"name": "balls4", "sha256": "ab12"}}
+    assert export.settings == json.loads((run / "settings.json").read_text())
+
+
+def test_it_is_hardly_larger_than_its_weights_and_the_same_bytes_again(run, tmp_path):
+    file = export_run(run)
+    again = export_run(run, tmp_path / "again.safetensors")
+    assert file.read_bytes() == again.read_bytes()
+    numbers = sum(value.numel() for value in load_run(run).state_dict().values())
+    assert 4 * numbers < file.stat().st_size < 4 * numbers + 10_000
+
+
+def test_weights_that_share_memory_are_written_as_well(run):
+    path = run / "checkpoints" / "best.ckpt"
+    content = torch.load(path, weights_only=True)
+    names = [name for name, value in content["state_dict"].items() if value.dim() == 1]
+    one, other = next((a, b) for a in names for b in names if a != b and _sizes_agree(content, a, b))
+    content["state_dict"][other] = content["state_dict"][one]
+    torch.save(content, path)
+    assert same_weights(load_run(export_run(run)), load_run(run))
+
+
+def _sizes_agree(content: dict, one: str, other: str) -> bool:
+    return content["state_dict"][one].shape == content["state_dict"][other].shape
+
+
+def test_only_a_run_folder_is_exported(run, tmp_path):
+    file = export_run(run)
+    message = r"^--out must be a new path, got .*run\.safetensors \(already there\); choose another name, or give --o"
+    with pytest.raises(FileExistsError, match=message):
+        export_run(run)
+    export_run(run, overwrite=True)
+    with pytest.raises(ValueError, match=r"^RUN must be a run folder, got .*run\.safetensors, an export; copy"):
+        export_run(file, tmp_path / "copy.safetensors")
+    with pytest.raises(ValueError, match=r"^--out must end in \.safetensors, got .*weights\.pt; rename it"):
+        export_run(run, tmp_path / "weights.pt")
+    with pytest.raises(FileNotFoundError, match=r"^RUN must be a run folder with a settings\.json, got .*gone; give a"):
+        export_run(tmp_path / "gone")
+
+
+def test_a_full_disk_leaves_the_old_export(run):
+    before = export_run(run).read_bytes()
+    message = r"run\.safetensors must be a file that can be written, got File too large; free some space"
+    with pytest.raises(OSError, match=message), no_file_longer_than(1000):
+        export_run(run, overwrite=True)
+    assert run.with_name("run.safetensors").read_bytes() == before
+
+
+ALIEN = r"^RUN must be an export of videopred, got .*x\.safetensors, weights without settings of ours; give a file that"
+BROKEN = r"^RUN must be a whole export, got .*x\.safetensors \(.*\); give a file that `videopred export RUN` wrote"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", BROKEN),
+        (b"hello", BROKEN),
+        (save({"a": torch.zeros(9)})[:-5], BROKEN),
+        (save({"a": torch.zeros(9)}), ALIEN),
+        (save({"a": torch.zeros(9)}, {"format": "pt"}), ALIEN),
+        (save({"a": torch.zeros(9)}, {"videopred": "{"}), ALIEN),
+        (save({"a": torch.zeros(9)}, {"videopred": "[]"}), ALIEN),
+        (save({"a": torch.zeros(9)}, {"videopred": '{"settings": {}}'}), ALIEN),
+        (
+            save({"a": torch.zeros(9)}, {"videopred": '{"settings": {}, "record": {}}'}),
+            r"^RUN must hold the settings of a run, got .*x\.safetensors; restore the file, or train again",
+        ),
+    ],
+)
+def test_other_content_is_one_clear_line(tmp_path, content, message):
+    path = tmp_path / "x.safetensors"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=message) as caught:
+        load_run(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_weights_of_another_model_are_one_clear_line(run, tmp_path):
+    write_run(tmp_path / "other", config_of("lstm"))
+    export, other = read_export(export_run(run)), read_export(export_run(tmp_path / "other"))
+    text = json.dumps({"settings": export.settings, "record": {}})
+    save_file(other.weights, tmp_path / "x.safetensors", {"videopred": text})
+    message = r"^weights of .*x\.safetensors must fit the model in its settings, got .*Missing key.*; train again; the"
+    with pytest.raises(ValueError, match=message) as caught:
+        load_run(tmp_path / "x.safetensors")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_of_another_kind_is_no_run(tmp_path):
+    (tmp_path / "films.h5").write_bytes(b"")
+    message = r"^RUN must be a run folder with a settings\.json, got .*films\.h5; give a folder that `videopred train`"
+    with pytest.raises(FileNotFoundError, match=message):
+        load_run(tmp_path / "films.h5")

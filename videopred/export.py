@@ -1,0 +1,41 @@
+"""Share a trained model: from a run folder to one small file, which stands for the run wherever one is asked for."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from videopred import check
+from videopred.checkpoint import read_run
+from videopred.weights import Export, write_export
+
+
+def export_run(run: Path, out: Path | None = None, *, overwrite: bool = False) -> Path:
+    """Write the settings and the best weights of a run as one file, and return its path.
+
+    It holds no state of the optimiser, so training cannot be resumed from it, only begun.
+
+    Args:
+        run: a run folder.
+        out: the file; ends in .safetensors. None is the run's name beside the run.
+        overwrite: replace a file that is there already.
+
+    Raises:
+        FileNotFoundError, ValueError: no run or no checkpoint there, or a damaged one.
+        FileExistsError: the file is there already.
+    """
+    check.run_folder(run)
+    check.require(run.is_dir(), "RUN", "be a run folder", f"{run}, an export", "copy the file")
+    out = out or run.resolve().with_name(f"{run.resolve().name}.safetensors")
+    check.require(out.suffix == ".safetensors", "--out", "end in .safetensors", out, "rename it")
+    check.absent("--out", out, overwrite)
+    config, weights = read_run(run)
+    return write_export(out, Export(config.model_dump(mode="json"), _record(run), weights))
+
+
+def _record(run: Path) -> dict[str, Any]:
+    """What run.json says, without what has a meaning on this machine only."""
+    file = run / "run.json"
+    record = json.loads(file.read_text()) if file.is_file() else {}
+    if "data" in record:
+        record["data"] = {name: value for name, value in record["data"].items() if name != "path"}
+    return record
