@@ -33,11 +33,12 @@ ROOMS: dict[str, set[str]] = {
     "bench": SHARED | {"datasets", "models", "rollout", "bench"},
     "cards": SHARED | {"datasets", "preview"},
     "rendering": SHARED | {"pictures", "models"},
+    "record": set(),
     "weights": SHARED,
     "checkpoint": SHARED | {"models", "weights"},
     "export": SHARED | {"checkpoint", "weights"},
     "rollout": SHARED | {"models"},
-    "training": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "training"},
+    "training": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "record", "training"},
     "judging": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training"},
     "demo": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training", "judging"},
     "commands": SHARED

@@ -18,7 +18,6 @@ from videopred.checkpoint import (
     RunConfig,
     checkpoint_file,
     load_run,
-    provenance,
     write_json,
 )
 from videopred.models import CORES, build
@@ -227,12 +226,3 @@ def test_json_is_replaced_whole_or_not_at_all(tmp_path):
         write_json(tmp_path / "run.json", {"state": torch.zeros(2)})
     assert json.loads((tmp_path / "run.json").read_text()) == {"state": "running"}
     assert [file.name for file in tmp_path.iterdir()] == ["run.json"]
-
-
-def test_where_a_run_came_from(monkeypatch):
-    monkeypatch.setattr("sys.argv", ["/some/where/videopred", "train", "my data.h5", "--seed", "3"])
-    told = provenance()
-    assert told["command"] == "videopred train 'my data.h5' --seed 3"
-    assert told["versions"]["torch"].split("+")[0] == torch.__version__.split("+")[0]
-    assert {"videopred", "lightning", "numpy", "h5py"} < set(told["versions"])
-    assert json.loads(json.dumps(told)) == told

@@ -14,7 +14,12 @@ from videopred.export import export_run
 from videopred.models import CORES
 from videopred.weights import read_export
 
-RECORD = {"command": "videopred train d.h5", "data": {"path": "/home/me/d.h5", "name": "balls4", "sha256": "ab12"}}
+RECORD = {
+    "command": "videopred train d.h5",
+    "host": "my-laptop",
+    "process": 77,
+    "data": {"path": "/home/me/d.h5", "name": "balls4", "sha256": "ab12"},
+}
 
 
 @pytest.fixture
@@ -44,7 +49,7 @@ def test_it_holds_the_best_weights_by_their_own_names(run):
     assert not same_weights(best, last)
 
 
-def test_it_says_where_it_came_from_but_not_what_folders_there_are(run):
+def test_it_says_where_it_came_from_but_nothing_of_the_machine(run):
     export = read_export(export_run(run))
     assert export.record == {"command": "videopred train d.h5", "data": {"name": "balls4", "sha256": "ab12"}}
     assert export.settings == json.loads((run / "settings.json").read_text())

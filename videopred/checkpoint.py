@@ -2,18 +2,13 @@
 
 models/<run>/
     settings.json       the RunConfig: everything that is needed to build and train the model again
-    run.json            where it came from: command, data and its fingerprint, versions, times, state of the run
+    run.json            where it came from: command, data and its fingerprint, versions, commit, times, state of the run
     checkpoints/        best.ckpt (lowest validation loss) and last.ckpt; each holds the RunConfig too
     logs/, tensorboard/ curves
 """
 
 import json
-import platform
-import shlex
-import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -88,18 +83,6 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
     """Write a JSON file, whole or not at all."""
     with whole_file(path) as partial:
         partial.write_text(json.dumps(content, indent=2) + "\n")
-
-
-def provenance() -> dict[str, Any]:
-    """Where a run came from: command, versions, machine, time."""
-    packages = ["videopred", "torch", "lightning", "numpy", "h5py"]
-    return {
-        "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
-        "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "python": platform.python_version(),
-        "machine": platform.platform(),
-        "versions": {name: version(name) for name in packages},
-    }
 
 
 def checkpoint_file(run: Path) -> Path:

@@ -36,6 +36,7 @@ def _record(run: Path) -> dict[str, Any]:
     """What run.json says, without what has a meaning on this machine only."""
     file = run / "run.json"
     record = json.loads(file.read_text()) if file.is_file() else {}
+    record = {name: value for name, value in record.items() if name not in ("host", "process")}
     if "data" in record:
         record["data"] = {name: value for name, value in record["data"].items() if name != "path"}
     return record

@@ -36,7 +36,9 @@ def test_a_run_folder_describes_itself(run, data):
     record = json.loads((run / "run.json").read_text())
     assert (record["state"], record["updates"], record["device"]) == ("finished", 5, "cpu")
     assert record["data"] == {"path": str(data), "name": "balls4", "sha256": ClipFile(data).fingerprint()}
-    assert {"command", "started", "python", "machine", "versions"} < set(record)
+    assert {"command", "started", "python", "machine", "host", "process", "commit", "versions"} < set(record)
+    assert record["started"] <= record["finished"]
+    assert 0 <= record["seconds"] < 600
 
 
 def test_checkpoints_load_safely_and_hold_all_settings(run):

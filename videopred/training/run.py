@@ -12,13 +12,14 @@ from lightning.pytorch.loggers import CSVLogger, TensorBoardLogger
 from torch.utils.data import DataLoader
 
 from videopred import check
-from videopred.checkpoint import AtomicIO, KeepCheckpoints, RunConfig, provenance, write_json
+from videopred.checkpoint import AtomicIO, KeepCheckpoints, RunConfig, write_json
 from videopred.datasets.opening import open_dataset
 from videopred.datasets.source import ClipSource
 from videopred.device import pick_device
 from videopred.interrupt import HeldInterrupt
 from videopred.models import build
 from videopred.models.settings import PredictorConfig
+from videopred.record import ending, provenance
 from videopred.settings import TrainingConfig
 from videopred.training.batches import ShuffledBatches, training_clips
 from videopred.training.learner import Learner
@@ -84,7 +85,7 @@ def train(
     except SystemExit:  # how Lightning ends on the second Ctrl-C
         state = "interrupted"
     finally:
-        write_json(run / "run.json", record | {"state": state, "updates": trainer.global_step})
+        write_json(run / "run.json", record | ending(record, state) | {"updates": trainer.global_step})
     if state == "interrupted":
         raise KeyboardInterrupt
     return run
