@@ -12,7 +12,8 @@ from videopred.bench.plain_predictor import PlainPredictor
 from videopred.bench.plain_worlds import plain_balls, plain_digits
 from videopred.bench.timing import Comparison, shares
 from videopred.models import build
-from videopred.models.settings import PredictorConfig, RIMsConfig
+from videopred.models.modular_settings import RIMsConfig
+from videopred.models.settings import PredictorConfig
 from videopred.rollout import predict_on
 
 

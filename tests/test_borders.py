@@ -91,6 +91,7 @@ DOORS: dict[str, set[str]] = {
         "models.codec_settings",
         "models.modular_settings",
         "models.rival_settings",
+        "models.scoff_settings",
         "datasets.settings",
         "datasets.one_ball_settings",
     },
@@ -129,6 +130,7 @@ LIGHT = {
     "models.core_settings",
     "models.modular_settings",
     "models.rival_settings",
+    "models.scoff_settings",
     "models.presets",
     "model_flags",
 }

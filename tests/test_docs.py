@@ -12,6 +12,7 @@ from PIL import Image
 from videopred import cli
 from videopred.commands.terminal import first_line
 from videopred.models import CODECS, DECODERS
+from videopred.models.presets import PRESETS
 
 DOCS = Path(__file__).parents[1] / "docs"
 DATA = (DOCS / "data.md").read_text()
@@ -43,7 +44,15 @@ def test_links_lead_somewhere(page):
     assert not missing
 
 
-@pytest.mark.parametrize("shelf", [CODECS, DECODERS], ids=["codecs", "decoders"])
-def test_tables_of_codecs_and_decoders_are_those_of_the_package(shelf):
-    table = "\n".join(f"| `{name}` | {first_line(settings)} |" for name, (settings, _) in shelf.items())
-    assert table in (DOCS / "cores.md").read_text()
+@pytest.mark.parametrize(
+    "rows",
+    [
+        {name: preset.summary for name, preset in PRESETS.items()},
+        {name: first_line(settings) for name, (settings, _) in CODECS.items()},
+        {name: first_line(settings) for name, (settings, _) in DECODERS.items()},
+    ],
+    ids=["presets", "codecs", "decoders"],
+)
+def test_tables_about_cores_are_those_of_the_package(rows):
+    table = "|---|---|\n" + "".join(f"| `{name}` | {summary} |\n" for name, summary in rows.items()) + "\n"
+    assert table in (DOCS / "cores.md").read_text() + "\n"

@@ -9,7 +9,9 @@ from videopred.datasets import DATASETS
 from videopred.eval import METRICS
 from videopred.models import CODECS, CORES, DECODERS
 from videopred.models.codec_settings import FilesConfig, RNEMConfig
-from videopred.models.settings import GRUConfig, LSTMConfig, PredictorConfig, RIMsConfig
+from videopred.models.modular_settings import RIMsConfig
+from videopred.models.rival_settings import GRUConfig, LSTMConfig
+from videopred.models.settings import PredictorConfig
 from videopred.settings import Settings, TrainingConfig
 
 ALL: dict[str, type[Settings]] = {

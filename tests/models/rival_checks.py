@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from videopred.models import CORES
 from videopred.models.core import Core, unroll
 from videopred.models.ladder import Ladder
+from videopred.models.rival_settings import RMCConfig, TransformerConfig
 from videopred.models.rmc import RMC
-from videopred.models.settings import RMCConfig, TransformerConfig
 from videopred.models.transformer import Transformer
 
 FEATURES, BATCH, STEPS = 5, 3, 6

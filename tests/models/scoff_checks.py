@@ -9,7 +9,7 @@ from torch import Tensor
 
 from videopred.models.core import Unrolled, unroll
 from videopred.models.scoff import SCOFF, Memory, Projected
-from videopred.models.settings import SCOFFConfig
+from videopred.models.scoff_settings import SCOFFConfig
 
 FEATURES, BATCH, STEPS, POSITIONS = 9, 2, 5, 6
 SIZES = {"files": 4, "schemata": 3, "units": 8, "schema_key": 7, "input_key": 6, "input_value": 10}

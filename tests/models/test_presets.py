@@ -1,5 +1,7 @@
 """Presets of cores: what they are, and that they build."""
 
+import re
+
 import pytest
 import torch
 
@@ -17,6 +19,20 @@ def test_a_preset_is_a_core_and_its_task(name):
     assert task
     assert preset.summary.endswith(".")
     assert core_config(name) == preset.core
+
+
+def test_every_core_has_a_preset_for_video():
+    assert {PRESETS[name].core.kind for name in PRESETS if re.search("balls|mmnist", name)} == set(CORES)
+
+
+@pytest.mark.parametrize("name", ["hierarchical-rims", "mld-rims", "lstm-h", "lstm-hb", "lstm-ha", "lstm-hab"])
+def test_rivals_of_brims_on_balls_have_layers_as_wide(name):
+    def widths(preset):
+        config = PRESETS[preset].core
+        return tuple(k * d for k, d in zip(getattr(config, "modules", (1, 1)), config.units, strict=True))
+
+    assert widths(f"{name}-balls") == widths("brims-balls") == (300, 300)
+    assert PRESETS[f"{name}-balls"].training == PRESETS["brims-balls"].training
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -7,7 +7,7 @@ from torch import nn
 
 from videopred.models.core import unroll
 from videopred.models.recurrent import GRU, LSTM
-from videopred.models.settings import GRUConfig, LSTMConfig
+from videopred.models.rival_settings import GRUConfig, LSTMConfig
 
 
 def with_weights_of(core: nn.Module, reference: nn.Module) -> None:

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from videopred.models.core import unroll
+from videopred.models.rival_settings import RMCConfig
 from videopred.models.rmc import RMC
-from videopred.models.settings import RMCConfig
 
 
 @pytest.mark.parametrize("check", rival_checks.RMC_CHECKS, ids=lambda check: check.__name__)

@@ -11,7 +11,7 @@ from torch import nn
 from videopred.bench.plain_scoff import PlainSCOFF
 from videopred.models.core import unroll
 from videopred.models.scoff import SCOFF
-from videopred.models.settings import SCOFFConfig
+from videopred.models.scoff_settings import SCOFFConfig
 
 
 @pytest.mark.parametrize("check", scoff_checks.CHECKS, ids=lambda check: check.__name__)

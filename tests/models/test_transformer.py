@@ -10,7 +10,7 @@ from rival_checks import BATCH, FEATURES, STEPS, make_transformer, random_slots
 from torch import Tensor, nn
 
 from videopred.models.core import unroll
-from videopred.models.settings import TransformerConfig
+from videopred.models.rival_settings import TransformerConfig
 from videopred.models.transformer import Transformer
 
 

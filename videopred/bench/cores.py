@@ -16,7 +16,10 @@ from videopred.bench.plain_scoff import PlainSCOFF
 from videopred.bench.timing import compare
 from videopred.models import build, build_core
 from videopred.models.core import unroll
-from videopred.models.settings import BRIMsConfig, CoreSettings, PredictorConfig, RIMsConfig, SCOFFConfig
+from videopred.models.core_settings import CoreSettings
+from videopred.models.modular_settings import BRIMsConfig, RIMsConfig
+from videopred.models.scoff_settings import SCOFFConfig
+from videopred.models.settings import PredictorConfig
 from videopred.rollout import roll_out
 
 

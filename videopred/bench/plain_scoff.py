@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from videopred import check
 from videopred.models.scoff import SCOFF
-from videopred.models.settings import SCOFFConfig
+from videopred.models.scoff_settings import SCOFFConfig
 
 _SIZES = {"files", "schemata", "units", "input_heads", "input_key", "input_value", "schema_key"}
 _SIZES |= {"comm_heads", "comm_key", "comm_value", "dropout", "reads", "start"}

@@ -5,25 +5,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from videopred import check
-from videopred.models.codec_settings import FilesConfig, MasksConfig, MilaConfig, RNEMConfig, SharedConfig
-from videopred.models.modular_settings import BRIMsConfig, HierarchicalRIMsConfig, MLDRIMsConfig, RIMsConfig
+from videopred.models import codec_settings, modular_settings, rival_settings, scoff_settings
+from videopred.models.core_settings import CoreSettings
 from videopred.models.presets import PRESETS
-from videopred.models.rival_settings import (
-    GRUConfig,
-    LSTMConfig,
-    LSTMHABConfig,
-    LSTMHAConfig,
-    LSTMHBConfig,
-    LSTMHConfig,
-    RMCConfig,
-    TransformerConfig,
-)
-from videopred.models.settings import (
-    CoreSettings,
-    OwnConfig,
-    PredictorConfig,
-    SCOFFConfig,
-)
+from videopred.models.settings import OwnConfig, PredictorConfig
 from videopred.settings import Settings
 
 if TYPE_CHECKING:
@@ -32,33 +17,33 @@ if TYPE_CHECKING:
     from videopred.models.predictor import Predictor
 
 CORES: dict[str, tuple[type[CoreSettings], str]] = {
-    "gru": (GRUConfig, "videopred.models.recurrent:GRU"),
-    "lstm": (LSTMConfig, "videopred.models.recurrent:LSTM"),
-    "lstm-h": (LSTMHConfig, "videopred.models.ladder:Ladder"),
-    "lstm-ha": (LSTMHAConfig, "videopred.models.ladder:LSTMHA"),
-    "lstm-hab": (LSTMHABConfig, "videopred.models.ladder:LSTMHAB"),
-    "lstm-hb": (LSTMHBConfig, "videopred.models.ladder:Ladder"),
-    "rims": (RIMsConfig, "videopred.models.rims:RIMs"),
-    "brims": (BRIMsConfig, "videopred.models.brims:BRIMs"),
-    "hierarchical-rims": (HierarchicalRIMsConfig, "videopred.models.brims:HierarchicalRIMs"),
-    "mld-rims": (MLDRIMsConfig, "videopred.models.brims:MLDRIMs"),
-    "rmc": (RMCConfig, "videopred.models.rmc:RMC"),
-    "scoff": (SCOFFConfig, "videopred.models.scoff:SCOFF"),
-    "transformer": (TransformerConfig, "videopred.models.transformer:Transformer"),
+    "gru": (rival_settings.GRUConfig, "videopred.models.recurrent:GRU"),
+    "lstm": (rival_settings.LSTMConfig, "videopred.models.recurrent:LSTM"),
+    "lstm-h": (rival_settings.LSTMHConfig, "videopred.models.ladder:Ladder"),
+    "lstm-ha": (rival_settings.LSTMHAConfig, "videopred.models.ladder:LSTMHA"),
+    "lstm-hab": (rival_settings.LSTMHABConfig, "videopred.models.ladder:LSTMHAB"),
+    "lstm-hb": (rival_settings.LSTMHBConfig, "videopred.models.ladder:Ladder"),
+    "rims": (modular_settings.RIMsConfig, "videopred.models.rims:RIMs"),
+    "brims": (modular_settings.BRIMsConfig, "videopred.models.brims:BRIMs"),
+    "hierarchical-rims": (modular_settings.HierarchicalRIMsConfig, "videopred.models.brims:HierarchicalRIMs"),
+    "mld-rims": (modular_settings.MLDRIMsConfig, "videopred.models.brims:MLDRIMs"),
+    "rmc": (rival_settings.RMCConfig, "videopred.models.rmc:RMC"),
+    "scoff": (scoff_settings.SCOFFConfig, "videopred.models.scoff:SCOFF"),
+    "transformer": (rival_settings.TransformerConfig, "videopred.models.transformer:Transformer"),
 }
 """Name -> (settings, where the class is). A class is imported when it is built, so that help stays light."""
 
 CODECS: dict[str, tuple[type[Settings], str]] = {
-    "rnem": (RNEMConfig, "videopred.models.rnem:RNEM"),
-    "mila": (MilaConfig, "videopred.models.mila:Mila"),
+    "rnem": (codec_settings.RNEMConfig, "videopred.models.rnem:RNEM"),
+    "mila": (codec_settings.MilaConfig, "videopred.models.mila:Mila"),
 }
 """Name -> (settings, where the class is). A codec lists layers that lead from frames to maps (`shrink`) to vectors
 (`embed`), and back from vectors to maps (`expand`) to frames (`grow`)."""
 
 DECODERS: dict[str, tuple[type[Settings], str]] = {
-    "shared": (SharedConfig, "videopred.models.decoder:SharedDecoder"),
-    "files": (FilesConfig, "videopred.models.decoder:FilesDecoder"),
-    "masks": (MasksConfig, "videopred.models.decoder:MasksDecoder"),
+    "shared": (codec_settings.SharedConfig, "videopred.models.decoder:SharedDecoder"),
+    "files": (codec_settings.FilesConfig, "videopred.models.decoder:FilesDecoder"),
+    "masks": (codec_settings.MasksConfig, "videopred.models.decoder:MasksDecoder"),
 }
 """Name -> (settings, where the class is)."""
 

@@ -7,7 +7,7 @@ from torch import Generator, Tensor, nn
 from videopred.models import build_core, core_config
 from videopred.models.arguments import check_slots
 from videopred.models.core import State, unroll
-from videopred.models.settings import CoreSettings
+from videopred.models.core_settings import CoreSettings
 
 
 class Layer(nn.Module):

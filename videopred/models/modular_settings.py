@@ -154,3 +154,7 @@ class MLDRIMsConfig(StackSettings):
             must, fix = "be the same in all layers, as the lowest chooses for all", "or take hierarchical-rims"
             require(len(set(sizes)) == 1, f"--core.{name}", must, sizes, fix)
         return self
+
+
+ModularConfig = RIMsConfig | BRIMsConfig | HierarchicalRIMsConfig | MLDRIMsConfig
+"""Settings of any of them."""

@@ -10,7 +10,8 @@ from importlib import import_module
 from typing import Any
 
 from videopred import check
-from videopred.models.settings import CoreSettings, OwnConfig
+from videopred.models.core_settings import CoreSettings
+from videopred.models.settings import OwnConfig
 
 
 class NoSettings(CoreSettings):

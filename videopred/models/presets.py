@@ -9,9 +9,18 @@ it is that of R.
 from typing import NamedTuple
 
 from videopred.models.core_settings import CoreSettings
-from videopred.models.modular_settings import BRIMsConfig, RIMsConfig
-from videopred.models.rival_settings import LSTMConfig, RMCConfig
-from videopred.models.settings import SCOFFConfig
+from videopred.models.modular_settings import BRIMsConfig, HierarchicalRIMsConfig, MLDRIMsConfig, RIMsConfig
+from videopred.models.rival_settings import (
+    GRUConfig,
+    LSTMConfig,
+    LSTMHABConfig,
+    LSTMHAConfig,
+    LSTMHBConfig,
+    LSTMHConfig,
+    RMCConfig,
+    TransformerConfig,
+)
+from videopred.models.scoff_settings import SCOFFConfig
 from videopred.settings import TrainingConfig
 
 
@@ -28,6 +37,12 @@ def _learning(step_size: float, clips: int) -> TrainingConfig:
 
 
 PRESETS: dict[str, Preset] = {
+    # S compares with GRUs on balls and gives no size: that of the LSTM in R 4.2. Step size S table 4, for all models.
+    "gru-balls": Preset(
+        "GRU of the SCOFF paper on bouncing balls, 250 units (our choice: as lstm-balls).",
+        GRUConfig(units=250),
+        _learning(1e-4, 64),
+    ),
     # R 4.2, fig. 7 to 10.
     "lstm-balls": Preset("LSTM of the RIMs paper on bouncing balls, 250 units.", LSTMConfig(units=250)),
     # R D.1, table 1: the same width as RIMs have in all.
@@ -62,6 +77,45 @@ PRESETS: dict[str, Preset] = {
     "brims-balls": Preset(
         "BRIMs on bouncing balls: two layers of 5 modules of 60, 3 active.",
         BRIMsConfig(modules=(5, 5), active=(3, 3), units=(60, 60)),
+        _learning(7e-4, 64),
+    ),
+    # B 5.1 and A.1 compare these on other tasks, and A.6 gives the step size of all baselines on balls. Two layers, and
+    # hidden sizes from which theirs were chosen (A.2: 300 or 600 in each layer); which of them, and for balls at all,
+    # is unpublished: as wide as brims-balls (our choice: equal hidden size).
+    "hierarchical-rims-balls": Preset(
+        "Hierarchical RIMs on bouncing balls: the sizes of brims-balls (our choice).",
+        HierarchicalRIMsConfig(modules=(5, 5), active=(3, 3), units=(60, 60)),
+        _learning(7e-4, 64),
+    ),
+    "mld-rims-balls": Preset(
+        "MLD-RIMs on bouncing balls: the sizes of brims-balls (our choice).",
+        MLDRIMsConfig(modules=(5, 5), active=(3, 3), units=(60, 60)),
+        _learning(7e-4, 64),
+    ),
+    "lstm-h-balls": Preset(
+        "LSTM with H on bouncing balls: two layers of 300, as brims-balls (our choice).",
+        LSTMHConfig(units=(300, 300)),
+        _learning(7e-4, 64),
+    ),
+    "lstm-hb-balls": Preset(
+        "LSTM with H+B on bouncing balls: two layers of 300, as brims-balls (our choice).",
+        LSTMHBConfig(units=(300, 300)),
+        _learning(7e-4, 64),
+    ),
+    "lstm-ha-balls": Preset(
+        "LSTM with H+A on bouncing balls: two layers of 300, as brims-balls (our choice).",
+        LSTMHAConfig(units=(300, 300)),
+        _learning(7e-4, 64),
+    ),
+    "lstm-hab-balls": Preset(
+        "LSTM with H+A+B on bouncing balls: two layers of 300, as brims-balls (our choice).",
+        LSTMHABConfig(units=(300, 300)),
+        _learning(7e-4, 64),
+    ),
+    # B names transformers as a rival and gives no size for any task: two layers, as its other rivals (our choice).
+    "transformer-balls": Preset(
+        "Transformer on bouncing balls: two layers of 4 heads of 64 (sizes our choice).",
+        TransformerConfig(layers=2, units=256, heads=4, hidden=1024, window=64),
         _learning(7e-4, 64),
     ),
     # B table 6 and A.5.

@@ -4,6 +4,7 @@ Each reading has `project`, which sees all T steps at once, and `forward`, which
 states makes a `Read`.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,7 +28,7 @@ def reading_of(config: RIMsConfig, features: int) -> "_Reading":
     return ReadVector(config, features) if config.reads == "vector" else ReadMap(config, features)
 
 
-class _Reading(nn.Module):
+class _Reading(nn.Module, ABC):
     """What all readings have: values of the slots, and the maps from them to each module's gates."""
 
     def __init__(self, config: RIMsConfig, features: int):
@@ -39,13 +40,13 @@ class _Reading(nn.Module):
         self.gates = GroupedLinear(modules, config.input_value, gates_of(config, units), bound_of(modules, units))
         self.trace_axes: dict[str, str] = {}
 
+    @abstractmethod
     def project(self, slots: Tensor) -> Sequence[Any]:
         """(B, T, L, features) -> T entries for `forward`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def forward(self, projected: Any, hidden: Tensor) -> Read:
         """What modules with the hidden states (B, K, D) read."""
-        raise NotImplementedError
 
     def _gates_of_heads(self, vectors: Tensor) -> Tensor:
         """(T, B, features) -> what each head's value adds to the gates, (K, heads, T, B, gates), dropout included."""

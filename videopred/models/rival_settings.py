@@ -130,3 +130,9 @@ class TransformerConfig(CoreSettings):
             must, fix = f"divide --core.units = {self.units}", "choose a divisor of it"
             raise ValueError(complaint("--core.heads", must, self.heads, fix))
         return self
+
+
+RivalConfig = (
+    GRUConfig | LSTMConfig | LSTMHConfig | LSTMHAConfig | LSTMHABConfig | LSTMHBConfig | RMCConfig | TransformerConfig
+)
+"""Settings of any of them."""

@@ -40,7 +40,7 @@ from videopred.models.core import Core, State, Trace
 from videopred.models.dropout import dropout_masks
 from videopred.models.heads import heads_together, per_head
 from videopred.models.recurrent import gru_update, lstm_update
-from videopred.models.settings import SCOFFConfig
+from videopred.models.scoff_settings import SCOFFConfig
 
 Memory = tuple[Tensor, ...]
 """What the files keep: (h,) or (h, c), each (B, K, D)."""

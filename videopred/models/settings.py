@@ -1,104 +1,18 @@
 """Settings of cores and predictor. Light: pydantic only, so that help and usage errors load no torch."""
 
 import re
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, JsonValue, PositiveFloat, PositiveInt, field_validator, model_validator
+from pydantic import Field, JsonValue, field_validator
 from tyro.conf import Suppress
 
 from videopred.check import require
-from videopred.models.codec_settings import (
-    CodecConfig,
-    DecoderConfig,
-    DecoderSettings,
-    FilesConfig,
-    RNEMConfig,
-)
+from videopred.models.codec_settings import CodecConfig, DecoderConfig, RNEMConfig
 from videopred.models.core_settings import CoreSettings
-from videopred.models.modular_settings import BRIMsConfig, HierarchicalRIMsConfig, MLDRIMsConfig, RIMsConfig
-from videopred.models.rival_settings import (
-    GRUConfig,
-    LSTMConfig,
-    LSTMHABConfig,
-    LSTMHAConfig,
-    LSTMHBConfig,
-    LSTMHConfig,
-    RMCConfig,
-    TransformerConfig,
-)
+from videopred.models.modular_settings import ModularConfig, RIMsConfig
+from videopred.models.rival_settings import RivalConfig
+from videopred.models.scoff_settings import SCOFFConfig
 from videopred.settings import Settings
-
-
-class SCOFFConfig(CoreSettings):
-    """Schemata and object files (SCOFF paper, algorithm 1, table 4)."""
-
-    own_decoder: ClassVar[type[DecoderSettings]] = FilesConfig
-
-    kind: Suppress[Literal["scoff"]] = "scoff"
-    reads: Literal["vector", "map"] = "map"
-    """What it sees of a frame: every position of the encoder's map, for which files compete, or one vector."""
-    files: PositiveInt = 4
-    """Number of object files K."""
-    active: PositiveInt | None = None
-    """Files that update at each step; None lets all update."""
-    competition: Literal["attention", "random"] = "attention"
-    """Who is active: whoever attends most to the input, in the mean over it, or whoever chance picks."""
-    schemata: PositiveInt = 4
-    """Number of schemata S, the dynamics among which each file chooses at each step."""
-    units: PositiveInt = 100
-    """Width of each file's state."""
-    cell: Literal["gru", "lstm"] = "gru"
-    """Dynamics of a schema."""
-    input_heads: PositiveInt = 1
-    """Heads of the attention that reads the input."""
-    input_key: PositiveInt = 64
-    """Width of an input key, per head."""
-    input_value: PositiveInt = 100
-    """Width of an input value, per head."""
-    input_attention: bool = True
-    """Whether files compete for the input; if not, all read the same, a share 1 / K of it."""
-    norm: Literal["sum", "mean"] = "sum"
-    """Whether a file reads the sum over slots, as published, or their mean, which suits more than 64."""
-    schema_key: PositiveInt = 16
-    """Width of the keys by which a schema is chosen."""
-    temperature: PositiveFloat = 1.0
-    """Divides the logits of the choice on the way back: lower is closer to the hard choice."""
-    eval_sample: bool = False
-    """Whether the choice is noisy in evaluation too, as in algorithm 1."""
-    frozen_schema: bool = False
-    """Whether each file keeps one schema, drawn at the start of a clip, instead of choosing at each step."""
-    comm: bool = True
-    """Whether files hear one another."""
-    comm_heads: PositiveInt = 4
-    """Heads of the attention between files."""
-    comm_key: PositiveInt = 32
-    """Width of a communication key, per head."""
-    comm_value: PositiveInt = 32
-    """Width of a communication value, per head."""
-    query_from: Literal["old", "new"] = "old"
-    """Whether files ask each other from their state before the update, as algorithm 1, or after, as its pseudocode."""
-    schema_comm: bool = False
-    """Whether each schema has communication maps of its own, as in the pseudocode."""
-    comm_gate: bool = False
-    """Whether a message is gated and squashed, as that of RIMs."""
-    start: Literal["drawn", "learned"] = "drawn"
-    """First states: drawn from one learned distribution, or learned, one for each file, which ties weights to K."""
-    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
-    """Dropout on what is read from the input and on the message, while training."""
-
-    @model_validator(mode="after")
-    def _settings_agree(self) -> "SCOFFConfig":
-        if self.active is None:
-            must, fix = "be attention where all files are active", "say how many with --core.active"
-            require(self.competition == "attention", "--core.competition", must, self.competition, fix)
-            return self
-        fix = "lower --core.active or raise --core.files"
-        require(self.active <= self.files, "--core.active", f"be at most {self.files}", self.active, fix)
-        if self.competition == "attention" and self.active < self.files:
-            must = f"be {self.files}, all files, with --core.input-attention False"
-            fix = "there is nothing to choose by: give that, or --core.competition random"
-            require(self.input_attention, "--core.active", must, self.active, fix)
-        return self
 
 
 class OwnConfig(CoreSettings):
@@ -125,23 +39,7 @@ class OwnConfig(CoreSettings):
         return type(self)(source=self.source, settings={**self.settings, **changes})
 
 
-CoreConfig = Annotated[
-    GRUConfig
-    | LSTMConfig
-    | LSTMHConfig
-    | LSTMHAConfig
-    | LSTMHABConfig
-    | LSTMHBConfig
-    | RIMsConfig
-    | BRIMsConfig
-    | HierarchicalRIMsConfig
-    | MLDRIMsConfig
-    | RMCConfig
-    | SCOFFConfig
-    | TransformerConfig
-    | OwnConfig,
-    Field(discriminator="kind"),
-]
+CoreConfig = Annotated[RivalConfig | ModularConfig | SCOFFConfig | OwnConfig, Field(discriminator="kind")]
 
 
 def _own_decoder(data: dict[str, Any]) -> Any:
