@@ -4,14 +4,16 @@ To add one: a file here, its settings class in `settings.py`, and a line in METR
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from videopred import check
+from videopred.eval.object_settings import CountConfig, Kept2Config, KeptConfig, MissedConfig, PositionConfig
 from videopred.eval.settings import BCEConfig, F1Config, MSEConfig, SSIMConfig
 from videopred.settings import Settings
 
 if TYPE_CHECKING:
     from videopred.eval.metric import Metric
+    from videopred.eval.object_metric import ObjectMetric
 
 METRICS: dict[str, tuple[type[Settings], str]] = {
     "bce": (BCEConfig, "videopred.eval.pixel:BCE"),
@@ -20,6 +22,16 @@ METRICS: dict[str, tuple[type[Settings], str]] = {
     "f1": (F1Config, "videopred.eval.overlap:F1"),
 }
 """Name -> (settings class, "module:Class"). The class is imported on use: a listing loads no torch."""
+
+
+OBJECT_METRICS: dict[str, tuple[type[Settings], str]] = {
+    "position": (PositionConfig, "videopred.eval.positions:Position"),
+    "missed": (MissedConfig, "videopred.eval.positions:Missed"),
+    "count": (CountConfig, "videopred.eval.positions:Count"),
+    "kept": (KeptConfig, "videopred.eval.positions:Kept"),
+    "kept-2px": (Kept2Config, "videopred.eval.positions:Kept2"),
+}
+"""The same of metrics that compare objects: (settings class, "module:Class")."""
 
 
 def make_metric(name: str, config: Settings | None = None) -> "Metric":
@@ -33,7 +45,16 @@ def make_metric(name: str, config: Settings | None = None) -> "Metric":
         ValueError: there is no metric of that name.
         TypeError: the settings are another metric's.
     """
-    settings_class, address = METRICS[check.one_of("--metrics", name, METRICS)]
+    return _made(*METRICS[check.one_of("--metrics", name, METRICS)], name, config)
+
+
+def make_object_metric(name: str, config: Settings | None = None) -> "ObjectMetric":
+    """The object metric of that name, a key of OBJECT_METRICS; otherwise as `make_metric`."""
+    return _made(*OBJECT_METRICS[check.one_of("--metrics", name, OBJECT_METRICS)], name, config)
+
+
+def _made(settings_class: type[Settings], address: str, name: str, config: Settings | None) -> Any:
+    """The class at an address, built with its settings."""
     config = settings_class() if config is None else config
     if not isinstance(config, settings_class):
         fix = "give that metric's own settings, or none for the defaults"

@@ -14,11 +14,11 @@ from videopred.check import complaint, require
 from videopred.settings import Settings
 
 
-class Metric(ABC):
-    """A way to compare a predicted film with the true one."""
+class Quantity(ABC):
+    """What can be measured of a prediction, in each frame of each clip."""
 
     name: ClassVar[str]
-    """Key in METRICS."""
+    """Key in its table."""
     label: ClassVar[str]
     """Head of its column in a table."""
     range: ClassVar[tuple[float, float]]
@@ -40,6 +40,24 @@ class Metric(ABC):
         """The value of a perfect prediction."""
         return self.range[1] if self.higher_is_better else self.range[0]
 
+    def reduce(self, measured: dict[str, Tensor], clip_weights: Tensor | None = None) -> Tensor:
+        """One value per step: the mean over clips, for a single measurement.
+
+        Args:
+            measured: measurements (B, T) of any number of clips.
+            clip_weights: (B,) non-negative; how often each clip counts. None counts each once.
+
+        Returns:
+            (T,) float64.
+        """
+        (values,) = measured.values()
+        weights = weights_of(values, clip_weights)
+        return weights @ values / weights.sum()
+
+
+class Metric(Quantity):
+    """A way to compare a predicted film with the true one; its name is a key in METRICS."""
+
     @abstractmethod
     def measure(self, prediction: Tensor, truth: Tensor) -> dict[str, Tensor]:
         """Measurements of every frame by itself.
@@ -54,20 +72,6 @@ class Metric(ABC):
         Raises:
             TypeError, ValueError: see `check_films`.
         """
-
-    def reduce(self, measured: dict[str, Tensor], clip_weights: Tensor | None = None) -> Tensor:
-        """One value per step: the mean over clips, for a metric with a single measurement.
-
-        Args:
-            measured: from `measure`, of any number of clips.
-            clip_weights: (B,) non-negative; how often each clip counts. None counts each once.
-
-        Returns:
-            (T,) float64.
-        """
-        (values,) = measured.values()
-        weights = weights_of(values, clip_weights)
-        return weights @ values / weights.sum()
 
 
 def weights_of(values: Tensor, clip_weights: Tensor | None) -> Tensor:

@@ -1,0 +1,119 @@
+"""What every object metric must do, as checks of one metric each; run over OBJECT_METRICS, and over broken ones."""
+
+from dataclasses import fields, replace
+
+import pytest
+import torch
+from object_scenes import BALLS, CLIPS, STEPS, as_predicted, blank, in_another_order, lost, swapped, true_scene
+from torch import Tensor
+
+from videopred.eval.object_metric import ObjectMetric
+from videopred.eval.scene import TRUTH, Scene, cut, stack
+
+
+def cases() -> dict[str, Scene]:
+    true = true_scene()
+    one_each = [cut(scene, slice(b, b + 1)) for b, scene in enumerate((swapped(true, 3), lost(true, 2), blank(true)))]
+    return {"perfect": as_predicted(true), "mixed": stack(one_each)}
+
+
+def same(ours: Tensor, theirs: Tensor) -> None:
+    torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-12, equal_nan=True)
+
+
+def check_shape(metric: ObjectMetric) -> None:
+    for predicted in cases().values():
+        measured = metric.measure(predicted, true_scene())
+        for values in measured.values():
+            assert values.shape == (CLIPS, STEPS)
+            assert values.dtype == torch.float64
+            assert values.isfinite().all()
+        reduced = metric.reduce(measured)
+        assert reduced.shape == (STEPS,)
+        assert reduced.dtype == torch.float64
+
+
+def check_perfect_is_best(metric: ObjectMetric) -> None:
+    """A perfect prediction has the best value where it has one, and all values lie within the range."""
+    true, found = true_scene(), 0
+    low, high = metric.range
+    for name, predicted in cases().items():
+        values = metric.reduce(metric.measure(predicted, true))
+        values = values[~values.isnan()]
+        found += len(values)
+        assert torch.all((low <= values) & (values <= high))
+        if name == "perfect":
+            torch.testing.assert_close(values, torch.full_like(values, metric.best), rtol=0, atol=1e-4)
+    assert found
+
+
+def check_names_do_not_matter(metric: ObjectMetric) -> None:
+    """Predicted objects under other numbers, and columns that are never filled, change nothing."""
+    true = true_scene()
+    for predicted in (as_predicted(true), lost(true, 3)):
+        ours, theirs = (metric.measure(scene, true) for scene in (predicted, in_another_order(predicted)))
+        for key, values in ours.items():
+            same(theirs[key], values)
+
+
+def check_a_clip_stands_alone(metric: ObjectMetric) -> None:
+    true, predicted = true_scene(), cases()["mixed"]
+    together = metric.measure(predicted, true)
+    for clip in range(CLIPS):
+        alone = metric.measure(*(cut(scene, slice(clip, clip + 1)) for scene in (predicted, true)))
+        for key, values in together.items():
+            same(alone[key], values[clip : clip + 1])
+
+
+def check_weights_count_clips(metric: ObjectMetric) -> None:
+    """A clip of weight 2 counts like two of it, one of weight 0 like none."""
+    true, predicted = true_scene(), cases()["mixed"]
+    measured = metric.measure(predicted, true)
+    copies = [1, 1, 2, 2, 2]
+    repeated = metric.measure(*(stack([cut(scene, slice(b, b + 1)) for b in copies]) for scene in (predicted, true)))
+    weighted = metric.reduce(measured, torch.tensor([0, 2, 3]))
+    same(weighted, metric.reduce(repeated))
+
+
+def check_leaves_scenes_alone(metric: ObjectMetric) -> None:
+    true, predicted = true_scene(), cases()["mixed"]
+    metric.measure(predicted, true)
+    for scene, fresh in ((true, true_scene()), (predicted, cases()["mixed"])):
+        for field in fields(scene):
+            ours, theirs = getattr(scene, field.name), getattr(fresh, field.name)
+            assert (ours is None) == (theirs is None)
+            assert ours is None or torch.equal(ours.nan_to_num(-7), theirs.nan_to_num(-7))
+
+
+def check_refusals(metric: ObjectMetric) -> None:
+    true, predicted = true_scene(), cases()["perfect"]
+    some = replace(predicted, positions=predicted.positions[:, :3], film=None, masks=None)
+    flat = replace(predicted, positions=predicted.positions[..., 0])
+    for ours, theirs, message in (
+        (some, true, r"predicted positions must have the clips and frames of the true ones, \(3, 8\), got \(3, 3\)"),
+        (flat, true, r"predicted positions must have the axes \(clips, frames, objects, 2\).*got shape \(3, 8, 4\)"),
+        (predicted, replace(true, radius=true.radius[:2]), r"true radius must have the axes \(clips, objects\)"),
+        (*(_first_frame(scene) for scene in (predicted, true)), "true positions must have at least two frames"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            metric.measure(ours, theirs)
+    assert "positions" in metric.needs or "groups" in metric.needs
+    for name in set(metric.needs) - {"positions"}:
+        with pytest.raises(ValueError, match=f"metric {metric.name} must have the truth {name}, got none; score other"):
+            metric.measure(predicted, replace(true, **{TRUTH[name]: None}))
+
+
+def _first_frame(scene: Scene) -> Scene:
+    return Scene(scene.positions[:, :1])
+
+
+CHECKS = (
+    check_shape,
+    check_perfect_is_best,
+    check_names_do_not_matter,
+    check_a_clip_stands_alone,
+    check_weights_count_clips,
+    check_leaves_scenes_alone,
+    check_refusals,
+)
+assert BALLS == 4

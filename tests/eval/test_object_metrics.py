@@ -1,0 +1,49 @@
+"""Every entry of OBJECT_METRICS, and the table itself."""
+
+import pytest
+from known_bad_objects import BAD_OBJECT_METRICS
+from object_metric_checks import CHECKS
+
+from videopred.eval import METRICS, OBJECT_METRICS, make_object_metric
+from videopred.eval.object_settings import CountConfig
+from videopred.eval.scene import TRUTH
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", OBJECT_METRICS)
+def test_object_metric(name, check):
+    check(make_object_metric(name))
+
+
+@pytest.mark.parametrize("case", BAD_OBJECT_METRICS)
+def test_each_check_catches_a_broken_metric(case):
+    (check,) = (check for check in CHECKS if check.__name__ == case)
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        check(BAD_OBJECT_METRICS[case])
+
+
+def test_every_check_has_a_broken_metric_that_it_catches():
+    assert set(BAD_OBJECT_METRICS) == {check.__name__ for check in CHECKS}
+
+
+@pytest.mark.parametrize("name", OBJECT_METRICS)
+def test_metric_describes_itself(name):
+    metric = make_object_metric(name)
+    assert metric.name == name
+    assert metric.label
+    assert len(metric.convention) > 20
+    assert metric.range[0] < metric.range[1]
+    assert set(metric.needs) <= set(TRUTH)
+
+
+def test_no_name_means_two_metrics():
+    assert not set(OBJECT_METRICS) & set(METRICS)
+
+
+def test_unknown_and_foreign_settings_are_refused():
+    with pytest.raises(
+        ValueError, match=r"--metrics must be one of position, .* got posision; did you mean position\?"
+    ):
+        make_object_metric("posision")
+    with pytest.raises(TypeError, match="config must be a PositionConfig for position, got CountConfig"):
+        make_object_metric("position", CountConfig())

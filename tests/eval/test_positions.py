@@ -1,0 +1,148 @@
+"""Positions, misses, counts and divergence of cases made by hand."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from object_scenes import (
+    BALLS,
+    CLIPS,
+    RADIUS,
+    STEPS,
+    as_predicted,
+    blank,
+    in_another_order,
+    lost,
+    moved,
+    swapped,
+    true_scene,
+)
+
+from videopred.eval import make_object_metric
+from videopred.eval.matching import NOBODY, assign, followed, gates, identities
+from videopred.eval.object_settings import KeptConfig
+from videopred.eval.positions import divergence
+from videopred.eval.scene import Scene
+
+TRUE = true_scene()
+
+
+def score(name: str, predicted: Scene, true: Scene = TRUE) -> list[float]:
+    metric = make_object_metric(name)
+    return metric.reduce(metric.measure(predicted, true)).tolist()
+
+
+def test_a_shift_is_its_length():
+    shifted = moved(TRUE, TRUE.positions + torch.tensor([0.3, -0.4]))
+    assert score("position", shifted) == pytest.approx([0.5] * STEPS)
+    assert score("missed", shifted) == [0.0] * STEPS
+
+
+def test_trading_places_is_an_error_for_both():
+    apart = (TRUE.positions[:, 1:, 0] - TRUE.positions[:, 1:, 1]).norm(dim=-1).mean(0)
+    expected = torch.where(torch.arange(1, STEPS + 1) >= 4, 2 * apart / BALLS, 0.0)
+    assert score("position", swapped(TRUE, 4)) == pytest.approx(expected.tolist())
+    assert score("missed", swapped(TRUE, 4)) == [0.0] * 3 + [0.5] * 4
+    assert score("count", swapped(TRUE, 4)) == [0.0] * STEPS
+
+
+def test_a_lost_ball_is_missed_and_counted_and_no_error():
+    assert score("position", lost(TRUE, 3)) == [0.0] * STEPS
+    assert score("missed", lost(TRUE, 3)) == [0.0] * 2 + [0.25] * 5
+    assert score("count", lost(TRUE, 3)) == [0.0] * 2 + [1.0] * 5
+
+
+def test_of_a_blank_film_there_is_no_error_to_tell():
+    assert torch.tensor(score("position", blank(TRUE))).isnan().all()
+    assert score("missed", blank(TRUE)) == [1.0] * STEPS
+    assert score("count", blank(TRUE)) == [4.0] * STEPS
+    assert score("kept", blank(TRUE)) == [0.0] * STEPS
+
+
+def test_one_ball_too_many_counts():
+    more = torch.cat([TRUE.positions, TRUE.positions[:, :, :1] + 9], 2)
+    assert score("count", Scene(more)) == [1.0] * STEPS
+
+
+def test_merged_balls_are_one_found_and_one_missed():
+    """Both sit where the first one is; the tracker gives the second up."""
+    positions = TRUE.positions.clone()
+    positions[:, 2:, 1] = torch.nan
+    assert score("missed", Scene(positions)) == [0.0] + [0.25] * 6
+
+
+def test_hidden_balls_do_not_count():
+    """Ball 1 is hidden from frame 3 on: not to find it is right, and to show it is one too many."""
+    visibility = TRUE.visibility.clone()
+    visibility[:, 3:, 0] = 0.04
+    hidden = replace(TRUE, visibility=visibility)
+    assert score("missed", lost(TRUE, 3), hidden) == [0.0] * STEPS
+    assert score("count", lost(TRUE, 3), hidden) == [0.0] * STEPS
+    assert score("count", as_predicted(TRUE), hidden) == [0.0] * 2 + [1.0] * 5
+
+
+def test_who_is_who_is_settled_in_the_observed_frame():
+    assert torch.equal(identities(in_another_order(TRUE), TRUE), torch.tensor([[2, 4, 1, 3]]).expand(CLIPS, -1))
+
+
+def test_a_ball_hidden_in_the_observed_frame_is_settled_when_it_comes_out():
+    visibility = TRUE.visibility.clone()
+    visibility[:, :3, 2] = 0.0
+    positions = TRUE.positions.clone()
+    positions[:, :4, 2] = torch.nan  # found one frame later still
+    predicted = replace(
+        in_another_order(TRUE), positions=in_another_order(replace(TRUE, positions=positions)).positions
+    )
+    chosen = identities(predicted, replace(TRUE, visibility=visibility))
+    assert torch.equal(chosen, torch.tensor([[2, 4, 1, 3]]).expand(CLIPS, -1))
+
+
+def test_what_is_farther_than_a_radius_is_nobody():
+    away = TRUE.positions.clone()
+    away[:, :, 3] += torch.tensor([0.0, RADIUS[3] + 0.01])
+    assert torch.equal(identities(Scene(away), TRUE)[:, 3], torch.full((CLIPS,), NOBODY))
+    assert followed(Scene(away), TRUE)[:, :, 3].isnan().all()
+    assert identities(Scene(TRUE.positions[:, :, :0]), TRUE).eq(NOBODY).all()
+    assert followed(Scene(TRUE.positions[:, :, :0]), TRUE).isnan().all()
+
+
+def test_assignment_takes_as_many_pairs_as_are_allowed():
+    """Row 0 would take column 0 at no cost, but it is the only one that row 1 may have."""
+    cost = torch.tensor([[[0.0, 5.0, 1.0], [2.0, 0.0, 0.0]]])
+    allowed = torch.tensor([[[True, True, False], [True, False, False]]])
+    assert assign(cost, allowed).tolist() == [[1, 0]]
+    assert assign(cost, allowed & torch.tensor([False, True])[:, None]).tolist() == [[NOBODY, 0]]
+
+
+def test_without_radii_the_gate_is_that_of_a_disc_of_the_same_area():
+    torch.testing.assert_close(gates(replace(TRUE, radius=None)), gates(TRUE), rtol=0.06, atol=0)
+
+
+@pytest.mark.parametrize("frames", [1, 2, 3])
+def test_divergence_is_the_first_of_frames_in_a_row(frames):
+    """Clip 0 is far at steps 2, 4, 5 and 7; clip 1 never, clip 2 at the last three."""
+    positions = TRUE.positions.clone()
+    positions[0, [2, 4, 5, 7]] += 20
+    positions[2, 5:] += 20
+    never = STEPS + 1
+    expected = {1: [2, never, 5], 2: [4, never, 5], 3: [never, never, 5]}[frames]
+    config = KeptConfig(frames=frames)
+    assert divergence(Scene(positions), TRUE, config).tolist() == expected
+    measured = make_object_metric("kept", config).measure(Scene(positions), TRUE)
+    assert measured["total"].sum(1).tolist() == [step - 1 for step in expected]
+
+
+def test_divergence_needs_the_mean_error_of_seen_objects():
+    """One ball of four 9 px off is a mean of 2.25: more than 2 px, less than the smallest radius."""
+    positions = TRUE.positions.clone()
+    positions[:, 1:, 1] += torch.tensor([9.0, 0.0])
+    assert score("kept-2px", Scene(positions)) == [0.0] * STEPS
+    assert score("kept", Scene(positions)) == [1.0] * STEPS
+    visibility = TRUE.visibility.clone()
+    visibility[:, :, 1] = torch.where(torch.arange(1 + STEPS) > 0, 0.0, 1.0)
+    assert score("kept-2px", Scene(positions), replace(TRUE, visibility=visibility)) == [1.0] * STEPS
+
+
+def test_fewer_frames_than_are_needed_in_a_row_never_diverge():
+    short = [Scene(positions[:, :3], radius=TRUE.radius) for positions in (TRUE.positions + 50, TRUE.positions)]
+    assert divergence(*short, KeptConfig()).tolist() == [3] * CLIPS

@@ -1,0 +1,88 @@
+"""Who is who: predicted objects matched with true ones. The only door of SciPy's assignment."""
+
+import numpy as np
+import torch
+from scipy.optimize import linear_sum_assignment
+from torch import Tensor
+
+from videopred.eval.scene import Scene
+
+NOBODY = -1
+"""The number of the predicted object of a true one that has none."""
+
+
+def assign(cost: Tensor, allowed: Tensor) -> Tensor:
+    """The one-to-one assignment with as many allowed pairs as can be, and of these the one of least cost.
+
+    Args:
+        cost: (B, N, M) of giving column m to row n; read where it is allowed.
+        allowed: (B, N, M) bool.
+
+    Returns:
+        (B, N) int64: the column of each row; NOBODY where it has none.
+    """
+    costs, pairs = cost.detach().cpu().numpy().astype(float), allowed.detach().cpu().numpy()
+    chosen = np.full(costs.shape[:2], NOBODY)
+    for clip in np.flatnonzero(pairs.any((1, 2))):
+        there = pairs[clip]
+        # Dearer than any allowed assignment, so that one more allowed pair always pays.
+        never = 1 + 2 * np.abs(costs[clip][there]).sum()
+        rows, columns = linear_sum_assignment(np.where(there, costs[clip], never))
+        kept = there[rows, columns]
+        chosen[clip, rows[kept]] = columns[kept]
+    return torch.from_numpy(chosen).to(cost.device)
+
+
+def distances(predicted: Tensor, true: Tensor) -> Tensor:
+    """Distance (…, N, M) of each of N true places (…, N, 2) from each of M predicted ones (…, M, 2); NaN stays NaN."""
+    return (true.unsqueeze(-2) - predicted.unsqueeze(-3)).norm(dim=-1)
+
+
+def gates(true: Scene) -> Tensor:
+    """How far from a true object its match may be: its radius, (B, N) px; without one, that of a disc of its area."""
+    if true.radius is not None:
+        return true.radius
+    assert true.masks is not None, "scenes without radii have masks"
+    number = torch.arange(1, true.positions.shape[2] + 1, device=true.masks.device)
+    area = torch.stack([(true.masks == one).sum((2, 3)).amax(1) for one in number], -1)
+    return (area.double() / torch.pi).sqrt()
+
+
+def identities(predicted: Scene, true: Scene) -> Tensor:
+    """Which predicted object each true one is, for the whole clip.
+
+    Settled in the last observed frame, by the assignment of least total distance within the gates; objects that are
+    hidden there are settled in the first frame that shows both of a pair.
+
+    Returns:
+        (B, N) int64: its number among the predicted objects; NOBODY if it never had one.
+    """
+    chosen = torch.full(true.positions.shape[::2], NOBODY, device=true.positions.device)  # (B, N)
+    gate, seen = gates(true).unsqueeze(-1), true.seen
+    for frame in range(true.positions.shape[1]):
+        open_ = seen[:, frame] & (chosen == NOBODY)
+        if not open_.any():
+            continue
+        apart = distances(predicted.positions[:, frame], true.positions[:, frame])
+        columns = torch.arange(apart.shape[-1], device=chosen.device)
+        taken = (chosen.unsqueeze(-1) == columns).any(1, keepdim=True)
+        found = assign(apart, open_.unsqueeze(-1) & ~taken & (apart <= gate))
+        chosen = torch.where(open_, found, chosen)
+    return chosen
+
+
+def in_true_order(values: Tensor, chosen: Tensor) -> Tensor:
+    """What is known of predicted objects, (B, T, M, …) float, in the order of the true ones they are: (B, T, N, …).
+
+    NaN for true objects without a predicted one.
+    """
+    if values.shape[2] == 0:
+        return values.new_full((*values.shape[:2], chosen.shape[1], *values.shape[3:]), torch.nan)
+    shape = (chosen.shape[0], 1, chosen.shape[1], *[1] * (values.dim() - 3))
+    place = chosen.view(shape).expand(-1, values.shape[1], -1, *values.shape[3:])
+    return torch.where(place == NOBODY, torch.nan, values.gather(2, place.clamp(min=0)))
+
+
+def followed(predicted: Scene, true: Scene) -> Tensor:
+    """Places of the predicted objects in the order of the true ones they are: (B, 1 + T, N, 2), NaN where none is."""
+    return in_true_order(predicted.positions, identities(predicted, true))

@@ -1,0 +1,75 @@
+"""What an object metric is: measurements of scenes, pooled over clips at the very end as those of films are."""
+
+from abc import abstractmethod
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from videopred.check import require
+from videopred.eval.metric import Quantity, weights_of
+from videopred.eval.scene import TRUTH, Scene, check_scenes
+
+
+class ObjectMetric(Quantity):
+    """A way to compare predicted objects with the true ones; its name is a key in OBJECT_METRICS.
+
+    The first frame of a scene is the last observed one: it says who is who, and is not scored. Where nothing can be
+    said of a frame, such as of the places of hidden objects, it counts for nothing; a step about which no clip says
+    anything is NaN.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("positions",)
+    """Names of the truth that it needs, as data files have them; see `scene.TRUTH`."""
+
+    def measure(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
+        """Measurements of every predicted frame.
+
+        Args:
+            predicted: what was found in a predicted film, or said by a model.
+            true: what was there.
+
+        Returns:
+            name -> (B, T) float64, for scenes of 1 + T frames.
+
+        Raises:
+            ValueError: the scenes do not fit together, or the true one lacks what the metric needs.
+        """
+        check_scenes(predicted, true)
+        for name in self.needs:
+            there = getattr(true, TRUTH[name]) is not None
+            require(there, f"metric {self.name}", f"have the truth {name}", "none", "score other metrics on this data")
+        return {key: values.double() for key, values in self.compare(predicted, true).items()}
+
+    @abstractmethod
+    def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
+        """Measurements (B, T) of scenes that were checked: what `measure` gives."""
+
+    def reduce(self, measured: dict[str, Tensor], clip_weights: Tensor | None = None) -> Tensor:
+        """One value per step: `total` over `count`, each summed over clips.
+
+        Args:
+            measured: from `measure`, of any number of clips.
+            clip_weights: (B,) non-negative; how often each clip counts. None counts each once.
+
+        Returns:
+            (T,) float64; NaN where nothing was counted.
+        """
+        weights = weights_of(measured["total"], clip_weights)
+        total, count = weights @ measured["total"], weights @ measured["count"]
+        return torch.where(count > 0, total / count, torch.nan)
+
+
+def pooled(values: Tensor, counts: Tensor) -> dict[str, Tensor]:
+    """Measurements for `reduce`: the sum over the last axis of what counts, and how many do.
+
+    Args:
+        values: (B, T, N) float; may be NaN where it does not count.
+        counts: (B, T, N) bool.
+    """
+    return {"total": torch.where(counts, values, 0.0).sum(-1), "count": counts.sum(-1)}
+
+
+def each(values: Tensor) -> dict[str, Tensor]:
+    """Measurements for `reduce` of what every clip has in every frame: (B, T)."""
+    return {"total": values, "count": torch.ones_like(values)}
