@@ -51,6 +51,7 @@ ROOMS: dict[str, set[str]] = {
 
 DOORS: dict[str, set[str]] = {
     "h5py": {"datasets.store", "datasets.writer"},
+    "isal": {"datasets.piece"},
     "PIL": {
         "datasets.foreign",
         "datasets.picture_films",

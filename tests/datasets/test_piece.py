@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from small_worlds import small
 
 from videopred.datasets import make_world
-from videopred.datasets.piece import STEP, Piece, clips_per_chunk, load_piece, make_piece, pack_sparse
+from videopred.datasets.contacts import CONTACT
+from videopred.datasets.piece import STEP, Piece, clips_per_chunk, load_piece, make_piece, pack
 from videopred.datasets.record import CONTACTS, Record, full_record, has_time
 
 COUNT = 2 * STEP + 5
@@ -80,24 +81,26 @@ def test_a_damaged_piece_is_as_good_as_none(tmp_path):
 
 
 @given(
-    runs=st.lists(st.tuples(st.integers(1, 4), st.booleans()), min_size=1, max_size=9),
-    shape=st.tuples(st.integers(1, 90), st.integers(1, 11)),
+    shape=st.lists(st.integers(0, 90), min_size=1, max_size=4),
+    kind=st.sampled_from(["?", "u1", "<f2", "<f4", "<i8", CONTACT]),
+    lit=st.sampled_from([0.0, 0.01, 0.5, 1.0]),
     seed=st.integers(0, 2**32),
 )
 @settings(max_examples=60, deadline=None)
-def test_what_is_packed_sparsely_unpacks_to_itself(runs, shape, seed):
-    """Also where a filled frame ends lit and the next one, after empty ones, begins so: zlib must not look back."""
-    chance = np.random.default_rng(seed)
-    frames = []
-    for count, filled in runs:
-        block = chance.random((count, *shape, 1)) < 0.5
-        block[:, 0, 0] = block[:, -1, -1] = True
-        frames.append(block & filled)
-    values = np.concatenate(frames)
-    assert zlib.decompress(pack_sparse(values)) == values.tobytes()
+def test_what_is_packed_unpacks_to_itself_by_any_zlib(shape, kind, lit, seed):
+    values = np.where(np.random.default_rng(seed).random(shape) < lit, 1, 0).astype(kind)
+    assert zlib.decompress(pack(values)) == values.tobytes()
+    assert zlib.decompress(pack(values.T)) == values.T.tobytes()
 
 
-def test_empty_frames_cost_next_to_nothing():
-    values = np.zeros((51, 64, 64, 1), bool)
-    values[7:9] = np.random.default_rng(0).random((2, 64, 64, 1)) < 0.5
-    assert len(pack_sparse(values)) < len(zlib.compress(values[7:9].tobytes(), 1)) + 1000
+@pytest.mark.parametrize("name", ["balls4", "sm-mnist"])
+def test_packed_pixels_take_no_more_than_by_gzip_at_level_1(name):
+    for record in records(name, count=3):
+        for kind in ("features", "groups", "collisions"):
+            assert len(pack(record[kind])) < 1.1 * len(zlib.compress(record[kind].tobytes(), 1)) + 100, kind
+
+
+def test_equal_values_are_packed_alike_wherever_they_lie_in_memory():
+    values = np.random.default_rng(0).random((7, 41, 53)) < 0.1
+    packed = {pack(np.frombuffer(bytes(shift) + values.tobytes(), bool, offset=shift)) for shift in range(64)}
+    assert len(packed) == 1

@@ -3,11 +3,11 @@
 import fcntl
 import hashlib
 import shutil
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from glob import escape
+from importlib.metadata import version
 from pathlib import Path
 from typing import IO
 
@@ -86,7 +86,7 @@ def _locked(lock: IO[str]) -> bool:
 @cache
 def _code() -> str:
     """A hash of all that decides the bytes of a piece: this package's code, and the libraries below it."""
-    digest = hashlib.sha256(f"{np.__version__} {zlib.ZLIB_RUNTIME_VERSION}".encode())
+    digest = hashlib.sha256(f"{np.__version__} {version('isal')}".encode())
     for path in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -1,11 +1,10 @@
 """Writes data files: HDF5, as `record` lays them out. One of the two doors of h5py.
 
-Everything is gzipped, and zlib's checksum finds flipped bits; one chunk holds one clip's pixels, or small things of
+Everything is gzipped, and its checksum finds flipped bits; one chunk holds one clip's pixels, or small things of
 several clips. Equal records give equal bytes, on any day, however they were cut into pieces.
 """
 
 import os
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -19,7 +18,7 @@ import numpy as np
 from videopred import check
 from videopred.datasets.clip import PARTS
 from videopred.datasets.patient_file import PatientFile
-from videopred.datasets.piece import STEP, Forms, Piece, clips_per_chunk, make_piece, require_forms
+from videopred.datasets.piece import STEP, Forms, Piece, clips_per_chunk, make_piece, pack, require_forms
 from videopred.datasets.record import CONTACTS, FORMAT, Record, has_time
 from videopred.files import whole_file
 from videopred.interrupt import HeldInterrupt
@@ -80,7 +79,7 @@ class _Table:
             self._data.resize(self._next + len(rows), axis=0)
         whole = np.zeros((self._rows, *rows.shape[1:]), rows.dtype)
         whole[: len(rows)] = rows
-        self._data.id.write_direct_chunk((self._next, *[0] * (rows.ndim - 1)), zlib.compress(whole.data, 1))
+        self._data.id.write_direct_chunk((self._next, *[0] * (rows.ndim - 1)), pack(whole))
         self._next += len(rows)
 
 
