@@ -41,9 +41,8 @@ def test_no_name_means_two_metrics():
 
 
 def test_unknown_and_foreign_settings_are_refused():
-    with pytest.raises(
-        ValueError, match=r"--metrics must be one of position, .* got posision; did you mean position\?"
-    ):
+    message = r"--metrics must be one of position, .* got posision; did you mean position\?"
+    with pytest.raises(ValueError, match=message):
         make_object_metric("posision")
     with pytest.raises(TypeError, match="config must be a PositionConfig for position, got CountConfig"):
         make_object_metric("position", CountConfig())

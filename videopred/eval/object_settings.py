@@ -18,7 +18,7 @@ class CountConfig(Settings):
 
 
 class KeptConfig(Settings):
-    """Share of clips whose objects were not lost yet: three frames in a row with a mean error above the smallest radius."""
+    """Share of clips not lost yet: no three frames in a row with a mean position error above the smallest radius."""
 
     threshold_px: float = Field(0.0, ge=0)
     """Mean position error beyond which objects are lost; 0 takes the smallest radius in the clip."""

@@ -104,7 +104,7 @@ class Kept2(Kept):
 
 
 def errors(predicted: Scene, true: Scene) -> Tensor:
-    """Distance (B, T, N), px, of each true object from its own track in the predicted frames; NaN where one is absent."""
+    """Distance (B, T, N), px, of true objects from their own tracks in predicted frames; NaN where one is absent."""
     return (followed(predicted, true) - true.positions)[:, 1:].norm(dim=-1)
 
 

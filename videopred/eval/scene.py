@@ -57,8 +57,9 @@ def check_scenes(predicted: Scene, true: Scene) -> None:
         ValueError: positions are not (B, 1 + T, N, 2), clips or frames differ in number, or none is predicted.
     """
     for name, scene in (("predicted", predicted), ("true", true)):
-        for field in (name for name in scene.__dataclass_fields__ if getattr(scene, name) is not None):
-            _check_field(f"{name} {field}", getattr(scene, field), scene.positions)
+        for field, values in vars(scene).items():
+            if values is not None:
+                _check_field(f"{name} {field}", values, scene.positions)
     ours, theirs = predicted.positions.shape[:2], true.positions.shape[:2]
     must = f"have the clips and frames of the true ones, {tuple(theirs)}"
     require(ours == theirs, "predicted positions", must, tuple(ours), "describe the same clips and frames")
@@ -90,11 +91,11 @@ def _check_field(name: str, values: Tensor, positions: Tensor) -> None:
 
 def cut(scene: Scene, clips: slice) -> Scene:
     """The scene of some of the clips."""
-    fields = {name: getattr(scene, name) for name in scene.__dataclass_fields__}
-    return Scene(**{name: None if values is None else values[clips] for name, values in fields.items()})
+    fields = {name: values for name, values in vars(scene).items() if values is not None}
+    return Scene(**{name: values[clips] for name, values in fields.items()})
 
 
 def stack(scenes: list[Scene]) -> Scene:
     """One scene of the clips of several, which hold the same fields."""
-    fields = {name: [getattr(scene, name) for scene in scenes] for name in Scene.__dataclass_fields__}
-    return Scene(**{name: None if values[0] is None else torch.cat(values) for name, values in fields.items()})
+    held = [name for name, values in vars(scenes[0]).items() if values is not None]
+    return Scene(**{name: torch.cat([getattr(scene, name) for scene in scenes]) for name in held})
