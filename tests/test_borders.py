@@ -34,6 +34,7 @@ ROOMS: dict[str, set[str]] = {
     "cards": SHARED | {"datasets", "preview"},
     "rendering": SHARED | {"pictures", "models"},
     "record": set(),
+    "runs": SHARED | {"weights"},
     "weights": SHARED,
     "checkpoint": SHARED | {"models", "weights"},
     "export": SHARED | {"checkpoint", "weights"},
@@ -43,7 +44,7 @@ ROOMS: dict[str, set[str]] = {
     "demo": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training", "judging"},
     "commands": SHARED
     | {"flags", "model_flags", *SHELVES, "rollout", "rendering", "checkpoint", "device", "training", "judging", "demo"}
-    | {"preview", "cards", "bench", "commands", "export"},
+    | {"preview", "cards", "bench", "commands", "export", "runs"},
     "cli": SHARED | {"flags", "model_flags", "datasets", "commands"},
     "__main__": {"cli"},
 }

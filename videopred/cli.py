@@ -27,6 +27,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "cards": data.cards,
     "check-core": models.check_core,
     "train": models.train,
+    "runs": runs.runs,
     "export": runs.export,
     "rollout": models.rollout,
     "evaluate": models.evaluate,

@@ -98,14 +98,15 @@ def _clear(path: Path) -> None:
     """Remove what dead processes left of the same file."""
     for partial in path.parent.glob(f".{escape(path.name)}.*.partial"):
         process = partial.name.removesuffix(".partial").rpartition(".")[2]
-        if process.isdecimal() and not _lives(int(process)):
+        if process.isdecimal() and not lives(int(process)):
             if partial.is_dir():
                 shutil.rmtree(partial)
             else:
                 partial.unlink(missing_ok=True)
 
 
-def _lives(process: int) -> bool:
+def lives(process: int) -> bool:
+    """Whether this machine has a process of that number."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

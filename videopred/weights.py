@@ -2,14 +2,15 @@
 
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
-from torch import Tensor
 
 from videopred import check
 from videopred.files import whole_file
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _KEY = "videopred"
 """Under which the file's text holds our JSON. One key, because the library writes several in any order."""
@@ -24,12 +25,14 @@ class Export(NamedTuple):
     """The RunConfig of the run, as JSON has it."""
     record: dict[str, Any]
     """Where the run came from: what run.json says, without paths of the machine."""
-    weights: dict[str, Tensor]
+    weights: "dict[str, Tensor]"
     """name -> weights of the predictor, on the CPU."""
 
 
 def write_export(path: Path, export: Export) -> Path:
     """Write an export, whole or not at all, and return its path; the same content makes the same bytes."""
+    from safetensors.torch import save
+
     text = json.dumps({"settings": export.settings, "record": export.record})
     # Tensors that share memory are refused, and those of a checkpoint may.
     content = save({name: value.detach().cpu().clone() for name, value in export.weights.items()}, {_KEY: text})
@@ -44,15 +47,30 @@ def read_export(path: Path) -> Export:
     Raises:
         ValueError: the file is damaged, or not one of ours; one line that names it.
     """
+    settings, record = read_header(path)
+    with _opened(path, "pt") as file:
+        return Export(settings, record, {name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
+
+
+def read_header(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Settings and record of an export, without its weights and without torch.
+
+    Raises:
+        ValueError: as `read_export`.
+    """
+    with _opened(path, "numpy") as file:
+        text = (file.metadata() or {}).get(_KEY, "")
     try:
-        with safe_open(path, framework="pt") as file:
-            text = (file.metadata() or {}).get(_KEY)
-            weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 -- no mapping
-    except SafetensorError as error:
-        raise ValueError(check.complaint("RUN", "be a whole export", f"{path} ({error})", _FIX)) from None
-    try:
-        content = json.loads(text or "")
-        return Export(content["settings"], content["record"], weights)
+        content = json.loads(text)
+        return content["settings"], content["record"]
     except (ValueError, TypeError, KeyError):
         got = f"{path}, weights without settings of ours"
         raise ValueError(check.complaint("RUN", "be an export of videopred", got, _FIX)) from None
+
+
+def _opened(path: Path, framework: str) -> Any:
+    """The open file, whose length has been compared with what its head says."""
+    try:
+        return safe_open(path, framework=framework)
+    except SafetensorError as error:
+        raise ValueError(check.complaint("RUN", "be a whole export", f"{path} ({error})", _FIX)) from None

@@ -187,7 +187,9 @@ def render(
 
 def _results(run: Path, data: Path) -> Path:
     """Where results of a run on a data file go unless --out says otherwise."""
-    return Path("eval") / run.resolve().name.removesuffix(".safetensors") / data.stem
+    from videopred.runs import run_name
+
+    return Path("eval") / run_name(run) / data.stem
 
 
 def _first_clips(data: Path, part: str, first: int | None, usual: int) -> range:

@@ -10,6 +10,22 @@ from videopred.commands import terminal
 from videopred.commands.options import Json, Overwrite
 
 
+def runs(
+    folder: Annotated[Positional[Path], arg(metavar="FOLDER", help="Folder with runs, or a run.")] = Path("models"),
+    *,
+    scores: Annotated[Path, arg(help="Folder that `videopred evaluate` wrote to.")] = Path("eval"),
+    json_: Json = False,
+) -> None:
+    """List runs: state, updates, losses, and scores."""
+    from videopred.runs import list_runs, table
+
+    found = list_runs(folder, scores=scores)
+    if json_:
+        terminal.print_json({"runs": [run._asdict() for run in found]})
+    else:
+        print(table(found))
+
+
 def export(
     run: Annotated[Positional[Path], arg(metavar="RUN", help="Run folder that `videopred train` wrote.")],
     *,

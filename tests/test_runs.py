@@ -1,0 +1,229 @@
+"""The list of runs: every state, whatever is in the folder, and nothing changed by looking."""
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_checkpoint import config_of, write_run
+
+from videopred.checkpoint import write_json
+from videopred.cli import main
+from videopred.export import export_run
+from videopred.runs import SILENT, Run, list_runs, run_name, table
+
+NOW = 2_000_000_000.0
+"""When the tests look: seconds since 1970."""
+
+CURVES = """step,train_bce,validation_bce
+9,300.5,
+9,,280.25
+19,250.5,
+19,,260.75
+29,200.5,
+29,,270
+39,190.25,
+"""
+
+
+def make_run(folder: Path, state: str = "finished", idle: float = 50.0, **record: Any) -> Path:
+    """A run as training leaves it, whose youngest file is that many seconds old."""
+    write_run(folder, config_of())
+    told = {"state": state, "host": platform.node(), "process": os.getpid()} | record
+    write_json(folder / "run.json", told)
+    logs = folder / "logs" / "version_0"
+    logs.mkdir(parents=True)
+    (logs / "metrics.csv").write_text(CURVES)
+    return aged(folder, idle)
+
+
+def aged(folder: Path, idle: float) -> Path:
+    for path in folder.rglob("*"):
+        os.utime(path, (NOW - idle - 7, NOW - idle - 7))
+    os.utime(folder / "run.json", (NOW - idle, NOW - idle))
+    return folder
+
+
+def look(folder: Path, scores: Path = Path("gone")) -> dict[str, Run]:
+    """Name in the folder -> what the list says of it."""
+    return {str(Path(run.path).relative_to(folder)): run for run in list_runs(folder, scores=scores, now=NOW)}
+
+
+def dead_process() -> int:
+    return int(subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True).stdout)
+
+
+@pytest.mark.parametrize(
+    ("state", "idle", "record", "shown"),
+    [
+        ("finished", 9 * SILENT, {}, "finished"),
+        ("interrupted", 5.0, {}, "interrupted"),
+        ("failed", 5.0, {}, "failed"),
+        ("running", SILENT - 1, {}, "running"),
+        ("running", SILENT + 1, {}, "dead"),
+        ("running", 5.0, {"process": dead_process()}, "dead"),
+        ("running", 5.0, {"process": dead_process(), "host": "elsewhere"}, "running"),
+        ("running", SILENT + 1, {"host": "elsewhere"}, "dead"),
+    ],
+)
+def test_states(tmp_path, state, idle, record, shown):
+    make_run(tmp_path / "a", state, idle, **record)
+    assert look(tmp_path)["a"].state == shown
+
+
+def test_what_is_said_of_a_run(tmp_path):
+    make_run(tmp_path / "a", updates=2)
+    assert look(tmp_path)["a"] == Run(str(tmp_path / "a"), "finished", 2, 2, 190.25, 260.75, 50.0)
+
+
+def test_before_its_end_a_run_is_as_far_as_its_log(tmp_path):
+    make_run(tmp_path / "a", "running")
+    assert look(tmp_path)["a"].updates == 40
+    shutil.rmtree(tmp_path / "a" / "logs")
+    run = look(tmp_path)["a"]
+    assert (run.updates, run.loss, run.validation) == (None, None, None)
+
+
+def test_a_log_that_breaks_off_counts_as_far_as_it_goes(tmp_path):
+    log = make_run(tmp_path / "a", "running") / "logs" / "version_0" / "metrics.csv"
+    log.write_text(CURVES + "49,1")
+    assert look(tmp_path)["a"].loss == 1  # whole lines cannot be told from cut ones here
+    log.write_text(CURVES + "4")
+    assert look(tmp_path)["a"].loss == 190.25
+    log.write_bytes(b"")
+    assert look(tmp_path)["a"].loss is None
+
+
+def test_the_log_of_a_resumed_run_goes_on_from_the_one_before(tmp_path):
+    run = make_run(tmp_path / "a", "running")
+    later = run / "logs" / "version_1"
+    later.mkdir()
+    (later / "metrics.csv").write_text("step,train_bce,validation_bce\n49,180.5,\n49,,265.5\n")
+    os.utime(later / "metrics.csv", (NOW, NOW))
+    found = look(tmp_path)["a"]
+    assert (found.updates, found.loss, found.validation, found.idle) == (50, 180.5, 260.75, 0.0)
+
+
+def test_seeds_exports_and_folders_of_runs_are_found(tmp_path):
+    for seed in (0, 1):
+        make_run(tmp_path / "sweep" / f"seed-{seed}", updates=2)
+    export_run(make_run(tmp_path / "b", updates=2), tmp_path / "shared" / "b.safetensors")
+    (tmp_path / "README.md").write_text("")
+    (tmp_path / ".b.77.partial").mkdir()
+    found = look(tmp_path)
+    assert list(found) == ["b", "shared/b.safetensors", "sweep/seed-0", "sweep/seed-1"]
+    export = found["shared/b.safetensors"]
+    assert (export.state, export.updates, export.asked, export.loss) == ("export", 2, 2, None)
+    assert list(look(tmp_path / "b")) == ["."]
+
+
+def _break(folder: Path, name: str, text: str | None) -> None:
+    if text is None:
+        (folder / name).unlink()
+    else:
+        (folder / name).write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "problem"),
+    [
+        ("settings.json", None, "no settings.json in it"),
+        ("settings.json", "{", "settings.json is not what was written there"),
+        ("settings.json", "[]", "settings.json is not what was written there"),
+        ("settings.json", "{}", "no 'training'"),
+        ("run.json", None, "no run.json in it"),
+        ("run.json", "", "run.json is not what was written there"),
+        ("run.json", "{}", "no 'state'"),
+    ],
+)
+def test_bad_folders_are_named_and_hide_no_other(tmp_path, name, text, problem):
+    _break(make_run(tmp_path / "a"), name, text)
+    make_run(tmp_path / "b", updates=2)
+    (tmp_path / "photos" / "cats").mkdir(parents=True)
+    (tmp_path / "c.safetensors").write_text("hello")
+    found = look(tmp_path)
+    assert {name: run.state for name, run in found.items()} == {
+        "a": "damaged", "b": "finished", "c.safetensors": "damaged", "photos": "none"
+    }  # fmt: skip
+    assert found["a"].problem == problem
+    assert found["c.safetensors"].problem.startswith("RUN must be a whole export")
+    assert found["photos"].problem == "no run in it"
+
+
+def test_scores_are_those_of_the_model_on_each_file(tmp_path):
+    make_run(tmp_path / "models" / "a")
+    make_run(tmp_path / "models" / "sweep" / "seed-1")
+    scores = tmp_path / "eval"
+    for run, data, mse in (("a", "balls", 0.25), ("a", "curtain", 0.5), ("sweep/seed-1", "balls", 0.75)):
+        rows = {"model": {"mse": {"mean": mse, "steps": [mse]}}, "blank": {"mse": {"mean": 9.0, "steps": [9.0]}}}
+        write_json(scores / run / data / "scores.json", {"rows": rows})
+    write_json(scores / "a" / "other" / "scores.json", {"of": "another program"})
+    found = look(tmp_path / "models", scores)
+    assert found["a"].scores == {"balls": {"mse": 0.25}, "curtain": {"mse": 0.5}}
+    assert found["sweep/seed-1"].scores == {"balls": {"mse": 0.75}}
+
+
+def test_the_table(tmp_path):
+    runs = [
+        Run("models/a", "finished", 20, 20, 190.25, 260.75, 45.0, {"x": {"mse": 0.25, "f1": 0.5}, "y": {"mse": 1.0}}),
+        Run("models/long-name", "running", None, 5000, None, None, 3700.0),
+        Run("models/b", "damaged", problem="no run.json in it"),
+    ]
+    assert table(runs).splitlines() == [
+        "run               state     updates    loss  validation  idle  scores",
+        "models/a          finished    20/20  190.25      260.75  45 s  x: mse 0.25, f1 0.5",
+        "                                                               y: mse 1",
+        "models/long-name  running    ?/5000                       1 h",
+        "models/b          damaged                                      no run.json in it",
+    ]
+    assert table([]) == "no runs"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(0, "0 s"), (59.9, "59 s"), (60, "1 min"), (86_399, "23 h"), (86_400, "1 day"), (9e5, "10 days")],
+)
+def test_times_are_told_in_one_unit(seconds, shown):
+    assert shown in table([Run("a", "finished", idle=seconds)])
+
+
+def test_the_name_that_results_are_filed_under(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {"models/a": "a", "models/sweep/seed-12": "sweep/seed-12", "x/a.b.safetensors": "a.b", ".": tmp_path.name}
+    assert {run: run_name(Path(run)) for run in names} == names
+
+
+def command(words: str) -> int:
+    with pytest.raises(SystemExit) as caught:
+        main(words.split())
+    return caught.value.code
+
+
+def test_the_command(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    assert command("runs") == 1
+    message = "videopred: FOLDER must be an existing folder, got models (nothing there); train a run with `videopred tr"
+    assert capfd.readouterr().err.startswith(message)
+    make_run(Path("models/a"), updates=2)
+    before = {path: path.read_bytes() for path in Path("models").rglob("*") if path.is_file()}
+    write_json(Path("told/a/balls/scores.json"), {"rows": {"model": {"mse": {"mean": 0.25}}}})
+    assert command("runs --scores told") == 0
+    out = capfd.readouterr().out
+    assert "models/a  finished      2/2" in out
+    assert "balls: mse 0.25" in out
+    assert command("runs models --json") == 0
+    (run,) = json.loads(capfd.readouterr().out)["runs"]
+    assert (run["path"], run["state"], run["validation"], run["scores"]) == ("models/a", "finished", 260.75, {})
+    assert {path: path.read_bytes() for path in Path("models").rglob("*") if path.is_file()} == before
+
+
+def test_looking_loads_no_torch(tmp_path):
+    export_run(make_run(tmp_path / "a", updates=2))
+    program = "import sys\nfrom videopred.cli import run\nrun(['runs', sys.argv[1]])\nassert 'torch' not in sys.modules"
+    done = subprocess.run([sys.executable, "-c", program, tmp_path], capture_output=True, text=True, check=True)
+    assert len(done.stdout.splitlines()) == 3

@@ -1,0 +1,211 @@
+"""What runs there are, how far they came and how good they are, read off their folders without torch.
+
+A run that says it is running is believed as long as its process lives, where that can be seen, and it writes.
+"""
+
+import csv
+import json
+import platform
+import re
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from videopred import check
+from videopred.files import lives
+from videopred.weights import read_header
+
+SILENT = 3600.0
+"""Seconds without a written file after which a run that says it is running is taken for dead."""
+
+_DEPTH = 3  # folders below which runs are not looked for
+
+
+class Run(NamedTuple):
+    """A run, as its folder or file shows it."""
+
+    path: str
+    state: str
+    """finished, interrupted, failed, running, dead, export, damaged, or none: a folder without runs."""
+    updates: int | None = None
+    """Updates done."""
+    asked: int | None = None
+    """Updates asked for."""
+    loss: float | None = None
+    """Last training loss in the log."""
+    validation: float | None = None
+    """Lowest validation loss in the log."""
+    idle: float | None = None
+    """Seconds since it last wrote a file."""
+    scores: Mapping[str, Mapping[str, float]] = {}
+    """Data -> metric -> mean over the rollout, of each evaluation of it."""
+    problem: str = ""
+    """Why it is damaged."""
+
+
+def run_name(run: Path) -> str:
+    """What results of a run are filed under: its name, that of a seed behind that of its experiment."""
+    whole = run.resolve()
+    name = whole.name.removesuffix(".safetensors")
+    return f"{whole.parent.name}/{name}" if re.fullmatch(r"seed-\d+", name) else name
+
+
+def list_runs(folder: Path = Path("models"), *, scores: Path = Path("eval"), now: float | None = None) -> list[Run]:
+    """The runs and exports in a folder and in folders in it, in order of their names; never changes any.
+
+    Args:
+        folder: where to look; may be a run itself.
+        scores: where `videopred evaluate` wrote.
+        now: seconds since 1970; None asks the clock.
+
+    Raises:
+        FileNotFoundError: no such folder.
+    """
+    if not folder.exists():
+        fix = "train a run with `videopred train`, or give the folder that runs are in"
+        raise FileNotFoundError(check.complaint("FOLDER", "be an existing folder", f"{folder} (nothing there)", fix))
+    now = time.time() if now is None else now
+    return [_look_at(path, scores, now) for path in _find(folder, _DEPTH)]
+
+
+def table(runs: list[Run]) -> str:
+    """Plain text for a terminal: a line for each run, and one more for each further evaluation."""
+    if not runs:
+        return "no runs"
+    heads = ("run", "state", "updates", "loss", "validation", "idle", "scores")
+    lines = [heads, *(line for run in runs for line in _lines(run))]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(heads) - 1)]
+    return "\n".join(_aligned(line, widths) for line in lines)
+
+
+def _aligned(line: tuple[str, ...], widths: list[int]) -> str:
+    left, right = line[:2], line[2:-1]
+    cells = [cell.ljust(width) for cell, width in zip(left, widths[:2], strict=True)]
+    cells += [cell.rjust(width) for cell, width in zip(right, widths[2:], strict=True)]
+    return "  ".join([*cells, line[-1]]).rstrip()
+
+
+def _lines(run: Run) -> Iterator[tuple[str, ...]]:
+    done = "?" if run.updates is None else str(run.updates)
+    updates = "" if run.asked is None else f"{done}/{run.asked}"
+    losses = ["" if loss is None else f"{loss:.6g}" for loss in (run.loss, run.validation)]
+    idle = "" if run.idle is None else _duration(run.idle)
+    said = [
+        f"{data}: {', '.join(f'{name} {value:.4g}' for name, value in of.items())}" for data, of in run.scores.items()
+    ]
+    first, *others = said or [run.problem]
+    yield run.path, run.state, updates, *losses, idle, first
+    yield from (("",) * 6 + (other,) for other in others)
+
+
+def _duration(seconds: float) -> str:
+    """In the largest unit that is not 0: 45 s, 12 min, 3 h, 8 days."""
+    for unit, length in (("days", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= length:
+            return f"{int(seconds // length)} {unit}".replace("1 days", "1 day")
+    return f"{max(0, int(seconds))} s"
+
+
+def _find(folder: Path, depth: int) -> list[Path]:
+    """Runs and exports, and those folders right in FOLDER in which there is neither."""
+    if folder.is_file() or _is_run(folder):
+        return [folder]
+    inside = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+    inside = [path for path in inside if path.suffix == ".safetensors" or (path.is_dir() and depth > 0)]
+    found = [run for path in inside for run in _find(path, depth - 1)]
+    return found or [folder] * (depth == _DEPTH - 1)
+
+
+def _is_run(folder: Path) -> bool:
+    return any((folder / name).exists() for name in ("settings.json", "run.json", "checkpoints"))
+
+
+def _look_at(path: Path, scores: Path, now: float) -> Run:
+    try:
+        if path.is_file():
+            settings, record = read_header(path)
+            losses: tuple[float | None, float | None, int | None] = (None, None, None)
+            state, written = "export", path.stat().st_mtime
+        elif not _is_run(path):
+            return Run(str(path), "none", problem="no run in it")
+        else:
+            settings, record = (_read_json(path / name) for name in ("settings.json", "run.json"))
+            losses, written = _curves(path), _last_written(path)
+            state = _state(record, now - written)
+        loss, validation, logged = losses
+        return Run(
+            str(path),
+            state,
+            updates=record.get("updates", logged),
+            asked=settings["training"]["updates"],
+            loss=loss,
+            validation=validation,
+            idle=max(0.0, now - written),
+            scores=_scores(scores / run_name(path)),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+        problem = f"no {error}" if isinstance(error, KeyError) else str(error)
+        return Run(str(path), "damaged", problem=problem)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise ValueError(f"no {path.name} in it")
+    try:
+        content = json.loads(path.read_text())
+    except ValueError:
+        content = None
+    if not isinstance(content, dict):
+        raise ValueError(f"{path.name} is not what was written there")
+    return content
+
+
+def _state(record: dict[str, Any], idle: float) -> str:
+    state = str(record["state"])
+    if state != "running":
+        return state
+    gone = record.get("host") == platform.node() and not lives(int(record["process"]))
+    return "dead" if gone or idle > SILENT else "running"
+
+
+def _last_written(run: Path) -> float:
+    """When the youngest of its files was written, in seconds since 1970."""
+    return max(path.stat().st_mtime for path in run.rglob("*") if path.is_file())
+
+
+def _curves(run: Path) -> tuple[float | None, float | None, int | None]:
+    """Last training loss, lowest validation loss, and updates done, as its logs have them."""
+    training: list[float] = []
+    validation: list[float] = []
+    steps = [-1]
+    for path in sorted(run.glob("logs/**/metrics.csv"), key=lambda path: path.stat().st_mtime):
+        with path.open(newline="") as file:
+            for row in csv.DictReader(file):
+                numbers = dict(_numbers(row))
+                steps.append(int(numbers.get("step", -1)))
+                training += [value for name, value in numbers.items() if name.startswith("train_")][:1]
+                validation += [value for name, value in numbers.items() if name.startswith("validation_")][:1]
+    done = max(steps) + 1 or None
+    return training[-1] if training else None, min(validation, default=None), done
+
+
+def _numbers(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """The cells that hold numbers; the last line of a log that is being written may break off anywhere."""
+    for name, cell in row.items():
+        try:
+            yield str(name), float(cell)
+        except (TypeError, ValueError):
+            continue
+
+
+def _scores(folder: Path) -> dict[str, dict[str, float]]:
+    """Data -> metric -> mean of the model, from what `videopred evaluate` wrote; what is not of it is passed over."""
+    found = {}
+    for path in sorted(folder.glob("*/scores.json")):
+        try:
+            rows = json.loads(path.read_text())["rows"]["model"]
+            found[path.parent.name] = {name: float(values["mean"]) for name, values in rows.items()}
+        except (ValueError, KeyError, TypeError):
+            continue
+    return found
