@@ -40,7 +40,7 @@ ROOMS: dict[str, set[str]] = {
     "export": SHARED | {"checkpoint", "weights"},
     "rollout": SHARED | {"models"},
     "training": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "record", "training"},
-    "judging": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training"},
+    "judging": SHARED | {"judging", *SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training"},
     "demo": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training", "judging"},
     "commands": SHARED
     | {"flags", "model_flags", *SHELVES, "rollout", "rendering", "checkpoint", "device", "training", "judging", "demo"}
@@ -78,7 +78,7 @@ DOORS: dict[str, set[str]] = {
         "datasets.verification",
         "datasets.importing",
         "datasets.intphys_export",
-        "judging",
+        "judging.batches",
         "training.watching",
     },
     "tyro": {

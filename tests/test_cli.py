@@ -32,6 +32,7 @@ from videopred.datasets.generation import generate
 from videopred.datasets.opening import open_dataset
 from videopred.datasets.settings import BallsConfig
 from videopred.eval import METRICS
+from videopred.eval.scores import FILES
 from videopred.judging import ROWS
 from videopred.models import CODECS, CORES, DECODERS
 from videopred.models.presets import PRESETS
@@ -111,8 +112,8 @@ def test_the_whole_flow(tmp_path, monkeypatch, capfd, preset, core):
         assert written(out) == paths
     assert run(f"evaluate {folder} {data} --batch-size 2") == 0
     out, err = capfd.readouterr()
-    assert written(out) == [results / "scores.json", results / "scores.csv"]
-    assert all(row in out for row in ROWS)
+    assert written(out) == [results / name for name in FILES]
+    assert all(row in out for row in ("model", *ROWS))
     assert err == ""
 
     file = open_dataset(data)
@@ -126,7 +127,7 @@ def test_the_whole_flow(tmp_path, monkeypatch, capfd, preset, core):
         )
     scores = json.loads((results / "scores.json").read_text())
     assert scores["protocol"]["clips"] == 5
-    assert set(scores["rows"]) == set(ROWS)
+    assert set(scores["rows"]) == {"model", *ROWS}
     assert len(scores["rows"]["model"]["bce"]["steps"]) == file.horizon
     settings = json.loads((folder / "settings.json").read_text())
     sizes = json.loads(json.dumps(CORE_SIZES[core]))
@@ -224,7 +225,8 @@ def test_every_command_speaks_json(place, tmp_path, monkeypatch, capfd):
     assert answers["render"] == {"files": ["eval/gru/balls4/validation-1.gif", "eval/gru/balls4/validation-1.png"]}
     scores = answers["evaluate"]
     assert scores["protocol"] == {
-        "context": 2, "horizon": 3, "part": "train", "metrics": ["mse", "f1"], "clips": 4, "feedback": "soft"
+        "name": None, "context": 2, "horizon": 3, "part": "train", "metrics": ["mse", "f1"], "clips": 4,
+        "feedback": "soft", "samples": 1, "means": [],
     }  # fmt: skip
     assert list(scores["metrics"]) == ["mse", "f1"]
     assert all(Path(path).exists() for name in answers for path in answers[name].get("files", []))

@@ -19,6 +19,7 @@ NAMES = [
     "run",
     "scores.json",
     "scores.csv",
+    "measurements.npz",
     *(f"clip-{i}.{end}" for i in range(3) for end in ("gif", "png")),
 ]
 

@@ -173,7 +173,11 @@ def test_the_mode_is_evaluation_during_and_as_it_was_after(training):
             r"^context must be \(B, T, C, H, W\) with T at least 1, got \(2, 0, 1, 5",
         ),
         (clock_film(3)[0], {"horizon": 2}, r"^context must be \(B, T, C, H, W\) with T at least 1, got \(3, 1, 5, 7\)"),
-        (clock_film(3), {"horizon": 2, "feedback": "hard"}, "^--feedback must be one of soft, got hard"),
+        (
+            clock_film(3),
+            {"horizon": 2, "feedback": "hard"},
+            "^--feedback must be one of soft, threshold:0.5, sample, true",
+        ),
     ],
 )
 def test_what_cannot_be_rolled_out(context, arguments, message):

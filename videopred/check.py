@@ -110,6 +110,25 @@ def context_and_horizon(context: int, horizon: int, frames: int) -> None:
     )
 
 
+def feedback(name: str) -> float | None:
+    """The threshold in what is fed back to a model, such as 0.5 in `threshold:0.5`; None for what has none.
+
+    Raises:
+        ValueError: it is none of soft, threshold:NUMBER, sample and true, or the number is not between 0 and 1.
+    """
+    kind, _, number = name.partition(":")
+    if kind == "threshold":
+        fix = "write e.g. --feedback threshold:0.5"
+        try:
+            threshold = float(number)
+        except ValueError:
+            threshold = float("nan")
+        require(0 < threshold <= 1, "--feedback", "have a threshold above 0 and at most 1", name, fix)
+        return threshold
+    one_of("--feedback", name, ["soft", "threshold:0.5", "sample", "true"])
+    return None
+
+
 def device_kind(name: str) -> str:
     """The kind in a device's name, such as cuda in cuda:1; whether this machine has it is `pick_device`'s matter.
 

@@ -1,7 +1,9 @@
 """Imagine: from a few true frames, the frames that a predictor expects to follow."""
 
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -12,8 +14,8 @@ from videopred.files import whole_file
 from videopred.models.core import Trace
 from videopred.models.predictor import Prediction, Predictor
 
-Feedback = Literal["soft"]
-"""What is fed back as the next input: `soft` is the predicted probabilities themselves."""
+Feed = Callable[[Tensor], Tensor]
+"""From predicted probabilities to what is fed back as the next input, both (B, 1, C, H, W)."""
 
 
 class Rollout(NamedTuple):
@@ -29,8 +31,10 @@ class Rollout(NamedTuple):
     """name -> (B, context + horizon − 1, …): what the core did at each step; empty unless asked for."""
 
 
-def predict_on(predictor: Predictor, film: Tensor, own: int, *, trace: bool = False) -> Prediction:
-    """Predict the frame after each true frame, then `own` more frames from predictions fed back as soft frames.
+def predict_on(
+    predictor: Predictor, film: Tensor, own: int, *, feed: Feed | None = None, trace: bool = False
+) -> Prediction:
+    """Predict the frame after each true frame, then `own` more frames from predictions fed back.
 
     The one loop behind rollouts and free-running training; gradients flow through what is fed back.
 
@@ -38,6 +42,7 @@ def predict_on(predictor: Predictor, film: Tensor, own: int, *, trace: bool = Fa
         predictor: used in the mode and on the device it is in.
         film: (B, T, C, H, W) float in [0, 1], T at least 1: the true frames.
         own: how many of its own predictions it is fed after them.
+        feed: what becomes of them before; as soft frames, the probabilities themselves, when None.
         trace: keep what the core did at each step.
 
     Returns:
@@ -45,14 +50,21 @@ def predict_on(predictor: Predictor, film: Tensor, own: int, *, trace: bool = Fa
     """
     done = [predictor(film, trace=trace)]
     for _ in range(own):
-        done.append(predictor(torch.sigmoid(done[-1].logits[:, -1:]), done[-1].state, trace=trace))
+        said = torch.sigmoid(done[-1].logits[:, -1:])
+        done.append(predictor(said if feed is None else feed(said), done[-1].state, trace=trace))
     traces = {name: torch.cat([one.trace[name] for one in done], 1) for name in done[0].trace}
     return Prediction(torch.cat([one.logits for one in done], 1), done[-1].state, traces)
 
 
 @torch.inference_mode()
 def roll_out(
-    predictor: Predictor, context: Tensor, horizon: int, *, feedback: Feedback = "soft", trace: bool = False
+    predictor: Predictor,
+    context: Tensor,
+    horizon: int,
+    *,
+    feedback: str = "soft",
+    chance: Sequence[torch.Generator] | None = None,
+    trace: bool = False,
 ) -> Rollout:
     """Feed the context, then feed back what was predicted.
 
@@ -62,24 +74,62 @@ def roll_out(
         predictor: a trained model; its device is where it runs.
         context: (B, T, C, H, W) float in [0, 1], T at least 1.
         horizon: frames to predict, at least 1.
-        feedback: see `Feedback`.
+        feedback: what is fed back. `soft`: the predicted probabilities. `threshold:0.5`: 1 where they are at least
+            0.5 (or another number between 0 and 1), else 0. `sample`: 1 with that probability, else 0.
+        chance: for `sample`, a generator on the CPU for each clip; seeded with the clip's place in the batch when None.
         trace: keep what the core did at each step.
 
     Raises:
         ValueError: no frame of context, no horizon, an unknown feedback, or films of another shape.
     """
     check.whole_number("--horizon", horizon, 1, "ask for at least one frame")
-    check.one_of("--feedback", feedback, get_args(Feedback))
+    check.require(feedback != "true", "--feedback", "be soft, threshold:0.5 or sample", feedback, "see `predict_next`")
     must, fix = "be (B, T, C, H, W) with T at least 1", "give at least one frame to start from"
     check.require(context.dim() == 5 and context.shape[1] > 0, "context", must, tuple(context.shape), fix)
+    feed = _feed(feedback, chance or [torch.Generator().manual_seed(clip) for clip in range(len(context))])
+    with _evaluation(predictor):
+        said = predict_on(predictor, context, horizon - 1, feed=feed, trace=trace)
+    film = torch.sigmoid(said.logits)
+    return Rollout(context, film[:, :-horizon], film[:, -horizon:], said.trace)
+
+
+@torch.inference_mode()
+def predict_next(predictor: Predictor, film: Tensor) -> Tensor:
+    """Predict each frame but the first from the true frames before it: (B, T − 1, C, H, W) float in [0, 1].
+
+    Args:
+        predictor: as for `roll_out`.
+        film: (B, T, C, H, W) float in [0, 1], T at least 2.
+    """
+    with _evaluation(predictor):
+        return torch.sigmoid(predict_on(predictor, film[:, :-1], 0).logits)
+
+
+@contextmanager
+def _evaluation(predictor: Predictor) -> Iterator[None]:
+    """The predictor without dropout; then in the mode it was in."""
     was_training = predictor.training
     predictor.eval()
     try:
-        said = predict_on(predictor, context, horizon - 1, trace=trace)
+        yield
     finally:
         predictor.train(was_training)
-    film = torch.sigmoid(said.logits)
-    return Rollout(context, film[:, :-horizon], film[:, -horizon:], said.trace)
+
+
+def _feed(feedback: str, chance: Sequence[torch.Generator]) -> Feed:
+    """What a feedback makes of predicted probabilities."""
+    threshold = check.feedback(feedback)
+    if feedback == "soft":
+        return lambda said: said
+    if threshold is not None:
+        return lambda said: (said >= threshold).to(said)
+
+    def sample(said: Tensor) -> Tensor:
+        # Drawn on the CPU, clip by clip: the same whatever the device, and whatever else is in the batch.
+        draws = [torch.rand(said.shape[1:], generator=one, dtype=torch.float32) for one in chance]
+        return (torch.stack(draws).to(said.device) < said).to(said)
+
+    return sample
 
 
 def save_rollout(path: Path, rollout: Rollout, truth: Tensor) -> None:

@@ -2,50 +2,134 @@
 
 import csv
 import json
+import re
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from videopred.eval import make_metric
-from videopred.eval.scores import Scores
+from videopred.eval.scores import FILES, Scores, load_scores
 from videopred.eval.settings import Protocol
+
+SPREAD = np.array([-3, -2, -1, 0, 1, 2, 3])[:, None]
+"""Adds up to 0 over the seven clips."""
+
+
+def counts(scores: list[float]) -> dict[str, np.ndarray]:
+    """Pixels whose F1, pooled over seven clips, are these: hits in odd clips only, the rest missed in even ones."""
+    hits = np.zeros((7, len(scores)))
+    missed = np.zeros((7, len(scores)))
+    hits[1::2], missed[::2] = 4, 2 * 4 * 3 * (1 / np.array(scores) - 1) / 4
+    return {"tp": hits, "fp": np.zeros_like(hits), "fn": missed, "tn": np.full_like(hits, 50)}
+
+
+def made_up(clips: int = 7, **changes: Any) -> Scores:
+    """Three rows of two metrics; each row is best in one of them, but not at every step."""
+    measurements = {
+        "model": {"bce": {"bce": [1.0, 20.0, 300.0] + 0.1 * SPREAD}, "f1": counts([1 / 3, 0.5, 0.25])},
+        "blank": {"bce": {"bce": [2.0, 20.0, 400.0] + 0 * SPREAD}, "f1": counts([0.5, 0.5, 0.5])},
+        "copy last": {"bce": {"bce": [4.0, 60.0, 320.0] - 0.2 * SPREAD}, "f1": counts([0.25, 0.25, 0.25])},
+    }
+    cut = {
+        row: {name: {key: values[:clips] for key, values in measured.items()} for name, measured in of_row.items()}
+        for row, of_row in measurements.items()
+    }
+    given = {
+        "measurements": cut,
+        "metrics": {name: make_metric(name) for name in ("bce", "f1")},
+        "file": "data/balls4.h5",
+        "fingerprint": "1234abcd",
+        "reference": "data/balls4.h5",
+        "protocol": Protocol(context=4, horizon=3, metrics=("bce", "f1"), clips=clips),
+    }
+    return Scores(**(given | changes))
 
 
 @pytest.fixture
-def scores():
-    """Two rows of two metrics; each row is best in one of them, but not at every step."""
-    return Scores(
-        values={
-            "model": {"bce": np.array([1.0, 20.0, 300.0]), "f1": np.array([1 / 3, 0.5, 0.25])},
-            "blank": {"bce": np.array([2.0, 20.0, 400.0]), "f1": np.array([0.5, 0.5, 0.5])},
-        },
-        metrics={name: make_metric(name) for name in ("bce", "f1")},
-        file="data/balls4.h5",
-        fingerprint="1234abcd",
-        reference="data/balls4.h5",
-        protocol=Protocol(context=4, horizon=3, metrics=("bce", "f1"), clips=7),
-    )
+def scores() -> Scores:
+    return made_up()
 
 
 def test_table_shows_means_steps_and_the_best_of_each_column(scores):
     lines = scores.table(steps=[1, 3]).splitlines()
-    assert lines[0].startswith("balls4.h5: 7 clips of the test part, 4 frames of context, 3 predicted")
-    assert lines[2:5] == [
-        "mean of 3 steps          BCE ↓      F1 ↑",
-        "model                   107.0*    0.361",
-        "blank                   140.7     0.500*",
+    assert lines[0].startswith("balls4.h5: 7 clips of the test part, 4 frames of context, 3 predicted, feedback soft")
+    head, model, blank, _ = lines[2:6]
+    assert head == "mean of 3 steps            BCE ↓           F1 ↑"
+    assert re.fullmatch(r"model                 107.0 ±0.1\*  0.361 ±0\.\d{3}", model)
+    assert re.fullmatch(r"blank                 140.7 ±0.0   0.500 ±0\.\d{3}\*", blank)
+    assert lines[7:10] == [
+        "skill                     BCE        F1",
+        "model                   0.164     0.148",
+        "blank                  -0.099     0.333",
     ]
-    assert lines[6:9] == [
+    assert lines[11:15] == [
         "BCE ↓ at step               1         3",
         "model                     1.0*    300.0*",
         "blank                     2.0     400.0",
+        "copy last                 4.0     320.0",
     ]
-    assert lines[10:13] == [
+    assert lines[16:19] == [
         "F1 ↑ at step                1         3",
         "model                   0.333     0.250",
         "blank                   0.500*    0.500*",
     ]
-    assert "nats per frame" in lines[14]
+    assert "nats per frame" in lines[21]
+    assert lines[23:] == [
+        "±      half of the 95 % interval over clips (bootstrap)",
+        "skill  of the mean: 0 is copy last, 1 a perfect prediction",
+    ]
+
+
+def test_a_protocol_can_ask_for_means_over_fewer_steps(scores):
+    asked = Protocol(context=4, horizon=3, metrics=("bce", "f1"), clips=7, means=(2,), name="short")
+    lines = made_up(protocol=asked).table().splitlines()
+    assert lines[0].startswith("balls4.h5: short, 7 clips")
+    assert lines[2].startswith("mean of 2 steps")
+    assert lines[3].startswith("model                 10.5 ±0.1*")
+    assert lines[7].startswith("mean of 3 steps")
+    assert made_up(protocol=asked).to_dict()["rows"]["model"]["bce"]["means"] == {"2": 10.5, "3": 107.0}
+
+
+def test_one_clip_has_no_interval():
+    one = made_up(clips=1)
+    assert one.interval("blank", "bce") is None
+    assert "±      not told of a single clip" in one.table().splitlines()
+    assert re.search(r"^blank +140\.7 ", one.table(), re.MULTILINE)
+    stored = one.to_dict()["rows"]["blank"]["bce"]
+    assert (stored["interval"], stored["intervals"]) == (None, None)
+    assert one.to_csv().splitlines()[1].endswith(",,")
+
+
+def test_runs_that_differ_in_their_seed_have_a_mean_over_runs():
+    """Means 107 and 111: their mean lies within 12.706 * sqrt(8) / sqrt(2) = 25.4 by Student's t, one degree."""
+    base = made_up().measurements
+    other = {"bce": {"bce": base["model"]["bce"]["bce"] + 4}, "f1": base["model"]["f1"]}
+    two = made_up(measurements={"a": base["model"], "b": other}, models=("a", "b"), seeds={"gru": ("a", "b")})
+    assert re.search(r"^gru +109\.0 ±25\.4 +0\.361 ±0\.000$", two.table(), re.MULTILINE)
+    assert "over runs that differ in their seed (Student's t)" in two.table()
+    told = two.to_dict()["over_seeds"]["gru"]["bce"]
+    assert told["mean"] == pytest.approx(109)
+    np.testing.assert_allclose(told["interval"], [109 - 25.412, 109 + 25.412], atol=1e-3)
+
+
+def test_a_step_about_which_nothing_can_be_said_is_a_gap(scores):
+    class Silent(type(make_metric("bce"))):
+        def reduce(self, measured, clip_weights=None):
+            values = super().reduce(measured, clip_weights)
+            values[1] = torch.nan
+            return values
+
+    gap = made_up(metrics={"bce": Silent(make_metric("bce").config)}, measurements={
+        "model": {"bce": {"bce": [1.0, 20.0, 300.0] + 0.1 * SPREAD}}
+    })  # fmt: skip
+    assert gap.mean("model", "bce") == pytest.approx(150.5)
+    assert re.search(r"^model +1\.0\* +– +300\.0\*$", gap.table(steps=[1, 2, 3]), re.MULTILINE)
+    stored = json.loads(json.dumps(gap.to_dict(), allow_nan=False))["rows"]["model"]["bce"]
+    assert stored["steps"][1] is None
+    assert stored["intervals"][1] == [None, None]
+    assert gap.to_csv().splitlines()[2] == "model,bce,2,,,"
 
 
 def test_equally_good_rows_are_both_marked(scores):
@@ -59,19 +143,47 @@ def test_steps_outside_the_rollout_are_refused(scores):
 
 def test_saved_files_hold_every_value_exactly(scores, tmp_path):
     paths = scores.save(tmp_path / "eval" / "run")
-    assert [path.name for path in paths] == ["scores.json", "scores.csv"]
-    assert {path.name for path in paths[0].parent.iterdir()} == {"scores.json", "scores.csv"}
+    assert tuple(path.name for path in paths) == FILES
+    assert {path.name for path in paths[0].parent.iterdir()} == set(FILES)
 
     stored = json.loads(paths[0].read_text())
     assert stored == scores.to_dict()
-    assert stored["rows"]["model"]["f1"] == {"mean": np.mean([1 / 3, 0.5, 0.25]), "steps": [1 / 3, 0.5, 0.25]}
+    cell = stored["rows"]["model"]["f1"]
+    np.testing.assert_allclose(cell["steps"], [1 / 3, 0.5, 0.25])
+    assert cell["mean"] == pytest.approx(np.mean([1 / 3, 0.5, 0.25]))
+    assert cell["skill"] == pytest.approx((cell["mean"] - 0.25) / 0.75)
+    assert all(low < value < high for (low, high), value in zip(cell["intervals"], cell["steps"], strict=True))
     assert stored["protocol"]["context"] == 4
     assert stored["metrics"]["f1"]["higher_is_better"] is True
 
     lines = list(csv.DictReader(paths[1].open()))
-    assert len(lines) == 2 * 2 * 3
+    assert len(lines) == 3 * 2 * 3
     for line in lines:
         assert float(line["value"]) == scores.values[line["row"]][line["metric"]][int(line["step"]) - 1]
+        assert float(line["low"]) <= float(line["value"]) <= float(line["high"])
+
+
+def test_what_was_saved_is_read_again(scores, tmp_path):
+    paths = scores.save(tmp_path)
+    for place in (tmp_path, paths[0]):
+        again = load_scores(place)
+        assert again.table() == scores.table()
+        assert again.to_dict() == scores.to_dict()
+        np.testing.assert_array_equal(again.measurements["model"]["f1"]["fn"], scores.measurements["model"]["f1"]["fn"])
+
+
+def test_what_is_no_scores_is_refused(scores, tmp_path):
+    must = "SCORES must be a folder with the scores that `videopred evaluate` wrote, got"
+    with pytest.raises(FileNotFoundError, match=r"SCORES must be an existing file, got .*scores.json"):
+        load_scores(tmp_path)
+    scores.save(tmp_path)
+    (tmp_path / "scores.json").write_text("{}")
+    with pytest.raises(ValueError, match=must):
+        load_scores(tmp_path)
+    scores.save(tmp_path, overwrite=True)
+    (tmp_path / "measurements.npz").write_text("broken")
+    with pytest.raises(ValueError, match=must):
+        load_scores(tmp_path)
 
 
 def test_nothing_is_overwritten_unasked(scores, tmp_path):
@@ -94,4 +206,4 @@ def test_a_failed_write_leaves_the_old_file(scores, tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space left"):
         scores.save(tmp_path, overwrite=True)
     assert (tmp_path / "scores.json").read_text() == before
-    assert len(list(tmp_path.iterdir())) == 2
+    assert len(list(tmp_path.iterdir())) == 3

@@ -131,9 +131,10 @@ def evaluate(
     from videopred.checkpoint import load_run
     from videopred.datasets.opening import open_dataset
     from videopred.device import pick_device
+    from videopred.eval.scores import FILES
 
     folder = out or _results(run, data)
-    for name in ("scores.json", "scores.csv"):
+    for name in FILES:
         check.absent("--out", folder / name, overwrite)
     scores = judging.evaluate(
         load_run(run, pick_device(device)),

@@ -1,5 +1,7 @@
 """Trivial predictions. Without them a table tells nothing: in MSE black beats a ball drawn 5 px off."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -22,12 +24,13 @@ class TrainingStatistics:
     Args:
         context: frames before the rollout.
         horizon: frames of the rollout.
+        film_shape: channels, height and width.
     """
 
-    def __init__(self, context: int, horizon: int):
+    def __init__(self, context: int, horizon: int, film_shape: tuple[int, int, int]):
         self.context, self.horizon = context, horizon
         self._frames = 0
-        self._frame_sum = torch.zeros(())  # grows to (C, H, W) with the first batch
+        self._frame_sum = torch.zeros(film_shape, dtype=torch.float64)
         self._pixels = torch.zeros(2, 1, dtype=torch.float64)  # of the last context frame: dark, lit
         self._intensity = torch.zeros(2, horizon, dtype=torch.float64)  # their sum at each step
 
@@ -38,12 +41,23 @@ class TrainingStatistics:
         require(film.shape[1] >= needed, "training clips", f"have {needed} frames", film.shape[1], fix)
         film = film.double()
         self._frames += film.shape[0] * film.shape[1]
-        self._frame_sum = self._frame_sum.to(film) + film.sum(dim=(0, 1))
+        self._frame_sum += film.sum(dim=(0, 1)).cpu()
         lit = film[:, self.context - 1 : self.context] >= 0.5
         future = film[:, self.context : needed]
         for kind, pixels in enumerate((~lit, lit)):
             self._pixels[kind] += pixels.sum().cpu()
             self._intensity[kind] += (future * pixels).sum(dim=(0, 2, 3, 4)).cpu()
+
+    def add_up(self, total: Callable[[Tensor], Tensor]) -> None:
+        """Take what other processes have seen into account.
+
+        Sums of black and white pixels are whole numbers, and exact; those of others are exact to 1e-15.
+
+        Args:
+            total: gives the sum of a tensor over all processes.
+        """
+        self._frames = int(total(torch.tensor(self._frames)))
+        self._frame_sum, self._pixels, self._intensity = map(total, (self._frame_sum, self._pixels, self._intensity))
 
     @property
     def mean_frame(self) -> Tensor:

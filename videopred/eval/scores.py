@@ -1,39 +1,101 @@
-"""Scores: the table that comes out of judging, as text, JSON and CSV."""
+"""Scores: what comes out of judging, kept as JSON, CSV and the measurements behind them."""
 
 import csv
 import io
 import json
+import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from videopred.check import absent, require
+from videopred import check
+from videopred.eval import METRICS, OBJECT_METRICS, make_metric, make_object_metric
+from videopred.eval.intervals import Interval, Measured, mean_over_steps, middle, over_runs, reduce, resample
 from videopred.eval.settings import Protocol
+from videopred.eval.tables import score_table
 from videopred.files import whole_file
 
 if TYPE_CHECKING:
-    from videopred.eval.metric import Metric
+    from videopred.eval.metric import Quantity
+
+FILES = ("scores.json", "scores.csv", "measurements.npz")
+"""What `Scores.save` writes."""
 
 
 @dataclass(frozen=True)
 class Scores:
-    """How well each row (the model, and the trivial predictions) did at each step of the rollout."""
+    """How well each row (the models, and the trivial predictions) did at each step of the rollout."""
 
-    values: Mapping[str, Mapping[str, np.ndarray]]
-    """row -> metric -> (horizon,) float64."""
-    metrics: Mapping[str, "Metric"]
-    """name -> the metric, with its convention and direction."""
+    measurements: Mapping[str, Mapping[str, Measured]]
+    """row -> column -> what was measured of every clip, in the order of the clips: name -> (B, T) float64."""
+    metrics: Mapping[str, "Quantity"]
+    """column -> its metric, with convention and direction. A column has the metric's name, with more words where
+    there were several samples, as in `ssim best of 10`."""
     file: str
     """Path of the file whose clips were predicted."""
     fingerprint: str
     """Fingerprint of that file."""
-    reference: str
-    """Path of the file whose training part gave the mean frame and the calibration."""
+    reference: str | None
+    """Path of the file whose training part gave the mean frame and the calibration; None if there was none."""
     protocol: Protocol
     """What was asked; `clips` is filled in."""
+    models: tuple[str, ...] = ("model",)
+    """Rows that are models'; the others are trivial predictions."""
+    seeds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Name -> rows of models that differ in nothing but the seed of their training."""
+    notes: tuple[str, ...] = ()
+    """What a reader should know besides."""
+
+    @cached_property
+    def values(self) -> dict[str, dict[str, np.ndarray]]:
+        """row -> column -> (horizon,) float64."""
+        return {
+            row: {name: reduce(self.metrics[name], measured) for name, measured in of_row.items()}
+            for row, of_row in self.measurements.items()
+        }
+
+    @cached_property
+    def drawn(self) -> dict[str, dict[str, np.ndarray]] | None:
+        """row -> column -> (draws, horizon): the values by other draws of the clips; None of a single clip."""
+        return None if self.protocol.clips == 1 else resample(self.measurements, self.metrics)
+
+    def mean(self, row: str, column: str, steps: int | None = None) -> float:
+        """Mean over the first steps of the rollout; over all when None."""
+        return float(mean_over_steps(self.values[row][column][:steps]))
+
+    def interval(self, row: str, column: str, steps: int | None = None) -> Interval | None:
+        """Where the mean over the first steps lies by other draws of the clips, 95 % of the time."""
+        return None if self.drawn is None else middle(mean_over_steps(self.drawn[row][column][:, :steps]))
+
+    def intervals(self, row: str, column: str) -> Interval | None:
+        """The same of every step: two ends, each (horizon,)."""
+        return None if self.drawn is None else middle(self.drawn[row][column])
+
+    def skill(self, row: str, column: str) -> float | None:
+        """How much of the way from copy last to a perfect prediction: 0 is copy last, 1 perfect, below 0 worse.
+
+        None where copy last is missing or perfect, or the metric has no finite best value.
+        """
+        if "copy last" not in self.values:
+            return None
+        copied, best = self.mean("copy last", column), self.metrics[column].best
+        if copied == best or not np.isfinite(copied) or not np.isfinite(best):
+            return None
+        return (self.mean(row, column) - copied) / (best - copied)
+
+    def over_seeds(self, name: str, column: str, steps: int | None = None) -> tuple[float, float]:
+        """Mean over the runs of `seeds`, and half of the width of its 95 % interval (Student's t over runs)."""
+        means = [self.mean(row, column, steps) for row in self.seeds[name]]
+        return float(np.mean(means)), over_runs(means)
+
+    def label(self, column: str) -> str:
+        """Head of a column."""
+        metric = self.metrics[column]
+        return metric.label + column.removeprefix(metric.name)
 
     def table(self, steps: Sequence[int] | None = None) -> str:
         """Plain text for a terminal: means over the rollout, then every metric at a few steps.
@@ -44,108 +106,150 @@ class Scores:
         Raises:
             ValueError: a step is outside the rollout.
         """
-        horizon = self.protocol.horizon
-        steps = _few_steps(horizon) if steps is None else steps
-        for step in steps:
-            inside = 1 <= step <= horizon
-            require(inside, "steps", f"lie in 1 to {horizon}", step, "step 1 is the first predicted frame")
-        return "\n\n".join(
-            [
-                self._title(),
-                self._means(),
-                *(self._at_steps(name, steps) for name in self.metrics),
-                "\n".join(f"{metric.label:4}  {metric.convention}" for metric in self.metrics.values()),
-            ]
-        )
-
-    def _title(self) -> str:
-        asked = self.protocol
-        clips = f"{asked.clips} clip{'' if asked.clips == 1 else 's'} of the {asked.part} part"
-        span = f"{asked.context} frames of context, {asked.horizon} predicted, feedback {asked.feedback}"
-        return f"{Path(self.file).name}: {clips}, {span}; * marks the best of a column"
-
-    def _means(self) -> str:
-        heads = [f"{metric.label} {_arrow(metric)}" for metric in self.metrics.values()]
-        columns = [self._column(name, slice(None)) for name in self.metrics]
-        return _aligned(f"mean of {self.protocol.horizon} steps", heads, list(self.values), columns)
-
-    def _at_steps(self, name: str, steps: Sequence[int]) -> str:
-        metric = self.metrics[name]
-        columns = [self._column(name, slice(step - 1, step)) for step in steps]
-        heads = [f"{step} " for step in steps]
-        return _aligned(f"{metric.label} {_arrow(metric)} at step", heads, list(self.values), columns)
-
-    def _column(self, name: str, steps: slice) -> list[str]:
-        """One cell for each row, the best marked with a star."""
-        metric = self.metrics[name]
-        means = [float(of_row[name][steps].mean()) for of_row in self.values.values()]
-        best = max(means) if metric.higher_is_better else min(means)
-        return [f"{mean:z.{metric.decimals}f}{'*' if mean == best else ' '}" for mean in means]
+        return score_table(self, steps)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, in types that JSON knows."""
+        """Everything but the measurements, in types that JSON knows; null where nothing can be said."""
+        return _without_nan(self._told())
+
+    def _told(self) -> dict[str, Any]:
         return {
             "file": self.file,
             "fingerprint": self.fingerprint,
             "reference": self.reference,
             "protocol": self.protocol.model_dump(mode="json"),
+            "models": list(self.models),
+            "seeds": {name: list(rows) for name, rows in self.seeds.items()},
+            "notes": list(self.notes),
             "metrics": {
-                name: {
-                    "label": metric.label,
+                column: {
+                    "metric": metric.name,
+                    "label": self.label(column),
                     "settings": metric.config.model_dump(mode="json"),
                     "convention": metric.convention,
                     "higher_is_better": metric.higher_is_better,
                 }
-                for name, metric in self.metrics.items()
+                for column, metric in self.metrics.items()
             },
-            "rows": {
-                row: {name: {"mean": float(values.mean()), "steps": values.tolist()} for name, values in of_row.items()}
-                for row, of_row in self.values.items()
+            "interval": "95 % over clips, by bootstrap; of over_seeds, 95 % over runs, by Student's t",
+            "rows": {row: {column: self._cell(row, column) for column in self.metrics} for row in self.values},
+            "over_seeds": {
+                name: {column: self._seed_cell(name, column) for column in self.metrics} for name in self.seeds
             },
         }
 
+    def _cell(self, row: str, column: str) -> dict[str, Any]:
+        each = self.intervals(row, column)
+        cell: dict[str, Any] = {
+            "mean": self.mean(row, column),
+            "interval": _listed(self.interval(row, column)),
+            "skill": self.skill(row, column),
+            "steps": self.values[row][column].tolist(),
+            "intervals": _listed(each),
+        }
+        if len(self.protocol.spans) > 1:
+            cell["means"] = {str(steps): self.mean(row, column, steps) for steps in self.protocol.spans}
+        return cell
+
+    def _seed_cell(self, name: str, column: str) -> dict[str, Any]:
+        mean, half = self.over_seeds(name, column)
+        return {"mean": mean, "interval": [mean - half, mean + half]}
+
     def to_csv(self) -> str:
-        """One line for each row, metric and step, under a head line; values in full precision."""
+        """One line for each row, column and step, under a head line; values and intervals in full precision."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["row", "metric", "step", "value"])
+        writer.writerow(["row", "metric", "step", "value", "low", "high"])
         for row, of_row in self.values.items():
-            for name, values in of_row.items():
-                writer.writerows([row, name, step, value] for step, value in enumerate(values.tolist(), 1))
+            for column, values in of_row.items():
+                ends = self.intervals(row, column)
+                lows, highs = ([""] * len(values),) * 2 if ends is None else (ends.low.tolist(), ends.high.tolist())
+                lines = zip(values.tolist(), lows, highs, strict=True)
+                writer.writerows([row, column, step, *map(_blank_nan, line)] for step, line in enumerate(lines, 1))
         return text.getvalue()
 
     def save(self, folder: Path, *, overwrite: bool = False) -> list[Path]:
-        """Write scores.json and scores.csv, and return their paths.
+        """Write scores.json, scores.csv and measurements.npz, and return their paths.
 
         Raises:
-            FileExistsError: one is there and `overwrite` is false; then neither is written.
+            FileExistsError: one is there and `overwrite` is false; then none is written.
         """
-        texts = {
-            folder / "scores.json": json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n",
-            folder / "scores.csv": self.to_csv(),
-        }
-        for path in texts:
-            absent("--out", path, overwrite)
-        for path, text in texts.items():
+        paths = [folder / name for name in FILES]
+        for path in paths:
+            check.absent("--out", path, overwrite)
+        texts = (json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n", self.to_csv())
+        for path, text in zip(paths, texts, strict=False):
             with whole_file(path) as partial:
                 partial.write_text(text, encoding="utf-8")
-        return list(texts)
+        arrays: dict[str, Any] = {
+            f"{row}/{column}/{key}": values
+            for row, of_row in self.measurements.items()
+            for column, measured in of_row.items()
+            for key, values in measured.items()
+        }
+        with whole_file(paths[2]) as partial, partial.open("wb") as file:
+            np.savez_compressed(file, **arrays)
+        return paths
 
 
-def _few_steps(horizon: int) -> list[int]:
-    """The first step, the last, and a few round ones between."""
-    return [step for step in (1, 2, 5, 10, 20, 50, 100) if step < horizon] + [horizon]
+def load_scores(path: Path | str) -> Scores:
+    """What `Scores.save` wrote.
+
+    Args:
+        path: the folder, or scores.json in it.
+
+    Raises:
+        FileNotFoundError: a file is missing.
+        ValueError: one is not what `save` wrote.
+    """
+    folder = Path(path).parent if Path(path).suffix == ".json" else Path(path)
+    fix = "make them with `videopred evaluate`"
+    for name in (FILES[0], FILES[2]):
+        check.existing_file("SCORES", folder / name, fix)
+    try:
+        kept = json.loads((folder / FILES[0]).read_text(encoding="utf-8"))
+        metrics = {column: _metric(said) for column, said in kept["metrics"].items()}
+        measurements: dict[str, dict[str, dict[str, np.ndarray]]] = {}
+        with np.load(folder / FILES[2]) as arrays:
+            for place in arrays.files:
+                row, column, key = place.rsplit("/", 2)
+                measurements.setdefault(row, {}).setdefault(column, {})[key] = arrays[place]
+        return Scores(
+            measurements=measurements,
+            metrics=metrics,
+            file=kept["file"],
+            fingerprint=kept["fingerprint"],
+            reference=kept["reference"],
+            protocol=Protocol(**kept["protocol"]),
+            models=tuple(kept["models"]),
+            seeds={name: tuple(rows) for name, rows in kept["seeds"].items()},
+            notes=tuple(kept["notes"]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+        must = "be a folder with the scores that `videopred evaluate` wrote"
+        raise ValueError(check.complaint("SCORES", must, f"{folder} ({error})", fix)) from None
 
 
-def _arrow(metric: "Metric") -> str:
-    return "↑" if metric.higher_is_better else "↓"
+def _metric(said: Mapping[str, Any]) -> "Quantity":
+    name = check.one_of("a metric in scores.json", said["metric"], [*METRICS, *OBJECT_METRICS])
+    if name in OBJECT_METRICS:
+        return make_object_metric(name, OBJECT_METRICS[name][0](**said["settings"]))
+    return make_metric(name, METRICS[name][0](**said["settings"]))
 
 
-def _aligned(corner: str, heads: list[str], rows: list[str], columns: list[list[str]]) -> str:
-    """Lines with the names flush left and the columns flush right."""
-    names = [name.ljust(20) for name in (corner, *rows)]
-    numbers = [
-        [cell.rjust(max(8, *map(len, (head, *column)))) for cell in (head, *column)]
-        for head, column in zip(heads, columns, strict=True)
-    ]
-    return "\n".join("  ".join(line).rstrip() for line in zip(names, *numbers, strict=True))
+def _blank_nan(value: Any) -> Any:
+    return "" if value != value else value
+
+
+def _listed(interval: Interval | None) -> list[Any] | None:
+    """The two ends, of each step where there are several."""
+    return None if interval is None else np.stack(interval, axis=-1).tolist()
+
+
+def _without_nan(value: Any) -> Any:
+    """The value with null for each NaN, of which JSON does not know."""
+    if isinstance(value, dict):
+        return {name: _without_nan(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_without_nan(one) for one in value]
+    return None if isinstance(value, float) and np.isnan(value) else value

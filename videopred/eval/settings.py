@@ -1,16 +1,18 @@
 """Settings of scoring and of each metric. No torch here: help and every usage error stay light."""
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
-from videopred.check import complaint
+from videopred.check import complaint, feedback, require, whole_number
 from videopred.settings import Settings
 
 
 class Protocol(Settings):
     """What is asked of a model: scores are comparable only under the same one."""
 
+    name: str | None = None
+    """Name in PROTOCOLS; none if it is free."""
     context: int
-    """Frames given, at least 1."""
+    """Frames given."""
     horizon: int
     """Frames to predict, at least 1."""
     part: str = "test"
@@ -20,7 +22,32 @@ class Protocol(Settings):
     clips: int | None = None
     """How many clips, from the first of the part; all of them if not given."""
     feedback: str = "soft"
-    """What the model is fed after the context: soft is the probabilities that it predicted."""
+    """What the model is fed after the context: soft, its predicted probabilities; threshold:0.5, these made black and
+    white; sample, pixels drawn from them; true, the true frames, so that every prediction is one step ahead."""
+    samples: int = 1
+    """Films predicted of each clip; of several, the best and the mean are told."""
+    means: tuple[int, ...] = ()
+    """Over how many first steps means are told as well; over all steps they always are."""
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> "Protocol":
+        feedback(self.feedback)
+        whole_number("--samples", self.samples, 1, "1 asks for a single film of each clip")
+        for steps in self.means:
+            inside = 1 <= steps <= self.horizon
+            fix = f"--horizon is {self.horizon}"
+            require(inside, "--means", f"be between 1 and {self.horizon}", steps, fix)
+        return self
+
+    @property
+    def one_step(self) -> bool:
+        """Whether every frame is predicted from the true frames before it."""
+        return self.feedback == "true"
+
+    @property
+    def spans(self) -> tuple[int, ...]:
+        """Over how many first steps means are told; all steps come last."""
+        return (*(steps for steps in self.means if steps != self.horizon), self.horizon)
 
 
 class BCEConfig(Settings):

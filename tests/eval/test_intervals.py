@@ -1,0 +1,51 @@
+"""Intervals: against closed forms, and pooled metrics drawn clip by clip."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from videopred.eval import make_metric
+from videopred.eval.intervals import mean_over_steps, middle, over_runs, reduce, resample
+
+
+def test_the_interval_of_a_mean_is_that_of_theory():
+    """Of 400 clips, the bootstrap's interval of a mean is 1.96 standard errors to either side."""
+    values = np.random.default_rng(1).normal(5, 2, (400, 3))
+    drawn = resample({"model": {"mse": {"mse": values}}}, {"mse": make_metric("mse")}, resamples=4000)["model"]["mse"]
+    interval = middle(drawn)
+    errors = values.std(axis=0) / 20
+    np.testing.assert_allclose(interval.low, values.mean(axis=0) - 1.96 * errors, atol=0.15 * errors.max())
+    np.testing.assert_allclose(interval.high, values.mean(axis=0) + 1.96 * errors, atol=0.15 * errors.max())
+
+
+def test_a_pooled_score_is_pooled_anew_in_every_draw():
+    """A full clip with F1 1 and an empty one with two false pixels: pooled over the draws there are three values."""
+    measured = {"tp": [[8.0], [0.0]], "fp": [[0.0], [2.0]], "fn": [[0.0], [0.0]], "tn": [[9.0], [9.0]]}
+    arrays = {key: np.array(values) for key, values in measured.items()}
+    drawn = resample({"model": {"f1": arrays}}, {"f1": make_metric("f1")}, resamples=200)["model"]["f1"]
+    assert set(np.round(drawn.flatten(), 6)) == {0.0, 1.0, round(16 / 18, 6)}
+
+
+def test_rows_and_metrics_are_drawn_alike():
+    values = np.random.default_rng(2).normal(size=(9, 4))
+    rows = {"a": {"mse": {"mse": values}}, "b": {"mse": {"mse": values + 3}}}
+    drawn = resample(rows, {"mse": make_metric("mse")}, resamples=50)
+    np.testing.assert_allclose(drawn["b"]["mse"] - drawn["a"]["mse"], 3)
+    again = resample({"b": rows["b"]}, {"mse": make_metric("mse")}, resamples=50)
+    np.testing.assert_array_equal(again["b"]["mse"], drawn["b"]["mse"])
+
+
+@pytest.mark.parametrize("runs", [2, 3, 5, 31, 40])
+def test_the_interval_over_runs_is_students(runs):
+    values = np.random.default_rng(runs).normal(size=runs).tolist()
+    low, high = stats.t.interval(0.95, runs - 1, loc=np.mean(values), scale=stats.sem(values))
+    assert over_runs(values) == pytest.approx((high - low) / 2, rel=0.04 if runs > 31 else 1e-3)
+
+
+def test_steps_that_say_nothing_are_left_out_of_means():
+    np.testing.assert_array_equal(mean_over_steps(np.array([[1, np.nan, 3], [np.nan] * 3])), np.array([2, np.nan]))
+
+
+def test_values_are_those_of_the_metric():
+    values = np.random.default_rng(3).normal(size=(7, 2))
+    np.testing.assert_allclose(reduce(make_metric("mse"), {"mse": values}), values.mean(axis=0))

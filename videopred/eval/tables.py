@@ -1,0 +1,142 @@
+"""Tables of scores as plain text."""
+
+from collections.abc import Sequence
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from videopred.check import require
+from videopred.eval.intervals import mean_over_steps
+
+if TYPE_CHECKING:
+    from videopred.eval.metric import Quantity
+    from videopred.eval.scores import Scores
+
+
+def score_table(scores: "Scores", steps: Sequence[int] | None) -> str:
+    """Means with intervals, skill, every metric at a few steps, and what the numbers mean; see `Scores.table`."""
+    horizon = scores.protocol.horizon
+    steps = _few_steps(horizon) if steps is None else steps
+    for step in steps:
+        inside = 1 <= step <= horizon
+        require(inside, "steps", f"lie in 1 to {horizon}", step, "step 1 is the first predicted frame")
+    blocks = [
+        _title(scores),
+        *(_means(scores, span) for span in scores.protocol.spans),
+        *([_over_seeds(scores)] if scores.seeds else []),
+        _skills(scores),
+        *(_at_steps(scores, column, steps) for column in scores.metrics),
+        _legend(scores),
+    ]
+    return "\n\n".join(filter(None, blocks))
+
+
+def arrow(metric: "Quantity") -> str:
+    """Which way a metric is better."""
+    return "↑" if metric.higher_is_better else "↓"
+
+
+def written(value: float, metric: "Quantity") -> str:
+    """A value with a metric's decimals; a dash where nothing can be said."""
+    return "–" if isnan(value) else f"{value:z.{metric.decimals}f}"
+
+
+def aligned(corner: str, heads: Sequence[str], rows: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
+    """Lines with the names flush left and the columns flush right."""
+    width = max(20, *map(len, (corner, *rows)))
+    names = [name.ljust(width) for name in (corner, *rows)]
+    numbers = [
+        [cell.rjust(max(8, *map(len, (head, *column)))) for cell in (head, *column)]
+        for head, column in zip(heads, columns, strict=True)
+    ]
+    return "\n".join("  ".join(line).rstrip() for line in zip(names, *numbers, strict=True))
+
+
+def _title(scores: "Scores") -> str:
+    asked = scores.protocol
+    name = f"{asked.name}, " if asked.name else ""
+    clips = f"{asked.clips} clip{'' if asked.clips == 1 else 's'} of the {asked.part} part"
+    fed = "every frame from the true ones before it" if asked.one_step else f"feedback {asked.feedback}"
+    several = f", {asked.samples} samples of a clip" if asked.samples > 1 else ""
+    span = f"{asked.context} frames of context, {asked.horizon} predicted, {fed}{several}"
+    return f"{Path(scores.file).name}: {name}{clips}, {span}; * marks the best of a column"
+
+
+def _means(scores: "Scores", span: int) -> str:
+    """Means over the first steps, each with half of its interval."""
+    columns = []
+    for column, metric in scores.metrics.items():
+        stars = _stars(scores, column, slice(span))
+        cells = []
+        for row, star in zip(scores.values, stars, strict=True):
+            interval = scores.interval(row, column, span)
+            half = "" if interval is None else f" ±{written(interval.half, metric)}"
+            cells.append(f"{written(scores.mean(row, column, span), metric)}{half}{star}")
+        columns.append(cells)
+    heads = [f"{scores.label(column)} {arrow(metric)} " for column, metric in scores.metrics.items()]
+    return aligned(f"mean of {span} step{'' if span == 1 else 's'}", heads, list(scores.values), columns)
+
+
+def _over_seeds(scores: "Scores") -> str:
+    columns = []
+    for column, metric in scores.metrics.items():
+        found = [scores.over_seeds(name, column) for name in scores.seeds]
+        columns.append([f"{written(mean, metric)} ±{written(half, metric)} " for mean, half in found])
+    heads = [f"{scores.label(column)} {arrow(metric)} " for column, metric in scores.metrics.items()]
+    return aligned("mean over runs", heads, list(scores.seeds), columns)
+
+
+def _skills(scores: "Scores") -> str:
+    """How much better than copy last; nothing where that cannot be told."""
+    shown = (
+        [column for column in scores.metrics if scores.skill("copy last", column) is not None]
+        if ("copy last" in scores.values)
+        else []
+    )
+    if not shown:
+        return ""
+    rows = [row for row in scores.values if row != "copy last"]
+    columns = [[f"{scores.skill(row, column):z.3f} " for row in rows] for column in shown]
+    return aligned("skill", [f"{scores.label(column)} " for column in shown], rows, columns)
+
+
+def _at_steps(scores: "Scores", column: str, steps: Sequence[int]) -> str:
+    metric = scores.metrics[column]
+    columns = []
+    for step in steps:
+        stars = _stars(scores, column, slice(step - 1, step))
+        values = [float(of_row[column][step - 1]) for of_row in scores.values.values()]
+        columns.append([f"{written(value, metric)}{star}" for value, star in zip(values, stars, strict=True)])
+    heads = [f"{step} " for step in steps]
+    return aligned(f"{scores.label(column)} {arrow(metric)} at step", heads, list(scores.values), columns)
+
+
+def _stars(scores: "Scores", column: str, steps: slice) -> list[str]:
+    """A star for the best rows of a column, a space for the others."""
+    means = [float(mean_over_steps(of_row[column][steps])) for of_row in scores.values.values()]
+    said = [mean for mean in means if not isnan(mean)] or [0.0]
+    best = max(said) if scores.metrics[column].higher_is_better else min(said)
+    return ["*" if mean == best else " " for mean in means]
+
+
+def _legend(scores: "Scores") -> str:
+    """What the numbers mean, a line each."""
+    lines = {scores.metrics[column].label: metric.convention for column, metric in scores.metrics.items()}
+    if scores.protocol.clips == 1:
+        lines["±"] = "not told of a single clip"
+    else:
+        lines["±"] = "half of the 95 % interval over clips (bootstrap)"
+    if scores.seeds:
+        lines["±"] += "; of means over runs, over runs that differ in their seed (Student's t)"
+    if _skills(scores):
+        lines["skill"] = "of the mean: 0 is copy last, 1 a perfect prediction"
+    if scores.protocol.samples > 1:
+        lines["best"] = "of a clip's samples by that metric's own mean over the steps, chosen with the truth at hand"
+    width = max(4, *map(len, lines))
+    told = [f"{name.ljust(width)}  {meaning}" for name, meaning in lines.items()]
+    return "\n".join([*told, *scores.notes])
+
+
+def _few_steps(horizon: int) -> list[int]:
+    """The first step, the last, and a few round ones between."""
+    return [step for step in (1, 2, 5, 10, 20, 50, 100) if step < horizon] + [horizon]

@@ -1,0 +1,76 @@
+"""The rows of every table that no model makes: the trivial predictions."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from torch import Tensor
+
+from videopred.eval import baselines
+from videopred.eval.baselines import TrainingStatistics
+from videopred.judging.batches import Batch
+
+Draw = Callable[[Batch, TrainingStatistics | None], Tensor]
+"""(batch, what is known of the training part) -> film (B, horizon, C, H, W)."""
+
+
+class Row(NamedTuple):
+    """A prediction that takes no model."""
+
+    draw: Draw
+    needs_training: bool = False
+    """Whether it takes the training part."""
+    needs_context: bool = True
+    """Whether it takes a frame to start from."""
+
+
+def _after(draw: Callable[[Tensor, int, TrainingStatistics | None], Tensor]) -> Draw:
+    """A row drawn from the context; with predictions of one step, from each true frame by itself."""
+
+    def row(batch: Batch, statistics: TrainingStatistics | None) -> Tensor:
+        if not batch.one_step:
+            return draw(batch.context, batch.horizon, statistics)
+        last = batch.film[:, batch.given - 1 : -1]
+        return draw(last.flatten(0, 1).unsqueeze(1), 1, statistics).view_as(last)
+
+    return row
+
+
+def _blank(batch: Batch, _: TrainingStatistics | None) -> Tensor:
+    return baselines.blank(batch.film, batch.horizon)
+
+
+def _mean_frame(context: Tensor, horizon: int, statistics: TrainingStatistics | None) -> Tensor:
+    assert statistics is not None
+    return baselines.mean_frame(context, statistics)
+
+
+def _calibrated(context: Tensor, horizon: int, statistics: TrainingStatistics | None) -> Tensor:
+    assert statistics is not None
+    return baselines.copy_last_calibrated(context, statistics)
+
+
+def _copy_last(context: Tensor, horizon: int, statistics: TrainingStatistics | None) -> Tensor:
+    return baselines.copy_last(context, horizon)
+
+
+ROWS: dict[str, Row] = {
+    "blank": Row(_blank, needs_context=False),
+    "mean frame": Row(_after(_mean_frame), needs_training=True),
+    "copy last": Row(_after(_copy_last)),
+    "copy last calibrated": Row(_after(_calibrated), needs_training=True),
+}
+"""Name -> row, in the order of tables."""
+
+
+def rows_for(context: int, training: bool) -> dict[str, Row]:
+    """The rows that can be drawn.
+
+    Args:
+        context: frames given.
+        training: whether there is a training part.
+    """
+    return {
+        name: row
+        for name, row in ROWS.items()
+        if (training or not row.needs_training) and (context > 0 or not row.needs_context)
+    }

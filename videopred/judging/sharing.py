@@ -1,0 +1,67 @@
+"""The share of one process where several judge together, as torchrun starts them; and everything gathered again."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple, TypeVar
+
+import torch
+from torch import distributed
+
+from videopred.datasets.shards import my_place
+
+Item = TypeVar("Item")
+
+
+class Share(NamedTuple):
+    """Which of several processes this is."""
+
+    rank: int = 0
+    processes: int = 1
+
+    @property
+    def writes(self) -> bool:
+        """Whether this process is the one that writes files and prints."""
+        return self.rank == 0
+
+    def of(self, items: Sequence[Item]) -> Sequence[Item]:
+        """What this process does of a list of work; each item is done by one process, once."""
+        return items[self.rank :: self.processes]
+
+    def gather(self, mine: list[Item]) -> list[Item]:
+        """What all processes have found, process by process; the same list in each."""
+        if self.processes == 1:
+            return mine
+        lists: list[list[Item]] = [[] for _ in range(self.processes)]
+        distributed.all_gather_object(lists, mine)
+        return [item for one in lists for item in one]
+
+    def total(self, values: torch.Tensor) -> torch.Tensor:
+        """The sum of a tensor over all processes, on the CPU; the same in each."""
+        values = values.cpu()
+        if self.processes > 1:
+            distributed.all_reduce(values)
+        return values
+
+
+@contextmanager
+def sharing() -> Iterator[Share]:
+    """This process's share: all of the work unless torchrun or srun says otherwise.
+
+    Processes speak through gloo on the CPU, whatever device they compute on: what they exchange is a few numbers per
+    clip and frame.
+
+    Raises:
+        ValueError: the environment's RANK and WORLD_SIZE make no sense.
+    """
+    rank, processes = my_place()
+    if processes == 1:
+        yield Share()
+        return
+    group_is_ours = not distributed.is_initialized()
+    if group_is_ours:
+        distributed.init_process_group("gloo", rank=rank, world_size=processes)
+    try:
+        yield Share(rank, processes)
+    finally:
+        if group_is_ours:
+            distributed.destroy_process_group()

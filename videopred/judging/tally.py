@@ -1,0 +1,103 @@
+"""Measurements of every row, batch after batch: a few numbers per clip and frame, never a film."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from videopred.eval.metric import Metric
+from videopred.eval.scores import Measured
+from videopred.judging.batches import Batch
+
+
+class _Found(NamedTuple):
+    """The measurements of a row on a batch."""
+
+    start: int
+    row: str
+    measured: dict[str, dict[str, np.ndarray]]
+    """column -> name -> (B, ...)."""
+
+
+class Tally:
+    """Collects what metrics measure.
+
+    Of a single sample, a metric's column has the metric's name. Of N samples there are two, `<metric> best of N` and
+    `<metric> mean of N`: the best sample of a clip is chosen for each metric by itself, by its mean over the steps.
+
+    Args:
+        metrics: name -> metric.
+        samples: films that a model predicts of each clip.
+    """
+
+    def __init__(self, metrics: Mapping[str, Metric], samples: int = 1):
+        self._metrics, self._samples = metrics, samples
+        self.found: list[_Found] = []
+
+    @property
+    def columns(self) -> dict[str, Metric]:
+        """Column -> its metric."""
+        return {column: metric for name, metric in self._metrics.items() for column in self._columns(name)}
+
+    def add(self, row: str, batch: Batch, samples: Iterable[Tensor]) -> None:
+        """Measure the films that a row predicts of a batch: as many as there are samples, or one that stands for all.
+
+        Args:
+            row: whose films they are.
+            batch: with the truth.
+            samples: films (B, horizon, C, H, W); each is let go before the next is asked for.
+        """
+        several = [{name: measure(metric, film, batch) for name, metric in self._metrics.items()} for film in samples]
+        measured = {}
+        for name, metric in self._metrics.items():
+            one_by_one = [of_sample[name] for of_sample in several]
+            for column in self._columns(name):
+                pick = _mean if " mean of " in column else _best
+                measured[column] = one_by_one[0] if len(several) == 1 else pick(metric, one_by_one)
+        arrays = {column: {key: values.numpy() for key, values in of.items()} for column, of in measured.items()}
+        self.found.append(_Found(batch.start, row, arrays))
+
+    def joined(self, found: Iterable[_Found]) -> dict[str, dict[str, Measured]]:
+        """row -> column -> the measurements of all clips, in their order."""
+        ordered = sorted(found, key=lambda one: one.start)
+        rows = dict.fromkeys(one.row for one in found)
+        return {
+            row: {
+                column: _joined([one.measured[column] for one in ordered if one.row == row]) for column in self.columns
+            }
+            for row in rows
+        }
+
+    def _columns(self, name: str) -> list[str]:
+        kinds = ("best", "mean") if self._samples > 1 else ()
+        return [f"{name} {kind} of {self._samples}" for kind in kinds] or [name]
+
+
+def measure(metric: Metric, film: Tensor, batch: Batch) -> dict[str, Tensor]:
+    """What a metric measures of predicted films of a batch, on the CPU."""
+    return {key: values.cpu() for key, values in metric.measure(film, batch.truth).items()}
+
+
+def _mean(_: Metric, samples: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+    """The mean of each measurement over the samples; counts of pixels are so pooled over them."""
+    return {key: torch.stack([one[key] for one in samples]).mean(dim=0) for key in samples[0]}
+
+
+def _best(metric: Metric, samples: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+    """The measurements of each clip's best sample, by the metric's own mean over its steps."""
+    clips = range(len(next(iter(samples[0].values()))))
+    values = torch.stack([torch.stack([_value(metric, one, clip) for clip in clips]) for one in samples])  # (N, B)
+    chosen = (values.argmax(dim=0) if metric.higher_is_better else values.argmin(dim=0)).tolist()
+    return {key: torch.stack([samples[sample][key][clip] for clip, sample in enumerate(chosen)]) for key in samples[0]}
+
+
+def _value(metric: Metric, measured: dict[str, Tensor], clip: int) -> Tensor:
+    """A metric's mean over the steps of a single clip."""
+    return metric.reduce({key: values[clip : clip + 1] for key, values in measured.items()}).mean()
+
+
+def _joined(batches: list[dict[str, np.ndarray]]) -> Measured:
+    """The measurements of several batches as those of one."""
+    return {key: np.concatenate([batch[key] for batch in batches]) for key in batches[0]}
