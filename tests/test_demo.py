@@ -35,7 +35,7 @@ def test_the_smallest_demo_writes_all_it_says(tmp_path, monkeypatch):
     assert open_dataset(out / "balls.h5").parts == TINY_CLIPS
     assert open_dataset(out / "balls.h5").recipe == RECIPE
     assert load_run(out / "run").config == MODEL
-    assert tuple(outcome.scores.values) == ROWS
+    assert tuple(outcome.scores.values) == ("model", *ROWS)
     asked = outcome.scores.protocol
     assert (asked.context, asked.horizon, asked.part, asked.clips) == (CONTEXT, HORIZON, "test", TINY_CLIPS["test"])
     told = json.loads(json.dumps(outcome.to_dict()))
