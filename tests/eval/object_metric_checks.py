@@ -4,7 +4,7 @@ from dataclasses import fields, replace
 
 import pytest
 import torch
-from object_scenes import BALLS, CLIPS, STEPS, as_predicted, blank, in_another_order, lost, swapped, true_scene
+from object_scenes import BALLS, CLIPS, STEPS, as_predicted, blank, in_another_order, lost, scene_with_hidden, swapped
 from torch import Tensor
 
 from videopred.eval.object_metric import ObjectMetric
@@ -12,7 +12,7 @@ from videopred.eval.scene import TRUTH, Scene, cut, stack
 
 
 def cases() -> dict[str, Scene]:
-    true = true_scene()
+    true = scene_with_hidden()
     one_each = [cut(scene, slice(b, b + 1)) for b, scene in enumerate((swapped(true, 3), lost(true, 2), blank(true)))]
     return {"perfect": as_predicted(true), "mixed": stack(one_each)}
 
@@ -23,7 +23,7 @@ def same(ours: Tensor, theirs: Tensor) -> None:
 
 def check_shape(metric: ObjectMetric) -> None:
     for predicted in cases().values():
-        measured = metric.measure(predicted, true_scene())
+        measured = metric.measure(predicted, scene_with_hidden())
         for values in measured.values():
             assert values.shape == (CLIPS, STEPS)
             assert values.dtype == torch.float64
@@ -35,7 +35,7 @@ def check_shape(metric: ObjectMetric) -> None:
 
 def check_perfect_is_best(metric: ObjectMetric) -> None:
     """A perfect prediction has the best value where it has one, and all values lie within the range."""
-    true, found = true_scene(), 0
+    true, found = scene_with_hidden(), 0
     low, high = metric.range
     for name, predicted in cases().items():
         values = metric.reduce(metric.measure(predicted, true))
@@ -49,7 +49,7 @@ def check_perfect_is_best(metric: ObjectMetric) -> None:
 
 def check_names_do_not_matter(metric: ObjectMetric) -> None:
     """Predicted objects under other numbers, and columns that are never filled, change nothing."""
-    true = true_scene()
+    true = scene_with_hidden()
     for predicted in (as_predicted(true), lost(true, 3)):
         ours, theirs = (metric.measure(scene, true) for scene in (predicted, in_another_order(predicted)))
         for key, values in ours.items():
@@ -57,7 +57,7 @@ def check_names_do_not_matter(metric: ObjectMetric) -> None:
 
 
 def check_a_clip_stands_alone(metric: ObjectMetric) -> None:
-    true, predicted = true_scene(), cases()["mixed"]
+    true, predicted = scene_with_hidden(), cases()["mixed"]
     together = metric.measure(predicted, true)
     for clip in range(CLIPS):
         alone = metric.measure(*(cut(scene, slice(clip, clip + 1)) for scene in (predicted, true)))
@@ -67,7 +67,7 @@ def check_a_clip_stands_alone(metric: ObjectMetric) -> None:
 
 def check_weights_count_clips(metric: ObjectMetric) -> None:
     """A clip of weight 2 counts like two of it, one of weight 0 like none."""
-    true, predicted = true_scene(), cases()["mixed"]
+    true, predicted = scene_with_hidden(), cases()["mixed"]
     measured = metric.measure(predicted, true)
     copies = [1, 1, 2, 2, 2]
     repeated = metric.measure(*(stack([cut(scene, slice(b, b + 1)) for b in copies]) for scene in (predicted, true)))
@@ -76,9 +76,9 @@ def check_weights_count_clips(metric: ObjectMetric) -> None:
 
 
 def check_leaves_scenes_alone(metric: ObjectMetric) -> None:
-    true, predicted = true_scene(), cases()["mixed"]
+    true, predicted = scene_with_hidden(), cases()["mixed"]
     metric.measure(predicted, true)
-    for scene, fresh in ((true, true_scene()), (predicted, cases()["mixed"])):
+    for scene, fresh in ((true, scene_with_hidden()), (predicted, cases()["mixed"])):
         for field in fields(scene):
             ours, theirs = getattr(scene, field.name), getattr(fresh, field.name)
             assert (ours is None) == (theirs is None)
@@ -86,7 +86,7 @@ def check_leaves_scenes_alone(metric: ObjectMetric) -> None:
 
 
 def check_refusals(metric: ObjectMetric) -> None:
-    true, predicted = true_scene(), cases()["perfect"]
+    true, predicted = scene_with_hidden(), cases()["perfect"]
     some = replace(predicted, positions=predicted.positions[:, :3], film=None, masks=None)
     flat = replace(predicted, positions=predicted.positions[..., 0])
     for ours, theirs, message in (
@@ -97,7 +97,7 @@ def check_refusals(metric: ObjectMetric) -> None:
     ):
         with pytest.raises(ValueError, match=message):
             metric.measure(ours, theirs)
-    assert "positions" in metric.needs or "groups" in metric.needs
+    assert metric.needs
     for name in set(metric.needs) - {"positions"}:
         with pytest.raises(ValueError, match=f"metric {metric.name} must have the truth {name}, got none; score other"):
             metric.measure(predicted, replace(true, **{TRUTH[name]: None}))

@@ -24,6 +24,21 @@ def true_scene() -> Scene:
     return drawn(start.unsqueeze(1) + time * velocity.unsqueeze(1), RADIUS.expand(CLIPS, -1))
 
 
+def scene_with_hidden() -> Scene:
+    """The same, but ball 3 of the first clip and ball 1 of the second cannot be seen in frames 2 and 3."""
+    scene = hide(true_scene(), 0, 2, slice(2, 4))
+    return hide(scene, 1, 0, slice(2, 4))
+
+
+def hide(scene: Scene, clip: int, ball: int, frames: slice) -> Scene:
+    """The scene with a ball hidden for some frames."""
+    masks, film, visibility = scene.masks.clone(), scene.film.clone(), scene.visibility.clone()
+    gone = masks[clip, frames] == ball + 1
+    masks[clip, frames][gone], film[clip, frames, 0][gone] = 0, 0.0
+    visibility[clip, frames, ball] = 0.0
+    return replace(scene, masks=masks, film=film, visibility=visibility, collisions=scene.collisions & (masks > 0))
+
+
 def drawn(positions: Tensor, radius: Tensor) -> Scene:
     """The scene of discs at these places, later ones in front; with all truth."""
     masks = paint(positions, radius)
@@ -57,13 +72,15 @@ def paint(positions: Tensor, radius: Tensor) -> Tensor:
 
 
 def as_predicted(scene: Scene) -> Scene:
-    """What is known of a perfect prediction: no truth about its balls."""
-    return replace(scene, visibility=None, collisions=None, radius=None, mass=None)
+    """What is known of a perfect prediction: places of the balls that are seen, and no truth about them."""
+    positions = torch.where(scene.seen.unsqueeze(-1), scene.positions, torch.nan)
+    return replace(scene, positions=positions, visibility=None, collisions=None, radius=None, mass=None)
 
 
 def moved(scene: Scene, positions: Tensor) -> Scene:
-    """A prediction with the balls of a scene at other places."""
-    return as_predicted(drawn(positions, RADIUS[: positions.shape[2]].expand(len(positions), -1)))
+    """A prediction with the balls of a scene at other places; what the scene hides stays hidden."""
+    shown = torch.where(scene.seen.unsqueeze(-1), positions, torch.nan)
+    return as_predicted(drawn(shown, RADIUS[: positions.shape[2]].expand(len(positions), -1)))
 
 
 def in_another_order(scene: Scene) -> Scene:

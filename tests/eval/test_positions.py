@@ -19,7 +19,7 @@ from object_scenes import (
 )
 
 from videopred.eval import make_object_metric
-from videopred.eval.matching import NOBODY, assign, followed, gates, identities
+from videopred.eval.matching import NOBODY, followed, gates, identities, nearest
 from videopred.eval.object_settings import KeptConfig
 from videopred.eval.positions import divergence
 from videopred.eval.scene import Scene
@@ -110,8 +110,8 @@ def test_assignment_takes_as_many_pairs_as_are_allowed():
     """Row 0 would take column 0 at no cost, but it is the only one that row 1 may have."""
     cost = torch.tensor([[[0.0, 5.0, 1.0], [2.0, 0.0, 0.0]]])
     allowed = torch.tensor([[[True, True, False], [True, False, False]]])
-    assert assign(cost, allowed).tolist() == [[1, 0]]
-    assert assign(cost, allowed & torch.tensor([False, True])[:, None]).tolist() == [[NOBODY, 0]]
+    assert nearest(cost, allowed).tolist() == [[1, 0]]
+    assert nearest(cost, allowed & torch.tensor([False, True])[:, None]).tolist() == [[NOBODY, 0]]
 
 
 def test_without_radii_the_gate_is_that_of_a_disc_of_the_same_area():

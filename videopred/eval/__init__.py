@@ -7,7 +7,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from videopred import check
-from videopred.eval.object_settings import CountConfig, Kept2Config, KeptConfig, MissedConfig, PositionConfig
+from videopred.eval.object_settings import (
+    CollisionBCEConfig,
+    CountConfig,
+    EnergyConfig,
+    ExitErrorConfig,
+    FGARIClipConfig,
+    FGARIConfig,
+    Kept2Config,
+    KeptConfig,
+    MeanIoUConfig,
+    MissedConfig,
+    MomentumConfig,
+    OverlapsConfig,
+    PositionConfig,
+    SurvivalConfig,
+    SwitchesConfig,
+    WallsConfig,
+)
 from videopred.eval.settings import BCEConfig, F1Config, MSEConfig, SSIMConfig
 from videopred.settings import Settings
 
@@ -30,6 +47,17 @@ OBJECT_METRICS: dict[str, tuple[type[Settings], str]] = {
     "count": (CountConfig, "videopred.eval.positions:Count"),
     "kept": (KeptConfig, "videopred.eval.positions:Kept"),
     "kept-2px": (Kept2Config, "videopred.eval.positions:Kept2"),
+    "switches": (SwitchesConfig, "videopred.eval.identity:Switches"),
+    "survival": (SurvivalConfig, "videopred.eval.identity:Survival"),
+    "exit-error": (ExitErrorConfig, "videopred.eval.identity:ExitError"),
+    "fg-ari": (FGARIConfig, "videopred.eval.segmentation:FGARI"),
+    "fg-ari-clip": (FGARIClipConfig, "videopred.eval.segmentation:FGARIClip"),
+    "miou": (MeanIoUConfig, "videopred.eval.segmentation:MeanIoU"),
+    "collision-bce": (CollisionBCEConfig, "videopred.eval.collisions:CollisionBCE"),
+    "energy": (EnergyConfig, "videopred.eval.motion_laws:Energy"),
+    "momentum": (MomentumConfig, "videopred.eval.motion_laws:Momentum"),
+    "overlaps": (OverlapsConfig, "videopred.eval.motion_laws:Overlaps"),
+    "walls": (WallsConfig, "videopred.eval.motion_laws:Walls"),
 }
 """The same of metrics that compare objects: (settings class, "module:Class")."""
 

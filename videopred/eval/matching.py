@@ -11,26 +11,38 @@ NOBODY = -1
 """The number of the predicted object of a true one that has none."""
 
 
-def assign(cost: Tensor, allowed: Tensor) -> Tensor:
-    """The one-to-one assignment with as many allowed pairs as can be, and of these the one of least cost.
+_FAR = 1e6
+"""Px beyond all that can be: what one more pair is worth to `nearest`."""
+
+
+def assign(worth: Tensor, allowed: Tensor) -> Tensor:
+    """The one-to-one assignment of greatest worth.
 
     Args:
-        cost: (B, N, M) of giving column m to row n; read where it is allowed.
+        worth: (B, N, M) of giving column m to row n, at least 0; read where it is allowed.
         allowed: (B, N, M) bool.
 
     Returns:
         (B, N) int64: the column of each row; NOBODY where it has none.
     """
-    costs, pairs = cost.detach().cpu().numpy().astype(float), allowed.detach().cpu().numpy()
-    chosen = np.full(costs.shape[:2], NOBODY)
+    pairs = allowed.detach().cpu().numpy()
+    worths = np.where(pairs, worth.detach().cpu().numpy(), 0)
+    chosen = np.full(pairs.shape[:2], NOBODY)
     for clip in np.flatnonzero(pairs.any((1, 2))):
-        there = pairs[clip]
-        # Dearer than any allowed assignment, so that one more allowed pair always pays.
-        never = 1 + 2 * np.abs(costs[clip][there]).sum()
-        rows, columns = linear_sum_assignment(np.where(there, costs[clip], never))
-        kept = there[rows, columns]
+        rows, columns = linear_sum_assignment(worths[clip], maximize=True)
+        kept = pairs[clip, rows, columns]
         chosen[clip, rows[kept]] = columns[kept]
-    return torch.from_numpy(chosen).to(cost.device)
+    return torch.from_numpy(chosen).to(worth.device)
+
+
+def nearest(apart: Tensor, allowed: Tensor) -> Tensor:
+    """The assignment with as many allowed pairs as can be, and of these the one of least total distance; see `assign`.
+
+    Args:
+        apart: (B, N, M) px.
+        allowed: (B, N, M) bool.
+    """
+    return assign(_FAR - apart, allowed)
 
 
 def distances(predicted: Tensor, true: Tensor) -> Tensor:
@@ -66,7 +78,7 @@ def identities(predicted: Scene, true: Scene) -> Tensor:
         apart = distances(predicted.positions[:, frame], true.positions[:, frame])
         columns = torch.arange(apart.shape[-1], device=chosen.device)
         taken = (chosen.unsqueeze(-1) == columns).any(1, keepdim=True)
-        found = assign(apart, open_.unsqueeze(-1) & ~taken & (apart <= gate))
+        found = nearest(apart, open_.unsqueeze(-1) & ~taken & (apart <= gate))
         chosen = torch.where(open_, found, chosen)
     return chosen
 

@@ -21,6 +21,8 @@ class ObjectMetric(Quantity):
 
     needs: ClassVar[tuple[str, ...]] = ("positions",)
     """Names of the truth that it needs, as data files have them; see `scene.TRUTH`."""
+    reads: ClassVar[tuple[str, ...]] = ()
+    """Fields of the predicted scene that it reads beside the positions."""
 
     def measure(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
         """Measurements of every predicted frame.
@@ -39,6 +41,9 @@ class ObjectMetric(Quantity):
         for name in self.needs:
             there = getattr(true, TRUTH[name]) is not None
             require(there, f"metric {self.name}", f"have the truth {name}", "none", "score other metrics on this data")
+        for field in self.reads:
+            there = getattr(predicted, field) is not None
+            require(there, f"metric {self.name}", f"have the predicted {field}", "none", "give them, or leave it out")
         return {key: values.double() for key, values in self.compare(predicted, true).items()}
 
     @abstractmethod

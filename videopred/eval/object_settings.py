@@ -26,6 +26,64 @@ class KeptConfig(Settings):
     """Frames in a row that the error must be larger."""
 
 
+class SwitchesConfig(Settings):
+    """Identity switches (CLEAR MOT): objects that are matched to another track than when they were matched last."""
+
+
+class SurvivalConfig(Settings):
+    """Share of objects that keep their track while they are hidden, by the number of hidden frames."""
+
+    shortest: int = Field(1, ge=1)
+    """Hidden frames from which on an occlusion counts."""
+    frames: int = Field(3, ge=1)
+    """Frames after it in which the object must be on the track that it was on before."""
+
+
+class ExitErrorConfig(SurvivalConfig):
+    """Distance from its true place in px at which an object's track comes out again, by the number of hidden frames."""
+
+
+class FGARIConfig(Settings):
+    """Adjusted Rand index of predicted and true masks in each frame, over the pixels of true objects."""
+
+
+class FGARIClipConfig(Settings):
+    """The same over all frames from the first predicted one up to each step, so that trading places costs."""
+
+
+class MeanIoUConfig(Settings):
+    """Intersection over union of true objects with the masks that fit them best in the frame."""
+
+
+class CollisionBCEConfig(Settings):
+    """Binary cross-entropy in nats per frame over the pixels of objects that collide (R-NEM's relational loss)."""
+
+    clamp: float = Field(1e-6, gt=0, lt=0.5)
+    """Predictions are taken as no closer than this to 0 and 1."""
+
+
+class EnergyConfig(Settings):
+    """Drift of the kinetic energy of all clips, as a share of the true one."""
+
+
+class MomentumConfig(Settings):
+    """Change of a clip's total momentum from step to step where no ball is at a wall, as a share of all momenta."""
+
+
+class OverlapsConfig(Settings):
+    """Share of pairs of discs that overlap by more than a pixel."""
+
+    tolerance_px: float = Field(1.0, ge=0)
+    """How deep discs may overlap, since their places are estimates."""
+
+
+class WallsConfig(Settings):
+    """Share of objects that reach beyond the frame by more than a pixel."""
+
+    tolerance_px: float = Field(1.0, ge=0)
+    """How far they may, since their places are estimates."""
+
+
 class Kept2Config(KeptConfig):
     """As `kept`, with 2 px for the mean error."""
 

@@ -15,6 +15,7 @@ TRUTH = {
     "groups": "masks",
     "visibility/fraction": "visibility",
     "collisions": "collisions",
+    "film": "film",
     "objects/radius": "radius",
     "objects/mass": "mass",
 }

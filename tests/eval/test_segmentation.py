@@ -1,0 +1,124 @@
+"""FG-ARI beside torchmetrics, mIoU beside slow code, and both by hand."""
+
+from dataclasses import replace
+from itertools import permutations
+
+import numpy as np
+import pytest
+import torch
+from object_scenes import CLIPS, STEPS, as_predicted, blank, lost, swapped, true_scene
+from torch import Tensor
+from torchmetrics.functional.clustering import adjusted_rand_score
+
+from videopred.eval import make_object_metric
+from videopred.eval.scene import Scene
+from videopred.eval.segmentation import contingency, rand_index
+
+TRUE = true_scene()
+
+
+def score(name: str, predicted: Scene, true: Scene = TRUE) -> list[float]:
+    metric = make_object_metric(name)
+    return metric.reduce(metric.measure(predicted, true)).tolist()
+
+
+def of_masks(ours: Tensor, theirs: Tensor) -> tuple[Scene, Scene]:
+    nowhere = torch.full((*theirs.shape[:2], 1, 2), torch.nan).double()
+    return Scene(nowhere, masks=ours), Scene(nowhere, masks=theirs)
+
+
+def random_masks(seed: int) -> tuple[Tensor, Tensor]:
+    """Noisy masks that resemble one another; the share of right pixels differs by frame."""
+    random = torch.Generator().manual_seed(seed)
+    shape = (2, 4, 9, 13)
+    theirs = torch.randint(0, 5, shape, generator=random)
+    right = torch.rand(shape, generator=random) < torch.linspace(0.1, 0.9, 4).view(1, -1, 1, 1)
+    return torch.where(right, 4 - theirs, torch.randint(0, 7, shape, generator=random)), theirs
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_fg_ari_is_that_of_torchmetrics(seed):
+    ours, theirs = random_masks(seed)
+    by_frame = make_object_metric("fg-ari").measure(*of_masks(ours, theirs))["total"]
+    whole = make_object_metric("fg-ari-clip").measure(*of_masks(ours, theirs))["total"]
+    for clip, frame in np.ndindex(2, 3):
+        for values, frames in ((by_frame, slice(frame + 1, frame + 2)), (whole, slice(1, frame + 2))):
+            seen = theirs[clip, frames] > 0
+            expected = adjusted_rand_score(ours[clip, frames][seen], theirs[clip, frames][seen]).item()
+            assert values[clip, frame].item() == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_miou_is_that_of_the_best_of_all_matchings(seed):
+    ours, theirs = random_masks(seed)
+    total = make_object_metric("miou").measure(*of_masks(ours, theirs))["total"]
+    for clip, frame in np.ndindex(2, 3):
+        our, their = ours[clip, frame + 1], theirs[clip, frame + 1]
+        shares = [
+            [((our == p) & (their == t)).sum().item() / ((our == p) | (their == t)).sum().item() for p in range(1, 7)]
+            for t in range(1, 5)
+        ]
+        best = max(sum(shares[t][p] for t, p in enumerate(chosen)) for chosen in permutations(range(6), 4))
+        assert total[clip, frame].item() == pytest.approx(best)
+
+
+def test_trading_places_is_free_in_a_frame_and_not_over_the_clip():
+    predicted = swapped(TRUE, 4)
+    assert score("fg-ari", predicted) == pytest.approx([1.0] * STEPS, abs=0.06)  # discs of other radii
+    over_clip = score("fg-ari-clip", predicted)
+    assert over_clip[:3] == pytest.approx([1.0] * 3)
+    assert max(over_clip[3:]) < 0.95
+
+
+def test_a_lost_object_is_a_quarter_of_miou():
+    assert score("miou", lost(TRUE, 3)) == pytest.approx([1.0] * 2 + [0.75] * 5)
+    assert score("miou", blank(TRUE)) == [0.0] * STEPS
+
+
+def test_blank_and_merged_masks_are_worth_nothing():
+    assert score("fg-ari", blank(TRUE)) == pytest.approx([0.0] * STEPS)
+    merged = replace(as_predicted(TRUE), masks=(TRUE.masks > 0).byte())
+    assert score("fg-ari", merged) == pytest.approx([0.0] * STEPS)
+
+
+def test_frames_with_fewer_than_two_objects_do_not_count():
+    masks = TRUE.masks.clone()
+    masks[:, 3][masks[:, 3] > 1] = 0
+    masks[:, 4] = 0
+    true = replace(TRUE, masks=masks)
+    values = torch.tensor(score("fg-ari", as_predicted(true), true))
+    assert values.isnan().tolist() == [False, False, True, True, False, False, False]
+    assert score("miou", as_predicted(true), true)[2] == 1.0
+    assert torch.tensor(score("miou", as_predicted(true), true)).isnan().tolist()[3]
+
+
+def test_the_background_does_not_count_for_the_index():
+    busy = TRUE.masks.clone()
+    busy[TRUE.masks == 0] = 7
+    assert score("fg-ari", replace(as_predicted(TRUE), masks=busy)) == pytest.approx([1.0] * STEPS)
+
+
+def test_contingency_by_hand():
+    ours, theirs = torch.tensor([[0, 1, 1, 2]]), torch.tensor([[1, 1, 0, 2]])
+    table = contingency(ours[None, None], theirs[None, None], background=True)
+    assert table[0, 0].tolist() == [[0, 1, 0], [1, 1, 0], [0, 0, 1]]
+    assert contingency(ours[None, None], theirs[None, None], background=False)[0, 0, 0].tolist() == [0, 0, 0]
+
+
+def test_the_index_of_trivial_partitions_is_one():
+    """Of one part, and of parts of one pixel each, as in scikit-learn."""
+    for table in ([[3.0]], [[1.0, 0.0], [0.0, 1.0]], [[1.0]]):
+        assert rand_index(torch.tensor(table).double()) == 1.0
+    assert rand_index(torch.tensor([[2.0, 1.0]]).double()) == 0.0
+
+
+def test_masks_of_another_size_or_kind_are_refused():
+    metric = make_object_metric("miou")
+    small = replace(as_predicted(TRUE), masks=TRUE.masks[..., 1:])
+    with pytest.raises(ValueError, match=r"predicted masks must have the size of the true ones, \(3, 7, 33, 47\), got"):
+        metric.measure(small, TRUE)
+    with pytest.raises(TypeError, match=r"predicted masks must be whole numbers, got torch.float32; give the number"):
+        metric.measure(replace(small, masks=TRUE.masks.float()), TRUE)
+    with pytest.raises(ValueError, match="metric miou must have the predicted masks, got none; give them"):
+        metric.measure(replace(small, masks=None), TRUE)
+    assert len(TRUE.masks) == CLIPS

@@ -1,0 +1,144 @@
+"""Laws of motion that predicted objects keep or break: energy, momentum, room. Needs no true future to be right.
+
+Velocities are differences of places, so an error of the places by s px adds 2 s² to a squared speed, each axis.
+"""
+
+from itertools import combinations
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from videopred.eval.matching import followed
+from videopred.eval.object_metric import ObjectMetric, pooled
+from videopred.eval.object_settings import OverlapsConfig, WallsConfig
+from videopred.eval.scene import Scene
+
+
+class Energy(ObjectMetric):
+    """Whether the predicted world slows down or speeds up.
+
+    Kinetic energy of all predicted objects over that of the same true ones, minus one, without its sign. Energies are
+    added up over clips first: contacts within a step cost energy of differences, at other steps in every clip.
+    """
+
+    name = "energy"
+    label = "energy"
+    range = (0.0, float("inf"))
+    higher_is_better = False
+    decimals = 3
+    needs: ClassVar[tuple[str, ...]] = ("positions", "objects/mass")
+
+    @property
+    def convention(self) -> str:
+        return "|predicted / true kinetic energy - 1|, energies from differences of places, added up over clips"
+
+    def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
+        ours, theirs = followed(predicted, true).diff(dim=1), true.positions.diff(dim=1)
+        mass = _moving_mass(true)
+        found = (mass > 0) & ~ours.isnan().any(-1) & ~theirs.isnan().any(-1) & true.seen[:, 1:] & true.seen[:, :-1]
+        energies = (torch.where(found, mass * steps.square().sum(-1), 0.0).sum(-1) / 2 for steps in (ours, theirs))
+        return dict(zip(("total", "count"), energies, strict=True))
+
+    def reduce(self, measured: dict[str, Tensor], clip_weights: Tensor | None = None) -> Tensor:
+        return (super().reduce(measured, clip_weights) - 1).abs()
+
+
+class Momentum(ObjectMetric):
+    """Whether what one object gains another loses.
+
+        |P(t) - P(t - 1)| / Σ m |v|,  P(t) the sum of m (x(t) - x(t - 1)) over all objects
+
+    Exactly 0 for contacts between objects, also within a step. Only where all objects of a clip were found in three
+    frames in a row, and none was so near to a wall that it may have touched it; never in clips with fixed objects.
+    Under gravity it is not kept.
+    """
+
+    name = "momentum"
+    label = "momentum"
+    range = (0.0, 2.0)
+    higher_is_better = False
+    decimals = 3
+    needs: ClassVar[tuple[str, ...]] = ("positions", "groups", "objects/mass", "objects/radius")
+
+    @property
+    def convention(self) -> str:
+        return "change of total momentum in a step over the sum of all momenta, in steps without walls near by"
+
+    def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
+        assert true.radius is not None, "what it needs was checked"
+        places, there = followed(predicted, true), ~true.positions[:, :1].isnan().any(-1)
+        steps, mass = places.diff(dim=1), _moving_mass(true)
+        momenta = torch.where(there.unsqueeze(-1), mass.unsqueeze(-1) * steps, 0.0)
+        jump = momenta.sum(2).diff(dim=1).norm(dim=-1)  # (B, T - 1), about frames 2 to T
+        sizes = momenta.norm(dim=-1).sum(2)
+        share = jump / ((sizes[:, 1:] + sizes[:, :-1]) / 2)
+        room = true.radius.unsqueeze(1) + steps.norm(dim=-1)
+        free = _inside(places[:, 1:], room, true) & _inside(places[:, :-1], room, true)
+        free = (free | ~there).all(-1) & (mass > 0)[:, 0].eq(there[:, 0]).all(-1, keepdim=True)
+        counts = torch.cat([torch.zeros_like(free[:, :1]), free[:, 1:] & free[:, :-1] & share.isfinite()], 1)
+        return pooled(torch.cat([torch.zeros_like(share[:, :1]), share], 1).unsqueeze(-1), counts.unsqueeze(-1))
+
+
+class Overlaps(ObjectMetric):
+    """Pairs of discs that are in one another; of those that were found."""
+
+    name = "overlaps"
+    label = "overlaps"
+    range = (0.0, 1.0)
+    higher_is_better = False
+    decimals = 3
+    needs: ClassVar[tuple[str, ...]] = ("positions", "objects/radius")
+    config: OverlapsConfig
+
+    @property
+    def convention(self) -> str:
+        return f"share of pairs of found discs that overlap by more than {self.config.tolerance_px:g} px"
+
+    def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
+        assert true.radius is not None, "what it needs was checked"
+        places = followed(predicted, true)[:, 1:]
+        pairs = list(combinations(range(places.shape[2]), 2))
+        if not pairs:
+            nothing = places.new_zeros(places.shape[:2])
+            return {"total": nothing, "count": nothing}
+        first, second = torch.tensor(pairs, device=places.device).T
+        apart = (places[:, :, first] - places[:, :, second]).norm(dim=-1)
+        least = (true.radius[:, first] + true.radius[:, second] - self.config.tolerance_px).unsqueeze(1)
+        return pooled((apart < least).double(), ~apart.isnan())
+
+
+class Walls(ObjectMetric):
+    """Objects that are partly outside the frame, where the true box ends; of those that were found."""
+
+    name = "walls"
+    label = "walls"
+    range = (0.0, 1.0)
+    higher_is_better = False
+    decimals = 3
+    needs: ClassVar[tuple[str, ...]] = ("positions", "groups", "objects/radius")
+    config: WallsConfig
+
+    @property
+    def convention(self) -> str:
+        return f"share of found objects that reach more than {self.config.tolerance_px:g} px beyond the frame"
+
+    def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
+        assert true.radius is not None, "what it needs was checked"
+        places = followed(predicted, true)[:, 1:]
+        room = (true.radius - self.config.tolerance_px).unsqueeze(1)
+        return pooled((~_inside(places, room, true)).double(), ~places.isnan().any(-1))
+
+
+def _moving_mass(true: Scene) -> Tensor:
+    """(B, 1, N) float64: masses, 0 for what is not there or never moves."""
+    assert true.mass is not None, "what it needs was checked"
+    return true.mass.nan_to_num(nan=0.0, posinf=0.0).unsqueeze(1)
+
+
+def _inside(places: Tensor, room: Tensor, true: Scene) -> Tensor:
+    """Whether places (B, T, N, 2) are at least `room` (B, T or 1, N) away from every side of the frame; NaN are not."""
+    assert true.masks is not None, "what it needs was checked"
+    height, width = true.masks.shape[-2:]
+    far = torch.tensor([width, height], device=places.device) - room.unsqueeze(-1)
+    return ((places >= room.unsqueeze(-1)) & (places <= far)).all(-1)

@@ -1,0 +1,141 @@
+"""Which pixels belong together: the adjusted Rand index over objects, and intersection over union."""
+
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from videopred.check import complaint, require
+from videopred.eval.matching import assign
+from videopred.eval.object_metric import ObjectMetric
+from videopred.eval.scene import Scene
+
+
+class FGARI(ObjectMetric):
+    """Adjusted Rand index of predicted and true masks, over the pixels of true objects.
+
+    1 says that pixels are together in one mask where they are together in the other; 0 is what chance would give. The
+    names of masks do not matter, nor what they do in the background. Each frame stands for itself, so trading places
+    is free: see `fg-ari-clip`. Frames with fewer than two objects in sight do not count: the index would be 0 or 1 by
+    convention alone.
+
+    Source: Hubert & Arabie 1985, over the foreground as in Greff et al. 2019; equals scikit-learn's
+    `adjusted_rand_score` there.
+    """
+
+    name = "fg-ari"
+    label = "FG-ARI"
+    range = (-0.5, 1.0)
+    higher_is_better = True
+    decimals = 3
+    needs: ClassVar[tuple[str, ...]] = ("groups",)
+    reads: ClassVar[tuple[str, ...]] = ("masks",)
+
+    @property
+    def convention(self) -> str:
+        return "over pixels of true objects in each frame; frames with fewer than two objects do not count"
+
+    def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
+        return self._of(contingency(*_masks(predicted, true), background=False))
+
+    def _of(self, table: Tensor) -> dict[str, Tensor]:
+        counts = (table.sum(-1) > 0).sum(-1) > 1
+        return {"total": torch.where(counts, rand_index(table), 0.0), "count": counts}
+
+
+class FGARIClip(FGARI):
+    """`fg-ari` over all pixels of the frames 1 to t at once: whoever trades places, or flickers, loses."""
+
+    name = "fg-ari-clip"
+    label = "FG-ARI clip"
+
+    @property
+    def convention(self) -> str:
+        return "over pixels of true objects in all predicted frames up to the step, which masks must follow"
+
+    def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
+        return self._of(contingency(*_masks(predicted, true), background=False).cumsum(1))
+
+
+class MeanIoU(ObjectMetric):
+    """Intersection over union of every true object with its predicted mask, by the best matching in the frame.
+
+    Objects in sight that are left without a mask score 0; masks that are left over cost nothing.
+    """
+
+    name = "miou"
+    label = "mIoU"
+    range = (0.0, 1.0)
+    higher_is_better = True
+    decimals = 3
+    needs: ClassVar[tuple[str, ...]] = ("groups",)
+    reads: ClassVar[tuple[str, ...]] = ("masks",)
+
+    @property
+    def convention(self) -> str:
+        return "mean over true objects in sight, each with one predicted mask by Hungarian matching in the frame"
+
+    def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
+        table = contingency(*_masks(predicted, true), background=True)
+        areas, ours = table.sum(-1)[..., 1:], table.sum(-2)[..., 1:]
+        common = table[..., 1:, 1:]
+        shares = common / (areas.unsqueeze(-1) + ours.unsqueeze(-2) - common).clamp(min=1)
+        shares = functional.pad(shares, (1, 0)).flatten(0, 1)  # (B * T, N, 1 + M)
+        chosen = assign(shares, shares > 0)
+        best = shares.gather(2, chosen.clamp(min=0).unsqueeze(-1)).view(areas.shape)  # NOBODY reads the first: 0
+        return {"total": best.sum(-1), "count": (areas > 0).sum(-1)}
+
+
+def contingency(predicted: Tensor, true: Tensor, *, background: bool) -> Tensor:
+    """How many pixels of each true object lie in each predicted one, for every frame of every clip.
+
+    Args:
+        predicted: (B, T, H, W) whole numbers from 0.
+        true: the same.
+        background: whether to count pixels of no true object as well.
+
+    Returns:
+        (B, T, N + 1, M + 1) float64, with the largest numbers N and M; row 0 is empty without background.
+    """
+    clips, frames, height, width = true.shape
+    rows, columns = int(true.max()) + 1, int(predicted.max()) + 1
+    ours, theirs = predicted.flatten(), true.flatten()
+    if background:
+        frame = torch.arange(clips * frames, device=true.device).repeat_interleave(height * width)
+    else:
+        pixels = theirs.nonzero().squeeze(1)  # a tenth of them, mostly
+        frame, ours, theirs = pixels // (height * width), ours[pixels], theirs[pixels]
+    cell = (frame * rows + theirs) * columns + ours
+    return torch.bincount(cell, minlength=clips * frames * rows * columns).view(clips, frames, rows, columns).double()
+
+
+def rand_index(table: Tensor) -> Tensor:
+    """Adjusted Rand index of contingency tables (…, N, M): (…) float64.
+
+    Two equal partitions of one part each, or of single pixels, score 1, as in scikit-learn.
+    """
+    pixels = table.sum((-2, -1))
+    together, rows, columns = (_pairs(part) for part in (table.flatten(-2), table.sum(-1), table.sum(-2)))
+    expected = rows * columns / (pixels * (pixels - 1) / 2).clamp(min=1)
+    most = (rows + columns) / 2
+    return torch.where(most == expected, 1.0, (together - expected) / (most - expected))
+
+
+def _pairs(counts: Tensor) -> Tensor:
+    """Pairs within each of some groups (…, G), added up."""
+    return (counts * (counts - 1) / 2).sum(-1)
+
+
+def _masks(predicted: Scene, true: Scene) -> tuple[Tensor, Tensor]:
+    """Both masks of the predicted frames, (B, T, H, W) of the same size."""
+    assert predicted.masks is not None, "metrics that read masks have checked"
+    assert true.masks is not None, "metrics that need masks have checked"
+    ours, theirs = predicted.masks[:, 1:], true.masks[:, 1:]
+    must, fix = f"have the size of the true ones, {tuple(theirs.shape)}", "give masks of the same frames"
+    require(ours.shape == theirs.shape, "predicted masks", must, tuple(ours.shape), fix)
+    for name, masks in (("predicted", ours), ("true", theirs)):
+        if masks.is_floating_point() or masks.dtype == torch.bool:
+            fix = "give the number of the object at each pixel"
+            raise TypeError(complaint(f"{name} masks", "be whole numbers", masks.dtype, fix))
+    return ours, theirs
