@@ -398,7 +398,7 @@ BAD = {
     "train {data} --device cuda:": "--device must be a device of this machine, which has ",
     "train {data} --device auto:1": "--device must be one of auto, cpu, cuda, mps, got auto:1; did you mean auto?",
     "train {data} --batch-size 4 --free-running 8": "--free-running must be at most 7, so that of 9 frames one is gi",
-    "evaluate {gru} {data} --metrics bce msse": "--metrics must be one of bce, mse, ssim, f1, got msse; did you mean",
+    "evaluate {gru} {data} --metrics bce msse": "--metrics must be one of bce, bce-mean, mse, mse-sum, ",
     "evaluate {gru} {data} --context 5 --horizon 5": "--context plus --horizon must be at most 9, the frames of a c",
     "evaluate {gru} {data} --context 0": "--context must be at least 1, got 0; give at least one frame to start from",
     "evaluate {gru} {data} --first 6": "--first must be at most 5, the clips of the test part, got 6; lower it, or",

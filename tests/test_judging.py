@@ -178,7 +178,7 @@ def test_imagine_rolls_out_the_chosen_clips(file):
         ({"context": 5}, r"--context plus --horizon must be at most 9, the frames of a clip, got 5 \+ 5 = 10"),
         ({"horizon": 0}, "--horizon must be at least 1, got 0"),
         ({"part": "validation"}, "--part must be one of train, test, got validation"),
-        ({"metrics": ("bce", "msse")}, r"--metrics must be one of bce, mse, ssim, f1, got msse; did you mean mse\?"),
+        ({"metrics": ("bce", "msse")}, r"--metrics must be one of bce, .*, got msse; did you mean mse\?"),
         ({"metrics": ()}, "--metrics must name at least one, got none"),
         ({"first": 8}, "--first must be at most 7, the clips of the test part, got 8; lower it"),
         ({"first": 0}, "--first must be at least 1, got 0"),

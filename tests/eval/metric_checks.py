@@ -3,13 +3,21 @@
 All sizes differ and no frame is square: 5 clips, 4 frames, 3 channels, 17 rows, 23 columns.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
-from skimage.metrics import structural_similarity
+from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 from torch import Tensor
+from torchmetrics.functional.classification import multiclass_accuracy
+from torchmetrics.functional.image import structural_similarity_index_measure
 
 from videopred.eval.metric import Metric
+
+Reference = Callable[[np.ndarray, np.ndarray], float]
+"""Films of one step (B, C, H, W) -> the score."""
 
 CLIPS, FRAMES = 5, 4
 SHAPE = (CLIPS, FRAMES, 3, 17, 23)
@@ -147,23 +155,101 @@ def _bce(prediction: np.ndarray, truth: np.ndarray) -> float:
     return loss.item() / CLIPS
 
 
+def _bce_mean(prediction: np.ndarray, truth: np.ndarray) -> float:
+    """Mean over pixels of -ln of the probability that was given to what happened."""
+    given = np.where(truth == 1, prediction.astype(np.float64), 1 - prediction.astype(np.float64))
+    return float(-np.mean(np.log(np.clip(given, 1e-6, 1 - 1e-6))))
+
+
 def _mse(prediction: np.ndarray, truth: np.ndarray) -> float:
     return float(np.mean((prediction.astype(np.float64) - truth) ** 2))
 
 
-def _ssim(prediction: np.ndarray, truth: np.ndarray) -> float:
-    settings = {"gaussian_weights": True, "sigma": 1.5, "use_sample_covariance": False, "data_range": 1.0}
-    pairs = zip(prediction, truth, strict=True)
-    return float(np.mean([structural_similarity(p, y, channel_axis=0, **settings) for p, y in pairs]))
+def _mse_sum(prediction: np.ndarray, truth: np.ndarray) -> float:
+    """As OpenSTL writes it: the mean over clips, then the sum over what is left."""
+    return float(np.mean((prediction.astype(np.float64) - truth) ** 2, axis=0).sum())
+
+
+def _mae(prediction: np.ndarray, truth: np.ndarray) -> float:
+    return float(np.mean(np.abs(prediction.astype(np.float64) - truth)))
+
+
+def _mae_sum(prediction: np.ndarray, truth: np.ndarray) -> float:
+    return float(np.mean(np.abs(prediction.astype(np.float64) - truth), axis=0).sum())
+
+
+def _psnr(prediction: np.ndarray, truth: np.ndarray) -> float:
+    pairs = zip(prediction.astype(np.float64), truth.astype(np.float64), strict=True)
+    return float(np.mean([peak_signal_noise_ratio(y, p, data_range=1.0) for p, y in pairs]))
+
+
+def _ssim(**settings: Any) -> Reference:
+    """The mean over frames of scikit-image's."""
+
+    def of_films(prediction: np.ndarray, truth: np.ndarray) -> float:
+        pairs = zip(prediction.astype(np.float64), truth.astype(np.float64), strict=True)
+        return float(np.mean([structural_similarity(p, y, channel_axis=0, **settings) for p, y in pairs]))
+
+    return of_films
+
+
+def _ssim_same(prediction: np.ndarray, truth: np.ndarray) -> float:
+    """torchmetrics', which mirrors the border by code of its own."""
+    films = (torch.from_numpy(film).double() for film in (prediction, truth))
+    return structural_similarity_index_measure(*films, data_range=1.0).item()  # type: ignore[union-attr]
+
+
+def _lit(prediction: np.ndarray, truth: np.ndarray) -> tuple[set, set]:
+    """Lit pixels as sets of addresses (clip, channel, row, column)."""
+    ours, true = (set(map(tuple, np.argwhere(film >= 0.5).tolist())) for film in (prediction, truth))
+    return ours, true
 
 
 def _f1(prediction: np.ndarray, truth: np.ndarray) -> float:
-    """Twice the common pixels over the sum of both, as sets of addresses (clip, channel, row, column)."""
-    ours, true = (set(map(tuple, np.argwhere(film >= 0.5).tolist())) for film in (prediction, truth))
+    """Twice the common pixels over the sum of both."""
+    ours, true = _lit(prediction, truth)
     return 2 * len(ours & true) / (len(ours) + len(true))
 
 
-REFERENCES = {"bce": _bce, "mse": _mse, "ssim": _ssim, "f1": _f1}
+def _precision(prediction: np.ndarray, truth: np.ndarray) -> float:
+    ours, true = _lit(prediction, truth)
+    return len(ours & true) / len(ours)
+
+
+def _recall(prediction: np.ndarray, truth: np.ndarray) -> float:
+    ours, true = _lit(prediction, truth)
+    return len(ours & true) / len(true)
+
+
+def _iou(prediction: np.ndarray, truth: np.ndarray) -> float:
+    ours, true = _lit(prediction, truth)
+    return len(ours & true) / len(ours | true)
+
+
+def _balanced_accuracy(prediction: np.ndarray, truth: np.ndarray) -> float:
+    """The mean recall of both classes, by torchmetrics."""
+    labels = (torch.from_numpy(film >= 0.5).flatten().long() for film in (prediction, truth))
+    return multiclass_accuracy(*labels, num_classes=2, average="macro").item()
+
+
+REFERENCES: dict[str, Reference] = {
+    "bce": _bce,
+    "bce-mean": _bce_mean,
+    "mse": _mse,
+    "mse-sum": _mse_sum,
+    "mae": _mae,
+    "mae-sum": _mae_sum,
+    "psnr": _psnr,
+    "ssim": _ssim(gaussian_weights=True, sigma=1.5, use_sample_covariance=False, data_range=1.0),
+    "ssim-svg": _ssim(data_range=2.0),
+    "ssim-uniform": _ssim(data_range=1.0),
+    "ssim-same": _ssim_same,
+    "f1": _f1,
+    "precision": _precision,
+    "recall": _recall,
+    "iou": _iou,
+    "balanced-accuracy": _balanced_accuracy,
+}
 
 CHECKS = (
     check_shape,

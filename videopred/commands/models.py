@@ -10,7 +10,7 @@ from videopred import check, model_flags
 from videopred.commands import terminal
 from videopred.commands.options import CORE_HELP, Context, Data, Device, Horizon, Json, Overwrite, Part, Run
 from videopred.datasets import DATASETS
-from videopred.eval import METRICS
+from videopred.eval import DEFAULT_METRICS, METRICS
 from videopred.models.codec_settings import CodecConfig, DecoderConfig, RNEMConfig, SharedConfig
 from videopred.models.settings import CoreConfig, PredictorConfig, RIMsConfig
 from videopred.settings import TrainingConfig
@@ -109,7 +109,7 @@ def evaluate(
     part: Part = "test",
     context: Context = None,
     horizon: Horizon = None,
-    metrics: Annotated[tuple[str, ...], arg(metavar="NAME", help="See `videopred list metrics`.")] = tuple(METRICS),
+    metrics: Annotated[tuple[str, ...], arg(metavar="NAME", help="See `videopred list metrics`.")] = DEFAULT_METRICS,
     first: Annotated[int | None, arg(metavar="CLIPS", help="How many clips, from the first on; default: all.")] = None,
     batch_size: Annotated[int, arg(help="Clips at a time; changes memory and speed, not the scores.")] = 32,
     reference: Annotated[

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from videopred import check
+from videopred.eval import settings
 from videopred.eval.object_settings import (
     CollisionBCEConfig,
     CountConfig,
@@ -25,7 +26,6 @@ from videopred.eval.object_settings import (
     SwitchesConfig,
     WallsConfig,
 )
-from videopred.eval.settings import BCEConfig, F1Config, MSEConfig, SSIMConfig
 from videopred.settings import Settings
 
 if TYPE_CHECKING:
@@ -33,12 +33,27 @@ if TYPE_CHECKING:
     from videopred.eval.object_metric import ObjectMetric
 
 METRICS: dict[str, tuple[type[Settings], str]] = {
-    "bce": (BCEConfig, "videopred.eval.pixel:BCE"),
-    "mse": (MSEConfig, "videopred.eval.pixel:MSE"),
-    "ssim": (SSIMConfig, "videopred.eval.similarity:SSIM"),
-    "f1": (F1Config, "videopred.eval.overlap:F1"),
+    "bce": (settings.BCEConfig, "videopred.eval.pixel:BCE"),
+    "bce-mean": (settings.BCEMeanConfig, "videopred.eval.pixel:BCEMean"),
+    "mse": (settings.MSEConfig, "videopred.eval.pixel:MSE"),
+    "mse-sum": (settings.MSESumConfig, "videopred.eval.pixel:MSESum"),
+    "mae": (settings.MAEConfig, "videopred.eval.pixel:MAE"),
+    "mae-sum": (settings.MAESumConfig, "videopred.eval.pixel:MAESum"),
+    "psnr": (settings.PSNRConfig, "videopred.eval.pixel:PSNR"),
+    "ssim": (settings.SSIMConfig, "videopred.eval.similarity:SSIM"),
+    "ssim-svg": (settings.SVGSSIMConfig, "videopred.eval.similarity:SVGSSIM"),
+    "ssim-uniform": (settings.UniformSSIMConfig, "videopred.eval.similarity:UniformSSIM"),
+    "ssim-same": (settings.BorderedSSIMConfig, "videopred.eval.bordered_similarity:BorderedSSIM"),
+    "f1": (settings.F1Config, "videopred.eval.overlap:F1"),
+    "precision": (settings.PrecisionConfig, "videopred.eval.overlap:Precision"),
+    "recall": (settings.RecallConfig, "videopred.eval.overlap:Recall"),
+    "iou": (settings.IoUConfig, "videopred.eval.overlap:IoU"),
+    "balanced-accuracy": (settings.BalancedAccuracyConfig, "videopred.eval.overlap:BalancedAccuracy"),
 }
 """Name -> (settings class, "module:Class"). The class is imported on use: a listing loads no torch."""
+
+DEFAULT_METRICS = ("bce", "mse", "ssim", "f1")
+"""What films are scored with unless metrics are named."""
 
 
 OBJECT_METRICS: dict[str, tuple[type[Settings], str]] = {

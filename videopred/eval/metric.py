@@ -54,6 +54,14 @@ class Quantity(ABC):
         weights = weights_of(values, clip_weights)
         return weights @ values / weights.sum()
 
+    def remark(self, measured: dict[str, Tensor]) -> str:
+        """What a reader of this score must know of these clips, such as how many frames were capped; usually nothing.
+
+        Args:
+            measured: measurements (B, T) of any number of clips.
+        """
+        return ""
+
 
 class Metric(Quantity):
     """A way to compare a predicted film with the true one; its name is a key in METRICS."""
@@ -97,18 +105,33 @@ def check_films(prediction: Tensor, truth: Tensor) -> None:
         TypeError: one of them is not floating point.
         ValueError: they have not five axes, differ in shape, hold nothing, leave [0, 1] or hold NaN.
     """
-    for name, film in (("prediction", prediction), ("truth", truth)):
-        if not film.is_floating_point():
-            fix = "convert stored frames with videopred.frames.to_film"
-            raise TypeError(complaint(name, "be floating point in [0, 1]", film.dtype, fix))
-        axes = "have the axes (clips, frames, channels, height, width)"
-        require(film.dim() == 5, name, axes, f"shape {tuple(film.shape)}", "add the missing axes")
-        require(film.numel() > 0, name, "hold at least one value", f"shape {tuple(film.shape)}", "add clips")
-    same = prediction.shape == truth.shape
+    check_axes("prediction", prediction)
+    check_axes("truth", truth)
+    check_same_shape("prediction", prediction, truth)
+    check_range("prediction", prediction)
+    check_range("truth", truth)
+
+
+def check_axes(name: str, film: Tensor) -> None:
+    """Refuse a film that is not floating point (TypeError), or has not the five axes, or holds nothing (ValueError)."""
+    if not film.is_floating_point():
+        fix = "convert stored frames with videopred.frames.to_film"
+        raise TypeError(complaint(name, "be floating point in [0, 1]", film.dtype, fix))
+    axes = "have the axes (clips, frames, channels, height, width)"
+    require(film.dim() == 5, name, axes, f"shape {tuple(film.shape)}", "add the missing axes")
+    require(film.numel() > 0, name, "hold at least one value", f"shape {tuple(film.shape)}", "add clips")
+
+
+def check_same_shape(name: str, film: Tensor, truth: Tensor) -> None:
+    """Refuse with a ValueError a film of another shape than the truth."""
     must = f"have the truth's shape {tuple(truth.shape)}"
-    require(same, "prediction", must, tuple(prediction.shape), "predict the same clips, frames and size")
-    for name, film in (("prediction", prediction), ("truth", truth)):
-        low, high = (bound.item() for bound in torch.aminmax(film))
-        inside = low >= 0 and high <= 1  # false for NaN too
-        fix = "divide pixel values by their maximum, or apply a sigmoid to logits"
-        require(inside, name, "lie in [0, 1]", f"values from {low:.4g} to {high:.4g}", fix)
+    fix = "predict the same clips, frames and size"
+    require(film.shape == truth.shape, name, must, tuple(film.shape), fix)
+
+
+def check_range(name: str, film: Tensor) -> None:
+    """Refuse with a ValueError a film with values outside [0, 1] or NaN."""
+    low, high = (bound.item() for bound in torch.aminmax(film))
+    inside = low >= 0 and high <= 1  # false for NaN too
+    fix = "divide pixel values by their maximum, or apply a sigmoid to logits"
+    require(inside, name, "lie in [0, 1]", f"values from {low:.4g} to {high:.4g}", fix)

@@ -1,48 +1,129 @@
-"""Overlap of lit pixels."""
+"""Overlap of lit pixels: what is made of the counts of hits, inventions and misses."""
+
+from abc import abstractmethod
 
 import torch
 from torch import Tensor
 
-from videopred.eval.metric import Metric, check_films, weights_of
-from videopred.eval.settings import F1Config
+from videopred.eval.frame_metric import FrameMetric, Frames
+from videopred.eval.metric import weights_of
+from videopred.eval.settings import OverlapConfig
 
 
-class F1(Metric):
-    """F1 score of lit pixels: 2 TP / (2 TP + FP + FN), counts pooled over the pixels of all clips at a step.
+class Overlap(FrameMetric):
+    """A score of lit pixels from counts that are pooled over the pixels of all clips at a step.
 
     Pooling is not averaging: a frame whose balls are all hidden adds its few false pixels to the counts,
-    where a mean over frames would give it the weight of a full frame. Nothing lit in either film scores 1.
-    Every channel of a pixel counts by itself.
+    where a mean over frames would give it the weight of a full frame. Every channel of a pixel counts by itself.
     """
 
-    name = "f1"
-    label = "F1"
     range = (0.0, 1.0)
     higher_is_better = True
     decimals = 3
-    config: F1Config
+    config: OverlapConfig
+    formula: str
+    """In true and false positives and negatives."""
 
     @property
     def convention(self) -> str:
         lit = f"lit where p >= {self.config.threshold:g} (truth >= 0.5)"
-        return f"{lit}, counts pooled over the pixels of all clips at a step, 1 if both films are dark"
+        return f"{self.formula}; {lit}, counts pooled over the pixels of all clips at a step; {self.nothing}"
 
-    def measure(self, prediction: Tensor, truth: Tensor) -> dict[str, Tensor]:
-        check_films(prediction, truth)
-        ours, true = prediction >= self.config.threshold, truth >= 0.5
+    nothing: str
+    """What the score is where the formula says 0/0."""
 
-        def count(pixels: Tensor) -> Tensor:
-            return pixels.sum(dim=(2, 3, 4), dtype=torch.float64)
+    @abstractmethod
+    def of_counts(self, hits: Tensor, invented: Tensor, missed: Tensor, rest: Tensor) -> Tensor:
+        """The score of pooled counts TP, FP, FN, TN, each (T,)."""
 
-        return {
-            "tp": count(ours & true),
-            "fp": count(ours & ~true),
-            "fn": count(~ours & true),
-            "tn": count(~ours & ~true),
-        }
+    def measure_frames(self, frames: Frames) -> dict[str, Tensor]:
+        return frames.once(_counts, self.config.threshold)
 
     def reduce(self, measured: dict[str, Tensor], clip_weights: Tensor | None = None) -> Tensor:
         weights = weights_of(measured["tp"], clip_weights)
-        hits, invented, missed = (weights @ measured[key] for key in ("tp", "fp", "fn"))
-        lit = 2 * hits + invented + missed
-        return torch.where(lit > 0, 2 * hits / lit, 1.0)
+        return self.of_counts(*(weights @ measured[key] for key in ("tp", "fp", "fn", "tn")))
+
+
+class F1(Overlap):
+    """F1 score: the harmonic mean of precision and recall."""
+
+    name = "f1"
+    label = "F1"
+    formula = "2 TP / (2 TP + FP + FN)"
+    nothing = "1 if both films are dark"
+
+    def of_counts(self, hits: Tensor, invented: Tensor, missed: Tensor, rest: Tensor) -> Tensor:
+        return _ratio(2 * hits, 2 * hits + invented + missed, 1.0)
+
+
+class Precision(Overlap):
+    """Share of the predicted lit pixels that are lit."""
+
+    name = "precision"
+    label = "precision"
+    formula = "TP / (TP + FP)"
+    nothing = "1 if both films are dark, 0 if only the prediction is"
+
+    def of_counts(self, hits: Tensor, invented: Tensor, missed: Tensor, rest: Tensor) -> Tensor:
+        return _ratio(hits, hits + invented, (missed == 0).to(hits))
+
+
+class Recall(Overlap):
+    """Share of the lit pixels that are predicted lit."""
+
+    name = "recall"
+    label = "recall"
+    formula = "TP / (TP + FN)"
+    nothing = "1 if both films are dark, 0 if only the truth is"
+
+    def of_counts(self, hits: Tensor, invented: Tensor, missed: Tensor, rest: Tensor) -> Tensor:
+        return _ratio(hits, hits + missed, (invented == 0).to(hits))
+
+
+class IoU(Overlap):
+    """Intersection over union of the lit pixels of both films: F1 / (2 − F1)."""
+
+    name = "iou"
+    label = "IoU"
+    formula = "TP / (TP + FP + FN)"
+    nothing = "1 if both films are dark"
+
+    def of_counts(self, hits: Tensor, invented: Tensor, missed: Tensor, rest: Tensor) -> Tensor:
+        return _ratio(hits, hits + invented + missed, 1.0)
+
+
+class BalancedAccuracy(Overlap):
+    """Mean of the shares of lit and of dark pixels that are predicted as such: a constant gets 1/2."""
+
+    name = "balanced-accuracy"
+    label = "balanced"
+    formula = "(TP / (TP + FN) + TN / (TN + FP)) / 2"
+    nothing = "the one share that there is, if the truth is all dark or all lit"
+
+    def of_counts(self, hits: Tensor, invented: Tensor, missed: Tensor, rest: Tensor) -> Tensor:
+        lit, dark = _ratio(hits, hits + missed, torch.nan), _ratio(rest, rest + invented, torch.nan)
+        return torch.stack([lit, dark]).nanmean(0)
+
+
+def _counts(frames: Frames, threshold: float) -> dict[str, Tensor]:
+    """Pixels of each frame by what was predicted and what is true: tp, fp, fn, tn, each (N,)."""
+    ours, true = _lit(frames.prediction, threshold), _lit(frames.truth, 0.5)
+    lit, truly_lit = _counted(ours), _counted(true)
+    hits = _counted(ours.mul_(true))
+    invented, missed = lit - hits, truly_lit - hits
+    return {"tp": hits, "fp": invented, "fn": missed, "tn": ours[0].numel() - hits - invented - missed}
+
+
+def _lit(film: Tensor, threshold: float) -> Tensor:
+    """1 where the film is at least the threshold, else 0: in its own type, since bytes take thrice as long to sum."""
+    return torch.ge(film, threshold, out=torch.empty_like(film))
+
+
+def _counted(pixels: Tensor) -> Tensor:
+    """How many are 1 in each frame, (N,) float64; exact as long as a frame has fewer than 2^24 values."""
+    return pixels.flatten(1).sum(1).double()
+
+
+def _ratio(part: Tensor, whole: Tensor, otherwise: Tensor | float) -> Tensor:
+    """The share, and what it is taken to be where there is nothing to share."""
+    return torch.where(whole > 0, part / whole, otherwise)

@@ -1,5 +1,8 @@
 """Settings of scoring and of each metric. No torch here: help and every usage error stay light."""
 
+from pathlib import Path
+from typing import Literal
+
 from pydantic import Field, field_validator, model_validator
 
 from videopred.check import complaint, feedback, require, whole_number
@@ -57,8 +60,28 @@ class BCEConfig(Settings):
     """Predictions are taken as no closer than this to 0 and 1, so one sure, wrong pixel costs −ln(clamp)."""
 
 
+class BCEMeanConfig(BCEConfig):
+    """Binary cross-entropy in nats per pixel and channel."""
+
+
 class MSEConfig(Settings):
     """Mean squared error per pixel of intensities in [0, 1]. Nothing to set."""
+
+
+class MSESumConfig(Settings):
+    """Squared error summed over a frame, as OpenSTL, PredRNN and vp-suite do. Nothing to set."""
+
+
+class MAEConfig(Settings):
+    """Mean absolute error per pixel of intensities in [0, 1]. Nothing to set."""
+
+
+class MAESumConfig(Settings):
+    """Absolute error summed over a frame, as OpenSTL and PredRNN do. Nothing to set."""
+
+
+class PSNRConfig(Settings):
+    """Peak signal-to-noise ratio in dB: mean of the values of frames, each at most 100. Nothing to set."""
 
 
 class SSIMConfig(Settings):
@@ -75,8 +98,49 @@ class SSIMConfig(Settings):
         return window
 
 
-class F1Config(Settings):
-    """F1 score of lit pixels, counted over all clips at a step."""
+class UniformSSIMConfig(Settings):
+    """Structural similarity as scikit-image has it by default: even window of 7 px. Nothing to set."""
+
+
+class SVGSSIMConfig(Settings):
+    """Structural similarity as in SVG's and OpenSTL's tables: even window of 7 px, range 2. Nothing to set."""
+
+
+class BorderedSSIMConfig(Settings):
+    """Structural similarity as in kornia and torchmetrics: with the mirrored border. Nothing to set."""
+
+
+class LPIPSConfig(Settings):
+    """Learned perceptual distance (LPIPS 0.1), for films in color; its trunk's weights are not in here."""
+
+    net: Literal["alex", "vgg", "squeeze"] = "alex"
+    """The trunk, whose numbers are comparable with those of the same trunk only."""
+    weights: Path | None = None
+    """File of the trunk's weights as torchvision publishes it; if not given, it is looked for in torch's cache."""
+
+
+class OverlapConfig(Settings):
+    """What counts as lit."""
 
     threshold: float = Field(0.5, gt=0, le=1)
     """A predicted pixel counts as lit from this probability on. A true pixel is lit from 0.5 on."""
+
+
+class F1Config(OverlapConfig):
+    """F1 score of lit pixels, counted over all clips at a step."""
+
+
+class PrecisionConfig(OverlapConfig):
+    """Share of the predicted lit pixels that are lit, counted over all clips at a step."""
+
+
+class RecallConfig(OverlapConfig):
+    """Share of the lit pixels that are predicted lit, counted over all clips at a step."""
+
+
+class IoUConfig(OverlapConfig):
+    """Intersection over union of lit pixels, counted over all clips at a step."""
+
+
+class BalancedAccuracyConfig(OverlapConfig):
+    """Mean of the shares of lit and of dark pixels that are predicted so, counted over all clips at a step."""

@@ -1,0 +1,30 @@
+"""Skill: how much of the way from a trivial prediction to a perfect one."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from videopred.eval.metric import Metric
+
+
+def skill(value: np.ndarray | float, baseline: np.ndarray | float, metric: "Metric") -> np.ndarray:
+    """The share of what a trivial prediction leaves to be won: (value − baseline) / (best − baseline).
+
+    1 is a perfect prediction, 0 one as good as the trivial one, below 0 a worse one. For an error it is one minus the
+    ratio of the errors; for F1, (F1 − F1_copy) / (1 − F1_copy). Of PSNR, whose best value is a cap, it means little.
+
+    Args:
+        value: any shape: scores by this metric.
+        baseline: the same shape, or one number: those of the trivial prediction, usually
+            *copy last*, on the same clips.
+        metric: says which value is best.
+
+    Returns:
+        float64, the shape of both. Where the trivial prediction is perfect there is nothing to win: 0 for a value
+        that is perfect too, −infinity for any other.
+    """
+    value, baseline = np.broadcast_arrays(np.asarray(value, np.float64), np.asarray(baseline, np.float64))
+    won, there = value - baseline, metric.best - baseline
+    nothing_left = np.where(won == 0, 0.0, -np.inf)
+    return np.divide(won, there, out=nothing_left, where=there != 0)
