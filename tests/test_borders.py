@@ -66,8 +66,12 @@ DOORS: dict[str, set[str]] = {
     "kornia": {"eval.bordered_similarity"},
     "scipy": {"eval.matching"},
     "lightning": {
-        "training.run",
+        "training.batches",
+        "training.engine",
+        "training.keeping",
         "training.learner",
+        "training.metrics_file",
+        "training.processes",
         "training.stopping",
         "training.watching",
         "checkpoint",

@@ -14,7 +14,6 @@ from tiny_runs import CODEC, CORE_SIZES, HEIGHT, WIDTH, no_file_longer_than, tin
 from videopred.checkpoint import (
     CONFIG_KEY,
     AtomicIO,
-    KeepCheckpoints,
     RunConfig,
     checkpoint_file,
     load_run,
@@ -64,41 +63,6 @@ def test_the_best_checkpoint_comes_before_the_last(tmp_path):
     best = write_run(tmp_path, config_of(), seed=2, name="best.ckpt")
     assert same_weights(load_run(tmp_path), best)
     assert checkpoint_file(tmp_path) == tmp_path / "checkpoints" / "best.ckpt"
-
-
-class Losses:
-    """A trainer of which only the validation losses are real: keeps the number of the last look in each file."""
-
-    def __init__(self, folder: Path):
-        self.keep, self.kept, self.looks = KeepCheckpoints(folder), {}, 0
-        self.callback_metrics: dict[str, Any] = {}
-
-    def save_checkpoint(self, path: Path) -> None:
-        self.kept[path.name] = self.looks
-
-    def look(self, loss: float) -> None:
-        self.looks += 1
-        self.callback_metrics = {"validation_bce": torch.tensor(loss)}
-        self.keep.on_validation_end(self, None)  # type: ignore[arg-type]
-
-
-def test_the_best_is_the_lowest_and_the_earliest_of_equals(tmp_path):
-    losses = Losses(tmp_path)
-    for loss, best in [(5.0, 1), (3.0, 2), (4.0, 2), (3.0, 2), (float("nan"), 2), (2.5, 6)]:
-        losses.look(loss)
-        assert losses.kept == {"best.ckpt": best, "last.ckpt": losses.looks}
-    losses.looks += 1
-    losses.keep.on_train_end(losses, None)  # type: ignore[arg-type]
-    assert losses.kept == {"best.ckpt": 6, "last.ckpt": 7}
-
-
-def test_a_resumed_run_does_not_replace_its_best_by_a_worse(tmp_path):
-    first = Losses(tmp_path)
-    first.look(3.0)
-    resumed = Losses(tmp_path)
-    resumed.keep.load_state_dict(first.keep.state_dict())
-    resumed.look(4.0)
-    assert resumed.kept == {"last.ckpt": 1}
 
 
 def test_a_checkpoint_is_replaced_whole_or_not_at_all(tmp_path):

@@ -74,7 +74,7 @@ def test_other_cores_survive_json():
         (lambda: TrainingConfig(seed=-1), "--seed must be greater than or equal to 0, got -1"),
         (lambda: TrainingConfig(seed=2**64), "--seed must be less than 18446744073709551616, got 18446744073709551616"),
         (lambda: TrainingConfig(validation_share=1.0), "--validation-share must be less than 1, got 1.0"),
-        (lambda: TrainingConfig(schedule="cosin"), "--schedule must be 'constant' or 'cosine', got 'cosin'"),
+        (lambda: TrainingConfig(schedule="cosin"), "--schedule must be 'constant', 'cosine', 'step' or 'plateau', got"),
         (lambda: RNEMConfig(channels=()), "--codec.channels must"),
         (lambda: RNEMConfig(channels=(3, 0)), "--codec.channels must be greater than 0, got 0"),
         (

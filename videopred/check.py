@@ -153,6 +153,15 @@ def run_folder(run: Path) -> Path:
     return run
 
 
+def run_or_runs(folder: Path) -> Path:
+    """Return the path if it is a run folder, or one of runs from several seeds.
+
+    Raises:
+        FileNotFoundError: it is neither.
+    """
+    return folder if (folder / "seeds.json").is_file() else run_folder(folder)
+
+
 def explain(error: ValidationError, prefix: str = "") -> str:
     """The first complaint of a pydantic error, in the form of `complaint`.
 

@@ -11,11 +11,10 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import torch
-from lightning import LightningModule, Trainer
 from lightning.fabric.plugins import TorchCheckpointIO
-from lightning.pytorch.callbacks import Checkpoint
 from pydantic import PositiveInt, ValidationError
 from torch import Tensor
 
@@ -24,7 +23,7 @@ from videopred.files import whole_file
 from videopred.models import build
 from videopred.models.predictor import Predictor
 from videopred.models.settings import PredictorConfig
-from videopred.settings import Settings, TrainingConfig
+from videopred.settings import ComputeConfig, Settings, TrainingConfig
 from videopred.weights import read_export
 
 CONFIG_KEY = "videopred"
@@ -32,6 +31,17 @@ CONFIG_KEY = "videopred"
 
 WEIGHTS_PREFIX = "predictor."
 """What a checkpoint's weight names begin with: the attribute of the training module."""
+
+
+class DataRecord(Settings):
+    """The clips of a run, by place and content."""
+
+    path: str
+    """Where they were; or the name of a preset."""
+    name: str
+    """What the data set is called."""
+    sha256: str
+    """Its fingerprint."""
 
 
 class RunConfig(Settings):
@@ -43,6 +53,12 @@ class RunConfig(Settings):
     """Channels, height and width of the films it was built for."""
     training: TrainingConfig
     """How it learned."""
+    compute: ComputeConfig = ComputeConfig()
+    """Where it computed."""
+    data: DataRecord | None = None
+    """What it learned from."""
+    init_from: str | None = None
+    """The run or export that its first weights are from."""
 
 
 class AtomicIO(TorchCheckpointIO):
@@ -56,27 +72,23 @@ class AtomicIO(TorchCheckpointIO):
             super().save_checkpoint(checkpoint, partial, storage_options)
 
 
-class KeepCheckpoints(Checkpoint):
-    """After each validation and at the end: last.ckpt, and best.ckpt if the validation loss is the lowest so far."""
+def whole_checkpoint(path: Path) -> dict[str, Any]:
+    """What is in a checkpoint, on the CPU, after every byte of it was compared with its checksum.
 
-    def __init__(self, folder: Path):
-        self.folder, self.lowest = folder, float("inf")
+    Raises:
+        ValueError: it is damaged, or no checkpoint.
+    """
+    try:
+        with ZipFile(path) as archive:  # PyTorch's format, which has a CRC-32 for every tensor, but reads on regardless
+            damaged = archive.testzip()
+        if damaged is None:
+            return torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # on foreign bytes zip and unpickler raise whatever they lead them to
+        raise ValueError(check.complaint(str(path), "be a whole checkpoint", "something else", _FALL_BACK)) from error
+    raise ValueError(check.complaint(str(path), "be a whole checkpoint", f"damage in {damaged}", _FALL_BACK))
 
-    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        loss = float(trainer.callback_metrics["validation_bce"])
-        if loss < self.lowest:
-            self.lowest = loss
-            trainer.save_checkpoint(self.folder / "best.ckpt")
-        trainer.save_checkpoint(self.folder / "last.ckpt")
 
-    def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        trainer.save_checkpoint(self.folder / "last.ckpt")
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"lowest": self.lowest}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.lowest = state_dict["lowest"]
+_FALL_BACK = "delete it to fall back on the other checkpoint, or train again"
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
@@ -128,16 +140,12 @@ def read_run(run: Path) -> tuple[RunConfig, dict[str, Tensor]]:
     """
     if check.run_folder(run).is_file():
         export = read_export(run)
-        return _parse(run, json.dumps(export.settings)), export.weights
+        return parse_run(run, json.dumps(export.settings)), export.weights
     path = checkpoint_file(run)
-    try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # on foreign bytes the unpickler raises whatever they lead it to
-        fix = "delete it to fall back on the other checkpoint, or train again"
-        raise ValueError(check.complaint(str(path), "be a whole checkpoint", "something else", fix)) from error
-    expected = _parse(run / "settings.json", (run / "settings.json").read_text())
-    stored = _parse(path, content.get(CONFIG_KEY, "{}") if isinstance(content, dict) else "{}")
-    ours, theirs = _choices(expected), _choices(stored)
+    content = whole_checkpoint(path)
+    expected = parse_run(run / "settings.json", (run / "settings.json").read_text())
+    stored = parse_run(path, content.get(CONFIG_KEY, "{}") if isinstance(content, dict) else "{}")
+    ours, theirs = choices(expected), choices(stored)
     differing = [name for name in ours if name in theirs and ours[name] != theirs[name]]
     check.require(
         not differing,
@@ -150,7 +158,7 @@ def read_run(run: Path) -> tuple[RunConfig, dict[str, Tensor]]:
     return stored, {name.removeprefix(WEIGHTS_PREFIX): value for name, value in weights}
 
 
-def _parse(path: Path, text: str) -> RunConfig:
+def parse_run(path: Path, text: str) -> RunConfig:
     """The settings in a file of a run; a file that holds none is a ValueError that names it."""
     try:
         return RunConfig.model_validate_json(text)
@@ -159,7 +167,7 @@ def _parse(path: Path, text: str) -> RunConfig:
         raise ValueError(check.complaint("RUN", "hold the settings of a run", path, fix)) from None
 
 
-def _choices(config: RunConfig) -> dict[str, Any]:
+def choices(config: RunConfig) -> dict[str, Any]:
     """What makes a model, flat, by the names of the flags."""
     choices: dict[str, Any] = {"frames": "×".join(map(str, config.film_shape))}
     for part, settings in config.model.model_dump().items():

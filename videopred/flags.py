@@ -87,3 +87,12 @@ def counts(words: Iterable[str]) -> dict[str, int]:
         check.require(part not in counts, "--clips", "name each part once", word, "leave one of them out")
         counts[part] = int(number)
     return counts
+
+
+def seeds(text: str) -> tuple[int, ...]:
+    """`0,1,2` as numbers."""
+    words = text.split(",")
+    for word in words:
+        must, fix = "be whole numbers with commas between them", "write e.g. --seeds 0,1,2"
+        check.require(word.isdecimal(), "--seeds", must, text, fix)
+    return tuple(map(int, words))

@@ -1,7 +1,8 @@
-"""Ctrl-C heard at a good moment instead of in the middle of things."""
+"""Ctrl-C, and what batch systems send, heard at a good moment instead of in the middle of things."""
 
 import signal
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -12,30 +13,40 @@ class HeldInterrupt:
 
     Args:
         urgent: a second Ctrl-C raises KeyboardInterrupt at once; else it is held as well.
+        also: other signals that are held in the same way.
 
     Attributes:
-        asked: whether somebody pressed Ctrl-C.
+        asked: whether somebody asked to stop.
+        heard: the name of the signal that asked first, such as SIGINT; empty before.
     """
 
-    def __init__(self, *, urgent: bool = False) -> None:
-        self.asked, self._urgent = False, urgent
+    def __init__(self, *, urgent: bool = False, also: Sequence[signal.Signals] = ()) -> None:
+        self.asked, self.heard, self._urgent = False, "", urgent
+        self._signals = (signal.SIGINT, *also)
 
     def stop_if_asked(self) -> None:
         """Raise KeyboardInterrupt if somebody pressed Ctrl-C."""
         if self.asked:
             raise KeyboardInterrupt
 
+    def listen(self) -> None:
+        """Listen again, after somebody else has put handlers of his own in place."""
+        if self._listens:
+            for number in self._signals:
+                signal.signal(number, self._hear)
+
     def __enter__(self) -> "HeldInterrupt":
         self._listens = threading.current_thread() is threading.main_thread()
-        if self._listens:
-            self._before = signal.signal(signal.SIGINT, self._hear)
+        self._before = {number: signal.getsignal(number) for number in self._signals}
+        self.listen()
         return self
 
     def __exit__(self, *error: Any) -> None:
         if self._listens:
-            signal.signal(signal.SIGINT, self._before)
+            for number, handler in self._before.items():
+                signal.signal(number, handler)
 
-    def _hear(self, *signalled: Any) -> None:
-        if self.asked and self._urgent:
+    def _hear(self, number: int, frame: Any) -> None:
+        if self.asked and self._urgent and number == signal.SIGINT:
             raise KeyboardInterrupt
-        self.asked = True
+        self.asked, self.heard = True, self.heard or signal.Signals(number).name

@@ -3,14 +3,17 @@
 Light, like everything that runs before torch is loaded; only a core of one's own is imported to read its settings.
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from videopred import check, flags
 from videopred.models import CODECS, CORES, DECODERS, core_config
+from videopred.models.codec_settings import RNEMConfig
 from videopred.models.presets import PRESETS
-from videopred.models.settings import CoreSettings, OwnConfig
-from videopred.settings import Settings
+from videopred.models.settings import CoreSettings, OwnConfig, PredictorConfig
+from videopred.settings import ComputeConfig, Settings, TrainingConfig
 
 
 def with_model_flags(command: Callable[..., None], words: Sequence[str]) -> Callable[..., None]:
@@ -21,22 +24,51 @@ def with_model_flags(command: Callable[..., None], words: Sequence[str]) -> Call
     Raises:
         ValueError: an unknown name, or a flag that belongs to another core, codec or decoder.
     """
-    core_name = flags.value_of("--core", words, "rims")
+    run = flags.value_of("--resume", words, "")
+    theirs = _settings_of(Path(run)) if run else {}
+    command, model = _with_defaults(command, theirs), theirs.get("model")
+    core_name = flags.value_of("--core", words, _name_of(model.core) if model else "rims")
     core = core_flags(core_name, words)
-    codec_name = check.one_of("--codec", flags.value_of("--codec", words, "rnem"), CODECS)
+    if model and core_name == _name_of(model.core):
+        core = core.changed(**model.core.settings) if isinstance(model.core, OwnConfig) else model.core
     own: Any = core.own_decoder()
-    decoder_name = check.one_of("--decoder", flags.value_of("--decoder", words, own.kind), DECODERS)
+    usual = {"codec": model.codec if model else RNEMConfig(), "decoder": model.decoder if model else own}
     settings: dict[str, Settings] = {"core": core}
-    for part, table, name in (("codec", CODECS, codec_name), ("decoder", DECODERS, decoder_name)):
-        settings[part] = table[name][0]()
+    for part, table in (("codec", CODECS), ("decoder", DECODERS)):
+        name = check.one_of(f"--{part}", flags.value_of(f"--{part}", words, usual[part].kind), table)
+        settings[part] = usual[part] if model and name == usual[part].kind else table[name][0]()
         _check_names(part, name, words, type(settings[part]), table)
-    command = flags.with_default(command, "decoder_name", own.kind, command.__annotations__["decoder_name"])
+    for part, default in (("core", core_name), ("codec", usual["codec"].kind), ("decoder", usual["decoder"].kind)):
+        command = flags.with_default(command, f"{part}_name", default, command.__annotations__[f"{part}_name"])
     if core_name in PRESETS:
-        kept = command.__annotations__["training"]
-        command = flags.with_default(command, "training", PRESETS[core_name].training, kept)
+        command = _with_defaults(command, {"training": PRESETS[core_name].training})
     for part, value in settings.items():
         command = flags.with_default(command, part, value, type(value))
     return command
+
+
+def _with_defaults(command: Callable[..., None], settings: Mapping[str, Any]) -> Callable[..., None]:
+    """The command with other defaults for training and compute, as far as they are given."""
+    for name in ("training", "compute"):
+        if name in settings:
+            command = flags.with_default(command, name, settings[name], command.__annotations__[name])
+    return command
+
+
+def _settings_of(run: Path) -> dict[str, Any]:
+    """Model, training and compute settings of a run, or of the first of several seeds; none if they cannot be read."""
+    try:
+        if (run / "seeds.json").is_file():
+            run = run / f"seed-{json.loads((run / 'seeds.json').read_text())['seeds'][0]}"
+        settings = json.loads((run / "settings.json").read_text())
+        kinds = {"model": PredictorConfig, "training": TrainingConfig, "compute": ComputeConfig}
+        return {name: kind(**settings[name]) for name, kind in kinds.items()}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}  # the command itself says what is wrong
+
+
+def _name_of(core: CoreSettings) -> str:
+    return core.source if isinstance(core, OwnConfig) else core.kind  # type: ignore[attr-defined]
 
 
 def core_flags(name: str, words: Sequence[str]) -> CoreSettings:

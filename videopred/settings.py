@@ -5,7 +5,17 @@ One settings class is at once the flags, the help text, the saved JSON and the P
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from videopred import check
 
@@ -44,25 +54,123 @@ def _tupled(value: Any) -> Any:
 
 
 class TrainingConfig(Settings):
-    """How a predictor learns: prediction of the next frame, with Adam."""
+    """How a predictor learns: prediction of the next frame, with Adam. All that the numbers of a run depend on."""
 
     updates: PositiveInt = 5000
     """Number of optimiser steps."""
     batch_size: PositiveInt = 64
-    """Clips per update."""
+    """Clips per update, of all devices and pieces together."""
+    accumulate: PositiveInt = 1
+    """Pieces that the clips of an update pass in, one after another: less memory, the same gradient."""
+    loss: Literal["bce", "mse", "gaussian"] = "bce"
+    """Binary cross-entropy from logits, squared error, or likelihood of a Gaussian around the predicted intensity."""
+    deviation: PositiveFloat | None = None
+    """Standard deviation of --loss gaussian, of intensities in [0, 1]; default: 0.1."""
+    reduction: Literal["mean", "sum"] = "mean"
+    """Whether the loss is a mean over the pixels of a frame or, as in R-NEM, a sum; either way a mean over frames."""
     learning_rate: PositiveFloat = 7e-4
     """Step size of Adam (RIMs paper, D.4)."""
-    schedule: Literal["constant", "cosine"] = "constant"
-    """Step size over time: constant, or up over the first twentieth of the updates, then down to 0 along a cosine."""
-    clip_norm: PositiveFloat = 0.1
-    """Largest norm of the whole gradient of the mean loss per pixel; a longer one is scaled down to it."""
+    schedule: Literal["constant", "cosine", "step", "plateau"] = "constant"
+    """Step size over time: constant; up over the first twentieth of the updates, then down to 0 along a cosine; lower
+    every so many updates; or lower when the validation loss stops falling (RIMs paper, D.5)."""
+    decay: Annotated[float, Field(gt=0, lt=1)] | None = None
+    """What the step size is multiplied with by --schedule step and plateau; default: 0.5."""
+    decay_every: PositiveInt | None = None
+    """Updates from one decay of --schedule step to the next."""
+    patience: PositiveInt | None = None
+    """Looks at the validation clips in a row without a lower loss before --schedule plateau decays; default: 5."""
+    stop_after: PositiveInt | None = None
+    """Looks at the validation clips in a row without a lower loss after which training stops; default: never."""
+    improvement: Annotated[float, Field(ge=0, lt=1)] | None = None
+    """Share by which a loss must be lower to count for --schedule plateau and --stop-after; default: 0."""
+    clip_norm: PositiveFloat | None = 0.1
+    """Largest norm of the whole gradient; a longer one is scaled down to it. None leaves all as they are."""
     free_running: NonNegativeInt = 0
     """Frames at the end of each clip that are predicted from the model's own predictions; 0 is teacher forcing."""
+    grow_over: PositiveInt | None = None
+    """Updates over which --free-running grows from 0 to its length; default: it has its length from the start."""
+    sampling: Literal["none", "linear", "exponential", "sigmoid"] = "none"
+    """Scheduled sampling (Bengio et al. 2015): how the probability to be fed an own prediction for a frame grows."""
+    sampling_share: Annotated[float, Field(gt=0, le=1)] | None = None
+    """The probability that --sampling grows towards; default: 1."""
+    sampling_over: PositiveInt | None = None
+    """Updates over which --sampling grows; default: all."""
+    noise: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """Share of the pixels given in training that are flipped, dark for bright (R-NEM: 0.2)."""
+    precision: Literal["32-true", "bf16-mixed", "16-mixed", "bf16-true", "64-true"] = "32-true"
+    """Numbers of weights and sums, as Lightning names them; mixed keeps the weights in 32 bits."""
     validate_every: PositiveInt = 250
     """Updates between looks at the validation clips; each look may save the best checkpoint."""
-    validation_share: Annotated[float, Field(gt=0, lt=1)] = 0.1
-    """Share of the training clips, the last ones, kept aside when the file has no validation part."""
+    validation_share: Annotated[float, Field(gt=0, lt=1)] | None = None
+    """Share of the training clips, the last ones, kept aside when DATA has no validation part; default: 0.1."""
+    validation_clips: PositiveInt | None = None
+    """Validation clips to make when DATA is a preset or a recipe; default: 200."""
+    save_every: PositiveInt | None = None
+    """Updates between checkpoints to resume from, besides those that come with each look; default: no others."""
+    keep_every: PositiveInt | None = None
+    """Updates between checkpoints that are kept for good; default: none but the best and the last two."""
     seed: Annotated[int, Field(ge=0, lt=2**64)] = 0
-    """Source of the first weights, the order of clips, and dropout."""
+    """Source of the first weights, the order of clips, and all noise; of the clips too when DATA is a recipe."""
+
+    @model_validator(mode="after")
+    def _settings_agree(self) -> "TrainingConfig":
+        plateau, judged = self.schedule == "plateau", self.schedule == "plateau" or self.stop_after is not None
+        for name, used, with_what in (
+            ("deviation", self.loss == "gaussian", "--loss gaussian"),
+            ("decay", self.schedule in ("step", "plateau"), "--schedule step or plateau"),
+            ("decay_every", self.schedule == "step", "--schedule step"),
+            ("patience", plateau, "--schedule plateau"),
+            ("improvement", judged, "--schedule plateau or --stop-after"),
+            ("grow_over", self.free_running > 0, "--free-running"),
+            ("sampling_share", self.sampling != "none", "--sampling"),
+            ("sampling_over", self.sampling != "none", "--sampling"),
+        ):
+            flag, value = f"--{name.replace('_', '-')}", getattr(self, name)
+            check.require(value is None or used, flag, f"come with {with_what}", f"{value} without", "leave it out")
+        missing = self.schedule == "step" and self.decay_every is None
+        fix = "say after how many updates the step size is lower"
+        check.require(not missing, "--decay-every", "come with --schedule step", "nothing", fix)
+        must, fix = f"be a multiple of --accumulate {self.accumulate}", "choose one that is"
+        check.require(self.batch_size % self.accumulate == 0, "--batch-size", must, self.batch_size, fix)
+        return self
+
+
+class ComputeConfig(Settings):
+    """Where a run computes. Its numbers depend on none of this, but for how sums are rounded and who draws what."""
+
+    devices: PositiveInt = 1
+    """Devices on each machine, one process each; --batch-size is shared out among them."""
+    nodes: PositiveInt = 1
+    """Machines; start the same command on each with torchrun or srun."""
+    strategy: str = "auto"
+    """How devices share the work: a name that Lightning knows, such as ddp or fsdp."""
+    compile: Literal["none", "eager", "inductor", "cudagraphs"] = "none"
+    """Backend of torch.compile for the model; eager only checks that it can be compiled."""
     workers: NonNegativeInt = 0
     """Loader processes; 0 is fastest when the clips fit in memory."""
+    hold: Literal["auto", "device", "memory", "disk"] = "auto"
+    """Where clips wait: on the device, in memory, or on disk; auto: the first in which they fit easily."""
+    time_limit: str | None = None
+    """Stop and save after so long, such as 90s, 30m, 4h or 1d; `--resume` goes on."""
+
+    @field_validator("time_limit")
+    @classmethod
+    def _is_a_time(cls, limit: str | None) -> str | None:
+        if limit is not None:
+            seconds_of(limit)
+        return limit
+
+
+def seconds_of(time: str) -> float:
+    """The seconds in a time such as 90s, 30m, 4h or 1.5d.
+
+    Raises:
+        ValueError: it is none.
+    """
+    number, unit = time[:-1], time[-1:]
+    fits = number.replace(".", "", 1).isdecimal() and unit in _SECONDS
+    check.require(fits, "--time-limit", "be a number with s, m, h or d", repr(time), "write e.g. 4h")
+    return float(number) * _SECONDS[unit]
+
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}

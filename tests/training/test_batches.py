@@ -9,7 +9,8 @@ import pytest
 from tiny_runs import CLIPS, FRAMES, tiny_data, tiny_model, tiny_training
 
 from videopred.datasets.store import ClipFile
-from videopred.training.batches import ShuffledBatches, training_clips
+from videopred.training.batches import ShuffledBatches
+from videopred.training.clips import TrainingClips
 from videopred.training.run import train
 
 
@@ -40,7 +41,8 @@ def frames_of(dataset: Any) -> np.ndarray:
 
 
 def test_the_validation_part_is_used_where_there_is_one(data):
-    learn, validate = training_clips(ClipFile(data), tiny_training())
+    clips = TrainingClips(ClipFile(data), tiny_training())
+    learn, validate = clips.learn, clips.validate
     np.testing.assert_array_equal(frames_of(learn), ClipFile(data).read_frames("train", 0, 12))
     np.testing.assert_array_equal(frames_of(validate), ClipFile(data).read_frames("validation", 0, 3))
 
@@ -48,7 +50,8 @@ def test_the_validation_part_is_used_where_there_is_one(data):
 @pytest.mark.parametrize(("share", "aside"), [(0.25, 3), (0.01, 1), (0.6, 7)])
 def test_without_one_the_last_clips_are_kept_aside(tmp_path, share, aside):
     path = tiny_data(tmp_path, {"train": 12, "test": 5})
-    learn, validate = training_clips(ClipFile(path), tiny_training(validation_share=share))
+    clips = TrainingClips(ClipFile(path), tiny_training(validation_share=share))
+    learn, validate = clips.learn, clips.validate
     every = ClipFile(path).read_frames("train", 0, 12)
     np.testing.assert_array_equal(frames_of(learn), every[: 12 - aside])
     np.testing.assert_array_equal(frames_of(validate), every[12 - aside :])

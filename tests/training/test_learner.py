@@ -1,6 +1,7 @@
 """The objective by hand, what reaches the optimiser, and the noise of a step."""
 
 import csv
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -31,8 +32,7 @@ def test_the_loss_by_hand(data, core, own):
         said = torch.sigmoid(model.predictor(given).logits)
     said, truth = said.detach().double(), film[:, 1:].double()
     nats = -(truth * said.log() + (1 - truth) * (1 - said).log())
-    loss, pixels = model._loss(frames)
-    assert pixels == HEIGHT * WIDTH
+    loss = model.loss_of(frames, own)
     assert loss.item() == pytest.approx(nats.mean().item(), rel=1e-5)
 
 
@@ -46,7 +46,7 @@ def test_the_first_update_is_adam_on_the_clipped_gradient_of_the_first_batch(dat
     batch = next(iter(ShuffledBatches(12, 4, training.seed)))
     frames = torch.from_numpy(ClipFile(data).read_frames("train", 0, 12)[batch])
     adam = torch.optim.Adam(model.parameters(), lr=0.02)
-    model._loss(frames)[0].backward()
+    model.loss_of(frames, 0).backward()
     norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1e-3)
     assert norm > 0.01
     adam.step()
@@ -72,21 +72,34 @@ def test_gradients_are_clipped_to_the_norm_that_is_set(data, tmp_path, monkeypat
 def test_training_learns(data, tmp_path):
     """Thirty updates on twelve clips lower the loss on other clips: nothing is disconnected or upside down."""
     often = tiny_training(updates=30, validate_every=5, learning_rate=0.01)
-    (path,) = train(data, tiny_model("lstm"), often, out=tmp_path / "run", device="cpu").glob("logs/*/metrics.csv")
+    (path,) = train(data, tiny_model("lstm"), often, out=tmp_path / "run", device="cpu").glob("logs/metrics.csv")
     losses = [float(row["validation_bce"]) for row in csv.DictReader(path.open()) if row["validation_bce"]]
     assert len(losses) == 6
     assert losses[-1] < 0.6 * losses[0]
 
 
-def test_noise_depends_on_seed_and_update_alone(monkeypatch):
-    def draw(seed: int, update: int) -> list[float]:
-        model = learner(seed=seed)
-        monkeypatch.setattr(type(model), "global_step", update)
-        monkeypatch.setattr(type(model), "global_rank", 0)
-        model.on_train_batch_start(None, 0)
-        return torch.rand(3).tolist()
+def draws_of(monkeypatch: pytest.MonkeyPatch, seed: int, update: int, rank: int = 0, piece: int = 0) -> list[float]:
+    """What is drawn in a piece of an update."""
+    model = learner(seed=seed, accumulate=2)
+    monkeypatch.setattr(type(model), "global_step", update)
+    monkeypatch.setattr(type(model), "global_rank", rank)
+    model._trainer = SimpleNamespace(optimizers=[SimpleNamespace(param_groups=[])])
+    model._pieces = [torch.zeros(())] * piece
+    model.on_train_batch_start(None, 0)
+    return torch.rand(3).tolist()
 
-    first = draw(1, 2)
+
+def test_noise_depends_on_seed_update_and_share_alone(monkeypatch):
+    first = draws_of(monkeypatch, 1, 2)
     torch.rand(5)
-    assert draw(1, 2) == first
-    assert first not in (draw(2, 2), draw(1, 3), draw(2, 1))
+    assert draws_of(monkeypatch, 1, 2) == first
+    others = [
+        draws_of(monkeypatch, *where) for where in ((2, 2), (1, 3), (2, 1), (1, 2, 1), (1, 2, 0, 1), (1, 2, 1, 1))
+    ]
+    assert len({tuple(one) for one in [first, *others]}) == 7
+
+
+def test_two_processes_draw_what_twice_as_many_pieces_of_one_would(monkeypatch):
+    of_two = [draws_of(monkeypatch, 1, 2, rank, piece) for rank in range(2) for piece in range(2)]
+    of_one = [draws_of(monkeypatch, 1, 2, 0, piece) for piece in range(4)]
+    assert of_two == of_one

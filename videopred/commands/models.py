@@ -2,18 +2,18 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
-from videopred import check, model_flags
+from videopred import check, flags, model_flags
 from videopred.commands import terminal
 from videopred.commands.options import CORE_HELP, Context, Data, Device, Horizon, Json, Overwrite, Part, Run
 from videopred.datasets import DATASETS
 from videopred.eval import DEFAULT_METRICS, METRICS
 from videopred.models.codec_settings import CodecConfig, DecoderConfig, RNEMConfig, SharedConfig
 from videopred.models.settings import CoreConfig, PredictorConfig, RIMsConfig
-from videopred.settings import TrainingConfig
+from videopred.settings import ComputeConfig, TrainingConfig
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -31,7 +31,12 @@ class Asked(NamedTuple):
 
 
 def train(
-    data: Data,
+    data: Annotated[
+        Positional[Path | None],
+        arg(
+            metavar="DATA", help="HDF5 file of clips, a folder of shards, or a preset or JSON recipe for endless clips."
+        ),
+    ] = None,
     *,
     core_name: Annotated[str, arg(name="core", metavar="NAME", help=CORE_HELP)] = "rims",
     core: CoreConfig = RIMsConfig(),
@@ -42,19 +47,58 @@ def train(
     ] = "shared",
     decoder: DecoderConfig = SharedConfig(),
     training: OmitArgPrefixes[TrainingConfig] = TrainingConfig(),
+    compute: OmitArgPrefixes[ComputeConfig] = ComputeConfig(),
+    seeds: Annotated[
+        str | None, arg(metavar="0,1,2", help="Train once from each seed, in <out>/seed-0 and so on.")
+    ] = None,
+    init_from: Annotated[
+        Path | None, arg(metavar="RUN", help="Run or export of the same model whose weights are the first.")
+    ] = None,
+    resume: Annotated[
+        Path | None, arg(metavar="RUN", help="Go on with this run; settings and DATA are its own, and may be left out.")
+    ] = None,
     out: Annotated[Path | None, arg(help="Run folder; default: models/<data>-<core>.")] = None,
     device: Device = "auto",
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
-    """Train a predictor on a data file."""
-    _opened(data, device)
+    """Train a predictor on a data file, or go on with a run that stopped."""
+    model = PredictorConfig(core=model_flags.chosen_core(core_name, core), codec=codec, decoder=decoder)
+    watched = terminal.watched()
+    if resume is not None:
+        for flag, given in (("--out", out), ("--init-from", init_from), ("--seeds", seeds), ("--overwrite", overwrite)):
+            check.require(not given, flag, "be left out with --resume", given, "the run goes on where it is")
+        check.device_kind(device)
+        check.run_or_runs(resume)
+        from videopred import training as learning
+
+        go_on = learning.resume_seeds if (resume / "seeds.json").is_file() else learning.resume
+        folder = go_on(
+            resume, data=data, model=model, training=training, compute=compute, device=device, progress=watched
+        )
+        terminal.print_files([folder], json_)
+        return
+    check.require(data is not None, "DATA", "be given", "nothing", "name a data file, or a run with --resume")
+    assert data is not None
+    if data.suffix == ".json" or (str(data) in DATASETS and not data.exists()):
+        check.device_kind(device)
+    else:
+        _opened(data, device)
     from videopred import training as learning
 
-    model = PredictorConfig(core=model_flags.chosen_core(core_name, core), codec=codec, decoder=decoder)
-    folder = learning.train(
-        data, model, training, out=out, device=device, overwrite=overwrite, progress=terminal.watched()
-    )
+    how: dict[str, Any] = {
+        "compute": compute,
+        "init_from": init_from,
+        "device": device,
+        "overwrite": overwrite,
+        "progress": watched,
+    }
+    if seeds is None:
+        folder = learning.train(data, model, training, out=out, **how)
+    else:
+        chosen = flags.seeds(seeds)
+        check.require(training.seed == 0, "--seed", "be left out with --seeds", training.seed, "leave one of them out")
+        folder = learning.train_seeds(data, chosen, model, training, out=out, **how)
     terminal.print_files([folder], json_)
 
 

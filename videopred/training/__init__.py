@@ -1,20 +1,24 @@
-"""Learn: a predictor from a file of clips, on Lightning's Trainer. `train` loads torch when it is first asked for.
+"""Learn: a predictor from a file of clips, on Lightning's Trainer. Its functions load torch when first asked for.
 
 Our part is the objective, the order of the clips and what is kept; devices, precision, loops and logs are Lightning's.
 Batch k of a run depends on (seed, k) alone, and noise is reseeded from (seed, step, rank) at each step.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from videopred.training.run import resume as resume
     from videopred.training.run import train as train
+    from videopred.training.seeds import resume_seeds as resume_seeds
+    from videopred.training.seeds import train_seeds as train_seeds
 
-__all__ = ["train"]
+_HOMES = {"resume": "run", "train": "run", "resume_seeds": "seeds", "train_seeds": "seeds"}
+
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name == "train":
-        from videopred.training.run import train
-
-        return train
+    if name in _HOMES:
+        return getattr(import_module(f"videopred.training.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'videopred.training' has no attribute {name!r}")

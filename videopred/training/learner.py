@@ -1,62 +1,151 @@
 """The objective of training, as Lightning's loop calls it."""
 
-from functools import partial
 from typing import Any
 
 import lightning
 import numpy as np
 import torch
+from lightning.pytorch.strategies import DDPStrategy, SingleDeviceStrategy
 from torch import Tensor
-from torch.nn import functional
 
 from videopred import check
 from videopred.checkpoint import CONFIG_KEY, RunConfig
 from videopred.frames import to_film
 from videopred.models.predictor import Predictor
-from videopred.rollout import predict_on
 from videopred.training.chance import NOISE, source_of
-from videopred.training.schedules import share_of_step_size
+from videopred.training.faults import first_bad_gradient, first_fault
+from videopred.training.feeding import predict_next
+from videopred.training.looks import Looks
+from videopred.training.losses import as_logged, loss_between
+from videopred.training.resuming import LOOKS_KEY, as_if_between_updates
+from videopred.training.schedules import own_frames, share_of_samples, share_of_step_size
 
 
 class Learner(lightning.LightningModule):
-    """The objective: binary cross-entropy of the next frame, from logits, on every frame but the first.
+    """The loss of the next frame, on every frame but the first, and what follows from it.
 
-    Before the last `free_running` frames, each is predicted from the true ones before it (teacher forcing).
+    In training, noise and schedules apply; what is measured on validation clips is the loss of the full task: no noise,
+    no samples, `free_running` frames at the end from the model's own predictions.
     """
 
     def __init__(self, predictor: Predictor, config: RunConfig):
         super().__init__()
         self.predictor, self.config = predictor, config
+        self.looks = Looks(config.training.improvement or 0.0)
+        self._pieces: list[Tensor] = []
+        self._sums = torch.zeros(2, dtype=torch.float64)
+
+    @property
+    def between_updates(self) -> bool:
+        """Whether no piece of an update is done that needs others."""
+        return not self._pieces
+
+    @property
+    def pixels(self) -> int:
+        """Values of a frame."""
+        channels, height, width = self.config.film_shape
+        return channels * height * width
 
     def training_step(self, frames: Tensor, batch: int) -> Tensor:
-        """Mean BCE per pixel of a batch (B, T, H, W, C) uint8; its sum per frame is logged."""
-        loss, pixels = self._loss(frames)
+        """Mean loss of a piece of a batch (B, T, H, W, C) uint8; that of the whole batch is logged."""
+        training = self.config.training
+        own, sampling = own_frames(training, self.global_step), share_of_samples(training, self.global_step)
+        loss = self.loss_of(frames, own, noise=training.noise, sampling=sampling)
         if not loss.isfinite():
-            fix = "lower --learning-rate or --clip-norm; the best checkpoint so far is kept"
-            must = "keep the loss finite"
-            raise ValueError(check.complaint("training", must, f"{loss.item()} at update {self.global_step + 1}", fix))
-        self.log("train_bce", loss.detach() * pixels)
+            self._complain(f"{loss.item()}", first_fault(self.predictor, to_film(frames, self.dtype_of_films)))
+        self._pieces.append(loss.detach())
+        if len(self._pieces) == training.accumulate:
+            whole = torch.stack(self._pieces).mean()
+            self._pieces.clear()
+            done = self.global_step + 1
+            if done % self.trainer.log_every_n_steps == 0 or done == training.updates:  # type: ignore[attr-defined]
+                shared = self.trainer.world_size > 1
+                self.log(f"train_{training.loss}", as_logged(training, whole, self.pixels), sync_dist=shared)
+                self.log("learning_rate", self.step_size())
         return loss
 
-    def validation_step(self, frames: Tensor, batch: int) -> None:
-        loss, pixels = self._loss(frames)
-        self.log("validation_bce", loss * pixels, batch_size=len(frames))
+    def loss_of(
+        self, frames: Tensor, own: int, *, noise: float = 0.0, sampling: float = 0.0, by: str = "mean"
+    ) -> Tensor:
+        """Loss of frames (B, T, H, W, C) uint8 but the first; see `predict_next` and `loss_between`."""
+        film = to_film(frames, self.dtype_of_films)
+        logits = predict_next(self.predictor, film, own, noise=noise, sampling=sampling)
+        return loss_between(self.config.training, logits, film[:, 1:], by)
 
-    def _loss(self, frames: Tensor) -> tuple[Tensor, int]:
-        film, own = to_film(frames), self.config.training.free_running
-        logits = predict_on(self.predictor, film[:, : film.shape[1] - 1 - own], own).logits
-        return functional.binary_cross_entropy_with_logits(logits, film[:, 1:]), film[0, 0].numel()
+    @property
+    def dtype_of_films(self) -> torch.dtype:
+        """That of the weights."""
+        return next(self.predictor.parameters()).dtype
 
-    def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:
-        """Noise of a step depends on (seed, step, rank) alone, so that a resumed run draws what it would have."""
-        source = source_of(self.config.training.seed, NOISE, self.global_step, self.global_rank)
+    # --- validation: every clip once, whichever process has it -----------------------------------------------
+
+    def on_validation_epoch_start(self) -> None:
+        self._sums = torch.zeros(2, dtype=torch.float64)
+
+    def validation_step(self, batch: tuple[Tensor, Tensor], number: int) -> None:
+        """Adds the losses of clips; those of weight 0 only make batches equal among processes."""
+        frames, weights = batch
+        clips = self.loss_of(frames, self.config.training.free_running, by="none").flatten(1).mean(1)
+        weights = weights.cpu().double()  # Apple's GPU has no float64
+        self._sums += torch.stack([(clips.cpu().double() * weights).sum(), weights.sum()])
+
+    def on_validation_epoch_end(self) -> None:
+        training = self.config.training
+        if self.trainer.world_size > 1:
+            parts = self.all_gather(self._sums.to(self.device))
+            assert isinstance(parts, Tensor)
+            self._sums = parts.sum(0).cpu()
+        total, count = self._sums
+        loss = as_logged(training, total / count, self.pixels)
+        self.looks.note(loss.item(), self.global_step, training.patience or 5)
+        self.log(f"validation_{training.loss}", loss.float())
+        if training.stop_after is not None and self.looks.fruitless >= training.stop_after:
+            self.trainer.should_stop = True
+
+    # --- what happens around an update ------------------------------------------------------------------------
+
+    def on_train_batch_start(self, batch: Any, number: int) -> None:
+        """Noise depends on (seed, update, share of the batch) alone, so that a resumed run draws what it would have.
+
+        A share is what one process computes in one piece: two processes draw what two pieces of one would.
+        """
+        training = self.config.training
+        share = self.global_rank * training.accumulate + len(self._pieces)
+        source = source_of(training.seed, NOISE, self.global_step, share)
         torch.manual_seed(int(source.generate_state(1, np.uint64)[0]))
+        for group in self.trainer.optimizers[0].param_groups:
+            group["lr"] = self.step_size()
+
+    def step_size(self) -> float:
+        """Of the update that comes next."""
+        training = self.config.training
+        return training.learning_rate * share_of_step_size(training, self.global_step, self.looks.decays)
+
+    def configure_gradient_clipping(self, optimizer: Any, *limits: Any, **named_limits: Any) -> None:
+        """Refuse gradients that are not finite, and clip the others."""
+        limit = self.config.training.clip_norm
+        if not isinstance(self.trainer.strategy, SingleDeviceStrategy | DDPStrategy):  # where each holds a part of them
+            self.clip_gradients(optimizer, gradient_clip_val=limit, gradient_clip_algorithm="norm")
+            return
+        weights = [weight for weight in self.predictor.parameters() if weight.grad is not None]
+        norm = torch.nn.utils.get_total_norm([weight.grad for weight in weights if weight.grad is not None])
+        if not norm.isfinite() and self.config.training.precision != "16-mixed":  # whose scaler skips such updates
+            self._complain(f"a gradient of norm {norm.item()}", first_bad_gradient(self.predictor))
+        if limit is not None:
+            torch.nn.utils.clip_grads_with_norm_(weights, limit, norm)
 
     def configure_optimizers(self) -> Any:
-        training = self.config.training
-        adam = torch.optim.Adam(self.parameters(), lr=training.learning_rate)
-        share = partial(share_of_step_size, training.schedule, training.updates)
-        return [adam], [{"scheduler": torch.optim.lr_scheduler.LambdaLR(adam, share), "interval": "step"}]
+        return torch.optim.Adam(self.parameters(), lr=self.config.training.learning_rate)
+
+    def _complain(self, got: str, where: str) -> None:
+        fix = "lower --learning-rate or --clip-norm; the checkpoints so far are kept"
+        got = f"{got} at update {self.global_step + 1}, first in {where}"
+        raise ValueError(check.complaint("training", "keep the loss finite", got, fix))
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        as_if_between_updates(checkpoint, self.config.training.accumulate)
         checkpoint[CONFIG_KEY] = self.config.model_dump_json()
+        checkpoint[LOOKS_KEY] = self.looks.state_dict()
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        self.looks.load_state_dict(checkpoint[LOOKS_KEY])

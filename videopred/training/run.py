@@ -1,38 +1,40 @@
-"""The way of one run: data and model in, a run folder out."""
+"""The way of one run: data and model in, a run folder out; begun, or gone on with."""
 
-import shutil
 import warnings
 from pathlib import Path
-from typing import Any
 
-import lightning
 import torch
-from lightning.pytorch.callbacks import Callback
-from lightning.pytorch.loggers import CSVLogger, TensorBoardLogger
-from torch.utils.data import DataLoader
 
 from videopred import check
-from videopred.checkpoint import AtomicIO, KeepCheckpoints, RunConfig, write_json
-from videopred.datasets.opening import open_dataset
+from videopred.checkpoint import DataRecord, RunConfig, choices, read_run
 from videopred.datasets.source import ClipSource
 from videopred.device import pick_device
-from videopred.interrupt import HeldInterrupt
 from videopred.models import build
+from videopred.models.predictor import Predictor
 from videopred.models.settings import PredictorConfig
-from videopred.record import ending, provenance
-from videopred.settings import TrainingConfig
-from videopred.training.batches import ShuffledBatches, training_clips
+from videopred.settings import ComputeConfig, TrainingConfig
+from videopred.training.batches import Batches
+from videopred.training.clips import TrainingClips, open_clips
+from videopred.training.engine import check_compute, make_trainer
+from videopred.training.folder import RunFolder
+from videopred.training.keeping import KeepCheckpoints
 from videopred.training.learner import Learner
-from videopred.training.stopping import StopOnInterrupt
-from videopred.training.watching import ProgressBar, quiet_lightning
+from videopred.training.processes import is_first
+from videopred.training.resuming import Start, check_data, check_same, find_start, read_settings
+from videopred.training.stopping import Stopped, StopSigns
+from videopred.training.watching import ProgressBar
+
+_AFRESH = Start(None, 0, float("inf"))
 
 
 def train(
-    data: Path,
+    data: Path | str,
     model: PredictorConfig | None = None,
     training: TrainingConfig | None = None,
     *,
+    compute: ComputeConfig | None = None,
     out: Path | None = None,
+    init_from: Path | None = None,
     device: str = "auto",
     overwrite: bool = False,
     progress: bool = False,
@@ -41,92 +43,146 @@ def train(
 
     Learns from the file's `training` part; the loss that chooses the best checkpoint is measured on its `validation`
     part or, if it has none, on the last clips of `training`, which are then kept aside. Never reads `test`.
-    Ctrl-C finishes the step, saves, and raises KeyboardInterrupt: the run can be used as it is.
+    Ctrl-C, SIGTERM, SIGUSR1 and the time limit finish the update, save, and raise KeyboardInterrupt: the run can be
+    used as it is, and `resume` goes on with it.
     Chance comes from torch's global generator, which is seeded here: draws of the caller's do not count, nor go on.
 
     Args:
-        data: HDF5 file of clips.
-        model: settings of core and codec; None takes the defaults.
+        data: HDF5 file of clips or a folder of shards; or a preset or a JSON file of a recipe, whose clips are made as
+            they are needed, each seen once.
+        model: settings of core, codec and decoder; None takes the defaults.
         training: settings of learning; None takes the defaults.
+        compute: where it computes; None takes the defaults.
         out: the run folder; None is models/<data>-<core>.
+        init_from: run or export of the same model whose weights are the first; None draws them.
         device: see `pick_device`.
-        overwrite: replace a run that is there already; it is deleted before the first update.
+        overwrite: replace a run that is there already; it goes when the new one has saved its first checkpoint.
         progress: show a bar on stderr.
 
     Raises:
-        FileNotFoundError, ValueError: no such file, or one that does not fit the settings.
+        FileNotFoundError, ValueError: no such file, or one that does not fit the settings; a loss that is not finite.
         FileExistsError: the run folder is there already.
+        OSError: it cannot be written to.
+        KeyboardInterrupt: stopped before the last update; the message says why and how to go on.
     """
-    model, training = model or PredictorConfig(), training or TrainingConfig()
+    model, training, compute = model or PredictorConfig(), training or TrainingConfig(), compute or ComputeConfig()
     where = pick_device(device)
-    file = open_dataset(data)
-    learn, validate = training_clips(file, training)
-    config = RunConfig(model=model, film_shape=(file.channels, file.height, file.width), training=training)
-    torch.manual_seed(training.seed)
-    learner = Learner(build(model, config.film_shape), config)
-    run = out or Path("models") / f"{file.path.stem}-{model.core.label}"
-    record = _open_run(run, config, file, where, overwrite)
+    check_compute(training, compute, where)
+    file = open_clips(data, training)
+    clips = TrainingClips(file, training, compute, str(where))
+    config = RunConfig(
+        model=model,
+        film_shape=(file.channels, file.height, file.width),
+        training=training,
+        compute=compute,
+        data=_recorded(data, file),
+        init_from=None if init_from is None else str(init_from),
+    )
+    learner = Learner(_first_predictor(config), config)
+    folder = RunFolder(out or usual_folder(file.path.stem, model))
+    folder.begin(config, str(where), overwrite)
+    return _fit(folder, learner, clips, where, _AFRESH, progress)
 
-    held = HeldInterrupt(urgent=True)
-    bars = [ProgressBar(training.updates)] if progress else []
-    trainer = _trainer(training, run, where, [StopOnInterrupt(held), KeepCheckpoints(run / "checkpoints"), *bars])
-    workers = training.workers
-    batches = ShuffledBatches(len(learn), training.batch_size, training.seed)
-    state = "failed"
+
+def resume(
+    run: Path,
+    *,
+    data: Path | str | None = None,
+    model: PredictorConfig | None = None,
+    training: TrainingConfig | None = None,
+    compute: ComputeConfig | None = None,
+    device: str = "auto",
+    progress: bool = False,
+) -> Path:
+    """Go on with a run that stopped, from its last whole checkpoint, and return its folder.
+
+    On a CPU with as many threads, what comes out is bit for bit what a run without a stop would have left.
+
+    Args:
+        run: the run folder. A run that is finished is left as it is.
+        data: where its clips are now; None is where they were.
+        model, training: must equal the run's; None takes them.
+        compute: where it computes from now on; None is as before.
+        device: see `pick_device`.
+        progress: show a bar on stderr.
+
+    Raises:
+        FileNotFoundError, ValueError: no run, no data, or settings or data that are not those of the run.
+        KeyboardInterrupt: as `train`.
+    """
+    config, record = read_settings(run)
+    check_same(config, model, training)
+    config = config.model_copy(update={"compute": compute or config.compute})
+    if record.get("state") == "finished":
+        return run
+    where = pick_device(device)
+    check_compute(config.training, config.compute, where)
+    fix = "give DATA, the file it was trained on"
+    check.require(data is not None or config.data is not None, "DATA", "be known", "a run without a record of it", fix)
+    file = open_clips(data or config.data.path, config.training)  # type: ignore[union-attr]
+    check_data(config, file)
+    clips = TrainingClips(file, config.training, config.compute, str(where))
+    start = find_start(run)
+    learner = Learner(_first_predictor(config), config)
+    folder = RunFolder(run)
+    folder.go_on(record, str(where), start.done)
+    return _fit(folder, learner, clips, where, start, progress)
+
+
+def usual_folder(data: str, model: PredictorConfig) -> Path:
+    """Where a run goes unless --out says otherwise."""
+    return Path("models") / f"{data}-{model.core.label}"
+
+
+def _fit(
+    folder: RunFolder, learner: Learner, clips: TrainingClips, device: torch.device, start: Start, progress: bool
+) -> Path:
+    """Train from a start to the end, or to where somebody stops it, and note in the folder how it ended."""
+    config = learner.config
+    signs = StopSigns(config.compute.time_limit)
+    keep = KeepCheckpoints(folder.checkpoints, config.training, signs, start.best_so_far, folder.settle)
+    callbacks = [keep, ProgressBar(config.training.updates)] if progress and is_first() else [keep]
+    trainer = make_trainer(config, folder.path, device, callbacks, start.done)
+    if config.compute.compile != "none":
+        learner.predictor.compile(backend=config.compute.compile)
+    state, why = "failed", ""
     try:
-        with warnings.catch_warnings(), held:
+        with warnings.catch_warnings(), signs.held:
             warnings.filterwarnings("ignore", module=r"lightning\.")  # hints about its own defaults
-            trainer.fit(
-                learner,
-                DataLoader(learn, batch_sampler=batches, num_workers=workers),
-                DataLoader(validate, batch_size=training.batch_size, num_workers=workers),
-            )
-        state = "interrupted" if held.asked else "finished"
+            trainer.fit(learner, datamodule=Batches(clips, config, device), ckpt_path=start.checkpoint)
+        state = "finished"
+    except Stopped as stopped:
+        state, why = "interrupted", f"{stopped}: "
     except SystemExit:  # how Lightning ends on the second Ctrl-C
         state = "interrupted"
     finally:
-        write_json(run / "run.json", record | ending(record, state) | {"updates": trainer.global_step})
-    if state == "interrupted":
-        raise KeyboardInterrupt
-    return run
+        folder.end(state, trainer.global_step)
+    if state == "interrupted" and is_first():  # in other processes, Lightning takes an error for a crash
+        done = f"{trainer.global_step} of {config.training.updates} updates are done"
+        raise KeyboardInterrupt(f"{why}{done}; `videopred train --resume {folder.path}` goes on")
+    return folder.path
 
 
-def _trainer(training: TrainingConfig, run: Path, device: torch.device, callbacks: list[Callback]) -> lightning.Trainer:
-    quiet_lightning()
-    return lightning.Trainer(
-        accelerator={"cuda": "gpu"}.get(device.type, device.type),
-        devices=[device.index or 0] if device.type == "cuda" else 1,
-        max_steps=training.updates,
-        max_epochs=-1,
-        val_check_interval=min(training.validate_every, training.updates),
-        check_val_every_n_epoch=None,
-        num_sanity_val_steps=0,
-        gradient_clip_val=training.clip_norm,
-        use_distributed_sampler=False,
-        logger=[CSVLogger(run, name="logs"), TensorBoardLogger(run, name="tensorboard")],
-        log_every_n_steps=min(10, training.validate_every, training.updates),
-        callbacks=callbacks,
-        plugins=[AtomicIO()],
-        enable_progress_bar=False,
-        enable_model_summary=False,
-        default_root_dir=run,
-    )
+def _first_predictor(config: RunConfig) -> Predictor:
+    """The model with the weights of a beginning: drawn from the run's seed, or those of another run.
+
+    Raises:
+        ValueError: that run has another model; says what differs.
+    """
+    torch.manual_seed(config.training.seed)
+    predictor = build(config.model, config.film_shape)
+    if config.init_from is not None:
+        theirs, weights = read_run(Path(config.init_from))
+        ours, other = choices(config), choices(theirs)
+        differing = [name for name in {**ours, **other} if ours.get(name) != other.get(name)]
+        must = "hold the same model, with " + ", ".join(f"{name} {ours.get(name)}" for name in differing)
+        got = ", ".join(f"{name} {other.get(name)}" for name in differing)
+        check.require(not differing, "--init-from", must, got, "give a run of this model, or these settings")
+        predictor.load_state_dict(weights)
+    return predictor
 
 
-def _open_run(run: Path, config: RunConfig, file: ClipSource, device: torch.device, overwrite: bool) -> dict[str, Any]:
-    """Make the run folder with its settings and its record, and return the record."""
-    check.absent("--out", run, overwrite)
-    if run.exists():
-        fix = "choose another --out; only run folders are replaced"
-        check.require((run / "settings.json").is_file(), "--out", "be a run folder or new", run, fix)
-        shutil.rmtree(run)
-    try:
-        (run / "checkpoints").mkdir(parents=True)
-    except OSError as error:
-        got, fix = f"{run} ({error.strerror})", "choose another place"
-        raise OSError(check.complaint("--out", "be a folder that can be made", got, fix)) from error
-    data = {"path": str(file.path.resolve()), "name": file.name, "sha256": file.fingerprint()}
-    record = provenance() | {"state": "running", "device": str(device), "data": data}
-    write_json(run / "settings.json", config.model_dump(mode="json"))
-    write_json(run / "run.json", record)
-    return record
+def _recorded(data: Path | str, file: ClipSource) -> DataRecord:
+    """Where the clips are and what they are, for the settings of the run."""
+    made = not Path(data).exists()
+    return DataRecord(path=str(data) if made else str(Path(data).resolve()), name=file.name, sha256=file.fingerprint())

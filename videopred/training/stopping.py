@@ -1,18 +1,40 @@
-"""Stopping training where nothing is lost."""
+"""Stopping training where nothing is lost: between two updates."""
 
-from typing import Any
+import signal
+import time
+from collections.abc import Callable
 
 import lightning
-from lightning.pytorch.callbacks import Callback
 
 from videopred.interrupt import HeldInterrupt
+from videopred.settings import seconds_of
 
 
-class StopOnInterrupt(Callback):
-    """Ends training after the step under way if somebody pressed Ctrl-C, so that no half-made update is saved."""
+class Stopped(Exception):
+    """Training ended before its last update, as it was asked to, and what was learned is saved."""
 
-    def __init__(self, held: HeldInterrupt):
-        self.held = held
 
-    def on_train_batch_end(self, trainer: lightning.Trainer, *others: Any) -> None:
-        trainer.should_stop = trainer.should_stop or self.held.asked
+class StopSigns:
+    """Hears Ctrl-C, SIGTERM and SIGUSR1, with which batch systems announce the end, and knows the time limit.
+
+    Args:
+        time_limit: such as 4h; None is no limit. Counted from here.
+        clock: seconds that pass.
+    """
+
+    def __init__(self, time_limit: str | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self.held = HeldInterrupt(urgent=True, also=(signal.SIGTERM, signal.SIGUSR1))
+        self._limit, self._clock = time_limit, clock
+        self._end = float("inf") if time_limit is None else clock() + seconds_of(time_limit)
+
+    def reason(self, trainer: lightning.Trainer) -> str:
+        """Why to stop now, or nothing; the same in all processes."""
+        if self.held.asked:
+            found = f"{self.held.heard} heard"
+        elif self._clock() >= self._end:
+            found = f"time limit of {self._limit} reached"
+        else:
+            found = ""
+        if trainer.world_size > 1 and trainer.strategy.reduce_boolean_decision(bool(found), all=False):
+            return found or "another process was asked to stop"
+        return found

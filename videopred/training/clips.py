@@ -1,0 +1,113 @@
+"""The clips that a run learns from and those that it is judged by while it learns."""
+
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from videopred import check
+from videopred.datasets import DATASETS
+from videopred.datasets.loader import MEMORY_LIMIT, FilmDataset
+from videopred.datasets.made import RecipeClips, open_recipe
+from videopred.datasets.opening import open_dataset
+from videopred.datasets.settings import DatasetSettings, load_recipe
+from videopred.datasets.source import ClipSource
+from videopred.settings import ComputeConfig, TrainingConfig
+
+_EVERYTHING = 2**63
+
+
+class TrainingClips:
+    """Clips to learn from and clips to choose the best checkpoint by, both outside the test part.
+
+    Where the file has no validation part, the last clips of the training part are kept aside.
+
+    Attributes:
+        learn, validate: the clips; `learn` is not there when they are endless.
+        endless: whether each batch is made anew, from a recipe.
+        held_on_device: whether the clips to learn from wait on the device.
+
+    Raises:
+        ValueError: the file has no training part, or too few clips for a batch, or clips that are too short; or a
+            setting that goes with other data.
+    """
+
+    def __init__(
+        self, file: ClipSource, training: TrainingConfig, compute: ComputeConfig | None = None, device: str = "cpu"
+    ) -> None:
+        compute = compute or ComputeConfig()
+        self.file, self.endless = file, isinstance(file, RecipeClips)
+        count = file.parts.get("train", 0)
+        _check_length(file, training)
+        fix = "generate some with `--clips train=1000`, or import them with `--part train`"
+        check.require(count > 0, "DATA", "hold a training part", f"{file.path} without one", fix)
+        aside = 0
+        if file.parts.get("validation"):
+            share = training.validation_share
+            must, fix = "be left out where DATA has a validation part", "leave it out"
+            check.require(share is None, "--validation-share", must, share, fix)
+        else:
+            aside = max(1, round(count * (training.validation_share or 0.1)))
+        self._kept = count - aside
+        must = f"be at most {self._kept}, the clips left to learn from"
+        fix = "lower it, or generate more clips"
+        check.require(training.batch_size <= self._kept, "--batch-size", must, training.batch_size, fix)
+        limit = {"auto": MEMORY_LIMIT, "disk": 0}.get(compute.hold, _EVERYTHING)
+        self.held_on_device = not self.endless and self._belongs_on(device, compute)
+        if not self.endless:
+            self.learn = FilmDataset(file, "train", stop=self._kept, memory_limit=0 if self.held_on_device else limit)
+        if aside:
+            self.validate = FilmDataset(file, "train", start=self._kept, memory_limit=limit)
+        else:
+            self.validate = FilmDataset(file, "validation", memory_limit=limit)
+
+    def frames_on(self, device: torch.device) -> Tensor:
+        """All clips to learn from, (N, T, H, W, C) uint8, on the device."""
+        starts = range(0, self._kept, _AT_ONCE)
+        blocks = (self.file.read_frames("train", start, min(start + _AT_ONCE, self._kept)) for start in starts)
+        return torch.cat([torch.from_numpy(block).to(device) for block in blocks])
+
+    def _belongs_on(self, device: str, compute: ComputeConfig) -> bool:
+        """Whether the clips shall wait on the device; without a word, if they take a quarter of its free memory."""
+        if compute.hold != "auto" or not device.startswith("cuda"):
+            return compute.hold == "device"
+        size = self._kept * self.file.frames * self.file.height * self.file.width * self.file.channels
+        return size < torch.cuda.mem_get_info(torch.device(device))[0] / 4
+
+
+_AT_ONCE = 256
+
+
+def open_clips(data: Path | str, training: TrainingConfig) -> ClipSource:
+    """The clips that DATA means: a data file, a folder of shards, or an endless set from a preset or recipe file.
+
+    Clips of a recipe are drawn from the run's own seed, and none is seen twice.
+
+    Raises:
+        FileNotFoundError, ValueError: see `open_dataset` and `open_recipe`; or --validation-clips for a file.
+    """
+    path = Path(data)
+    recipe: str | DatasetSettings | None = None
+    if path.suffix == ".json":
+        text = check.existing_file("DATA", path, "write one with `videopred inspect FILE --json`").read_text()
+        recipe = load_recipe(text)
+    elif str(data) in DATASETS and not path.exists():
+        recipe = str(data)
+    if recipe is None:
+        must, asked = "come with a preset or a recipe as DATA", training.validation_clips
+        check.require(asked is None, "--validation-clips", must, f"{asked} with {path}", "leave it out")
+        return open_dataset(path)
+    settings = DATASETS[recipe].recipe if isinstance(recipe, str) else recipe
+    counts = {"train": training.updates * training.batch_size, "validation": training.validation_clips or 200}
+    scenes = {part: settings.clips_per_scene(part) for part in counts}
+    whole = {part: -(-count // scenes[part]) * scenes[part] for part, count in counts.items()}
+    return open_recipe(recipe, whole, seed=training.seed)
+
+
+def _check_length(file: ClipSource, training: TrainingConfig) -> None:
+    """Refuse clips that are too short to predict anything in."""
+    fix = "there is nothing to predict"
+    check.require(file.frames > 1, "DATA", "hold clips of two frames or more", file.frames, fix)
+    most = file.frames - 2
+    must = f"be at most {most}, so that of {file.frames} frames one is given and one is predicted from it"
+    check.require(training.free_running <= most, "--free-running", must, training.free_running, "lower it")

@@ -1,0 +1,75 @@
+"""Lightning's Trainer as our runs need it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import lightning
+import torch
+from lightning.pytorch.callbacks import Callback
+from lightning.pytorch.loggers import TensorBoardLogger
+
+from videopred import check
+from videopred.checkpoint import AtomicIO, RunConfig
+from videopred.settings import ComputeConfig, TrainingConfig
+from videopred.training.metrics_file import MetricsFile
+from videopred.training.watching import quiet_lightning
+
+
+def make_trainer(
+    config: RunConfig, run: Path, device: torch.device, callbacks: Sequence[Callback], done: int
+) -> lightning.Trainer:
+    """A trainer that leaves batches, noise, step sizes, clipping and checkpoints to us.
+
+    Args:
+        config: settings of the run.
+        run: its folder.
+        device: the device, or the first of several.
+        callbacks: ours.
+        done: updates that a resumed run has done; curves go on from there.
+    """
+    quiet_lightning()
+    training, compute = config.training, config.compute
+    return lightning.Trainer(
+        accelerator={"cuda": "gpu"}.get(device.type, device.type),
+        devices=[device.index or 0] if device.type == "cuda" and compute.devices == 1 else compute.devices,
+        num_nodes=compute.nodes,
+        strategy=compute.strategy,
+        precision=training.precision,
+        max_steps=training.updates,
+        max_epochs=-1,
+        accumulate_grad_batches=training.accumulate,
+        val_check_interval=min(training.validate_every, training.updates) * training.accumulate,
+        check_val_every_n_epoch=None,
+        num_sanity_val_steps=0,
+        use_distributed_sampler=False,
+        logger=[
+            MetricsFile(run / "logs" / "metrics.csv", done),
+            TensorBoardLogger(run, name="tensorboard", version="", purge_step=done if done else None),
+        ],
+        log_every_n_steps=min(10, training.validate_every, training.updates),
+        callbacks=list(callbacks),
+        plugins=[AtomicIO()],
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        default_root_dir=run,
+    )
+
+
+def check_compute(training: TrainingConfig, compute: ComputeConfig, device: torch.device) -> None:
+    """Refuse devices that are not there, and batches that cannot be shared out.
+
+    Raises:
+        ValueError: names the flag.
+    """
+    world = compute.devices * compute.nodes
+    if device.type != "cpu":
+        there = torch.cuda.device_count() if device.type == "cuda" else 1
+        fix = "lower it, or add machines with --nodes"
+        must = f"be at most {there}, the {device.type} devices of this machine"
+        check.require(compute.devices <= there, "--devices", must, compute.devices, fix)
+        alone = compute.devices == 1 or device.index is None
+        must, fix = "be 1 with a --device that is one of several", "give --device cuda"
+        check.require(alone, "--devices", must, compute.devices, fix)
+    shares = world * training.accumulate
+    must = f"be a multiple of {shares}, devices times nodes times pieces"
+    check.require(training.batch_size % shares == 0, "--batch-size", must, training.batch_size, "choose one that is")

@@ -1,0 +1,90 @@
+"""The folder of a run: made, gone on with, or put in the place of an older one."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from videopred import check
+from videopred.checkpoint import RunConfig, write_json
+from videopred.record import ending, now, provenance
+from videopred.training.processes import is_first
+
+
+class RunFolder:
+    """Writes what describes a run. In processes but the first it writes nothing.
+
+    A run that is replaced waits beside, under a hidden name, until the new one has saved its first checkpoint; should
+    the new one fail before, the old one comes back.
+
+    Attributes:
+        path: the folder; `checkpoints` in it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.checkpoints = path, path / "checkpoints"
+        self._old = path.with_name(f".{path.name}.replaced")
+        self._record: dict[str, Any] = {}
+        self._began = now()
+        self._seconds = 0.0
+
+    def begin(self, config: RunConfig, device: str, overwrite: bool) -> None:
+        """Make the folder of a new run, with its settings.
+
+        Raises:
+            FileExistsError: a run is there, and `overwrite` is false. ValueError: something else is there.
+            OSError: it cannot be made.
+        """
+        if not is_first():
+            return
+        self._mend()
+        check.absent("--out", self.path, overwrite)
+        if self.path.exists():
+            fix = "choose another --out; only run folders are replaced"
+            check.require((self.path / "settings.json").is_file(), "--out", "be a run folder or new", self.path, fix)
+        try:
+            if self.path.exists():
+                self.path.rename(self._old)
+            self.checkpoints.mkdir(parents=True)
+        except OSError as error:
+            got, fix = f"{self.path} ({error.strerror})", "choose another place"
+            raise OSError(check.complaint("--out", "be a folder that can be made", got, fix)) from error
+        write_json(self.path / "settings.json", config.model_dump(mode="json"))
+        data = config.data.model_dump() if config.data else None
+        self._write(provenance() | {"state": "running", "device": device, "data": data})
+
+    def go_on(self, record: dict[str, Any], device: str, done: int) -> None:
+        """Note in the record of a run that it is resumed after so many updates."""
+        self._seconds = record.get("seconds", 0.0)
+        start = {"updates": done, **provenance()}
+        starts = [*record.get("resumed", []), start]
+        self._write(record | {"state": "running", "device": device, "process": start["process"], "resumed": starts})
+
+    def settle(self) -> None:
+        """The run has saved something: what it replaces may go."""
+        if is_first():
+            shutil.rmtree(self._old, ignore_errors=True)
+
+    def end(self, state: str, updates: int) -> None:
+        """Note how it ended; a run that failed before it saved anything gives its place back to the one before."""
+        if not is_first():
+            return
+        if state == "failed" and self._old.exists():
+            self._mend()
+            return
+        told = ending({"started": self._began}, state)
+        self._write(self._record | told | {"seconds": told["seconds"] + self._seconds, "updates": updates})
+
+    def _mend(self) -> None:
+        """Put things right after a process that ended between setting the old run aside and saving a new one."""
+        if not self._old.exists():
+            return
+        if any(self.checkpoints.glob("*.ckpt")):
+            shutil.rmtree(self._old)
+        else:
+            shutil.rmtree(self.path, ignore_errors=True)
+            self._old.rename(self.path)
+
+    def _write(self, record: dict[str, Any]) -> None:
+        self._record = record
+        if is_first():
+            write_json(self.path / "run.json", record)

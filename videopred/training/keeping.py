@@ -1,0 +1,87 @@
+"""Which checkpoints a run keeps, and what of them a resumed run goes on from.
+
+last.ckpt           the latest: after each look at the validation clips, every `save_every` updates, and on a stop
+previous.ckpt       the one before, in case the latest is damaged
+best.ckpt           lowest validation loss
+update-0001000.ckpt every `keep_every` updates
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import lightning
+from lightning.pytorch.callbacks import Checkpoint
+
+from videopred.settings import TrainingConfig
+from videopred.training.learner import Learner
+from videopred.training.resuming import BEST, LAST, PREVIOUS
+from videopred.training.stopping import Stopped, StopSigns
+
+
+class KeepCheckpoints(Checkpoint):
+    """Saves between updates and after looks at the validation clips, and stops there when asked to.
+
+    Args:
+        folder: of the checkpoints.
+        training: says how often to save.
+        signs: say when to stop.
+        best_so_far: the loss of the best checkpoint that is there already.
+        on_save: called after each save.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        training: TrainingConfig,
+        signs: StopSigns,
+        best_so_far: float = float("inf"),
+        on_save: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.folder, self.training, self.signs = folder, training, signs
+        self.best_so_far, self.on_save = best_so_far, on_save
+        self._saved_at = 0
+
+    def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        self._saved_at = trainer.global_step
+        self.signs.held.listen()  # Lightning has put a handler of its own in place
+
+    def on_train_batch_start(
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, batch: Any, batch_idx: int
+    ) -> None:
+        """Here all that belongs to the update before is done and logged."""
+        assert isinstance(pl_module, Learner)
+        done = trainer.global_step
+        if done == 0 or not pl_module.between_updates:
+            return
+        every = [number for number in (self.training.save_every, self.training.keep_every) if number]
+        reason = self.signs.reason(trainer)
+        if done > self._saved_at and (reason or any(done % number == 0 for number in every)):
+            self._save(trainer)
+        if reason:
+            raise Stopped(reason)
+
+    def on_validation_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        assert isinstance(pl_module, Learner)
+        looks = pl_module.looks
+        if looks.lowest_at == trainer.global_step and looks.lowest < self.best_so_far:
+            self.best_so_far = looks.lowest
+            trainer.save_checkpoint(self.folder / BEST)
+        self._save(trainer)
+
+    def on_train_batch_end(self, trainer: lightning.Trainer, *others: Any) -> None:
+        """The last update is looked at, too; Lightning looks before it stops."""
+        trainer.should_stop = trainer.should_stop or trainer.global_step >= self.training.updates
+
+    def _save(self, trainer: lightning.Trainer) -> None:
+        done = trainer.global_step
+        if self.training.keep_every and done % self.training.keep_every == 0:
+            trainer.save_checkpoint(self.folder / f"update-{done:07}.ckpt")
+        trainer.save_checkpoint(self.folder / "next.ckpt")
+        if trainer.is_global_zero:
+            if (self.folder / LAST).exists():
+                os.replace(self.folder / LAST, self.folder / PREVIOUS)
+            os.replace(self.folder / "next.ckpt", self.folder / LAST)
+        self._saved_at = done
+        self.on_save()

@@ -1,0 +1,52 @@
+"""How far predictions, given as logits, are from the frames that came. A predicted intensity is their sigmoid.
+
+Each loss is (logits, truth, deviation, by) -> the loss of each value, or its mean: `by` is torch's "none" or "mean".
+"""
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from videopred.settings import TrainingConfig
+
+
+def bce(logits: Tensor, truth: Tensor, deviation: float, by: str) -> Tensor:
+    """Binary cross-entropy in nats, from logits without a clamp."""
+    return functional.binary_cross_entropy_with_logits(logits, truth, reduction=by)
+
+
+def mse(logits: Tensor, truth: Tensor, deviation: float, by: str) -> Tensor:
+    """Squared error of intensities."""
+    return functional.mse_loss(torch.sigmoid(logits), truth, reduction=by)
+
+
+def gaussian(logits: Tensor, truth: Tensor, deviation: float, by: str) -> Tensor:
+    """Negative log likelihood of intensities, in nats, under a Gaussian around the predicted ones."""
+    return mse(logits, truth, deviation, by) / (2 * deviation**2) + math.log(deviation * math.sqrt(2 * math.pi))
+
+
+LOSSES: dict[str, Callable[[Tensor, Tensor, float, str], Tensor]] = {"bce": bce, "mse": mse, "gaussian": gaussian}
+
+
+def loss_between(training: TrainingConfig, logits: Tensor, truth: Tensor, by: str = "mean") -> Tensor:
+    """The loss that training lowers: a mean over frames of the mean, or the sum, over the values of a frame.
+
+    Args:
+        training: says which loss.
+        logits: (B, T, C, H, W), about the frames of `truth`.
+        truth: (B, T, C, H, W) float in [0, 1].
+        by: mean for one number, none for (B, T, C, H, W) numbers whose mean it is.
+    """
+    loss = LOSSES[training.loss](logits, truth, 0.1 if training.deviation is None else training.deviation, by)
+    return loss * truth[0, 0].numel() if training.reduction == "sum" else loss
+
+
+def as_logged(training: TrainingConfig, loss: Tensor, pixels: int) -> Tensor:
+    """A loss by the convention of the score of its name: nats per frame, summed, but a mean for squared errors."""
+    summed = training.reduction == "sum"
+    if training.loss == "mse":
+        return loss / pixels if summed else loss
+    return loss if summed else loss * pixels

@@ -1,0 +1,63 @@
+"""The curves of a run as one CSV file, which goes on where it stopped."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+from lightning.pytorch.loggers.logger import Logger
+from lightning.pytorch.utilities import rank_zero_only
+
+from videopred.files import told_of, whole_file
+
+
+class MetricsFile(Logger):
+    """Rows of `step`, counted from 0, and what was measured in it, written as they come.
+
+    Args:
+        path: the file.
+        done: updates of the checkpoint that is gone on from; rows beyond them are dropped, for they come again.
+    """
+
+    def __init__(self, path: Path, done: int = 0) -> None:
+        super().__init__()
+        self.path, self.done = path, done
+        self._columns: list[str] = []
+
+    @property
+    def name(self) -> str:
+        return self.path.stem
+
+    @property
+    def version(self) -> int:
+        return 0
+
+    @rank_zero_only
+    def log_hyperparams(self, *anything: Any, **more: Any) -> None:
+        """Nothing: settings.json has them."""
+
+    @rank_zero_only
+    def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
+        """Add a row."""
+        if not self._columns:
+            self._write([row for row in read_metrics(self.path) if int(row["step"]) < self.done], ["step"])
+        row = {"step": step} | {name: value for name, value in metrics.items() if name != "epoch"}
+        if not set(row) <= set(self._columns):
+            self._write(read_metrics(self.path), [*self._columns, *(name for name in row if name not in self._columns)])
+        with told_of(self.path), self.path.open("a", newline="") as file:
+            csv.DictWriter(file, self._columns).writerow(row)
+
+    def _write(self, rows: list[dict[str, str]], columns: list[str]) -> None:
+        self._columns = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))
+        with whole_file(self.path) as partial, partial.open("w", newline="") as file:
+            writer = csv.DictWriter(file, self._columns)
+            writer.writeheader()
+            writer.writerows(rows)
+
+
+def read_metrics(path: Path) -> list[dict[str, str]]:
+    """The rows of a metrics file, without what is empty in them; none if there is no file, or no whole row."""
+    if not path.is_file():
+        return []
+    with path.open(newline="") as file:
+        lines = [line for line in file if line.endswith("\n")]  # a killed process may leave half a line
+    return [{name: value for name, value in row.items() if value} for row in csv.DictReader(lines)]

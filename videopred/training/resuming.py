@@ -1,0 +1,110 @@
+"""Going on with a run as if it had never stopped: where from, and whether settings and data are still its own."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from videopred import check
+from videopred.checkpoint import RunConfig, choices, parse_run, whole_checkpoint
+from videopred.datasets.source import ClipSource
+from videopred.models.settings import PredictorConfig
+from videopred.settings import TrainingConfig
+
+LAST, PREVIOUS, BEST = "last.ckpt", "previous.ckpt", "best.ckpt"
+
+LOOKS_KEY = "videopred_looks"
+"""Where a checkpoint holds what the looks at the validation clips said."""
+
+
+class Start(NamedTuple):
+    """Where a resumed run begins."""
+
+    checkpoint: Path | None
+    """None: nothing was saved, and it begins anew."""
+    done: int
+    """Updates that are in the checkpoint."""
+    best_so_far: float
+    """Loss of the best checkpoint that is there."""
+
+
+def read_settings(run: Path) -> tuple[RunConfig, dict[str, Any]]:
+    """Settings and record of a run folder.
+
+    Raises:
+        FileNotFoundError: there is no run. ValueError: its files are damaged, or it is an export.
+    """
+    must, fix = "be a run folder", "an export has no checkpoint to go on from; start from it with --init-from"
+    check.require(not check.run_folder(run).is_file(), "--resume", must, run, fix)
+    config = parse_run(run / "settings.json", (run / "settings.json").read_text())
+    try:
+        record = json.loads((run / "run.json").read_text())
+    except (OSError, ValueError):
+        record = {}  # it tells only of the past
+    return config, record
+
+
+def find_start(run: Path) -> Start:
+    """The latest whole checkpoint of a run. A damaged one is said on stderr and taken away."""
+    folder, start = run / "checkpoints", Start(None, 0, float("inf"))
+    best_so_far = float("inf")
+    for name in (BEST, PREVIOUS, LAST):
+        path = folder / name
+        if not path.exists():
+            continue
+        try:
+            content = whole_checkpoint(path)
+        except ValueError as error:
+            print(f"videopred: {error.args[0].partition(';')[0]}; the one before it is taken", file=sys.stderr)
+            path.unlink()
+            continue
+        if name == BEST:
+            best_so_far = content[LOOKS_KEY]["lowest"]
+        if content["global_step"] >= start.done:
+            start = Start(path, content["global_step"], 0.0)
+    return start._replace(best_so_far=best_so_far)
+
+
+def check_same(config: RunConfig, model: PredictorConfig | None, training: TrainingConfig | None) -> None:
+    """Refuse settings that are not those of the run; None asks for the run's own.
+
+    Raises:
+        ValueError: names the first that differs.
+    """
+    asked = config.model_copy(update={"model": model or config.model, "training": training or config.training})
+    ours, theirs = choices(config), choices(asked)
+    ours |= config.training.model_dump()
+    theirs |= asked.training.model_dump()
+    for name, value in theirs.items():
+        must = f"be {ours.get(name, 'left out')}, as in the run that is resumed"
+        fix = "leave it out, or train another run, which may begin with --init-from"
+        check.require(name in ours and ours[name] == value, f"--{name.replace('_', '-')}", must, value, fix)
+
+
+def check_data(config: RunConfig, file: ClipSource) -> None:
+    """Refuse clips that are not those the run has learned from.
+
+    Raises:
+        ValueError: says which of name, frames and content differs.
+    """
+    record, shape = config.data, (file.channels, file.height, file.width)
+    must, fix = "hold the clips that the run has learned from", "give that file, or train another run"
+    got = f"{file.path} with frames {'×'.join(map(str, shape))} instead of {'×'.join(map(str, config.film_shape))}"
+    check.require(shape == config.film_shape, "DATA", must, got, fix)
+    if record is None:
+        return
+    got = f"{file.path}, whose fingerprint has changed from {record.sha256[:12]}… to {file.fingerprint()[:12]}…"
+    check.require(record.sha256 == file.fingerprint(), "DATA", must, got, fix)
+
+
+def as_if_between_updates(checkpoint: dict[str, Any], accumulate: int) -> None:
+    """Have a checkpoint say that so many updates are done, all told, and that no look at the validation clips is due.
+
+    Where in its loop Lightning saves decides what its counters say; and a resumed loop believes them.
+    """
+    epoch_loop = checkpoint["loops"]["fit_loop"]["epoch_loop.batch_progress"]
+    batches = checkpoint["global_step"] * accumulate
+    for counts in (epoch_loop["total"], epoch_loop["current"]):
+        counts.update(dict.fromkeys(("ready", "started", "processed", "completed"), batches))
+    epoch_loop["is_last_batch"] = False
+    checkpoint["loops"]["fit_loop"]["epoch_loop.state_dict"]["_batches_that_stepped"] = checkpoint["global_step"]
