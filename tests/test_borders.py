@@ -102,7 +102,7 @@ DOORS: dict[str, set[str]] = {
         "datasets.settings",
         "datasets.one_ball_settings",
     },
-    "lpips": set(),
+    "lpips": {"eval.perceptual"},
     "torchvision": set(),
 }
 """Outside library -> the modules that may import it."""

@@ -1,11 +1,14 @@
 """What every metric must do, as checks of one metric each; run over METRICS, and over the broken ones of known_bad.
 
-All sizes differ and no frame is square: 5 clips, 4 frames, 3 channels, 17 rows, 23 columns.
+All sizes differ and no frame is square: 5 clips, 4 frames, 3 channels, 33 rows, 37 columns.
 """
 
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+import lpips
 import numpy as np
 import pytest
 import torch
@@ -20,7 +23,7 @@ Reference = Callable[[np.ndarray, np.ndarray], float]
 """Films of one step (B, C, H, W) -> the score."""
 
 CLIPS, FRAMES = 5, 4
-SHAPE = (CLIPS, FRAMES, 3, 17, 23)
+SHAPE = (CLIPS, FRAMES, 3, 33, 37)
 
 
 def films(seed: int = 0) -> tuple[Tensor, Tensor]:
@@ -117,8 +120,8 @@ def check_refusals(metric: Metric) -> None:
     nan[1, 2, 0, 3, 4] = float("nan")
     axes = r"must have the axes \(clips, frames, channels, height, width\), got shape"
     for ours, true, kind, message in (
-        (prediction[:1], truth, ValueError, r"prediction must have the truth's shape \(5, 4, 3, 17, 23\), got \(1, 4"),
-        (prediction[:, :, :1], truth, ValueError, r"prediction must have the truth's shape .* got \(5, 4, 1, 17"),
+        (prediction[:1], truth, ValueError, r"prediction must have the truth's shape \(5, 4, 3, 33, 37\), got \(1, 4"),
+        (prediction[:, :, :1], truth, ValueError, r"prediction must have the truth's shape .* got \(5, 4, 1, 33"),
         (prediction[0], truth[0], ValueError, f"prediction {axes}"),
         (prediction, truth[0], ValueError, f"truth {axes}"),
         (prediction[:0], truth[:0], ValueError, "prediction must hold at least one value"),
@@ -199,6 +202,25 @@ def _ssim_same(prediction: np.ndarray, truth: np.ndarray) -> float:
     return structural_similarity_index_measure(*films, data_range=1.0).item()  # type: ignore[union-attr]
 
 
+@cache
+def _lpips_network() -> torch.nn.Module:
+    (path,) = (Path(torch.hub.get_dir()) / "checkpoints").iterdir()
+    with pytest.warns(UserWarning, match="pretrained"):
+        network = lpips.LPIPS(pnet_rand=True, verbose=False)
+    convolutions = [layer for layer in network.net.modules() if isinstance(layer, torch.nn.Conv2d)]
+    layers = list(torch.load(path).values())
+    for layer, weight, bias in zip(convolutions, layers[::2], layers[1::2], strict=True):
+        layer.weight.data, layer.bias.data = weight, bias
+    return network
+
+
+def _lpips(prediction: np.ndarray, truth: np.ndarray) -> float:
+    """The library's, its trunk taken from a random network of torchvision's layer by layer."""
+    films = (torch.from_numpy(film) for film in (prediction, truth))
+    with torch.no_grad():
+        return _lpips_network()(*films, normalize=True).mean().item()
+
+
 def _lit(prediction: np.ndarray, truth: np.ndarray) -> tuple[set, set]:
     """Lit pixels as sets of addresses (clip, channel, row, column)."""
     ours, true = (set(map(tuple, np.argwhere(film >= 0.5).tolist())) for film in (prediction, truth))
@@ -244,6 +266,7 @@ REFERENCES: dict[str, Reference] = {
     "ssim-svg": _ssim(data_range=2.0),
     "ssim-uniform": _ssim(data_range=1.0),
     "ssim-same": _ssim_same,
+    "lpips": _lpips,
     "f1": _f1,
     "precision": _precision,
     "recall": _recall,

@@ -44,6 +44,7 @@ METRICS: dict[str, tuple[type[Settings], str]] = {
     "ssim-svg": (settings.SVGSSIMConfig, "videopred.eval.similarity:SVGSSIM"),
     "ssim-uniform": (settings.UniformSSIMConfig, "videopred.eval.similarity:UniformSSIM"),
     "ssim-same": (settings.BorderedSSIMConfig, "videopred.eval.bordered_similarity:BorderedSSIM"),
+    "lpips": (settings.LPIPSConfig, "videopred.eval.perceptual:LPIPS"),
     "f1": (settings.F1Config, "videopred.eval.overlap:F1"),
     "precision": (settings.PrecisionConfig, "videopred.eval.overlap:Precision"),
     "recall": (settings.RecallConfig, "videopred.eval.overlap:Recall"),

@@ -1,7 +1,7 @@
 """Settings of scoring and of each metric. No torch here: help and every usage error stay light."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -115,7 +115,7 @@ class LPIPSConfig(Settings):
 
     net: Literal["alex", "vgg", "squeeze"] = "alex"
     """The trunk, whose numbers are comparable with those of the same trunk only."""
-    weights: Path | None = None
+    weights: Annotated[Path, Field(strict=False)] | None = None  # JSON has no paths
     """File of the trunk's weights as torchvision publishes it; if not given, it is looked for in torch's cache."""
 
 
