@@ -41,10 +41,10 @@ class KeepCheckpoints(Checkpoint):
     ) -> None:
         self.folder, self.training, self.signs = folder, training, signs
         self.best_so_far, self.on_save = best_so_far, on_save
-        self._saved_at = 0
+        self._begun = self._saved_at = 0
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        self._saved_at = trainer.global_step
+        self._begun = self._saved_at = trainer.global_step
         self.signs.held.listen()  # Lightning has put a handler of its own in place
 
     def on_train_batch_start(
@@ -53,7 +53,7 @@ class KeepCheckpoints(Checkpoint):
         """Here all that belongs to the update before is done and logged."""
         assert isinstance(pl_module, Learner)
         done = trainer.global_step
-        if done == 0 or not pl_module.between_updates:
+        if done == self._begun or not pl_module.between_updates:
             return
         every = [number for number in (self.training.save_every, self.training.keep_every) if number]
         reason = self.signs.reason(trainer)

@@ -143,7 +143,7 @@ class Learner(lightning.LightningModule):
         raise ValueError(check.complaint("training", "keep the loss finite", got, fix))
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        as_if_between_updates(checkpoint, self.config.training.accumulate)
+        as_if_between_updates(checkpoint, self.config.training)
         checkpoint[CONFIG_KEY] = self.config.model_dump_json()
         checkpoint[LOOKS_KEY] = self.looks.state_dict()
 

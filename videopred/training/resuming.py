@@ -97,14 +97,16 @@ def check_data(config: RunConfig, file: ClipSource) -> None:
     check.require(record.sha256 == file.fingerprint(), "DATA", must, got, fix)
 
 
-def as_if_between_updates(checkpoint: dict[str, Any], accumulate: int) -> None:
-    """Have a checkpoint say that so many updates are done, all told, and that no look at the validation clips is due.
+def as_if_between_updates(checkpoint: dict[str, Any], training: TrainingConfig) -> None:
+    """Have a checkpoint say that so many updates are done, all told, with the look at the validation clips if due.
 
     Where in its loop Lightning saves decides what its counters say; and a resumed loop believes them.
     """
-    epoch_loop = checkpoint["loops"]["fit_loop"]["epoch_loop.batch_progress"]
-    batches = checkpoint["global_step"] * accumulate
-    for counts in (epoch_loop["total"], epoch_loop["current"]):
-        counts.update(dict.fromkeys(("ready", "started", "processed", "completed"), batches))
-    epoch_loop["is_last_batch"] = False
-    checkpoint["loops"]["fit_loop"]["epoch_loop.state_dict"]["_batches_that_stepped"] = checkpoint["global_step"]
+    done, loops = checkpoint["global_step"], checkpoint["loops"]["fit_loop"]
+    batches = loops["epoch_loop.batch_progress"]
+    for counts in (batches["total"], batches["current"]):
+        counts.update(dict.fromkeys(("ready", "started", "processed", "completed"), done * training.accumulate))
+    batches["is_last_batch"] = False
+    # Where a look is due, Lightning first passes by it and counts a step for that.
+    looked = done % min(training.validate_every, training.updates) == 0
+    loops["epoch_loop.state_dict"]["_batches_that_stepped"] = done - looked

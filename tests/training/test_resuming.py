@@ -1,0 +1,308 @@
+"""A run that stopped and went on is the run that never stopped, bit for bit; and what is refused."""
+
+import json
+import os
+import shutil
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tiny_runs import CODEC, tiny_data, tiny_model, tiny_training
+from training_runs import equal, load, weights
+
+from videopred.checkpoint import whole_checkpoint
+from videopred.models.rival_settings import GRUConfig
+from videopred.models.settings import PredictorConfig
+from videopred.settings import ComputeConfig, TrainingConfig
+from videopred.training.keeping import KeepCheckpoints
+from videopred.training.learner import Learner
+from videopred.training.metrics_file import read_metrics
+from videopred.training.run import resume, train
+from videopred.training.stopping import StopSigns
+
+EVERYTHING = {
+    "updates": 7,
+    "validate_every": 3,
+    "accumulate": 2,
+    "schedule": "plateau",
+    "patience": 1,
+    "improvement": 0.9,
+    "learning_rate": 0.01,
+    "free_running": 4,
+    "grow_over": 6,
+    "sampling": "linear",
+    "noise": 0.1,
+}
+"""Whatever changes from update to update, or is drawn."""
+
+
+def stop_after(monkeypatch: pytest.MonkeyPatch, updates: int) -> None:
+    """Have training asked to stop after so many updates, and never if that is 0."""
+    monkeypatch.setattr(
+        StopSigns, "reason", lambda self, trainer: "stopped" if trainer.global_step == updates != 0 else ""
+    )
+
+
+def everything_of(run: Path) -> dict[str, Any]:
+    """All that a run leaves: curves, weights, state of Adam, and what is known of the looks."""
+    kept = {name: load(run / "checkpoints" / name) for name in ("best.ckpt", "last.ckpt")}
+    return {
+        "metrics": read_metrics(run / "logs" / "metrics.csv"),
+        "updates": json.loads((run / "run.json").read_text())["updates"],
+    } | {
+        name: {
+            "weights": content["state_dict"],
+            "adam": content["optimizer_states"][0]["state"],
+            "looks": content["videopred_looks"],
+            "step": content["global_step"],
+        }
+        for name, content in kept.items()
+    }
+
+
+def assert_same(one: Any, other: Any, where: str = "run") -> None:
+    """Bit for bit."""
+    if isinstance(one, dict):
+        assert one.keys() == other.keys(), where
+        for name in one:
+            assert_same(one[name], other[name], f"{where} {name}")
+    elif isinstance(one, torch.Tensor):
+        assert torch.equal(one, other), where
+    else:
+        assert one == other, where
+
+
+@pytest.fixture(scope="module")
+def whole(data, tmp_path_factory) -> dict[str, Any]:
+    """What a run leaves that was never stopped."""
+    out = tmp_path_factory.mktemp("whole") / "run"
+    return everything_of(train(data, tiny_model("rims"), tiny_training(**EVERYTHING), out=out, device="cpu"))
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("stops", [(1,), (2,), (3,), (4,), (5, 6)], ids=str)
+def test_a_resumed_run_is_the_run_that_never_stopped(data, whole, tmp_path, monkeypatch, stops, workers):
+    """Stopped right after the first update, before, after and at a look at the validation clips, and twice."""
+    compute = ComputeConfig(workers=workers)
+    settings = tiny_training(**EVERYTHING)
+    stop_after(monkeypatch, stops[0])
+    with pytest.raises(KeyboardInterrupt, match=rf"^stopped: {stops[0]} of 7 updates are done; `videopred train --re"):
+        train(data, tiny_model("rims"), settings, out=tmp_path / "run", compute=compute, device="cpu")
+    for stop in (*stops[1:], 0):
+        stop_after(monkeypatch, stop)
+        torch.rand(5)
+        if stop:
+            with pytest.raises(KeyboardInterrupt):
+                resume(tmp_path / "run", device="cpu")
+        else:
+            resume(tmp_path / "run", device="cpu")
+    assert_same(whole, everything_of(tmp_path / "run"))
+
+
+def test_work_since_the_last_checkpoint_is_done_again(data, whole, tmp_path, monkeypatch):
+    """As after kill -9 or a failure: nothing is saved at that moment, and the log has gone on."""
+    step = Learner.training_step
+
+    def failing(self: Learner, frames: torch.Tensor, batch: int) -> torch.Tensor:
+        if self.global_step == 5:
+            raise RuntimeError("the machine caught fire")
+        return step(self, frames, batch)
+
+    monkeypatch.setattr(Learner, "training_step", failing)
+    with pytest.raises(RuntimeError, match="caught fire"):
+        train(data, tiny_model("rims"), tiny_training(**EVERYTHING), out=tmp_path / "run", device="cpu")
+    assert load(tmp_path / "run" / "checkpoints" / "last.ckpt")["global_step"] == 3
+    monkeypatch.undo()
+    (tmp_path / "run" / "logs" / "metrics.csv").open("a").write("4,0.5,")  # half a line, as a killed process leaves
+    resume(tmp_path / "run", device="cpu")
+    assert_same(whole, everything_of(tmp_path / "run"))
+
+
+def test_a_run_killed_before_its_first_checkpoint_begins_again(data, tmp_path, monkeypatch):
+    settings = tiny_training(updates=3, validate_every=3)
+    monkeypatch.setattr(Learner, "training_step", lambda *anything: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        train(data, tiny_model(), settings, out=tmp_path / "run", device="cpu")
+    monkeypatch.undo()
+    resume(tmp_path / "run", device="cpu")
+    straight = train(data, tiny_model(), settings, out=tmp_path / "straight", device="cpu")
+    assert equal(weights(tmp_path / "run"), weights(straight))
+
+
+@pytest.fixture
+def stopped(data, tmp_path, monkeypatch) -> Path:
+    """A run of five updates with looks after each, stopped after the third."""
+    stop_after(monkeypatch, 3)
+    with pytest.raises(KeyboardInterrupt):
+        train(data, tiny_model(), tiny_training(updates=5), out=tmp_path / "run", device="cpu")
+    monkeypatch.undo()
+    return tmp_path / "run"
+
+
+def damage(path: Path, at: float) -> None:
+    content = bytearray(path.read_bytes())
+    content[int(at * len(content))] ^= 1
+    path.write_bytes(content)
+
+
+def test_a_broken_last_checkpoint_falls_back_to_the_one_before(data, stopped, tmp_path, capfd):
+    damage(stopped / "checkpoints" / "last.ckpt", 0.5)
+    resume(stopped, device="cpu")
+    said = capfd.readouterr().err
+    assert "last.ckpt must be a whole checkpoint, got" in said
+    assert said.endswith("; the one before it is taken\n")
+    straight = train(data, tiny_model(), tiny_training(updates=5), out=tmp_path / "straight", device="cpu")
+    assert equal(weights(stopped), weights(straight))
+    assert read_metrics(stopped / "logs" / "metrics.csv") == read_metrics(straight / "logs" / "metrics.csv")
+
+
+def test_a_flipped_bit_anywhere_in_a_checkpoint_is_found_or_changes_nothing(stopped, tmp_path):
+    path = stopped / "checkpoints" / "last.ckpt"
+    right = load(path)["state_dict"]
+    found = 0
+    for number in range(40):
+        copy = shutil.copy(path, tmp_path / "copy.ckpt")
+        damage(Path(copy), (number + 0.5) / 40)
+        try:
+            read = whole_checkpoint(Path(copy))
+        except ValueError:
+            found += 1
+        else:
+            assert equal(read["state_dict"], right)
+    assert found > 20
+
+
+def test_the_best_checkpoint_is_never_replaced_by_a_worse_one(stopped):
+    """Not even where the resumed run has forgotten the look that it is from."""
+    best = stopped / "checkpoints" / "best.ckpt"
+    content = load(best)
+    content["videopred_looks"]["lowest"] = -1.0
+    torch.save(content, best)
+    before = best.read_bytes()
+    resume(stopped, device="cpu")
+    assert best.read_bytes() == before
+
+
+def test_a_finished_run_is_left_as_it_is(data, tmp_path):
+    run = train(data, tiny_model(), tiny_training(), out=tmp_path / "run", device="cpu")
+    before = {path: path.stat().st_mtime_ns for path in run.rglob("*")}
+    assert resume(run) == run
+    assert {path: path.stat().st_mtime_ns for path in run.rglob("*")} == before
+
+
+def test_the_record_says_where_a_run_was_resumed(stopped):
+    first = json.loads((stopped / "run.json").read_text())
+    assert (first["state"], first["updates"]) == ("interrupted", 3)
+    resume(stopped, device="cpu")
+    then = json.loads((stopped / "run.json").read_text())
+    assert (then["state"], then["updates"], then["started"]) == ("finished", 5, first["started"])
+    assert [start["updates"] for start in then["resumed"]] == [3]
+    assert then["resumed"][0]["process"] == os.getpid()
+    assert then["seconds"] >= first["seconds"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"training": tiny_training(updates=9)}, "--updates must be 5, as in the run that is resumed, got 9; leave it"),
+        ({"training": tiny_training(updates=5, seed=4)}, "--seed must be 0, as in the run that is resumed, got 4"),
+        ({"model": tiny_model("lstm")}, "--core must be gru, as in the run that is resumed, got lstm; leave it out"),
+        (
+            {"model": PredictorConfig(core=GRUConfig(units=7), codec=CODEC)},
+            "--core.units must be 5, as in the run that",
+        ),
+    ],
+)
+def test_other_settings_are_refused(stopped, changes, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        resume(stopped, device="cpu", **changes)
+
+
+def test_other_data_is_refused(stopped, data, tmp_path):
+    other = tiny_data(tmp_path / "other", seed=8)
+    with pytest.raises(ValueError, match=r"^DATA must hold the clips that the run has learned from, got .*whose"):
+        resume(stopped, data=other, device="cpu")
+    moved = shutil.copy(data, tmp_path / "moved.h5")
+    assert resume(stopped, data=moved, device="cpu") == stopped
+
+
+def test_what_cannot_be_resumed(stopped, tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"^RUN must be a run folder"):
+        resume(tmp_path / "gone")
+    (stopped / "settings.json").write_text("{}")
+    with pytest.raises(ValueError, match=r"^RUN must hold the settings of a run, got"):
+        resume(stopped)
+
+
+# --- what asks to stop ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1], ids=lambda one: one.name)
+def test_signals_finish_the_update_and_save(data, tmp_path, monkeypatch, number):
+    step, begun, before = Learner.training_step, [], signal.getsignal(number)
+
+    def signalled(self: Learner, frames: torch.Tensor, batch: int) -> torch.Tensor:
+        begun.append(self.global_step)
+        if self.global_step == 2:
+            signal.raise_signal(number)
+        return step(self, frames, batch)
+
+    monkeypatch.setattr(Learner, "training_step", signalled)
+    with pytest.raises(KeyboardInterrupt, match=f"^{number.name} heard: 3 of 9 updates are done"):
+        train(data, tiny_model(), tiny_training(updates=9, validate_every=7), out=tmp_path / "run", device="cpu")
+    assert begun == [0, 1, 2]
+    assert signal.getsignal(number) is before
+    assert load(tmp_path / "run" / "checkpoints" / "last.ckpt")["global_step"] == 3
+
+
+def test_the_time_limit_stops_after_an_update(data, tmp_path):
+    compute = ComputeConfig(time_limit="0s")
+    with pytest.raises(KeyboardInterrupt, match=r"^time limit of 0s reached: 1 of 5 updates are done"):
+        train(data, tiny_model(), tiny_training(updates=5), out=tmp_path / "run", compute=compute, device="cpu")
+    for done in (2, 3, 4):
+        with pytest.raises(KeyboardInterrupt, match=rf"^time limit of 0s reached: {done} of 5 updates are done"):
+            resume(tmp_path / "run", device="cpu")
+    resume(tmp_path / "run", device="cpu")  # the last update is the end
+    straight = train(data, tiny_model(), tiny_training(updates=5), out=tmp_path / "straight", device="cpu")
+    assert equal(weights(tmp_path / "run"), weights(straight))
+
+
+def test_time_limits():
+    ticks = iter([100.0, 100.0 + 5399, 100.0 + 5400])
+    signs = StopSigns("1.5h", clock=lambda: next(ticks))
+
+    class Alone:
+        world_size = 1
+
+    assert signs.reason(Alone()) == ""  # type: ignore[arg-type]
+    assert signs.reason(Alone()) == "time limit of 1.5h reached"  # type: ignore[arg-type]
+    for wrong in ("4", "h", "-1h", "4 hours", ""):
+        with pytest.raises(ValueError, match=r"^--time-limit must be a number with s, m, h or d, got"):
+            ComputeConfig(time_limit=wrong)
+
+
+def test_which_checkpoints_are_kept(data, tmp_path):
+    settings = tiny_training(updates=7, validate_every=4, save_every=3, keep_every=2)
+    saved, save = [], KeepCheckpoints._save
+
+    def watched(self: KeepCheckpoints, trainer: Any) -> None:
+        save(self, trainer)
+        saved.append(trainer.global_step)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(KeepCheckpoints, "_save", watched)
+        run = train(data, tiny_model(), settings, out=tmp_path / "run", device="cpu")
+    assert saved == [2, 3, 4, 6, 7]
+    names = {path.name: load(path)["global_step"] for path in (run / "checkpoints").iterdir()}
+    assert names.pop("best.ckpt") in (4, 7)
+    kept = {f"update-000000{number}.ckpt": number for number in (2, 4, 6)}
+    assert names == {"last.ckpt": 7, "previous.ckpt": 6} | kept
+
+
+def test_training_stops_when_the_loss_has_stopped_falling(data, tmp_path):
+    settings = TrainingConfig(**(tiny_training(updates=20).model_dump() | {"stop_after": 3, "improvement": 0.99}))
+    run = train(data, tiny_model(), settings, out=tmp_path / "run", device="cpu")
+    record = json.loads((run / "run.json").read_text())
+    assert (record["state"], record["updates"]) == ("finished", 4)
