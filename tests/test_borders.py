@@ -64,7 +64,7 @@ DOORS: dict[str, set[str]] = {
     "imageio": {"pictures"},
     "matplotlib": {"rendering"},
     "kornia": {"eval.bordered_similarity"},
-    "scipy": {"eval.matching"},
+    "scipy": {"eval.matching", "eval.tracking"},
     "lightning": {
         "training.batches",
         "training.engine",

@@ -31,7 +31,7 @@ from videopred.datasets import DATASETS
 from videopred.datasets.generation import generate
 from videopred.datasets.opening import open_dataset
 from videopred.datasets.settings import BallsConfig
-from videopred.eval import METRICS
+from videopred.eval import METRICS, OBJECT_METRICS
 from videopred.eval.scores import FILES
 from videopred.judging import ROWS
 from videopred.models import CODECS, CORES, DECODERS
@@ -211,7 +211,7 @@ def test_every_command_speaks_json(place, tmp_path, monkeypatch, capfd):
         answers[name] = json.loads(capfd.readouterr().out)
     listed = {shelf: list(rows) for shelf, rows in answers["list"].items()}
     shelves = {"datasets": DATASETS, "cores": CORES, "presets": PRESETS, "codecs": CODECS}
-    shelves |= {"decoders": DECODERS, "metrics": METRICS}
+    shelves |= {"decoders": DECODERS, "metrics": METRICS, "object-metrics": OBJECT_METRICS}
     assert listed == {shelf: list(table) for shelf, table in shelves.items()}
     assert answers["generate"] == {"files": ["my/folder/balls4.h5"]}
     assert answers["import"]["files"] == ["their.h5"]
@@ -595,7 +595,7 @@ def test_help_of_a_preset_and_of_a_core_shows_its_own_flags(capfd):
 def test_list_shows_every_shelf_or_one(capfd):
     assert run("list") == 0
     out = capfd.readouterr().out
-    for name in (*DATASETS, *CORES, *PRESETS, *CODECS, *DECODERS, *METRICS):
+    for name in (*DATASETS, *CORES, *PRESETS, *CODECS, *DECODERS, *METRICS, *OBJECT_METRICS):
         assert f"  {name}" in out
     assert run("list cores") == 0
     out = capfd.readouterr().out

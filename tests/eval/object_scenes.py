@@ -47,7 +47,7 @@ def drawn(positions: Tensor, radius: Tensor) -> Scene:
     there = ~positions.isnan().any(-1)
     collisions = torch.zeros_like(masks, dtype=torch.bool)
     collisions[:, 2] = masks[:, 2] == 1
-    collisions[1, 4] = (masks[1, 4] == 2) | (masks[1, 4] == 3)
+    collisions[1:2, 4] = (masks[1:2, 4] == 2) | (masks[1:2, 4] == 3)
     return Scene(
         positions=positions,
         film=(masks > 0).float().unsqueeze(2),

@@ -10,7 +10,7 @@ from videopred import check, flags, model_flags
 from videopred.commands import terminal
 from videopred.commands.options import CORE_HELP, Context, Data, Device, Horizon, Json, Overwrite, Part, Run
 from videopred.datasets import DATASETS
-from videopred.eval import DEFAULT_METRICS, METRICS
+from videopred.eval import DEFAULT_METRICS, METRICS, OBJECT_METRICS
 from videopred.models.codec_settings import CodecConfig, DecoderConfig, RNEMConfig, SharedConfig
 from videopred.models.settings import CoreConfig, PredictorConfig, RIMsConfig
 from videopred.settings import ComputeConfig, TrainingConfig
@@ -166,7 +166,7 @@ def evaluate(
 ) -> None:
     """Score a model's rollouts beside the trivial predictions."""
     for name in metrics:
-        check.one_of("--metrics", name, METRICS)
+        check.one_of("--metrics", name, [*METRICS, *OBJECT_METRICS])
     check.whole_number("--batch-size", batch_size, 1, "give at least one clip at a time")
     check.whole_number("--first", 1 if first is None else first, 1, "score at least one clip")
     check.require(len(set(metrics)) == len(metrics), "--metrics", "name each once", " ".join(metrics), "leave one out")

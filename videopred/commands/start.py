@@ -9,14 +9,14 @@ from videopred import check
 from videopred.commands import terminal
 from videopred.commands.options import Device, Json, Overwrite
 from videopred.datasets import DATASETS
-from videopred.eval import METRICS
+from videopred.eval import METRICS, OBJECT_METRICS
 from videopred.models import CODECS, CORES, DECODERS
 from videopred.models.presets import PRESETS
 
 
 def list_shelves(
     shelf: Annotated[
-        Positional[Literal["all", "datasets", "cores", "presets", "codecs", "decoders", "metrics"]],
+        Positional[Literal["all", "datasets", "cores", "presets", "codecs", "decoders", "metrics", "object-metrics"]],
         arg(help="What to list."),
     ] = "all",
     *,
@@ -30,6 +30,7 @@ def list_shelves(
         "codecs": {name: terminal.first_line(settings) for name, (settings, _) in CODECS.items()},
         "decoders": {name: terminal.first_line(settings) for name, (settings, _) in DECODERS.items()},
         "metrics": {name: terminal.first_line(settings) for name, (settings, _) in METRICS.items()},
+        "object-metrics": {name: terminal.first_line(settings) for name, (settings, _) in OBJECT_METRICS.items()},
     }
     chosen: dict[str, dict[str, str]] = shelves if shelf == "all" else {shelf: shelves[shelf]}
     if json_:

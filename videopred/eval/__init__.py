@@ -29,7 +29,7 @@ from videopred.eval.object_settings import (
 from videopred.settings import Settings
 
 if TYPE_CHECKING:
-    from videopred.eval.metric import Metric
+    from videopred.eval.metric import Metric, Quantity
     from videopred.eval.object_metric import ObjectMetric
 
 METRICS: dict[str, tuple[type[Settings], str]] = {
@@ -95,6 +95,12 @@ def make_metric(name: str, config: Settings | None = None) -> "Metric":
 def make_object_metric(name: str, config: Settings | None = None) -> "ObjectMetric":
     """The object metric of that name, a key of OBJECT_METRICS; otherwise as `make_metric`."""
     return _made(*OBJECT_METRICS[check.one_of("--metrics", name, OBJECT_METRICS)], name, config)
+
+
+def make_any_metric(name: str, config: Settings | None = None) -> "Quantity":
+    """The metric of that name, a key of METRICS or OBJECT_METRICS; otherwise as `make_metric`."""
+    every = METRICS | OBJECT_METRICS
+    return _made(*every[check.one_of("--metrics", name, every)], name, config)
 
 
 def _made(settings_class: type[Settings], address: str, name: str, config: Settings | None) -> Any:

@@ -1,4 +1,4 @@
-"""Who is who: predicted objects matched with true ones. The only door of SciPy's assignment."""
+"""Who is who: predicted objects matched with true ones."""
 
 import numpy as np
 import torch

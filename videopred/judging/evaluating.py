@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from videopred import check
-from videopred.eval import make_metric
+from videopred.eval import make_any_metric
 from videopred.eval.baselines import TrainingStatistics
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
@@ -193,7 +193,7 @@ def judge_rows(
     # Sums are in float64, which Apple's GPU does not have.
     measured_on = torch.device("cpu") if device.type == "mps" else device
     rows = rows_for(protocol.context, training=True)
-    tally = Tally({name: make_metric(name) for name in protocol.metrics}, protocol.samples)
+    tally = Tally({name: make_any_metric(name) for name in protocol.metrics}, protocol.samples)
     with sharing() as share, torch.random.fork_rng([device] if device.type == "cuda" else []):
         progress = progress and share.writes
         statistics = _statistics(reference, protocol, batch_size, share, progress)

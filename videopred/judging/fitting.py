@@ -3,8 +3,9 @@
 from typing import TYPE_CHECKING
 
 from videopred import check
-from videopred.eval import METRICS
+from videopred.eval import METRICS, OBJECT_METRICS
 from videopred.eval.settings import Protocol
+from videopred.judging.objects import check_truth
 
 if TYPE_CHECKING:
     from videopred.datasets.source import ClipSource
@@ -14,11 +15,12 @@ if TYPE_CHECKING:
 def check_protocol(protocol: Protocol, file: "ClipSource") -> int:
     """The number of clips to score, if the file can answer the protocol."""
     for name in protocol.metrics:
-        check.one_of("--metrics", name, METRICS)
+        check.one_of("--metrics", name, [*METRICS, *OBJECT_METRICS])
     named = len(protocol.metrics)
     check.require(named > 0, "--metrics", "name at least one", "none", "leave it away for the usual ones")
     there = check_part(protocol.part, file)
     check.context_and_horizon(protocol.context, protocol.horizon, file.frames)
+    check_truth(protocol.metrics, file, protocol.context)
     clips = there if protocol.clips is None else protocol.clips
     check.whole_number("--first", clips, 1, "score at least one clip")
     must = f"be at most {there}, the clips of the {protocol.part} part"

@@ -7,9 +7,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from videopred.eval.metric import Metric
+from videopred.eval.metric import Metric, Quantity
+from videopred.eval.object_metric import ObjectMetric
+from videopred.eval.scene import Scene
 from videopred.eval.scores import Measured
 from videopred.judging.batches import Batch
+from videopred.judging.objects import predicted_scene, true_scene
 
 
 class _Found(NamedTuple):
@@ -32,12 +35,13 @@ class Tally:
         samples: films that a model predicts of each clip.
     """
 
-    def __init__(self, metrics: Mapping[str, Metric], samples: int = 1):
+    def __init__(self, metrics: Mapping[str, Quantity], samples: int = 1):
         self._metrics, self._samples = metrics, samples
+        self._scene: tuple[Batch, Scene] | None = None  # the true objects of the last batch: all rows ask for them
         self.found: list[_Found] = []
 
     @property
-    def columns(self) -> dict[str, Metric]:
+    def columns(self) -> dict[str, Quantity]:
         """Column -> its metric."""
         return {column: metric for name, metric in self._metrics.items() for column in self._columns(name)}
 
@@ -49,7 +53,7 @@ class Tally:
             batch: with the truth.
             samples: films (B, horizon, C, H, W); each is let go before the next is asked for.
         """
-        several = [{name: measure(metric, film, batch) for name, metric in self._metrics.items()} for film in samples]
+        several = [self._measure(film, batch) for film in samples]
         measured = {}
         for name, metric in self._metrics.items():
             one_by_one = [of_sample[name] for of_sample in several]
@@ -70,6 +74,25 @@ class Tally:
             for row in rows
         }
 
+    def _measure(self, film: Tensor, batch: Batch) -> dict[str, dict[str, Tensor]]:
+        """What every metric measures of predicted films of a batch; objects are looked for once."""
+        scenes: tuple[Scene, Scene] | None = None
+        measured = {}
+        for name, metric in self._metrics.items():
+            if isinstance(metric, ObjectMetric):
+                scenes = scenes or self._scenes(film, batch)
+                measured[name] = metric.measure(*scenes)
+            elif isinstance(metric, Metric):
+                measured[name] = measure(metric, film, batch)
+        return measured
+
+    def _scenes(self, film: Tensor, batch: Batch) -> tuple[Scene, Scene]:
+        """The objects of predicted films, and the true ones."""
+        if self._scene is None or self._scene[0] is not batch:
+            self._scene = batch, true_scene(batch)
+        true = self._scene[1]
+        return predicted_scene(film, batch, true), true
+
     def _columns(self, name: str) -> list[str]:
         kinds = ("best", "mean") if self._samples > 1 else ()
         return [f"{name} {kind} of {self._samples}" for kind in kinds] or [name]
@@ -80,22 +103,24 @@ def measure(metric: Metric, film: Tensor, batch: Batch) -> dict[str, Tensor]:
     return {key: values.cpu() for key, values in metric.measure(film, batch.truth).items()}
 
 
-def _mean(_: Metric, samples: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+def _mean(_: Quantity, samples: list[dict[str, Tensor]]) -> dict[str, Tensor]:
     """The mean of each measurement over the samples; counts of pixels are so pooled over them."""
     return {key: torch.stack([one[key] for one in samples]).mean(dim=0) for key in samples[0]}
 
 
-def _best(metric: Metric, samples: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+def _best(metric: Quantity, samples: list[dict[str, Tensor]]) -> dict[str, Tensor]:
     """The measurements of each clip's best sample, by the metric's own mean over its steps."""
     clips = range(len(next(iter(samples[0].values()))))
     values = torch.stack([torch.stack([_value(metric, one, clip) for clip in clips]) for one in samples])  # (N, B)
+    worst = -torch.inf if metric.higher_is_better else torch.inf  # a sample of which nothing can be said
+    values = values.nan_to_num(nan=worst, posinf=torch.inf, neginf=-torch.inf)
     chosen = (values.argmax(dim=0) if metric.higher_is_better else values.argmin(dim=0)).tolist()
     return {key: torch.stack([samples[sample][key][clip] for clip, sample in enumerate(chosen)]) for key in samples[0]}
 
 
-def _value(metric: Metric, measured: dict[str, Tensor], clip: int) -> Tensor:
-    """A metric's mean over the steps of a single clip."""
-    return metric.reduce({key: values[clip : clip + 1] for key, values in measured.items()}).mean()
+def _value(metric: Quantity, measured: dict[str, Tensor], clip: int) -> Tensor:
+    """A metric's mean over those steps of a single clip of which something can be said."""
+    return metric.reduce({key: values[clip : clip + 1] for key, values in measured.items()}).nanmean()
 
 
 def _joined(batches: list[dict[str, np.ndarray]]) -> Measured:

@@ -1,0 +1,177 @@
+"""Objects found in films: discs by hand, whole worlds beside their truth, and films in which things go wrong."""
+
+import pytest
+import torch
+from object_scenes import BALLS, CLIPS, RADIUS, STEPS, drawn, hide, paint, true_scene
+from torch import Tensor
+
+from videopred.eval.scene import Scene
+from videopred.eval.tracking import UNEXPECTED, track
+
+TRUE = true_scene()
+NOTHING_COVERS = torch.zeros(CLIPS, dtype=torch.bool)
+
+
+def tracked(film: Tensor, true: Scene = TRUE, speeds: Tensor | None = None, covered: bool = False) -> Scene:
+    places = true.positions[:, 0]
+    speeds = true.positions[:, 1] - places if speeds is None else speeds
+    return track(film, places, speeds, true.radius, torch.full((len(film),), covered))
+
+
+def film_of(positions: Tensor, radius: Tensor = RADIUS) -> Tensor:
+    return (paint(positions, radius.expand(len(positions), -1)) > 0).float().unsqueeze(2)
+
+
+def assert_near(found: Tensor, true: Tensor, px: float) -> None:
+    """The same places are known, and they are that near."""
+    assert torch.equal(found.isnan(), true.isnan())
+    assert (found - true).norm(dim=-1).nan_to_num().max() < px
+
+
+def test_discs_are_found_to_a_fraction_of_a_pixel_and_their_pixels_are_theirs():
+    scene = tracked(TRUE.film)
+    assert scene.positions.shape == (CLIPS, 1 + STEPS, BALLS + UNEXPECTED, 2)
+    assert scene.positions.dtype == torch.float64
+    assert_near(scene.positions[:, :, :BALLS], TRUE.positions, 0.3)
+    assert scene.positions[:, :, BALLS:].isnan().all()
+    assert torch.equal(scene.masks, TRUE.masks)
+    assert scene.film is TRUE.film
+
+
+@pytest.mark.parametrize("distance", [7.2, 7.5, 8.0])
+def test_discs_that_touch_are_told_apart(distance):
+    """Two of radius 3.5 that meet head on, side by side and turn round."""
+    time = torch.arange(1 + STEPS)
+    gap = distance + 1.5 * (time - 3).abs()
+    middle = torch.tensor([23.3, 16.6]).double()
+    way = torch.tensor([0.8, 0.6]).double()
+    positions = torch.stack([middle - gap[:, None] / 2 * way, middle + gap[:, None] / 2 * way], 1).unsqueeze(0)
+    true = drawn(positions, torch.tensor([[3.5, 3.5]]).double())
+    assert_near(tracked(true.film, true).positions[:, :, :2], positions, 0.35)
+
+
+def test_grey_counts_from_half_and_any_color_counts():
+    grey = TRUE.film * 0.5
+    assert_near(tracked(grey).positions[:, :, :BALLS], TRUE.positions, 0.3)
+    assert tracked(grey - 0.001 * (grey > 0)).positions.isnan().all()
+    green = torch.cat([torch.zeros_like(TRUE.film), TRUE.film, torch.zeros_like(TRUE.film)], 2)
+    assert_near(tracked(green).positions[:, :, :BALLS], TRUE.positions, 0.3)
+
+
+def test_a_ball_that_is_shown_smaller_is_where_its_middle_is():
+    positions = TRUE.positions[:, :, 3:]
+    small = (paint(positions, torch.full((CLIPS, 1), 2.4).double()) > 0).float().unsqueeze(2)
+    true = drawn(positions, torch.full((CLIPS, 1), 4.0).double())
+    assert_near(tracked(small, true).positions[:, :, :1], positions, 0.4)
+
+
+def test_a_ball_that_vanishes_is_lost_and_found_where_it_comes_back():
+    positions = TRUE.positions.clone()
+    positions[:, 3:5, 1] = torch.nan
+    assert_near(tracked(film_of(positions)).positions[:, :, :BALLS], positions, 0.3)
+
+
+def test_a_ball_that_vanishes_for_good_does_not_take_anothers_pixels():
+    """Ball 1 flies at ball 2, and vanishes before it is there."""
+    positions = TRUE.positions.clone()
+    way = torch.tensor([2.0, 0.0]).double()
+    positions[:, :, 0] = positions[:, :, 1] - 7 * way + torch.arange(1 + STEPS)[:, None] * way
+    true = drawn(positions, TRUE.radius)
+    positions = positions.clone()
+    positions[:, 3:, 0] = torch.nan
+    assert_near(tracked(film_of(positions), true).positions[:, :, :BALLS], positions, 0.3)
+
+
+def test_of_balls_that_merge_one_is_given_up():
+    """From frame 3 on both are where the second is."""
+    positions = TRUE.positions[:, :, :2].clone()
+    steps = (positions[:, :1, 1] - positions[:, :1, 0]) / 4
+    time = torch.arange(1 + STEPS).double().view(1, -1, 1)
+    positions[:, :, 0] = positions[:, :1, 0] + time.clamp(max=4) * steps
+    positions[:, :, 1] = positions[:, :1, 1]
+    true = drawn(positions, TRUE.radius[:, :2])
+    found = tracked(true.film, true).positions
+    assert (~found[:, 4:].isnan().any(-1)).sum(-1).eq(1).all()
+    assert (~found[:, :3].isnan().any(-1)).sum(-1).eq(2).all()
+
+
+def test_a_ball_that_nobody_expected_is_found_and_followed():
+    more = TRUE.positions[:, :, :1] + torch.tensor([13.0, 8])
+    more[:, :2] = torch.nan
+    positions = torch.cat([TRUE.positions, more], 2)
+    film = film_of(positions, torch.cat([RADIUS, torch.tensor([3.0])]))
+    assert_near(tracked(film).positions[:, :, : BALLS + 1], positions, 0.4)
+
+
+def test_specks_are_no_balls():
+    film = TRUE.film.clone()
+    film[:, 2:, 0, 15:17, 20:23] = 1
+    found = tracked(film)
+    assert found.positions[:, :, BALLS:].isnan().all()
+    assert torch.equal(found.masks > 0, TRUE.masks > 0)
+
+
+def test_more_balls_than_there_is_room_for_are_left_alone():
+    film = TRUE.film.clone()
+    for number in range(6):
+        film[:, 3:, 0, 13:20, 7 * number + 3 : 7 * number + 8] = 1
+    there = ~tracked(film).positions[:, -1].isnan().any(-1)
+    assert there[:, BALLS:].all()
+
+
+def test_blank_and_white_films_have_no_objects_or_one_blot():
+    blank = torch.zeros_like(TRUE.film)
+    assert tracked(blank).positions.isnan().all()
+    assert not tracked(blank).masks.any()
+    white = tracked(torch.ones_like(TRUE.film))
+    assert white.masks.any()
+
+
+def test_absent_balls_are_never_found():
+    places = TRUE.positions.clone()
+    places[1, :, 2] = torch.nan
+    true = drawn(places, torch.where(places[:, 0].isnan().any(-1), torch.nan, TRUE.radius))
+    assert_near(tracked(true.film, true).positions[:, :, :BALLS], places, 0.3)
+
+
+def test_a_ball_bounces_off_a_wall_while_it_is_hidden():
+    """It goes behind a curtain at the left wall and comes out where it must."""
+    x = 14 - 2.5 * torch.arange(1 + STEPS).double()
+    x = torch.where(x < 4, 8 - x, x)
+    positions = torch.stack([x, torch.full_like(x, 16.0)], -1).view(1, -1, 1, 2)
+    true = drawn(positions, torch.tensor([[4.0]]).double())
+    film = true.film.clone()
+    film[..., :11] = 0
+    found = tracked(film, true, covered=True).positions[0, :, 0]
+    assert found[0, 0].isfinite()
+    assert found[4:6].isnan().all()
+    assert (found[7] - positions[0, 7, 0]).norm() < 2
+
+
+def test_what_is_half_covered_is_placed_where_its_edge_says():
+    """A ball flies behind a curtain; the mean of its pixels would be up to 1.7 px off."""
+    time = torch.arange(1 + STEPS).double()
+    positions = torch.stack([10 + 1.5 * time, torch.full_like(time, 16.3)], -1).view(1, -1, 1, 2)
+    true = drawn(positions, torch.tensor([[4.0]]).double())
+    film = true.film.clone()
+    film[..., 16:] = 0
+    assert_near(tracked(film, true, covered=True).positions[:, :5, :1], positions[:, :5], 0.6)
+    without = tracked(film, true).positions[:, :5, :1]
+    assert (without - positions[:, :5]).norm(dim=-1).max() > 1
+
+
+def test_hidden_in_the_observed_frame_is_found_when_it_comes_out():
+    true = hide(TRUE, 0, 2, slice(0, 3))
+    found = tracked(true.film, true).positions[:, :, :BALLS]
+    assert_near(found, torch.where(true.seen.unsqueeze(-1), TRUE.positions, torch.nan), 0.3)
+
+
+def test_clips_do_not_mix():
+    alone = [track(*(values[b : b + 1] for values in arguments())).positions for b in range(CLIPS)]
+    assert torch.equal(torch.cat(alone).nan_to_num(-1), track(*arguments()).positions.nan_to_num(-1))
+
+
+def arguments() -> tuple[Tensor, ...]:
+    places = TRUE.positions[:, 0]
+    film = film_of(torch.cat([TRUE.positions[:1], TRUE.positions[[0, 2]] + 1.5]))
+    return film, places, TRUE.positions[:, 1] - places, TRUE.radius, NOTHING_COVERS

@@ -1,0 +1,143 @@
+"""Object metrics of whole worlds: from a data file and a film to scores."""
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from videopred.datasets.made import RecipeClips, open_recipe
+from videopred.datasets.settings import BallsConfig, DatasetSettings
+from videopred.eval import OBJECT_METRICS, make_object_metric
+from videopred.eval.settings import Protocol
+from videopred.judging import judge
+from videopred.judging.batches import Batch, read_film
+from videopred.judging.evaluating import judge_rows
+from videopred.judging.objects import predicted_scene, true_scene
+from videopred.judging.tally import Tally
+
+RECIPE = BallsConfig(frames=24, height=40, width=56, balls=(2, 3))
+CONTEXT, HORIZON = 6, 17
+NAMES = tuple(OBJECT_METRICS)
+
+
+def world(recipe: DatasetSettings = RECIPE, test: int = 5) -> RecipeClips:
+    return open_recipe(recipe, {"train": 3, "test": test}, seed=3)
+
+
+def the_truth(batch: Batch, _: int) -> Tensor:
+    return batch.truth
+
+
+def scores_of(recipe: DatasetSettings, names: tuple[str, ...] = NAMES, **more: int):
+    protocol = Protocol(context=CONTEXT, horizon=HORIZON, metrics=names)
+    return judge_rows({"model": the_truth}, world(recipe), protocol, **more)
+
+
+def test_a_perfect_film_is_perfect_but_for_what_pixels_do_not_tell():
+    scores = scores_of(RECIPE)
+    mean = {name: scores.mean("model", name) for name in NAMES}
+    assert mean["position"] < 0.12
+    assert {name: mean[name] for name in ("missed", "count", "switches", "overlaps", "walls")} == dict.fromkeys(
+        ("missed", "count", "switches", "overlaps", "walls"), 0.0
+    )
+    assert {name: mean[name] for name in ("kept", "kept-2px", "fg-ari", "fg-ari-clip", "miou")} == pytest.approx(
+        dict.fromkeys(("kept", "kept-2px", "fg-ari", "fg-ari-clip", "miou"), 1.0)
+    )
+    assert mean["energy"] < 0.1
+    assert mean["momentum"] < 0.25
+    assert mean["collision-bce"] < 0.001
+    assert np.isnan(mean["survival"])  # nothing hides here
+
+
+def test_trivial_rows_have_their_place():
+    scores = scores_of(RECIPE, ("position", "missed", "count", "kept", "energy"))
+    assert scores.mean("blank", "missed") == 1.0
+    assert scores.mean("blank", "count") == pytest.approx(scores.mean("mean frame", "count"), abs=1)
+    assert np.isnan(scores.mean("blank", "position"))
+    assert scores.mean("copy last", "count") == 0.0
+    assert scores.mean("copy last", "position") > 3
+    assert scores.values["copy last"]["energy"] == pytest.approx(np.ones(HORIZON), abs=1e-9)
+
+
+def test_batches_make_no_difference():
+    whole, parts = (scores_of(RECIPE, ("mse", *NAMES), batch_size=size) for size in (5, 2))
+    for row, columns in whole.values.items():
+        for name, values in columns.items():
+            np.testing.assert_allclose(parts.values[row][name], values, rtol=1e-9, atol=1e-12)
+
+
+def test_a_curtain_hides_balls_and_the_truth_survives_it():
+    recipe = BallsConfig(
+        frames=40, height=48, width=56, balls=(3,), radii=(1.0,), masses=(1.0,), speed=0.9, curtain=(20, 30)
+    )
+    file = world(recipe, test=12)
+    scores = judge_rows(
+        {"model": the_truth}, file, Protocol(context=8, horizon=32, metrics=("survival", "position", "missed", "kept"))
+    )
+    assert scores.mean("model", "survival") > 0.9
+    assert scores.mean("model", "position") < 1.0
+    assert scores.mean("model", "missed") < 0.06
+    assert scores.mean("model", "kept") > 0.9
+
+
+def test_scenes_begin_with_the_last_observed_frame():
+    file = world()
+    film = read_film(file, "test", 1, 4)[:, :10]
+    batch = Batch(file, "test", 1, film, given=6)
+    true = true_scene(batch)
+    np.testing.assert_array_equal(true.positions.numpy(), file.read("test", "positions", 1, 4)[:, 5:10])
+    np.testing.assert_array_equal(true.masks.numpy(), file.read("test", "groups", 1, 4)[:, 5:10])
+    np.testing.assert_array_equal(true.radius.numpy(), file.read("test", "objects/radius", 1, 4))
+    predicted = predicted_scene(1 - batch.truth, batch, true)
+    assert torch.equal(predicted.film[:, 0], film[:, 5])
+    assert torch.equal(predicted.film[:, 1:], 1 - film[:, 6:])
+
+
+def test_what_moves_is_found_where_it_is_expected_to_be_however_fast():
+    fast = BallsConfig(frames=24, height=40, width=56, balls=(1,), radii=(0.5,), masses=(1.0,), speed=1.2)
+    assert scores_of(fast, ("missed",)).mean("model", "missed") == 0.0
+
+
+class Frames:
+    """Clips of which only the frames are known."""
+
+    def __init__(self, file: RecipeClips):
+        self.__dict__ |= vars(file) | {"truth": ("positions", "velocities"), "read_frames": file.read_frames}
+
+
+@pytest.mark.parametrize(
+    ("name", "context", "message"),
+    [
+        (
+            "position",
+            6,
+            "--metrics must be a metric that .* has the truth for, got position, which needs groups; leave",
+        ),
+        ("energy", 6, "has the truth for, got energy, which needs groups"),
+        ("collision-bce", 6, "got collision-bce, which needs groups; leave it out, or score clips that `videopred gen"),
+    ],
+)
+def test_metrics_that_the_file_has_no_truth_for_are_refused(name, context, message):
+    with pytest.raises(ValueError, match=message):
+        judge(lambda film, steps: film, Frames(world()), Protocol(context=context, horizon=5, metrics=("mse", name)))
+
+
+def test_a_metric_may_need_more_than_others():
+    file = world()
+    file.truth = tuple(name for name in file.truth if name != "objects/mass")
+    assert judge_rows({"model": the_truth}, file, Protocol(context=6, horizon=5, metrics=("position",))).models
+    with pytest.raises(ValueError, match="got energy, which needs objects/mass"):
+        judge_rows({"model": the_truth}, file, Protocol(context=6, horizon=5, metrics=("energy",)))
+
+
+def test_the_best_sample_is_the_one_of_which_most_can_be_said():
+    """Of a blank film there is no position error to tell: it is never the best."""
+    file = world()
+    film = read_film(file, "test", 0, 3)[:, :16]
+    batch = Batch(file, "test", 0, film, given=6)
+    tally = Tally({"position": make_object_metric("position")}, samples=2)
+    blank = torch.zeros_like(batch.truth)
+    for order in ([blank, batch.truth], [batch.truth, blank]):
+        tally.add("model", batch, order)
+    for found in tally.found:
+        assert found.measured["position best of 2"]["count"].sum() > 0

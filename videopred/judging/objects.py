@@ -1,0 +1,69 @@
+"""Objects of a batch of clips: the true ones, from the file, and those of a predicted film, found by tracking."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from videopred import check
+from videopred.eval import OBJECT_METRICS, make_object_metric
+from videopred.eval.matching import gates
+from videopred.eval.scene import TRUTH, Scene
+from videopred.eval.tracking import track
+from videopred.judging.batches import Batch
+
+if TYPE_CHECKING:
+    from videopred.datasets.source import ClipSource
+
+_COVERED = 0.9
+"""Share of an object that is seen, below which something covers it."""
+_TO_TRACK = ("positions", "groups")
+"""What tracking needs to know: where objects are in the last observed frame, and, of the masks, how large."""
+
+
+def check_truth(names: Iterable[str], file: "ClipSource", context: int) -> None:
+    """Refuse object metrics of a file that does not know its objects.
+
+    Args:
+        names: metrics asked for, of any kind.
+        file: holds the clips.
+        context: frames given.
+
+    Raises:
+        ValueError: a truth that a metric needs is not in the file, or there is no observed frame.
+    """
+    for name in (name for name in names if name in OBJECT_METRICS):
+        fix = "leave it out, or score clips that `videopred generate` made"
+        for truth in dict.fromkeys((*_TO_TRACK, *make_object_metric(name).needs)):
+            must = f"be a metric that {file.path} has the truth for"
+            check.require(truth in (*file.truth, "film"), "--metrics", must, f"{name}, which needs {truth}", fix)
+        must, fix = f"be at least 1 for the metric {name}", "give a frame that shows where the objects are"
+        check.require(context > 0, "--context", must, context, fix)
+
+
+def true_scene(batch: Batch) -> Scene:
+    """What the file knows of the objects, from the last observed frame on; on the CPU."""
+    known = {field: _read(batch, name) for name, field in TRUTH.items() if name in batch.file.truth}
+    return Scene(film=batch.film[:, batch.given - 1 :].cpu(), **known)
+
+
+def predicted_scene(film: Tensor, batch: Batch, true: Scene) -> Scene:
+    """The objects that a predicted film (B, horizon, C, H, W) shows, after the last observed frame; on the CPU."""
+    assert true.film is not None, "true scenes of judging have a film"
+    whole = torch.cat([true.film[:, :1], film.to(true.film)], 1)
+    places = true.positions[:, 0]
+    speeds = _read(batch, "velocities")[:, 0] if "velocities" in batch.file.truth else torch.zeros_like(places)
+    covered = torch.zeros(len(places), dtype=torch.bool)
+    if true.visibility is not None:
+        covered = (true.visibility < _COVERED).any((1, 2))
+    return track(whole, places, speeds, gates(true), covered)
+
+
+def _read(batch: Batch, name: str) -> Tensor:
+    """One kind of truth about a batch: (B, 1 + T, …) from the last observed frame on, or (B, …) if it has no time."""
+    values = torch.from_numpy(batch.file.read(batch.part, name, batch.start, batch.start + len(batch.film)))
+    values = values.double() if values.is_floating_point() else values
+    if name.startswith("objects/"):
+        return values
+    return values[:, batch.given - 1 : batch.film.shape[1]]
