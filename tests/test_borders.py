@@ -33,13 +33,15 @@ ROOMS: dict[str, set[str]] = {
     "bench": SHARED | {"datasets", "models", "rollout", "bench"},
     "cards": SHARED | {"datasets", "preview"},
     "rendering": SHARED | {"pictures", "models"},
+    "activity": SHARED | {"models"},
     "record": set(),
     "runs": SHARED | {"weights"},
     "weights": SHARED,
     "checkpoint": SHARED | {"models", "weights"},
     "export": SHARED | {"checkpoint", "weights"},
     "rollout": SHARED | {"models"},
-    "training": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "record", "training"},
+    "training": SHARED
+    | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "record", "training", "pictures", "activity"},
     "judging": SHARED | {"judging", *SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training"},
     "demo": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training", "judging"},
     "commands": SHARED
@@ -62,7 +64,7 @@ DOORS: dict[str, set[str]] = {
     },
     "av": {"datasets.video_films"},
     "imageio": {"pictures"},
-    "matplotlib": {"rendering"},
+    "matplotlib": {"rendering", "activity"},
     "kornia": {"eval.bordered_similarity"},
     "scipy": {"eval.matching", "eval.tracking"},
     "lightning": {
@@ -74,8 +76,10 @@ DOORS: dict[str, set[str]] = {
         "training.processes",
         "training.stopping",
         "training.watching",
+        "training.profiling",
         "checkpoint",
     },
+    "tensorboard": {"training.watching"},
     "safetensors": {"weights"},
     "tqdm": {
         "datasets.generation",

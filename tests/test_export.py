@@ -9,7 +9,7 @@ from safetensors.torch import load_file, save, save_file
 from test_checkpoint import config_of, same_weights, write_run
 from tiny_runs import no_file_longer_than
 
-from videopred.checkpoint import load_run, read_run, write_json
+from videopred.checkpoint import DataRecord, load_run, read_run, write_json
 from videopred.export import export_run
 from videopred.models import CORES
 from videopred.weights import read_export
@@ -144,3 +144,13 @@ def test_a_file_of_another_kind_is_no_run(tmp_path):
     message = r"^RUN must be a run folder with a settings\.json, got .*films\.h5; give a folder that `videopred train`"
     with pytest.raises(FileNotFoundError, match=message):
         load_run(tmp_path / "films.h5")
+
+
+def test_paths_of_this_machine_are_left_out_of_settings(run, tmp_path):
+    data = DataRecord(path="/home/me/d.h5", name="balls4", sha256="ab12")
+    config = config_of("rims").model_copy(update={"data": data, "init_from": "/home/me/models/first"})
+    write_run(run, config)
+    settings = read_export(export_run(run)).settings
+    assert settings["data"] == {"path": "d.h5", "name": "balls4", "sha256": "ab12"}
+    assert settings["init_from"] == "first"
+    load_run(run.with_name("run.safetensors"))

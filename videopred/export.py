@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from videopred import check
-from videopred.checkpoint import read_run
+from videopred.checkpoint import RunConfig, read_run
 from videopred.weights import Export, write_export
 
 
@@ -29,14 +29,24 @@ def export_run(run: Path, out: Path | None = None, *, overwrite: bool = False) -
     check.require(out.suffix == ".safetensors", "--out", "end in .safetensors", out, "rename it")
     check.absent("--out", out, overwrite)
     config, weights = read_run(run)
-    return write_export(out, Export(config.model_dump(mode="json"), _record(run), weights))
+    return write_export(out, Export(_settings(config), _record(run), weights))
+
+
+def _settings(config: RunConfig) -> dict[str, Any]:
+    """The settings, with names of files in the place of paths, which have a meaning on this machine only."""
+    settings = config.model_dump(mode="json")
+    if config.data is not None:
+        settings["data"]["path"] = Path(config.data.path).name
+    if config.init_from is not None:
+        settings["init_from"] = Path(config.init_from).name
+    return settings
 
 
 def _record(run: Path) -> dict[str, Any]:
     """What run.json says, without what has a meaning on this machine only."""
     file = run / "run.json"
     record = json.loads(file.read_text()) if file.is_file() else {}
-    record = {name: value for name, value in record.items() if name not in ("host", "process")}
-    if "data" in record:
+    record = {name: value for name, value in record.items() if name not in ("host", "process", "resumed")}
+    if record.get("data"):
         record["data"] = {name: value for name, value in record["data"].items() if name != "path"}
     return record

@@ -1,7 +1,6 @@
 """Image files: GIF films and PNG stills. The only door of imageio."""
 
 from pathlib import Path
-from typing import Any
 
 import imageio.v3 as iio
 import numpy as np
@@ -26,10 +25,15 @@ def write_gif(frames: np.ndarray, path: Path, *, frame_ms: int = 100) -> Path:
         ValueError: they have other axes, the name does not end in .gif, or the time is no such number.
         OSError: the file cannot be written.
     """
+    return _write(path, ".gif", gif_bytes(frames, frame_ms=frame_ms))
+
+
+def gif_bytes(frames: np.ndarray, *, frame_ms: int = 100) -> bytes:
+    """The content of that file; arguments and complaints are those of `write_gif`."""
     _check_pixels("frames", frames, axes=4)
     allowed = isinstance(frame_ms, int) and frame_ms >= 20 and frame_ms % 10 == 0
     require(allowed, "frame_ms", "be a multiple of 10, at least 20", frame_ms, "try 100, ten frames a second")
-    return _write(path, ".gif", frames, duration=frame_ms, loop=0)
+    return iio.imwrite("<bytes>", frames, plugin="pillow", extension=".gif", duration=frame_ms, loop=0)
 
 
 def write_png(image: np.ndarray, path: Path) -> Path:
@@ -44,8 +48,13 @@ def write_png(image: np.ndarray, path: Path) -> Path:
         ValueError: it has other axes, or the name does not end in .png.
         OSError: the file cannot be written.
     """
+    return _write(path, ".png", png_bytes(image))
+
+
+def png_bytes(image: np.ndarray) -> bytes:
+    """The content of that file; arguments and complaints are those of `write_png`."""
     _check_pixels("image", image, axes=3)
-    return _write(path, ".png", image)
+    return iio.imwrite("<bytes>", image, plugin="pillow", extension=".png")
 
 
 def _check_pixels(name: str, pixels: np.ndarray, axes: int) -> None:
@@ -57,10 +66,9 @@ def _check_pixels(name: str, pixels: np.ndarray, axes: int) -> None:
     require(fits, name, f"have shape {shape}", pixels.shape, "repeat a grey channel three times")
 
 
-def _write(path: Path, suffix: str, pixels: np.ndarray, **options: Any) -> Path:
-    require(path.suffix.lower() == suffix, str(path), f"end in {suffix}", repr(path.suffix), "rename it")
+def _write(path: Path, suffix: str, content: bytes) -> Path:
     # Encoded in memory: on a full disk imageio would try a second time when it is cleared away, and print a traceback.
-    content = iio.imwrite("<bytes>", pixels, plugin="pillow", extension=suffix, **options)
+    require(path.suffix.lower() == suffix, str(path), f"end in {suffix}", repr(path.suffix), "rename it")
     with whole_file(path) as partial:
         partial.write_bytes(content)
     return path

@@ -175,23 +175,24 @@ def _last_written(run: Path) -> float:
 
 
 def _curves(run: Path) -> tuple[float | None, float | None, int | None]:
-    """Last training loss, lowest validation loss, and updates done, as its logs have them."""
+    """Last training loss, lowest validation loss, and updates done, as its log has them."""
     training: list[float] = []
     validation: list[float] = []
     steps = [-1]
-    for path in sorted(run.glob("logs/**/metrics.csv"), key=lambda path: path.stat().st_mtime):
-        with path.open(newline="") as file:
-            for row in csv.DictReader(file):
-                numbers = dict(_numbers(row))
-                steps.append(int(numbers.get("step", -1)))
-                training += [value for name, value in numbers.items() if name.startswith("train_")][:1]
-                validation += [value for name, value in numbers.items() if name.startswith("validation_")][:1]
-    done = max(steps) + 1 or None
-    return training[-1] if training else None, min(validation, default=None), done
+    path = run / "logs" / "metrics.csv"
+    # A run that writes, or was killed, may leave half a line.
+    lines = path.read_text().splitlines(keepends=True) if path.is_file() else []
+    lines = [line for line in lines if line.endswith("\n")]
+    for row in csv.DictReader(lines):
+        numbers = dict(_numbers(row))
+        steps.append(int(numbers.get("step", -1)))
+        training += [value for name, value in numbers.items() if name.startswith("train_")][:1]
+        validation += [value for name, value in numbers.items() if name.startswith("validation_")][:1]
+    return training[-1] if training else None, min(validation, default=None), max(steps) + 1 or None
 
 
 def _numbers(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """The cells that hold numbers; the last line of a log that is being written may break off anywhere."""
+    """The cells that hold numbers."""
     for name, cell in row.items():
         try:
             yield str(name), float(cell)

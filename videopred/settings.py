@@ -174,3 +174,14 @@ def seconds_of(time: str) -> float:
 
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+class WatchConfig(Settings):
+    """What is seen of a run while it learns. Its numbers depend on none of this."""
+
+    logger: tuple[Literal["wandb", "mlflow", "comet"], ...] = ()
+    """Loggers besides CSV and TensorBoard; their own environment variables say where to."""
+    pictures_every: NonNegativeInt = 4
+    """Looks at the validation clips from one set of pictures in TensorBoard to the next; 0 makes none."""
+    profile: bool = False
+    """Measure the share of data, encoder, core, decoder and optimizer in the time; kept as profile.json."""

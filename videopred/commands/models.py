@@ -13,7 +13,7 @@ from videopred.datasets import DATASETS
 from videopred.eval import DEFAULT_METRICS, METRICS, OBJECT_METRICS
 from videopred.models.codec_settings import CodecConfig, DecoderConfig, RNEMConfig, SharedConfig
 from videopred.models.settings import CoreConfig, PredictorConfig, RIMsConfig
-from videopred.settings import ComputeConfig, TrainingConfig
+from videopred.settings import ComputeConfig, TrainingConfig, WatchConfig
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -47,6 +47,7 @@ def train(
     ] = "shared",
     decoder: DecoderConfig = SharedConfig(),
     training: OmitArgPrefixes[TrainingConfig] = TrainingConfig(),
+    watch: OmitArgPrefixes[WatchConfig] = WatchConfig(),
     compute: OmitArgPrefixes[ComputeConfig] = ComputeConfig(),
     seeds: Annotated[
         str | None, arg(metavar="0,1,2", help="Train once from each seed, in <out>/seed-0 and so on.")
@@ -74,9 +75,16 @@ def train(
 
         go_on = learning.resume_seeds if (resume / "seeds.json").is_file() else learning.resume
         folder = go_on(
-            resume, data=data, model=model, training=training, compute=compute, device=device, progress=watched
+            resume,
+            data=data,
+            model=model,
+            training=training,
+            compute=compute,
+            watch=watch,
+            device=device,
+            progress=watched,
         )
-        terminal.print_files([folder], json_)
+        _say_trained(folder, watch, json_)
         return
     check.require(data is not None, "DATA", "be given", "nothing", "name a data file, or a run with --resume")
     assert data is not None
@@ -88,6 +96,7 @@ def train(
 
     how: dict[str, Any] = {
         "compute": compute,
+        "watch": watch,
         "init_from": init_from,
         "device": device,
         "overwrite": overwrite,
@@ -99,6 +108,16 @@ def train(
         chosen = flags.seeds(seeds)
         check.require(training.seed == 0, "--seed", "be left out with --seeds", training.seed, "leave one of them out")
         folder = learning.train_seeds(data, chosen, model, training, out=out, **how)
+    _say_trained(folder, watch, json_)
+
+
+def _say_trained(folder: Path, watch: WatchConfig, json_: bool) -> None:
+    """Where a run is, or runs from several seeds are, and their profiles if they were asked for."""
+    if watch.profile and not json_:
+        from videopred.training import profiling
+
+        for run in sorted(folder.glob("seed-*")) or [folder]:
+            print(profiling.table(run))
     terminal.print_files([folder], json_)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import lightning
 import torch
 from lightning.pytorch.callbacks import Callback
-from lightning.pytorch.loggers import TensorBoardLogger
+from lightning.pytorch.loggers import Logger, TensorBoardLogger
 
 from videopred import check
 from videopred.checkpoint import AtomicIO, RunConfig
@@ -16,7 +16,12 @@ from videopred.training.watching import quiet_lightning
 
 
 def make_trainer(
-    config: RunConfig, run: Path, device: torch.device, callbacks: Sequence[Callback], done: int
+    config: RunConfig,
+    run: Path,
+    device: torch.device,
+    callbacks: Sequence[Callback],
+    done: int,
+    loggers: Sequence[Logger] = (),
 ) -> lightning.Trainer:
     """A trainer that leaves batches, noise, step sizes, clipping and checkpoints to us.
 
@@ -26,6 +31,7 @@ def make_trainer(
         device: the device, or the first of several.
         callbacks: ours.
         done: updates that a resumed run has done; curves go on from there.
+        loggers: those besides CSV and TensorBoard.
     """
     quiet_lightning()
     training, compute = config.training, config.compute
@@ -45,6 +51,7 @@ def make_trainer(
         logger=[
             MetricsFile(run / "logs" / "metrics.csv", done),
             TensorBoardLogger(run, name="tensorboard", version="", purge_step=done if done else None),
+            *loggers,
         ],
         log_every_n_steps=min(10, training.validate_every, training.updates),
         callbacks=list(callbacks),

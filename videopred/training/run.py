@@ -12,7 +12,7 @@ from videopred.device import pick_device
 from videopred.models import build
 from videopred.models.predictor import Predictor
 from videopred.models.settings import PredictorConfig
-from videopred.settings import ComputeConfig, TrainingConfig
+from videopred.settings import ComputeConfig, TrainingConfig, WatchConfig
 from videopred.training.batches import Batches
 from videopred.training.clips import TrainingClips, open_clips
 from videopred.training.engine import check_compute, make_trainer
@@ -22,7 +22,7 @@ from videopred.training.learner import Learner
 from videopred.training.processes import is_first
 from videopred.training.resuming import Start, check_data, check_same, find_start, read_settings
 from videopred.training.stopping import Stopped, StopSigns
-from videopred.training.watching import ProgressBar
+from videopred.training.watching import check_watch, make_loggers, watchers
 
 _AFRESH = Start(None, 0, float("inf"))
 
@@ -33,6 +33,7 @@ def train(
     training: TrainingConfig | None = None,
     *,
     compute: ComputeConfig | None = None,
+    watch: WatchConfig | None = None,
     out: Path | None = None,
     init_from: Path | None = None,
     device: str = "auto",
@@ -53,6 +54,7 @@ def train(
         model: settings of core, codec and decoder; None takes the defaults.
         training: settings of learning; None takes the defaults.
         compute: where it computes; None takes the defaults.
+        watch: what is shown meanwhile; None takes the defaults.
         out: the run folder; None is models/<data>-<core>.
         init_from: run or export of the same model whose weights are the first; None draws them.
         device: see `pick_device`.
@@ -66,8 +68,9 @@ def train(
         KeyboardInterrupt: stopped before the last update; the message says why and how to go on.
     """
     model, training, compute = model or PredictorConfig(), training or TrainingConfig(), compute or ComputeConfig()
-    where = pick_device(device)
+    watch, where = watch or WatchConfig(), pick_device(device)
     check_compute(training, compute, where)
+    check_watch(watch, compute)
     file = open_clips(data, training)
     clips = TrainingClips(file, training, compute, str(where))
     config = RunConfig(
@@ -81,7 +84,7 @@ def train(
     learner = Learner(_first_predictor(config), config)
     folder = RunFolder(out or usual_folder(file.path.stem, model))
     folder.begin(config, str(where), overwrite)
-    return _fit(folder, learner, clips, where, _AFRESH, progress)
+    return _fit(folder, learner, clips, where, _AFRESH, watch, progress)
 
 
 def resume(
@@ -91,6 +94,7 @@ def resume(
     model: PredictorConfig | None = None,
     training: TrainingConfig | None = None,
     compute: ComputeConfig | None = None,
+    watch: WatchConfig | None = None,
     device: str = "auto",
     progress: bool = False,
 ) -> Path:
@@ -103,6 +107,7 @@ def resume(
         data: where its clips are now; None is where they were.
         model, training: must equal the run's; None takes them.
         compute: where it computes from now on; None is as before.
+        watch: what is shown from now on; None takes the defaults.
         device: see `pick_device`.
         progress: show a bar on stderr.
 
@@ -115,8 +120,9 @@ def resume(
     config = config.model_copy(update={"compute": compute or config.compute})
     if record.get("state") == "finished":
         return run
-    where = pick_device(device)
+    watch, where = watch or WatchConfig(), pick_device(device)
     check_compute(config.training, config.compute, where)
+    check_watch(watch, config.compute)
     fix = "give DATA, the file it was trained on"
     check.require(data is not None or config.data is not None, "DATA", "be known", "a run without a record of it", fix)
     file = open_clips(data or config.data.path, config.training)  # type: ignore[union-attr]
@@ -126,7 +132,7 @@ def resume(
     learner = Learner(_first_predictor(config), config)
     folder = RunFolder(run)
     folder.go_on(record, str(where), start.done)
-    return _fit(folder, learner, clips, where, start, progress)
+    return _fit(folder, learner, clips, where, start, watch, progress)
 
 
 def usual_folder(data: str, model: PredictorConfig) -> Path:
@@ -135,14 +141,21 @@ def usual_folder(data: str, model: PredictorConfig) -> Path:
 
 
 def _fit(
-    folder: RunFolder, learner: Learner, clips: TrainingClips, device: torch.device, start: Start, progress: bool
+    folder: RunFolder,
+    learner: Learner,
+    clips: TrainingClips,
+    device: torch.device,
+    start: Start,
+    watch: WatchConfig,
+    progress: bool,
 ) -> Path:
     """Train from a start to the end, or to where somebody stops it, and note in the folder how it ended."""
     config = learner.config
     signs = StopSigns(config.compute.time_limit)
     keep = KeepCheckpoints(folder.checkpoints, config.training, signs, start.best_so_far, folder.settle)
-    callbacks = [keep, ProgressBar(config.training.updates)] if progress and is_first() else [keep]
-    trainer = make_trainer(config, folder.path, device, callbacks, start.done)
+    callbacks = [keep, *watchers(watch, folder.path, clips, config.training, progress and is_first())]
+    loggers = make_loggers(watch, folder.path)
+    trainer = make_trainer(config, folder.path, device, callbacks, start.done, loggers)
     if config.compute.compile != "none":
         learner.predictor.compile(backend=config.compute.compile)
     state, why = "failed", ""

@@ -1,0 +1,146 @@
+"""What is seen of a training: scalars, pictures, other loggers, the bar; and that being watched changes nothing."""
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import imageio.v3 as iio
+import lightning.pytorch.loggers
+import pytest
+import torch
+from lightning.pytorch.loggers import CSVLogger
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tiny_runs import FRAMES, tiny_model, tiny_training
+from training_runs import equal, weights
+
+from videopred.settings import WatchConfig
+from videopred.training.metrics_file import read_metrics
+from videopred.training.run import train
+from videopred.training.watching import LOGGERS, ProgressBar
+
+LEARNING = tiny_training(updates=4, validate_every=1)
+
+
+@pytest.fixture(scope="module")
+def run(data, tmp_path_factory) -> Path:
+    """Four looks, with pictures at the second and the fourth."""
+    out = tmp_path_factory.mktemp("runs") / "rims"
+    return train(data, tiny_model("rims"), LEARNING, watch=WatchConfig(pictures_every=2), out=out, device="cpu")
+
+
+def events(run: Path) -> EventAccumulator:
+    (path,) = run.glob("tensorboard/events.out.tfevents.*")
+    return EventAccumulator(str(path), size_guidance={"images": 0}).Reload()
+
+
+def test_scalars_that_show_collapse_are_logged_at_each_look(run):
+    rows = [row for row in read_metrics(run / "logs" / "metrics.csv") if "modules/dead" in row]
+    assert [int(row["step"]) for row in rows] == [0, 1, 2, 3]
+    for row in rows:
+        assert 0 <= float(row["modules/usage_entropy"]) <= 1
+        assert 0 < float(row["modules/null_attention"]) < 1
+        assert float(row["modules/dead"]) in (0, 1, 2)
+    assert {"modules/usage_entropy", "modules/dead", "modules/null_attention"} <= set(events(run).Tags()["scalars"])
+
+
+def test_pictures_are_of_the_same_clips_at_every_nth_look(run):
+    told = events(run)
+    assert set(told.Tags()["images"]) == {
+        f"clip {clip}/{name}" for clip in (0, 1) for name in ("film", "strip", "modules")
+    }
+    films = told.Images("clip 0/film")
+    assert [film.step for film in films] == [1, 3]
+    one, other = (iio.imread(film.encoded_image_string, extension=".gif") for film in films)
+    assert one.shape[1:] == (films[0].height, films[0].width, 3)
+    assert len(one) > 2
+    truth = slice(0, one.shape[2] // 3)
+    assert (one[0, :, truth] == other[0, :, truth]).all(), "another clip"
+    assert told.Images("clip 0/strip")[0].encoded_image_string.startswith(b"\x89PNG")
+
+
+def test_no_pictures_on_request(data, tmp_path):
+    run = train(data, tiny_model(), LEARNING, watch=WatchConfig(pictures_every=0), out=tmp_path / "run", device="cpu")
+    assert events(run).Tags()["images"] == []
+
+
+@pytest.mark.parametrize("core", ["gru", "scoff", "brims"])
+def test_other_cores_are_drawn_as_far_as_they_have_something_to_show(data, tmp_path, core):
+    watch = WatchConfig(pictures_every=1)
+    run = train(data, tiny_model(core), tiny_training(updates=1), watch=watch, out=tmp_path / "run", device="cpu")
+    assert ("clip 0/modules" in events(run).Tags()["images"]) == (core != "gru")
+
+
+@pytest.mark.parametrize("core", ["rims", "scoff"])
+def test_being_watched_changes_nothing(data, tmp_path, core):
+    """Dropout and drawn schemata included."""
+    learned = []
+    for number, watch in enumerate((WatchConfig(pictures_every=0), WatchConfig(pictures_every=4, profile=True))):
+        out = tmp_path / str(number)
+        learned.append(weights(train(data, tiny_model(core), LEARNING, watch=watch, out=out, device="cpu")))
+    assert equal(*learned)
+
+
+# --- other loggers -----------------------------------------------------------------------------------------
+
+
+class Recorded(CSVLogger):
+    """Stands for a logger of a service: keeps what it was made with and what it was told."""
+
+    made: dict[str, Any]
+    told: list[dict[str, float]]
+
+    def __init__(self, **arguments: Any):
+        super().__init__(arguments["save_dir"], name="service")
+        type(self).made, type(self).told = arguments, []
+
+    def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
+        self.told.append(metrics)
+
+
+def test_other_loggers_hear_what_is_logged(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(lightning.pytorch.loggers, "WandbLogger", Recorded)
+    monkeypatch.setitem(sys.modules, "wandb", SimpleNamespace())
+    train(data, tiny_model(), LEARNING, watch=WatchConfig(logger=("wandb",)), out=tmp_path / "mine", device="cpu")
+    assert Recorded.made == {"project": "videopred", "name": "mine", "save_dir": tmp_path / "mine"}
+    assert {"train_bce", "validation_bce"} <= {name for metrics in Recorded.told for name in metrics}
+
+
+@pytest.mark.parametrize("name", LOGGERS)
+def test_a_missing_library_is_named_with_the_way_to_get_it(data, tmp_path, monkeypatch, name):
+    kind, library, _ = LOGGERS[name]
+    assert kind in lightning.pytorch.loggers.__all__
+    monkeypatch.setitem(sys.modules, library, None)  # as if it were not installed
+    package = library.replace("_", "-")
+    message = rf"^--logger must find {package} installed, got {name} \(.*\); `pip install {package}`, or leave --logger"
+    with pytest.raises(ValueError, match=message):
+        train(data, tiny_model(), LEARNING, watch=WatchConfig(logger=(name,)), out=tmp_path / "run", device="cpu")
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_unknown_logger():
+    with pytest.raises(ValueError, match=r"^--logger must be .*'wandb', 'mlflow' or 'comet', got 'wandbb'; see --help"):
+        WatchConfig(logger=("wandbb",))  # type: ignore[arg-type]
+
+
+# --- the bar -----------------------------------------------------------------------------------------------
+
+
+def test_the_bar_tells_losses_and_frames_per_second(capfd):
+    """Ten clips of FRAMES frames in each update of half a second; a look of a minute does not count."""
+    times = iter([0.0, 0.5, 60.5, 61.0])
+    bar = ProgressBar(updates=2, frames=10 * FRAMES, clock=lambda: next(times))
+    trainer: Any = SimpleNamespace(global_step=0, callback_metrics={})
+    bar.on_train_start(trainer, None)
+    trainer.global_step = 1
+    bar.on_train_batch_end(trainer)
+    bar.on_validation_end(trainer, None)
+    trainer.global_step = 2
+    trainer.callback_metrics = {"validation_bce": torch.tensor(123.456), "modules/dead": torch.tensor(3.0)}
+    bar.on_train_batch_end(trainer)
+    bar.on_train_end(trainer, None)
+    shown = capfd.readouterr().err
+    assert "2/2" in shown
+    assert "validation_bce=123.5" in shown
+    assert f"frames/s={20 * FRAMES}" in shown
+    assert "dead" not in shown
