@@ -2,7 +2,7 @@
 
 import torch
 
-from videopred.bench.operations import flops, matrix_rate, operations
+from videopred.bench.operations import Products, flops, matrix_rate, operations, product_seconds
 
 
 def test_views_are_free_and_computations_count():
@@ -35,3 +35,25 @@ def test_flops_of_a_product_are_twice_its_multiplications():
 
 def test_the_rate_of_the_machine_is_a_rate():
     assert matrix_rate(64, repeats=2) > 0
+
+
+def test_products_are_noted_with_their_layout():
+    left, right = torch.rand(3, 4), torch.rand(5, 4)
+    batched = torch.rand(2, 3, 4)
+    with Products() as products:
+        for _ in range(2):
+            left @ right.T
+        torch.baddbmm(torch.rand(2, 1, 5), batched, right.T.expand(2, 4, 5))
+        left + left
+    assert {str(call[0]): count for call, count in products.calls.items()} == {
+        "aten.mm.default": 2,
+        "aten.baddbmm.default": 1,
+    }
+    mm = next(call for call in products.calls if "aten.mm" in str(call[0]))
+    assert mm[1:] == ((left.shape, (4, 1)), ((4, 5), (1, 4)))
+
+
+def test_more_products_take_longer_than_none():
+    weight = torch.rand(40, 50)
+    assert product_seconds(lambda: torch.rand(30, 40) + 1, repeats=1) == 0
+    assert product_seconds(lambda: torch.rand(30, 40) @ weight, repeats=2) > 0

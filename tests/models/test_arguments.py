@@ -58,6 +58,12 @@ def test_a_state_of_a_core_of_other_sizes():
         unroll(make("gru"), slots(), wider.initial_state(BATCH))
 
 
+def test_a_state_that_is_one_wide_is_not_stretched():
+    narrow, wider = (build_core(CORES["gru"][0](units=units), FEATURES).double() for units in (1, 4))
+    with pytest.raises(ValueError, match=r"state must be one of GRU, with the shapes \(3, 1\), got \(3, 4\); carry"):
+        unroll(narrow, slots(), wider.initial_state(BATCH))
+
+
 @pytest.mark.parametrize("state", [None, (), [1.0], "hidden"])
 def test_a_state_that_is_none(state):
     core = make("lstm")

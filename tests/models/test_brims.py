@@ -283,3 +283,10 @@ def test_dropout_is_on_in_training_only(part):
 def test_settings_that_do_not_go_together(settings, changes, message):
     with pytest.raises(ValueError, match="^" + message):
         settings(**changes)
+
+
+def test_maps_from_neighbours_start_as_the_authors_do():
+    torch.manual_seed(0)
+    core = BRIMs(BRIMsConfig(), 64)
+    for part in (core.readings[0].below, core.readings[0].above, core.readings[1].below, core.readings[1].query):
+        assert part.weight.std().item() == pytest.approx(0.01, rel=0.05)

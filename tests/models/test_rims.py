@@ -202,6 +202,8 @@ def test_dropout_differs_from_step_to_step_and_keeps_the_mean():
         ({"units": 100, "comm_key": 16, "comm_value": 16, "cell": "gru"}, 512, 1_307_768),
         ({"units": 100, "comm_key": 16, "comm_value": 16}, 600, 1_649_800),
         ({"units": 60, "modules": 5, "active": 3, "comm_key": 16, "comm_value": 16}, 300, 538_200),
+        # Without the gate there is one map ch cdv d and no bias: 64 · 100 + 2 · 100 less.
+        ({"units": 100, "comm_key": 16, "comm_value": 16, "comm_gate": False}, 512, 1_608_968 - 6_600),
     ],
 )
 def test_number_of_parameters(settings, features, count):

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from videopred import check
-from videopred.bench.operations import flops, matrix_rate, operations
+from videopred.bench.on_device import device_rows
+from videopred.bench.operations import flops, matrix_rate, operations, product_seconds
 from videopred.bench.plain_cores import PlainBRIMs, PlainRIMs, with_weights_of
 from videopred.bench.plain_predictor import PlainPredictor
 from videopred.bench.plain_scoff import PlainSCOFF
@@ -62,9 +63,13 @@ def bench_cores(
         cores: which of SUBJECTS.
 
     Returns:
+        matrix_rate: floating point operations per second of a large matrix product.
         cores: one row for each core and batch: ms per step of ours, the plain statement and an LSTM of equal width;
-            ratios to both; how many times the machine's matrix limit ours takes.
+            ratios to both; how many times ours takes what its floating point operations would at `matrix_rate`, and
+            what its own matrix products take alone.
         operations: core -> operations per step forward and backward, and how often the host waits.
+        device: one row for each core and batch: ms per step on a CUDA device, eager, with a compiled step, and as a
+            replayed CUDA graph; without such a device, none.
         model: ratios of a training step in float32 and with bfloat16, and of rollouts of 35 frames, to the plain ones.
 
     Raises:
@@ -77,13 +82,16 @@ def bench_cores(
     torch.set_num_threads(1)
     try:
         rate = matrix_rate()
+        pairs = [(name, batch) for name in subjects for batch in batches]
+        on_device = [(pair, _device_row(subjects[pair[0]], steps, pair[1], repeats)) for pair in pairs]
         return {
+            "matrix_rate": rate,
             "cores": [
-                {"core": name, "batch": batch, **_core_row(subject, steps, batch, repeats, rate)}
-                for name, subject in subjects.items()
-                for batch in batches
+                {"core": name, "batch": batch, **_core_row(subjects[name], steps, batch, repeats, rate)}
+                for name, batch in pairs
             ],
             "operations": {name: _operations_per_step(subject) for name, subject in subjects.items()},
+            "device": [{"core": name, "batch": batch, **row} for (name, batch), row in on_device if row],
             "model": _model_rows(steps, repeats),
         }
     finally:
@@ -107,7 +115,20 @@ def _core_row(subject: Subject, steps: int, batch: int, repeats: int, rate: floa
         "times_faster_than_plain": to_plain.ratio,
         "times_faster_than_lstm": to_lstm.ratio,
         "times_the_limit": own * rate / flops(ours),
+        "times_own_products": own / product_seconds(ours),
     }
+
+
+def _device_row(subject: Subject, steps: int, batch: int, repeats: int) -> dict[str, float]:
+    """Milliseconds per step on a CUDA device; empty without one."""
+
+    def work_of(core: Any) -> Callable[[], None]:
+        device = next(core.parameters()).device
+        slots = torch.randn(batch, steps, subject.slots, subject.features, device=device)
+        return _learning_step(core, lambda: unroll(core, slots).output)
+
+    found = device_rows(build_core(subject.config, subject.features), work_of, repeats)
+    return {way: milliseconds / steps for way, milliseconds in found.items()}
 
 
 def _learning_step(module: nn.Module, output: Callable[[], Tensor]) -> Callable[[], None]:
@@ -180,23 +201,38 @@ def _model_rows(steps: int, repeats: int) -> dict[str, float]:
 
 _NOTES = """
 CPU time of one thread. Plain: a loop over modules and a dense recurrent matrix cut to blocks; for scoff a loop over
-files and schemata. LSTM: torch.nn.LSTM with as many units. Limit: the work's floating point operations at the rate of
-a large matrix product."""
+files and schemata. LSTM: torch.nn.LSTM with as many units. Times the limit: of the time that the same floating point
+operations take in a matrix product of 1024 x 1024, here {rate:.0f} GFLOP/s. Times its products: of the time that the
+work's own matrix products take alone, which are small and so slower."""
 
 
 def table(rows: dict[str, Any]) -> str:
     """The rows of `bench_cores` as people read them."""
-    lines = ["forward and backward              ms per step               times faster than    times"]
-    lines.append(f"{'':24}{'ours':>9}{'plain':>9}{'LSTM':>9}{'plain':>15}{'LSTM':>9}{'the limit':>13}")
+    lines = ["forward and backward             ms per step            times faster than           times"]
+    lines.append(
+        f"{'':24}{'ours':>8}{'plain':>8}{'LSTM':>8}{'plain':>13}{'LSTM':>7}{'the limit':>13}{'its products':>14}"
+    )
     for row in rows["cores"]:
         times = [row[f"{who}ms_per_step"] for who in ("", "plain_", "lstm_")]
         lines.append(
-            f"  {row['core'] + ', batch ' + str(row['batch']):22}{times[0]:9.2f}{times[1]:9.2f}{times[2]:9.2f}"
-            f"{row['times_faster_than_plain']:15.1f}{row['times_faster_than_lstm']:9.2f}{row['times_the_limit']:13.1f}"
+            f"  {row['core'] + ', batch ' + str(row['batch']):22}{times[0]:8.2f}{times[1]:8.2f}{times[2]:8.2f}"
+            f"{row['times_faster_than_plain']:13.1f}{row['times_faster_than_lstm']:7.2f}{row['times_the_limit']:13.1f}"
+            f"{row['times_own_products']:14.1f}"
         )
     lines += ["", f"{'operations per step':24}{'forward':>9}{'backward':>9}{'host waits':>12}"]
     for name, row in rows["operations"].items():
         lines.append(f"  {name:22}{row['forward']:9.1f}{row['backward']:9.1f}{row['host_waits']:12.1f}")
+    lines += ["", *_device_lines(rows["device"])]
     lines += ["", "the whole model with rims: times faster than frame by frame"]
     lines += [f"  {name.replace('_', ' '):30}{ratio:6.1f}" for name, ratio in rows["model"].items()]
-    return "\n".join([*lines, _NOTES])
+    return "\n".join([*lines, _NOTES.format(rate=rows["matrix_rate"] / 1e9)])
+
+
+def _device_lines(rows: Sequence[dict[str, Any]]) -> list[str]:
+    if not rows:
+        return ["torch.compile and CUDA graphs: not measured, as there is no CUDA device here"]
+    lines = [f"{'CUDA, ms per step':24}{'eager':>9}{'compiled':>10}{'captured':>10}"]
+    for row in rows:
+        label = f"{row['core']}, batch {row['batch']}"
+        lines.append(f"  {label:22}{row['eager']:9.3f}{row['compiled']:10.3f}{row['captured']:10.3f}")
+    return lines

@@ -10,6 +10,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from videopred.bench.timing import cpu_seconds
 
+_PRODUCTS = ("aten.mm", "aten.bmm", "aten.addmm", "aten.baddbmm")
 _WAITING = ("aten._local_scalar_dense", "aten.nonzero", "aten.masked_select", "aten.equal", "aten.is_nonzero")
 
 
@@ -64,3 +65,44 @@ def matrix_rate(size: int = 1024, repeats: int = 5) -> float:
     left, right = torch.rand(2, size, size)
     torch.mm(left, right)
     return 2 * size**3 / min(cpu_seconds(lambda: torch.mm(left, right)) for _ in range(repeats))
+
+
+class Products(TorchDispatchMode):
+    """Within it, notes the matrix products.
+
+    Attributes:
+        calls: (operation, size and stride of each of its matrices) -> how often.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: Counter[tuple[Any, ...]] = Counter()
+
+    def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if str(operation).removesuffix(".default") in _PRODUCTS:
+            self.calls[operation, *((part.shape, part.stride()) for part in args)] += 1
+        return operation(*args, **(kwargs or {}))
+
+
+def product_seconds(work: Callable[[], Any], repeats: int = 5) -> float:
+    """CPU time of the work's float32 matrix products alone, each done again on matrices laid out as they were.
+
+    Small products are slower than large ones, so this is a nearer limit for work that is made of them.
+    """
+    with Products() as products:
+        work()
+    return sum(count * _alone(call, repeats) for call, count in products.calls.items())
+
+
+def _alone(call: tuple[Any, ...], repeats: int) -> float:
+    """CPU time of one such product, the shortest of some rounds of several."""
+    operation, *layouts = call
+    parts = [torch.empty_strided(size, stride).normal_() for size, stride in layouts]
+    rounds = 10
+
+    def several() -> None:
+        for _ in range(rounds):
+            operation(*parts)
+
+    several()
+    return min(cpu_seconds(several) for _ in range(repeats)) / rounds

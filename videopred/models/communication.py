@@ -45,11 +45,12 @@ class Communication(nn.Module):
         if self.topk is not None:
             attention = sparsified(attention, self.topk, -1)
         heard = heads_together(torch.bmm(attention, value), self.heads)
-        return self._message(self.message(heard), mask), attention.unflatten(0, (-1, self.heads))
+        return said(self.message(heard), mask, self.gated), attention.unflatten(0, (-1, self.heads))
 
-    def _message(self, heard: Tensor, mask: Tensor | None) -> Tensor:
-        """(B, K, D), or (B, K, 2 D) with the gate behind the message, -> (B, K, D)."""
-        message, gate = heard.chunk(2, -1) if self.gated else (heard, None)
-        if mask is not None:
-            message = message * mask
-        return message if gate is None else torch.sigmoid(gate) * torch.tanh(message)
+
+def said(heard: Tensor, mask: Tensor | None, gated: bool) -> Tensor:
+    """A message (B, K, D): what was heard, (B, K, D) or with a gate behind it (B, K, 2 D), after dropout."""
+    message, gate = heard.chunk(2, -1) if gated else (heard, None)
+    if mask is not None:
+        message = message * mask
+    return message if gate is None else torch.sigmoid(gate) * torch.tanh(message)

@@ -35,6 +35,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from videopred.check import complaint
+from videopred.models.communication import said
 from videopred.models.competition import RandomChoice, lowest
 from videopred.models.core import Core, State, Trace
 from videopred.models.dropout import dropout_masks
@@ -266,14 +267,8 @@ class Communication(nn.Module):
             query, mapped = (pick(choice, part.unflatten(-1, (config.schemata, -1))) for part in (query, mapped))
         keys, values = per_head(mapped, config.comm_heads).split([config.comm_key, config.comm_value], -1)
         attention = torch.softmax(torch.bmm(per_head(query, config.comm_heads), keys.transpose(1, 2)), -1)
-        message = self.message(heads_together(torch.bmm(attention, values), config.comm_heads))
-        if config.comm_gate:
-            message, gate = message.chunk(2, -1)
-        if mask is not None:
-            message = message * mask
-        if config.comm_gate:
-            message = torch.sigmoid(gate) * torch.tanh(message)
-        return message, attention.unflatten(0, (-1, config.comm_heads))
+        heard = self.message(heads_together(torch.bmm(attention, values), config.comm_heads))
+        return said(heard, mask, config.comm_gate), attention.unflatten(0, (-1, config.comm_heads))
 
 
 def pick(choice: Tensor, candidates: Tensor) -> Tensor:

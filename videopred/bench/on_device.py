@@ -1,0 +1,74 @@
+"""Work on a CUDA device: timed there, compiled, and captured as a graph that is replayed without the host."""
+
+import copy
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+
+def device_rows(
+    core: Any, work_of: Callable[[Any], Callable[[], None]], repeats: int, device: torch.device | None = None
+) -> dict[str, float]:
+    """Milliseconds of the same work done eagerly, with a compiled step, and as a replayed CUDA graph.
+
+    Args:
+        core: the core inside the work, on the CPU; it stays as it is.
+        work_of: makes the work, forward and backward, with a core on the device.
+        repeats: how often each is timed; the median counts.
+        device: a CUDA device; None is the current one.
+
+    Returns:
+        eager, compiled, captured; empty where there is no CUDA device.
+    """
+    if not torch.cuda.is_available():
+        return {}
+    core = copy.deepcopy(core).to(device or "cuda")
+    work, faster = work_of(core), work_of(with_compiled_step(core))
+    return {
+        "eager": device_milliseconds(work, repeats),
+        "compiled": device_milliseconds(faster, repeats),
+        "captured": device_milliseconds(captured(work), repeats),
+    }
+
+
+def with_compiled_step(core: Any, backend: str = "inductor") -> Any:
+    """A core with the same weights whose step is compiled, as one graph without breaks.
+
+    What this process compiled before is forgotten: torch keeps but a few versions of a function.
+    """
+    torch.compiler.reset()
+    compiled = copy.copy(core)
+    name = "advance" if hasattr(core, "project") else "step"
+    setattr(compiled, name, torch.compile(getattr(core, name), backend=backend, fullgraph=True, dynamic=False))
+    return compiled
+
+
+def captured(work: Callable[[], Any]) -> Callable[[], None]:
+    """The work as a CUDA graph. It must always use the same tensors; what it draws is drawn anew at each replay."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):  # libraries set themselves up, which cannot be captured
+            work()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        work()
+    return graph.replay
+
+
+def device_milliseconds(work: Callable[[], Any], repeats: int) -> float:
+    """Median time of the work on the current CUDA device, after three goes that do not count."""
+    for _ in range(3):
+        work()
+    times = []
+    for _ in range(repeats):
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record()
+        work()
+        end.record()
+        end.synchronize()
+        times.append(start.elapsed_time(end))
+    return statistics.median(times)
