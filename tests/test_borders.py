@@ -43,10 +43,12 @@ ROOMS: dict[str, set[str]] = {
     "training": SHARED
     | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "record", "training", "pictures", "activity"},
     "judging": SHARED | {"judging", *SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training"},
+    "surprise": SHARED | {"datasets", "models", "eval", "rollout", "checkpoint", "device"},
+    "surprise_curves": SHARED | {"datasets", "eval", "pictures", "surprise"},
     "demo": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training", "judging"},
     "commands": SHARED
     | {"flags", "model_flags", *SHELVES, "rollout", "rendering", "checkpoint", "device", "training", "judging", "demo"}
-    | {"preview", "cards", "bench", "commands", "export", "runs"},
+    | {"preview", "cards", "bench", "commands", "export", "runs", "surprise", "surprise_curves"},
     "cli": SHARED | {"flags", "model_flags", "datasets", "commands"},
     "__main__": {"cli"},
 }
@@ -64,7 +66,7 @@ DOORS: dict[str, set[str]] = {
     },
     "av": {"datasets.video_films"},
     "imageio": {"pictures"},
-    "matplotlib": {"rendering", "activity"},
+    "matplotlib": {"rendering", "activity", "surprise_curves"},
     "kornia": {"eval.bordered_similarity"},
     "scipy": {"eval.matching", "eval.tracking"},
     "lightning": {
@@ -87,6 +89,7 @@ DOORS: dict[str, set[str]] = {
         "datasets.importing",
         "datasets.intphys_export",
         "judging.batches",
+        "surprise",
         "training.watching",
     },
     "tyro": {
@@ -95,6 +98,7 @@ DOORS: dict[str, set[str]] = {
         "commands.data",
         "commands.models",
         "commands.options",
+        "commands.plausibility",
         "commands.runs",
         "commands.start",
         "flags",
@@ -122,6 +126,7 @@ LIGHT = {
     "commands.data",
     "commands.models",
     "commands.options",
+    "commands.plausibility",
     "commands.runs",
     "commands.start",
     "",
@@ -135,6 +140,7 @@ LIGHT = {
     "datasets.import_settings",
     "datasets.one_ball_settings",
     "datasets.world_settings",
+    "eval.plausibility_settings",
     "eval.settings",
     "eval.object_settings",
     "models.settings",

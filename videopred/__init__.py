@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from videopred.models import build as build
     from videopred.models.layer import Layer as Layer
     from videopred.rollout import roll_out as roll_out
+    from videopred.surprise import plausibility as plausibility
     from videopred.training import train as train
 
 _HOMES = {
@@ -37,6 +38,7 @@ _HOMES = {
     "load_run": "videopred.checkpoint",
     "open_dataset": "videopred.datasets.opening",
     "open_recipe": "videopred.datasets.made",
+    "plausibility": "videopred.surprise",
     "roll_out": "videopred.rollout",
     "train": "videopred.training",
 }

@@ -13,7 +13,7 @@ from typing import Annotated, NoReturn
 from tyro.conf import OmitArgPrefixes
 
 from videopred import check, flags, model_flags
-from videopred.commands import benchmarks, data, models, runs, start, terminal
+from videopred.commands import benchmarks, data, models, plausibility, runs, start, terminal
 from videopred.datasets import DATASETS
 
 COMMANDS: dict[str, Callable[..., None]] = {
@@ -32,6 +32,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "rollout": models.rollout,
     "evaluate": models.evaluate,
     "render": models.render,
+    "plausibility": plausibility.plausibility,
     "bench generate": benchmarks.bench_generate,
     "bench cores": benchmarks.bench_cores,
 }

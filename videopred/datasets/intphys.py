@@ -15,7 +15,8 @@ Source: bootphon/intphys (saver.py, Utils.cpp), rronan/IntPhys-Baselines (utils.
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,6 +51,22 @@ class _Known(NamedTuple):
     """Whether they are possible."""
     groups: bool
     """Which grey is whose."""
+
+
+@dataclass(frozen=True)
+class ScoredFilms:
+    """The films of dev or test, four of each scene, read one by one when they are asked for."""
+
+    place: Path
+    """The folder dev or test, or the one given that holds O1, O2 or O3."""
+    folders: Sequence[str]
+    """Of each film, such as O1/0001/1."""
+    headers: Sequence[Mapping[str, Any]] | None
+    """Of their status.json; None if they have none."""
+    frames: int
+    """Of each film, as many as are shown."""
+    read: Callable[[int], np.ndarray]
+    """Film -> (T, H, W, 3) uint8, 0 to 255."""
 
 
 def holds_intphys(path: Path) -> bool:
@@ -94,6 +111,39 @@ def read_intphys(
     if left_out is not None:
         found["left_out"] = f"{left_out}, because dev is the part test; import it alone"
     return ForeignFilms(found, {part: len(films) for part, films in parts.items()}, record)
+
+
+def scored_films(folder: Path | str, *, height: int, width: int, every: int = 1) -> ScoredFilms:
+    """The films of a folder of IntPhys that are to be scored: those of dev or, if there is none, of test.
+
+    Args:
+        folder: the benchmark's folder, or its dev or test.
+        height, width: size that pictures are brought to, by Pillow's bilinear filter.
+        every: show every n-th picture, from the first on.
+
+    Raises:
+        FileNotFoundError, ValueError: as `read_intphys`; fewer than two frames would be left, or a status.json does
+            not say whether its film is possible.
+    """
+    folder = Path(folder)
+    folders = _folders(folder) if folder.is_dir() else {}
+    place = folders.get("dev") or folders.get("test")
+    _require(place is not None, "hold films to be scored, such as dev/O1/01/1/scene", "none", folder)
+    assert place is not None
+    films = list(_films(place))
+    known = _look(films, labels_needed=False)
+    shown = len(range(0, known.frames, every))
+    must, fix = f"leave two frames or more of {known.frames}", "lower it"
+    check.require(shown > 1, "--every", must, f"{every}, which leaves {shown}", fix)
+    headers = [_status(film.path)["header"] for film in films] if known.possible else None
+    for film, header in zip(films, headers or [], strict=False):
+        _require_label(film, header)
+
+    def read(index: int) -> np.ndarray:
+        pictures = _read(films[index].path, "scene", "RGB", known, every)
+        return np.stack([_resized(pixels, (height, width), Image.Resampling.BILINEAR) for pixels in pictures])
+
+    return ScoredFilms(place, ["/".join(film.path.parts[-3:]) for film in films], headers, shown, read)
 
 
 def _found(known: _Known, size: tuple[int, int], clips: Mapping[str, int]) -> dict[str, Any]:
@@ -205,18 +255,23 @@ def _record(film: _Film, known: _Known, size: tuple[int, int]) -> dict[str, np.n
     record["labels/scene"] = np.array(film.scene, np.int64)
     record["labels/block"] = np.array(film.block, np.uint8)
     if known.possible:
-        possible = status["header"].get("is_possible") if film.block else True
-        must = "say in status.json whether it is possible"
-        _require(isinstance(possible, bool), must, f"is_possible = {possible}", film.path)
-        record["labels/possible"] = np.array(possible)
+        record["labels/possible"] = np.array(_require_label(film, status["header"]) if film.block else True)
     return record
 
 
-def _read(film: Path, kind: str, mode: str, known: _Known) -> Iterator[np.ndarray]:
-    """The pictures of one kind of a film, of the size and number that are known."""
+def _require_label(film: _Film, header: Mapping[str, Any]) -> bool:
+    """Whether a film is possible, if its status.json says so."""
+    possible = header.get("is_possible")
+    must = "say in status.json whether it is possible"
+    _require(isinstance(possible, bool), must, f"is_possible = {possible}", film.path)
+    return bool(possible)
+
+
+def _read(film: Path, kind: str, mode: str, known: _Known, every: int = 1) -> Iterator[np.ndarray]:
+    """The pictures of one kind of a film, or every n-th of them, of the size and number that are known."""
     paths = _pictures(film, kind)
     _require(len(paths) == known.frames, f"hold {known.frames} pictures, as many as frames", len(paths), film / kind)
-    for path in paths:
+    for path in paths[::every]:
         pixels = _picture(path, mode)
         got, must = f"{pixels.shape[0]} x {pixels.shape[1]}", f"{known.height} x {known.width} (height x width)"
         same = pixels.shape[:2] == (known.height, known.width)

@@ -33,6 +33,7 @@ from tqdm import tqdm
 
 from videopred import check
 from videopred.datasets.clip import Clip, clip_seed
+from videopred.datasets.scene_names import condition, number_scenes
 from videopred.datasets.settings import OcclusionConfig
 from videopred.datasets.shapes import SHAPES
 from videopred.datasets.source import ClipSource
@@ -40,7 +41,6 @@ from videopred.files import whole_folder
 
 _WALLS, _FLOOR, _OCCLUDER, _OBJECT = 0, 1, 10, 100
 _OURS = ("train", "validation", "dev", "test", "dev_ids.txt", "test_ids.txt")
-_MOVEMENTS = ("static", "dynamic_1", "dynamic_2")  # as IntPhys writes them
 
 
 def export_intphys(
@@ -100,19 +100,12 @@ def _places(count: int) -> list[str]:
 
 def _scenes(source: ClipSource, count: int) -> tuple[list[str], list[str]]:
     """Where the films of the test part go, in its folder, and what they are called in answers."""
-    labels = [source.read("test", f"labels/{name}", 0, count) for name in ("block", "occluded", "movement", "objects")]
-    digits, scenes = max(4, len(str(count // 4))), dict.fromkeys(range(1, 4), 0)
-    places, names = [], []
-    for index, (block, *condition) in enumerate(zip(*labels, strict=True)):
-        scenes[block] += index % 4 == 0
-        scene, film = f"O{block}/{scenes[block]:0{digits}}", index % 4 + 1
-        places.append(f"{scene}/{film}")
-        names.append(f"{scene}_{_condition(*condition)}/{film}")
-    return places, names
-
-
-def _condition(occluded: bool, movement: int, objects: int) -> str:
-    return f"{'occluded' if occluded else 'visible'}_{_MOVEMENTS[movement]}_nobj{objects}"
+    asked = ("block", "occluded", "movement", "objects")
+    block, *others = (source.read("test", f"labels/{name}", 0, count)[::4] for name in asked)
+    scenes = number_scenes(block)
+    named = [f"{scene}_{how}" for scene, how in zip(scenes, map(condition, *others), strict=True)]
+    places, names = ([f"{scene}/{film}" for scene in which for film in range(1, 5)] for which in (scenes, named))
+    return places[:count], names[:count]
 
 
 def _write_film(clip: Clip, folder: Path, chance: np.random.Generator | None, *, labelled: bool) -> None:
@@ -163,9 +156,8 @@ def _name(who: int) -> str:
 def _header(clip: Clip) -> dict[str, Any]:
     """What status.json says of a film as a whole."""
     labels = {name: value.tolist() for name, value in clip.labels.items()}
-    condition = _condition(labels["occluded"], labels["movement"], labels["objects"])
     return {
-        "block_name": f"O{labels['block']}_{condition}",
+        "block_name": f"O{labels['block']}_{condition(labels['occluded'], labels['movement'], labels['objects'])}",
         "block_type": "train" if labels["splices"] == [-1, -1] else "test",
         "is_possible": labels["possible"],
         "floor": {"row": labels["floor"]},

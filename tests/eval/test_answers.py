@@ -1,0 +1,211 @@
+"""Answers to the benchmark lose no order and no tie, and score files are read or refused in one line."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import rankdata
+
+from videopred.eval.answers import check_names, read_scores, write_answers
+from videopred.eval.plausibility import compare
+
+POSSIBLE = np.array([[1, 0, 0, 1], [1, 1, 0, 0], [0, 0, 1, 1], [0, 1, 0, 1], [1, 0, 1, 0]], bool)
+
+
+def named(scenes: int) -> list[list[str]]:
+    kinds = ("occluded_static_nobj1", "visible_dynamic_2_nobj3")
+    return [[f"O{1 + s % 3}/{1 + s // 3:04}_{kinds[s % 2]}/{k}" for k in range(1, 5)] for s in range(scenes)]
+
+
+def folders(scenes: int) -> list[list[str]]:
+    return [[f"O{1 + s % 3}/{1 + s // 3:04}/{k}" for k in range(1, 5)] for s in range(scenes)]
+
+
+def official(answers: str, possible: dict[str, bool]) -> dict[str, float]:
+    """What the benchmark's script makes of answers, retold: its demands, its keys, its strict relative error."""
+    scenes: dict[str, dict[int, float]] = {}
+    for line in answers.splitlines():
+        name, number = line.split()
+        scene, _, film = name.rpartition("/")
+        assert 0 <= float(number) <= 1
+        assert int(film) in (1, 2, 3, 4)
+        assert re.search("O1|O2|O3", scene)
+        scenes.setdefault(scene, {})[int(film)] = float(number)
+    wrong: dict[str, list[bool]] = {}
+    for scene, films in scenes.items():
+        assert len(films) == 4
+        good, bad = (
+            sum(value for k, value in films.items() if possible[f"{scene}/{k}"] == kind) for kind in (True, False)
+        )
+        block, seen = re.search("O1|O2|O3", scene)[0], "occluded" if "occluded" in scene else "visible"
+        for key in (f"{block}_{seen}_relative", "all"):
+            wrong.setdefault(key, []).append(good < bad)
+    return {key: float(np.mean(errors)) for key, errors in wrong.items()}
+
+
+def sigmoid(films: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        return 1 / (1 + np.exp(-films.astype(np.float32)))
+
+
+def ranks(films: np.ndarray) -> np.ndarray:
+    return rankdata(films, axis=None).reshape(films.shape) / (films.size + 1)
+
+
+def kept(films: np.ndarray, answers: np.ndarray, possible: np.ndarray, margins: np.ndarray) -> bool:
+    """Whether answers keep the order and the ties of films, and of the two pairs of each scene."""
+    sums = np.sign(np.where(possible, answers, -answers).sum(1))
+    same = np.array_equal(rankdata(answers, axis=None), rankdata(films, axis=None))
+    return same and np.array_equal(sums, np.sign(margins))
+
+
+def numbers_in(answers: str) -> np.ndarray:
+    return np.array([float(line.split()[1]) for line in answers.splitlines()]).reshape(-1, 4)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0, 2, 9]), st.floats(1e-6, 1e6))
+def test_answers_keep_every_order_and_tie(seed, digits, scale):
+    chance = np.random.default_rng(seed)
+    films = (chance.normal(size=(5, 4)).round(digits) * 7 - 4000) * scale
+    margins = compare(films, POSSIBLE).margins
+    assert kept(films, numbers_in(write_answers(named(5), films, POSSIBLE, margins)), POSSIBLE, margins)
+
+
+def test_curves_and_ranks_would_not():
+    """What scores usually go through: a sigmoid in float32 underflows, ranks do not add up."""
+    films = np.random.default_rng(4).normal(size=(5, 4)) * 40 - 4000
+    margins = compare(films, POSSIBLE).margins
+    assert not kept(films, sigmoid(films), POSSIBLE, margins)
+    films = np.array([[0.0, 10, 11, 30]] * 5) + np.arange(5)[:, None] / 8
+    margins = compare(films, POSSIBLE).margins
+    assert not kept(films, ranks(films), POSSIBLE, margins)
+    assert kept(films, films / 64, POSSIBLE, margins)
+
+
+def test_exact_ties_of_pairs_outlive_rounding():
+    """Means of frames that are exactly tied as sums, and are not as rounded means: the margin says so."""
+    chance = np.random.default_rng(6)
+    a, b, c, d = (chance.random((40, 17)) * 1000 for _ in range(4))
+    films = -np.stack([np.c_[a, b].mean(1), np.c_[c, d].mean(1), np.c_[a, d].mean(1), np.c_[c, b].mean(1)], 1)
+    possible = np.tile(np.array([True, True, False, False]), (40, 1))
+    answers = numbers_in(write_answers(named(40), films, possible, np.zeros(40)))
+    np.testing.assert_array_equal(answers[:, :2].sum(1), answers[:, 2:].sum(1))
+    np.testing.assert_allclose(
+        answers, 0.25 + (films - films.min()) / 2.0 ** np.ceil(np.log2(np.ptp(films))) / 2, rtol=0, atol=1e-14
+    )
+
+
+def test_the_benchmarks_script_counts_what_we_count():
+    films = np.random.default_rng(8).normal(size=(5, 4)) * 50 - 3000
+    margins = compare(films, POSSIBLE).margins
+    labels = {name: bool(p) for names, row in zip(named(5), POSSIBLE, strict=True) for name, p in zip(names, row)}  # noqa: B905
+    found = official(write_answers(named(5), films, POSSIBLE, margins), labels)
+    assert found["all"] == np.mean(margins < 0)
+    assert set(found) == {"all", "O1_occluded_relative", "O2_visible_relative", "O3_occluded_relative",
+                          "O1_visible_relative", "O2_occluded_relative"}  # fmt: skip
+
+
+def test_a_constant_can_be_answered():
+    assert set(numbers_in(write_answers(named(5), np.full((5, 4), -7.0), POSSIBLE, np.zeros(5))).ravel()) == {0.25}
+
+
+def test_answers_without_labels_are_the_same():
+    films = np.random.default_rng(8).normal(size=(5, 4))
+    labelled = write_answers(named(5), films, POSSIBLE, compare(films, POSSIBLE).margins)
+    assert write_answers(named(5), films, None, None) == labelled
+
+
+def test_what_cannot_be_answered():
+    message = (
+        r"DATA must have names with O1, O2 or O3 and occluded or visible, .* got O1/0001/1; give them with --names"
+    )
+    with pytest.raises(ValueError, match=message):
+        check_names(folders(2))
+    films = np.array([[0.0, 1e-17, 1, 1]] * 5)
+    with pytest.raises(ValueError, match=r"--answers must keep all orders and ties on a scale of 2\^50 steps, got pla"):
+        write_answers(named(5), films, None, None)
+
+
+# --- reading -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("called", [named(5), folders(5)], ids=["names", "folders"])
+def test_answers_are_read_back(tmp_path, called):
+    films = np.random.default_rng(8).normal(size=(5, 4))
+    text = write_answers(named(5), films, POSSIBLE, compare(films, POSSIBLE).margins)
+    long = [name for scene in named(5) for name in scene]
+    short = [name for scene in called for name in scene]
+    lines = [f"{short[long.index(line.split()[0])]} {line.split()[1]}" for line in text.splitlines()]
+    path = tmp_path / "answer.txt"
+    path.write_text("\n\n".join(reversed(lines)))
+    found = read_scores(path, named(5), folders(5))
+    assert list(found) == ["given"]
+    np.testing.assert_array_equal(found["given"], numbers_in(text))
+
+
+def test_a_table_may_hold_several_aggregates_and_other_columns(tmp_path):
+    path, films = tmp_path / "films.csv", np.random.default_rng(8).normal(size=(2, 5, 4)) * 1e5
+    rows = [
+        f"{name},junk,{kind},{float(films[k, s, f])!r}"
+        for k, kind in enumerate(("mean", "max"))
+        for s, names in enumerate(named(5))
+        for f, name in enumerate(names)
+    ]
+    path.write_text(
+        "\n".join(["film,possible,aggregate,plausibility", *rows]).replace("np.float64(", "").replace(")", "")
+    )
+    found = read_scores(path, named(5))
+    assert list(found) == ["mean", "max"]
+    np.testing.assert_array_equal(list(found.values()), films)
+
+
+LINES = [f"{name} 0.5" for scene in named(3) for name in scene]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([*LINES, "O1/0001_occluded_static_nobj1/5 0.1"], "line 13 must name a film of DATA, got 'O1/0001_occluded_sta"
+         "tic_nobj1/5'; did you mean O1/0001_occluded_static_nobj1/"),
+        ([*LINES, "zebra 0.1"], "line 13 must name a film of DATA, got 'zebra'; look at the names in DATA, or"),
+        ([*LINES[:5], *LINES[6:]], "must score every film of DATA, 12 in all, got 1 unscored, such as "
+         "O2/0001_visible_dynamic_2_nobj3/2; add a line for each"),
+        ([*LINES, LINES[3]], "line 13 must score each film once, got O1/0001_occluded_static_nobj1/4 again; leave one"),
+        ([*LINES[:2], LINES[2][:-3] + "nan", *LINES[3:]], "line 3 must have a finite number as plausibility, got"),
+        ([LINES[0][:-3] + "high"], "line 1 must have a finite number as plausibility, got 'high'; mend it"),
+        ([LINES[0][:-3] + "1.5"], r"line 1 must have a plausibility in \[0, 1\], got 1.5; the benchmark's script"),
+        ([LINES[0] + " 0.5"], "line 1 must be a film's name and its plausibility, got 'O1/0001_"),
+        ([], "must score films, got no line; give one line per film"),
+    ],
+)  # fmt: skip
+def test_answers_that_are_refused(tmp_path, lines, message):
+    path = tmp_path / "answer.txt"
+    path.write_text("\n".join(lines))
+    with pytest.raises(ValueError, match=message):
+        read_scores(path, named(3))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "film,surprise\na,1\n",
+            "films.csv must begin with a head line that has film and plausibility, got film",
+        ),
+        ("", "films.csv must begin with a head line that has film and plausibility, got nothing; add it; larger"),
+        ("film,plausibility\nO1/0001_occluded_static_nobj1/1,inf\n", "line 2 must have a finite number as plausibil"),
+        ("film,plausibility\nO1/0001_occluded_static_nobj1/1\n", "line 2 must have a finite number as plausibility, g"),
+    ],
+)
+def test_tables_that_are_refused(tmp_path, text, message):
+    path = tmp_path / "films.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_scores(path, named(3))
+
+
+def test_a_score_file_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"--scores must be an existing file, got .*gone.csv \(nothing there\)"):
+        read_scores(tmp_path / "gone.csv", named(3))

@@ -1,0 +1,278 @@
+"""Surprise: by hand, blind to what a model sees later, and sound: who has no memory cannot tell what is impossible."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from scipy.special import xlogy
+from torch import Tensor, nn
+
+import videopred
+from videopred.datasets.generation import generate
+from videopred.datasets.intphys_export import export_intphys
+from videopred.datasets.opening import open_dataset
+from videopred.datasets.quadruplets import Quadruplets, open_quadruplets
+from videopred.datasets.settings import OcclusionConfig
+from videopred.eval.plausibility_settings import PlausibilityConfig
+from videopred.models.predictor import Prediction
+from videopred.surprise import SURPRISES, Scorer, differing, judge_scorer, mates, plausibility, score_file, scorer_of
+
+FRAMES, HEIGHT, WIDTH, SCENES = 53, 40, 56, 54
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory) -> Path:
+    """One scene of each of the 54 conditions."""
+    recipe = OcclusionConfig(frames=FRAMES, height=HEIGHT, width=WIDTH)
+    folder = tmp_path_factory.mktemp("films")
+    return generate("occlusion", {"train": 3, "test": 4 * SCENES}, recipe=recipe, out=folder / "films.h5", seed=3)
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory) -> Path:
+    """Scenes as a file and, in folder and unlabelled beside it, as folders."""
+    folder = tmp_path_factory.mktemp("few")
+    recipe = OcclusionConfig(frames=30, height=HEIGHT, width=WIDTH)
+    data = generate("occlusion", {"test": 4 * 5}, recipe=recipe, out=folder / "films.h5", seed=3)
+    export_intphys(open_dataset(data), folder / "folder")
+    export_intphys(open_dataset(data), folder / "unlabelled", unlabelled=True)
+    return data
+
+
+@pytest.fixture(scope="module")
+def films(data) -> Quadruplets:
+    return open_quadruplets(data)
+
+
+class Repeating(nn.Module):
+    """A predictor that expects what it sees, and counts; it has as little memory as a predictor can."""
+
+    film_shape = (3, HEIGHT, WIDTH)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gain = nn.Parameter(torch.tensor(4.0))
+        self.seen: list[tuple[bool, int, int]] = []
+
+    def forward(self, film: Tensor, state: Any = None, *, trace: bool = False) -> Prediction:
+        self.seen.append((self.training, *film.shape[:2]))
+        return Prediction((film - 0.5) * self.gain, state, {})
+
+
+# --- sound ---------------------------------------------------------------------------------------------------
+
+
+def hashed(film: Tensor) -> Tensor:
+    """A scorer of single frames: wild, and a function of each frame alone."""
+    return torch.sin(1e6 * film[:, 1:].double().mean((2, 3, 4))) * 1e3
+
+
+def lit(film: Tensor) -> Tensor:
+    """Pixels above one half: how much of objects is seen."""
+    return (film[:, 1:] > 0.5).sum((2, 3, 4), dtype=torch.float64)
+
+
+def constant(film: Tensor) -> Tensor:
+    return torch.full((len(film), film.shape[1] - 1), 0.1, dtype=torch.float64)
+
+
+@pytest.mark.parametrize("score", [hashed, lit, constant])
+def test_a_scorer_of_single_frames_is_wrong_exactly_half_of_the_time(films, score: Scorer):
+    """In every condition, occluded or visible: possible and impossible films show the same frames."""
+    found = judge_scorer(score, films, PlausibilityConfig(aggregates=("mean", "matched"), burn_in=4))
+    for rows in found.errors.values():
+        assert {row.relative.value for row in rows} == {0.5}
+        assert {row.strict for row in rows} == {0}
+        assert all(row.ties == row.scenes for row in rows)
+
+
+def test_max_tells_by_single_frames_what_it_should_not(films):
+    """Why max is not to be trusted: an object that is missing in one run shows in both impossible films."""
+    found = judge_scorer(lit, films, PlausibilityConfig(aggregates=("max",)))
+    errors = {row.where["block"]: row for row in found.errors["max"] if set(row.where) == {"block"}}
+    assert errors["O1"].relative.value < 0.2
+
+
+def test_a_predictor_that_remembers_one_frame_cannot_tell_what_is_hidden(films):
+    """Windows of two frames are shared as well where the trick is hidden; in view it shows."""
+    scorer = scorer_of(Repeating(), PlausibilityConfig(surprise="mse"))
+    exact = judge_scorer(lambda film: scorer(film.double()), films, PlausibilityConfig(aggregates=("mean", "matched")))
+    for rows in exact.errors.values():
+        told = {row.where["occlusion"]: row for row in rows if set(row.where) == {"occlusion"}}
+        assert told["occluded"].relative.value == 0.5
+        assert told["visible"].relative.value < 0.2
+
+
+def test_an_oracle_makes_no_error(films):
+    def knows(film: Tensor) -> Tensor:
+        """Finds each film among those that it knows, and is surprised by all frames of impossible ones."""
+        labels = [known[frames.numpy().tobytes()] for frames in (film * 255).round().to(torch.uint8)]
+        return (1 - torch.tensor(labels, dtype=torch.float64))[:, None].expand(-1, FRAMES - 1)
+
+    known = {}
+    for scene in range(SCENES):
+        for film, possible in zip(films.read(scene), films.possible[scene], strict=True):
+            known[np.ascontiguousarray(film.transpose(0, 3, 1, 2)).tobytes()] = possible
+    found = judge_scorer(knows, films, PlausibilityConfig())
+    for rows in found.errors.values():
+        assert {row.relative.value for row in rows} == {0}
+        assert {row.absolute.value for row in rows} == {0}
+
+
+# --- surprise ------------------------------------------------------------------------------------------------
+
+
+def test_surprise_by_hand():
+    chance = np.random.default_rng(0)
+    logits, truth = chance.normal(size=(2, 3, 1, 4, 5)) * 3, chance.random((2, 3, 1, 4, 5)).round(1)
+    p = 1 / (1 + np.exp(-logits))
+    nats = -(truth * np.log(p) + (1 - truth) * np.log(1 - p))
+    entropy = -(xlogy(truth, truth) + xlogy(1 - truth, 1 - truth))
+    expected = {
+        "bce": nats.sum((2, 3, 4)),
+        "kl": (nats - entropy).sum((2, 3, 4)),
+        "mse": ((p - truth) ** 2).mean((2, 3, 4)),
+    }
+    assert set(expected) == set(SURPRISES)
+    for name, values in expected.items():
+        found = SURPRISES[name](torch.from_numpy(logits).float(), torch.from_numpy(truth).float())
+        assert found.dtype == torch.float64
+        np.testing.assert_allclose(found, values, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", SURPRISES)
+def test_black_and_white_frames_may_be_surely_foretold(name):
+    truth = torch.tensor([0.0, 1, 1, 0, 0, 1]).reshape(1, 1, 1, 2, 3)
+    right, wrong = (SURPRISES[name]((truth * 2 - 1) * sure, truth) for sure in (200, -200))
+    assert right == 0
+    assert wrong == {"bce": 1200, "kl": 1200, "mse": 1}[name]
+
+
+def test_each_frame_is_foretold_from_those_before_it(films):
+    """Of a model: its prediction after frame t, held against frame t + 1, in evaluation mode, left as it was."""
+    predictor = Repeating().train()
+    found = judge_scorer(
+        scorer_of(predictor, PlausibilityConfig(surprise="mse")), films, PlausibilityConfig(surprise="mse", burn_in=3)
+    )
+    assert predictor.training
+    assert predictor.seen == [(False, 16, FRAMES - 1)] * 13 + [(False, 8, FRAMES - 1)]
+    film = films.read(9)[2] / 255
+    p = 1 / (1 + np.exp(-(film[:-1] - 0.5) * 4))
+    np.testing.assert_allclose(found.surprise[9, 2], ((p - film[1:]) ** 2).mean((1, 2, 3))[2:], rtol=1e-5)
+
+
+def test_scenes_at_once_change_nothing(films):
+    one, seven = (judge_scorer(hashed, films, PlausibilityConfig(scenes_at_once=count)) for count in (1, 7))
+    np.testing.assert_array_equal(one.surprise, seven.surprise)
+    assert one.errors == seven.errors
+
+
+def test_a_folder_gives_what_its_file_gives(few):
+    folder = few.parent / "folder"
+    theirs = plausibility(Repeating(), folder, PlausibilityConfig(every=1, resamples=20))
+    ours = plausibility(Repeating(), few, PlausibilityConfig(resamples=20))
+    order = np.argsort(ours.scenes.conditions["block"], kind="stable")
+    np.testing.assert_array_equal(theirs.surprise, ours.surprise[order])
+    np.testing.assert_array_equal(theirs.differs, ours.differs[order])
+    key = {name: [(row.where, row.relative.value) for row in rows] for name, rows in ours.errors.items()}
+    assert {name: [(row.where, row.relative.value) for row in rows] for name, rows in theirs.errors.items()} == key
+    assert plausibility(Repeating(), folder).surprise.shape == (5, 4, 14)
+
+
+def test_without_labels_there_are_scores_but_no_errors(few):
+    folder = few.parent / "unlabelled"
+    found = plausibility(Repeating(), folder, PlausibilityConfig(every=1))
+    assert found.errors == {"mean": [], "max": [], "matched": []}
+    assert "no labels say which films are possible" in found.table()
+    known = plausibility(Repeating(), few, PlausibilityConfig(resamples=1))
+    order = np.argsort(known.scenes.conditions["block"], kind="stable")
+    np.testing.assert_array_equal(found.plausible["mean"].films, known.plausible["mean"].films[order])
+    ours, theirs = (dict(line.split() for line in scores.answers().splitlines()) for scores in (known, found))
+    assert ours.keys() == theirs.keys()
+    assert all(abs(float(ours[name]) - float(theirs[name])) < 1e-14 for name in ours), "but for mended ties"
+
+
+# --- who is whose mate ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (2, 0, 3, 1), (3, 2, 1, 0)])
+def test_films_that_begin_alike_are_mates(order):
+    """AA with AB, BB with BA, in any order, with labels or without."""
+    chance = np.random.default_rng(0)
+    a, b = chance.integers(0, 9, (2, 7, 2, 3, 1), np.uint8)
+    a[0] = b[0]
+    splice = 4
+    runs = [a, b, np.r_[a[:splice], b[splice:]], np.r_[b[:splice], a[splice:]]]
+    shown, possible = np.stack([runs[k] for k in order]), np.array([True, True, False, False])[list(order)]
+    for known in (possible, None):
+        np.testing.assert_array_equal(differing(shown, known), [[False] * splice + [True] * 3] * 4)
+
+
+def test_labels_settle_what_pictures_leave_open():
+    """All begin alike for as long; a possible film is never set beside a possible one."""
+    different = np.ones((4, 4, 5), bool)
+    assert mates(different, np.array([True, True, False, False])) in ([2, 3, 0, 1], [3, 2, 1, 0])
+    assert mates(different, np.array([True, False, True, False])) in ([1, 0, 3, 2], [3, 2, 1, 0])
+
+
+# --- what is kept, and what is refused -----------------------------------------------------------------------
+
+
+def test_saved_scores_are_scored_again_alike(data, films, tmp_path):
+    found = judge_scorer(hashed, films, PlausibilityConfig(resamples=50), asked={"run": "x"})
+    paths = found.save(tmp_path / "here", answers=tmp_path / "answer.txt")
+    assert [path.name for path in paths] == [
+        "plausibility.json", "plausibility.csv", "films.csv", "answer.txt", "surprise.npz"
+    ]  # fmt: skip
+    again = score_file(tmp_path / "here/films.csv", data, PlausibilityConfig(resamples=50))
+    assert again.errors == found.errors
+    answered = score_file(tmp_path / "answer.txt", data, PlausibilityConfig(resamples=50))
+    assert answered.errors["given"] == found.errors["mean"]
+    with np.load(tmp_path / "here/surprise.npz") as kept:
+        np.testing.assert_array_equal(kept["surprise"], found.surprise)
+        np.testing.assert_array_equal(kept["differs"], found.differs)
+        assert kept["films"].tolist() == [list(names) for names in films.names]
+    with pytest.raises(FileExistsError, match=r"--answers must be a new path, got .*answer.txt \(already there\)"):
+        found.save(tmp_path / "there", answers=tmp_path / "answer.txt")
+    assert not (tmp_path / "there").exists()
+
+
+def test_json_and_csv_say_the_same(films):
+    found = judge_scorer(lit, films, PlausibilityConfig(resamples=50), asked={"run": "x"})
+    told, (heads, *lines) = found.to_dict(), [line.split(",") for line in found.to_csv().splitlines()]
+    assert heads[:6] == ["aggregate", "block", "occlusion", "movement", "objects", "scenes"]
+    rows = [(name, row) for name, of in told["errors"].items() for row in of]
+    assert len(rows) == len(lines) == 3 * (1 + 3 + 2 + 3 + 3 + 6 + 9 + 9)
+    for (name, row), line in zip(rows, lines, strict=True):
+        assert line[0] == name
+        assert line[1:5] == [row["where"].get(head, "") for head in heads[1:5]]
+        numbers = [row["scenes"], *row["relative"].values(), row["strict"], row["ties"], *row["absolute"].values()]
+        assert [float(cell) for cell in line[5:]] == numbers
+    assert told["settings"]["run"] == "x"
+    assert told["scenes"][5]["films"] == list(films.names[5])
+    assert told["scenes"][5]["plausibility"]["max"] == found.plausible["max"].films[5].tolist()
+    table = found.table()
+    assert all(words in table for words in ("O2 occluded", "dynamic-2", "1 object ", "3 objects", "matched"))
+
+
+def test_the_function_is_public(data):
+    found = videopred.plausibility(Repeating(), data, PlausibilityConfig(aggregates=("max",), resamples=1))
+    assert list(found.errors) == ["max"]
+    assert callable(videopred.plausibility)
+
+
+def test_what_is_refused(data, films):
+    class Small(Repeating):
+        film_shape = (3, 24, 32)
+
+    message = r"films.h5 must hold frames of 3 x 24 x 32 \(channels x height x width\), .* built for, got 3 x 40 x 56"
+    with pytest.raises(ValueError, match=message):
+        plausibility(Small(), data)
+    with pytest.raises(ValueError, match="--burn-in must be below 53, the frames of a film as it is shown, got 53"):
+        judge_scorer(lit, films, PlausibilityConfig(burn_in=53))
+    with pytest.raises(ValueError, match=r"surprise must be \(films, frames - 1\), \(16, 52\), got \(16, 51\)"):
+        judge_scorer(lambda film: lit(film)[:, 1:], films, PlausibilityConfig())
+    with pytest.raises(ValueError, match="surprise must be finite, got NaN or infinity; look at the model's weights"):
+        judge_scorer(lambda film: lit(film) / 0, films, PlausibilityConfig())

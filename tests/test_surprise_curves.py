@@ -1,0 +1,132 @@
+"""Pictures of surprise: the films are in them pixel by pixel, curves grow, and the trick is where it happens."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import imageio.v3 as iio
+import numpy as np
+import pytest
+from torch import Tensor
+
+from videopred.datasets.generation import generate
+from videopred.datasets.intphys_export import export_intphys
+from videopred.datasets.opening import open_dataset
+from videopred.datasets.quadruplets import Quadruplets, open_quadruplets
+from videopred.datasets.settings import OcclusionConfig
+from videopred.eval.plausibility_scores import PlausibilityScores
+from videopred.eval.plausibility_settings import PlausibilityConfig
+from videopred.surprise import judge_scorer, score_file
+from videopred.surprise_curves import CALM, IMPOSSIBLE, POSSIBLE, draw_scenes, pairs_of, scene_gif_frames, scene_still
+
+HEIGHT, WIDTH, FRAMES = 26, 38, 31
+
+
+def moving(film: Tensor) -> Tensor:
+    """How much changes from frame to frame."""
+    return (film[:, 1:] - film[:, :-1]).double().square().sum((2, 3, 4))
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("films")
+    recipe = OcclusionConfig(frames=FRAMES, height=HEIGHT, width=WIDTH, blocks=("O1",), objects=(1,))
+    data = generate("occlusion", {"test": 8}, recipe=recipe, out=folder / "films.h5", seed=3)
+    export_intphys(open_dataset(data), folder / "folder")
+    export_intphys(open_dataset(data), folder / "unlabelled", unlabelled=True)
+    return folder
+
+
+def judged(path: Path, **more: int) -> tuple[PlausibilityScores, Quadruplets]:
+    films = open_quadruplets(path, height=HEIGHT, width=WIDTH, every=more.pop("every", 1))
+    return judge_scorer(moving, films, PlausibilityConfig(resamples=1, **more)), films
+
+
+def has(image: np.ndarray, color: tuple[int, int, int]) -> bool:
+    return bool((image == color).all(-1).any())
+
+
+def where(image: np.ndarray, picture: np.ndarray, scale: int) -> list[tuple[int, int]]:
+    """The places at which an enlarged picture stands in an image."""
+    large = picture.repeat(scale, 0).repeat(scale, 1)
+    windows = np.lib.stride_tricks.sliding_window_view(image, large.shape)[:, :, 0]
+    first = (windows[..., 0, 0, :] == large[0, 0]).all(-1)
+    return [(y, x) for y, x in np.argwhere(first).tolist() if np.array_equal(windows[y, x], large)]
+
+
+def test_pairs_are_a_possible_film_and_its_mate(place):
+    scores, films = judged(place / "films.h5", burn_in=3)
+    for pair in pairs_of(scores, films, 1):
+        first, second = (int(name.removeprefix("film ").partition(",")[0]) - 1 for name in pair.names)
+        assert scores.scenes.possible[1, first]
+        assert not scores.scenes.possible[1, second]
+        np.testing.assert_array_equal(pair.shown, films.read(1)[[first, second]])
+        np.testing.assert_array_equal(pair.surprise, scores.surprise[1, [first, second]])
+        assert pair.surprise.shape == (2, FRAMES - 3)
+        assert list(pair.marks) == [int(films.splices[1, 0]) + 1], "frames are counted from 1"
+        assert pair.marked == "trick"
+        assert (pair.shown[0, : pair.marks[0] - 1] == pair.shown[1, : pair.marks[0] - 1]).all()
+
+
+def test_of_a_folder_the_first_difference_is_marked(place):
+    scores, films = judged(place / "folder", every=2)
+    for pair in pairs_of(scores, films, 0):
+        differs = (pair.shown[0] != pair.shown[1]).any((1, 2, 3))
+        assert list(pair.marks) == [1 + 2 * int(differs.argmax())]
+        assert pair.marked == "first difference"
+        assert pair.numbers.tolist() == list(range(1, FRAMES + 1, 2))
+
+
+def test_a_gif_shows_the_films_and_growing_curves(place):
+    scores, films = judged(place / "films.h5")
+    pairs = pairs_of(scores, films, 1)
+    moving_picture = scene_gif_frames(pairs, "O1/0001", "surprise, nats", panel_px=80)
+    assert moving_picture.shape[0] == FRAMES
+    assert moving_picture.dtype == np.uint8
+    splice = int(films.splices[1, 0])
+    for t in (0, splice - 1, splice, FRAMES - 1):
+        image = moving_picture[t]
+        for pair in pairs:
+            for film in pair.shown:
+                assert where(image, film[t], 2)
+        assert has(image, CALM)
+        assert has(image[71:73], IMPOSSIBLE) == (t >= splice), "borders turn at the moment of the trick"
+    ink = [(image != moving_picture[0]).any(-1)[170:].sum() for image in moving_picture]
+    assert all(before <= after for before, after in pairwise(ink))
+    assert ink[-1] > ink[FRAMES // 2] > 0
+
+
+def test_a_still_shows_first_and_last_frames_and_both_curves(place):
+    scores, films = judged(place / "films.h5")
+    pairs = pairs_of(scores, films, 0)
+    image = scene_still(pairs, "O1/0001", "surprise, nats")
+    for pair in pairs:
+        for film in pair.shown:
+            assert where(image, film[0], 2)
+            assert where(image, film[-1], 2)
+    assert has(image, POSSIBLE)
+    assert has(image, IMPOSSIBLE)
+
+
+def test_without_labels_nothing_is_called_impossible(place):
+    scores, films = judged(place / "unlabelled")
+    pairs = pairs_of(scores, films, 0)
+    assert sorted(name for pair in pairs for name in pair.names) == ["film 1", "film 2", "film 3", "film 4"]
+    image = scene_gif_frames(pairs, "O1/0001", "surprise, nats")[-1]
+    assert not has(image, IMPOSSIBLE)
+    assert not has(image, POSSIBLE)
+
+
+def test_files_of_a_scene(place, tmp_path):
+    scores, films = judged(place / "films.h5")
+    paths = draw_scenes(scores, films, [1], tmp_path / "here")
+    assert [path.name for path in paths] == ["scene-1.png", "scene-1.gif"]
+    assert iio.imread(paths[0]).ndim == 3
+    assert 1 < len(iio.imread(paths[1])) <= FRAMES
+
+
+def test_scores_made_elsewhere_have_no_curves(place, tmp_path):
+    scores, films = judged(place / "films.h5")
+    scores.save(tmp_path)
+    given = score_file(tmp_path / "films.csv", place / "films.h5")
+    with pytest.raises(ValueError, match="scores must hold the surprise of frames, got none; give those of a run"):
+        pairs_of(given, films, 0)

@@ -1,0 +1,178 @@
+"""Scenes of four films, two of them possible, for judging plausibility: from data files or folders of IntPhys."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from videopred import check
+from videopred.datasets.intphys import holds_intphys, scored_films
+from videopred.datasets.opening import open_dataset
+from videopred.datasets.scene_names import condition, conditions_in, names_in, number_scenes
+from videopred.datasets.source import ClipSource
+
+
+@dataclass(frozen=True)
+class Quadruplets:
+    """Scenes of four films, read scene by scene when they are asked for."""
+
+    path: Path
+    """Where they are, as the user gave it."""
+    names: Sequence[Sequence[str]]
+    """Of the four films of each scene, as answers to the benchmark name them if their conditions are known."""
+    folders: Sequence[Sequence[str]]
+    """The same without conditions."""
+    possible: np.ndarray | None
+    """(scenes, 4) bool; None if it is not known."""
+    conditions: Mapping[str, Sequence[str]]
+    """Those of block, occlusion, movement and objects that are known -> the value of each scene."""
+    splices: np.ndarray | None
+    """(scenes, 2) int: the frames, of those shown, at which the impossible films change over, -1 for none; None if
+    they are not known."""
+    every: int
+    """Every n-th frame is shown."""
+    frames: int
+    """Of each film, as many as are shown."""
+    read: Callable[[int], np.ndarray]
+    """Scene -> (4, T, H, W, C) uint8, 0 to 255."""
+
+
+def open_quadruplets(
+    path: Path | str,
+    *,
+    part: str = "test",
+    height: int = 64,
+    width: int = 64,
+    every: int | None = None,
+    names: Path | None = None,
+) -> Quadruplets:
+    """The scenes at a path.
+
+    Args:
+        path: a data file of `videopred generate occlusion` or `videopred import`, or a folder of IntPhys (its dev, or
+            test if there is no dev).
+        part: of a data file.
+        height, width: what pictures of a folder are brought to; a data file's frames stay as they are.
+        every: show every n-th frame; None is 2 of folders, as is usual, and 1 of data files.
+        names: text file with the names of a folder's films in answers, one a line; None takes dev_ids.txt or
+            test_ids.txt beside dev or test, if it is there.
+
+    Raises:
+        FileNotFoundError: nothing is there.
+        ValueError: it holds no scenes of four films, or is not whole.
+    """
+    path = check.existing("DATA", Path(path))
+    check.whole_number("--every", 1 if every is None else every, 1, "1 shows every frame")
+    if holds_intphys(path):
+        return _of_folder(path, height, width, every or 2, names)
+    got, fix = f"{names} for {path}", "the labels of a data file name its films"
+    check.require(names is None, "--names", "be left out, except for folders of IntPhys", got, fix)
+    return _of_file(open_dataset(path), part, every or 1)
+
+
+def _of_folder(path: Path, height: int, width: int, every: int, names: Path | None) -> Quadruplets:
+    films = scored_films(path, height=height, width=width, every=every)
+    beside = films.place.parent / f"{films.place.name}_ids.txt"
+    if names is not None:
+        known = _named(check.existing_file("--names", names, "give a text file, one name a line"), films.folders)
+    elif beside.is_file():
+        known = _named(beside, films.folders)
+    else:
+        blocks = [str(header.get("block_name", "")) for header in films.headers or [{}] * len(films.folders)]
+        known = [_with_condition(*film) for film in zip(films.folders, blocks, strict=True)]
+    possible = None
+    if films.headers is not None:
+        possible = np.array([header["is_possible"] for header in films.headers]).reshape(-1, 4)
+    return Quadruplets(
+        path,
+        _by_four(known),
+        _by_four(films.folders),
+        possible,
+        _conditions([{"block": name[:2]} | conditions_in(name) for name in known[::4]]),
+        None,
+        every,
+        films.frames,
+        lambda scene: np.stack([films.read(4 * scene + film) for film in range(4)]),
+    )
+
+
+def _named(path: Path, folders: Sequence[str]) -> list[str]:
+    """The names of films in these folders, which a text file gives."""
+    names = names_in(path.read_text(encoding="utf-8"), str(path))
+    missing = [folder for folder in folders if folder not in names]
+    must, got = "name every film of DATA", f"{len(missing)} without a name, such as {''.join(missing[:1])}"
+    check.require(not missing, str(path), must, got, "add a line for each")
+    return [names[folder] for folder in folders]
+
+
+def _with_condition(folder: str, block_name: str) -> str:
+    """A film's name in answers, if its block's name tells the condition; else its folder."""
+    scene, _, film = folder.rpartition("/")
+    told = conditions_in(block_name)
+    if not told:
+        return folder
+    return f"{scene}_{told['occlusion']}_{told['movement'].replace('-', '_')}_nobj{told['objects']}/{film}"
+
+
+def _of_file(source: ClipSource, part: str, every: int) -> Quadruplets:
+    shown = len(range(0, source.frames, every))
+    must, got = f"leave two frames or more of {source.frames}", f"{every}, which leaves {shown}"
+    check.require(shown > 1, "--every", must, got, "lower it")
+    clips, labels = _scenes_of(source, part)
+    scenes = [{name: values[scene, 0] for name, values in labels.items()} for scene in range(len(clips))]
+    folders = number_scenes(labels["block"][:, 0]) if "block" in labels else [f"scene-{s['scene']}" for s in scenes]
+    names = [folder + _ending(scene) for folder, scene in zip(folders, scenes, strict=True)]
+    splices = labels["splices"][:, 0] if "splices" in labels else None
+    return Quadruplets(
+        source.path,
+        [[f"{name}/{film}" for film in range(1, 5)] for name in names],
+        [[f"{folder}/{film}" for film in range(1, 5)] for folder in folders],
+        labels.get("possible"),
+        _conditions([_told(scene) for scene in scenes]),
+        None if splices is None else np.where(splices < 0, -1, -(-splices // every)),
+        every,
+        shown,
+        lambda scene: np.concatenate([source.read_frames(part, i, i + 1) for i in map(int, clips[scene])])[:, ::every],
+    )
+
+
+def _scenes_of(source: ClipSource, part: str) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """The clips (scenes, 4) of each scene, and their labels (scenes, 4, ...)."""
+    count = source.count(part)
+    fix = "make some with `videopred generate occlusion`, or bring in IntPhys with `videopred import`"
+    must, got = "say which clips are of one scene", f"{source.path}, which does not"
+    check.require("labels/scene" in source.truth, "DATA", must, got, fix)
+    labels = {name: f"labels/{name}" for name in _LABELS if f"labels/{name}" in source.truth}
+    read = {name: source.read(part, label, 0, count) for name, label in labels.items()}
+    clips = np.argsort(read["scene"], kind="stable")
+    for scene, films in zip(*np.unique(read["scene"], return_counts=True), strict=True):
+        got, fix = f"{films} of scene {scene} in {part} of {source.path}", "take the test part of whole scenes"
+        check.require(films == 4, "DATA", "hold four films of each scene", got, fix)
+    return clips.reshape(-1, 4), {
+        name: values[clips].reshape(-1, 4, *values.shape[1:]) for name, values in read.items()
+    }
+
+
+_LABELS = ("scene", "possible", "block", "occluded", "movement", "objects", "splices")
+
+
+def _ending(labels: Mapping[str, np.ndarray]) -> str:
+    """What the name of a scene says of its condition, if its labels tell."""
+    if not {"occluded", "movement", "objects"} <= set(labels):
+        return ""
+    return f"_{condition(bool(labels['occluded']), int(labels['movement']), int(labels['objects']))}"
+
+
+def _told(labels: Mapping[str, np.ndarray]) -> dict[str, str]:
+    """The conditions that a scene's labels tell."""
+    return ({"block": f"O{labels['block']}"} if "block" in labels else {}) | conditions_in(_ending(labels))
+
+
+def _conditions(scenes: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
+    """Condition -> its value for each scene, if it is known of all."""
+    return {name: [scene[name] for scene in scenes] for name in scenes[0] if all(name in scene for scene in scenes)}
+
+
+def _by_four(films: Sequence[str]) -> list[list[str]]:
+    return [list(films[start : start + 4]) for start in range(0, len(films), 4)]

@@ -1,0 +1,242 @@
+"""Plausibility: how often impossible films look more plausible than possible ones.
+
+A scene is four films of the same two runs, two possible and two impossible. Arrays over films are (scenes, 4).
+
+    relative error  share of scenes whose impossible films are together more plausible; a tie counts one half
+    strict          the same as the benchmark's own script counts: a tie is no error, so a constant scores 0
+    absolute error  1 - AUC, over all films of all scenes; equal scores count one half
+
+All are 0 at best, and 0.5 for who cannot tell. Sums of floating-point numbers depend on their order in the last bit,
+which would break ties; here they are exact until the comparison. So who scores each frame by itself gets a relative
+error of exactly 0.5 with `mean` and `matched`, where possible and impossible films show the same frames equally often.
+Not so with `max`: an object that is absent in one run shows in one possible film and in both impossible ones, and the
+largest number of lit pixels is enough to tell.
+
+Source: Riochet et al. 2018 (IntPhys) for both errors; IntPhys-Baselines for half credit. Intervals over scenes are
+ours.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from videopred import check
+
+FILMS = 4
+"""Films of a scene."""
+_AT_ONCE = 200  # resamples
+
+
+@dataclass(frozen=True)
+class Scenes:
+    """The films to judge, and what is known of them.
+
+    Raises:
+        ValueError: a scene has not two possible and two impossible films.
+    """
+
+    names: Sequence[Sequence[str]]
+    """Of the four films of each scene."""
+    possible: np.ndarray | None
+    """(scenes, 4) bool; None if it is not known."""
+    conditions: Mapping[str, Sequence[str]]
+    """Name such as block -> its value for each scene."""
+
+    def __post_init__(self) -> None:
+        if self.possible is None:
+            return
+        for count, films in zip(self.possible.sum(1), self.names, strict=True):
+            must, got = "hold two possible and two impossible films of each scene", f"{count} possible of "
+            fix = "mend its labels, or leave the scene out"
+            check.require(count == 2, "DATA", must, got + ", ".join(films), fix)
+
+
+class Film(NamedTuple):
+    """What an aggregate sees of a film."""
+
+    surprise: np.ndarray
+    """(T,) float64."""
+    differs: np.ndarray
+    """(T,) bool: frames at which it differs from the film with the same beginning."""
+
+
+class Aggregate(NamedTuple):
+    """How the surprise of frames becomes that of a film."""
+
+    counts: Callable[[Film], np.ndarray]
+    """The surprise that counts."""
+    total: Callable[[np.ndarray], float]
+    """One number of it."""
+    terms: Callable[[np.ndarray], Iterable[float]]
+    """What is compared: the exact sum of it over the films of a scene."""
+
+
+def _mean(values: np.ndarray) -> float:
+    return math.fsum(values) / len(values)
+
+
+AGGREGATES: dict[str, Aggregate] = {
+    "mean": Aggregate(lambda film: film.surprise, _mean, iter),
+    "max": Aggregate(lambda film: film.surprise, max, lambda values: (max(values),)),
+    "matched": Aggregate(lambda film: film.surprise[film.differs], _mean, iter),
+}
+"""Name -> how the surprise of frames becomes that of a film."""
+
+
+@dataclass(frozen=True)
+class Plausible:
+    """How plausible films are, and by how much the possible films of a scene are ahead."""
+
+    films: np.ndarray
+    """(scenes, 4) float64; larger is more plausible."""
+    margins: np.ndarray | None
+    """(scenes,) float64 of exact sign: possible less impossible; None if it is not known which are possible."""
+
+
+def aggregate(name: str, surprise: np.ndarray, differs: np.ndarray, possible: np.ndarray | None) -> Plausible:
+    """Plausibility of films: less surprise is more plausible.
+
+    Args:
+        name: a key of AGGREGATES.
+        surprise: (scenes, 4, T) float64, finite.
+        differs: (scenes, 4, T) bool: where a film differs from the one with the same beginning.
+        possible: (scenes, 4) bool, or None if it is not known.
+
+    Raises:
+        ValueError: there is no such aggregate; with `matched`, a film nowhere differs.
+    """
+    how = AGGREGATES[check.one_of("--aggregates", name, AGGREGATES)]
+    films, margins = np.empty(surprise.shape[:2]), np.empty(len(surprise))
+    for scene, (of_scene, differing) in enumerate(zip(surprise, differs, strict=True)):
+        counted = [how.counts(Film(*film)) for film in zip(of_scene, differing, strict=True)]
+        must, got = "hold films that differ from those with the same beginning", f"none in scene {scene}, from 0"
+        fix = "leave matched out of --aggregates, lower --every, or take larger frames"
+        check.require(all(map(len, counted)), "DATA", must, got, fix)
+        films[scene] = [-how.total(values) for values in counted]
+        if possible is not None:
+            signed = zip(counted, possible[scene], strict=True)
+            margins[scene] = math.fsum(-term if mine else term for values, mine in signed for term in how.terms(values))
+    return Plausible(films, None if possible is None else margins)
+
+
+def compare(films: np.ndarray, possible: np.ndarray | None) -> Plausible:
+    """Plausibility that somebody gave, one number per film. What rounding of four numbers can do counts as a tie.
+
+    Args:
+        films: (scenes, 4) float64, finite; larger is more plausible.
+        possible: (scenes, 4) bool, or None if it is not known.
+    """
+    if possible is None:
+        return Plausible(films, None)
+    margins = np.array([math.fsum(scene) for scene in np.where(possible, films, -films)])
+    rounding = 2 * np.finfo(float).eps * np.abs(films).max(1)
+    return Plausible(films, np.where(np.abs(margins) <= rounding, 0, margins))
+
+
+# --- errors --------------------------------------------------------------------------------------------------
+
+
+class Estimate(NamedTuple):
+    """A number with its 95 % interval, None where one scene is too few to say."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Errors:
+    """The errors in scenes of one kind."""
+
+    where: Mapping[str, str]
+    """Condition -> value that the scenes share, such as block -> O1; empty for all scenes."""
+    scenes: int
+    relative: Estimate
+    strict: float
+    ties: int
+    """Scenes whose possible and impossible films are equally plausible."""
+    absolute: Estimate
+
+
+def errors(plausible: Plausible, scenes: Scenes, *, resamples: int = 1000, seed: int = 0) -> list[Errors]:
+    """Errors over all scenes, by each condition, and by block and each other condition; none without labels.
+
+    Intervals hold 95 % of the errors that come out when scenes are drawn anew, as many as there are, with replacement.
+    They depend on the seed and the scenes of a row alone.
+
+    Args:
+        plausible: of the films, with its margins.
+        scenes: which films are possible, and the conditions.
+        resamples: how often scenes are drawn.
+        seed: source of the draws.
+
+    Returns:
+        All scenes first. Kinds without scenes are left out.
+    """
+    if scenes.possible is None:
+        return []
+    kinds = _kinds(len(scenes.names), scenes.conditions)
+    return [_errors(plausible, scenes.possible, where, chosen, resamples, seed) for where, chosen in kinds]
+
+
+def _kinds(scenes: int, conditions: Mapping[str, Sequence[str]]) -> list[tuple[dict[str, str], np.ndarray]]:
+    """What the scenes of a kind share, and which they are."""
+    known = {name: np.array(values) for name, values in conditions.items()}
+    kinds: list[tuple[dict[str, str], np.ndarray]] = [({}, np.arange(scenes))]
+    kinds += [
+        ({name: str(value)}, np.flatnonzero(values == value))
+        for name, values in known.items()
+        for value in np.unique(values)
+    ]
+    blocks = known.pop("block", np.array([]))
+    for name, values in known.items():
+        both = product(np.unique(blocks), np.unique(values))
+        for block, value in both if len(set(blocks)) > 1 < len(set(values)) else ():
+            kinds.append(
+                ({"block": str(block), name: str(value)}, np.flatnonzero((blocks == block) & (values == value)))
+            )
+    return [(where, chosen) for where, chosen in kinds if len(chosen)]
+
+
+def _errors(
+    plausible: Plausible, possible: np.ndarray, where: dict[str, str], chosen: np.ndarray, resamples: int, seed: int
+) -> Errors:
+    assert plausible.margins is not None, "errors need labels"
+    margins, count = plausible.margins[chosen], len(chosen)
+    wrong = np.where(margins == 0, 0.5, margins < 0)
+    films, mine = plausible.films[chosen], possible[chosen]
+    once = np.ones((1, count))
+    draws = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=resamples).astype(float)
+    return Errors(
+        where,
+        count,
+        _estimate(float(wrong.mean()), draws @ wrong / count, count),
+        float((margins < 0).mean()),
+        int((margins == 0).sum()),
+        _estimate(float(_absolute(films, mine, once)[0]), _absolute(films, mine, draws), count),
+    )
+
+
+def _estimate(value: float, resampled: np.ndarray, scenes: int) -> Estimate:
+    if scenes == 1:
+        return Estimate(value, None, None)
+    low, high = np.quantile(resampled, [0.025, 0.975])
+    return Estimate(value, float(low), float(high))
+
+
+def _absolute(films: np.ndarray, possible: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """(R,): 1 - AUC when scenes count as often as `weights` (R, scenes) say."""
+    order = np.argsort(films, axis=None, kind="stable")
+    scores, mine, scene = films.ravel()[order], possible.ravel()[order], order // films.shape[1]
+    starts = np.flatnonzero(np.diff(scores, prepend=-np.inf))  # of each run of equal scores
+    found = []
+    for some in np.split(weights, range(_AT_ONCE, len(weights), _AT_ONCE)):
+        each = some[:, scene]
+        good, bad = (np.add.reduceat(each * which, starts, axis=1) for which in (mine, ~mine))
+        below = bad.cumsum(1) - bad / 2
+        found.append(1 - (good * below).sum(1) / (good.sum(1) * bad.sum(1)))
+    return np.concatenate(found)

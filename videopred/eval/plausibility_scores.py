@@ -1,0 +1,166 @@
+"""What comes out when plausibility is judged: a table as text, JSON and CSV, and the films' own numbers."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from videopred import check
+from videopred.eval.answers import write_answers
+from videopred.eval.plausibility import Errors, Estimate, Plausible, Scenes
+from videopred.files import whole_file
+
+FILES = ("plausibility.json", "plausibility.csv", "films.csv", "surprise.npz")
+"""What `save` writes in its folder; the last only of a run."""
+
+
+@dataclass(frozen=True)
+class PlausibilityScores:
+    """How plausible films are, and the errors that follow where it is known which of them are possible."""
+
+    scenes: Scenes
+    plausible: Mapping[str, Plausible]
+    """Aggregate -> how plausible films are."""
+    errors: Mapping[str, Sequence[Errors]]
+    """Aggregate -> errors in all scenes, and in those of each kind; none without labels."""
+    settings: Mapping[str, Any]
+    """What was asked, of which data: ready for JSON."""
+    surprise: np.ndarray | None = None
+    """(scenes, 4, T) float64, of the frames after the burn-in; None for scores that were made elsewhere."""
+    differs: np.ndarray | None = None
+    """(scenes, 4, T) bool: frames at which a film differs from the one with the same beginning; None likewise."""
+
+    def table(self) -> str:
+        """Plain text for a terminal: one table for each aggregate, without the kinds of three conditions."""
+        asked = ", ".join(f"{name} {value}" for name, value in self.settings.items() if name not in ("data", "run"))
+        title = f"{Path(self.settings['data']).name}: {len(self.scenes.names)} scenes of four films; {asked}"
+        if self.scenes.possible is None:
+            return f"{title}\nno labels say which films are possible, so there are no errors"
+        legend = [
+            "relative  share of scenes whose impossible films are more plausible than the possible, ties one half",
+            "strict    the same without ties, as the benchmark's script counts",
+            "absolute  1 - AUC over the films of all scenes",
+            "0 is best, 0.5 is chance; from and to: 95 % of draws of scenes (- of one scene)",
+        ]
+        return "\n\n".join([title, *(_aligned(name, rows) for name, rows in self.errors.items()), "\n".join(legend)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, in types that JSON knows; scores of films in full precision."""
+        possible = self.scenes.possible
+        return {
+            "settings": dict(self.settings),
+            "errors": {name: [_plain(row) for row in rows] for name, rows in self.errors.items()},
+            "scenes": [
+                {
+                    "films": list(films),
+                    **{name: values[scene] for name, values in self.scenes.conditions.items()},
+                    "possible": None if possible is None else possible[scene].tolist(),
+                    "plausibility": {name: of.films[scene].tolist() for name, of in self.plausible.items()},
+                }
+                for scene, films in enumerate(self.scenes.names)
+            ],
+        }
+
+    def to_csv(self) -> str:
+        """One line for each aggregate and kind of scenes; an empty condition means all, an empty bound none."""
+        heads, lines = list(self.scenes.conditions), []
+        for name, rows in self.errors.items():
+            for row in rows:
+                where = [row.where.get(head, "") for head in heads]
+                numbers = [*row.relative, row.strict, row.ties, *row.absolute]
+                lines.append([name, *where, row.scenes, *numbers])
+        estimates = ["relative", "relative_low", "relative_high", "strict", "ties"]
+        estimates += ["absolute", "absolute_low", "absolute_high"]
+        return _csv(["aggregate", *heads, "scenes", *estimates], lines)
+
+    def films_csv(self) -> str:
+        """One line for each film and aggregate, which `--scores` reads; `possible` is empty if it is not known."""
+        conditions, lines = self.scenes.conditions, []
+        for name, plausible in self.plausible.items():
+            for scene, films in enumerate(self.scenes.names):
+                where = [values[scene] for values in conditions.values()]
+                for number, film in enumerate(films):
+                    known = self.scenes.possible
+                    label = "" if known is None else str(bool(known[scene, number])).lower()
+                    lines.append([film, *where, label, name, float(plausible.films[scene, number])])
+        return _csv(["film", *conditions, "possible", "aggregate", "plausibility"], lines)
+
+    def answers(self) -> str:
+        """Answers for the benchmark's script, of the first aggregate; see `write_answers`."""
+        plausible = next(iter(self.plausible.values()))
+        return write_answers(self.scenes.names, plausible.films, self.scenes.possible, plausible.margins)
+
+    def save(self, folder: Path, *, answers: Path | None = None, overwrite: bool = False) -> list[Path]:
+        """Write the scores, and return the paths: plausibility.json, plausibility.csv, films.csv, surprise.npz.
+
+        Args:
+            folder: made if it is not there.
+            answers: where answers for the benchmark's script go, if they are wanted.
+            overwrite: replace files that are there.
+
+        Raises:
+            FileExistsError: one is there and `overwrite` is false; then none is written.
+            ValueError: answers are wanted, and the films have no names for them.
+        """
+        texts = {
+            folder / FILES[0]: json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n",
+            folder / FILES[1]: self.to_csv(),
+            folder / FILES[2]: self.films_csv(),
+        }
+        if answers is not None:
+            texts[answers] = self.answers()
+        arrays = folder / FILES[3]
+        paths = [*texts, *([arrays] if self.surprise is not None else [])]
+        for path in paths:
+            check.absent("--answers" if path == answers else "--out", path, overwrite)
+        for path, text in texts.items():
+            with whole_file(path) as partial:
+                partial.write_text(text, encoding="utf-8")
+        if self.surprise is not None and self.differs is not None:
+            with whole_file(arrays) as partial, partial.open("wb") as file:
+                np.savez_compressed(
+                    file, surprise=self.surprise, differs=self.differs, films=np.array(self.scenes.names)
+                )
+        return paths
+
+
+def _plain(row: Errors) -> dict[str, Any]:
+    return asdict(row) | {"relative": row.relative._asdict(), "absolute": row.absolute._asdict()}
+
+
+def _csv(heads: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(heads)
+    writer.writerows(lines)
+    return text.getvalue()
+
+
+def _aligned(aggregate: str, rows: Sequence[Errors]) -> str:
+    """Lines with the names flush left and the columns flush right."""
+    shown = [row for row in rows if len(row.where) < 2 or set(row.where) == {"block", "occlusion"}]
+    lines = [[aggregate, "scenes", "relative", "from", "to", "strict", "ties", "absolute", "from", "to"]]
+    lines += [[_kind(row), str(row.scenes), *_cells(row.relative), f"{row.strict:.3f}", str(row.ties),
+               *_cells(row.absolute)] for row in shown]  # fmt: skip
+    wide = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join([line[0].ljust(wide[0]), *(cell.rjust(w) for cell, w in zip(line[1:], wide[1:], strict=True))])
+        for line in lines
+    )
+
+
+def _kind(row: Errors) -> str:
+    """What the scenes of a row share, in words."""
+    words = dict(row.where)
+    if "objects" in words:
+        words["objects"] += " object" if words["objects"] == "1" else " objects"
+    return " ".join(words.values()) or "all"
+
+
+def _cells(estimate: Estimate) -> list[str]:
+    return ["-" if number is None else f"{number:.3f}" for number in estimate]

@@ -1,0 +1,45 @@
+"""Settings of plausibility. Light: no torch and no NumPy."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, NonNegativeInt, PositiveInt, field_validator
+
+from videopred import check
+from videopred.settings import Settings
+
+Surprise = Literal["bce", "kl", "mse"]
+"""What a frame's surprise is; see `videopred.surprise.SURPRISES`."""
+Aggregate = Literal["mean", "max", "matched"]
+"""How the surprise of frames becomes that of a film; see `videopred.eval.plausibility.AGGREGATES`."""
+
+
+class PlausibilityConfig(Settings):
+    """Which films are judged, how surprise is measured, and the errors with their intervals."""
+
+    surprise: Surprise = "bce"
+    """Of a frame: bce, cross-entropy in nats, summed over pixels; kl, the same less the frame's own entropy; mse."""
+    aggregates: Annotated[tuple[Aggregate, ...], Field(min_length=1)] = ("mean", "max", "matched")
+    """Of a film: mean or max over its frames; matched, mean over those that differ from the film of the same
+    beginning."""
+    burn_in: PositiveInt = 1
+    """True frames that are given before surprise counts."""
+    every: PositiveInt | None = None
+    """Show every n-th frame only; default: 2 of IntPhys folders, 1 of data files."""
+    part: Literal["train", "validation", "test"] = "test"
+    """Part of a data file."""
+    names: Path | None = None
+    """Text file with the names of an IntPhys folder's films in answers; default: dev_ids.txt beside dev, if any."""
+    scenes_at_once: PositiveInt = 4
+    """Scenes that pass the model together; changes memory and speed."""
+    resamples: PositiveInt = 1000
+    """Times that scenes are drawn anew for the 95 % intervals."""
+    seed: NonNegativeInt = 0
+    """Source of these draws."""
+
+    @field_validator("aggregates")
+    @classmethod
+    def _each_once(cls, aggregates: tuple[str, ...]) -> tuple[str, ...]:
+        once = len(set(aggregates)) == len(aggregates)
+        check.require(once, "--aggregates", "name each once", " ".join(aggregates), "leave one out")
+        return aggregates

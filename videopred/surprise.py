@@ -1,0 +1,263 @@
+"""Surprise: a model and scenes of films in, how unlikely each frame was out, and how plausible the films are.
+
+A model is shown the true frames, and predicts each from those before it; it never sees its own predictions.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+from tqdm import tqdm
+
+from videopred import check
+from videopred.checkpoint import load_run
+from videopred.datasets.quadruplets import Quadruplets, open_quadruplets
+from videopred.device import pick_device
+from videopred.eval.answers import check_names, read_scores
+from videopred.eval.plausibility import Plausible, Scenes, aggregate, compare, errors
+from videopred.eval.plausibility_scores import PlausibilityScores
+from videopred.eval.plausibility_settings import PlausibilityConfig
+from videopred.frames import to_film
+from videopred.rollout import predict_on
+
+if TYPE_CHECKING:
+    from videopred.models.predictor import Predictor
+
+Scorer = Callable[[Tensor], Tensor]
+"""What can be judged: true film (B, T, C, H, W) in [0, 1] -> (B, T - 1), the surprise at each frame but the first."""
+
+
+def _bce(logits: Tensor, truth: Tensor) -> Tensor:
+    nats = functional.binary_cross_entropy_with_logits(logits, truth, reduction="none")
+    return nats.sum((2, 3, 4), dtype=torch.float64)
+
+
+def _kl(logits: Tensor, truth: Tensor) -> Tensor:
+    entropy = -torch.xlogy(truth, truth) - torch.xlogy(1 - truth, 1 - truth)
+    nats = functional.binary_cross_entropy_with_logits(logits, truth, reduction="none")
+    return (nats - entropy).sum((2, 3, 4), dtype=torch.float64)
+
+
+def _mse(logits: Tensor, truth: Tensor) -> Tensor:
+    return (torch.sigmoid(logits) - truth).square().mean((2, 3, 4), dtype=torch.float64)
+
+
+SURPRISES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"bce": _bce, "kl": _kl, "mse": _mse}
+"""Name -> (logits, true film), both (B, T, C, H, W) -> surprise (B, T) float64.
+
+    bce   sum of -y ln p - (1 - y) ln(1 - p) over channels and pixels: of binary frames, the negative log-likelihood
+    kl    bce less the entropy of y itself, which no prediction can save: the same of binary frames, 0 at best
+    mse   mean of (p - y)² over channels and pixels: the likelihood of Gaussian pixels, up to scale and a constant
+"""
+
+
+def plausibility(
+    run: "Path | str | Predictor",
+    data: Path | str,
+    config: PlausibilityConfig | None = None,
+    *,
+    device: str = "auto",
+    progress: bool = False,
+) -> PlausibilityScores:
+    """How plausible a model finds possible and impossible films, and how often it is wrong.
+
+    Args:
+        run: run folder, or a trained predictor, which stays where it is and in the mode it is in.
+        data: data file or folder of IntPhys, whose pictures are brought to the size that the model was built for.
+        config: what is asked; None is the defaults.
+        device: where the model of a run folder goes.
+        progress: show a bar on stderr.
+
+    Raises:
+        FileNotFoundError: there is no such run or data.
+        ValueError: the frames are not what the model was built for; or see `open_quadruplets` and `judge_scorer`.
+    """
+    return judge_run(run, data, config, device=device, progress=progress)[0]
+
+
+def judge_run(
+    run: "Path | str | Predictor",
+    data: Path | str,
+    config: PlausibilityConfig | None = None,
+    *,
+    answers: bool = False,
+    scenes: Sequence[int] = (),
+    device: str = "auto",
+    progress: bool = False,
+) -> tuple[PlausibilityScores, Quadruplets]:
+    """What `plausibility` gives, and the films.
+
+    Args:
+        answers: refuse films whose names the benchmark's script would not take, before the model runs.
+        scenes: refuse films without these scenes, counted from 0, before the model runs.
+    """
+    config = PlausibilityConfig() if config is None else config
+    predictor = load_run(Path(run), pick_device(device)) if isinstance(run, str | Path) else run
+    films = open_scenes(data, config, predictor.film_shape[1:])
+    _check_fit(predictor, films)
+    if answers:
+        check_names(films.names)
+    for scene in scenes:
+        must = f"lie in 0 to {len(films.names) - 1}, the scenes of {films.path}"
+        check.require(0 <= scene < len(films.names), "--draw", must, scene, "choose one of these")
+    asked = {"run": str(run)} if isinstance(run, str | Path) else {}
+    return judge_scorer(scorer_of(predictor, config), films, config, asked=asked, progress=progress), films
+
+
+def open_scenes(data: Path | str, config: PlausibilityConfig, size: tuple[int, int] = (64, 64)) -> Quadruplets:
+    """The scenes that a config asks for; pictures of folders are brought to `size` (height, width)."""
+    height, width = size
+    return open_quadruplets(data, part=config.part, height=height, width=width, every=config.every, names=config.names)
+
+
+def scorer_of(predictor: "Predictor", config: PlausibilityConfig) -> Scorer:
+    """Surprise of a model, on its device and in evaluation mode; it is left in the mode it was in."""
+    measure = SURPRISES[config.surprise]
+    device = next(predictor.parameters()).device
+    # Sums are in float64, which Apple's GPU does not have.
+    measured_on = torch.device("cpu") if device.type == "mps" else device
+
+    def score(film: Tensor) -> Tensor:
+        was_training = predictor.training
+        predictor.eval()
+        try:
+            logits = predict_on(predictor, film[:, :-1].to(device), 0).logits
+        finally:
+            predictor.train(was_training)
+        return measure(logits.to(measured_on), film[:, 1:].to(measured_on))
+
+    return score
+
+
+@torch.inference_mode()
+def judge_scorer(
+    score: Scorer,
+    films: Quadruplets,
+    config: PlausibilityConfig,
+    *,
+    asked: Mapping[str, Any] | None = None,
+    progress: bool = False,
+) -> PlausibilityScores:
+    """How plausible any scorer finds films. Scenes pass in batches: memory does not grow with their pictures.
+
+    Args:
+        score: gives the surprise of films.
+        films: scenes of four.
+        config: what is asked.
+        asked: what the scores say of the scorer.
+        progress: show a bar on stderr.
+
+    Raises:
+        ValueError: a scene has not two possible films; the burn-in is too long; `score` gives other shapes, or what is
+            no finite number; or see `aggregate`.
+    """
+    scenes = Scenes(films.names, films.possible, films.conditions)
+    frames, count = films.frames, len(scenes.names)
+    must = f"be below {frames}, the frames of a film as it is shown"
+    check.require(config.burn_in < frames, "--burn-in", must, config.burn_in, "lower it")
+    surprise, differs = np.empty((count, 4, frames - 1)), np.empty((count, 4, frames), bool)
+    starts = range(0, count, config.scenes_at_once)
+    for start in tqdm(starts, desc=films.path.name, unit="batch", disable=not progress):
+        stop = min(start + config.scenes_at_once, count)
+        shown = np.stack([films.read(scene) for scene in range(start, stop)])
+        for scene in range(start, stop):
+            known = None if scenes.possible is None else scenes.possible[scene]
+            differs[scene] = differing(shown[scene - start], known)
+        found = score(to_film(shown.reshape(-1, *shown.shape[2:])))
+        _check_surprise(found, (4 * len(shown), frames - 1))
+        surprise[start:stop] = found.cpu().numpy().reshape(-1, 4, frames - 1)
+    surprise, differs = surprise[..., config.burn_in - 1 :], differs[..., config.burn_in :]
+    plausible: dict[str, Plausible] = {
+        name: aggregate(name, surprise, differs, scenes.possible) for name in config.aggregates
+    }
+    settings = {"data": str(films.path), **(asked or {}), "part": config.part, "surprise": config.surprise}
+    settings |= {"burn_in": config.burn_in, "every": films.every}
+    return _scored(scenes, plausible, config, settings, surprise, differs)
+
+
+def score_file(scores: Path, data: Path | str, config: PlausibilityConfig | None = None) -> PlausibilityScores:
+    """The errors of scores that were made elsewhere, a number for each film.
+
+    Args:
+        scores: table or answers; see `videopred.eval.answers`.
+        data: data file or folder of IntPhys that says which films there are.
+        config: what is asked; of it, `part`, `names`, `resamples` and `seed` mean something.
+
+    Raises:
+        FileNotFoundError: there is no such file or data.
+        ValueError: a film is unknown, missing or scored twice; or see `read_scores` and `open_quadruplets`.
+    """
+    config = PlausibilityConfig() if config is None else config
+    films = open_scenes(data, config)
+    scenes = Scenes(films.names, films.possible, films.conditions)
+    given = read_scores(scores, films.names, films.folders)
+    plausible = {name: compare(values, scenes.possible) for name, values in given.items()}
+    return _scored(scenes, plausible, config, {"data": str(films.path), "scores": str(scores)})
+
+
+def differing(films: np.ndarray, possible: np.ndarray | None) -> np.ndarray:
+    """Where each film of a scene differs from its mate, which begins alike.
+
+    Args:
+        films: (4, T, H, W, C) uint8.
+        possible: (4,) bool, two of them; None if it is not known.
+
+    Returns:
+        (4, T) bool.
+    """
+    different = differences(films)
+    return np.array([different[film, mate] for film, mate in enumerate(mates(different, possible))])
+
+
+def differences(films: np.ndarray) -> np.ndarray:
+    """(4, 4, T) bool: the frames at which two of four films (4, T, H, W, C) differ."""
+    flat = films.reshape(*films.shape[:2], -1)
+    return np.array([[(one != other).any(1) for other in flat] for one in flat])
+
+
+def mates(different: np.ndarray, possible: np.ndarray | None) -> list[int]:
+    """The mate of each of four films: of all ways to pair them, that with the longest equal beginnings.
+
+    Args:
+        different: see `differences`.
+        possible: (4,) bool: then one of each pair is possible. None if it is not known.
+    """
+    ways = [(1, 0, 3, 2), (2, 3, 0, 1), (3, 2, 1, 0)]
+    if possible is not None:
+        ways = [way for way in ways if all(possible[film] != possible[mate] for film, mate in enumerate(way))]
+    equal = np.where(different.any(2), different.argmax(2), different.shape[2])
+    return list(max(ways, key=lambda way: sum(int(equal[film, mate]) for film, mate in enumerate(way))))
+
+
+def _scored(
+    scenes: Scenes,
+    plausible: Mapping[str, Plausible],
+    config: PlausibilityConfig,
+    settings: Mapping[str, Any],
+    surprise: np.ndarray | None = None,
+    differs: np.ndarray | None = None,
+) -> PlausibilityScores:
+    found = {name: errors(of, scenes, resamples=config.resamples, seed=config.seed) for name, of in plausible.items()}
+    asked = {**settings, "resamples": config.resamples, "seed": config.seed}
+    return PlausibilityScores(scenes, plausible, found, asked, surprise, differs)
+
+
+def _check_fit(predictor: "Predictor", films: Quadruplets) -> None:
+    """Refuse frames that are not of the shape that the model was built for."""
+    _, _, height, width, channels = films.read(0).shape
+    ours, theirs = (" x ".join(map(str, shape)) for shape in (predictor.film_shape, (channels, height, width)))
+    must = f"hold frames of {ours} (channels x height x width), which the model was built for"
+    fix = "give data like that it was trained on, or train a model on this"
+    check.require(ours == theirs, str(films.path), must, theirs, fix)
+
+
+def _check_surprise(surprise: Tensor, shape: tuple[int, int]) -> None:
+    """Refuse surprise of another shape, or that is no finite number."""
+    got, fix = tuple(surprise.shape), "give one number for each frame but the first"
+    check.require(got == shape, "surprise", f"be (films, frames - 1), {shape}", got, fix)
+    finite = bool(torch.isfinite(surprise).all())
+    check.require(finite, "surprise", "be finite", "NaN or infinity", "look at the model's weights and losses")

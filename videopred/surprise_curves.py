@@ -1,0 +1,273 @@
+"""Surprise as pictures: the curves of a scene beside its films, still and moving. A door of matplotlib.
+
+Films stand beside the one that begins alike, so that the two curves of a panel are the same until something differs.
+The moment of the trick is where the impossible film goes on as the other run, which may be hidden; where it is not
+known, the first frame that differs is marked. Frames are counted from 1.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from videopred import pictures
+from videopred.check import require
+from videopred.datasets.quadruplets import Quadruplets
+from videopred.eval.plausibility_scores import PlausibilityScores
+from videopred.surprise import differences, mates
+
+POSSIBLE, IMPOSSIBLE, OTHER = (0, 114, 178), (213, 94, 0), (0, 158, 115)
+"""Colours of Okabe and Ito's, which colour-blind readers tell apart."""
+TRICK, CALM = (80, 80, 80), (200, 206, 212)
+UNITS = {"bce": "surprise, nats", "kl": "surprise, nats", "mse": "surprise, MSE"}
+
+_DPI = 64  # a power of two: size / dpi * dpi is exact, so no pixel is lost to rounding
+_LETTERS, _MARGIN, _BORDER, _COLUMNS = 15, 16, 4, 9
+
+
+class Pair(NamedTuple):
+    """Two films that begin alike, the possible one first."""
+
+    names: tuple[str, str]
+    known: bool
+    """Whether it is known which is possible; else they stand in the order of their numbers."""
+    shown: np.ndarray
+    """(2, T, H, W, 3) uint8."""
+    numbers: np.ndarray
+    """(T,) the numbers of the frames shown."""
+    surprise: np.ndarray
+    """(2, T - burn-in) float64, of the last of them."""
+    marks: Sequence[int]
+    """The numbers of the frames at which something happens."""
+    marked: str
+    """What happens there."""
+
+
+def pairs_of(scores: PlausibilityScores, films: Quadruplets, scene: int) -> list[Pair]:
+    """The two pairs of a scene, with what is drawn of them.
+
+    Args:
+        scores: of a run.
+        films: the films that were scored.
+        scene: counted from 0.
+
+    Raises:
+        ValueError: the scores are not of a run: they hold no surprise of frames.
+    """
+    held, fix = scores.surprise is not None, "give those of a run, not of a score file"
+    require(held, "scores", "hold the surprise of frames", "none", fix)
+    assert scores.surprise is not None
+    shown, surprise = films.read(scene), scores.surprise[scene]
+    possible = None if scores.scenes.possible is None else scores.scenes.possible[scene]
+    numbers, different = 1 + films.every * np.arange(films.frames), differences(shown)
+    pairs = []
+    for one, other in enumerate(mates(different, possible)):
+        if one > other if possible is None else not possible[one]:
+            continue
+        if films.splices is None:
+            marks, marked = numbers[different[one, other]][:1].tolist(), "first difference"
+        else:
+            marks, marked = [int(numbers[at]) for at in films.splices[scene] if 0 <= at < len(numbers)], "trick"
+        words = ("", "") if possible is None else (", possible", ", impossible")
+        colored = np.broadcast_to(shown[[one, other]], (2, *shown.shape[1:-1], 3))
+        names = f"film {one + 1}{words[0]}", f"film {other + 1}{words[1]}"
+        pairs.append(Pair(names, possible is not None, colored, numbers, surprise[[one, other]], marks, marked))
+    return pairs
+
+
+def draw_scenes(scores: PlausibilityScores, films: Quadruplets, scenes: Sequence[int], folder: Path) -> list[Path]:
+    """Write scene-<number>.png and scene-<number>.gif of scenes, and return their paths. Files there are replaced."""
+    paths = []
+    for scene in scenes:
+        pairs, name = pairs_of(scores, films, scene), scores.scenes.names[scene][0].rpartition("/")[0]
+        unit = UNITS[scores.settings["surprise"]]
+        paths.append(pictures.write_png(scene_still(pairs, name, unit), folder / f"scene-{scene}.png"))
+        paths.append(pictures.write_gif(scene_gif_frames(pairs, name, unit), folder / f"scene-{scene}.gif"))
+    return paths
+
+
+def scene_still(pairs: Sequence[Pair], name: str, unit: str) -> np.ndarray:
+    """Strips of the films of each pair, and their curves below.
+
+    Args:
+        pairs: of the scene.
+        name: of the scene.
+        unit: what is written beside the curves.
+
+    Returns:
+        (height, width, 3) uint8.
+    """
+    _, frames, height, width, _ = pairs[0].shown.shape
+    shown = np.unique(np.linspace(0, frames - 1, _COLUMNS).round().astype(int))
+    scale, left = max(1, 88 // max(height, width)), 150
+    high, pitch = height * scale + 6, width * scale + 4
+    tall, span = 2 * high + 250, len(shown) * pitch - 4
+    page = _Page(52 + len(pairs) * tall, left + span + _MARGIN)
+    page.write(name, _MARGIN, 22, align="left", size=_LETTERS + 3)
+    for number, pair in enumerate(pairs):
+        top = 48 + number * tall
+        for row in range(2):
+            for line, words in enumerate(pair.names[row].split(", ")):
+                page.write(words, left - 10, top + row * high + high / 2 - 12 + 18 * line, _color(pair, row), "right")
+            for column, t in enumerate(shown):
+                page.paste(pair.shown[row, t], scale, left + column * pitch, top + row * high)
+        for column, t in enumerate(shown):
+            page.write(f"{pair.numbers[t]}", left + column * pitch + width * scale / 2, top + 2 * high + 8)
+        _plot(page.axes(left, top + 2 * high + 28, span, 160), pair, unit)
+    return page.drawn()
+
+
+def scene_gif_frames(pairs: Sequence[Pair], name: str, unit: str, *, panel_px: int = 176) -> np.ndarray:
+    """The films of both pairs side by side, and their curves growing below.
+
+    The impossible film's border turns vermilion at the first mark.
+
+    Args:
+        pairs, name, unit: as for `scene_still`.
+        panel_px: longest side of a film at most; a pixel becomes a square of whole pixels.
+
+    Returns:
+        (T, height, width, 3) uint8.
+    """
+    height, width = pairs[0].shown.shape[2:4]
+    layout = _Layout.of(height, width, panel_px)
+    bare, full = (_gif_page(pairs, name, unit, layout, curves=curves) for curves in (False, True))
+    made = []
+    for t in range(len(pairs[0].numbers)):
+        image = bare.copy()
+        for number, pair in enumerate(pairs):
+            left = layout.plot_left(number)
+            now = left + round(layout.span * pair.numbers[t] / _end(pair))
+            image[layout.below :, left : now + 1] = full[layout.below :, left : now + 1]
+            for film in range(2):
+                tricked = film == 1 and len(pair.marks) > 0 and pair.numbers[t] >= pair.marks[0]
+                x, y = layout.film_left(number, film), layout.top
+                image[y - _BORDER : y + layout.high + _BORDER, x - _BORDER : x + layout.wide + _BORDER] = (
+                    IMPOSSIBLE if tricked and pair.known else CALM
+                )
+                image[y : y + layout.high, x : x + layout.wide] = _enlarged(pair.shown[film, t], layout.scale)
+        made.append(image)
+    return np.stack(made)
+
+
+class _Layout(NamedTuple):
+    """Where things lie on a frame of the GIF, in px."""
+
+    scale: int
+    high: int
+    wide: int
+    """Of a film, without its border."""
+    span: int
+    """Width of a plot."""
+    top: int = 74
+    """Of the films."""
+
+    @classmethod
+    def of(cls, height: int, width: int, panel_px: int) -> "_Layout":
+        scale = max(1, panel_px // max(height, width))
+        return cls(scale, height * scale, width * scale, max(2 * (width * scale + 2 * _BORDER) + 12, 330))
+
+    @property
+    def below(self) -> int:
+        """Row from which on plots lie."""
+        return self.top + self.high + _BORDER + 10
+
+    def plot_left(self, pair: int) -> int:
+        return 76 + pair * (self.span + 76)
+
+    def film_left(self, pair: int, film: int) -> int:
+        step = self.wide + 2 * _BORDER + 12
+        return self.plot_left(pair) + (self.span - 2 * step + 12) // 2 + film * step + _BORDER
+
+
+def _gif_page(pairs: Sequence[Pair], name: str, unit: str, layout: _Layout, *, curves: bool) -> np.ndarray:
+    """What all frames of a GIF share, without the curves or with all of them."""
+    page = _Page(layout.below + 230, layout.plot_left(len(pairs)) - 76 + _MARGIN)
+    page.write(name, _MARGIN, 20, align="left", size=_LETTERS + 3)
+    for number, pair in enumerate(pairs):
+        for film, label in enumerate(pair.names):
+            page.write(label, layout.film_left(number, film) + layout.wide / 2, layout.top - 18, _color(pair, film))
+        _plot(page.axes(layout.plot_left(number), layout.below + 12, layout.span, 160), pair, unit, curves=curves)
+    return page.drawn()
+
+
+# --- parts of a page -----------------------------------------------------------------------------------------
+
+
+class _Page:
+    """A white page with pictures, text and plots; places are px from the upper left."""
+
+    def __init__(self, height: int, width: int) -> None:
+        self._pixels = np.full((height, width, 3), 255, np.uint8)
+        self._figure = Figure(figsize=(width / _DPI, height / _DPI), dpi=_DPI)
+        self._canvas = FigureCanvasAgg(self._figure)
+        self._height, self._width = height, width
+
+    def paste(self, picture: np.ndarray, scale: int, left: int, top: int) -> None:
+        large = _enlarged(picture, scale)
+        self._pixels[top : top + large.shape[0], left : left + large.shape[1]] = large
+
+    def write(
+        self, text: str, x: float, y: float, color: str = "#333333", align: str = "center", size: int = _LETTERS
+    ) -> None:
+        at = x / self._width, 1 - y / self._height
+        self._figure.text(*at, text, size=_points(size), ha=align, va="center_baseline", color=color)
+
+    def axes(self, left: int, top: int, width: int, height: int) -> Axes:
+        bottom = 1 - (top + height) / self._height
+        return self._figure.add_axes((left / self._width, bottom, width / self._width, height / self._height))
+
+    def drawn(self) -> np.ndarray:
+        """(height, width, 3) uint8: where nothing is drawn, the pictures show."""
+        self._figure.patch.set_alpha(0)
+        self._canvas.draw()
+        seen = np.asarray(self._canvas.buffer_rgba()).astype(np.float32)
+        share = seen[..., 3:] / 255
+        return (seen[..., :3] * share + self._pixels * (1 - share)).round().astype(np.uint8)
+
+
+def _plot(axes: Axes, pair: Pair, unit: str, *, curves: bool = True) -> None:
+    """The curves of a pair, the possible film's on top and thinner, so that both are seen where they agree."""
+    low, high = float(pair.surprise.min()), float(pair.surprise.max())
+    room = (high - low or 1.0) * 0.08
+    axes.set(xlim=(0, _end(pair)), ylim=(low - room, high + 3 * room))
+    axes.set_xlabel("frame", size=_points(_LETTERS))
+    axes.set_ylabel(unit, size=_points(_LETTERS))
+    axes.tick_params(labelsize=_points(_LETTERS - 2))
+    axes.spines[["top", "right"]].set_visible(False)
+    for place in pair.marks:
+        axes.axvline(place, color=_hex(TRICK), linestyle="--", linewidth=1.2)
+    for place in pair.marks[:1]:
+        axes.annotate(
+            f" {pair.marked}", (place, 1), xycoords=("data", "axes fraction"), size=_points(_LETTERS - 2), va="top",
+            color=_hex(TRICK),
+        )  # fmt: skip
+    for row, width in ((1, 3.2), (0, 1.6)):
+        frames = pair.numbers[-pair.surprise.shape[1] :]
+        axes.plot(frames, pair.surprise[row], color=_color(pair, row), linewidth=width, visible=curves)
+
+
+def _end(pair: Pair) -> int:
+    """Where the axis of frames ends; it begins at 0."""
+    return int(pair.numbers[-1]) + 1
+
+
+def _enlarged(image: np.ndarray, scale: int) -> np.ndarray:
+    """Each pixel as a square of scale x scale."""
+    return image.repeat(scale, axis=0).repeat(scale, axis=1)
+
+
+def _points(px: float) -> float:
+    return px * 72 / _DPI
+
+
+def _color(pair: Pair, row: int) -> str:
+    return _hex((POSSIBLE, IMPOSSIBLE)[row] if pair.known else (TRICK, OTHER)[row])
+
+
+def _hex(color: tuple[int, int, int]) -> str:
+    return "#{:02x}{:02x}{:02x}".format(*color)
