@@ -46,7 +46,9 @@ def plausibility(
     for run in runs:
         check.run_folder(run)
     check.existing("DATA", data)
-    folder = out or Path("eval") / (scores.stem if scores else runs[0].resolve().name) / data.stem
+    from videopred.runs import run_name
+
+    folder = out or Path("eval") / (scores.stem if scores else run_name(runs[0])) / data.stem
     pictures = [folder / f"scene-{scene}{suffix}" for scene in draw for suffix in (".png", ".gif")]
     from videopred import surprise
     from videopred.eval.plausibility_scores import FILES
