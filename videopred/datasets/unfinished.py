@@ -48,13 +48,13 @@ class Unfinished:
         Raises:
             OSError: the folder cannot be made, or another process is at the same file.
         """
-        with told_of(self._target.path):
+        with told_of(self._target.path, argument="--out"):
             self.folder.mkdir(parents=True, exist_ok=True)
             lock = (self.folder / "lock").open("w")
         with lock:
-            must, fix = "be a file that no other process is making", "wait for it, or choose another --out"
+            must, fix = "be a file that no other process is making", "wait for it, or choose another"
             if not _locked(lock):
-                raise OSError(check.complaint(str(self._target.path), must, "one that is being made", fix))
+                raise OSError(check.complaint("--out", must, f"{self._target.path}, which is being made", fix))
             try:
                 yield
             except BaseException:
@@ -86,7 +86,7 @@ def _locked(lock: IO[str]) -> bool:
 @cache
 def _code() -> str:
     """A hash of all that decides the bytes of a piece: this package's code, and the libraries below it."""
-    digest = hashlib.sha256(f"{np.__version__} {version('isal')}".encode())
+    digest = hashlib.sha256(f"{np.__version__} {version('zlib-ng')}".encode())
     for path in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
