@@ -301,6 +301,24 @@ def test_a_folder_of_shards_is_data_as_well(place, tmp_path, monkeypatch, capfd)
     assert written(capfd.readouterr().out)[0] == Path("eval/gru/balls4/scores.json")
 
 
+def test_what_lacks_or_breaks_among_files_is_a_failure_and_no_misuse(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    assert run(f"generate balls4 {SIZES} --balls 2 --clips test=4 --shards 2 --out .") == 0
+    Path("balls4/balls4-00001-of-00002.h5").unlink()
+    assert run("generate occlusion --frames 30 --height 24 --width 32 --clips test=4 --out o.h5") == 0
+    assert run("export intphys o.h5 --out intphys") == 0
+    sorted(Path("intphys").rglob("scene_*.png"))[1].unlink()
+    capfd.readouterr()
+    for words, message in {
+        "inspect balls4": "DATA must hold all 2 shards, got none called balls4-00001-of-00002.h5 in balls4; make it",
+        "import intphys --out x.h5": "SOURCE must hold every frame, got none of number 2 in intphys/dev/O1/",
+    }.items():
+        assert run(words) == 1
+        out, err = capfd.readouterr()
+        assert (out, err.count("\n")) == ("", 1)
+        assert message in err
+
+
 def test_verify_says_what_is_proved_and_what_is_wrong(place, tmp_path, capfd):
     assert run(f"verify {place / 'balls4.h5'}") == 0
     out, err = capfd.readouterr()
@@ -313,7 +331,7 @@ def test_verify_says_what_is_proved_and_what_is_wrong(place, tmp_path, capfd):
     shutil.copy(place / "balls4.h5", tmp_path / "changed.h5")
     with h5py.File(tmp_path / "changed.h5", "r+") as file:
         file["test/positions"][:, 4] = 0
-    assert run(f"verify {tmp_path / 'changed.h5'}") == 2
+    assert run(f"verify {tmp_path / 'changed.h5'}") == 1
     wrong = f"got another positions in clip 4 of test in {tmp_path / 'changed.h5'}"
     assert capfd.readouterr().err.startswith(f"videopred: DATA must hold what its recipe makes, {wrong}; make it again")
 
@@ -463,7 +481,8 @@ def test_what_is_wrong_is_one_clear_line(place, bad_place, monkeypatch, capfd, w
     assert BAD[words] in err
     assert err.count("\n") == 1
     missing = any(sign in err for sign in ("nothing there", "a folder)", "RUN must be", "idx3"))
-    assert status == (1 if missing else 2)
+    faulty = any(sign in err for sign in ("undamaged", "SOURCE must", "must hold some", "must hold clips", "(a folder"))
+    assert status == (1 if missing or faulty else 2)
     assert sorted(bad_place.rglob("*")) == before, "nothing may be left behind"
 
 
@@ -528,7 +547,9 @@ def test_a_full_disk_is_one_clear_line(place, tmp_path, monkeypatch, capfd):
             assert run(words) == 1
         out, err = capfd.readouterr()
         fix = "free some space or choose another disk"
-        assert err == f"videopred: {name} must be a file that can be written, got File too large; {fix}\n"
+        by_flag = {"new.h5": "--out must be a file that can be written, got new.h5 (File too large)"}
+        said = by_flag.get(name, f"{name} must be a file that can be written, got File too large")
+        assert err == f"videopred: {said}; {fix}\n"
         assert out == ""
     gc.collect()
     assert afterwards == []

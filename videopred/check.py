@@ -31,6 +31,16 @@ def require(condition: bool, argument: str, must: str, got: Any, fix: str) -> No
         raise ValueError(complaint(argument, must, got, fix))
 
 
+class FaultyFileError(ValueError):
+    """A file is damaged, incomplete, or of another kind. What was typed may be fine: a failure, no misuse."""
+
+
+def require_sound(condition: bool, argument: str, must: str, got: Any, fix: str) -> None:
+    """Raise FaultyFileError with a `complaint` unless the condition, which is one of a file's content, holds."""
+    if not condition:
+        raise FaultyFileError(complaint(argument, must, got, fix))
+
+
 def one_of(argument: str, value: str, choices: Iterable[str]) -> str:
     """Return the value if it is one of the choices.
 

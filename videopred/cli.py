@@ -1,7 +1,8 @@
 """The command line: a table of commands, and the way from words to one of them and to an exit status.
 
 Only light modules are imported here, and torch inside the commands, so that help and every usage error are instant.
-Results go to stdout, progress and complaints to stderr. Exit status: 0 fine, 1 failure, 2 usage, 130 interrupted.
+Results go to stdout, progress and complaints to stderr. Exit status: 0 fine, 1 failure (also of
+files that are missing or damaged), 2 usage, 130 interrupted.
 """
 
 import os
@@ -57,7 +58,8 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         if os.environ.get("VIDEOPRED_TRACEBACK"):
             raise
         print(f"videopred: {error}", file=sys.stderr)
-        sys.exit(2 if isinstance(error, ValueError | TypeError) else 1)
+        usage = isinstance(error, ValueError | TypeError) and not isinstance(error, check.FaultyFileError)
+        sys.exit(2 if usage else 1)
     sys.exit(0)
 
 

@@ -12,7 +12,7 @@ from videopred import check
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
+def whole_file(path: Path, argument: str | None = None) -> Iterator[Path]:
     """A name beside `path` to write to; what stands there becomes `path` if the block ends well, else it goes away.
 
     The folder is made, and what was at `path` is replaced at the very end. A killed process leaves the temporary file,
@@ -21,12 +21,13 @@ def whole_file(path: Path) -> Iterator[Path]:
 
     Args:
         path: the file to make.
+        argument: what the user gave it as, such as `--out`; None if it was not given by name.
 
     Raises:
         OSError: the disk is full, or the folder cannot be written to; one line that names `path`.
     """
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    with told_of(path):
+    with told_of(path, argument=argument):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             _clear(path)
@@ -72,12 +73,13 @@ def whole_folder(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def told_of(path: Path, kind: str = "file") -> Iterator[None]:
+def told_of(path: Path, kind: str = "file", argument: str | None = None) -> Iterator[None]:
     """What the system says of writing becomes one line that names `path`.
 
     Args:
         path: what is written.
         kind: what it is.
+        argument: what the user gave it as; None if it was not given by name.
 
     Raises:
         OSError: that line.
@@ -89,9 +91,9 @@ def told_of(path: Path, kind: str = "file") -> Iterator[None]:
             raise
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         fix = "free some space or choose another disk" if full else "choose another place"
-        raise OSError(
-            check.complaint(str(path), f"be a {kind} that can be written", error.strerror or error, fix)
-        ) from error
+        why = error.strerror or error
+        got = why if argument is None else f"{path} ({why})"
+        raise OSError(check.complaint(argument or str(path), f"be a {kind} that can be written", got, fix)) from error
 
 
 def _clear(path: Path) -> None:

@@ -57,7 +57,7 @@ def test_a_worker_that_dies_is_one_clear_line(tmp_path, monkeypatch, command, st
     ("failure", "error", "text"),
     [
         ("ValueError('--balls must fit')", ValueError, "^--balls must fit$"),
-        ("OSError(28, 'No space left on device')", OSError, "a.h5 must be a file that can be written, got No space l"),
+        ("OSError(28, 'No space left on device')", OSError, "--out must be a file .*, got .*/a.h5 .No space l"),
         ("__import__('queue').Empty('of theirs')", RuntimeError, "(?s)Traceback.*of theirs"),
     ],
 )

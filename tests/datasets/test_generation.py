@@ -110,7 +110,7 @@ def test_a_full_disk_is_one_clear_line(tmp_path, share, most_clips):
     made, _, line = done.stdout.partition(" ")
     assert int(made) <= most_clips
     path, fix = tmp_path / "full" / "balls4.h5", "free some space or choose another disk"
-    assert line == f"{path} must be a file that can be written, got File too large; {fix}\n"
+    assert line == f"--out must be a file that can be written, got {path} (File too large); {fix}\n"
     left = [file for file in (tmp_path / "full").iterdir() if not file.name.endswith(".pieces")]
     assert [file.name for file in left] == ["balls4.h5"]
     assert left[0].read_bytes() == b"the old file"
@@ -119,7 +119,8 @@ def test_a_full_disk_is_one_clear_line(tmp_path, share, most_clips):
 def test_a_folder_that_cannot_be_made_is_one_clear_line(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(
-        OSError, match=r"balls4\.h5 must be a file that can be written, got Not a dir.*; choose another place"
+        OSError,
+        match=r"^--out must be a file that can be written, got .*/balls4\.h5 \(Not a dir.*\); choose another place",
     ):
         generate("balls4", {"test": 1}, out=tmp_path / "file" / "folder", recipe=SMALL)
 

@@ -37,7 +37,7 @@ def read_npz(source: Path, config: ImportConfig) -> ForeignFilms:
     try:
         with zipfile.ZipFile(source) as pack, tempfile.TemporaryFile() as unpacked:
             arrays = [name.removesuffix(".npy") for name in pack.namelist() if name.endswith(".npy")]
-            check.require(len(arrays) > 0, "SOURCE", "hold an array", f"none in {source}", "choose another file")
+            check.require_sound(len(arrays) > 0, "SOURCE", "hold an array", f"none in {source}", "choose another file")
             if config.array is None:
                 must, fix = "be given where a file holds several arrays", "name one of them"
                 check.require(len(arrays) == 1, "--array", must, f"none of {', '.join(arrays)} in {source}", fix)
@@ -48,7 +48,7 @@ def read_npz(source: Path, config: ImportConfig) -> ForeignFilms:
             return _films(source, f"NumPy array {name} of {len(arrays)}", _mapped(unpacked, source), config)
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         must, fix = "be a whole .npz file", "save it again with numpy.savez"
-        raise ValueError(check.complaint("SOURCE", must, f"{source} ({error})", fix)) from None
+        raise check.FaultyFileError(check.complaint("SOURCE", must, f"{source} ({error})", fix)) from None
 
 
 def _mapped(file: IO[bytes], source: Path) -> np.ndarray:
@@ -56,14 +56,14 @@ def _mapped(file: IO[bytes], source: Path) -> np.ndarray:
     try:
         shape, fortran, dtype = _HEADERS[np.lib.format.read_magic(file)](file)
         numbers, filled = dtype.kind in "biuf", 0 not in shape
-        check.require(numbers, "SOURCE", "hold an array of numbers", f"{dtype} in {source}", _FIX)
-        check.require(filled, "SOURCE", "hold an array that is not empty", f"{shape} in {source}", _FIX)
+        check.require_sound(numbers, "SOURCE", "hold an array of numbers", f"{dtype} in {source}", _FIX)
+        check.require_sound(filled, "SOURCE", "hold an array that is not empty", f"{shape} in {source}", _FIX)
         return np.memmap(file, dtype, "r", file.tell(), shape, "F" if fortran else "C")
     except (ValueError, KeyError, EOFError) as error:
         if str(error).startswith("SOURCE"):
             raise
         must = "be a whole array in NumPy's format"
-        raise ValueError(check.complaint("SOURCE", must, f"{source} ({error})", _FIX)) from None
+        raise check.FaultyFileError(check.complaint("SOURCE", must, f"{source} ({error})", _FIX)) from None
 
 
 def _films(source: Path, what: str, array: np.ndarray, config: ImportConfig) -> ForeignFilms:
@@ -74,7 +74,7 @@ def _films(source: Path, what: str, array: np.ndarray, config: ImportConfig) -> 
     channels = films.shape[-1]
     fix = "leave alpha out" if channels == 4 else "say with --axes which axis is which"
     must = "have 1 or 3 channels"
-    check.require(channels in (1, 3), "SOURCE", must, f"{channels} ({axes}, {array.shape}) in {source}", fix)
+    check.require_sound(channels in (1, 3), "SOURCE", must, f"{channels} ({axes}, {array.shape}) in {source}", fix)
 
     def frames(clip: int) -> Iterator[np.ndarray]:
         for frame in films[clip]:
@@ -91,7 +91,9 @@ def _axes(shape: tuple[int, ...], given: str | None, source: Path) -> str:
     Raises:
         ValueError: none are given and there are several readings, or those given do not fit.
     """
-    check.require(3 <= len(shape) <= 5, "SOURCE", "have 3 to 5 axes", f"{shape} in {source}", "choose another array")
+    check.require_sound(
+        3 <= len(shape) <= 5, "SOURCE", "have 3 to 5 axes", f"{shape} in {source}", "choose another array"
+    )
     if given is not None:
         must, got = f"name each axis of the array, {shape} in {source}", f"{len(given)} ({given})"
         check.require(len(given) == len(shape), "--axes", must, got, "give one letter for each")

@@ -120,6 +120,6 @@ def work() -> None:
                 for _ in maker.make([errand]):
                     pass
             except Exception as error:
-                known = type(error).__module__ == "builtins"
+                known = type(error).__module__ in ("builtins", "videopred.check")
                 failure = error if known else RuntimeError(traceback.format_exc())
             os.write(answers, pickle.dumps(failure))

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image
 
-from videopred.check import complaint, require
+from videopred.check import FaultyFileError, complaint, require
 
 EMBEDDED = Path(__file__).parent / "mnist"
 _FULL_VALIDATION = 10_000
@@ -90,7 +90,7 @@ def _read_pair(folder: Path, prefix: str) -> tuple[np.ndarray, np.ndarray]:
     labels = _read_idx(folder, f"{prefix}-labels-idx1-ubyte", ())
     if len(images) != len(labels):
         got = f"{len(images)} images and {len(labels)} labels in {folder}"
-        raise ValueError(complaint("--mnist", "hold a label for every image", got, _FIX))
+        raise FaultyFileError(complaint("--mnist", "hold a label for every image", got, _FIX))
     return images, labels
 
 
@@ -111,4 +111,4 @@ def _read_idx(folder: Path, name: str, shape: tuple[int, ...]) -> np.ndarray:
             raise ValueError("wrong header")
         return data.reshape(sizes[1], *shape)
     except (OSError, EOFError, ValueError, zlib.error) as error:
-        raise ValueError(complaint("--mnist", f"hold an undamaged {name}", f"{path} ({error})", _FIX)) from None
+        raise FaultyFileError(complaint("--mnist", f"hold an undamaged {name}", f"{path} ({error})", _FIX)) from None

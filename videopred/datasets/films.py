@@ -71,10 +71,12 @@ def read_films(source: Path | str, config: ImportConfig | None = None) -> Foreig
     source, config = check.existing("SOURCE", Path(source)), ImportConfig() if config is None else config
     if source.suffix.lower() in (".h5", ".hdf5"):
         fix = "give it to `videopred inspect` or `train` as it is, if it is of R-NEM's layout"
-        raise ValueError(check.complaint("SOURCE", "be films in another format than HDF5", source, fix))
+        raise check.FaultyFileError(check.complaint("SOURCE", "be films in another format than HDF5", source, fix))
     fitting = [name for name, form in FORMATS.items() if form.fits(source)]
     got = f"{source}, which {'is several at once: ' + '; '.join(fitting) if fitting else 'is none of them'}"
-    check.require(len(fitting) == 1, "SOURCE", f"be one of: {'; '.join(FORMATS)}", got, "bring in one kind at a time")
+    check.require_sound(
+        len(fitting) == 1, "SOURCE", f"be one of: {'; '.join(FORMATS)}", got, "bring in one kind at a time"
+    )
     form = FORMATS[fitting[0]]
     for name, default in ImportConfig().model_dump().items():
         idle = getattr(config, name) == default or name in form.heeds

@@ -33,7 +33,7 @@ class ClipFolder(ClipSource):
         self.path = Path(path)
         names = shard_names(self.path)
         got = f"{self.path} (a folder without any)"
-        check.require(len(names) > 0, "DATA", "be a data file or a folder of shards", got, _FIX)
+        check.require_sound(len(names) > 0, "DATA", "be a data file or a folder of shards", got, _FIX)
         self._check_names(names)
         self.shards = [ClipFile(self.path / str(name)) for name in names]
         first = self.shards[0]
@@ -110,7 +110,7 @@ class ClipFolder(ClipSource):
             )
 
     def _require(self, condition: bool, must: str, got: Any) -> None:
-        check.require(condition, "DATA", must, f"{got} in {self.path}", _FIX)
+        check.require_sound(condition, "DATA", must, f"{got} in {self.path}", _FIX)
 
 
 def _joined(arrays: list[np.ndarray]) -> np.ndarray:

@@ -156,4 +156,4 @@ def _written(shape: tuple[int, ...]) -> str:
 
 
 def _require(condition: bool, must: str, got: Any, fix: str, path: Path) -> None:
-    check.require(condition, "SOURCE", must, f"{got} in {path}", fix)
+    check.require_sound(condition, "SOURCE", must, f"{got} in {path}", fix)

@@ -212,7 +212,7 @@ def _look(films: Sequence[_Film], labels_needed: bool) -> _Known:
     for film in films:
         lengths.setdefault(len(_pictures(film.path, "scene")), film.path)
     got = " and ".join(f"{frames} frames in {path}" for frames, path in lengths.items())
-    check.require(len(lengths) == 1, "SOURCE", "hold films of one length", got, "complete or remove some")
+    check.require_sound(len(lengths) == 1, "SOURCE", "hold films of one length", got, "complete or remove some")
     [(frames, first)] = lengths.items()
     _require(frames > 1, "hold films of two frames or more", frames, first)
     scored = [film.path for film in films if film.block]
@@ -286,7 +286,9 @@ def _picture(path: Path, mode: str) -> np.ndarray:
             image.load()
     except (OSError, SyntaxError, ValueError) as error:  # Pillow raises all three on damage
         fix = "fetch or write it again"
-        raise ValueError(check.complaint("SOURCE", "hold whole PNG files", f"{path} ({error})", fix)) from None
+        raise check.FaultyFileError(
+            check.complaint("SOURCE", "hold whole PNG files", f"{path} ({error})", fix)
+        ) from None
     _require(image.mode == mode, f"hold 8-bit {'grey levels' if mode == 'L' else mode}", f"mode {image.mode}", path)
     return np.asarray(image)
 
@@ -304,7 +306,9 @@ def _status(film: Path) -> dict[str, Any]:
         status = json.loads(path.read_text())
     except (OSError, ValueError) as error:
         fix = "fetch or write it again"
-        raise ValueError(check.complaint("SOURCE", "hold status.json files", f"{path} ({error})", fix)) from None
+        raise check.FaultyFileError(
+            check.complaint("SOURCE", "hold status.json files", f"{path} ({error})", fix)
+        ) from None
     sound = isinstance(status, dict) and isinstance(status.get("header"), dict)
     _require(sound, "hold status.json files with a header", "none", path)
     return status
@@ -331,4 +335,4 @@ def _numbers(film: Path, greys: Mapping[str, int] | None) -> np.ndarray:
 
 
 def _require(condition: bool, must: str, got: Any, where: Path) -> None:
-    check.require(condition, "SOURCE", must, f"{got} in {where}", "complete or remove it")
+    check.require_sound(condition, "SOURCE", must, f"{got} in {where}", "complete or remove it")

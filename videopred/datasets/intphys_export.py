@@ -71,7 +71,7 @@ def export_intphys(
     """
     known = isinstance(source.recipe, OcclusionConfig)
     fix = "make some with `videopred generate occlusion`"
-    check.require(known, "DATA", "hold clips of the occlusion world", f"those of {source.name}", fix)
+    check.require_sound(known, "DATA", "hold clips of the occlusion world", f"those of {source.name}", fix)
     parts = source.parts if part is None else {part: source.count(part)}
     folder = check.absent("--out", Path(folder), overwrite).absolute()
     others = sorted(path.name for path in folder.iterdir() if path.name not in _OURS) if folder.is_dir() else []

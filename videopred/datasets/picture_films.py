@@ -63,7 +63,7 @@ def read_gifs(source: Path, config: ImportConfig) -> ForeignFilms:
     for path, shown in times.items():
         odd = next((time for time in shown if (time % unit if unit else time)), None)
         must, fix = "show every frame a multiple of the shortest time", "save its frames as PNG"
-        check.require(odd is None, "SOURCE", must, f"{odd} ms and {unit} ms in {path}", fix)
+        check.require_sound(odd is None, "SOURCE", must, f"{odd} ms and {unit} ms in {path}", fix)
     repeats = {path: [time // unit if unit else 1 for time in shown] for path, shown in times.items()}
 
     def frames(clip: int) -> Iterator[np.ndarray]:
@@ -92,23 +92,29 @@ def _is_png(path: Path) -> bool:
 def _numbered(folder: Path) -> list[Path]:
     """The PNG frames of a folder by their numbers, none of which is missing."""
     paths = [path for path in visible(folder) if _is_png(path)]
-    check.require(len(paths) > 0, "SOURCE", "hold PNG frames in each of its folders", f"none in {folder}", "add them")
+    check.require_sound(
+        len(paths) > 0, "SOURCE", "hold PNG frames in each of its folders", f"none in {folder}", "add them"
+    )
     frames: dict[int, Path] = {}
     prefix = None
     for path in paths:
         numbered = re.fullmatch(r"(.*?)(\d+)", path.stem)
         if numbered is None:
             must, fix = "hold frames with numbers at the end of their names", "name them e.g. frame_001.png"
-            raise ValueError(check.complaint("SOURCE", must, path, fix))
+            raise check.FaultyFileError(check.complaint("SOURCE", must, path, fix))
         prefix = numbered[1] if prefix is None else prefix
         one = numbered[1] == prefix and int(numbered[2]) not in frames
         got = f"{path.name} beside {next(iter(frames.values()), path).name} in {folder}"
-        check.require(one, "SOURCE", "hold one film in a folder, and each number once", got, "move the others away")
+        check.require_sound(
+            one, "SOURCE", "hold one film in a folder, and each number once", got, "move the others away"
+        )
         frames[int(numbered[2])] = path
     numbers = sorted(frames)
     gaps = [number + 1 for number, following in pairwise(numbers) if following != number + 1]
     must = f"hold every frame from {numbers[0]} to {numbers[-1]}"
-    check.require(not gaps, "SOURCE", must, f"none of number {min(gaps, default=0)} in {folder}", "add what is missing")
+    check.require_sound(
+        not gaps, "SOURCE", must, f"none of number {min(gaps, default=0)} in {folder}", "add what is missing"
+    )
     return [frames[number] for number in numbers]
 
 
@@ -136,7 +142,7 @@ def _pixels(image: Image.Image, path: Path, *, color: bool = False) -> np.ndarra
     if image.has_transparency_data:
         opaque = np.asarray(image.convert("RGBA"))[..., 3].min() == 255
         fix = "draw it on a background, and save it without alpha"
-        check.require(bool(opaque), "SOURCE", "hold opaque pictures", f"{path}, which is transparent", fix)
+        check.require_sound(bool(opaque), "SOURCE", "hold opaque pictures", f"{path}, which is transparent", fix)
     if color or image.mode not in ("1", "L", "LA", "I;16", "I"):
         return np.asarray(image.convert("RGB"))
     return np.asarray(image.convert("L") if image.mode == "LA" else image)[..., None]
@@ -150,4 +156,4 @@ def _whole(path: Path) -> Iterator[Image.Image]:
             yield image
     except (OSError, SyntaxError, EOFError) as error:
         must, fix = "hold whole pictures", "replace it"
-        raise ValueError(check.complaint("SOURCE", must, f"{path} ({error})", fix)) from None
+        raise check.FaultyFileError(check.complaint("SOURCE", must, f"{path} ({error})", fix)) from None

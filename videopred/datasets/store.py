@@ -220,7 +220,7 @@ class ClipFile(ClipSource):
         return stored.astype(np.uint8) * np.uint8(255 // most)
 
     def _require(self, condition: bool, must: str, got: Any) -> None:
-        check.require(condition, "DATA", must, f"{got} in {self.path}", "make a file with `videopred generate`")
+        check.require_sound(condition, "DATA", must, f"{got} in {self.path}", "make a file with `videopred generate`")
 
     @contextmanager
     def _reading(self) -> Iterator[h5py.File]:
@@ -230,11 +230,11 @@ class ClipFile(ClipSource):
                 self._handle, self._arrays, self._owner = h5py.File(self.path, "r"), {}, os.getpid()
             yield self._handle
         except (OSError, KeyError, RuntimeError) as error:
-            raise ValueError(self._damage(f"{self.path} ({error})")) from None
+            raise check.FaultyFileError(self._damage(f"{self.path} ({error})")) from None
 
     def _require_whole(self, condition: bool, got: str) -> None:
         if not condition:
-            raise ValueError(self._damage(f"{got} in {self.path}")) from None
+            raise check.FaultyFileError(self._damage(f"{got} in {self.path}")) from None
 
     @staticmethod
     def _damage(got: str) -> str:

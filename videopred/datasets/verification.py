@@ -202,4 +202,4 @@ def _require(condition: bool, must: str, got: str, share: _Share, place: int) ->
     fix = "make it again with `videopred generate`"
     if software != SOFTWARE:
         fix = f"look at it with {software}, which wrote it (this is {SOFTWARE}), or {fix}"
-    check.require(condition, "DATA", must, f"{got} in {share.called(place)}", fix)
+    check.require_sound(condition, "DATA", must, f"{got} in {share.called(place)}", fix)

@@ -28,12 +28,16 @@ def read_videos(source: Path, config: ImportConfig) -> ForeignFilms:
         try:
             with av.open(str(paths[clip])) as container:
                 there = len(container.streams.video) > 0
-                check.require(there, "SOURCE", "hold a video", f"{paths[clip]} without one", "choose another file")
+                check.require_sound(
+                    there, "SOURCE", "hold a video", f"{paths[clip]} without one", "choose another file"
+                )
                 for frame in container.decode(video=0):
                     yield frame.to_ndarray(format="rgb24")
         except av.error.FFmpegError as error:
             fix = "make it again"
-            raise ValueError(check.complaint("SOURCE", "be whole MP4", f"{paths[clip]} ({error})", fix)) from None
+            raise check.FaultyFileError(
+                check.complaint("SOURCE", "be whole MP4", f"{paths[clip]} ({error})", fix)
+            ) from None
 
     found = {"format": "MP4" if source.is_file() else "folder of MP4 files"}
     names = [str(path) for path in paths]

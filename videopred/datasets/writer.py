@@ -185,7 +185,7 @@ def new_file(path: Path, attributes: Mapping[str, Any]) -> Iterator[FileWriter]:
         OSError: the folder cannot be written to, or the disk is full.
         KeyboardInterrupt: somebody pressed Ctrl-C.
     """
-    with whole_file(path) as partial, PatientFile(partial) as disk:
+    with whole_file(path, "--out") as partial, PatientFile(partial) as disk:
         with HeldInterrupt() as held:
             file = h5py.File(disk, "w")
             file.attrs.update({"format": FORMAT, "axes": "TNHWC", "software": SOFTWARE, **attributes})
