@@ -32,6 +32,7 @@ from videopred.datasets.generation import generate
 from videopred.datasets.opening import open_dataset
 from videopred.datasets.settings import BallsConfig
 from videopred.eval import METRICS, OBJECT_METRICS
+from videopred.eval.protocols import PROTOCOLS
 from videopred.eval.scores import FILES
 from videopred.judging import ROWS
 from videopred.models import CODECS, CORES, DECODERS
@@ -211,7 +212,7 @@ def test_every_command_speaks_json(place, tmp_path, monkeypatch, capfd):
         answers[name] = json.loads(capfd.readouterr().out)
     listed = {shelf: list(rows) for shelf, rows in answers["list"].items()}
     shelves = {"datasets": DATASETS, "cores": CORES, "presets": PRESETS, "codecs": CODECS}
-    shelves |= {"decoders": DECODERS, "metrics": METRICS, "object-metrics": OBJECT_METRICS}
+    shelves |= {"decoders": DECODERS, "metrics": METRICS, "object-metrics": OBJECT_METRICS, "protocols": PROTOCOLS}
     assert listed == {shelf: list(table) for shelf, table in shelves.items()}
     assert answers["generate"] == {"files": ["my/folder/balls4.h5"]}
     assert answers["import"]["files"] == ["their.h5"]

@@ -124,7 +124,7 @@ def feedback(name: str) -> float | None:
     """The threshold in what is fed back to a model, such as 0.5 in `threshold:0.5`; None for what has none.
 
     Raises:
-        ValueError: it is none of soft, threshold:NUMBER, sample and true, or the number is not between 0 and 1.
+        ValueError: it is none of soft, threshold:NUMBER, sample, true and elsewhere, or the number is not in (0, 1].
     """
     kind, _, number = name.partition(":")
     if kind == "threshold":
@@ -135,7 +135,8 @@ def feedback(name: str) -> float | None:
             threshold = float("nan")
         require(0 < threshold <= 1, "--feedback", "have a threshold above 0 and at most 1", name, fix)
         return threshold
-    one_of("--feedback", name, ["soft", "threshold:0.5", "sample", "true"])
+    if name != "elsewhere":  # what is said of films that we did not make
+        one_of("--feedback", name, ["soft", "threshold:0.5", "sample", "true"])
     return None
 
 

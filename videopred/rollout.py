@@ -83,7 +83,8 @@ def roll_out(
         ValueError: no frame of context, no horizon, an unknown feedback, or films of another shape.
     """
     check.whole_number("--horizon", horizon, 1, "ask for at least one frame")
-    check.require(feedback != "true", "--feedback", "be soft, threshold:0.5 or sample", feedback, "see `predict_next`")
+    rolls = feedback not in ("true", "elsewhere")
+    check.require(rolls, "--feedback", "be soft, threshold:0.5 or sample", feedback, "see `predict_next`")
     must, fix = "be (B, T, C, H, W) with T at least 1", "give at least one frame to start from"
     check.require(context.dim() == 5 and context.shape[1] > 0, "context", must, tuple(context.shape), fix)
     feed = _feed(feedback, chance or [torch.Generator().manual_seed(clip) for clip in range(len(context))])

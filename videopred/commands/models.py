@@ -10,7 +10,6 @@ from videopred import check, flags, model_flags
 from videopred.commands import terminal
 from videopred.commands.options import CORE_HELP, Context, Data, Device, Horizon, Json, Overwrite, Part, Run
 from videopred.datasets import DATASETS
-from videopred.eval import DEFAULT_METRICS, METRICS, OBJECT_METRICS
 from videopred.models.codec_settings import CodecConfig, DecoderConfig, RNEMConfig, SharedConfig
 from videopred.models.settings import CoreConfig, PredictorConfig, RIMsConfig
 from videopred.settings import ComputeConfig, TrainingConfig, WatchConfig
@@ -163,60 +162,6 @@ def rollout(
 
     save_rollout(path, rollout, truth)
     terminal.print_files([path], json_)
-
-
-def evaluate(
-    run: Run,
-    data: Data,
-    *,
-    part: Part = "test",
-    context: Context = None,
-    horizon: Horizon = None,
-    metrics: Annotated[tuple[str, ...], arg(metavar="NAME", help="See `videopred list metrics`.")] = DEFAULT_METRICS,
-    first: Annotated[int | None, arg(metavar="CLIPS", help="How many clips, from the first on; default: all.")] = None,
-    batch_size: Annotated[int, arg(help="Clips at a time; changes memory and speed, not the scores.")] = 32,
-    reference: Annotated[
-        Path | None, arg(help="File whose training part calibrates the trivial rows; default: DATA.")
-    ] = None,
-    out: Annotated[Path | None, arg(help="Folder; default: eval/<run>/<data>.")] = None,
-    device: Device = "auto",
-    overwrite: Overwrite = False,
-    json_: Json = False,
-) -> None:
-    """Score a model's rollouts beside the trivial predictions."""
-    for name in metrics:
-        check.one_of("--metrics", name, [*METRICS, *OBJECT_METRICS])
-    check.whole_number("--batch-size", batch_size, 1, "give at least one clip at a time")
-    check.whole_number("--first", 1 if first is None else first, 1, "score at least one clip")
-    check.require(len(set(metrics)) == len(metrics), "--metrics", "name each once", " ".join(metrics), "leave one out")
-    asked = _opened(data, device, run, context, horizon)
-    from videopred import judging
-    from videopred.checkpoint import load_run
-    from videopred.datasets.opening import open_dataset
-    from videopred.device import pick_device
-    from videopred.eval.scores import FILES
-
-    folder = out or _results(run, data)
-    for name in FILES:
-        check.absent("--out", folder / name, overwrite)
-    scores = judging.evaluate(
-        load_run(run, pick_device(device)),
-        asked.file,
-        context=asked.context,
-        horizon=asked.horizon,
-        part=part,
-        metrics=metrics,
-        batch_size=batch_size,
-        first=first,
-        reference=None if reference is None else open_dataset(reference),
-        progress=terminal.watched(),
-    )
-    paths = scores.save(folder, overwrite=overwrite)
-    if json_:
-        terminal.print_json(scores.to_dict() | {"files": [str(path) for path in paths]})
-        return
-    print(scores.table(), end="\n\n")
-    terminal.print_files(paths, False)
 
 
 def render(

@@ -10,19 +10,24 @@ from videopred.commands import terminal
 from videopred.commands.options import Device, Json, Overwrite
 from videopred.datasets import DATASETS
 from videopred.eval import METRICS, OBJECT_METRICS
+from videopred.eval.protocols import PROTOCOLS
 from videopred.models import CODECS, CORES, DECODERS
 from videopred.models.presets import PRESETS
 
 
 def list_shelves(
     shelf: Annotated[
-        Positional[Literal["all", "datasets", "cores", "presets", "codecs", "decoders", "metrics", "object-metrics"]],
+        Positional[
+            Literal[
+                "all", "datasets", "cores", "presets", "codecs", "decoders", "metrics", "object-metrics", "protocols"
+            ]
+        ],
         arg(help="What to list."),
     ] = "all",
     *,
     json_: Json = False,
 ) -> None:
-    """List the data sets, cores and their presets, codecs, decoders and metrics there are."""
+    """List the data sets, cores and their presets, codecs, decoders, metrics and protocols there are."""
     shelves = {
         "datasets": {name: preset.summary for name, preset in DATASETS.items()},
         "cores": {name: terminal.first_line(settings) for name, (settings, _) in CORES.items()},
@@ -31,6 +36,7 @@ def list_shelves(
         "decoders": {name: terminal.first_line(settings) for name, (settings, _) in DECODERS.items()},
         "metrics": {name: terminal.first_line(settings) for name, (settings, _) in METRICS.items()},
         "object-metrics": {name: terminal.first_line(settings) for name, (settings, _) in OBJECT_METRICS.items()},
+        "protocols": {name: card.summary for name, card in PROTOCOLS.items()},
     }
     chosen: dict[str, dict[str, str]] = shelves if shelf == "all" else {shelf: shelves[shelf]}
     if json_:

@@ -11,14 +11,14 @@ from typing import IO
 import numpy as np
 
 from videopred import check
-from videopred.datasets.foreign import ForeignFilms, StoredFilms, as_ours
+from videopred.datasets.foreign import StoredFilms
 from videopred.datasets.import_settings import ImportConfig
 
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 _FIX = "save it again with numpy.save"
 
 
-def read_npy(source: Path, config: ImportConfig) -> ForeignFilms:
+def read_npy(source: Path, config: ImportConfig) -> StoredFilms:
     """The films of an array in a .npy file.
 
     Raises:
@@ -28,7 +28,7 @@ def read_npy(source: Path, config: ImportConfig) -> ForeignFilms:
         return _films(source, "NumPy array", _mapped(file, source), config)
 
 
-def read_npz(source: Path, config: ImportConfig) -> ForeignFilms:
+def read_npz(source: Path, config: ImportConfig) -> StoredFilms:
     """The films of an array in a .npz file, unpacked into a temporary file that goes away with them.
 
     Raises:
@@ -66,7 +66,7 @@ def _mapped(file: IO[bytes], source: Path) -> np.ndarray:
         raise check.FaultyFileError(check.complaint("SOURCE", must, f"{source} ({error})", _FIX)) from None
 
 
-def _films(source: Path, what: str, array: np.ndarray, config: ImportConfig) -> ForeignFilms:
+def _films(source: Path, what: str, array: np.ndarray, config: ImportConfig) -> StoredFilms:
     axes = _axes(array.shape, config.axes, source)
     there = np.expand_dims(array, tuple(range(array.ndim, 5)))  # the axes that it lacks, of length 1, at the end
     letters = axes + "".join(letter for letter in "BTHWC" if letter not in axes)
@@ -82,7 +82,7 @@ def _films(source: Path, what: str, array: np.ndarray, config: ImportConfig) -> 
 
     said = axes if config.axes else f"{axes}, the only ones that three can be"
     found = {"format": what, "axes": said}
-    return as_ours(StoredFilms(source, found, [f"clip {clip}" for clip in range(len(films))], frames), config)
+    return StoredFilms(source, found, [f"clip {clip}" for clip in range(len(films))], frames)
 
 
 def _axes(shape: tuple[int, ...], given: str | None, source: Path) -> str:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from videopred import check
 from videopred.datasets.array_films import read_npy, read_npz
-from videopred.datasets.foreign import ForeignFilms
+from videopred.datasets.foreign import ForeignFilms, StoredFilms, as_ours
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.intphys import holds_intphys, read_intphys
 from videopred.datasets.picture_films import read_gifs, read_pngs, visible
@@ -20,7 +20,7 @@ class Format(NamedTuple):
 
     fits: Callable[[Path], bool]
     """Whether a path, which is there, looks like it; only names are looked at."""
-    read: Callable[[Path, ImportConfig], ForeignFilms]
+    read: Callable[[Path, ImportConfig], StoredFilms | ForeignFilms]
     heeds: tuple[str, ...] = _ALWAYS
     """The settings that mean something here."""
 
@@ -68,7 +68,27 @@ def read_films(source: Path | str, config: ImportConfig | None = None) -> Foreig
         FileNotFoundError: nothing is there.
         ValueError: it is of no such format or of several, or as the reader of its format says.
     """
-    source, config = check.existing("SOURCE", Path(source)), ImportConfig() if config is None else config
+    config = ImportConfig() if config is None else config
+    films = _read(Path(source), config)
+    return as_ours(films, config) if isinstance(films, StoredFilms) else films
+
+
+def read_numbers(source: Path | str, config: ImportConfig) -> StoredFilms:
+    """The films at a path with their numbers as they are kept, whatever these mean; otherwise as `read_films`.
+
+    Raises:
+        ValueError: they are of a benchmark's layout, which says more than films.
+    """
+    films = _read(Path(source), config)
+    must, fix = "be films and nothing else", "bring it in with `videopred import` first"
+    check.require(isinstance(films, StoredFilms), "SOURCE", must, source, fix)
+    assert isinstance(films, StoredFilms)
+    return films
+
+
+def _read(source: Path, config: ImportConfig) -> StoredFilms | ForeignFilms:
+    """What the reader of its format makes of a path."""
+    check.existing("SOURCE", source)
     if source.suffix.lower() in (".h5", ".hdf5"):
         fix = "give it to `videopred inspect` or `train` as it is, if it is of R-NEM's layout"
         raise check.FaultyFileError(check.complaint("SOURCE", "be films in another format than HDF5", source, fix))

@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image
 
 from videopred import check
-from videopred.datasets.foreign import ForeignFilms, StoredFilms, as_ours
+from videopred.datasets.foreign import StoredFilms
 from videopred.datasets.import_settings import ImportConfig
 
 
@@ -23,7 +23,7 @@ def visible(folder: Path) -> list[Path]:
     return sorted((path for path in folder.iterdir() if not path.name.startswith(".")), key=order)
 
 
-def read_pngs(source: Path, config: ImportConfig) -> ForeignFilms:
+def read_pngs(source: Path, config: ImportConfig) -> StoredFilms:
     """The film of a folder of numbered PNG frames, or the films of a folder of such folders.
 
     Raises:
@@ -45,10 +45,10 @@ def read_pngs(source: Path, config: ImportConfig) -> ForeignFilms:
     with _whole(films[0][0]) as image:
         if image.has_transparency_data:
             found["alpha"] = "opaque, left out"
-    return as_ours(StoredFilms(source, found, [str(folder) for folder in folders], frames), config)
+    return StoredFilms(source, found, [str(folder) for folder in folders], frames)
 
 
-def read_gifs(source: Path, config: ImportConfig) -> ForeignFilms:
+def read_gifs(source: Path, config: ImportConfig) -> StoredFilms:
     """The film of a GIF, or the films of a folder of them.
 
     Writers of GIFs merge equal frames into one that is shown longer, so a frame is given as many times as it is shown
@@ -82,7 +82,7 @@ def read_gifs(source: Path, config: ImportConfig) -> ForeignFilms:
         "repeated": f"{again} frames, because frames are shown longer" if again else "none",
     }
     names = [str(path) for path in paths]
-    return as_ours(StoredFilms(source, found, names, frames, grey_in_color=True), config)
+    return StoredFilms(source, found, names, frames, grey_in_color=True)
 
 
 def _is_png(path: Path) -> bool:

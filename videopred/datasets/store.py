@@ -33,6 +33,7 @@ class ClipFile(ClipSource):
 
     Attributes:
         attributes: what the file says of itself, as it stands there.
+        kind: type of the numbers that frames are stored as.
 
     Raises:
         FileNotFoundError: there is no such file; the message says how to make it.
@@ -135,7 +136,7 @@ class ClipFile(ClipSource):
         """What pixels may be, and of a file that is not ours, how they stand there."""
         if "format" in self.attributes:
             return super().values()
-        return f"{super().values()}, from {self._kind}"
+        return f"{super().values()}, from {self.kind}"
 
     def fingerprint(self) -> str:
         """SHA-256 of the file's bytes, in hexadecimal."""
@@ -165,7 +166,7 @@ class ClipFile(ClipSource):
         self.parts = {part: int(frames.shape[1]) for part, frames in features.items()}
         kinds = {str(frames.dtype) for frames in features.values()}
         self._require(len(kinds) == 1, "hold features of one kind", sorted(kinds))
-        self._kind = np.dtype(kinds.pop())
+        self.kind = np.dtype(kinds.pop())
         part, count = next(iter(self.parts.items()))
         sizes = {True: (self.frames, count), False: (count,)}
         arrays = {name: data for name, data in _datasets(file[PARTS[part]]).items() if name not in NOT_TRUTH}
@@ -191,8 +192,8 @@ class ClipFile(ClipSource):
 
     def _find_levels(self) -> str:
         """Which of _LEVELS the features are."""
-        if self._kind.kind in "bf":
-            return "binary" if self._kind.kind == "b" else "grey levels"
+        if self.kind.kind in "bf":
+            return "binary" if self.kind.kind == "b" else "grey levels"
         if "format" in self.attributes:
             return "grey levels"
         low, high = 0, 0

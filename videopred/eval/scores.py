@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from videopred import check
-from videopred.eval import METRICS, OBJECT_METRICS, make_metric, make_object_metric
+from videopred.eval import METRICS, OBJECT_METRICS, make_any_metric
 from videopred.eval.intervals import Interval, Measured, mean_over_steps, middle, over_runs, reduce, resample
 from videopred.eval.settings import Protocol
+from videopred.eval.skill import skill
 from videopred.eval.tables import score_table
 from videopred.files import whole_file
 
@@ -82,10 +83,9 @@ class Scores:
         """
         if "copy last" not in self.values:
             return None
-        copied, best = self.mean("copy last", column), self.metrics[column].best
-        if copied == best or not np.isfinite(copied) or not np.isfinite(best):
-            return None
-        return (self.mean(row, column) - copied) / (best - copied)
+        won = float(skill(self.mean(row, column), self.mean("copy last", column), self.metrics[column]))
+        perfect = self.mean("copy last", column) == self.metrics[column].best
+        return won if np.isfinite(won) and not perfect else None
 
     def over_seeds(self, name: str, column: str, steps: int | None = None) -> tuple[float, float]:
         """Mean over the runs of `seeds`, and half of the width of its 95 % interval (Student's t over runs)."""
@@ -231,10 +231,9 @@ def load_scores(path: Path | str) -> Scores:
 
 
 def _metric(said: Mapping[str, Any]) -> "Quantity":
-    name = check.one_of("a metric in scores.json", said["metric"], [*METRICS, *OBJECT_METRICS])
-    if name in OBJECT_METRICS:
-        return make_object_metric(name, OBJECT_METRICS[name][0](**said["settings"]))
-    return make_metric(name, METRICS[name][0](**said["settings"]))
+    every = METRICS | OBJECT_METRICS
+    name = check.one_of("a metric in scores.json", said["metric"], every)
+    return make_any_metric(name, every[name][0](**said["settings"]))
 
 
 def _blank_nan(value: Any) -> Any:

@@ -26,7 +26,8 @@ class Protocol(Settings):
     """How many clips, from the first of the part; all of them if not given."""
     feedback: str = "soft"
     """What the model is fed after the context: soft, its predicted probabilities; threshold:0.5, these made black and
-    white; sample, pixels drawn from them; true, the true frames, so that every prediction is one step ahead."""
+    white; sample, pixels drawn from them; true, the true frames, so that every prediction is one step ahead.
+    Of films made elsewhere it is not known."""
     samples: int = 1
     """Films predicted of each clip; of several, the best and the mean are told."""
     means: tuple[int, ...] = ()
@@ -51,6 +52,37 @@ class Protocol(Settings):
     def spans(self) -> tuple[int, ...]:
         """Over how many first steps means are told; all steps come last."""
         return (*(steps for steps in self.means if steps != self.horizon), self.horizon)
+
+
+class GivenConfig(Settings):
+    """Films made elsewhere. Of arrays that are not bool, the range must be given, and the axes unless three say all."""
+
+    pred: Path | None = None
+    """Predicted films instead of a run's: an array, a data file, GIFs, MP4s or PNG frames."""
+    true: Path | None = None
+    """The true films, instead of DATA; the same kinds."""
+    range: str | None = None
+    """Numbers that mean black and white in arrays, such as 0,1; write --range=-1,1 with a minus."""
+    true_range: str | None = None
+    """The same of the true films, if theirs is another."""
+    axes: str | None = None
+    """Axes of the arrays in their order: B clips, T frames, C channels, H rows, W columns; such as BTCHW."""
+    true_axes: str | None = None
+    """The same of the true films, if theirs are others."""
+    pred_array: str | None = None
+    """Name of the array of predictions in a .npz file."""
+    true_array: str | None = None
+    """Name of the array of true films in a .npz file."""
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> "GivenConfig":
+        said = [f"--{name.replace('_', '-')}" for name, value in self if value is not None]
+        fits = self.pred is not None or not said
+        require(fits, "--pred", "be given for films made elsewhere", " ".join(said), "name the predicted films")
+        about = [flag for flag in said if flag.startswith("--true-")]
+        fits = self.true is not None or not about
+        require(fits, "--true", "be given with words about it", " ".join(about), "a data file says these itself")
+        return self
 
 
 class BCEConfig(Settings):

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from videopred.eval.metric import Metric
+    from videopred.eval.metric import Quantity
 
 
-def skill(value: np.ndarray | float, baseline: np.ndarray | float, metric: "Metric") -> np.ndarray:
+def skill(value: np.ndarray | float, baseline: np.ndarray | float, metric: "Quantity") -> np.ndarray:
     """The share of what a trivial prediction leaves to be won: (value − baseline) / (best − baseline).
 
     1 is a perfect prediction, 0 one as good as the trivial one, below 0 a worse one. For an error it is one minus the

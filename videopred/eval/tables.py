@@ -52,13 +52,22 @@ def aligned(corner: str, heads: Sequence[str], rows: Sequence[str], columns: Seq
     return "\n".join("  ".join(line).rstrip() for line in zip(names, *numbers, strict=True))
 
 
+def markdown(corner: str, heads: Sequence[str], rows: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
+    """The same as a table of Markdown."""
+    lines = [[corner, *heads], ["---", *["---:"] * len(heads)]]
+    lines += [[name, *(column[i] for column in columns)] for i, name in enumerate(rows)]
+    return "\n".join(f"| {' | '.join(cell.strip() for cell in line)} |" for line in lines)
+
+
 def _title(scores: "Scores") -> str:
     asked = scores.protocol
     name = f"{asked.name}, " if asked.name else ""
     clips = f"{asked.clips} clip{'' if asked.clips == 1 else 's'} of the {asked.part} part"
-    fed = "every frame from the true ones before it" if asked.one_step else f"feedback {asked.feedback}"
+    known = {"true": "every frame from the true ones before it", "elsewhere": "films made elsewhere"}
+    fed = known.get(asked.feedback, f"feedback {asked.feedback}")
     several = f", {asked.samples} samples of a clip" if asked.samples > 1 else ""
-    span = f"{asked.context} frames of context, {asked.horizon} predicted, {fed}{several}"
+    context = f"{asked.context} frame{'' if asked.context == 1 else 's'} of context"
+    span = f"{context}, {asked.horizon} predicted, {fed}{several}"
     return f"{Path(scores.file).name}: {name}{clips}, {span}; * marks the best of a column"
 
 

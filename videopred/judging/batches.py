@@ -8,6 +8,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from videopred.frames import to_film
+from videopred.judging.elsewhere import GivenTruth
 
 if TYPE_CHECKING:
     from videopred.datasets.source import ClipSource
@@ -50,6 +51,8 @@ class Batch(NamedTuple):
 
 def read_film(file: "ClipSource", part: str, start: int, stop: int) -> Tensor:
     """Clips of a part as a film: (B, T, C, H, W) float in [0, 1]."""
+    if isinstance(file, GivenTruth):
+        return file.given.read(start, stop)
     return to_film(file.read_frames(part, start, stop))
 
 

@@ -14,7 +14,8 @@ from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.frames import to_film
 from videopred.judging.batches import Batch, films, seed_torch
-from videopred.judging.fitting import check_fit, check_part, check_protocol, check_reference, film_shape
+from videopred.judging.elsewhere import GivenFilms, GivenTruth
+from videopred.judging.fitting import check_fit, check_part, check_protocol, check_reference, film_shape, written
 from videopred.judging.rows import rows_for
 from videopred.judging.sharing import Share, sharing
 from videopred.judging.tally import Tally
@@ -81,15 +82,69 @@ def evaluate_protocol(
     reference: "ClipSource | None" = None,
     batch_size: int = 32,
     progress: bool = False,
+    notes: Sequence[str] = (),
 ) -> Scores:
-    """Scores of a model's rollouts under a protocol; see `evaluate`."""
+    """Scores of a model's rollouts under a protocol; see `evaluate` and `judge_rows`."""
     predictors = predictor if isinstance(predictor, Mapping) else {"model": predictor}
     for one in predictors.values():
         check_fit(one, file)
     forecasts = {name: _forecast(one, protocol.feedback) for name, one in predictors.items()}
     device = _device_of(next(iter(predictors.values())))
     return judge_rows(
-        forecasts, file, protocol, reference=reference, batch_size=batch_size, device=device, progress=progress
+        forecasts,
+        file,
+        protocol,
+        reference=reference,
+        batch_size=batch_size,
+        device=device,
+        progress=progress,
+        notes=notes,
+    )
+
+
+def evaluate_given(
+    predicted: GivenFilms,
+    file: "ClipSource",
+    protocol: Protocol,
+    *,
+    reference: "ClipSource | None" = None,
+    batch_size: int = 32,
+    progress: bool = False,
+    notes: Sequence[str] = (),
+) -> Scores:
+    """Scores of films made elsewhere; see `judge_rows`.
+
+    Args:
+        predicted: the frames that follow the context, of the clips to score, in their order.
+        file: the truth: a data file, or a `GivenTruth`.
+
+    Raises:
+        ValueError: there are fewer films, they are shorter than the horizon, or of other frames than the truth's.
+    """
+    clips = check_protocol(protocol, file)
+    flag, name = predicted.flag, predicted.path
+    must, got = f"hold the {clips} clips to score", f"{predicted.clips} in {name}"
+    check.require(predicted.clips == clips, flag, must, got, "give --first for the first clips of the truth")
+    must, got = f"hold the {protocol.horizon} frames of the horizon", f"{predicted.frames} in {name}"
+    check.require(predicted.frames >= protocol.horizon, flag, must, got, "give a shorter --horizon")
+    ours, theirs = predicted.film_shape, film_shape(file)
+    must, got = f"hold frames of {written(theirs)} as the truth", f"{written(ours)} in {name}"
+    check.require(ours == theirs, flag, must, got, "say with --axes which axis is which")
+    if predicted.frames > protocol.horizon:
+        notes = (*notes, f"of the {predicted.frames} frames in {name}, the first {protocol.horizon} were scored")
+
+    def forecast(batch: Batch, _: int) -> Tensor:
+        film = predicted.read(batch.start, batch.start + len(batch.film))
+        return film[:, : protocol.horizon]
+
+    return judge_rows(
+        {"prediction": forecast},
+        file,
+        protocol,
+        reference=reference,
+        batch_size=batch_size,
+        progress=progress,
+        notes=notes,
     )
 
 
@@ -179,24 +234,30 @@ def judge_rows(
     batch_size: int = 32,
     device: torch.device | str = "cpu",
     progress: bool = False,
+    notes: Sequence[str] = (),
 ) -> Scores:
     """Scores of several predictions of the same clips; see `judge`.
 
     Args:
         forecasts: name of a row -> what makes its films.
+        notes: what a reader of the scores should know besides.
     """
     clips = check_protocol(protocol, file)
     check.whole_number("--batch-size", batch_size, 1, "give at least one clip at a time")
-    reference = file if reference is None else reference
-    check_reference(reference, file)
+    if reference is None and not isinstance(file, GivenTruth):
+        reference = file
+    if reference is not None:
+        check_reference(reference, file)
     device = torch.device(device)
     # Sums are in float64, which Apple's GPU does not have.
     measured_on = torch.device("cpu") if device.type == "mps" else device
-    rows = rows_for(protocol.context, training=True)
+    rows = rows_for(protocol.context, reference is not None)
     tally = Tally({name: make_any_metric(name) for name in protocol.metrics}, protocol.samples)
     with sharing() as share, torch.random.fork_rng([device] if device.type == "cuda" else []):
         progress = progress and share.writes
-        statistics = _statistics(reference, protocol, batch_size, share, progress)
+        statistics = None
+        if reference is not None:
+            statistics = _statistics(reference, protocol, batch_size, share, progress)
         starts = share.of(range(0, clips, batch_size))
         for start, film in films(file, protocol.part, starts, clips, batch_size, progress):
             film = film[:, : protocol.context + protocol.horizon].to(measured_on)
@@ -211,9 +272,10 @@ def judge_rows(
         metrics=tally.columns,
         file=str(file.path),
         fingerprint=file.fingerprint(),
-        reference=str(reference.path),
+        reference=None if reference is None else str(reference.path),
         protocol=protocol.model_copy(update={"clips": clips}),
         models=tuple(forecasts),
+        notes=tuple(notes),
     )
 
 

@@ -3,8 +3,12 @@
 from typing import TYPE_CHECKING
 
 from videopred import check
+from videopred.datasets import DATASETS
+from videopred.datasets.world_settings import DatasetSettings
 from videopred.eval import METRICS, OBJECT_METRICS
+from videopred.eval.protocols import Card
 from videopred.eval.settings import Protocol
+from videopred.judging.elsewhere import GivenTruth
 from videopred.judging.objects import check_truth
 
 if TYPE_CHECKING:
@@ -19,7 +23,10 @@ def check_protocol(protocol: Protocol, file: "ClipSource") -> int:
     named = len(protocol.metrics)
     check.require(named > 0, "--metrics", "name at least one", "none", "leave it away for the usual ones")
     there = check_part(protocol.part, file)
-    check.context_and_horizon(protocol.context, protocol.horizon, file.frames)
+    if isinstance(file, GivenTruth) and protocol.context == 0:
+        check.whole_number("--horizon", protocol.horizon, 1, "ask for at least one frame")
+    else:
+        check.context_and_horizon(protocol.context, protocol.horizon, file.frames)
     check_truth(protocol.metrics, file, protocol.context)
     clips = there if protocol.clips is None else protocol.clips
     check.whole_number("--first", clips, 1, "score at least one clip")
@@ -36,9 +43,9 @@ def check_part(part: str, file: "ClipSource") -> int:
 def check_fit(predictor: "Predictor", file: "ClipSource") -> None:
     """Refuse a file whose frames are not of the shape that the model was built for."""
     ours, theirs = tuple(predictor.film_shape), film_shape(file)
-    must = f"hold frames of {_written(ours)}, which the model was built for"
+    must = f"hold frames of {written(ours)}, which the model was built for"
     fix = "give a file like the one it was trained on, or train a model on this one"
-    check.require(ours == theirs, str(file.path), must, _written(theirs), fix)
+    check.require(ours == theirs, str(file.path), must, written(theirs), fix)
 
 
 def check_reference(reference: "ClipSource", file: "ClipSource") -> None:
@@ -48,8 +55,50 @@ def check_reference(reference: "ClipSource", file: "ClipSource") -> None:
     fix = "give with --reference the file that the model was trained on"
     check.require(reference.parts.get("train", 0) > 0, "--reference", "have a train part", got, fix)
     ours, theirs = film_shape(file), film_shape(reference)
-    must = f"hold frames of {_written(ours)}, as {file.path} does"
-    check.require(ours == theirs, "--reference", must, _written(theirs), "give a file of the same frames")
+    must = f"hold frames of {written(ours)}, as {file.path} does"
+    check.require(ours == theirs, "--reference", must, written(theirs), "give a file of the same frames")
+
+
+FREE = ("engine", "frames")
+"""What may differ from a protocol's data sets: the law of motion, which files of R-NEM's have as well, and how long
+clips are, which only has to suffice."""
+
+
+def check_card(name: str, card: Card, file: "ClipSource") -> tuple[str, ...]:
+    """Refuse data that a named protocol does not mean; says what a reader should know of data that it may mean.
+
+    Files of others say nothing of how they were made: then the sizes of frames are compared.
+
+    Raises:
+        ValueError: the data is of another recipe, or of other frames; the message names what differs.
+    """
+    allowed = {preset: DATASETS[preset].recipe for preset in card.datasets}
+    if file.recipe is None:
+        shapes = {(recipe.channels, recipe.height, recipe.width) for recipe in allowed.values()}
+        must = f"hold frames of {' or '.join(map(written, sorted(shapes)))} for {name}"
+        check.require(film_shape(file) in shapes, "DATA", must, written(film_shape(file)), _other(card))
+        return (f"{file.path.name} does not say how it was made: only the size of its frames was held against {name}",)
+    worlds = {preset: recipe for preset, recipe in allowed.items() if type(recipe) is type(file.recipe)}
+    differences = {preset: _differences(file.recipe, recipe) for preset, recipe in worlds.items()}
+    world = f"the world is {type(file.recipe).__name__.removesuffix('Config')}"
+    nearest, differing = min(differences.items(), key=lambda one: len(one[1]), default=(card.datasets[0], [world]))
+    must = f"be made as {', '.join(card.datasets)} for --protocol {name}"
+    got = f"{file.path}, where {', '.join(differing)} ({nearest} differs least)"
+    check.require(not differing, "DATA", must, got, _other(card))
+    return ()
+
+
+def _differences(ours: DatasetSettings, theirs: DatasetSettings) -> list[str]:
+    """In which settings a recipe differs from another, in words."""
+    return [
+        f"{setting} is {value} for {getattr(theirs, setting)}"
+        for setting, value in ours
+        if setting not in FREE and value != getattr(theirs, setting)
+    ]
+
+
+def _other(card: Card) -> str:
+    return f"make it with `videopred generate {card.datasets[0]}`, or give --context and --horizon and no --protocol"
 
 
 def film_shape(file: "ClipSource") -> tuple[int, int, int]:
@@ -57,5 +106,5 @@ def film_shape(file: "ClipSource") -> tuple[int, int, int]:
     return file.channels, file.height, file.width
 
 
-def _written(shape: tuple[int, ...]) -> str:
+def written(shape: tuple[int, ...]) -> str:
     return " x ".join(map(str, shape)) + " (channels x height x width)"

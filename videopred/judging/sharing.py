@@ -1,5 +1,6 @@
 """The share of one process where several judge together, as torchrun starts them; and everything gathered again."""
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
@@ -65,3 +66,11 @@ def sharing() -> Iterator[Share]:
     finally:
         if group_is_ours:
             distributed.destroy_process_group()
+
+
+def my_device(name: str) -> str:
+    """The device of this process: of several that judge together, each takes a GPU of its own with auto or cuda."""
+    place = os.environ.get("LOCAL_RANK")
+    if place is None or name not in ("auto", "cuda") or not torch.cuda.is_available():
+        return name
+    return f"cuda:{int(place) % torch.cuda.device_count()}"

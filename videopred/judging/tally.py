@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from videopred.eval.frame_metric import measure_all
 from videopred.eval.metric import Metric, Quantity
 from videopred.eval.object_metric import ObjectMetric
 from videopred.eval.scene import Scene
@@ -76,14 +77,12 @@ class Tally:
 
     def _measure(self, film: Tensor, batch: Batch) -> dict[str, dict[str, Tensor]]:
         """What every metric measures of predicted films of a batch; objects are looked for once."""
-        scenes: tuple[Scene, Scene] | None = None
-        measured = {}
-        for name, metric in self._metrics.items():
-            if isinstance(metric, ObjectMetric):
-                scenes = scenes or self._scenes(film, batch)
-                measured[name] = metric.measure(*scenes)
-            elif isinstance(metric, Metric):
-                measured[name] = measure(metric, film, batch)
+        of_films = {name: metric for name, metric in self._metrics.items() if isinstance(metric, Metric)}
+        of_objects = {name: metric for name, metric in self._metrics.items() if isinstance(metric, ObjectMetric)}
+        measured = measure(of_films, film, batch)
+        if of_objects:
+            scenes = self._scenes(film, batch)
+            measured |= {name: metric.measure(*scenes) for name, metric in of_objects.items()}
         return measured
 
     def _scenes(self, film: Tensor, batch: Batch) -> tuple[Scene, Scene]:
@@ -98,9 +97,13 @@ class Tally:
         return [f"{name} {kind} of {self._samples}" for kind in kinds] or [name]
 
 
-def measure(metric: Metric, film: Tensor, batch: Batch) -> dict[str, Tensor]:
-    """What a metric measures of predicted films of a batch, on the CPU."""
-    return {key: values.cpu() for key, values in metric.measure(film, batch.truth).items()}
+def measure(metrics: Mapping[str, Metric], film: Tensor, batch: Batch) -> dict[str, dict[str, Tensor]]:
+    """What metrics of films measure of a batch, on the CPU: metric -> name -> (B, T)."""
+    found = measure_all(list(metrics.values()), film, batch.truth)
+    return {
+        name: {key: values.cpu() for key, values in measured.items()}
+        for name, measured in zip(metrics, found, strict=True)
+    }
 
 
 def _mean(_: Quantity, samples: list[dict[str, Tensor]]) -> dict[str, Tensor]:

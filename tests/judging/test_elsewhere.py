@@ -1,0 +1,185 @@
+"""Films made elsewhere: exact numbers of any kind of file, and a line for whatever is not known or does not fit."""
+
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from videopred.eval.settings import GivenConfig, Protocol
+from videopred.judging.elsewhere import GivenFilms, GivenTruth, open_given, read_range
+from videopred.judging.evaluating import evaluate_given, judge
+
+CLIPS, FRAMES, HEIGHT, WIDTH = 3, 4, 5, 7
+CHANCE = np.random.default_rng(0)
+SOFT = CHANCE.random((CLIPS, FRAMES, 1, HEIGHT, WIDTH))
+"""B T C H W, float64."""
+HARD = (CHANCE.random((CLIPS, FRAMES, 1, HEIGHT, WIDTH)) < 0.4).astype(np.uint8)
+
+
+def given(path: Path, **changes: Any) -> GivenFilms:
+    return GivenFilms("--pred", path, **changes)
+
+
+@pytest.mark.parametrize(
+    ("array", "levels", "axes", "expected"),
+    [
+        (SOFT, (0, 1), "BTCHW", SOFT),
+        (SOFT.astype(np.float32), (0, 1), "BTCHW", SOFT.astype(np.float32)),
+        (SOFT * 2 - 1, (-1, 1), "BTCHW", SOFT),
+        (SOFT.transpose(1, 0, 3, 4, 2), (0, 1), "TBHWC", SOFT),
+        (HARD.astype(bool), None, "BTCHW", HARD),
+        (HARD * 255, (0, 255), "BTCHW", HARD),
+        (HARD.astype(np.int64), (0, 1), "BTCHW", HARD),
+        (SOFT[0, :, 0], (0, 1), None, SOFT[:1]),
+    ],
+    ids=["double", "single", "minus one to one", "other axes", "bool", "bytes", "integers", "three axes"],
+)
+def test_arrays_are_read_exactly(tmp_path, array, levels, axes, expected):
+    np.save(tmp_path / "p.npy", array)
+    np.savez(tmp_path / "p.npz", other=np.zeros(2), mine=array)
+    films = given(tmp_path / "p.npy", levels=levels, axes=axes)
+    packed = given(tmp_path / "p.npz", levels=levels, axes=axes, array="mine")
+    assert (films.clips, films.frames, films.film_shape) == (len(expected), FRAMES, (1, HEIGHT, WIDTH))
+    for start in range(len(expected)):
+        torch.testing.assert_close(
+            films.read(start, start + 1).double(), torch.from_numpy(expected[start : start + 1]).double(), rtol=1e-15,
+            atol=2e-16,
+        )  # fmt: skip
+        assert torch.equal(films.read(start, start + 1), packed.read(start, start + 1))
+    assert films.read(0, 1).dtype == (torch.float64 if array.dtype == np.float64 else torch.float32)
+
+
+def test_a_data_file_of_floats_is_not_rounded(tmp_path):
+    with h5py.File(tmp_path / "p.h5", "w") as file:
+        file["test/features"] = SOFT.transpose(1, 0, 3, 4, 2)
+    np.testing.assert_array_equal(given(tmp_path / "p.h5").read(0, 3), SOFT)
+
+
+def test_gifs_and_pngs_are_read(tmp_path):
+    for clip in range(2):
+        (tmp_path / "png" / str(clip)).mkdir(parents=True)
+        images = [Image.fromarray(frame * 255) for frame in HARD[clip, :, 0]]
+        for t, image in enumerate(images):
+            image.save(tmp_path / "png" / str(clip) / f"{t}.png")
+        (tmp_path / "gif").mkdir(exist_ok=True)
+        images[0].save(tmp_path / "gif" / f"{clip}.gif", save_all=True, append_images=images[1:], duration=100)
+    for kind in ("png", "gif"):
+        films = given(tmp_path / kind)
+        assert films.film_shape == (1, HEIGHT, WIDTH)
+        np.testing.assert_array_equal(films.read(0, 2), HARD[:2])
+
+
+@pytest.mark.parametrize(
+    ("array", "said", "message"),
+    [
+        (SOFT, {"axes": "BTCHW"}, "--range must say which numbers are black and white, got nothing for float64 from"),
+        (HARD, {"axes": "BTCHW"}, "--range must say which numbers are black and white, got nothing for uint8 from 0"),
+        (SOFT, {"levels": (0, 1)}, r"--axes must be given for 5 axes, which may be BTHWC, BTCHW, TBHWC or TBCHW, got"),
+        (SOFT, {"levels": (0, 1), "axes": "BTCH"}, "--axes must be letters of B clips, .* got 'BTCH'"),
+        (
+            SOFT + 0.1,
+            {"levels": (0, 1), "axes": "BTCHW"},
+            "--pred must hold numbers from 0 to 1, as its range",
+        ),
+        (SOFT * np.nan, {"levels": (0, 1), "axes": "BTCHW"}, "--pred must hold numbers .* got nan to nan in clip 0 of"),
+        (HARD > 0, {"levels": (0, 255), "axes": "BTCHW"}, r"--range must be 0,1 or left out, got \(0, 255\) for bool"),
+        (SOFT.astype(complex), {"axes": "BTCHW"}, "--pred must hold an array of numbers, got complex128"),
+    ],
+)
+def test_what_is_not_known_or_not_so_is_said(tmp_path, array, said, message):
+    np.save(tmp_path / "p.npy", array)
+    with pytest.raises(ValueError, match=message):
+        given(tmp_path / "p.npy", **said).read(0, 1)
+
+
+def test_a_range_means_nothing_of_pictures_and_an_array_must_be_named(tmp_path):
+    Image.fromarray(HARD[0, 0, 0]).save(tmp_path / "0.png")
+    with pytest.raises(ValueError, match="--range must be left out where no array is given"):
+        given(tmp_path, levels=(0, 1))
+    np.savez(tmp_path / "two.npz", a=SOFT, b=SOFT)
+    with pytest.raises(ValueError, match="--pred-array must be given where a file holds several arrays, got none of a"):
+        given(tmp_path / "two.npz", levels=(0, 1))
+    with pytest.raises(FileNotFoundError, match="--pred must be an existing file or folder"):
+        given(tmp_path / "gone.npy")
+
+
+def test_pictures_of_different_sizes_and_a_colored_one_among_grey_are_refused(tmp_path):
+    for clip, (wide, color) in enumerate([(4, False), (6, False)]):
+        (tmp_path / str(clip)).mkdir()
+        Image.new("RGB" if color else "L", (wide, 3)).save(tmp_path / str(clip) / "0.png")
+    films = given(tmp_path)
+    with pytest.raises(ValueError, match=r"--pred must hold clips of one shape and kind, \(T, H, W, C\) \(1, 3, 4"):
+        films.read(0, 2)
+
+
+@pytest.mark.parametrize("text", ["0", "0,1,2", "1,0", "a,b", ""])
+def test_a_range_is_two_numbers(text):
+    assert read_range("--range", "-1,1") == (-1, 1)
+    with pytest.raises(ValueError, match="--true-range must be two numbers, black first, with a comma between, got"):
+        read_range("--true-range", text)
+
+
+def test_predictions_are_scored_as_a_models_would_be(tmp_path):
+    """The same films by way of a file and of a function: the same scores to the last bit, in batches of any size."""
+    np.save(tmp_path / "t.npy", HARD)
+    np.save(tmp_path / "p.npy", SOFT[:, 1:])
+    words = {"range": "0,1", "axes": "BTCHW"}
+    predicted, truth = open_given(GivenConfig(pred=tmp_path / "p.npy", true=tmp_path / "t.npy", **words), "test")
+    asked = Protocol(context=1, horizon=3, metrics=("bce", "mse", "f1"), feedback="elsewhere")
+    scores = [evaluate_given(predicted, truth, asked, batch_size=size) for size in (1, 2, 5)]
+    films = iter([torch.from_numpy(SOFT[:, 1:])])
+    by_function = judge(lambda *_: next(films), truth, asked, batch_size=5)
+    for one in scores:
+        assert tuple(one.values) == ("prediction", "blank", "copy last")
+        for name, values in by_function.values["model"].items():
+            np.testing.assert_array_equal(one.values["prediction"][name], values)
+
+
+def test_without_context_only_blank_stands_beside(tmp_path):
+    np.save(tmp_path / "t.npy", HARD.astype(bool))
+    truth = GivenTruth(GivenFilms("--true", tmp_path / "t.npy", axes="BTCHW"))
+    np.save(tmp_path / "p.npy", SOFT)
+    predicted = given(tmp_path / "p.npy", levels=(0, 1), axes="BTCHW")
+    scores = evaluate_given(predicted, truth, Protocol(context=0, horizon=4, metrics=("mse",), feedback="elsewhere"))
+    assert tuple(scores.values) == ("prediction", "blank")
+    expected = ((SOFT - HARD) ** 2).mean(axis=(0, 2, 3, 4))
+    np.testing.assert_allclose(scores.values["prediction"]["mse"], expected)
+    assert (scores.reference, scores.protocol.clips) == (None, 3)
+    assert scores.skill("prediction", "mse") is None
+
+
+@pytest.mark.parametrize(
+    ("array", "horizon", "message"),
+    [
+        (SOFT[:2], 4, "--pred must hold the 3 clips to score, got 2 in .*p.npy; give --first"),
+        (SOFT[:, :3], 4, "--pred must hold the 4 frames of the horizon, got 3 in .*p.npy; give a shorter --horizon"),
+        (SOFT[..., :6], 4, r"--pred must hold frames of 1 x 5 x 7 .* as the truth, got 1 x 5 x 6"),
+    ],
+)
+def test_predictions_that_do_not_fit_the_truth_are_refused(tmp_path, array, horizon, message):
+    np.save(tmp_path / "t.npy", HARD.astype(bool))
+    np.save(tmp_path / "p.npy", array)
+    truth = GivenTruth(GivenFilms("--true", tmp_path / "t.npy", axes="BTCHW"))
+    predicted = given(tmp_path / "p.npy", levels=(0, 1), axes="BTCHW")
+    with pytest.raises(ValueError, match=message):
+        evaluate_given(predicted, truth, Protocol(context=0, horizon=horizon, feedback="elsewhere", metrics=("mse",)))
+
+
+def test_longer_predictions_are_cut_and_that_is_said(tmp_path):
+    np.save(tmp_path / "t.npy", HARD.astype(bool))
+    np.save(tmp_path / "p.npy", SOFT)
+    truth = GivenTruth(GivenFilms("--true", tmp_path / "t.npy", axes="BTCHW"))
+    predicted = given(tmp_path / "p.npy", levels=(0, 1), axes="BTCHW")
+    scores = evaluate_given(predicted, truth, Protocol(context=0, horizon=2, metrics=("mse",), feedback="elsewhere"))
+    assert "of the 4 frames in" in scores.table()
+
+
+def test_words_about_nothing_are_refused():
+    with pytest.raises(ValueError, match=r"--pred must be given for films made elsewhere, got --range; name the"):
+        GivenConfig(range="0,1")
+    with pytest.raises(ValueError, match="--true must be given with words about it, got --true-axes; a data file says"):
+        GivenConfig(pred=Path("p.npy"), true_axes="TBHW")

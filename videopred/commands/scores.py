@@ -1,0 +1,169 @@
+"""Commands that score predictions, and compare scores."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from tyro.conf import OmitArgPrefixes, Positional, arg
+
+from videopred import check
+from videopred.commands import terminal
+from videopred.commands.options import Context, Device, Horizon, Json, Overwrite, Part
+from videopred.datasets import DATASETS
+from videopred.eval import METRICS, OBJECT_METRICS
+from videopred.eval.protocols import PROTOCOLS
+from videopred.eval.settings import GivenConfig, Protocol
+
+if TYPE_CHECKING:
+    from videopred.datasets.source import ClipSource
+    from videopred.eval.scores import Scores
+
+_PATHS_HELP = "Runs or their exports, then the data; for films made elsewhere, DATA or nothing."
+_FEEDBACK_HELP = "What a model is fed after the context: soft, threshold:0.5, sample or true; default: soft."
+
+
+def evaluate(
+    paths: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUN... DATA", help=_PATHS_HELP)] = (),
+    *,
+    protocol: Annotated[str | None, arg(metavar="NAME", help="One of `videopred list protocols`.")] = None,
+    part: Annotated[Part | None, arg(help="Part of the data; default: test.")] = None,
+    context: Context = None,
+    horizon: Horizon = None,
+    feedback: Annotated[str | None, arg(help=_FEEDBACK_HELP)] = None,
+    samples: Annotated[int | None, arg(help="Films predicted of each clip; default: 1.")] = None,
+    metrics: Annotated[
+        tuple[str, ...], arg(metavar="NAME", help="See `videopred list metrics`; default: bce mse ssim f1.")
+    ] = (),
+    first: Annotated[int | None, arg(metavar="CLIPS", help="How many clips, from the first on; default: all.")] = None,
+    given: OmitArgPrefixes[GivenConfig] = GivenConfig(),
+    batch_size: Annotated[int, arg(help="Clips at a time; changes memory and speed, not the scores.")] = 32,
+    reference: Annotated[
+        Path | None, arg(help="File whose training part calibrates the trivial rows; default: DATA.")
+    ] = None,
+    out: Annotated[Path | None, arg(help="Folder; default: eval/<run>/<data>.")] = None,
+    device: Device = "auto",
+    overwrite: Overwrite = False,
+    json_: Json = False,
+) -> None:
+    """Score predictions beside the trivial ones: rollouts of runs, or films made elsewhere."""
+    runs, data = _split(paths, given)
+    check.whole_number("--batch-size", batch_size, 1, "give at least one clip at a time")
+    check.whole_number("--first", 1 if first is None else first, 1, "score at least one clip")
+    check.device_kind(device)
+    _check_metrics(metrics)
+    words = {
+        "part": part, "context": context, "horizon": horizon, "feedback": feedback, "samples": samples,
+        "metrics": metrics or None, "clips": first,
+    }  # fmt: skip
+    said = {name: word for name, word in words.items() if word is not None}
+    _check_words(said, protocol, 0 if given.true else 1)
+    for run in runs:
+        check.run_folder(run)
+    if data is not None and not data.is_dir():  # a folder of shards is looked at when it is opened
+        known = data.stem if data.stem in DATASETS else "NAME"
+        check.existing_file("DATA", data, f"make one with `videopred generate {known}`")
+    folder = out or _results(runs, data, given)
+    for name in ("scores.json", "scores.csv", "measurements.npz"):
+        check.absent("--out", folder / name, overwrite)
+    options: dict[str, Any] = {"batch_size": batch_size, "progress": terminal.watched()}
+    scores = _score(runs, data, given, protocol, said, reference, device, options)
+    from videopred.judging.sharing import my_place
+
+    if my_place()[0] > 0:  # another process writes and prints
+        return
+    paths_written = scores.save(folder, overwrite=overwrite)
+    if json_:
+        terminal.print_json(scores.to_dict() | {"files": [str(path) for path in paths_written]})
+        return
+    print(scores.table(), end="\n\n")
+    terminal.print_files(paths_written, False)
+
+
+def _score(
+    runs: list[Path],
+    data: Path | None,
+    given: GivenConfig,
+    protocol: str | None,
+    said: Mapping[str, Any],
+    reference: Path | None,
+    device: str,
+    options: dict[str, Any],
+) -> "Scores":
+    """The scores asked for; what does not go together is refused before torch is loaded, as far as it can be."""
+    from videopred.datasets.opening import open_dataset
+
+    if given.pred is None:
+        assert data is not None
+        file = open_dataset(data)
+        asked = _protocol(protocol, said, file)
+        if protocol is None:  # else what differs from the protocol's data is said first
+            check.context_and_horizon(asked.context, asked.horizon, file.frames)
+        from videopred.judging import fitting
+        from videopred.judging.runs import evaluate_runs
+
+        options["notes"] = () if protocol is None else fitting.check_card(protocol, PROTOCOLS[protocol], file)
+        options["reference"] = None if reference is None else open_dataset(reference)
+        return evaluate_runs(runs, file, asked, device=device, **options)
+    from videopred.judging import elsewhere, evaluating, fitting
+
+    predicted, true = elsewhere.open_given(given, said.get("part", "test"))
+    truth = true or open_dataset(data or "")
+    asked = _protocol(protocol, {**said, "feedback": "elsewhere"}, truth)
+    options["notes"] = () if protocol is None else fitting.check_card(protocol, PROTOCOLS[protocol], truth)
+    options["reference"] = None if reference is None else open_dataset(reference)
+    return evaluating.evaluate_given(predicted, truth, asked, **options)
+
+
+def _protocol(name: str | None, said: Mapping[str, Any], file: "ClipSource") -> Protocol:
+    """What is asked: a named protocol, or what the words and the data say."""
+    if name is None:
+        context = said.get("context", file.context)
+        usual = file.horizon if file.context else file.frames - context  # of films alone, all that follow
+        return Protocol(**{"context": context, "horizon": usual, **said})
+    card = PROTOCOLS[name]
+    assert card.protocol is not None
+    drawn = {"samples": card.samples_when_sampled} if said.get("feedback") == "sample" else {}
+    return Protocol(**{**card.protocol.model_dump(), **drawn, **said})
+
+
+def _split(paths: tuple[Path, ...], given: GivenConfig) -> tuple[list[Path], Path | None]:
+    """The runs and the data among the paths: the data comes last, and films made elsewhere stand for runs and data."""
+    if given.pred is None:
+        got, fix = " ".join(map(str, paths)) or "nothing", "or --pred for films made elsewhere; see --help"
+        check.require(len(paths) >= 2, "RUN and DATA", "be given", got, fix)
+        return list(paths[:-1]), paths[-1]
+    must = "be left out with --pred and --true" if given.true else "be the one truth to --pred, or left out for --true"
+    fits = len(paths) == (0 if given.true else 1)
+    check.require(fits, "RUN and DATA", must, " ".join(map(str, paths)) or "nothing", "judge runs by themselves")
+    return [], paths[0] if paths else None
+
+
+def _check_metrics(metrics: tuple[str, ...]) -> None:
+    for name in metrics:
+        check.one_of("--metrics", name, [*METRICS, *OBJECT_METRICS])
+    check.require(len(set(metrics)) == len(metrics), "--metrics", "name each once", " ".join(metrics), "leave one out")
+
+
+def _check_words(said: Mapping[str, Any], protocol: str | None, least_context: int) -> None:
+    """Refuse words that mean nothing, or contradict a named protocol."""
+    check.feedback(said.get("feedback", "soft"))
+    check.whole_number("--samples", said.get("samples", 1), 1, "1 asks for a single film of each clip")
+    check.whole_number("--context", said.get("context", 1), least_context, "give at least one frame to start from")
+    check.whole_number("--horizon", said.get("horizon", 1), 1, "ask for at least one frame")
+    if protocol is None:
+        return
+    card = PROTOCOLS[check.one_of("--protocol", protocol, PROTOCOLS)]
+    fix = f"use `videopred {card.command}`"
+    check.require(card.protocol is not None, "--protocol", "be one that evaluate answers", protocol, fix)
+    for name in ("part", "context", "horizon"):
+        must, got = f"be left out with --protocol {protocol}, which says it", said.get(name)
+        check.require(name not in said, f"--{name}", must, got, "leave --protocol out to ask freely")
+
+
+def _results(runs: list[Path], data: Path | None, given: GivenConfig) -> Path:
+    """Where results go unless --out says otherwise."""
+    if given.pred is not None:
+        return Path("eval") / given.pred.stem / (data or given.true or given.pred).stem
+    more = f"-and-{len(runs) - 1}-more" if len(runs) > 1 else ""
+    name = runs[0].stem if runs[0].is_file() else runs[0].resolve().name
+    return Path("eval") / f"{name}{more}" / (data or runs[0]).stem

@@ -1,0 +1,187 @@
+"""Comparison: several models on the same clips, each difference with the interval that its clips allow."""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from videopred import check
+from videopred.eval.intervals import mean_over_steps, middle
+from videopred.eval.scores import Scores
+from videopred.eval.tables import aligned, arrow, markdown, written
+
+
+class Difference(NamedTuple):
+    """How a row differs from the one that all are held against, in the mean over some first steps."""
+
+    value: float
+    """The row's own mean."""
+    difference: float
+    """Its mean, less the other's."""
+    low: float
+    high: float
+    """Where the difference lies, 95 % of the time, by paired draws of the clips; NaN of a single clip."""
+    ratio: float
+    """Its mean over the other's: of an error, SCOFF's error relative to a GRU. NaN where the other's is 0."""
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether the interval leaves out 0."""
+        return self.low > 0 or self.high < 0
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Rows of several tables of scores, held against one of them.
+
+    Raises:
+        ValueError: the scores are of other clips, or under another protocol; or there is no such row.
+    """
+
+    scores: Mapping[str, Scores]
+    """Name of a table -> the table."""
+    relative_to: str
+    """The row that all others are held against; see `rows`."""
+
+    def __post_init__(self) -> None:
+        first_name, first = next(iter(self.scores.items()))
+        for name, scores in self.scores.items():
+            for what, ours, theirs in (
+                ("data", first.fingerprint, scores.fingerprint),
+                ("protocol", _asked(first), _asked(scores)),
+                ("metrics", list(first.metrics), list(scores.metrics)),
+            ):
+                must = f"be of the same {what} as {first_name}"
+                got = f"{name} with {theirs}, and {first_name} with {ours}"
+                check.require(ours == theirs, "SCORES", must, got, "evaluate both in the same way, on the same clips")
+        check.one_of("--relative-to", self.relative_to, self.rows)
+
+    @cached_property
+    def rows(self) -> dict[str, tuple[Scores, str]]:
+        """Name -> (table, row in it): the models of all tables, then the trivial rows that all tables share."""
+        found = {}
+        for name, scores in self.scores.items():
+            for row in scores.models:
+                found[name if len(scores.models) == 1 else row] = (scores, row)
+        first = next(iter(self.scores.values()))
+        shared = [row for row in first.values if all(row in scores.values for scores in self.scores.values())]
+        return found | {row: (first, row) for row in shared if row not in first.models}
+
+    @property
+    def first(self) -> Scores:
+        """The first table, which says what was asked of all."""
+        return next(iter(self.scores.values()))
+
+    def difference(self, row: str, column: str, steps: int | None = None) -> Difference:
+        """How a row differs from `relative_to` in the mean over the first steps; over all when None."""
+        (ours, our_row), (theirs, their_row) = self.rows[row], self.rows[self.relative_to]
+        value, other = ours.mean(our_row, column, steps), theirs.mean(their_row, column, steps)
+        low = high = float("nan")
+        if ours.drawn is not None and theirs.drawn is not None:
+            # Tables of as many clips are drawn alike, so draw r of one is draw r of the other.
+            pairs = (ours.drawn[our_row][column], theirs.drawn[their_row][column])
+            mine, yours = (mean_over_steps(drawn[:, :steps]) for drawn in pairs)
+            low, high = (float(end) for end in middle(mine - yours))
+        return Difference(value, value - other, low, high, value / other if other else float("nan"))
+
+    def table(self) -> str:
+        """Plain text for a terminal: values, differences with intervals, and ratios."""
+        return "\n\n".join([self._title(), *(self._block(column) for column in self.first.metrics), self._legend()])
+
+    def markdown(self) -> str:
+        """The same as a document in Markdown."""
+        blocks = [self._title()]
+        for column in self.first.metrics:
+            heads, rows, columns = self._cells(column)
+            blocks.append(markdown(f"{self._head(column)}", heads, rows, columns))
+        return "\n\n".join([*blocks, *self._legend().splitlines()]) + "\n"
+
+    def to_csv(self) -> str:
+        """A line for each row, column and span of steps, in full precision."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["row", "relative to", "metric", "steps", "value", "difference", "low", "high", "ratio"])
+        for row in self.rows:
+            for column in self.first.metrics:
+                for steps in self.first.protocol.spans:
+                    cells = ["" if value != value else value for value in self.difference(row, column, steps)]
+                    writer.writerow([row, self.relative_to, column, steps, *cells])
+        return text.getvalue()
+
+    def _title(self) -> str:
+        asked = self.first.protocol
+        name = f"{asked.name}: " if asked.name else ""
+        clips = f"{asked.clips} clip{'' if asked.clips == 1 else 's'} of the {asked.part} part of {self.first.file}"
+        return f"{name}{clips}, {asked.context} given, {asked.horizon} predicted; relative to {self.relative_to}"
+
+    def _head(self, column: str) -> str:
+        return f"{self.first.label(column)} {arrow(self.first.metrics[column])}"
+
+    def _cells(self, column: str) -> tuple[list[str], list[str], list[list[str]]]:
+        """Heads, names of rows, and columns of a metric's block."""
+        metric = self.first.metrics[column]
+        heads, columns = [], []
+        for steps in self.first.protocol.spans:
+            found = [self.difference(row, column, steps) for row in self.rows]
+            heads += [f"mean of {steps}", "difference ", "interval", "ratio"]
+            columns += [
+                [written(one.value, metric) for one in found],
+                [f"{written(one.difference, metric)}{'!' if one.told_apart else ' '}" for one in found],
+                [f"{written(one.low, metric)} to {written(one.high, metric)}" for one in found],
+                ["–" if one.ratio != one.ratio else f"{one.ratio:.3f}" for one in found],
+            ]
+        return heads, list(self.rows), columns
+
+    def _block(self, column: str) -> str:
+        return aligned(self._head(column), *self._cells(column))
+
+    def _legend(self) -> str:
+        lines = [f"{metric.label}: {metric.convention}" for metric in dict.fromkeys(self.first.metrics.values())]
+        told = "no interval of a single clip"
+        if self.first.drawn is not None:
+            told = "interval of the difference: 95 % over clips, by paired bootstrap; ! where it leaves out 0"
+        return "\n".join([*lines, told])
+
+
+def compare(scores: Mapping[str, Scores], relative_to: str | None = None) -> Comparison:
+    """Several tables of scores on the same clips, held against one row.
+
+    Args:
+        scores: name -> table. A table with one model gives a row of the table's name.
+        relative_to: the row that all are held against; the first model when None.
+
+    Raises:
+        ValueError: the tables are not of the same clips under the same protocol, or there is no such row.
+    """
+    check.require(len(scores) > 0, "SCORES", "be given", "nothing", "name what `videopred evaluate` wrote")
+    first_name, first = next(iter(scores.items()))
+    return Comparison(scores, relative_to or (first_name if len(first.models) == 1 else first.models[0]))
+
+
+def curves(comparison: Comparison, column: str) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Row -> (value, low, high) at every step, for a figure; the ends equal the value of a single clip."""
+    found = {}
+    for name, (scores, row) in comparison.rows.items():
+        values, ends = scores.values[row][column], scores.intervals(row, column)
+        found[name] = (values, values, values) if ends is None else (values, *ends)
+    return found
+
+
+def names_of(paths: Sequence[str]) -> list[str]:
+    """A short name for each path: as few of its last parts as tell all apart."""
+    parts = [path.strip("/").split("/") for path in paths]
+    for length in range(1, max(map(len, parts), default=0) + 1):
+        names = ["/".join(one[-length:]) for one in parts]
+        if len(set(names)) == len(names):
+            return names
+    twice = sorted({path for path in paths if paths.count(path) > 1})
+    raise ValueError(check.complaint("SCORES", "be given once each", ", ".join(twice), "leave one out"))
+
+
+def _asked(scores: Scores) -> str:
+    """What was asked, as one text."""
+    return scores.protocol.model_dump_json()

@@ -1,0 +1,62 @@
+"""From run folders to scores: one row of a table for each run."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from videopred import check
+from videopred.checkpoint import load_run, read_run
+from videopred.device import pick_device
+from videopred.eval.scores import Scores
+from videopred.judging.evaluating import evaluate_protocol
+from videopred.judging.sharing import my_device
+
+if TYPE_CHECKING:
+    from videopred.datasets.source import ClipSource
+    from videopred.eval.settings import Protocol
+
+
+def evaluate_runs(
+    runs: Sequence[Path], file: "ClipSource", protocol: "Protocol", *, device: str = "auto", **options: Any
+) -> Scores:
+    """Scores of one run, in the row *model*, or of several on the same clips, each in a row of its name.
+
+    Of runs that differ in nothing but the seed of their training the mean is told as well, with an interval over runs.
+
+    Args:
+        runs: folders that `videopred train` wrote, or their exports.
+        file: holds the clips.
+        protocol: what is asked.
+        device: see `pick_device`; of processes that judge together, each takes a GPU of its own with auto or cuda.
+        options: see `judge_rows`.
+
+    Raises:
+        ValueError: two runs are of one name; or see `evaluate`.
+    """
+    names = ["model"] if len(runs) == 1 else [row_name(run) for run in runs]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    check.require(not twice, "RUN", "be runs of different names", ", ".join(twice), "rename a folder")
+    where = pick_device(my_device(device))
+    predictors = {name: load_run(run, where) for name, run in zip(names, runs, strict=True)}
+    scores = evaluate_protocol(predictors, file, protocol, **options)
+    return replace(scores, seeds=_seeds(dict(zip(names, runs, strict=True))))
+
+
+def row_name(run: Path) -> str:
+    """What a run is called in a table: its folder's name, or its export's without suffix."""
+    return run.stem if run.is_file() else run.resolve().name
+
+
+def _seeds(runs: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:
+    """Groups of two runs and more that differ in nothing but the seed of their training."""
+    alike: defaultdict[str, list[str]] = defaultdict(list)
+    cores: dict[str, str] = {}
+    for name, run in runs.items():
+        config, _ = read_run(run)
+        same = config.model_copy(update={"training": config.training.model_copy(update={"seed": 0})}).model_dump_json()
+        alike[same].append(name)
+        cores[same] = str(getattr(config.model.core, "kind", "model"))
+    groups = [(cores[same], tuple(names)) for same, names in alike.items() if len(names) > 1]
+    return {f"{core}, {len(names)} seeds ({', '.join(names)})": names for core, names in groups}
