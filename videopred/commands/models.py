@@ -111,7 +111,11 @@ def train(
 
 
 def _say_trained(folder: Path, watch: WatchConfig, json_: bool) -> None:
-    """Where a run is, or runs from several seeds are, and their profiles if they were asked for."""
+    """Where a run is, or runs from several seeds are, and their profiles if they were asked for; once per launch."""
+    from videopred.training.processes import is_first
+
+    if not is_first():
+        return
     if watch.profile and not json_:
         from videopred.training import profiling
 

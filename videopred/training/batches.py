@@ -1,5 +1,6 @@
 """The clips of a training run, and the order in which they come."""
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -29,7 +30,7 @@ class Batches(lightning.LightningDataModule):
         shares = Shares(training.batch_size, training.accumulate, self.trainer.world_size, self.trainer.global_rank)
         if self.clips.endless:
             made = MadeBatches(self.clips, shares)
-            numbers = range(done * training.accumulate, training.updates * training.accumulate)
+            numbers = Rounds(training.updates * training.accumulate, start=done * training.accumulate)
             return DataLoader(made, batch_size=None, sampler=numbers, num_workers=compute.workers)
         whole = ShuffledBatches(len(self.clips.learn), training.batch_size, training.seed, start=done)
         batches = SharedBatches(whole, shares)
@@ -99,6 +100,20 @@ class SharedBatches(Sampler[list[int]]):
         for batch in self.whole:
             for piece in range(self.shares.pieces):
                 yield batch[self.shares.slice_of(piece)]
+
+
+class Rounds(Sampler[int]):
+    """0 up to `count`, from `start` on, over and over: loaders fetch ahead, and so beyond the last that is needed.
+
+    It has no length, which Lightning would take for that of an epoch.
+    """
+
+    def __init__(self, count: int, start: int) -> None:
+        self.count, self.start = count, start
+
+    def __iter__(self) -> Iterator[int]:
+        for number in itertools.count(self.start):
+            yield number % self.count
 
 
 class HeldBatches:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import torch
+from pydantic import ValidationError
 from torch import Tensor
 
 from videopred import check
@@ -89,8 +90,7 @@ def open_clips(data: Path | str, training: TrainingConfig) -> ClipSource:
     path = Path(data)
     recipe: str | DatasetSettings | None = None
     if path.suffix == ".json":
-        text = check.existing_file("DATA", path, "write one with `videopred inspect FILE --json`").read_text()
-        recipe = load_recipe(text)
+        recipe = _read_recipe(path)
     elif str(data) in DATASETS and not path.exists():
         recipe = str(data)
     if recipe is None:
@@ -111,3 +111,14 @@ def _check_length(file: ClipSource, training: TrainingConfig) -> None:
     most = file.frames - 2
     must = f"be at most {most}, so that of {file.frames} frames one is given and one is predicted from it"
     check.require(training.free_running <= most, "--free-running", must, training.free_running, "lower it")
+
+
+def _read_recipe(path: Path) -> DatasetSettings:
+    """The recipe in a JSON file, as `videopred inspect --json` shows it under `recipe`."""
+    fix = "write one, such as the `recipe` that `videopred inspect FILE --json` shows"
+    text = check.existing_file("DATA", path, fix).read_text()
+    try:
+        return load_recipe(text)
+    except ValidationError as error:
+        got = f"{path} ({check.explain(error)})"
+        raise ValueError(check.complaint("DATA", "be a recipe if it is JSON", got, fix)) from None

@@ -1,0 +1,228 @@
+"""How a run begins: over an old one, from other weights, from several seeds, on clips that are made as it goes."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tiny_runs import CORE_SIZES, RECIPE, tiny_model, tiny_training
+from training_runs import equal, load, weights
+
+from videopred.checkpoint import load_run
+from videopred.datasets.generation import generate
+from videopred.datasets.settings import dump_recipe
+from videopred.datasets.store import ClipFile
+from videopred.models import CORES
+from videopred.models.codec_settings import RNEMConfig
+from videopred.models.settings import PredictorConfig
+from videopred.settings import ComputeConfig
+from videopred.training.batches import MadeBatches, Shares
+from videopred.training.clips import TrainingClips, open_clips
+from videopred.training.learner import Learner
+from videopred.training.resuming import read_settings
+from videopred.training.run import resume, train
+from videopred.training.seeds import resume_seeds, train_seeds
+from videopred.training.stopping import StopSigns
+
+# --- over an old run -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def old(data, tmp_path) -> Path:
+    return train(data, tiny_model("lstm"), tiny_training(), out=tmp_path / "run", device="cpu")
+
+
+def test_the_old_run_comes_back_if_the_new_one_fails_before_it_saves(data, old, monkeypatch):
+    before = weights(old)
+    monkeypatch.setattr(Learner, "training_step", lambda *anything: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        train(data, tiny_model(), tiny_training(), out=old, device="cpu", overwrite=True)
+    assert equal(weights(old), before)
+    assert json.loads((old / "run.json").read_text())["state"] == "finished"
+    assert [path.name for path in old.parent.iterdir()] == ["run"]
+
+
+def test_the_old_run_goes_when_the_new_one_has_saved(data, old, monkeypatch):
+    step = Learner.training_step
+
+    def failing(self: Learner, frames: torch.Tensor, batch: int) -> torch.Tensor:
+        assert self.global_step < 1, "late"
+        return step(self, frames, batch)
+
+    monkeypatch.setattr(Learner, "training_step", failing)
+    with pytest.raises(AssertionError, match="late"):
+        train(data, tiny_model(), tiny_training(), out=old, device="cpu", overwrite=True)
+    assert load_run(old).config == tiny_model()
+    assert [path.name for path in old.parent.iterdir()] == ["run"]
+
+
+def test_a_process_killed_before_it_saved_leaves_the_old_run_to_the_next(data, old):
+    """It had set the old run aside, under a hidden name."""
+    before = weights(old)
+    old.rename(old.with_name(".run.replaced"))
+    (old / "checkpoints").mkdir(parents=True)
+    (old / "settings.json").write_text("{}")
+    with pytest.raises(FileExistsError, match="--out must be a new path"):
+        train(data, tiny_model(), tiny_training(), out=old, device="cpu")
+    assert equal(weights(old), before)
+
+
+# --- from other weights --------------------------------------------------------------------------------------
+
+
+def test_the_first_weights_are_those_of_another_run(data, old, tmp_path):
+    settings = tiny_training(updates=1, learning_rate=1e-30)
+    run = train(data, tiny_model("lstm"), settings, out=tmp_path / "new", init_from=old, device="cpu")
+    theirs = load(old / "checkpoints" / "best.ckpt")["state_dict"]
+    assert equal(weights(run), theirs)
+    assert not equal(weights(train(data, tiny_model("lstm"), settings, out=tmp_path / "fresh", device="cpu")), theirs)
+    assert json.loads((run / "settings.json").read_text())["init_from"] == str(old)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (
+            tiny_model("gru"),
+            r"with core gru, core\.units 5, got core lstm, core\.units 6; give a",
+        ),
+        (
+            PredictorConfig(
+                core=CORES["lstm"][0](**CORE_SIZES["lstm"]), codec=RNEMConfig(channels=(2, 3), embedding=9)
+            ),
+            r"with codec\.embedding 9, got codec\.embedding 11; give a run",
+        ),
+    ],
+)
+def test_weights_of_another_model_are_refused(data, old, tmp_path, model, message):
+    with pytest.raises(ValueError, match=f"^--init-from must hold the same model, {message}"):
+        train(data, model, tiny_training(), out=tmp_path / "new", init_from=old, device="cpu")
+    assert not (tmp_path / "new").exists()
+
+
+# --- from several seeds --------------------------------------------------------------------------------------
+
+
+def test_several_seeds_are_several_runs_and_a_summary(data, tmp_path):
+    out = train_seeds(data, (2, 5), tiny_model(), tiny_training(), out=tmp_path / "runs", device="cpu")
+    summary = json.loads((out / "seeds.json").read_text())
+    lowest = [load(out / f"seed-{seed}" / "checkpoints" / "best.ckpt")["videopred_looks"]["lowest"] for seed in (2, 5)]
+    assert summary == {
+        "seeds": [2, 5],
+        "validation": {"2": lowest[0], "5": lowest[1]},
+        "mean": pytest.approx(np.mean(lowest)),
+        "deviation": pytest.approx(np.std(lowest, ddof=1)),
+    }
+    alone = train(data, tiny_model(), tiny_training(seed=5), out=tmp_path / "alone", device="cpu")
+    assert equal(weights(out / "seed-5"), weights(alone))
+
+
+def test_several_seeds_are_gone_on_with(data, tmp_path, monkeypatch):
+    """The first is finished, the second has stopped, the third has not begun."""
+    count = iter(range(100))
+    monkeypatch.setattr(StopSigns, "reason", lambda self, trainer: "stopped" if next(count) == 1 else "")
+    settings = tiny_training()
+    with pytest.raises(KeyboardInterrupt):
+        train_seeds(data, (0, 1, 2), tiny_model(), settings, out=tmp_path / "runs", device="cpu")
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["seed-0", "seed-1", "seeds.json"]
+    out = resume_seeds(tmp_path / "runs", settings, device="cpu")
+    straight = train_seeds(data, (0, 1, 2), tiny_model(), settings, out=tmp_path / "straight", device="cpu")
+    assert (out / "seeds.json").read_text() == (straight / "seeds.json").read_text()
+    with pytest.raises(ValueError, match=r"^--updates must be 2, as in the run that is resumed, got 9"):
+        resume_seeds(out, tiny_training(updates=9), device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("seeds", "compute", "message"),
+    [
+        ((), {}, "^--seeds must name at least one, got none"),
+        ((1, 1), {}, "^--seeds must name each once, got 1,1"),
+        ((1, 2), {"devices": 2}, "^--devices must be 1 with --seeds, got 2"),
+    ],
+)
+def test_seeds_that_do_not_do(data, tmp_path, seeds, compute, message):
+    with pytest.raises(ValueError, match=message):
+        train_seeds(data, seeds, out=tmp_path / "runs", compute=ComputeConfig(**compute))
+
+
+# --- clips that are made as it goes --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def recipe(tmp_path) -> Path:
+    path = tmp_path / "two.json"
+    path.write_text(dump_recipe(RECIPE))
+    return path
+
+
+def test_endless_clips_are_those_that_a_file_would_hold_each_seen_once(recipe, tmp_path):
+    settings = tiny_training(updates=3, validation_clips=2, seed=6)
+    clips = TrainingClips(open_clips(recipe, settings), settings)
+    made = MadeBatches(clips, Shares(4, 1, 1, 0))
+    seen = torch.cat([made[k] for k in range(3)])
+    file = generate("balls4", {"train": 12, "validation": 2}, recipe=RECIPE, out=tmp_path / "file.h5", seed=6)
+    assert torch.equal(seen, torch.from_numpy(ClipFile(file).read_frames("train", 0, 12)))
+    assert len(clips.validate) == 2
+
+
+def test_shares_of_endless_batches(recipe):
+    settings = tiny_training(updates=2, accumulate=2)
+    clips = TrainingClips(open_clips(recipe, settings), settings)
+    whole, pieces = MadeBatches(clips, Shares(4, 1, 1, 0)), MadeBatches(clips, Shares(4, 2, 1, 0))
+    assert torch.equal(torch.cat([pieces[2], pieces[3]]), whole[1])
+
+
+def test_training_on_a_recipe_with_workers_and_resumed(recipe, tmp_path, monkeypatch):
+    settings = tiny_training(updates=3, validation_clips=2)
+    straight = train(recipe, tiny_model(), settings, out=tmp_path / "straight", device="cpu")
+    two = ComputeConfig(workers=2)
+    monkeypatch.setattr(StopSigns, "reason", lambda self, trainer: "stopped" if trainer.global_step == 1 else "")
+    with pytest.raises(KeyboardInterrupt):
+        train(recipe, tiny_model(), settings, out=tmp_path / "run", compute=two, device="cpu")
+    monkeypatch.undo()
+    assert equal(weights(resume(tmp_path / "run", device="cpu")), weights(straight))
+    recipe.write_text(dump_recipe(RECIPE.model_copy(update={"speed": 0.3})))
+    unfinished = read_settings(tmp_path / "run")[0], {}
+    monkeypatch.setattr("videopred.training.run.read_settings", lambda run: unfinished)
+    with pytest.raises(ValueError, match=r"^DATA must hold the clips that the run has learned from, got .*fingerprint"):
+        resume(tmp_path / "run", device="cpu")
+
+
+def test_recipes_that_do_not_do(recipe, tmp_path, data):
+    recipe.write_text('{"kind": "balls", "bals": 3}')
+    with pytest.raises(ValueError, match=r"^DATA must be a recipe if it is JSON, got .*two\.json \(") as caught:
+        open_clips(recipe, tiny_training())
+    assert "\n" not in str(caught.value)
+    with pytest.raises(FileNotFoundError, match=r"^DATA must be an existing file, got"):
+        open_clips(tmp_path / "gone.json", tiny_training())
+    with pytest.raises(ValueError, match=r"^--validation-clips must come with a preset or a recipe as DATA, got 5"):
+        open_clips(data, tiny_training(validation_clips=5))
+
+
+# --- where clips wait, and compilation -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("hold", ["device", "memory", "disk"])
+def test_where_clips_wait_changes_nothing(data, tmp_path, hold):
+    compute = ComputeConfig(hold=hold)
+    usual = train(data, tiny_model(), tiny_training(), out=tmp_path / "usual", device="cpu")
+    run = train(data, tiny_model(), tiny_training(), compute=compute, out=tmp_path / "run", device="cpu")
+    assert equal(weights(run), weights(usual))
+    clips = TrainingClips(ClipFile(data), tiny_training(), compute)
+    assert clips.held_on_device == (hold == "device")
+    assert (clips.learn._held is not None) == (hold == "memory")
+
+
+def test_a_compiled_model_learns_the_same(tmp_path):
+    """Backend eager compiles to the same operations; weights keep their names, so that the run loads."""
+    short = RECIPE.model_copy(update={"frames": 3})  # each step of the loop is compiled
+    data = generate("balls4", {"train": 4, "validation": 2}, recipe=short, out=tmp_path / "short.h5")
+    usual = train(data, tiny_model(), tiny_training(), out=tmp_path / "usual", device="cpu")
+    compiled = ComputeConfig(compile="eager")
+    run = train(data, tiny_model(), tiny_training(), compute=compiled, out=tmp_path / "run", device="cpu")
+    one, other = weights(run), weights(usual)
+    assert one.keys() == other.keys()
+    for name in one:
+        torch.testing.assert_close(one[name], other[name], msg=name)
+    load_run(run)
