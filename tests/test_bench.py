@@ -11,6 +11,8 @@ from videopred.bench.on_device import with_compiled_step
 from videopred.bench.plain_cores import PlainRIMs, with_weights_of
 from videopred.bench.plain_predictor import PlainPredictor
 from videopred.bench.plain_worlds import plain_balls, plain_digits
+from videopred.bench.scores import bench_scores
+from videopred.bench.scores import table as scores_table
 from videopred.bench.timing import Comparison, shares
 from videopred.models import CORES, build, build_core
 from videopred.models.core import unroll
@@ -146,3 +148,30 @@ def test_the_plain_predictor_is_the_same_function():
 def test_an_unknown_core_is_refused():
     with pytest.raises(ValueError, match=r"^--cores must be one of rims, brims, scoff, got rim; did you mean rims\?$"):
         bench_cores(cores=["rim"])
+
+
+@pytest.mark.filterwarnings("ignore:Sparse invariant checks")
+def test_the_benchmark_of_scores_compares_the_same_numbers():
+    rows = bench_scores(clips=70, frames=3, size=12, repeats=1)
+    assert list(rows["scoring"]) == ["MSE, PSNR, BCE, F1", "SSIM", "FG-ARI, by frame", "FG-ARI, by clip"]
+    assert all(row["largest_difference"] < 2e-6 for row in rows["scoring"].values())
+    whole = rows["whole"]
+    assert set(whole["scores"]) == {"mse", "psnr", "bce", "f1", "ssim"}
+    assert whole["kept_MB"] == pytest.approx(70 * 3 * 9 * 8 / 1e6)  # nine numbers a frame, of clips that are all there
+    assert 0 < whole["peak_MB_after_a_tenth"] <= whole["peak_MB"]
+    shown = scores_table(rows)
+    assert all(word in shown for word in ("FG-ARI, by clip", "70 clips of 3 frames", "peak memory"))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"clips": 0}, "--clips must be at least 1, got 0"),
+        ({"frames": 0}, "--frames must be at least 1, got 0"),
+        ({"repeats": 0}, "--repeats must be at least 1, got 0"),
+        ({"size": 10}, "--size must be at least 11, got 10; SSIM's window needs 11 px"),
+    ],
+)
+def test_a_benchmark_of_no_scores_is_refused(wrong, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        bench_scores(**wrong)

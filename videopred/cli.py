@@ -36,6 +36,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "plausibility": plausibility.plausibility,
     "bench generate": benchmarks.bench_generate,
     "bench cores": benchmarks.bench_cores,
+    "bench scores": benchmarks.bench_scores,
 }
 
 

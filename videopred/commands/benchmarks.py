@@ -42,3 +42,18 @@ def bench_cores(
 
     rows = bench.bench_cores(cores=cores, batches=batches, steps=steps, repeats=repeats)
     terminal.print_json(rows) if json_ else print(bench.table(rows))
+
+
+def bench_scores(
+    *,
+    clips: Annotated[int, arg(help="Clips of the pass with all five metrics.")] = 10_000,
+    frames: Annotated[int, arg(help="Frames of a clip.")] = 35,
+    size: Annotated[int, arg(metavar="PX", help="Height and width of frames.")] = 64,
+    repeats: Annotated[int, arg(help="Turns of each comparison.")] = 5,
+    json_: Json = False,
+) -> None:
+    """Measure how fast films are scored: ratios to loops over frames, and memory as clips go by."""
+    from videopred.bench import scores as bench
+
+    rows = bench.bench_scores(clips=clips, frames=frames, size=size, repeats=repeats)
+    terminal.print_json(rows) if json_ else print(bench.table(rows))

@@ -107,21 +107,16 @@ class BalancedAccuracy(Overlap):
 
 def _counts(frames: Frames, threshold: float) -> dict[str, Tensor]:
     """Pixels of each frame by what was predicted and what is true: tp, fp, fn, tn, each (N,)."""
-    ours, true = _lit(frames.prediction, threshold), _lit(frames.truth, 0.5)
-    lit, truly_lit = _counted(ours), _counted(true)
-    hits = _counted(ours.mul_(true))
+    ours, true = _lit(frames.prediction.flatten(1), threshold), _lit(frames.truth.flatten(1), 0.5)
+    lit, truly_lit = ours.sum(1), true.sum(1)  # exact as long as a frame has fewer than 2^24 values
+    hits = ours.mul_(true).sum(1)
     invented, missed = lit - hits, truly_lit - hits
-    return {"tp": hits, "fp": invented, "fn": missed, "tn": ours[0].numel() - hits - invented - missed}
+    return {"tp": hits, "fp": invented, "fn": missed, "tn": ours.shape[1] - lit - missed}
 
 
 def _lit(film: Tensor, threshold: float) -> Tensor:
     """1 where the film is at least the threshold, else 0: in its own type, since bytes take thrice as long to sum."""
     return torch.ge(film, threshold, out=torch.empty_like(film))
-
-
-def _counted(pixels: Tensor) -> Tensor:
-    """How many are 1 in each frame, (N,) float64; exact as long as a frame has fewer than 2^24 values."""
-    return pixels.flatten(1).sum(1).double()
 
 
 def _ratio(part: Tensor, whole: Tensor, otherwise: Tensor | float) -> Tensor:

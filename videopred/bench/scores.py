@@ -1,0 +1,185 @@
+"""How fast films are scored: against loops over frames, and with how much memory as clips go by."""
+
+import resource
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from videopred import check
+from videopred.bench.plain_scores import plain_fg_ari, plain_pixel_scores, plain_ssim
+from videopred.bench.timing import Comparison, compare
+from videopred.eval import make_metric, make_object_metric
+from videopred.eval.frame_metric import measure_all
+from videopred.eval.metric import Metric
+from videopred.eval.scene import Scene
+
+LIGHT = ("mse", "psnr", "bce", "f1")
+_CLIPS = 8  # at a time in comparisons
+_PLAIN_CLIPS = 2  # of the slow baselines, per repeat
+_BATCH = 32  # at a time in the whole pass
+_OBJECTS = 4
+
+
+def bench_scores(*, clips: int = 10_000, frames: int = 35, size: int = 64, repeats: int = 5) -> dict[str, Any]:
+    """Times of scoring, ready for JSON.
+
+    Args:
+        clips: clips of the pass with all five metrics.
+        frames: T of a clip.
+        size: height and width of its frames, px.
+        repeats: turns of each comparison.
+
+    Returns:
+        scoring: what is scored -> µs per frame of ours and of the loop, ratio (median, smallest, largest), and the
+            largest difference between the two.
+        whole: clips, frames, seconds on the clock, threads, the peak of the process's memory after a tenth of the
+            clips and after all, and what of that are the numbers kept of every clip; MB.
+
+    Raises:
+        ValueError: a number is too small.
+    """
+    for name, value, least in (("--clips", clips, 1), ("--frames", frames, 1), ("--repeats", repeats, 1)):
+        check.whole_number(name, value, least, "give at least 1")
+    check.whole_number("--size", size, 11, "SSIM's window needs 11 px")
+    passed = _whole(clips, frames, size)  # first, so that the peak of memory is its own
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        films = _films(_CLIPS, frames, size)
+        scoring = {
+            "MSE, PSNR, BCE, F1": _row(*_light(films), frames, repeats),
+            "SSIM": _row(*_ssim(films), frames, repeats),
+            "FG-ARI, by frame": _row(*_fg_ari(frames, size, whole=False), frames, repeats),
+            "FG-ARI, by clip": _row(*_fg_ari(frames, size, whole=True), frames, repeats),
+        }
+    finally:
+        torch.set_num_threads(threads)
+    return {"scoring": scoring, "whole": passed}
+
+
+def _films(clips: int, frames: int, size: int) -> tuple[Tensor, Tensor]:
+    """A soft prediction and the black and white film that it resembles: (clips, frames, 1, size, size)."""
+    chance = torch.Generator().manual_seed(0)
+    truth = (torch.rand(clips, frames, 1, size, size, generator=chance) < 0.1).float()
+    return 0.6 * truth + 0.4 * torch.rand(truth.shape, generator=chance), truth
+
+
+Work = tuple[Callable[[], Any], Callable[[], Any], float]
+"""Ours on _CLIPS clips, the loop on _PLAIN_CLIPS, and the largest difference of their numbers."""
+
+
+def _light(films: tuple[Tensor, Tensor]) -> Work:
+    metrics = [make_metric(name) for name in LIGHT]
+    few = [film[:_PLAIN_CLIPS].flatten(0, 2).numpy() for film in films]
+    ours = {key: values for of in measure_all(metrics, *films) for key, values in of.items()}
+    plain = plain_pixel_scores(*few)
+    difference = max(
+        float((ours[key][:_PLAIN_CLIPS].flatten() / torch.from_numpy(plain[key]) - 1).abs().max())
+        for key in ("mse", "psnr", "bce", "tn")
+    )
+    return lambda: measure_all(metrics, *films), lambda: plain_pixel_scores(*few), difference
+
+
+def _ssim(films: tuple[Tensor, Tensor]) -> Work:
+    metric = make_metric("ssim")
+    few = [film[:_PLAIN_CLIPS].flatten(0, 2).numpy() for film in films]
+    ours = metric.measure(*films)["ssim"][:_PLAIN_CLIPS].flatten()
+    # In double precision, so that the difference is ours.
+    exact = torch.from_numpy(plain_ssim(*(film.astype("float64") for film in few)))
+    return lambda: metric.measure(*films), lambda: plain_ssim(*few), float((ours - exact).abs().max())
+
+
+def _fg_ari(frames: int, size: int, *, whole: bool) -> Work:
+    """Frame by frame, or over the pixels of a clip at once."""
+    chance = torch.Generator().manual_seed(0)
+    shape = (_CLIPS, frames + 1, size, size)
+    true = torch.randint(-20, _OBJECTS + 1, shape, generator=chance).clamp_(min=0)
+    predicted = torch.where(torch.rand(shape, generator=chance) < 0.7, true, true.roll(1, 3))
+    metric = make_object_metric("fg-ari-clip" if whole else "fg-ari")
+    nowhere = torch.zeros(_CLIPS, frames + 1, _OBJECTS, 2, dtype=torch.float64)
+    scenes = Scene(positions=nowhere, masks=predicted), Scene(positions=nowhere, masks=true)
+    rows = _PLAIN_CLIPS if whole else _PLAIN_CLIPS * frames
+    pixels = [masks[:_PLAIN_CLIPS, 1:].reshape(rows, -1) for masks in (predicted, true)]
+    ours = metric.measure(*scenes)["total"][:_PLAIN_CLIPS]
+    plain = torch.tensor(plain_fg_ari(*pixels))
+    difference = float(((ours[:, -1] if whole else ours.flatten()) - plain).abs().max())
+    return lambda: metric.measure(*scenes), lambda: plain_fg_ari(*pixels), difference
+
+
+def _row(
+    ours: Callable[[], Any], plain: Callable[[], Any], difference: float, frames: int, repeats: int
+) -> dict[str, float]:
+    times = compare(ours, plain, repeats)
+    # The loop gets fewer clips, so both are compared by the frame.
+    each = Comparison([t / _CLIPS / frames for t in times.ours], [t / _PLAIN_CLIPS / frames for t in times.baseline])
+    low, high = each.spread
+    return {
+        "us_per_frame": 1e6 * min(each.ours),
+        "plain_us_per_frame": 1e6 * min(each.baseline),
+        "ratio": each.ratio,
+        "ratio_lowest": low,
+        "ratio_highest": high,
+        "largest_difference": difference,
+    }
+
+
+def _whole(clips: int, frames: int, size: int) -> dict[str, Any]:
+    """All five metrics on many clips, batch after batch, as `evaluate` does: films go, numbers stay."""
+    metrics = [make_metric(name) for name in (*LIGHT, "ssim")]
+    kept: list[list[dict[str, Tensor]]] = []
+    films = _films(_BATCH, frames, size)
+    start, early = time.perf_counter(), 0.0
+    for first in range(0, clips, _BATCH):
+        batch = (film[: clips - first].clone() for film in films)
+        kept.append(measure_all(metrics, *batch))
+        if not early and 10 * (first + _BATCH) >= clips:
+            early = _peak()
+    seconds = time.perf_counter() - start
+    return {
+        "clips": clips,
+        "frames": frames,
+        "seconds": seconds,
+        "us_per_frame": 1e6 * seconds / clips / frames,
+        "threads": torch.get_num_threads(),
+        "peak_MB_after_a_tenth": early,
+        "peak_MB": _peak(),
+        "kept_MB": sum(values.nbytes for batch in kept for of in batch for values in of.values()) / 1e6,
+        "scores": _scores(metrics, kept),
+    }
+
+
+def _scores(metrics: list[Metric], kept: list[list[dict[str, Tensor]]]) -> dict[str, float]:
+    """The pooled score of each metric, mean over steps."""
+    joined = [{key: torch.cat([batch[i][key] for batch in kept]) for key in kept[0][i]} for i in range(len(metrics))]
+    return {
+        metric.name: float(metric.reduce(measured).mean()) for metric, measured in zip(metrics, joined, strict=True)
+    }
+
+
+def _peak() -> float:
+    """The most memory that this process has held so far, MB."""
+    unit = 1 if sys.platform == "darwin" else 1024  # Linux counts in kB
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+
+
+def table(rows: dict[str, Any]) -> str:
+    """The rows of `bench_scores` as people read them."""
+    lines = ["scoring                     ours      loop  times faster         largest difference"]
+    for name, row in rows["scoring"].items():
+        times = f"{row['ratio']:5.1f} ({row['ratio_lowest']:.1f} to {row['ratio_highest']:.1f})"
+        each = f"{row['us_per_frame']:8.1f} us{row['plain_us_per_frame']:7.0f} us"
+        lines.append(f"  {name:20}{each}  {times:21}{row['largest_difference']:.0e}")
+    row = rows["whole"]
+    threads = f"{row['threads']} thread{'s' * (row['threads'] > 1)}"
+    lines += ["", "all five together, films in batches, by the clock"]
+    lines.append(f"  {row['clips']} clips of {row['frames']} frames, {threads}: {row['seconds']:.1f} s")
+    early, late = row["peak_MB_after_a_tenth"], row["peak_MB"]
+    lines.append(f"  peak memory {early:.0f} MB after a tenth of the clips, {late:.0f} MB after all;")
+    lines.append(f"  the numbers kept of every clip are {row['kept_MB']:.1f} MB")
+    lines += ["", "Times are per frame, CPU time of one thread. Loops: one frame at a time in NumPy, scikit-image and"]
+    lines.append("torchmetrics. Differences are relative for the first row.")
+    return "\n".join(lines)
