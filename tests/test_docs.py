@@ -11,11 +11,13 @@ from PIL import Image
 
 from videopred import cli
 from videopred.commands.terminal import first_line
+from videopred.eval import METRICS
 from videopred.models import CODECS, DECODERS
 from videopred.models.presets import PRESETS
 
 DOCS = Path(__file__).parents[1] / "docs"
 DATA = (DOCS / "data.md").read_text()
+SCORING = (DOCS / "scoring.md").read_text()
 
 
 def test_the_commands_and_programs_about_data_run_one_after_the_other(tmp_path, monkeypatch):
@@ -35,6 +37,16 @@ def test_what_is_not_run_is_a_launcher_of_many_machines():
     others = blocks(DATA, "text")[0].splitlines()
     assert others
     assert all(line.split()[0] in ("torchrun", "srun") and "videopred generate" in line for line in others)
+
+
+def test_the_program_on_conventions_prints_what_the_page_shows(capsys):
+    exec(blocks(SCORING, "python")[0], {})
+    assert capsys.readouterr().out == blocks(SCORING, "text")[0]
+
+
+def test_conventions_that_the_page_names_are_there():
+    named = re.findall(r"^\| `([a-z-]+)` \|", SCORING, re.MULTILINE)
+    assert {"ssim", "ssim-svg", "mse-sum", "bce"} <= set(named) <= set(METRICS)
 
 
 @pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.name)
