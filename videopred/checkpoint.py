@@ -170,7 +170,9 @@ def parse_run(path: Path, text: str) -> RunConfig:
 def choices(config: RunConfig) -> dict[str, Any]:
     """What makes a model, flat, by the names of the flags."""
     choices: dict[str, Any] = {"frames": "×".join(map(str, config.film_shape))}
-    for part, settings in config.model.model_dump().items():
+    model = config.model.model_dump()
+    choices["stack"] = model.pop("stack")
+    for part, settings in model.items():
         choices[part] = settings.pop("kind")
         choices |= {f"{part}.{name}": value for name, value in settings.items()}
     return choices

@@ -40,6 +40,8 @@ def with_model_flags(command: Callable[..., None], words: Sequence[str]) -> Call
         _check_names(part, name, words, type(settings[part]), table)
     for part, default in (("core", core_name), ("codec", usual["codec"].kind), ("decoder", usual["decoder"].kind)):
         command = flags.with_default(command, f"{part}_name", default, command.__annotations__[f"{part}_name"])
+    if model:
+        command = flags.with_default(command, "stack", model.stack, command.__annotations__["stack"])
     if core_name in PRESETS:
         command = _with_defaults(command, {"training": PRESETS[core_name].training})
     for part, value in settings.items():

@@ -45,6 +45,7 @@ def train(
         str, arg(name="decoder", metavar="NAME", help="One of `videopred list decoders`; default: the core's own.")
     ] = "shared",
     decoder: DecoderConfig = SharedConfig(),
+    stack: Annotated[int, arg(help="Frames that the encoder sees at once, the latest and those before it.")] = 1,
     training: OmitArgPrefixes[TrainingConfig] = TrainingConfig(),
     watch: OmitArgPrefixes[WatchConfig] = WatchConfig(),
     compute: OmitArgPrefixes[ComputeConfig] = ComputeConfig(),
@@ -63,7 +64,7 @@ def train(
     json_: Json = False,
 ) -> None:
     """Train a predictor on a data file, or go on with a run that stopped."""
-    model = PredictorConfig(core=model_flags.chosen_core(core_name, core), codec=codec, decoder=decoder)
+    model = PredictorConfig(core=model_flags.chosen_core(core_name, core), codec=codec, decoder=decoder, stack=stack)
     watched = terminal.watched()
     if resume is not None:
         for flag, given in (("--out", out), ("--init-from", init_from), ("--seeds", seeds), ("--overwrite", overwrite)):

@@ -10,6 +10,7 @@ from videopred.models import build_core, build_decoder, reads
 from videopred.models.core import State, Trace, unroll
 from videopred.models.encoder import Encoder
 from videopred.models.settings import PredictorConfig
+from videopred.models.stacking import Stacked, stack_frames
 
 # Frames that pass encoder or decoder together. On a CPU, blocks that stay in cache beat all T at once severalfold.
 _BLOCK = 128
@@ -21,7 +22,7 @@ class Prediction(NamedTuple):
     logits: Tensor
     """(B, T, C, H, W): entry t is about frame t + 1."""
     state: State
-    """The core's state after the last frame; give it back to go on from there."""
+    """Where it stands after the last frame, the core's state or `Stacked`; give it back to go on from there."""
     trace: Trace
     """name -> (B, T, …): what core and decoder did; empty unless asked for."""
 
@@ -37,7 +38,8 @@ class Predictor(nn.Module):
     def __init__(self, config: PredictorConfig, film_shape: tuple[int, int, int]):
         super().__init__()
         self.config, self.film_shape = config, film_shape
-        self.encoder = Encoder(config.codec, film_shape, reads(config.core))
+        channels, height, width = film_shape
+        self.encoder = Encoder(config.codec, (channels * config.stack, height, width), reads(config.core))
         self.core = build_core(config.core, self.encoder.features)
         self.decoder = build_decoder(config.decoder, config.codec, self.core, film_shape)
 
@@ -46,7 +48,7 @@ class Predictor(nn.Module):
 
         Args:
             film: (B, T, C, H, W) float in [0, 1].
-            state: where to start; None is the core's initial state.
+            state: where to start, as a prediction gave it; None is the beginning of a clip.
             trace: keep what core and decoder did at each step.
 
         Raises:
@@ -60,6 +62,10 @@ class Predictor(nn.Module):
             fix = "make it with videopred.frames.to_film"
             raise TypeError(check.complaint("film", "hold floating point numbers in [0, 1]", film.dtype, fix))
         batch_and_time = film.shape[:2]
+        recent = None
+        if self.config.stack > 1:
+            state, recent = self._parted(state)
+            film, recent = stack_frames(film, self.config.stack, recent)
         frames = film.flatten(0, 1).split(_BLOCK)
         slots = torch.cat([self.encoder(block) for block in frames]).unflatten(0, batch_and_time)
         output, state, happened = unroll(self.core, slots, state, trace=trace)
@@ -67,4 +73,14 @@ class Predictor(nn.Module):
         said = [self.decoder(block, trace=trace) for block in blocks]
         for name in said[0][1]:
             happened[name] = torch.cat([painted[name].detach() for _, painted in said]).unflatten(0, batch_and_time)
-        return Prediction(torch.cat([logits for logits, _ in said]).unflatten(0, batch_and_time), state, happened)
+        logits = torch.cat([logits for logits, _ in said]).unflatten(0, batch_and_time)
+        return Prediction(logits, state if recent is None else Stacked(state, recent), happened)
+
+    def _parted(self, state: State | None) -> tuple[State | None, Tensor | None]:
+        """State of the core, and the frames before the film."""
+        if state is None:
+            return None, None
+        fix = "carry on from a state that this predictor gave"
+        fits = isinstance(state, Stacked)
+        check.require(fits, "state", "hold the frames before, with stack above 1", type(state).__name__, fix)
+        return state.core, state.recent

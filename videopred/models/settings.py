@@ -3,7 +3,7 @@
 import re
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, JsonValue, field_validator
+from pydantic import Field, JsonValue, PositiveInt, field_validator
 from tyro.conf import Suppress
 
 from videopred.check import require
@@ -56,3 +56,5 @@ class PredictorConfig(Settings):
     """What turns frames into vectors or maps, and back."""
     decoder: DecoderConfig = Field(default_factory=_own_decoder)
     """How the modules' outputs become one frame; the default is the core's own."""
+    stack: PositiveInt = 1
+    """Frames that the encoder sees at once, the latest and those before it (SCOFF: 5 on switching dynamics)."""
