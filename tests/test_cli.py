@@ -203,7 +203,8 @@ def test_every_command_speaks_json(place, tmp_path, monkeypatch, capfd):
         "inspect": f"{data} --preview p.gif",
         "verify": f"{data} --sample 2",
         "train": f"{data} {core_flags('gru')} {LEARNING}",
-        "rollout": f"{gru} {data} --first 2",
+        "rollout": f"{gru} {data} --first 2 --trace states.npz",
+        "probe": "states.npz",
         "evaluate": f"{gru} {data} --metrics mse f1 --first 4 --context 2 --horizon 3 --part train",
         "render": f"{gru} {data} --clips 1 --part validation",
         "export": f"{gru} --out gru.safetensors",
@@ -222,7 +223,9 @@ def test_every_command_speaks_json(place, tmp_path, monkeypatch, capfd):
     assert answers["verify"]["not_proved"] == {}
     assert answers["train"] == {"files": ["models/balls4-gru"]}
     assert answers["export"] == {"files": ["gru.safetensors"]}
-    assert answers["rollout"] == {"files": ["eval/gru/balls4/rollout.npz"]}
+    assert answers["rollout"] == {"files": ["eval/gru/balls4/rollout.npz", "states.npz"]}
+    assert answers["probe"]["clips"] == 2
+    assert set(answers["probe"]["positions"]) == {"error_px", "mean_error_px", "r2", "modules"}
     assert answers["render"] == {"files": ["eval/gru/balls4/validation-1.gif", "eval/gru/balls4/validation-1.png"]}
     scores = answers["evaluate"]
     assert scores["protocol"] == {
@@ -660,9 +663,9 @@ def test_help_listings_and_usage_errors_load_nothing_heavy():
         "rollout x y --first 0",
         "demo --device gpu",
     ]
-    wrong += ["train x --device gpu", "evaluate x y --horizon 0", "rollout x y --out z.txt"]
+    wrong += ["train x --device gpu", "evaluate x y --horizon 0", "rollout x y --out z.txt", "rollout x y --trace z.txt"]
     wrong += ["import x --out y.npy", "import x", "import x --out y.h5 --axes TT", "import x --out y.h5 --values 1 0"]
-    missing = ["train gone.h5", "evaluate gone y", "import gone --out y.h5"]
+    missing = ["probe gone.npz", "train gone.h5", "evaluate gone y", "import gone --out y.h5"]
     wrong += ["evaluate x y --metrics foo", "evaluate x y --part foo", "evaluate x", "list foo", "rollout", "inspect"]
     command = [sys.executable, "-c", LIGHT]
     done = subprocess.run(

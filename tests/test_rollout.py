@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from videopred.models import CORES, build
 from videopred.models.predictor import Prediction
-from videopred.rollout import Rollout, predict_on, roll_out, save_rollout
+from videopred.rollout import Rollout, predict_on, roll_out, save_rollout, save_trace
 
 B, CONTEXT, HORIZON, C, H, W = 2, 4, 3, 1, 5, 7
 
@@ -200,9 +200,21 @@ def test_a_rollout_can_be_kept(tmp_path):
     for _ in range(2):  # what is there is replaced
         save_rollout(path, rollout, truth)
     with np.load(path) as kept:
-        assert sorted(kept) == ["context", "one_step", "prediction", "trace_mask", "truth"]
+        assert sorted(kept) == ["context", "one_step", "prediction", "truth"]
         for name in ("context", "one_step", "prediction"):
             np.testing.assert_array_equal(kept[name], getattr(rollout, name))
-        np.testing.assert_array_equal(kept["trace_mask"], rollout.trace["mask"])
         np.testing.assert_array_equal(kept["truth"], truth)
     assert [file.name for file in path.parent.iterdir()] == ["rollout.npz"]
+
+
+def test_a_trace_is_kept_with_what_is_known_of_the_clips(tmp_path):
+    rollout = roll_out(build(tiny_model("rims"), (C, HEIGHT, WIDTH)), film(), HORIZON, trace=True)
+    truth = {"positions": np.ones((B, CONTEXT + HORIZON, 2, 2)), "labels/mode": np.arange(B)}
+    save_trace(tmp_path / "new" / "trace.npz", rollout, truth)
+    with np.load(tmp_path / "new" / "trace.npz") as kept:
+        names = {f"trace/{name}" for name in rollout.trace if name != "states"} | {f"truth/{name}" for name in truth}
+        assert set(kept) == {"states", "context", *names}
+        np.testing.assert_array_equal(kept["states"], rollout.trace["states"])
+        np.testing.assert_array_equal(kept["trace/active"], rollout.trace["active"])
+        np.testing.assert_array_equal(kept["truth/labels/mode"], truth["labels/mode"])
+        assert kept["context"] == CONTEXT

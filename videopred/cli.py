@@ -14,7 +14,7 @@ from typing import Annotated, NoReturn
 from tyro.conf import OmitArgPrefixes
 
 from videopred import check, flags, model_flags
-from videopred.commands import benchmarks, data, models, plausibility, runs, scores, start, terminal
+from videopred.commands import benchmarks, data, models, plausibility, probes, runs, scores, start, terminal
 from videopred.datasets import DATASETS
 
 COMMANDS: dict[str, Callable[..., None]] = {
@@ -31,6 +31,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "runs": runs.runs,
     "export": runs.export,
     "rollout": models.rollout,
+    "probe": probes.probe,
     "evaluate": scores.evaluate,
     "render": models.render,
     "plausibility": plausibility.plausibility,

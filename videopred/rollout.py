@@ -1,6 +1,6 @@
 """Imagine: from a few true frames, the frames that a predictor expects to follow."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -134,19 +134,40 @@ def _feed(feedback: str, chance: Sequence[torch.Generator]) -> Feed:
 
 
 def save_rollout(path: Path, rollout: Rollout, truth: Tensor) -> None:
-    """Write an .npz with the films `context`, `one_step`, `prediction` and `truth`, and `trace_<name>` arrays.
+    """Write an .npz with the films `context`, `one_step`, `prediction` and `truth`.
 
     Args:
         path: ends in .npz; its folder is made, and what is there is replaced.
         rollout: what was predicted.
         truth: (B, horizon, C, H, W) float in [0, 1], what came instead.
     """
-    arrays: dict[str, Any] = {
+    arrays = {
         "context": rollout.context,
         "one_step": rollout.one_step,
         "prediction": rollout.prediction,
         "truth": truth,
     }
-    arrays |= {f"trace_{name}": value for name, value in rollout.trace.items()}
+    _save(path, {name: film.cpu() for name, film in arrays.items()})
+
+
+def save_trace(path: Path, rollout: Rollout, truth: Mapping[str, np.ndarray]) -> None:
+    """Write an .npz with `states` (B, T, K, D), `trace/<name>`, `truth/<name>`, and `context`, a number.
+
+    T is context + horizon - 1 steps: at step t the model has read frame t, its own from the context on, and says what
+    comes next.
+
+    Args:
+        path: ends in .npz; its folder is made, and what is there is replaced.
+        rollout: with its trace.
+        truth: name -> what is known of the clips, (B, context + horizon, …) or (B, …).
+    """
+    arrays: dict[str, Any] = {"context": np.array(rollout.context.shape[1])}
+    for name, values in rollout.trace.items():
+        arrays["states" if name == "states" else f"trace/{name}"] = values.cpu()
+    _save(path, arrays | {f"truth/{name}": values for name, values in truth.items()})
+
+
+def _save(path: Path, arrays: Mapping[str, Any]) -> None:
+    kept: dict[str, Any] = {name: np.asarray(values) for name, values in arrays.items()}
     with whole_file(path) as partial, partial.open("wb") as file:
-        np.savez_compressed(file, **{name: value.cpu().numpy() for name, value in arrays.items()})
+        np.savez_compressed(file, **kept)

@@ -78,7 +78,7 @@ def test_a_rollout_runs_with_any_core_codec_and_decoder(name, codec, decoder):
     done = roll_out(model, torch.rand(2, 3, 3, 24, 32), 2, trace=True)
     assert done.prediction.shape == (2, 2, 3, 24, 32)
     assert done.prediction.isfinite().all()
-    assert done.trace.keys() == {*model.core.trace_axes, *model.decoder.trace_axes}
+    assert done.trace.keys() == {"states", *model.core.trace_axes, *model.decoder.trace_axes}
     assert all(value.shape[:2] == (2, 4) for value in done.trace.values())
     if decoder == "masks":
         assert done.trace["masks"].shape == (2, 4, model.core.rows, 24, 32)

@@ -154,19 +154,31 @@ def rollout(
     context: Context = None,
     horizon: Horizon = None,
     out: Annotated[Path | None, arg(help="File; default: eval/<run>/<data>/rollout.npz.")] = None,
+    trace: Annotated[
+        Path | None, arg(help="File for states, attention and choices of the modules, for `videopred probe`.")
+    ] = None,
     device: Device = "auto",
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
     """Predict the frames that follow a context, and keep them as arrays."""
     path = check.absent("--out", out or _results(run, data) / "rollout.npz", overwrite)
-    check.require(path.suffix == ".npz", "--out", "end in .npz", path, "rename it")
+    paths = {"--out": path} | ({} if trace is None else {"--trace": check.absent("--trace", trace, overwrite)})
+    for flag, one in paths.items():
+        check.require(one.suffix == ".npz", flag, "end in .npz", one, "rename it")
+    check.require(path != trace, "--trace", "be another file than --out", path, "rename one of them")
     chosen = _first_clips(data, part, first, 16)
     rollout, truth = _roll_out(run, data, part, chosen, context, horizon, device)
-    from videopred.rollout import save_rollout
+    from videopred.rollout import save_rollout, save_trace
 
     save_rollout(path, rollout, truth)
-    terminal.print_files([path], json_)
+    if trace is not None:
+        from videopred.datasets.opening import open_dataset
+        from videopred.judging.probing import known_of
+
+        frames = rollout.context.shape[1] + rollout.prediction.shape[1]
+        save_trace(trace, rollout, known_of(open_dataset(data), part, chosen, frames))
+    terminal.print_files(list(paths.values()), json_)
 
 
 def render(

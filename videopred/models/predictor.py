@@ -24,7 +24,8 @@ class Prediction(NamedTuple):
     state: State
     """Where it stands after the last frame, the core's state or `Stacked`; give it back to go on from there."""
     trace: Trace
-    """name -> (B, T, …): what core and decoder did; empty unless asked for."""
+    """name -> (B, T, …): what core and decoder did, and `states`, the core's output (B, T, K, D); empty unless asked
+    for."""
 
 
 class Predictor(nn.Module):
@@ -73,6 +74,8 @@ class Predictor(nn.Module):
         said = [self.decoder(block, trace=trace) for block in blocks]
         for name in said[0][1]:
             happened[name] = torch.cat([painted[name].detach() for _, painted in said]).unflatten(0, batch_and_time)
+        if trace:
+            happened["states"] = output.detach()
         logits = torch.cat([logits for logits, _ in said]).unflatten(0, batch_and_time)
         return Prediction(logits, state if recent is None else Stacked(state, recent), happened)
 

@@ -1,0 +1,93 @@
+"""Linear probes on states that hold what they should, or do not."""
+
+import numpy as np
+import pytest
+
+from videopred.eval.probe import from_left_to_right, probe_labels, probe_places
+
+B, T, D, N = 10, 7, 5, 2
+
+
+def draw(*shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+def test_places_that_are_linear_in_the_states_are_read():
+    states = draw(B, T, D)
+    places = (states @ draw(D, N * 2, seed=1)).reshape(B, T, N, 2) * 4 + 30
+    probe = probe_places(states, places)
+    assert probe.r2 > 0.9999
+    assert probe.error_px < 0.05
+    assert probe.mean_error_px > 3
+
+
+def test_states_that_know_nothing_read_nothing():
+    probe = probe_places(draw(60, T, D), 10 * draw(60, T, N, 2, seed=1))
+    assert abs(probe.r2) < 0.05
+    assert probe.error_px == pytest.approx(probe.mean_error_px, rel=0.05)
+
+
+def test_the_map_is_that_of_least_squares_with_a_penalty():
+    """The same minimum by numpy's solver, with the penalty as further rows."""
+    states, places = draw(B, T, D) * [1, 5, 0.1, 3, 1] + 2, draw(B, T, 1, 2, seed=1)
+    fitted, scored = states[: B // 2].reshape(-1, D), states[B // 2 :].reshape(-1, D)
+    middle, spread = fitted.mean(0), fitted.std(0)
+    inputs, wanted = (fitted - middle) / spread, places[: B // 2].reshape(-1, 2)
+    rows = np.vstack([inputs, np.sqrt(0.2 * len(inputs)) * np.eye(D)])
+    target = np.vstack([wanted - wanted.mean(0), np.zeros((D, 2))])
+    read = (scored - middle) / spread @ np.linalg.lstsq(rows, target, rcond=None)[0] + wanted.mean(0)
+    error = np.linalg.norm(read - places[B // 2 :].reshape(-1, 2), axis=-1).mean()
+    assert probe_places(states, places, penalty=0.2).error_px == pytest.approx(error)
+
+
+def test_half_of_the_clips_is_never_seen_by_the_fit():
+    """Each clip has a state of its own: what is learned by heart is of no use."""
+    states = np.repeat(np.eye(20)[:, None], T, axis=1)
+    labels = np.repeat(np.arange(20)[:, None] % 2, T, axis=1)
+    assert probe_labels(states, labels).accuracy == pytest.approx(0.5)
+
+
+def test_labels_that_split_the_states_are_read():
+    states = draw(B, T, D)
+    labels = np.where(states[..., 2] > 0.5, 7, 3)
+    probe = probe_labels(states * 9 - 4, labels)
+    assert probe.accuracy > 0.85
+    common = (labels[B // 2 :] == 3).mean()
+    assert probe.commonest == pytest.approx(common)
+
+
+def test_absent_objects_and_constant_states_do_not_count():
+    states = np.concatenate([draw(B, T, D), np.ones((B, T, 1))], -1)
+    places = (states[..., :D] @ draw(D, N * 2, seed=1)).reshape(B, T, N, 2)
+    places[1, 3:, 1] = np.nan
+    places[B - 1, :, 0] = np.nan
+    assert probe_places(states, places).r2 > 0.999
+    places[:, :, 1] = np.nan
+    assert probe_places(states, places).r2 > 0.999
+    assert np.isnan(probe_places(states, np.full_like(places, np.nan)).error_px)
+
+
+def test_objects_are_put_from_left_to_right():
+    places = np.array([[[[5.0, 1], [2, 9], [np.nan, np.nan]], [[1.0, 1], [3, 9], [2, 4]]]])
+    expected = [[[2.0, 9], [5, 1], [np.nan, np.nan]], [[1.0, 1], [2, 4], [3, 9]]]
+    np.testing.assert_array_equal(from_left_to_right(places)[0], expected)
+
+
+@pytest.mark.parametrize(
+    ("states", "places", "message"),
+    [
+        ((B, T, D), (B, T - 1, N, 2), r"places must have the clips and steps of the states, \(10, 7\), got \(10, 6\)"),
+        ((B, T, D), (B + 1, T, N, 2), "places must have the clips and steps of the states"),
+        ((1, T, D), (1, T, N, 2), "states must be of two clips at least, got 1; one half is fitted, the other scored"),
+        (
+            (B, T, D, 2),
+            (B, T, N, 2),
+            r"states must have the axes \(clips, steps, features\), got shape \(10, 7, 5",
+        ),
+    ],
+)
+def test_what_cannot_be_probed(states, places, message):
+    with pytest.raises(ValueError, match=message):
+        probe_places(draw(*states), draw(*places))
+    with pytest.raises(ValueError, match=message.replace("places", "labels")):
+        probe_labels(draw(*states), np.zeros(places[:2], int))

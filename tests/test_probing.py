@@ -1,0 +1,81 @@
+"""Probes of the file that a rollout leaves."""
+
+import numpy as np
+import pytest
+import torch
+
+from videopred.datasets.made import open_recipe
+from videopred.datasets.one_ball_settings import SwitchingConfig
+from videopred.judging.probing import known_of, probe_trace
+from videopred.rollout import Rollout, save_trace
+
+B, CONTEXT, HORIZON, K, D = 8, 3, 6, 3, 4
+STEPS = CONTEXT + HORIZON - 1
+SHAPE = (B, CONTEXT, 1, 5, 7)
+
+
+@pytest.fixture
+def known() -> dict[str, np.ndarray]:
+    file = open_recipe(SwitchingConfig(frames=12, height=24, width=32, switch=(3, 8)), {"test": B}, seed=2)
+    return known_of(file, "test", range(B), CONTEXT + HORIZON)
+
+
+def kept(path, known, states, **trace):
+    film = torch.zeros(SHAPE)
+    tensors = {name: torch.from_numpy(values) for name, values in {"states": states, **trace}.items()}
+    save_trace(path, Rollout(film, film[:, 1:], film.expand(-1, -1, -1, -1, -1).repeat(1, 2, 1, 1, 1), tensors), known)
+    return path
+
+
+def test_what_the_file_knows_is_cut_to_the_rollout(known):
+    assert known["positions"].shape == (B, CONTEXT + HORIZON, 1, 2)
+    assert known["series/indicator"].shape == (B, CONTEXT + HORIZON)
+    assert known["labels/switch"].shape == (B,)
+    assert "velocities" not in known
+
+
+def test_states_that_hold_the_next_place_and_the_mode_show_it(tmp_path, known):
+    """Module 2 holds the place that comes next, module 3 the mode of the frame, and module 1 nothing."""
+    chance = np.random.default_rng(0)
+    states = chance.standard_normal((B, STEPS, K, D))
+    states[:, :, 1, :2] = known["positions"][:, 1:, 0]
+    mode = known["series/indicator"][:, :STEPS]
+    states[:, :, 2, 3] = mode
+    schema = np.zeros((B, STEPS, K), int)
+    schema[..., 1] = 1 - mode
+    report = probe_trace(kept(tmp_path / "t.npz", known, states, schema=schema, attention=states))
+    assert {name: report[name] for name in ("clips", "steps", "modules")} == {
+        "clips": B,
+        "steps": HORIZON,
+        "modules": K,
+    }
+    assert report["positions"]["r2"] > 0.99
+    assert report["positions"]["modules"][1] > 0.99
+    assert max(report["positions"]["modules"][0], report["positions"]["modules"][2]) < 0.7
+    assert report["series/indicator"]["accuracy"] == 1
+    assert report["series/indicator"]["modules"][2] == 1
+    assert report["schema"]["series/indicator"] == {"nmi": 1, "purity": 1, "modules": [0, 1, 0]}
+    assert "attention" not in report
+
+
+def test_the_steps_before_the_last_observed_frame_do_not_count(tmp_path, known):
+    states = np.random.default_rng(0).standard_normal((B, STEPS, K, D))
+    other = states.copy()
+    other[:, : CONTEXT - 1] = 99
+    schema = np.ones((B, STEPS, K), bool)
+    files = [tmp_path / "one.npz", tmp_path / "other.npz"]
+    reports = [
+        probe_trace(kept(path, known, one, active=schema)) for path, one in zip(files, (states, other), strict=True)
+    ]
+    assert reports[0] == reports[1]
+
+
+def test_what_cannot_be_probed(tmp_path, known):
+    with pytest.raises(FileNotFoundError, match=r"TRACE must be an existing file.*; make it with"):
+        probe_trace(tmp_path / "gone.npz")
+    np.savez(tmp_path / "other.npz", prediction=np.zeros(3))
+    with pytest.raises(ValueError, match=r"TRACE must hold states, got prediction in .*other.npz; make it with"):
+        probe_trace(tmp_path / "other.npz")
+    one = {name: values[:1] for name, values in known.items()}
+    with pytest.raises(ValueError, match="TRACE must hold two clips at least, got 1; roll out more with --first"):
+        probe_trace(kept(tmp_path / "one.npz", one, np.zeros((1, STEPS, K, D))))

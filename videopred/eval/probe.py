@@ -1,0 +1,119 @@
+"""Linear probes: what can be read from a model's states by a linear map, fitted on half of the clips.
+
+The other half is scored. A linear map, since a stronger one would work out what the states do not hold; ridge
+regression in closed form, since it has no training of its own that could fail. Labels are read by regression onto one
+number per class, the largest of which is the answer.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from videopred.check import require
+
+PENALTY = 1e-3
+"""Weight of the squared coefficients beside the mean squared error, of inputs of variance 1."""
+
+
+class PlaceProbe(NamedTuple):
+    """How well places can be read, over the clips that were not fitted."""
+
+    error_px: float
+    """Mean distance from the true place."""
+    mean_error_px: float
+    """The same of a guess that is always the mean place of the fitted clips."""
+    r2: float
+    """Share of the variance that is read: 1 is all, 0 as good as that guess."""
+
+
+class LabelProbe(NamedTuple):
+    """How well a label can be read, over the clips that were not fitted."""
+
+    accuracy: float
+    """Share of right answers."""
+    commonest: float
+    """Share that the commonest label of the fitted clips has."""
+
+
+def probe_places(states: np.ndarray, places: np.ndarray, penalty: float = PENALTY) -> PlaceProbe:
+    """How well the places of objects can be read from states.
+
+    Args:
+        states: (B, T, D) float.
+        places: (B, T, N, 2) px; NaN where an object is not there.
+        penalty: see PENALTY.
+
+    Raises:
+        ValueError: fewer than two clips, or states and places of other clips or steps.
+    """
+    _check(states, places, "places")
+    half = len(states) // 2
+    read, mean = np.empty((2, *places[half:].shape))
+    for place in np.ndindex(places.shape[2:]):
+        read[:, :, *place], mean[:, :, *place] = _read(states, places[:, :, *place], half, penalty)
+    true = places[half:]
+    missed, guessed = (np.linalg.norm(said - true, axis=-1) for said in (read, mean))
+    with np.errstate(invalid="ignore"):
+        share = 1 - np.nansum((read - true) ** 2) / np.nansum((mean - true) ** 2)
+    return PlaceProbe(_mean(missed), _mean(guessed), float(share))
+
+
+def probe_labels(states: np.ndarray, labels: np.ndarray, penalty: float = PENALTY) -> LabelProbe:
+    """How well a label can be read from states.
+
+    Args:
+        states: (B, T, D) float.
+        labels: (B, T) whole numbers.
+        penalty: see PENALTY.
+
+    Raises:
+        ValueError: fewer than two clips, or states and labels of other clips or steps.
+    """
+    _check(states, labels, "labels")
+    half = len(states) // 2
+    classes, kind = np.unique(labels, return_inverse=True)
+    kind = kind.reshape(labels.shape)
+    scores = np.stack([_read(states, (kind == one).astype(float), half, penalty)[0] for one in range(len(classes))], -1)
+    common = np.bincount(kind[:half].ravel(), minlength=len(classes)).argmax()
+    return LabelProbe(float((scores.argmax(-1) == kind[half:]).mean()), float((kind[half:] == common).mean()))
+
+
+def from_left_to_right(places: np.ndarray) -> np.ndarray:
+    """Objects in the order of their x in each frame, absent ones last: (B, T, N, 2).
+
+    Balls have no names, so no map could say which of them is the first; it can say where the leftmost is.
+    """
+    order = np.argsort(places[..., 0], axis=-1, kind="stable")  # NaN comes last
+    return np.take_along_axis(places, order[..., None], axis=-2)
+
+
+def _read(states: np.ndarray, target: np.ndarray, half: int, penalty: float) -> tuple[np.ndarray, np.ndarray]:
+    """What is read of a target (B, T) in the second half of the clips, and the mean of the first; both (B', T)."""
+    inputs, wanted = states[:half].reshape(-1, states.shape[-1]).astype(float), target[:half].ravel()
+    known = np.isfinite(wanted)
+    shape = target[half:].shape
+    if not known.any():
+        return np.full(shape, np.nan), np.full(shape, np.nan)
+    inputs, wanted = inputs[known], wanted[known]
+    middle, spread, mean = inputs.mean(0), inputs.std(0), wanted.mean()
+    spread = np.where(spread > 0, spread, 1)
+    inputs = (inputs - middle) / spread
+    square = inputs.T @ inputs / len(inputs) + penalty * np.eye(inputs.shape[1])
+    weights = np.linalg.solve(square, inputs.T @ (wanted - mean) / len(inputs))
+    return (states[half:] - middle) / spread @ weights + mean, np.full(shape, mean)
+
+
+def _mean(values: np.ndarray) -> float:
+    """Mean of those that are numbers; NaN if none is."""
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if known.size else float("nan")
+
+
+def _check(states: np.ndarray, truth: np.ndarray, name: str) -> None:
+    """Refuse states and truths of other clips and steps, and what cannot be halved."""
+    require(
+        states.ndim == 3, "states", "have the axes (clips, steps, features)", f"shape {states.shape}", "flatten them"
+    )
+    must, fix = f"have the clips and steps of the states, {states.shape[:2]}", "cut both alike"
+    require(truth.shape[:2] == states.shape[:2], name, must, truth.shape[:2], fix)
+    require(len(states) > 1, "states", "be of two clips at least", len(states), "one half is fitted, the other scored")

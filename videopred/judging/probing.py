@@ -1,0 +1,105 @@
+"""What the states of a rollout know: of places, labels and modes. On a file that `videopred rollout --trace` wrote."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from videopred import check
+from videopred.eval.information import mutual_information, patterns, purity
+from videopred.eval.probe import from_left_to_right, probe_labels, probe_places
+
+if TYPE_CHECKING:
+    from videopred.datasets.source import ClipSource
+
+Probe = Callable[[np.ndarray, np.ndarray], Any]
+"""(states (B, T, D), truth (B, T, …)) -> a PlaceProbe or LabelProbe."""
+_MOST_KINDS = 50
+"""A label with more values than this is a number, not a label."""
+
+
+def known_of(file: "ClipSource", part: str, clips: Sequence[int], frames: int) -> dict[str, np.ndarray]:
+    """What a file knows of some clips that states may hold: name -> (B, frames, …), or (B, …) of labels."""
+    names = [name for name in file.truth if name == "positions" or name.startswith(("series/", "labels/"))]
+    known = {name: np.concatenate([file.read(part, name, clip, clip + 1) for clip in clips]) for name in names}
+    return {name: values if name.startswith("labels/") else values[:, :frames] for name, values in known.items()}
+
+
+def probe_trace(path: Path | str) -> dict[str, Any]:
+    """What can be read linearly from a rollout's states, and what its discrete choices tell.
+
+    Taken over the steps from the last observed frame on. At each, the state has read a frame: places are those of the
+    next one, which it predicts, objects from left to right; labels and series are those of the frame.
+
+    Args:
+        path: what `videopred rollout --trace` wrote.
+
+    Returns:
+        `clips`, `steps`, `modules`; `positions`, and each label and series of few values: what is read from all
+        modules together, and `modules`, from each alone; under each discrete trace, such as `schema`, for each label
+        its `nmi` and `purity`, of all modules' choices together, and the `nmi` of each module's.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it holds no states, or a single clip.
+    """
+    fix = "make it with `videopred rollout RUN DATA --trace FILE`"
+    path = check.existing_file("TRACE", Path(path), fix)
+    with np.load(path) as arrays:
+        kept = dict(arrays)
+    check.require("states" in kept, "TRACE", "hold states", f"{', '.join(kept) or 'nothing'} in {path}", fix)
+    first = int(kept["context"]) - 1
+    states = kept["states"][:, first:]
+    clips, steps, modules = states.shape[:3]
+    report: dict[str, Any] = {"clips": clips, "steps": steps, "modules": modules}
+    check.require(clips > 1, "TRACE", "hold two clips at least", clips, "roll out more with --first")
+    if "truth/positions" in kept:
+        places = from_left_to_right(kept["truth/positions"][:, first + 1 : first + 1 + steps])
+        report["positions"] = _from_all_and_each(states, places, probe_places, "r2")
+    kinds = _kinds(kept, first, steps)
+    for name, labels in kinds.items():
+        report[name] = _from_all_and_each(states, labels, probe_labels, "accuracy")
+    for name, choices in kept.items():
+        if name.startswith("trace/") and choices.dtype.kind in "biu" and choices.ndim == 3 and kinds:
+            flat = choices[:, first:].reshape(-1, choices.shape[-1])
+            report[name.removeprefix("trace/")] = {kind: _told(flat, of.ravel()) for kind, of in kinds.items()}
+    return report
+
+
+def _number(value: float) -> float | None:
+    """The value for JSON, which knows no NaN."""
+    return round(float(value), 4) if np.isfinite(value) else None
+
+
+def _from_all_and_each(states: np.ndarray, truth: np.ndarray, probe: Probe, key: str) -> dict[str, Any]:
+    """What a probe reads from all modules (B, T, K, D) side by side, and, of one key, from each alone."""
+    each = [getattr(probe(states[:, :, module], truth), key) for module in range(states.shape[2])]
+    together = probe(states.reshape(*states.shape[:2], -1), truth)._asdict()
+    return {name: _number(value) for name, value in together.items()} | {"modules": [_number(value) for value in each]}
+
+
+def _kinds(kept: dict[str, np.ndarray], first: int, steps: int) -> dict[str, np.ndarray]:
+    """Labels (B, T) of each step: what the file knows that has a few whole values, and more than one."""
+    kinds = {}
+    for name, values in kept.items():
+        if name.startswith("truth/labels/") and values.ndim == 1:
+            values = np.repeat(values[:, None], steps, axis=1)
+        elif name.startswith("truth/series/") and values.ndim == 2:
+            values = values[:, first : first + steps]
+        else:
+            continue
+        if values.dtype.kind in "biu" and 1 < len(np.unique(values)) <= _MOST_KINDS:
+            kinds[name.removeprefix("truth/")] = values.astype(int)
+    return kinds
+
+
+def _told(choices: np.ndarray, truth: np.ndarray) -> dict[str, Any]:
+    """What choices (M, K) of modules tell about labels (M,)."""
+    together = patterns(choices)
+    each = [mutual_information(choices[:, module].astype(int), truth) for module in range(choices.shape[1])]
+    return {
+        "nmi": _number(mutual_information(together, truth)),
+        "purity": _number(purity(together, truth)),
+        "modules": [_number(value) for value in each],
+    }
