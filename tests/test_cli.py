@@ -663,7 +663,12 @@ def test_help_listings_and_usage_errors_load_nothing_heavy():
         "rollout x y --first 0",
         "demo --device gpu",
     ]
-    wrong += ["train x --device gpu", "evaluate x y --horizon 0", "rollout x y --out z.txt", "rollout x y --trace z.txt"]
+    wrong += [
+        "train x --device gpu",
+        "evaluate x y --horizon 0",
+        "rollout x y --out z.txt",
+        "rollout x y --trace z.txt",
+    ]
     wrong += ["import x --out y.npy", "import x", "import x --out y.h5 --axes TT", "import x --out y.h5 --values 1 0"]
     missing = ["probe gone.npz", "train gone.h5", "evaluate gone y", "import gone --out y.h5"]
     wrong += ["evaluate x y --metrics foo", "evaluate x y --part foo", "evaluate x", "list foo", "rollout", "inspect"]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from videopred.check import FaultyFileError
 from videopred.datasets.made import open_recipe
 from videopred.datasets.one_ball_settings import SwitchingConfig
 from videopred.judging.probing import known_of, probe_trace
@@ -76,6 +77,12 @@ def test_what_cannot_be_probed(tmp_path, known):
     np.savez(tmp_path / "other.npz", prediction=np.zeros(3))
     with pytest.raises(ValueError, match=r"TRACE must hold states, got prediction in .*other.npz; make it with"):
         probe_trace(tmp_path / "other.npz")
+    np.save(tmp_path / "array.npy", np.zeros(3))
+    (tmp_path / "text.npz").write_text("no arrays")
+    (tmp_path / "half.npz").write_bytes((tmp_path / "other.npz").read_bytes()[:99])
+    for name in ("array.npy", "text.npz", "half.npz"):
+        with pytest.raises(FaultyFileError, match=f"TRACE must be a whole .npz file, got .*{name} .*; make it with"):
+            probe_trace(tmp_path / name)
     one = {name: values[:1] for name, values in known.items()}
     with pytest.raises(ValueError, match="TRACE must hold two clips at least, got 1; roll out more with --first"):
         probe_trace(kept(tmp_path / "one.npz", one, np.zeros((1, STEPS, K, D))))

@@ -1,5 +1,6 @@
 """What the states of a rollout know: of places, labels and modes. On a file that `videopred rollout --trace` wrote."""
 
+import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,9 +47,14 @@ def probe_trace(path: Path | str) -> dict[str, Any]:
     """
     fix = "make it with `videopred rollout RUN DATA --trace FILE`"
     path = check.existing_file("TRACE", Path(path), fix)
-    with np.load(path) as arrays:
-        kept = dict(arrays)
-    check.require("states" in kept, "TRACE", "hold states", f"{', '.join(kept) or 'nothing'} in {path}", fix)
+    try:
+        with np.load(path) as arrays:
+            kept = dict(arrays)
+    except (ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        raise check.FaultyFileError(
+            check.complaint("TRACE", "be a whole .npz file", f"{path} ({error})", fix)
+        ) from None
+    check.require_sound("states" in kept, "TRACE", "hold states", f"{', '.join(kept) or 'nothing'} in {path}", fix)
     first = int(kept["context"]) - 1
     states = kept["states"][:, first:]
     clips, steps, modules = states.shape[:3]
