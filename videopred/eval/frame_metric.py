@@ -10,7 +10,7 @@ from torch import Tensor
 
 from videopred.eval.metric import Metric, check_films
 
-VALUES_AT_ONCE = 2**18
+VALUES_AT_ONCE = 2**17
 """Values of a film that are worked on together: few enough to stay in a processor's cache, so memory does not grow."""
 
 
