@@ -1,0 +1,260 @@
+"""No flag of training is read and then forgotten: each is shown to change what it says it changes."""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import lightning
+import pytest
+import torch
+from tiny_runs import no_file_longer_than, tiny_data, tiny_model
+from training_runs import equal, load, weights
+
+from videopred.models import build
+from videopred.settings import ComputeConfig, TrainingConfig
+from videopred.training.batches import Batches
+from videopred.training.faults import first_fault
+from videopred.training.keeping import KeepCheckpoints
+from videopred.training.learner import Learner
+from videopred.training.metrics_file import read_metrics
+from videopred.training.run import train
+
+BASE = {"updates": 4, "batch_size": 4, "validate_every": 2, "learning_rate": 0.01, "seed": 1}
+
+CHANGES_WEIGHTS: dict[str, dict[str, Any]] = {
+    "updates": {"updates": 3},
+    "batch_size": {"batch_size": 3},
+    "accumulate": {"accumulate": 2},  # to rounding, and in the draws of dropout
+    "loss": {"loss": "mse"},
+    "deviation": {"loss": "gaussian", "deviation": 0.7},
+    "reduction": {"reduction": "sum", "clip_norm": None},
+    "learning_rate": {"learning_rate": 0.02},
+    "schedule": {"schedule": "cosine"},
+    "decay": {"schedule": "step", "decay_every": 2, "decay": 0.1},
+    "decay_every": {"schedule": "step", "decay_every": 1},
+    "patience": {"schedule": "plateau", "improvement": 0.99, "patience": 1, "validate_every": 1},
+    "improvement": {"schedule": "plateau", "improvement": 0.99, "patience": 1, "validate_every": 1},
+    "stop_after": {"stop_after": 1, "improvement": 0.99, "validate_every": 1},
+    "clip_norm": {"clip_norm": None},
+    "free_running": {"free_running": 3},
+    "grow_over": {"free_running": 3, "grow_over": 4},
+    "sampling": {"sampling": "exponential"},
+    "sampling_share": {"sampling": "linear", "sampling_share": 0.3},
+    "sampling_over": {"sampling": "linear", "sampling_over": 2},
+    "noise": {"noise": 0.2},
+    "precision": {"precision": "bf16-mixed"},
+    "seed": {"seed": 2},
+}
+"""Field -> settings whose last weights are not those of the same settings without the field."""
+
+WITHOUT: dict[str, dict[str, Any]] = {
+    "deviation": {"loss": "gaussian"},
+    "reduction": {"clip_norm": None},
+    "decay": {"schedule": "step", "decay_every": 2},
+    "decay_every": {"schedule": "step", "decay_every": 3},
+    "patience": {"schedule": "plateau", "improvement": 0.99, "validate_every": 1},
+    "improvement": {"schedule": "plateau", "patience": 1, "validate_every": 1},
+    "stop_after": {"validate_every": 1},
+    "grow_over": {"free_running": 3},
+    "sampling_share": {"sampling": "linear"},
+    "sampling_over": {"sampling": "linear"},
+}
+"""What the other side is, where it is not the plain settings."""
+
+CHANGES_ELSE = {"validate_every", "validation_share", "validation_clips", "save_every", "keep_every"}
+"""Fields of which a test below shows what they change, which is not the weights."""
+
+
+def settings(changes: dict[str, Any]) -> TrainingConfig:
+    return TrainingConfig(**BASE | changes)
+
+
+def test_every_setting_of_learning_is_in_this_file():
+    assert set(CHANGES_WEIGHTS) | CHANGES_ELSE == set(TrainingConfig.model_fields)
+
+
+@pytest.mark.parametrize("field", CHANGES_WEIGHTS)
+def test_what_changes_the_weights(data, tmp_path, field):
+    runs = []
+    for name, changes in (("with", CHANGES_WEIGHTS[field]), ("without", WITHOUT.get(field, {}))):
+        runs.append(train(data, tiny_model("rims"), settings(changes), out=tmp_path / name, device="cpu"))
+    assert not equal(*map(weights, runs))
+
+
+def test_what_changes_looks_and_checkpoints(data, tmp_path):
+    """Which checkpoints are kept is shown in test_resuming, whose clips are made in test_starting."""
+    often = train(data, tiny_model(), settings({"validate_every": 1}), out=tmp_path / "often", device="cpu")
+    seldom = train(data, tiny_model(), settings({"validate_every": 4}), out=tmp_path / "seldom", device="cpu")
+    looks = [
+        [row["step"] for row in read_metrics(run / "logs" / "metrics.csv") if "validation_bce" in row]
+        for run in (often, seldom)
+    ]
+    assert looks == [["0", "1", "2", "3"], ["3"]]
+    assert equal(weights(often), weights(seldom))
+    kept = settings({"save_every": 1, "keep_every": 3})
+    run = train(data, tiny_model(), kept, out=tmp_path / "kept", device="cpu")
+    steps = {path.name: load(path)["global_step"] for path in (run / "checkpoints").iterdir()}
+    assert (steps["previous.ckpt"], steps["update-0000003.ckpt"]) == (3, 3)
+
+
+def test_what_changes_the_validation_clips(tmp_path):
+    data = tiny_data(tmp_path, {"train": 12, "test": 1})
+    losses = []
+    for share in (None, 0.5):
+        run = train(data, tiny_model(), settings({"validation_share": share}), out=tmp_path / str(share), device="cpu")
+        losses.append(load(run / "checkpoints" / "last.ckpt")["videopred_looks"]["latest"])
+    assert losses[0] != losses[1]
+
+
+# --- where it computes ---------------------------------------------------------------------------------------
+
+
+class Enough(Exception):
+    pass
+
+
+@contextmanager
+def watched_trainer() -> Iterator[dict[str, Any]]:
+    """What Lightning's Trainer is made with; it is not run."""
+    told: dict[str, Any] = {}
+
+    def make(**arguments: Any) -> Any:
+        told.update(arguments)
+        raise Enough
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lightning, "Trainer", make)
+        yield told
+
+
+@pytest.mark.parametrize(
+    ("changes", "argument", "value"),
+    [
+        ({"devices": 2}, "devices", 2),
+        ({"nodes": 2}, "num_nodes", 2),
+        ({"strategy": "ddp_spawn"}, "strategy", "ddp_spawn"),
+    ],
+)
+def test_what_the_trainer_is_told(data, tmp_path, changes, argument, value):
+    with watched_trainer() as told, pytest.raises(Enough):
+        train(data, tiny_model(), settings({}), compute=ComputeConfig(**changes), out=tmp_path / "run", device="cpu")
+    assert told[argument] == value
+
+
+def test_every_setting_of_computing_is_shown_somewhere():
+    """time_limit: test_resuming; hold and compile: test_starting; workers here and in test_run."""
+    shown = {"devices", "nodes", "strategy", "time_limit", "hold", "compile", "workers"}
+    assert shown == set(ComputeConfig.model_fields)
+
+
+def test_loader_processes_are_as_many_as_asked_for(data, tmp_path, monkeypatch):
+    made, plain = [], Batches.train_dataloader
+
+    def watched(self: Batches) -> Any:
+        made.append(plain(self))
+        return made[-1]
+
+    monkeypatch.setattr(Batches, "train_dataloader", watched)
+    train(data, tiny_model(), settings({}), compute=ComputeConfig(workers=2), out=tmp_path / "run", device="cpu")
+    assert made[0].num_workers == 2
+
+
+# --- flags that contradict one another -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"deviation": 0.2}, "--deviation must come with --loss gaussian, got 0.2 without; leave it out"),
+        ({"decay": 0.2}, "--decay must come with --schedule step or plateau, got 0.2 without"),
+        ({"schedule": "cosine", "decay_every": 3}, "--decay-every must come with --schedule step, got 3 without"),
+        ({"schedule": "step"}, "--decay-every must come with --schedule step, got nothing; say after how many"),
+        ({"patience": 3}, "--patience must come with --schedule plateau, got 3 without"),
+        ({"improvement": 0.1}, "--improvement must come with --schedule plateau or --stop-after, got 0.1 without"),
+        ({"grow_over": 9}, "--grow-over must come with --free-running, got 9 without"),
+        ({"sampling_share": 0.5}, "--sampling-share must come with --sampling, got 0.5 without"),
+        ({"sampling_over": 5}, "--sampling-over must come with --sampling, got 5 without"),
+        ({"accumulate": 3}, "--batch-size must be a multiple of --accumulate 3, got 4; choose one that is"),
+    ],
+)
+def test_contradictions_are_refused(changes, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        settings(changes)
+
+
+def test_a_share_of_training_clips_is_refused_where_there_are_validation_clips(data, tmp_path):
+    with pytest.raises(ValueError, match=r"^--validation-share must be left out where DATA has a validation part"):
+        train(data, tiny_model(), settings({"validation_share": 0.3}), out=tmp_path / "run", device="cpu")
+
+
+# --- numbers that are not finite -----------------------------------------------------------------------------
+
+
+def test_a_loss_that_is_no_number_names_the_first_bad_tensor_and_keeps_what_was_saved(data, tmp_path, monkeypatch):
+    plain = Learner.on_train_batch_start
+
+    model = train(data, tiny_model(), settings({}), out=tmp_path / "good", device="cpu")
+    name = next(name for name in weights(model) if name.startswith("predictor.core"))
+
+    def spoil_named(self: Learner, batch: Any, number: int) -> None:
+        plain(self, batch, number)
+        if self.global_step == 3:
+            with torch.no_grad():
+                dict(self.named_parameters())[name].view(-1)[2] = float("nan")
+
+    monkeypatch.setattr(Learner, "on_train_batch_start", spoil_named)
+    message = rf"^training must keep the loss finite, got nan at update 4, first in the weight {name[10:]}; lower"
+    with pytest.raises(ValueError, match=message):
+        train(data, tiny_model(), settings({}), out=tmp_path / "run", device="cpu")
+    assert load(tmp_path / "run" / "checkpoints" / "last.ckpt")["global_step"] == 2
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["state"] == "failed"
+
+
+def test_the_first_output_that_is_not_finite_is_named(data, tmp_path, monkeypatch):
+    torch.manual_seed(0)
+    predictor = build(tiny_model(), (1, 24, 32))
+    film = torch.full((1, 2, 1, 24, 32), float("inf"))
+    assert first_fault(predictor, film) == "the output of encoder.layers.0"
+    assert first_fault(predictor, torch.zeros(1, 2, 1, 24, 32)) == "the loss itself"
+
+
+def test_gradients_that_are_not_finite_are_named(data, tmp_path, monkeypatch):
+    plain = Learner.training_step
+
+    def steep(self: Learner, frames: torch.Tensor, batch: int) -> torch.Tensor:
+        loss = plain(self, frames, batch)
+        if self.global_step == 1:
+            first = next(self.predictor.decoder.parameters())
+            loss = loss + 0 * torch.sqrt(0 * first).sum()  # finite, with a slope that is not
+        return loss
+
+    monkeypatch.setattr(Learner, "training_step", steep)
+    message = r"^training must keep the loss finite, got a gradient of norm nan at update 2, first in the gradient of "
+    with pytest.raises(ValueError, match=message):
+        train(data, tiny_model(), settings({}), out=tmp_path / "run", device="cpu")
+
+
+def test_a_disk_that_fills_up_keeps_the_last_good_checkpoint(data, tmp_path, monkeypatch):
+    save = KeepCheckpoints._save
+
+    def full_at_three(self: KeepCheckpoints, trainer: Any) -> None:
+        if trainer.global_step < 3:
+            save(self, trainer)
+            return
+        with no_file_longer_than(20000):
+            save(self, trainer)
+
+    monkeypatch.setattr(KeepCheckpoints, "_save", full_at_three)
+    with pytest.raises(OSError, match=r"next\.ckpt must be a file that can be written, got File too large; free some"):
+        train(data, tiny_model(), settings({"save_every": 1}), out=tmp_path / "run", device="cpu")
+    names = sorted(path.name for path in (tmp_path / "run" / "checkpoints").iterdir())
+    assert names == ["best.ckpt", "last.ckpt", "previous.ckpt"]
+    assert load(tmp_path / "run" / "checkpoints" / "last.ckpt")["global_step"] == 2
+
+
+def test_a_folder_that_cannot_be_made(data):
+    with pytest.raises(OSError, match=r"^--out must be a folder that can be made, got /proc/nowhere/run \("):
+        train(data, tiny_model(), settings({}), out=Path("/proc/nowhere/run"), device="cpu")
