@@ -79,6 +79,7 @@ DOORS: dict[str, set[str]] = {
         "training.stopping",
         "training.watching",
         "training.profiling",
+        "training.telling",
         "checkpoint",
     },
     "tensorboard": {"training.watching"},
@@ -91,6 +92,7 @@ DOORS: dict[str, set[str]] = {
         "judging.batches",
         "surprise",
         "training.watching",
+        "training.telling",
     },
     "tyro": {
         "cli",

@@ -60,6 +60,7 @@ def train(
     ] = None,
     out: Annotated[Path | None, arg(help="Run folder; default: models/<data>-<core>.")] = None,
     device: Device = "auto",
+    dry_run: Annotated[bool, arg(help="Only say how long it would take, and how much memory and disk.")] = False,
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
@@ -67,7 +68,8 @@ def train(
     model = PredictorConfig(core=model_flags.chosen_core(core_name, core), codec=codec, decoder=decoder, stack=stack)
     watched = terminal.watched()
     if resume is not None:
-        for flag, given in (("--out", out), ("--init-from", init_from), ("--seeds", seeds), ("--overwrite", overwrite)):
+        others = {"--out": out, "--init-from": init_from, "--seeds": seeds, "--overwrite": overwrite}
+        for flag, given in (others | {"--dry-run": dry_run}).items():
             check.require(not given, flag, "be left out with --resume", given, "the run goes on where it is")
         check.device_kind(device)
         check.run_or_runs(resume)
@@ -94,14 +96,13 @@ def train(
         _opened(data, device)
     from videopred import training as learning
 
-    how: dict[str, Any] = {
-        "compute": compute,
-        "watch": watch,
-        "init_from": init_from,
-        "device": device,
-        "overwrite": overwrite,
-        "progress": watched,
-    }
+    where: dict[str, Any] = {"compute": compute, "watch": watch, "init_from": init_from, "device": device}
+    if dry_run:
+        check.require(seeds is None, "--dry-run", "come without --seeds", f"--seeds {seeds}", "each takes as long")
+        told = learning.foresee(data, model, training, **where)
+        terminal.print_json(told._asdict()) if json_ else print(told)
+        return
+    how = where | {"overwrite": overwrite, "progress": watched}
     if seeds is None:
         folder = learning.train(data, model, training, out=out, **how)
     else:

@@ -26,6 +26,7 @@ class TrainingClips:
     Attributes:
         learn, validate: the clips; `learn` is not there when they are endless.
         endless: whether each batch is made anew, from a recipe.
+        kept: number of clips to learn from.
         held_on_device: whether the clips to learn from wait on the device.
 
     Raises:
@@ -49,30 +50,30 @@ class TrainingClips:
             check.require(share is None, "--validation-share", must, share, fix)
         else:
             aside = max(1, round(count * (training.validation_share or 0.1)))
-        self._kept = count - aside
-        must = f"be at most {self._kept}, the clips left to learn from"
+        self.kept = count - aside
+        must = f"be at most {self.kept}, the clips left to learn from"
         fix = "lower it, or generate more clips"
-        check.require(training.batch_size <= self._kept, "--batch-size", must, training.batch_size, fix)
+        check.require(training.batch_size <= self.kept, "--batch-size", must, training.batch_size, fix)
         limit = {"auto": MEMORY_LIMIT, "disk": 0}.get(compute.hold, _EVERYTHING)
         self.held_on_device = not self.endless and self._belongs_on(device, compute)
         if not self.endless:
-            self.learn = FilmDataset(file, "train", stop=self._kept, memory_limit=0 if self.held_on_device else limit)
+            self.learn = FilmDataset(file, "train", stop=self.kept, memory_limit=0 if self.held_on_device else limit)
         if aside:
-            self.validate = FilmDataset(file, "train", start=self._kept, memory_limit=limit)
+            self.validate = FilmDataset(file, "train", start=self.kept, memory_limit=limit)
         else:
             self.validate = FilmDataset(file, "validation", memory_limit=limit)
 
     def frames_on(self, device: torch.device) -> Tensor:
         """All clips to learn from, (N, T, H, W, C) uint8, on the device."""
-        starts = range(0, self._kept, _AT_ONCE)
-        blocks = (self.file.read_frames("train", start, min(start + _AT_ONCE, self._kept)) for start in starts)
+        starts = range(0, self.kept, _AT_ONCE)
+        blocks = (self.file.read_frames("train", start, min(start + _AT_ONCE, self.kept)) for start in starts)
         return torch.cat([torch.from_numpy(block).to(device) for block in blocks])
 
     def _belongs_on(self, device: str, compute: ComputeConfig) -> bool:
         """Whether the clips shall wait on the device; without a word, if they take a quarter of its free memory."""
         if compute.hold != "auto" or not device.startswith("cuda"):
             return compute.hold == "device"
-        size = self._kept * self.file.frames * self.file.height * self.file.width * self.file.channels
+        size = self.kept * self.file.frames * self.file.height * self.file.width * self.file.channels
         return size < torch.cuda.mem_get_info(torch.device(device))[0] / 4
 
 

@@ -107,9 +107,15 @@ class Profile(Callback):
         self.turn("rest")
         for hook in self.hooks:
             hook.remove()
+        self.hooks.clear()
         counted = self.done // self.pieces - 1
         if counted > 0 and trainer.is_global_zero:
             write_json(self.path, summary(self.seconds, counted, self.frames * counted))
+
+    def on_exception(
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, exception: BaseException
+    ) -> None:
+        self.on_train_end(trainer, pl_module)
 
 
 def summary(seconds: dict[str, float], updates: int, frames: int) -> dict[str, Any]:

@@ -17,14 +17,18 @@ from videopred.training.batches import Batches
 from videopred.training.clips import TrainingClips, open_clips
 from videopred.training.engine import check_compute, make_trainer
 from videopred.training.folder import RunFolder
+from videopred.training.forecast import Forecast, forecast
 from videopred.training.keeping import KeepCheckpoints
 from videopred.training.learner import Learner
 from videopred.training.processes import is_first
 from videopred.training.resuming import Start, check_data, check_same, find_start, read_settings
 from videopred.training.stopping import Stopped, StopSigns
+from videopred.training.telling import TellLooks, listening, say
 from videopred.training.watching import check_watch, make_loggers, watchers
 
 _AFRESH = Start(None, 0, float("inf"))
+_FORESEEN = 100
+"""Updates from which on it is worth a few of them to say what all will take."""
 
 
 def train(
@@ -67,10 +71,45 @@ def train(
         OSError: it cannot be written to.
         KeyboardInterrupt: stopped before the last update; the message says why and how to go on.
     """
+    learner, clips, where = _prepare(data, model, training, compute, watch, init_from, device)
+    config = learner.config
+    folder = RunFolder(out or usual_folder(clips.file.path.stem, config.model))
+    folder.begin(config, str(where), overwrite)
+    return _fit(folder, learner, clips, where, _AFRESH, watch or WatchConfig(), progress)
+
+
+def foresee(
+    data: Path | str,
+    model: PredictorConfig | None = None,
+    training: TrainingConfig | None = None,
+    *,
+    compute: ComputeConfig | None = None,
+    watch: WatchConfig | None = None,
+    init_from: Path | None = None,
+    device: str = "auto",
+) -> Forecast:
+    """What `train` with the same arguments would take; writes nothing.
+
+    Raises:
+        FileNotFoundError, ValueError: as `train`.
+    """
+    return forecast(*_prepare(data, model, training, compute, watch, init_from, device))
+
+
+def _prepare(
+    data: Path | str,
+    model: PredictorConfig | None,
+    training: TrainingConfig | None,
+    compute: ComputeConfig | None,
+    watch: WatchConfig | None,
+    init_from: Path | None,
+    device: str,
+) -> tuple[Learner, TrainingClips, torch.device]:
+    """A learner that has learned nothing yet, its clips, and the device, once all that was asked for is checked."""
     model, training, compute = model or PredictorConfig(), training or TrainingConfig(), compute or ComputeConfig()
-    watch, where = watch or WatchConfig(), pick_device(device)
+    where = pick_device(device)
     check_compute(training, compute, where)
-    check_watch(watch, compute)
+    check_watch(watch or WatchConfig(), compute)
     file = open_clips(data, training)
     clips = TrainingClips(file, training, compute, str(where))
     config = RunConfig(
@@ -81,10 +120,7 @@ def train(
         data=_recorded(data, file),
         init_from=None if init_from is None else str(init_from),
     )
-    learner = Learner(_first_predictor(config), config)
-    folder = RunFolder(out or usual_folder(file.path.stem, model))
-    folder.begin(config, str(where), overwrite)
-    return _fit(folder, learner, clips, where, _AFRESH, watch, progress)
+    return Learner(_first_predictor(config), config), clips, where
 
 
 def resume(
@@ -149,11 +185,31 @@ def _fit(
     watch: WatchConfig,
     progress: bool,
 ) -> Path:
-    """Train from a start to the end, or to where somebody stops it, and note in the folder how it ended."""
+    """Train from a start to the end, or to where somebody stops it, and note in the folder what was said meanwhile."""
+    with listening(folder.path / "log.txt", progress):
+        updates = learner.config.training.updates
+        say(f"on {device}: {f'goes on after {start.done} of ' if start.checkpoint else ''}{updates} updates")
+        if not start.checkpoint and updates >= _FORESEEN and is_first():
+            say(str(forecast(learner, clips, device)))
+        _fit_to_the_end(folder, learner, clips, device, start, watch, progress)
+        say(f"finished; videopred evaluate {folder.path} DATA scores it")
+    return folder.path
+
+
+def _fit_to_the_end(
+    folder: RunFolder,
+    learner: Learner,
+    clips: TrainingClips,
+    device: torch.device,
+    start: Start,
+    watch: WatchConfig,
+    progress: bool,
+) -> None:
+    """Train, and note in the folder how it ended."""
     config = learner.config
     signs = StopSigns(config.compute.time_limit)
     keep = KeepCheckpoints(folder.checkpoints, config.training, signs, start.best_so_far, folder.settle)
-    callbacks = [keep, *watchers(watch, folder.path, clips, config.training, progress and is_first())]
+    callbacks = [keep, TellLooks(), *watchers(watch, folder.path, clips, config.training, progress and is_first())]
     loggers = make_loggers(watch, folder.path)
     trainer = make_trainer(config, folder.path, device, callbacks, start.done, loggers)
     if config.compute.compile != "none":
@@ -173,7 +229,6 @@ def _fit(
     if state == "interrupted" and is_first():  # in other processes, Lightning takes an error for a crash
         done = f"{trainer.global_step} of {config.training.updates} updates are done"
         raise KeyboardInterrupt(f"{why}{done}; `videopred train --resume {folder.path}` goes on")
-    return folder.path
 
 
 def _first_predictor(config: RunConfig) -> Predictor:

@@ -120,8 +120,12 @@ class ProgressBar(Callback):
     def on_validation_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         self.since = self.clock()
 
-    def on_train_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+    def on_train_end(self, *others: Any) -> None:
         self.bar.close()
+
+    def on_exception(self, *others: Any) -> None:
+        if hasattr(self, "bar"):
+            self.bar.close()
 
 
 class WatchClips(Callback):

@@ -1,0 +1,190 @@
+"""What a training will take: by hand on a clock of ours, against what it took, and without a trace in the run."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tiny_runs import CLIPS, FRAMES, HEIGHT, WIDTH, tiny_model, tiny_training
+from training_runs import equal, weights
+
+from videopred.cli import main
+from videopred.models import CORES, build
+from videopred.settings import ComputeConfig, TrainingConfig
+from videopred.training import forecast as forecasting
+from videopred.training import run as running
+from videopred.training.forecast import Forecast, duration, size
+from videopred.training.run import foresee, train
+
+HALF_A_SECOND: Callable[..., Any] = lambda work, device: (0.5, work())  # noqa: E731
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    """Whatever is timed takes half a second."""
+    monkeypatch.setattr(forecasting, "_timed", HALF_A_SECOND)
+
+
+def numbers_of(core: str = "gru") -> int:
+    return sum(weight.numel() for weight in build(tiny_model(core), (1, HEIGHT, WIDTH)).parameters())
+
+
+def test_by_hand(data, slow):
+    """Twelve clips in batches of four, three validation clips, 70 updates with a look after 20, 40, 60 and the last."""
+    training = tiny_training(updates=70, validate_every=20, keep_every=30)
+    told = foresee(data, tiny_model(), training, device="cpu")
+    assert (told.device, told.parameters, told.updates) == ("cpu", numbers_of(), 70)
+    assert told.seconds_per_update == 0.5
+    assert told.seconds_per_epoch == 3 * 0.5
+    assert told.seconds == 70 * 0.5 + 4 * 0.5 * CLIPS["validation"] / 4
+    assert told.disk == 6 * 3 * 4 * numbers_of()  # the last two, the best, two kept, and one being written
+    held = CLIPS["train"] * FRAMES * HEIGHT * WIDTH
+    assert told.memory > 4 * 4 * numbers_of() + held
+
+
+def test_pieces_are_timed_one_by_one_and_need_less_memory(data, slow):
+    whole = foresee(data, tiny_model(), tiny_training(), device="cpu")
+    pieces = foresee(data, tiny_model(), tiny_training(accumulate=2), device="cpu")
+    assert pieces.seconds_per_update == 2 * whole.seconds_per_update
+    assert pieces.memory < whole.memory
+
+
+def test_endless_clips_take_the_time_to_make_them_unless_others_make_them(slow):
+    training = TrainingConfig(updates=10, batch_size=2, validation_clips=4)
+    told = foresee("motion3", tiny_model(), training, device="cpu")
+    assert (told.seconds_per_epoch, told.seconds_per_update) == (None, 1.0)
+    helped = foresee("motion3", tiny_model(), training, compute=ComputeConfig(workers=2), device="cpu")
+    assert helped.seconds_per_update == 0.5
+
+
+@pytest.mark.parametrize("precision", ["bf16-mixed", "bf16-true", "64-true"])
+def test_every_precision_can_be_foreseen(data, precision):
+    told = foresee(data, tiny_model("rims"), tiny_training(precision=precision), device="cpu")
+    assert told.parameters == numbers_of("rims")
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_a_run_that_was_foreseen_is_the_same_run(data, tmp_path, monkeypatch, core):
+    """Dropout and samples included: weights and random stream are those that they would have been."""
+    training = tiny_training(free_running=2, noise=0.1)
+    monkeypatch.setattr(forecasting, "_TIMED", 1)
+    learned = []
+    for least in (1, 1000):
+        monkeypatch.setattr(running, "_FORESEEN", least)
+        learned.append(weights(train(data, tiny_model(core), training, out=tmp_path / str(least), device="cpu")))
+    assert "parameters" in (tmp_path / "1" / "log.txt").read_text()
+    assert "parameters" not in (tmp_path / "1000" / "log.txt").read_text()
+    assert equal(*learned)
+
+
+def test_checkpoints_take_what_was_told(data, tmp_path):
+    training = tiny_training(updates=4, keep_every=2)
+    told = foresee(data, tiny_model("rims"), training, device="cpu")
+    run = train(data, tiny_model("rims"), training, out=tmp_path / "run", device="cpu")
+    sizes = [path.stat().st_size for path in (run / "checkpoints").iterdir()]
+    assert len(sizes) == 5
+    weights_of_all = 5 * 3 * 4 * numbers_of("rims")
+    assert told.disk == weights_of_all * 6 / 5
+    assert weights_of_all <= sum(sizes) < weights_of_all + 5 * 60_000  # names and settings
+
+
+MEASURED = """
+import ctypes, gc, sys
+import torch
+from pathlib import Path
+from videopred.checkpoint import RunConfig
+from videopred.models import build
+from videopred.models.settings import PredictorConfig
+from videopred.settings import TrainingConfig
+from videopred.training.clips import TrainingClips, open_clips
+from videopred.training import forecast as forecasting
+from videopred.training.learner import Learner
+
+def status(name):
+    (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(name)]
+    return int(line.split()[1]) * 1024
+
+torch.set_num_threads(1)
+training = TrainingConfig(batch_size=30)
+clips = TrainingClips(open_clips(sys.argv[1], training), training)
+learner = Learner(build(PredictorConfig(), (1, 24, 32)), RunConfig(
+    model=PredictorConfig(), film_shape=(1, 24, 32), training=training))
+adam = torch.optim.Adam(learner.parameters())
+frames = torch.from_numpy(clips.file.read_frames("train", 0, 30))
+learner.loss_of(frames[:2], 0).backward()  # what is done once for ever is done
+learner.zero_grad()
+gc.collect()
+ctypes.CDLL(None).malloc_trim(0)
+before = status("VmRSS")
+Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+for _ in range(2):
+    adam.zero_grad()
+    learner.loss_of(frames, 0).backward()
+    adam.step()
+grown = status("VmHWM") - before
+weights = sum(weight.numel() * 4 for weight in learner.parameters())
+held = clips.kept * 20 * 24 * 32
+forecasting._TIMED = 1
+told = forecasting.forecast(learner, clips, torch.device("cpu")).memory - weights - held  # both were there before
+print(told / grown, grown)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="measured as Linux does")
+def test_memory_is_what_it_takes(tmp_path):
+    """The process's own peak, beyond what it had before the first update, where that is a few hundred megabytes."""
+    from videopred.datasets.generation import generate
+    from videopred.datasets.settings import BallsConfig
+
+    recipe = BallsConfig(frames=20, height=24, width=32, balls=(2,))
+    path = generate("balls4", {"train": 30, "validation": 1}, recipe=recipe, out=tmp_path)
+    done = subprocess.run([sys.executable, "-c", MEASURED, path], capture_output=True, text=True, check=True)
+    ratio, grown = map(float, done.stdout.split())
+    assert grown > 5e7
+    assert 0.6 < ratio < 1.5
+
+
+def test_how_it_reads():
+    told = Forecast("cpu", 1_234_567, 56_000_000, 0.25, 1.5, 5000, 1300.0, 1_440_000_000)
+    assert str(told) == (
+        "1,234,567 parameters; 5,000 updates take about 21 min 40 s (1.5 s an epoch) and 56 MB of memory on cpu, "
+        "checkpoints 1.4 GB of disk"
+    )
+    assert "epoch" not in str(told._replace(seconds_per_epoch=None))
+    assert [duration(seconds) for seconds in (0.04, 9.96, 59.6, 3599, 90_000)] == [
+        "0.0 s", "10 s", "1 min 0 s", "59 min 59 s", "25 h 0 min"
+    ]  # fmt: skip
+    assert [size(count) for count in (10, 1.5e6, 999e6, 2.34e9)] == ["1 MB", "2 MB", "999 MB", "2.3 GB"]
+
+
+def test_a_dry_run_writes_nothing(data, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    words = ["train", str(data), "--core", "gru", "--core.units", "5", "--batch-size", "4", "--dry-run"]
+    for more in ([], ["--json"]):
+        with pytest.raises(SystemExit) as ended:
+            main([*words, *more])
+        assert ended.value.code == 0
+    lines = capfd.readouterr().out.splitlines()
+    assert " parameters; 5,000 updates take about " in lines[0]
+    told = json.loads("".join(lines[1:]))
+    assert (told["device"], told["updates"]) == ("cpu" if not torch.cuda.is_available() else "cuda", 5000)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--seeds 0,1 --dry-run", "--dry-run must come without --seeds, got --seeds 0,1; each takes as long"),
+        ("--resume {run} --dry-run", "--dry-run must be left out with --resume, got True; the run goes on where it is"),
+    ],
+)
+def test_a_dry_run_of_something_else(data, tmp_path, capfd, words, message):
+    with pytest.raises(SystemExit) as ended:
+        main(["train", str(data), *words.format(run=tmp_path).split()])
+    assert ended.value.code == 2
+    assert capfd.readouterr().err == f"videopred: {message}\n"

@@ -1,0 +1,59 @@
+"""The log of what was said."""
+
+import logging
+import re
+
+import pytest
+from tiny_runs import no_file_longer_than, tiny_model, tiny_training
+
+from videopred.training.run import resume, train
+from videopred.training.stopping import StopSigns
+from videopred.training.telling import listening, say
+
+
+def lines(path) -> list[str]:
+    """What was said, without the times, which are there."""
+    texts = path.read_text().splitlines()
+    assert all(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d ", text) for text in texts)
+    return [text[20:] for text in texts]
+
+
+def test_what_is_said_is_kept_and_shown_on_request_only(tmp_path, capfd):
+    say("to nobody")
+    for progress in (False, True):
+        with listening(tmp_path / "log.txt", progress):
+            say(f"progress {progress}")
+    say("to nobody")
+    assert lines(tmp_path / "log.txt") == ["progress False", "progress True"]
+    assert capfd.readouterr() == ("", "progress True\n")
+    speaker = logging.getLogger("videopred.training")
+    assert (speaker.handlers, speaker.level, speaker.propagate) == ([], logging.NOTSET, True)
+
+
+def test_how_it_ended_is_kept(tmp_path):
+    with pytest.raises(ValueError, match="the machine caught fire"), listening(tmp_path / "log.txt", False):
+        raise ValueError("the machine caught fire")
+    assert lines(tmp_path / "log.txt") == ["ended: the machine caught fire"]
+
+
+def test_a_full_disk_is_not_the_log_s_matter(tmp_path, capfd):
+    with listening(tmp_path / "log.txt", False), no_file_longer_than(10):
+        say("more than ten letters")
+        say("and more")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_run_that_stopped_and_went_on(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(StopSigns, "reason", lambda self, trainer: "told to" if trainer.global_step == 2 else None)
+    training, run = tiny_training(updates=3), tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):
+        train(data, tiny_model(), training, out=run, device="cpu")
+    monkeypatch.undo()
+    resume(run, device="cpu")
+    told = lines(run / "log.txt")
+    assert told[0] == "on cpu: 3 updates"
+    assert re.fullmatch(r"update 1: validation_bce [\d.]+, the lowest so far", told[1])
+    assert told[3] == f"ended: told to: 2 of 3 updates are done; `videopred train --resume {run}` goes on"
+    assert told[4] == "on cpu: goes on after 2 of 3 updates"
+    assert told[5].startswith("update 3: validation_bce ")
+    assert told[6:] == [f"finished; videopred evaluate {run} DATA scores it"]

@@ -1,0 +1,182 @@
+"""What a training will take, told before it begins: seen by doing a few of its updates on a copy of the model."""
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from copy import deepcopy
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from videopred.checkpoint import RunConfig
+from videopred.training.clips import TrainingClips
+from videopred.training.learner import Learner
+
+_TIMED, _ENOUGH = 3, 5.0
+"""Updates that are timed after one that is not, and seconds after which no further one is."""
+
+_LAST_AND_BEST = 3
+"""Checkpoints that every run has: the last two and the best."""
+
+
+class Forecast(NamedTuple):
+    """What a training will take."""
+
+    device: str
+    parameters: int
+    memory: int
+    """Bytes on the device at most, libraries aside: weights, gradients, Adam's two numbers a weight, what is kept for
+    the way back, and clips that are held there."""
+    seconds_per_update: float
+    seconds_per_epoch: float | None
+    """Of updates only; None where clips are endless."""
+    updates: int
+    seconds: float
+    """Of all updates and looks at the validation clips; pictures, loggers and a compilation are not in it."""
+    disk: int
+    """Bytes of the checkpoints that are kept, and one more while it is written."""
+
+    def __str__(self) -> str:
+        epoch = "" if self.seconds_per_epoch is None else f" ({duration(self.seconds_per_epoch)} an epoch)"
+        return (
+            f"{self.parameters:,} parameters; {self.updates:,} updates take about {duration(self.seconds)}{epoch} "
+            f"and {size(self.memory)} of memory on {self.device}, checkpoints {size(self.disk)} of disk"
+        )
+
+
+def forecast(learner: Learner, clips: TrainingClips, device: torch.device) -> Forecast:
+    """What training will take on a device; leaves the learner and torch's random stream as they are.
+
+    With several devices or machines, one share of the batch is timed; that they wait for one another is not.
+    """
+    config = learner.config
+    training = config.training
+    size_of_share = training.batch_size // (config.compute.devices * config.compute.nodes * training.accumulate)
+    with torch.random.fork_rng([device] if device.type == "cuda" else []):
+        torch.manual_seed(0)
+        trial = _Trial(learner, device)
+        reading, frames = _timed(lambda: clips.file.read_frames("train", 0, size_of_share), device)
+        batch = torch.from_numpy(frames).to(device)
+        activations = trial.bytes_kept(batch)
+        update = trial.seconds_of(lambda: trial.update(batch)) * training.accumulate
+        look = trial.seconds_of(lambda: trial.look(batch)) * len(clips.validate) / size_of_share
+    reading *= training.accumulate
+    if config.compute.workers:
+        update = max(update, reading / config.compute.workers)
+    elif clips.endless:
+        update += reading
+    looks = -(-training.updates // training.validate_every)
+    epoch = None if clips.endless else len_of_epoch(clips, config) * update
+    held = 0 if clips.endless else _bytes_of_clips(clips) * (device.type == "cpu" or clips.held_on_device)
+    weights = sum(weight.numel() * weight.element_size() for weight in learner.parameters())
+    return Forecast(
+        device=str(device),
+        parameters=sum(weight.numel() for weight in learner.parameters()),
+        memory=4 * weights + activations + held,
+        seconds_per_update=update,
+        seconds_per_epoch=epoch,
+        updates=training.updates,
+        seconds=training.updates * update + looks * look,
+        disk=(_LAST_AND_BEST + 1 + training.updates // (training.keep_every or training.updates + 1)) * 3 * weights,
+    )
+
+
+def len_of_epoch(clips: TrainingClips, config: RunConfig) -> int:
+    """Updates in which every clip to learn from is seen once."""
+    return clips.kept // config.training.batch_size
+
+
+def _bytes_of_clips(clips: TrainingClips) -> int:
+    file = clips.file
+    return clips.kept * file.frames * file.height * file.width * file.channels
+
+
+class _Trial:
+    """A copy of a learner that is trained a little and thrown away."""
+
+    def __init__(self, learner: Learner, device: torch.device) -> None:
+        self.training, self.device = learner.config.training, device
+        self.copy = deepcopy(learner).to(device).train()
+        kinds = {"64-true": torch.float64, "bf16-true": torch.bfloat16}
+        if self.training.precision in kinds:
+            self.copy.to(kinds[self.training.precision])
+        self.adam = torch.optim.Adam(self.copy.parameters(), lr=self.training.learning_rate)
+
+    def loss(self, batch: Tensor) -> Tensor:
+        """As at the end of training, when curricula are complete."""
+        training = self.training
+        sampling = 0.0 if training.sampling == "none" else training.sampling_share or 1.0
+        with self.rounding():
+            return self.copy.loss_of(batch, training.free_running, noise=training.noise, sampling=sampling)
+
+    def rounding(self) -> AbstractContextManager[Any]:
+        """What Lightning does for mixed precision."""
+        kinds = {"bf16-mixed": torch.bfloat16, "16-mixed": torch.float16}
+        kind = kinds.get(self.training.precision)
+        return nullcontext() if kind is None else torch.autocast(self.device.type, kind)
+
+    def update(self, batch: Tensor) -> None:
+        self.adam.zero_grad()
+        self.loss(batch).backward()
+        nn.utils.clip_grad_norm_(self.copy.parameters(), self.training.clip_norm or 1.0)
+        self.adam.step()
+
+    def look(self, batch: Tensor) -> None:
+        with torch.no_grad(), self.rounding():
+            self.copy.loss_of(batch, self.training.free_running)
+
+    def bytes_kept(self, batch: Tensor) -> int:
+        """Bytes of what the way forward keeps for the way back, weights aside; on a CUDA device, of the peak."""
+        if self.device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats(self.device)
+            before = torch.cuda.memory_allocated(self.device)
+            self.loss(batch).backward()
+            return torch.cuda.max_memory_allocated(self.device) - before
+        weights = {weight.untyped_storage().data_ptr() for weight in self.copy.parameters()}
+        kept: dict[int, int] = {}
+
+        def keep(tensor: Tensor) -> Tensor:
+            storage = tensor.untyped_storage()
+            if storage.data_ptr() not in weights:
+                kept[storage.data_ptr()] = storage.nbytes()
+            return tensor
+
+        with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+            loss = self.loss(batch)
+        loss.backward()  # what is kept lives until here, so no place in memory was counted for two
+        return sum(kept.values())
+
+    def seconds_of(self, work: Callable[[], Any]) -> float:
+        """Median of a few times, after one that does not count."""
+        work()
+        times: list[float] = []
+        while len(times) < _TIMED and sum(times) < _ENOUGH:
+            times.append(_timed(work, self.device)[0])
+        return sorted(times)[len(times) // 2]
+
+
+def _timed(work: Callable[[], Any], device: torch.device) -> tuple[float, Any]:
+    """Seconds that the work took, and what it gave."""
+    start = time.perf_counter()
+    done = work()
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    return time.perf_counter() - start, done
+
+
+def size(count: int) -> str:
+    """Bytes as people say them: 3 MB, 1.2 GB."""
+    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{max(1, round(count / 1e6))} MB"
+
+
+def duration(seconds: float) -> str:
+    """As people say it: 0.4 s, 35 s, 2 min 5 s, 3 h 10 min."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

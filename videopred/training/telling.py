@@ -1,0 +1,78 @@
+"""What a training says, in its log file and, where somebody watches, on stderr."""
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import lightning
+from lightning.pytorch.callbacks import Callback
+from tqdm import tqdm
+
+from videopred.files import told_of
+from videopred.training.learner import Learner
+from videopred.training.processes import is_first
+
+_SPEAKER = logging.getLogger("videopred.training")
+
+
+def say(line: str) -> None:
+    """One line for whoever listens; see `listening`."""
+    _SPEAKER.info(line)
+
+
+@contextmanager
+def listening(path: Path, progress: bool) -> Iterator[None]:
+    """Within it, what is said is added to a file, with the time; and, with `progress`, shown on stderr.
+
+    Only the first of several processes writes. A failure that ends the block is in the file as well.
+    """
+    if not is_first():
+        yield
+        return
+    with told_of(path):
+        handlers: list[logging.Handler] = [_LogFile(path)]
+    handlers[0].setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
+    if progress:
+        handlers.append(_AboveTheBar())
+    level, passes_on = _SPEAKER.level, _SPEAKER.propagate
+    _SPEAKER.setLevel(logging.INFO)
+    _SPEAKER.propagate = False
+    for handler in handlers:
+        _SPEAKER.addHandler(handler)
+    try:
+        yield
+    except BaseException as error:
+        handlers[0].handle(_SPEAKER.makeRecord(_SPEAKER.name, logging.INFO, "", 0, f"ended: {error}", (), None))
+        raise
+    finally:
+        for handler in handlers:
+            _SPEAKER.removeHandler(handler)
+            handler.close()
+        _SPEAKER.setLevel(level)
+        _SPEAKER.propagate = passes_on
+
+
+class _LogFile(logging.FileHandler):
+    """Where the disk is full, training shall fail in its checkpoints, not in what it says."""
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        pass
+
+
+class _AboveTheBar(logging.Handler):
+    """Writes lines to stderr where they do not tear a progress bar."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        tqdm.write(record.getMessage(), file=sys.stderr)
+
+
+class TellLooks(Callback):
+    """Says the loss of each look at the validation clips."""
+
+    def on_validation_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        assert isinstance(pl_module, Learner)
+        name = f"validation_{pl_module.config.training.loss}"
+        loss, lowest = trainer.callback_metrics[name], pl_module.looks.lowest_at == trainer.global_step
+        say(f"update {trainer.global_step}: {name} {float(loss):.6g}{', the lowest so far' if lowest else ''}")
