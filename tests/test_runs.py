@@ -149,7 +149,7 @@ def test_scores_are_those_of_the_model_on_each_file(tmp_path):
     scores = tmp_path / "eval"
     for run, data, mse in (("a", "balls", 0.25), ("a", "curtain", 0.5), ("sweep/seed-1", "balls", 0.75)):
         rows = {"model": {"mse": {"mean": mse, "steps": [mse]}}, "blank": {"mse": {"mean": 9.0, "steps": [9.0]}}}
-        write_json(scores / run / data / "scores.json", {"rows": rows})
+        write_json(scores / run / data / "scores.json", {"models": ["model"], "rows": rows})
     write_json(scores / "a" / "other" / "scores.json", {"of": "another program"})
     found = look(tmp_path / "models", scores)
     assert found["a"].scores == {"balls": {"mse": 0.25}, "curtain": {"mse": 0.5}}
@@ -199,7 +199,7 @@ def test_the_command(tmp_path, monkeypatch, capfd):
     assert capfd.readouterr().err.startswith(message)
     make_run(Path("models/a"), updates=2)
     before = {path: path.read_bytes() for path in Path("models").rglob("*") if path.is_file()}
-    write_json(Path("told/a/balls/scores.json"), {"rows": {"model": {"mse": {"mean": 0.25}}}})
+    write_json(Path("told/a/balls/scores.json"), {"models": ["model"], "rows": {"model": {"mse": {"mean": 0.25}}}})
     assert command("runs --scores told") == 0
     out = capfd.readouterr().out
     assert "models/a  finished      2/2" in out

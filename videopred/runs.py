@@ -205,8 +205,10 @@ def _scores(folder: Path) -> dict[str, dict[str, float]]:
     found = {}
     for path in sorted(folder.glob("*/scores.json")):
         try:
-            rows = json.loads(path.read_text())["rows"]["model"]
-            found[path.parent.name] = {name: float(values["mean"]) for name, values in rows.items()}
+            content = json.loads(path.read_text())
+            (model,) = content["models"]  # several are of a comparison
+            cells = content["rows"][model]
+            found[path.parent.name] = {column: float(cell["mean"]) for column, cell in cells.items()}
         except (ValueError, KeyError, TypeError):
             continue
     return found

@@ -165,5 +165,6 @@ def _results(runs: list[Path], data: Path | None, given: GivenConfig) -> Path:
     if given.pred is not None:
         return Path("eval") / given.pred.stem / (data or given.true or given.pred).stem
     more = f"-and-{len(runs) - 1}-more" if len(runs) > 1 else ""
-    name = runs[0].stem if runs[0].is_file() else runs[0].resolve().name
-    return Path("eval") / f"{name}{more}" / (data or runs[0]).stem
+    from videopred.runs import run_name
+
+    return Path("eval") / f"{run_name(runs[0])}{more}" / (data or runs[0]).stem
