@@ -33,6 +33,15 @@ def test_the_commands_and_programs_about_data_run_one_after_the_other(tmp_path, 
         exec(program, {})
 
 
+def test_the_commands_and_programs_about_plausibility_run_one_after_the_other(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = (DOCS / "plausibility.md").read_text()
+    for line in commands(page):
+        cli.run(shlex.split(made_small(line))[1:])
+    for program in blocks(page, "python"):
+        exec(program, {})
+
+
 def test_what_is_not_run_is_a_launcher_of_many_machines():
     others = blocks(DATA, "text")[0].splitlines()
     assert others

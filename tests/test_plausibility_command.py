@@ -1,0 +1,158 @@
+"""`videopred plausibility`: what it prints and writes, and one clear line for whatever is wrong."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tiny_runs import tiny_model, tiny_training
+
+from videopred.cli import main
+from videopred.datasets.generation import generate
+from videopred.datasets.intphys_export import export_intphys
+from videopred.datasets.opening import open_dataset
+from videopred.datasets.settings import OcclusionConfig
+from videopred.training import train
+
+RECIPE = OcclusionConfig(frames=30, height=24, width=32)
+
+
+def run(words: str) -> int:
+    """The exit status of `videopred` with these words."""
+    with pytest.raises(SystemExit) as caught:
+        main(words.split())
+    return caught.value.code
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory) -> Path:
+    """Films, the same as a folder, with labels and without, a run, and scores; tests only read it."""
+    folder = tmp_path_factory.mktemp("place")
+    data = generate("occlusion", {"train": 6, "test": 12}, recipe=RECIPE, out=folder / "films.h5")
+    export_intphys(open_dataset(data), folder / "intphys")
+    (folder / "intphys/dev_ids.txt").unlink()
+    export_intphys(open_dataset(data), folder / "bare", part="test", unlabelled=True)
+    (folder / "bare/test_ids.txt").rename(folder / "names.txt")
+    small = RECIPE.model_copy(update={"width": 40})
+    generate("occlusion", {"test": 4}, recipe=small, out=folder / "wide.h5")
+    train(data, tiny_model(), tiny_training(), out=folder / "gru", device="cpu")
+    names = (folder / "names.txt").read_text().splitlines()
+    (folder / "answer.txt").write_text("".join(f"{name} 0.5\n" for name in names))
+    return folder
+
+
+def test_a_run_is_judged_and_its_answers_are_judged_alike(place, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    assert run(f"plausibility {place / 'gru'} {place / 'films.h5'} --draw 1 --answers answer.txt") == 0
+    out, err = capfd.readouterr()
+    assert err == ""
+    wrote = [line.removeprefix("wrote ") for line in out.splitlines() if line.startswith("wrote ")]
+    results = "eval/gru/films"
+    assert wrote == [f"{results}/plausibility.json", f"{results}/plausibility.csv", f"{results}/films.csv",
+                     "answer.txt", f"{results}/surprise.npz", f"{results}/scene-1.png",
+                     f"{results}/scene-1.gif"]  # fmt: skip
+    assert all(Path(path).is_file() for path in wrote)
+    assert "films.h5: 3 scenes of four films; part test, surprise bce, burn_in 1, every 1" in out
+    kept = json.loads(Path(f"{results}/plausibility.json").read_text())
+    for scores in ("answer.txt", f"{results}/films.csv"):
+        assert run(f"plausibility --scores {scores} {place / 'films.h5'} --json --overwrite") == 0
+        told = json.loads(capfd.readouterr().out)
+        assert next(iter(told["errors"].values())) == kept["errors"]["mean"]
+        assert told["files"] == [f"eval/{Path(scores).stem}/films/{name}" for name in
+                                 ("plausibility.json", "plausibility.csv", "films.csv")]  # fmt: skip
+
+
+def test_settings_reach_the_scores(place, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    words = f"plausibility {place / 'gru'} {place / 'intphys'} --json --out here --device cpu"
+    assert run(f"{words} --aggregates max --surprise kl --burn-in 4 --every 3 --resamples 7 --seed 2") == 0
+    told = json.loads(capfd.readouterr().out)
+    assert told["settings"] == {
+        "data": str(place / "intphys"), "run": str(place / "gru"), "part": "test", "surprise": "kl", "burn_in": 4,
+        "every": 3, "resamples": 7, "seed": 2,
+    }  # fmt: skip
+    assert list(told["errors"]) == ["max"]
+
+
+def test_films_without_labels_can_be_answered(place, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    names = place / "names.txt"
+    assert run(f"plausibility {place / 'gru'} {place / 'bare'} --names {names} --answers here/answer.txt") == 0
+    assert "no labels say which films are possible, so there are no errors" in capfd.readouterr().out
+    lines = Path("here/answer.txt").read_text().splitlines()
+    assert sorted(line.split()[0] for line in lines) == sorted(names.read_text().splitlines())
+
+
+@pytest.mark.parametrize("path", ["eval/gru/films/films.csv", "eval/gru/films/scene-0.gif", "answer.txt"])
+def test_nothing_is_overwritten_unasked(place, tmp_path, monkeypatch, capfd, path):
+    monkeypatch.chdir(tmp_path)
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_text("mine")
+    drawn = "--draw 0" if path.endswith(".gif") else ""
+    words = f"plausibility {place / 'gru'} {place / 'films.h5'} --answers answer.txt {drawn}"
+    assert run(words) == 1
+    flag = "--answers" if path == "answer.txt" else "--out"
+    assert f"{flag} must be a new path, got {path} (already there)" in capfd.readouterr().err
+    assert [file for file in Path().rglob("*") if file.is_file()] == [Path(path)]
+    assert run(f"{words} --overwrite") == 0
+    assert Path(path).read_bytes() != b"mine"
+
+
+BAD = {
+    "{gru}": "RUN and DATA must be two paths, got {gru}; give a run folder and films, as in `videopred plausib",
+    "": "RUN and DATA must be two paths, got nothing; give a run folder and films",
+    "{gru} {films} --scores {answer}": "DATA must be one path with --scores, got {gru} {films}; leave out RUN",
+    "{films} --scores {answer} --burn-in 3": "--burn-in must be left out with --scores, got both; it is about a run",
+    "{films} --scores {answer} --draw 0": "--draw must be left out with --scores, got both; it is about a run's",
+    "{films} --scores gone.csv": "--scores must be an existing file, got gone.csv (nothing there); give a table or",
+    "{gru} {films} --draw 0 0": "--draw must name each scene once, got (0, 0); leave one out",
+    "{gru} {films} --draw 3": "--draw must lie in 0 to 2, the scenes of {films}, got 3; choose one of these",
+    "{gru} {films} --draw -1": "--draw must lie in 0 to 2, the scenes of {films}, got -1; choose one of these",
+    "{gru} {films} --aggregates mean mean": "--aggregates must name each once, got mean mean; leave one out",
+    "{gru} {films} --burn-in 30": "--burn-in must be below 30, the frames of a film as it is shown, got 30; lower it",
+    "{gru} {films} --every 30": "--every must leave two frames or more of 30, got 30, which leaves 1; lower it",
+    "{gru} {films} --device tpu": "--device must be one of auto, cpu, cuda, mps, got tpu",
+    "{gru} {films} --part train": "DATA must hold four films of each scene, got 1 of scene 0 in train of {films}",
+    "{gru} {wide}": "{wide} must hold frames of 3 x 24 x 32 (channels x height x width), which the model was built f",
+    "{gru} {bare} --answers a.txt": "DATA must have names with O1, O2 or O3 and occluded or visible, which the benchm",
+    "gone {films}": "RUN must be a run folder with a settings.json, got gone; give a folder",
+    "{gru} gone": "DATA must be an existing file or folder, got gone (nothing there); look at its spelling",
+}
+"""Words -> part of the one line that says what is wrong."""
+
+
+@pytest.mark.parametrize("words", BAD)
+def test_what_is_wrong_is_one_clear_line(place, tmp_path, monkeypatch, capfd, words):
+    monkeypatch.chdir(tmp_path)
+    places = {name: place / name for name in ("gru", "bare")} | {
+        name: place / f"{name}.h5" for name in ("films", "wide")
+    }
+    places["answer"] = place / "answer.txt"
+    status = run(f"plausibility {words.format(**places)}")
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.startswith("videopred: ")
+    assert BAD[words].format(**places) in err
+    assert err.count("\n") == 1
+    assert status == (1 if "gone" in words else 2)
+    assert list(tmp_path.iterdir()) == []
+
+
+LIGHT = """
+import contextlib, io, json, sys
+from videopred.cli import main
+told = {}
+for words in json.load(sys.stdin):
+    with contextlib.redirect_stderr(io.StringIO()), contextlib.suppress(SystemExit):
+        main(f"plausibility {words}".split())
+    told[words] = sorted({"torch", "numpy", "h5py", "lightning", "matplotlib", "imageio", "PIL"} & set(sys.modules))
+print(json.dumps(told))
+"""
+
+
+def test_usage_errors_load_nothing_heavy():
+    asked = ["", "x", "x y --scores z", "x y --device gpu", "x y --burn-in 0", "x y --draw 1 1", "x y"]
+    command = [sys.executable, "-c", LIGHT]
+    done = subprocess.run(command, input=json.dumps(asked), capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == {words: [] for words in asked}
