@@ -11,7 +11,7 @@ from PIL import Image
 
 from videopred import cli
 from videopred.commands.terminal import first_line
-from videopred.eval import METRICS
+from videopred.eval import METRICS, OBJECT_METRICS
 from videopred.models import CODECS, DECODERS
 from videopred.models.presets import PRESETS
 
@@ -53,9 +53,20 @@ def test_the_program_on_conventions_prints_what_the_page_shows(capsys):
     assert capsys.readouterr().out == blocks(SCORING, "text")[0]
 
 
+def test_the_program_on_objects_prints_what_the_page_shows(capsys):
+    (program,) = (text for text in blocks(SCORING, "python") if "judge_rows" in text)
+    exec(program, {})
+    assert f"```text\n{capsys.readouterr().out}```" in SCORING
+
+
+def test_the_table_of_object_metrics_is_that_of_the_package():
+    rows = "".join(f"| `{name}` | {first_line(settings)} |\n" for name, (settings, _) in OBJECT_METRICS.items())
+    assert f"| metric | |\n|---|---|\n{rows}\n" in SCORING
+
+
 def test_conventions_that_the_page_names_are_there():
     named = re.findall(r"^\| `([a-z-]+)` \|", SCORING, re.MULTILINE)
-    assert {"ssim", "ssim-svg", "mse-sum", "bce"} <= set(named) <= set(METRICS)
+    assert {"ssim", "ssim-svg", "mse-sum", "bce"} <= set(named) <= {*METRICS, *OBJECT_METRICS}
 
 
 @pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.name)

@@ -98,6 +98,7 @@ def _fg_ari(frames: int, size: int, *, whole: bool) -> Work:
     shape = (_CLIPS, frames + 1, size, size)
     true = torch.randint(-20, _OBJECTS + 1, shape, generator=chance).clamp_(min=0)
     predicted = torch.where(torch.rand(shape, generator=chance) < 0.7, true, true.roll(1, 3))
+    predicted, true = predicted.byte(), true.byte()  # as files hold them
     metric = make_object_metric("fg-ari-clip" if whole else "fg-ari")
     nowhere = torch.zeros(_CLIPS, frames + 1, _OBJECTS, 2, dtype=torch.float64)
     scenes = Scene(positions=nowhere, masks=predicted), Scene(positions=nowhere, masks=true)

@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -100,14 +101,20 @@ def contingency(predicted: Tensor, true: Tensor, *, background: bool) -> Tensor:
     """
     clips, frames, height, width = true.shape
     rows, columns = int(true.max()) + 1, int(predicted.max()) + 1
-    ours, theirs = predicted.flatten(), true.flatten()
+    ours, theirs = (masks.cpu().numpy().reshape(-1) for masks in (predicted, true))
+
+    def count(pixels: np.ndarray, kinds: int, kind: np.ndarray) -> np.ndarray:
+        cell = pixels // (height * width) * kinds + kind
+        return np.bincount(cell, minlength=clips * frames * kinds).reshape(clips, frames, -1)
+
+    pixels = np.flatnonzero(theirs > 0)  # a tenth of them, mostly; NumPy finds them thrice as fast as torch
+    kind = theirs[pixels].astype(np.int64) * columns + ours[pixels]
+    table = count(pixels, rows * columns, kind).reshape(clips, frames, rows, columns)
     if background:
-        frame = torch.arange(clips * frames, device=true.device).repeat_interleave(height * width)
-    else:
-        pixels = theirs.nonzero().squeeze(1)  # a tenth of them, mostly
-        frame, ours, theirs = pixels // (height * width), ours[pixels], theirs[pixels]
-    cell = (frame * rows + theirs) * columns + ours
-    return torch.bincount(cell, minlength=clips * frames * rows * columns).view(clips, frames, rows, columns).double()
+        pixels = np.flatnonzero(ours > 0)
+        table[:, :, 0] = count(pixels, columns, ours[pixels].astype(np.int64)) - table.sum(2)
+        table[:, :, 0, 0] = height * width - table.reshape(clips, frames, -1).sum(-1) + table[:, :, 0, 0]
+    return torch.from_numpy(table).to(true.device).double()
 
 
 def rand_index(table: Tensor) -> Tensor:
