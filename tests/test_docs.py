@@ -42,6 +42,17 @@ def test_the_commands_and_programs_about_plausibility_run_one_after_the_other(tm
         exec(program, {})
 
 
+def test_the_commands_about_runs_run_one_after_the_other(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    for line in commands((DOCS / "runs.md").read_text()):
+        cli.run(shlex.split(made_small(line))[1:])
+    out = capfd.readouterr().out
+    assert "updates take about" in out
+    assert "frames/s" in out
+    assert "models/two  finished" in out
+    assert Path("models/two.safetensors").exists()
+
+
 def test_what_is_not_run_is_a_launcher_of_many_machines():
     others = blocks(DATA, "text")[0].splitlines()
     assert others
