@@ -18,6 +18,7 @@ from videopred.models.presets import PRESETS
 DOCS = Path(__file__).parents[1] / "docs"
 DATA = (DOCS / "data.md").read_text()
 SCORING = (DOCS / "scoring.md").read_text()
+TRAINING = (DOCS / "training.md").read_text()
 
 
 def test_the_commands_and_programs_about_data_run_one_after_the_other(tmp_path, monkeypatch):
@@ -51,6 +52,24 @@ def test_the_commands_about_runs_run_one_after_the_other(tmp_path, monkeypatch, 
     assert "frames/s" in out
     assert "models/two  finished" in out
     assert Path("models/two.safetensors").exists()
+
+
+def test_the_commands_about_training_run_one_after_the_other(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for line in commands(TRAINING):
+        small = made_small(line).replace("--grow-over 2000", "--grow-over 2")
+        if "--resume" not in line and " train " in line:
+            small += (
+                " --core rims --core.modules 3 --core.active 2 --core.units 4 --codec.channels 2 3 --codec.embedding 8"
+            )
+        cli.run(shlex.split(small)[1:])
+
+
+def test_launchers_of_training_say_what_the_command_knows():
+    for line in blocks(TRAINING, "text")[0].splitlines():
+        assert re.match(r"(torchrun|srun) .* videopred train ", line)
+        for flag in re.findall(r"--\w+", line.partition("videopred train")[2]):
+            assert f"`{flag}" in TRAINING or flag in ("--device", "--devices", "--nodes", "--out")
 
 
 def test_what_is_not_run_is_a_launcher_of_many_machines():

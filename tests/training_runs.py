@@ -1,5 +1,6 @@
 """What tests of training share: what is in a run, and a learner without one."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from torch import Tensor
 from videopred.checkpoint import RunConfig
 from videopred.models import build
 from videopred.training.learner import Learner
+from videopred.training.metrics_file import read_metrics
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -28,3 +30,20 @@ def learner(core: str = "gru", **training: Any) -> Learner:
     torch.manual_seed(0)
     config = RunConfig(model=tiny_model(core), film_shape=(1, HEIGHT, WIDTH), training=tiny_training(**training))
     return Learner(build(config.model, config.film_shape), config).eval()
+
+
+def everything_of(run: Path) -> dict[str, Any]:
+    """All that a run leaves: curves, weights, state of Adam, and what is known of the looks."""
+    kept = {name: load(run / "checkpoints" / name) for name in ("best.ckpt", "last.ckpt")}
+    return {
+        "metrics": read_metrics(run / "logs" / "metrics.csv"),
+        "updates": json.loads((run / "run.json").read_text())["updates"],
+    } | {
+        name: {
+            "weights": content["state_dict"],
+            "adam": content["optimizer_states"][0]["state"],
+            "looks": content["videopred_looks"],
+            "step": content["global_step"],
+        }
+        for name, content in kept.items()
+    }

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from videopred.models.layer import Layer as Layer
     from videopred.rollout import roll_out as roll_out
     from videopred.surprise import plausibility as plausibility
+    from videopred.training import resume as resume
     from videopred.training import train as train
 
 _HOMES = {
@@ -39,6 +40,7 @@ _HOMES = {
     "open_dataset": "videopred.datasets.opening",
     "open_recipe": "videopred.datasets.made",
     "plausibility": "videopred.surprise",
+    "resume": "videopred.training",
     "roll_out": "videopred.rollout",
     "train": "videopred.training",
 }

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 from tiny_runs import CODEC, tiny_data, tiny_model, tiny_training
-from training_runs import equal, load, weights
+from training_runs import equal, everything_of, load, weights
 
 from videopred.checkpoint import whole_checkpoint
 from videopred.models.rival_settings import GRUConfig
@@ -43,23 +43,6 @@ def stop_after(monkeypatch: pytest.MonkeyPatch, updates: int) -> None:
     monkeypatch.setattr(
         StopSigns, "reason", lambda self, trainer: "stopped" if trainer.global_step == updates != 0 else ""
     )
-
-
-def everything_of(run: Path) -> dict[str, Any]:
-    """All that a run leaves: curves, weights, state of Adam, and what is known of the looks."""
-    kept = {name: load(run / "checkpoints" / name) for name in ("best.ckpt", "last.ckpt")}
-    return {
-        "metrics": read_metrics(run / "logs" / "metrics.csv"),
-        "updates": json.loads((run / "run.json").read_text())["updates"],
-    } | {
-        name: {
-            "weights": content["state_dict"],
-            "adam": content["optimizer_states"][0]["state"],
-            "looks": content["videopred_looks"],
-            "step": content["global_step"],
-        }
-        for name, content in kept.items()
-    }
 
 
 def assert_same(one: Any, other: Any, where: str = "run") -> None:
