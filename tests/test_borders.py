@@ -32,6 +32,8 @@ ROOMS: dict[str, set[str]] = {
     "preview": SHARED | {"pictures"},
     "bench": SHARED | {"datasets", "models", "eval", "rollout", "bench"},
     "cards": SHARED | {"datasets", "preview"},
+    "curves": SHARED,
+    "comparing": SHARED | {"curves", "eval"},
     "rendering": SHARED | {"pictures", "models"},
     "activity": SHARED | {"models"},
     "record": set(),
@@ -48,7 +50,7 @@ ROOMS: dict[str, set[str]] = {
     "demo": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training", "judging"},
     "commands": SHARED
     | {"flags", "model_flags", *SHELVES, "rollout", "rendering", "checkpoint", "device", "training", "judging", "demo"}
-    | {"preview", "cards", "bench", "commands", "export", "runs", "surprise", "surprise_curves"},
+    | {"preview", "cards", "bench", "comparing", "commands", "export", "runs", "surprise", "surprise_curves"},
     "cli": SHARED | {"flags", "model_flags", "datasets", "commands"},
     "__main__": {"cli"},
 }
@@ -66,7 +68,7 @@ DOORS: dict[str, set[str]] = {
     },
     "av": {"datasets.video_films"},
     "imageio": {"pictures"},
-    "matplotlib": {"rendering", "activity", "surprise_curves"},
+    "matplotlib": {"curves", "rendering", "activity", "surprise_curves"},
     "kornia": {"eval.bordered_similarity"},
     "scipy": {"eval.matching", "eval.tracking"},
     "lightning": {

@@ -33,6 +33,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "rollout": models.rollout,
     "probe": probes.probe,
     "evaluate": scores.evaluate,
+    "compare": scores.compare,
     "render": models.render,
     "plausibility": plausibility.plausibility,
     "bench generate": benchmarks.bench_generate,

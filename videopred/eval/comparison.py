@@ -5,9 +5,8 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
-
-import numpy as np
+from math import isfinite
+from typing import Any, NamedTuple
 
 from videopred import check
 from videopred.eval.intervals import mean_over_steps, middle
@@ -26,7 +25,8 @@ class Difference(NamedTuple):
     high: float
     """Where the difference lies, 95 % of the time, by paired draws of the clips; NaN of a single clip."""
     ratio: float
-    """Its mean over the other's: of an error, SCOFF's error relative to a GRU. NaN where the other's is 0."""
+    """What it is short of the metric's best value, over what the other is short of it: of an error, whose best is 0,
+    the error relative to the other's (SCOFF, figure 5). NaN where the other is perfect, or there is no finite best."""
 
     @property
     def told_apart(self) -> bool:
@@ -52,7 +52,7 @@ class Comparison:
         for name, scores in self.scores.items():
             for what, ours, theirs in (
                 ("data", first.fingerprint, scores.fingerprint),
-                ("protocol", _asked(first), _asked(scores)),
+                ("protocol", _asked(first, scores), _asked(scores, first)),
                 ("metrics", list(first.metrics), list(scores.metrics)),
             ):
                 must = f"be of the same {what} as {first_name}"
@@ -86,7 +86,7 @@ class Comparison:
             pairs = (ours.drawn[our_row][column], theirs.drawn[their_row][column])
             mine, yours = (mean_over_steps(drawn[:, :steps]) for drawn in pairs)
             low, high = (float(end) for end in middle(mine - yours))
-        return Difference(value, value - other, low, high, value / other if other else float("nan"))
+        return Difference(value, value - other, low, high, _ratio(value, other, ours.metrics[column].best))
 
     def table(self) -> str:
         """Plain text for a terminal: values, differences with intervals, and ratios."""
@@ -97,14 +97,16 @@ class Comparison:
         blocks = [self._title()]
         for column in self.first.metrics:
             heads, rows, columns = self._cells(column)
-            blocks.append(markdown(f"{self._head(column)}", heads, rows, columns))
+            blocks.append(markdown(self.head(column), heads, rows, columns))
         return "\n\n".join([*blocks, *self._legend().splitlines()]) + "\n"
 
     def to_csv(self) -> str:
         """A line for each row, column and span of steps, in full precision."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["row", "relative to", "metric", "steps", "value", "difference", "low", "high", "ratio"])
+        writer.writerow(
+            ["row", "relative to", "metric", "steps", "value", "difference", "low", "high", "relative error"]
+        )
         for row in self.rows:
             for column in self.first.metrics:
                 for steps in self.first.protocol.spans:
@@ -112,13 +114,38 @@ class Comparison:
                     writer.writerow([row, self.relative_to, column, steps, *cells])
         return text.getvalue()
 
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, in types that JSON knows; null where nothing can be said."""
+        rows: dict[str, Any] = {
+            row: {
+                column: {
+                    str(steps): {
+                        what: None if value != value else value
+                        for what, value in self.difference(row, column, steps)._asdict().items()
+                    }
+                    for steps in self.first.protocol.spans
+                }
+                for column in self.first.metrics
+            }
+            for row in self.rows
+        }
+        return {
+            "relative_to": self.relative_to,
+            "scores": list(self.scores),
+            "file": self.first.file,
+            "fingerprint": self.first.fingerprint,
+            "protocol": self.first.protocol.model_dump(mode="json"),
+            "rows": rows,
+        }
+
     def _title(self) -> str:
         asked = self.first.protocol
         name = f"{asked.name}: " if asked.name else ""
         clips = f"{asked.clips} clip{'' if asked.clips == 1 else 's'} of the {asked.part} part of {self.first.file}"
         return f"{name}{clips}, {asked.context} given, {asked.horizon} predicted; relative to {self.relative_to}"
 
-    def _head(self, column: str) -> str:
+    def head(self, column: str) -> str:
+        """Title of a metric's block or panel."""
         return f"{self.first.label(column)} {arrow(self.first.metrics[column])}"
 
     def _cells(self, column: str) -> tuple[list[str], list[str], list[list[str]]]:
@@ -127,7 +154,7 @@ class Comparison:
         heads, columns = [], []
         for steps in self.first.protocol.spans:
             found = [self.difference(row, column, steps) for row in self.rows]
-            heads += [f"mean of {steps}", "difference ", "interval", "ratio"]
+            heads += [f"mean of {steps}", "difference ", "interval", "relative error"]
             columns += [
                 [written(one.value, metric) for one in found],
                 [f"{written(one.difference, metric)}{'!' if one.told_apart else ' '}" for one in found],
@@ -137,14 +164,15 @@ class Comparison:
         return heads, list(self.rows), columns
 
     def _block(self, column: str) -> str:
-        return aligned(self._head(column), *self._cells(column))
+        return aligned(self.head(column), *self._cells(column))
 
     def _legend(self) -> str:
         lines = [f"{metric.label}: {metric.convention}" for metric in dict.fromkeys(self.first.metrics.values())]
         told = "no interval of a single clip"
         if self.first.drawn is not None:
             told = "interval of the difference: 95 % over clips, by paired bootstrap; ! where it leaves out 0"
-        return "\n".join([*lines, told])
+        relative = "relative error: what is missing to the best value, over what the row in the title is missing"
+        return "\n".join([*lines, told, relative])
 
 
 def compare(scores: Mapping[str, Scores], relative_to: str | None = None) -> Comparison:
@@ -162,15 +190,6 @@ def compare(scores: Mapping[str, Scores], relative_to: str | None = None) -> Com
     return Comparison(scores, relative_to or (first_name if len(first.models) == 1 else first.models[0]))
 
 
-def curves(comparison: Comparison, column: str) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Row -> (value, low, high) at every step, for a figure; the ends equal the value of a single clip."""
-    found = {}
-    for name, (scores, row) in comparison.rows.items():
-        values, ends = scores.values[row][column], scores.intervals(row, column)
-        found[name] = (values, values, values) if ends is None else (values, *ends)
-    return found
-
-
 def names_of(paths: Sequence[str]) -> list[str]:
     """A short name for each path: as few of its last parts as tell all apart."""
     parts = [path.strip("/").split("/") for path in paths]
@@ -182,6 +201,11 @@ def names_of(paths: Sequence[str]) -> list[str]:
     raise ValueError(check.complaint("SCORES", "be given once each", ", ".join(twice), "leave one out"))
 
 
-def _asked(scores: Scores) -> str:
-    """What was asked, as one text."""
-    return scores.protocol.model_dump_json()
+def _ratio(value: float, other: float, best: float) -> float:
+    return (best - value) / (best - other) if isfinite(best) and other != best else float("nan")
+
+
+def _asked(scores: Scores, other: Scores) -> str:
+    """What was asked, as one text. The name says nothing more, nor the feedback where one is not known."""
+    known = "elsewhere" not in (scores.protocol.feedback, other.protocol.feedback)
+    return scores.protocol.model_dump_json(exclude={"name"} if known else {"name", "feedback"})

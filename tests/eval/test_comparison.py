@@ -1,0 +1,124 @@
+"""Comparison: paired differences by hand and by theory, and tables that cannot be compared."""
+
+import csv
+import io
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from videopred.eval import make_metric
+from videopred.eval.comparison import compare, names_of
+from videopred.eval.scores import Scores
+from videopred.eval.settings import Protocol
+
+CHANCE = np.random.default_rng(0)
+EASY_OR_HARD = CHANCE.normal(10, 4, (60, 1)) + np.zeros((60, 3))
+"""Clips differ far more than models do."""
+
+
+def scored(offset: float, spread: float = 0.05, **changes: object) -> Scores:
+    values = EASY_OR_HARD + offset + spread * CHANCE.normal(size=EASY_OR_HARD.shape)
+    given = {
+        "measurements": {"model": {"mse": {"mse": values}}, "blank": {"mse": {"mse": EASY_OR_HARD + 9}}},
+        "metrics": {"mse": make_metric("mse")},
+        "file": "a.h5",
+        "fingerprint": "123",
+        "reference": "a.h5",
+        "protocol": Protocol(context=2, horizon=3, metrics=("mse",), clips=60, means=(1,)),
+    }
+    return Scores(**(given | changes))  # type: ignore[arg-type]
+
+
+def test_differences_are_paired():
+    """Models 0.1 apart on clips that spread by 4: unpaired, the interval would be as wide as 4 / sqrt(60) * 4 = 2."""
+    compared = compare({"gru": scored(0), "rims": scored(-0.1)})
+    assert compared.relative_to == "gru"
+    assert list(compared.rows) == ["gru", "rims", "blank"]
+    found = compared.difference("rims", "mse")
+    assert found.difference == pytest.approx(-0.1, abs=0.02)
+    assert -0.12 < found.low < found.difference < found.high < -0.08
+    assert found.told_apart
+    assert found.ratio == pytest.approx(found.value / compared.difference("gru", "mse").value)
+    itself = compared.difference("gru", "mse")
+    assert (itself.difference, itself.low, itself.high, itself.ratio) == (0, 0, 0, 1)
+    assert not itself.told_apart
+
+
+def test_the_row_held_against_may_be_any():
+    compared = compare({"gru": scored(0), "rims": scored(-0.1)}, "blank")
+    assert compared.difference("gru", "mse").difference == pytest.approx(-9, abs=0.02)
+    with pytest.raises(ValueError, match="--relative-to must be one of gru, rims, blank, got grru; did you mean gru"):
+        compare({"gru": scored(0), "rims": scored(0)}, "grru")
+
+
+def test_several_models_of_one_table_are_rows():
+    one = scored(0)
+    both = replace(
+        one, measurements={"a": one.measurements["model"], "b": one.measurements["blank"]}, models=("a", "b")
+    )
+    assert list(compare({"both": both}).rows) == ["a", "b"]
+    assert compare({"both": both}).relative_to == "a"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"fingerprint": "456"},
+            "SCORES must be of the same data as gru, got rims with 456, and gru with 123; evaluate",
+        ),
+        (
+            {"protocol": Protocol(context=1, horizon=3, clips=60)},
+            "SCORES must be of the same protocol as gru, got rims",
+        ),
+        (
+            {"metrics": {"mse": make_metric("mse"), "f1": make_metric("f1")}},
+            "SCORES must be of the same metrics as gru",
+        ),
+    ],
+)
+def test_what_cannot_be_compared_is_said(changes, message):
+    with pytest.raises(ValueError, match=message):
+        compare({"gru": scored(0), "rims": scored(0, **changes)})
+    with pytest.raises(ValueError, match="SCORES must be given, got nothing"):
+        compare({})
+
+
+def test_films_made_elsewhere_may_be_compared_with_a_run():
+    asked = scored(0).protocol.model_copy(update={"feedback": "elsewhere", "name": "rnem-balls"})
+    assert len(compare({"gru": scored(0), "theirs": scored(0, protocol=asked)}).rows) == 3
+
+
+def test_tables_hold_every_row_and_span():
+    compared = compare({"gru": scored(0), "rims": scored(-0.1)})
+    text, document = compared.table(), compared.markdown()
+    assert "mean of 1" in text
+    assert "mean of 3" in text
+    assert "relative to gru" in text
+    assert text.count("rims") == 1
+    assert document.count("| rims |") == 1
+    lines = list(csv.DictReader(io.StringIO(compared.to_csv())))
+    assert [(line["row"], line["steps"]) for line in lines] == [
+        (row, steps) for row in ("gru", "rims", "blank") for steps in ("1", "3")
+    ]
+    found = compared.difference("rims", "mse", 1)
+    assert float(lines[2]["difference"]) == found.difference
+    assert compared.to_dict()["rows"]["rims"]["mse"]["1"]["low"] == found.low
+
+
+def test_one_clip_gives_no_interval():
+    one = scored(0)
+    asked = one.protocol.model_copy(update={"clips": 1})
+    cut = {row: {"mse": {"mse": of["mse"]["mse"][:1]}} for row, of in one.measurements.items()}
+    compared = compare({"gru": replace(one, measurements=cut, protocol=asked)})
+    assert "no interval of a single clip" in compared.table()
+    assert not compared.difference("blank", "mse").told_apart
+    assert compared.to_dict()["rows"]["blank"]["mse"]["3"]["low"] is None
+
+
+def test_short_names_tell_paths_apart():
+    assert names_of(["eval/gru/two", "eval/rims/two"]) == ["gru/two", "rims/two"]
+    assert names_of(["eval/gru", "eval/rims"]) == ["gru", "rims"]
+    with pytest.raises(ValueError, match="SCORES must be given once each, got a/b; leave one out"):
+        names_of(["a/b", "a/b"])

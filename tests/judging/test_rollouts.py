@@ -1,0 +1,132 @@
+"""Judging models: what is fed back, several samples, several runs, one step ahead, and shares of processes."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from videopred.datasets.opening import open_dataset
+from videopred.datasets.shards import my_place
+from videopred.eval.protocols import PROTOCOLS
+from videopred.eval.settings import Protocol
+from videopred.judging import evaluate, judge
+from videopred.judging.fitting import check_card
+from videopred.judging.sharing import Share
+from videopred.models.predictor import Prediction
+from videopred.rollout import predict_next, roll_out
+
+HEIGHT, WIDTH = 24, 32
+
+
+class Doubting(nn.Module):
+    """Says of a lit pixel that it is lit with a chance of 0.7, of a dark one with 0.2: probabilities of its input."""
+
+    film_shape = (1, HEIGHT, WIDTH)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gain = nn.Parameter(torch.tensor(1.0))
+
+    def forward(self, film: Tensor, state: Any = None, *, trace: bool = False) -> Prediction:
+        return Prediction(torch.logit(0.2 + 0.5 * film) * self.gain, state, {})
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    from tiny_runs import tiny_data
+
+    return open_dataset(tiny_data(tmp_path_factory.mktemp("data")))
+
+
+def test_soft_threshold_and_sample_by_hand():
+    """From a lit pixel: soft 0.7 then 0.2 + 0.35 = 0.55; thresholds below make it 1 again, above 0."""
+    lit = torch.ones(1, 1, 1, 2, 3)
+    said = {
+        feedback: roll_out(Doubting(), lit, 3, feedback=feedback).prediction[0, :, 0, 0, 0].tolist()
+        for feedback in ("soft", "threshold:0.6", "threshold:0.8")
+    }
+    assert said["soft"] == pytest.approx([0.7, 0.55, 0.475])
+    assert said["threshold:0.6"] == pytest.approx([0.7, 0.7, 0.7])
+    assert said["threshold:0.8"] == pytest.approx([0.7, 0.2, 0.2])
+    film = roll_out(Doubting(), torch.ones(1, 1, 1, 60, 80), 2, feedback="sample").prediction[0, 1]
+    assert film.unique().tolist() == pytest.approx([0.2, 0.7])
+    assert (film > 0.5).float().mean().item() == pytest.approx(0.7, abs=0.03)
+
+
+@pytest.mark.parametrize("feedback", ["true", "elsewhere", "hard", "threshold:0", "threshold:x", "threshold"])
+def test_other_feedback_is_refused(feedback):
+    with pytest.raises(ValueError, match="--feedback must"):
+        roll_out(Doubting(), torch.ones(1, 1, 1, 2, 3), 2, feedback=feedback)
+
+
+def test_samples_depend_on_the_clip_and_the_sample_alone(file):
+    asked = {"context": 2, "horizon": 4, "metrics": ("mse", "f1"), "feedback": "sample"}
+    whole = evaluate(Doubting(), file, batch_size=5, samples=3, **asked)
+    for size in (1, 2):
+        split = evaluate(Doubting(), file, batch_size=size, samples=3, **asked)
+        for column, values in whole.values["model"].items():
+            np.testing.assert_allclose(split.values["model"][column], values, rtol=1e-6)
+    first = evaluate(Doubting(), file, samples=1, **asked)
+    assert not np.allclose(first.values["model"]["mse"], whole.values["model"]["mse mean of 3"])
+
+
+def test_the_best_and_the_mean_of_samples_by_hand(file):
+    """Three films that are 0.1, 0.3 and 0.2 off in even clips, and 0.3, 0.1, 0.2 in odd ones."""
+    off = iter([(0.1, 0.3), (0.3, 0.1), (0.2, 0.2)])
+    truth = torch.from_numpy(file.read_frames("test", 0, 5)).movedim(-1, 2).float().div(255)[:, 2:5]
+
+    def predict(context: Tensor, horizon: int) -> Tensor:
+        even, odd = next(off)
+        shift = torch.tensor([even, odd, even, odd, even]).view(5, 1, 1, 1, 1)
+        return (truth - shift).abs()
+
+    scores = judge(predict, file, Protocol(context=2, horizon=3, metrics=("mae",), samples=3), batch_size=5)
+    assert list(scores.metrics) == ["mae best of 3", "mae mean of 3"]
+    np.testing.assert_allclose(scores.values["model"]["mae best of 3"], 0.1, rtol=1e-5)
+    np.testing.assert_allclose(scores.values["model"]["mae mean of 3"], 0.2, rtol=1e-5)
+    assert "MAE best of 3 ↓" in scores.table()
+    assert "chosen with the truth at hand" in scores.table()
+    assert np.array_equal(scores.values["blank"]["mae best of 3"], scores.values["blank"]["mae mean of 3"])
+
+
+def test_one_step_ahead_every_frame_comes_from_the_true_one_before(file):
+    frames = torch.from_numpy(file.read_frames("test", 0, 5)).movedim(-1, 2).float().div(255)
+    torch.testing.assert_close(predict_next(Doubting(), frames), 0.2 + 0.5 * frames[:, :-1])
+    scores = evaluate(Doubting(), file, context=3, horizon=4, metrics=("mse",), feedback="true")
+    before, after = frames[:, 2:6].double(), frames[:, 3:7].double()
+    for row, film in (("model", 0.2 + 0.5 * before), ("copy last", before), ("blank", 0 * before)):
+        expected = (film - after).square().mean(dim=(0, 2, 3, 4))
+        np.testing.assert_allclose(scores.values[row]["mse"], expected, rtol=1e-5, err_msg=row)
+
+
+def test_several_models_are_rows_on_the_same_clips(file):
+    alone = evaluate(Doubting(), file, context=3, horizon=4, metrics=("mse",))
+    both = evaluate({"a": Doubting(), "b": Doubting()}, file, context=3, horizon=4, metrics=("mse",))
+    assert both.models == ("a", "b")
+    assert list(both.values)[:3] == ["a", "b", "blank"]
+    np.testing.assert_array_equal(both.values["b"]["mse"], alone.values["model"]["mse"])
+
+
+def test_shares_are_disjoint_and_whole():
+    work = list(range(11))
+    parts = [Share(rank, 3).of(work) for rank in range(3)]
+    assert sorted(item for part in parts for item in part) == work
+    assert Share().of(work) == work
+    assert my_place() == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "rnem-balls",
+            "DATA must be made as balls4, balls678, curtain for --protocol rnem-balls, got .*height",
+        ),
+        ("svg-smmnist", "for --protocol svg-smmnist, got .*, where the world is Balls .sm-mnist differs least"),
+    ],
+)
+def test_data_that_a_protocol_does_not_mean_is_refused(file, name, message):
+    with pytest.raises(ValueError, match=message):
+        check_card(name, PROTOCOLS[name], file)

@@ -1,0 +1,46 @@
+"""Comparisons as files and figures."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from videopred.comparing import save_comparison
+from videopred.curves import Curve, draw_curves
+from videopred.eval import make_metric
+from videopred.eval.comparison import compare
+from videopred.eval.scores import Scores
+from videopred.eval.settings import Protocol
+
+
+def test_a_comparison_becomes_four_files_and_the_same_ones_again(tmp_path):
+    values = np.random.default_rng(0).random((6, 4))
+    scores = Scores(
+        measurements={"model": {"mse": {"mse": values}}, "copy last": {"mse": {"mse": values + 1}}},
+        metrics={"mse": make_metric("mse")},
+        file="a.h5",
+        fingerprint="1",
+        reference=None,
+        protocol=Protocol(context=1, horizon=4, metrics=("mse",), clips=6),
+    )
+    compared = compare({"gru": scores})
+    contents = []
+    for folder in ("once", "again"):
+        targets = {suffix: tmp_path / folder / f"c{suffix}" for suffix in (".md", ".csv", ".png", ".svg")}
+        save_comparison(compared, targets)
+        contents.append([path.read_bytes() for path in targets.values()])
+    assert contents[0][:3] == contents[1][:3]  # an SVG holds identifiers drawn by chance
+    assert contents[0][0].decode() == compared.markdown()
+    assert contents[0][1].decode() == compared.to_csv()
+    assert b"rollout step" in contents[0][3] or b"<svg" in contents[0][3]
+
+
+def test_a_curve_is_where_its_values_are(tmp_path):
+    """A single vermilion-free panel: a rising blue line goes from the lower left to the upper right."""
+    rising = np.arange(5.0)
+    draw_curves(tmp_path / "c.png", {"MSE": {"gru": Curve(rising, rising, rising)}})
+    pixels = np.asarray(Image.open(tmp_path / "c.png").convert("RGB")).astype(int)
+    blue = (np.abs(pixels - [0x00, 0x72, 0xB2]).sum(axis=-1) < 30)[:, : pixels.shape[1] * 6 // 10]
+    rows, columns = np.nonzero(blue)
+    assert rows[columns.argmin()] > rows[columns.argmax()] + 100
+    with pytest.raises(ValueError, match=r"the figure must end in .png or .svg, got .*c.pdf; rename it"):
+        draw_curves(tmp_path / "c.pdf", {"MSE": {"gru": Curve(rising, rising, rising)}})

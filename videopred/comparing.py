@@ -1,0 +1,38 @@
+"""From a comparison to files: document, table and figures."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from videopred.curves import Curve, draw_curves
+from videopred.eval.comparison import Comparison
+from videopred.files import whole_file
+
+
+def save_comparison(comparison: Comparison, targets: Mapping[str, Path]) -> None:
+    """Write a comparison; what is there is replaced.
+
+    Args:
+        comparison: what to write.
+        targets: ending (.md, .csv, .png, .svg) -> path.
+    """
+    for suffix, path in targets.items():
+        if suffix in (".png", ".svg"):
+            draw_curves(path, _panels(comparison), marks=comparison.first.protocol.spans[:-1])
+            continue
+        with whole_file(path) as partial:
+            partial.write_text(comparison.markdown() if suffix == ".md" else comparison.to_csv(), encoding="utf-8")
+
+
+def _panels(comparison: Comparison) -> dict[str, dict[str, Curve]]:
+    """Title -> row -> its curve."""
+    return {
+        comparison.head(column): {name: _curve(comparison, name, column) for name in comparison.rows}
+        for column in comparison.first.metrics
+    }
+
+
+def _curve(comparison: Comparison, name: str, column: str) -> Curve:
+    scores, row = comparison.rows[name]
+    values, ends = scores.values[row][column], scores.intervals(row, column)
+    low, high = (values, values) if ends is None else ends
+    return Curve(values, low, high, faint=row not in scores.models)
