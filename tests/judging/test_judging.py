@@ -14,7 +14,7 @@ from videopred.judging.rows import ROWS
 from videopred.models.predictor import Prediction
 
 HEIGHT, WIDTH, FRAMES = 13, 17, 9
-ALL_ROWS = ("model", *ROWS)
+ALL_ROWS = ("model", *(name for name, row in ROWS.items() if not row.needs_physics))
 
 
 class Clips:
@@ -24,6 +24,7 @@ class Clips:
         self._frames = frames
         self.path = Path("data") / name
         self.parts = {part: len(clips) for part, clips in frames.items()}
+        self.recipe, self.truth = None, ()
         _, self.frames, self.height, self.width, self.channels = next(iter(frames.values())).shape
 
     def read_frames(self, part: str, start: int, stop: int) -> np.ndarray:

@@ -75,10 +75,13 @@ class BouncingBalls:
         """The clips at these addresses, in this order; each depends on its own address alone."""
         recipe, queue = self.recipe, iter(indices)
         while block := list(islice(queue, _CLIPS_AT_ONCE)):
-            start = draw_starts(recipe, open_sources(seed, part, block))
-            motion = self.move(start.state)
-            for first in range(0, len(block), _CLIPS_DRAWN_AT_ONCE):
-                yield from _film(recipe, start, motion, slice(first, first + _CLIPS_DRAWN_AT_ONCE))
+            yield from self.film(draw_starts(recipe, open_sources(seed, part, block)))
+
+    def film(self, start: Start) -> Iterator[Clip]:
+        """The clips that begin in a given way."""
+        motion = self.move(start.state)
+        for first in range(0, len(start.state.radius), _CLIPS_DRAWN_AT_ONCE):
+            yield from _film(self.recipe, start, motion, slice(first, first + _CLIPS_DRAWN_AT_ONCE))
 
 
 def _film(recipe: BallsConfig, start: Start, motion: Motion, some: slice) -> Iterator[Clip]:

@@ -227,7 +227,7 @@ def load_scores(path: Path | str) -> Scores:
         )
     except (KeyError, TypeError, ValueError, AttributeError, EOFError, zipfile.BadZipFile) as error:
         must = "be a folder with the scores that `videopred evaluate` wrote"
-        raise ValueError(check.complaint("SCORES", must, f"{folder} ({error})", fix)) from None
+        raise check.FaultyFileError(check.complaint("SCORES", must, f"{folder} ({error})", fix)) from None
 
 
 def _metric(said: Mapping[str, Any]) -> "Quantity":

@@ -251,7 +251,7 @@ def judge_rows(
     device = torch.device(device)
     # Sums are in float64, which Apple's GPU does not have.
     measured_on = torch.device("cpu") if device.type == "mps" else device
-    rows = rows_for(protocol.context, reference is not None)
+    rows = rows_for(file, protocol.context, reference is not None)
     tally = Tally({name: make_any_metric(name) for name in protocol.metrics}, protocol.samples)
     with sharing() as share, torch.random.fork_rng([device] if device.type == "cuda" else []):
         progress = progress and share.writes

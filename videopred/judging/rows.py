@@ -1,13 +1,17 @@
-"""The rows of every table that no model makes: the trivial predictions."""
+"""The rows of every table that no model makes: the trivial predictions, and for balls, what physics knows."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from torch import Tensor
 
 from videopred.eval import baselines
 from videopred.eval.baselines import TrainingStatistics
 from videopred.judging.batches import Batch
+from videopred.judging.oracle import knows_physics, physics_oracle
+
+if TYPE_CHECKING:
+    from videopred.datasets.source import ClipSource
 
 Draw = Callable[[Batch, TrainingStatistics | None], Tensor]
 """(batch, what is known of the training part) -> film (B, horizon, C, H, W)."""
@@ -21,6 +25,8 @@ class Row(NamedTuple):
     """Whether it takes the training part."""
     needs_context: bool = True
     """Whether it takes a frame to start from."""
+    needs_physics: bool = False
+    """Whether it takes balls whose states are known."""
 
 
 def _after(draw: Callable[[Tensor, int, TrainingStatistics | None], Tensor]) -> Draw:
@@ -37,6 +43,10 @@ def _after(draw: Callable[[Tensor, int, TrainingStatistics | None], Tensor]) -> 
 
 def _blank(batch: Batch, _: TrainingStatistics | None) -> Tensor:
     return baselines.blank(batch.film, batch.horizon)
+
+
+def _oracle(batch: Batch, _: TrainingStatistics | None) -> Tensor:
+    return physics_oracle(batch)
 
 
 def _mean_frame(context: Tensor, horizon: int, statistics: TrainingStatistics | None) -> Tensor:
@@ -58,19 +68,23 @@ ROWS: dict[str, Row] = {
     "mean frame": Row(_after(_mean_frame), needs_training=True),
     "copy last": Row(_after(_copy_last)),
     "copy last calibrated": Row(_after(_calibrated), needs_training=True),
+    "physics oracle": Row(_oracle, needs_physics=True),
 }
 """Name -> row, in the order of tables."""
 
 
-def rows_for(context: int, training: bool) -> dict[str, Row]:
+def rows_for(file: "ClipSource", context: int, training: bool) -> dict[str, Row]:
     """The rows that can be drawn.
 
     Args:
+        file: holds the clips.
         context: frames given.
         training: whether there is a training part.
     """
     return {
         name: row
         for name, row in ROWS.items()
-        if (training or not row.needs_training) and (context > 0 or not row.needs_context)
+        if (training or not row.needs_training)
+        and (context > 0 or not row.needs_context)
+        and (not row.needs_physics or knows_physics(file))
     }

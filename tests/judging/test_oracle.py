@@ -1,0 +1,57 @@
+"""The physics oracle: it knows the future of every world of balls, and nothing of others."""
+
+import pytest
+import torch
+
+from videopred.datasets import find_recipe
+from videopred.datasets.generation import generate
+from videopred.datasets.opening import open_dataset
+from videopred.eval.settings import Protocol
+from videopred.judging import judge
+from videopred.judging.batches import Batch, read_film
+from videopred.judging.oracle import knows_physics, physics_oracle
+
+
+def batch_of(folder, preset: str, given: int, one_step: bool = False, **changes) -> Batch:
+    recipe = find_recipe(preset).model_copy(update={"frames": 12, **changes})
+    file = open_dataset(generate("world", {"train": 2, "test": 4}, recipe=recipe, out=folder / "world.h5"))
+    return Batch(file, "test", 1, read_film(file, "test", 1, 4), given, one_step)
+
+
+@pytest.mark.parametrize("one_step", [False, True])
+@pytest.mark.parametrize(
+    ("preset", "changes"),
+    [
+        ("balls4", {}),
+        ("balls4", {"engine": "rnem"}),
+        ("balls678", {}),
+        ("curtain", {}),
+        ("colored4", {}),
+        ("crops2", {}),
+        ("balls-sutskever", {}),
+    ],
+    ids=["exact", "rnem", "absent balls", "curtain", "colors", "fixed ball", "soft"],
+)
+def test_the_future_is_known(tmp_path, preset, changes, one_step):
+    """All but a pixel or two at the edges of discs, where rounding of the stored states shows."""
+    batch = batch_of(tmp_path, preset, 4, one_step, **changes)
+    assert knows_physics(batch.file)
+    film = physics_oracle(batch)
+    assert film.shape == batch.truth.shape
+    wrong = (film - batch.truth).abs().sum(dim=(2, 3, 4)) / batch.truth.sum(dim=(2, 3, 4)).clamp(min=1)
+    assert wrong.max() < 0.02
+    assert not torch.equal(film[:, 0], film[:, -1])
+
+
+def test_it_is_a_row_where_physics_is_known(tmp_path):
+    batch = batch_of(tmp_path, "balls4", 4)
+    asked = Protocol(context=4, horizon=6, metrics=("f1",))
+    scores = judge(lambda context, horizon: context[:, :1].expand(-1, horizon, -1, -1, -1), batch.file, asked)
+    assert list(scores.values)[-1] == "physics oracle"
+    assert scores.mean("physics oracle", "f1") > 0.99
+    assert scores.models == ("model",)
+
+
+def test_nothing_is_known_of_digits(tmp_path):
+    batch = batch_of(tmp_path, "sm-mnist", 4)
+    assert not knows_physics(batch.file)
