@@ -122,7 +122,9 @@ def _scores_of(path: Path, data: str | None) -> Path:
     if not (path / "settings.json").is_file() and path.suffix != ".safetensors":
         fix = "make them with `videopred evaluate`"
         check.existing_file("SCORES", path / "scores.json", fix)
-    found = Path("eval") / (path.stem if path.is_file() else path.resolve().name)
+    from videopred.runs import run_name
+
+    found = Path("eval") / run_name(path)
     there = sorted(folder.parent.name for folder in found.glob("*/scores.json"))
     fix = f"score it with `videopred evaluate {path} DATA`, or name the folder of its scores"
     got = f"{path}, of which {', '.join(there) or 'nothing'} is in {found}"

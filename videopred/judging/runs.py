@@ -36,6 +36,8 @@ def evaluate_runs(
         ValueError: two runs are of one name; or see `evaluate`.
     """
     names = ["model"] if len(runs) == 1 else [row_name(run) for run in runs]
+    if len(set(names)) < len(names):  # as of seed-0 of one experiment, and of another
+        names = [f"{run.resolve().parent.name}/{name}" for name, run in zip(names, runs, strict=True)]
     twice = sorted({name for name in names if names.count(name) > 1})
     check.require(not twice, "RUN", "be runs of different names", ", ".join(twice), "rename a folder")
     where = pick_device(my_device(device))
