@@ -59,6 +59,13 @@ def test_trivial_rows_have_their_place():
     assert scores.values["copy last"]["energy"] == pytest.approx(np.ones(HORIZON), abs=1e-9)
 
 
+def test_tables_show_that_of_blank_films_no_error_can_be_told():
+    table = scores_of(RECIPE, ("mse", "position", "survival")).table()
+    (skill,) = (block for block in table.split("\n\n") if block.startswith("skill"))
+    assert [line.split()[-1] for line in skill.splitlines() if line.startswith("blank")] == ["–"]
+    assert "nan" not in table
+
+
 def test_batches_make_no_difference():
     whole, parts = (scores_of(RECIPE, ("mse", *NAMES), batch_size=size) for size in (5, 2))
     for row, columns in whole.values.items():

@@ -105,7 +105,8 @@ def _skills(scores: "Scores") -> str:
     if not shown:
         return ""
     rows = [row for row in scores.values if row != "copy last"]
-    columns = [[f"{scores.skill(row, column):z.3f} " for row in rows] for column in shown]
+    skills = [[scores.skill(row, column) for row in rows] for column in shown]
+    columns = [["– " if skill is None else f"{skill:z.3f} " for skill in of_column] for of_column in skills]
     return aligned("skill", [f"{scores.label(column)} " for column in shown], rows, columns)
 
 
