@@ -1,5 +1,7 @@
 """Judging models: what is fed back, several samples, several runs, one step ahead, and shares of processes."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -130,3 +132,9 @@ def test_shares_are_disjoint_and_whole():
 def test_data_that_a_protocol_does_not_mean_is_refused(file, name, message):
     with pytest.raises(ValueError, match=message):
         check_card(name, PROTOCOLS[name], file)
+
+
+def test_committed_cards_are_the_protocols():
+    folder = Path(__file__).parents[2] / "eval" / "protocols"
+    cards = {path.stem: json.loads(path.read_text()) for path in folder.glob("*.json")}
+    assert cards == {name: card.model_dump(mode="json") for name, card in PROTOCOLS.items()}

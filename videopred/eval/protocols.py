@@ -1,6 +1,6 @@
 """Named protocols: how the papers ask. Light, as settings.py; the same cards are committed in eval/protocols/.
 
-To add one: a line in PROTOCOLS; `videopred cards --protocols` writes its card.
+To add one: a line in PROTOCOLS, and its card, which a test compares with it (`Card.model_dump`).
 """
 
 from videopred.eval.settings import Protocol

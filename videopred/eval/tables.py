@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from videopred.eval.scores import Scores
 
 
+CEILING = "physics oracle"
+"""The row that is told what no frame shows, and takes no part in the contest for stars."""
+
+
 def score_table(scores: "Scores", steps: Sequence[int] | None) -> str:
     """Means with intervals, skill, every metric at a few steps, and what the numbers mean; see `Scores.table`."""
     horizon = scores.protocol.horizon
@@ -124,9 +128,11 @@ def _at_steps(scores: "Scores", column: str, steps: Sequence[int]) -> str:
 def _stars(scores: "Scores", column: str, steps: slice) -> list[str]:
     """A star for the best rows of a column, a space for the others."""
     means = [float(mean_over_steps(of_row[column][steps])) for of_row in scores.values.values()]
-    said = [mean for mean in means if not isnan(mean)] or [0.0]
+    rows = zip(scores.values, means, strict=True)
+    said = [mean for row, mean in rows if row != CEILING and not isnan(mean)] or [0.0]
     best = max(said) if scores.metrics[column].higher_is_better else min(said)
-    return ["*" if mean == best else " " for mean in means]
+    rows = zip(scores.values, means, strict=True)
+    return ["*" if mean == best and row != CEILING else " " for row, mean in rows]
 
 
 def _legend(scores: "Scores") -> str:
