@@ -1,6 +1,7 @@
 """videopred: object-centric video prediction, from the data to the prediction GIF.
 
-The names below are the public ones; each is imported when it is first used, so that `import videopred` is instant.
+The names below are the public ones, and a promise: docs/api.md has each, and tests hold both together. Each is imported
+when it is first used, so that `import videopred` is instant.
 """
 
 from importlib import import_module
@@ -9,39 +10,65 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from videopred.checkpoint import load_run as load_run
     from videopred.datasets import DATASETS as DATASETS
+    from videopred.datasets import find_recipe as find_recipe
     from videopred.datasets.crops import CropDataset as CropDataset
     from videopred.datasets.generation import generate as generate
+    from videopred.datasets.import_settings import ImportConfig as ImportConfig
     from videopred.datasets.importing import import_films as import_films
     from videopred.datasets.loader import FilmDataset as FilmDataset
     from videopred.datasets.made import open_recipe as open_recipe
     from videopred.datasets.opening import open_dataset as open_dataset
     from videopred.eval import METRICS as METRICS
+    from videopred.eval.plausibility_settings import PlausibilityConfig as PlausibilityConfig
+    from videopred.eval.probe import from_left_to_right as from_left_to_right
+    from videopred.eval.probe import probe_places as probe_places
+    from videopred.frames import to_film as to_film
     from videopred.judging import evaluate as evaluate
+    from videopred.judging import imagine as imagine
+    from videopred.judging.drawing import render as render
     from videopred.models import CORES as CORES
     from videopred.models import build as build
+    from videopred.models import core_config as core_config
     from videopred.models.layer import Layer as Layer
+    from videopred.models.settings import PredictorConfig as PredictorConfig
     from videopred.rollout import roll_out as roll_out
+    from videopred.settings import ComputeConfig as ComputeConfig
+    from videopred.settings import TrainingConfig as TrainingConfig
+    from videopred.settings import WatchConfig as WatchConfig
     from videopred.surprise import plausibility as plausibility
     from videopred.training import resume as resume
     from videopred.training import train as train
 
 _HOMES = {
     "CORES": "videopred.models",
+    "ComputeConfig": "videopred.settings",
     "CropDataset": "videopred.datasets.crops",
     "DATASETS": "videopred.datasets",
     "FilmDataset": "videopred.datasets.loader",
+    "ImportConfig": "videopred.datasets.import_settings",
     "Layer": "videopred.models.layer",
     "METRICS": "videopred.eval",
+    "PlausibilityConfig": "videopred.eval.plausibility_settings",
+    "PredictorConfig": "videopred.models.settings",
+    "TrainingConfig": "videopred.settings",
+    "WatchConfig": "videopred.settings",
     "build": "videopred.models",
+    "core_config": "videopred.models",
     "evaluate": "videopred.judging",
+    "find_recipe": "videopred.datasets",
+    "from_left_to_right": "videopred.eval.probe",
     "generate": "videopred.datasets.generation",
+    "imagine": "videopred.judging",
     "import_films": "videopred.datasets.importing",
     "load_run": "videopred.checkpoint",
     "open_dataset": "videopred.datasets.opening",
     "open_recipe": "videopred.datasets.made",
     "plausibility": "videopred.surprise",
+    "probe_places": "videopred.eval.probe",
+    "render": "videopred.judging.drawing",
     "resume": "videopred.training",
     "roll_out": "videopred.rollout",
+    "to_film": "videopred.frames",
     "train": "videopred.training",
 }
 

@@ -111,18 +111,18 @@ def checkpoint_file(run: Path) -> Path:
     raise FileNotFoundError(check.complaint("RUN", "hold checkpoints/best.ckpt or last.ckpt", run, fix))
 
 
-def load_run(run: Path, device: torch.device | None = None) -> Predictor:
+def load_run(run: Path | str, device: torch.device | str | None = None) -> Predictor:
     """The trained predictor of a run, in evaluation mode.
 
     Args:
         run: folder written by `videopred train`, or file written by `videopred export`.
-        device: where its weights go; None is the CPU.
+        device: where its weights go, such as cuda; None is the CPU.
 
     Raises:
         FileNotFoundError: no run or no checkpoint there.
         ValueError: a damaged checkpoint, export or settings file, or a checkpoint that is not of this run's model.
     """
-    config, weights = read_run(run)
+    config, weights = read_run(Path(run))
     predictor = build(config.model, config.film_shape)
     try:
         predictor.load_state_dict(weights)

@@ -14,7 +14,7 @@ DATASETS; a new preset of a world is a line in DATASETS.
 
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from videopred import check
 from videopred.datasets.settings import (
@@ -138,13 +138,18 @@ DATASETS: dict[str, Preset] = {
 """Name -> preset."""
 
 
-def find_recipe(name: str) -> DatasetSettings:
-    """The recipe of a preset.
+def find_recipe(name: str, **changes: Any) -> DatasetSettings:
+    """The recipe of a preset, or one that differs from it.
+
+    Args:
+        name: one of DATASETS.
+        changes: values that differ, e.g. `height=24`; `videopred generate NAME --help` lists them.
 
     Raises:
-        ValueError: no preset has that name.
+        ValueError: no preset has that name, or its recipe has no such setting, or not of such a value.
     """
-    return DATASETS[check.one_of("the data set", name, DATASETS)].recipe
+    recipe = DATASETS[check.one_of("the data set", name, DATASETS)].recipe
+    return type(recipe)(**{**dict(recipe), **changes}) if changes else recipe
 
 
 def make_world(recipe: DatasetSettings | str, mnist: Path | None = None) -> "World":

@@ -14,7 +14,9 @@ _CROPS = len(PARTS)  # where clips have the number of their part, so that no str
 
 
 class CropDataset(Dataset[dict[str, Tensor]]):
-    """Films with crops of them; item i is item i of `films` as a dict, and in it:
+    """Films with crops of them, at places that are drawn anew in every epoch.
+
+    Item i is item i of `films` as a dict, and in it:
 
     - `crops` (T, P, S, S, C) uint8, 0 to 255, or, of float films, (T, P, C, S, S) in [0, 1]: squares around P pixels
       of each frame, 0 beyond the borders;

@@ -30,9 +30,9 @@ def generate(
     clips: Mapping[str, int],
     *,
     seed: int = 0,
-    out: Path = Path("datasets"),
+    out: Path | str = "datasets",
     recipe: DatasetSettings | None = None,
-    mnist: Path | None = None,
+    mnist: Path | str | None = None,
     shards: int = 1,
     workers: int = 1,
     overwrite: bool = False,
@@ -64,7 +64,8 @@ def generate(
         OSError: a file cannot be written, or a worker died; nothing is left under its name.
         KeyboardInterrupt: somebody pressed Ctrl-C.
     """
-    work = _prepare(plan(name, clips, seed, out, recipe, shards), mnist, workers, overwrite)
+    mnist = None if mnist is None else Path(mnist)
+    work = _prepare(plan(name, clips, seed, Path(out), recipe, shards), mnist, workers, overwrite)
     _say_what_is_ahead(work)
     world, missing = work.world, work.missing
     alone = Maker(world, seed)

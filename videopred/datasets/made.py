@@ -27,7 +27,7 @@ def open_recipe(
     clips: Mapping[str, int],
     *,
     seed: int = 0,
-    mnist: Path | None = None,
+    mnist: Path | str | None = None,
 ) -> "RecipeClips":
     """The clips that `generate` would write with the same recipe, clips and seed, without a file.
 
@@ -42,7 +42,7 @@ def open_recipe(
             recipe whose clips come from one stream.
         FileNotFoundError: `mnist` lacks a file.
     """
-    return RecipeClips(recipe, clips, seed, mnist)
+    return RecipeClips(recipe, clips, seed, None if mnist is None else Path(mnist))
 
 
 class RecipeClips(ClipSource):

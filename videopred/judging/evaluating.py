@@ -46,7 +46,9 @@ def evaluate(
     samples: int = 1,
     progress: bool = False,
 ) -> Scores:
-    """Scores of a model's rollouts, or of several models' on the same clips; see `judge`, which does all but roll out.
+    """Scores of a model's rollouts, or of several models' on the same clips.
+
+    `judge` does all but roll out.
 
     A model runs on the device where it is, in evaluation mode, and is left in the mode it was in. Draws that feed back
     samples come from a stream of each clip's own; a model with chance of its own draws batch by batch, so that its

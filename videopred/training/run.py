@@ -38,8 +38,8 @@ def train(
     *,
     compute: ComputeConfig | None = None,
     watch: WatchConfig | None = None,
-    out: Path | None = None,
-    init_from: Path | None = None,
+    out: Path | str | None = None,
+    init_from: Path | str | None = None,
     device: str = "auto",
     overwrite: bool = False,
     progress: bool = False,
@@ -73,7 +73,7 @@ def train(
     """
     learner, clips, where = _prepare(data, model, training, compute, watch, init_from, device)
     config = learner.config
-    folder = RunFolder(out or usual_folder(clips.file.path.stem, config.model))
+    folder = RunFolder(usual_folder(clips.file.path.stem, config.model) if out is None else Path(out))
     folder.begin(config, str(where), overwrite)
     return _fit(folder, learner, clips, where, _AFRESH, watch or WatchConfig(), progress)
 
@@ -102,7 +102,7 @@ def _prepare(
     training: TrainingConfig | None,
     compute: ComputeConfig | None,
     watch: WatchConfig | None,
-    init_from: Path | None,
+    init_from: Path | str | None,
     device: str,
 ) -> tuple[Learner, TrainingClips, torch.device]:
     """A learner that has learned nothing yet, its clips, and the device, once all that was asked for is checked."""
@@ -124,7 +124,7 @@ def _prepare(
 
 
 def resume(
-    run: Path,
+    run: Path | str,
     *,
     data: Path | str | None = None,
     model: PredictorConfig | None = None,
@@ -151,6 +151,7 @@ def resume(
         FileNotFoundError, ValueError: no run, no data, or settings or data that are not those of the run.
         KeyboardInterrupt: as `train`.
     """
+    run = Path(run)
     config, record = read_settings(run)
     check_same(config, model, training)
     config = config.model_copy(update={"compute": compute or config.compute})

@@ -1,0 +1,145 @@
+"""The public names: each is there, annotated, in docs/api.md with its arguments, and used by a program there."""
+
+import inspect
+import re
+import subprocess
+import sys
+import typing
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from documents import blocks, made_small
+from tiny_runs import tiny_data, tiny_model, tiny_training
+
+import videopred
+from videopred.commands.terminal import first_line
+from videopred.settings import Settings
+
+PAGE = (Path(__file__).parents[1] / "docs" / "api.md").read_text()
+CALLS = [name for name in videopred.__all__ if callable(getattr(videopred, name))]
+
+
+def written(name: str) -> str:
+    """A call as the page writes it: the names of its arguments; settings only by their own name."""
+    thing, names = getattr(videopred, name), []
+    if inspect.isclass(thing) and issubclass(thing, Settings):
+        return name
+    for argument in inspect.signature(thing).parameters.values():
+        if argument.kind is argument.KEYWORD_ONLY and "*" not in names:
+            names.append("*")
+        names.append(f"**{argument.name}" if argument.kind is argument.VAR_KEYWORD else argument.name)
+    return f"{name}({', '.join(names)})"
+
+
+def hints(name: str) -> dict[str, typing.Any]:
+    """Annotations of a function, or of what makes an object of a class, as they are written."""
+    thing = getattr(videopred, name)
+    return (thing.__init__ if inspect.isclass(thing) else thing).__annotations__
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_page_says_how_each_is_called_and_what_it_gives(name):
+    assert f"| `{written(name)}` | {first_line(getattr(videopred, name))} |" in PAGE
+
+
+def test_the_page_promises_these_names_and_no_others():
+    rows = re.findall(r"^\| `(\w+)[`(]", PAGE, re.MULTILINE)
+    assert sorted(rows) == sorted(videopred.__all__)
+
+
+def test_its_programs_use_every_name_and_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    program = "\n".join(blocks(PAGE, "python"))
+    assert set(re.findall(r"videopred\.(\w+)", program)) == set(videopred.__all__)
+    np.save("films.npy", np.random.default_rng(0).integers(0, 256, (3, 9, 24, 32), np.uint8))
+    exec(made_small(program), {})
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_each_is_annotated_whole(name):
+    thing = getattr(videopred, name)
+    if inspect.isclass(thing) and issubclass(thing, Settings):
+        assert thing.__annotations__
+        return
+    signature = inspect.signature(thing)
+    bare = [one.name for one in signature.parameters.values() if one.annotation is one.empty]
+    assert bare == []
+    assert inspect.isclass(thing) or signature.return_annotation is not signature.empty
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_path_may_be_a_string(name):
+    given = {argument: str(hint) for argument, hint in hints(name).items() if argument != "return"}
+    paths = {argument: hint for argument, hint in given.items() if re.search(r"\bPath\b", hint)}
+    assert [argument for argument, hint in paths.items() if "str" not in hint] == []
+
+
+def test_paths_that_are_strings_are_taken(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    data = str(tiny_data(tmp_path))
+    run = str(videopred.train(data, tiny_model(), tiny_training(), out="run", device="cpu"))
+    again = videopred.train(data, tiny_model(), tiny_training(updates=1), out="again", init_from=run, device="cpu")
+    assert again == Path("again")
+    predictor = videopred.load_run(run, "cpu")
+    paths = videopred.render(predictor, videopred.open_dataset(data), out="seen")
+    assert paths == [Path(f"seen/test-{clip}.{kind}") for clip in range(3) for kind in ("gif", "png")]
+    assert all(path.stat().st_size > 0 for path in paths)
+    assert videopred.generate("balls2", {"test": 1}, out="here.h5") == Path("here.h5")
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "complaint"),
+    [
+        ({}, FileExistsError, r"--out must be a new path, got seen/test-1\.gif \(already there\)"),
+        ({"clips": (2, 2)}, ValueError, r"--clips must name each clip once, got \(2, 2\)"),
+        ({"clips": (7,)}, ValueError, "--clips must lie in 0 to 4, the clips of the test part, got 7"),
+        ({"clips": ()}, ValueError, "--clips must name at least one clip"),
+        ({"part": "tset"}, ValueError, "did you mean test"),
+        ({"clips": (0,), "horizon": 9}, ValueError, "horizon"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(tmp_path, monkeypatch, change, kind, complaint):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "seen").mkdir()
+    (tmp_path / "seen" / "test-1.gif").touch()
+    file = videopred.open_dataset(tiny_data(tmp_path))
+    predictor = videopred.build(tiny_model(), (1, 24, 32))
+    with pytest.raises(kind, match=complaint):
+        videopred.render(predictor, file, out="seen", **change)
+    assert [path.name for path in (tmp_path / "seen").iterdir()] == ["test-1.gif"]
+
+
+def test_the_clips_that_are_drawn_are_those_asked_for(tmp_path):
+    """The strip of a clip is the same whichever clips are drawn beside it."""
+    torch.manual_seed(0)
+    file = videopred.open_dataset(tiny_data(tmp_path))
+    predictor = videopred.build(tiny_model(), (1, 24, 32))
+    videopred.render(predictor, file, clips=[4, 1], context=3, horizon=4, out=tmp_path / "both")
+    alone = videopred.render(predictor, file, clips=[1], context=3, horizon=4, out=tmp_path / "alone")
+    for path in alone:
+        assert path.read_bytes() == (tmp_path / "both" / path.name).read_bytes()
+    assert (tmp_path / "both/test-4.png").read_bytes() != alone[1].read_bytes()
+
+
+def test_a_recipe_that_differs_from_a_preset_is_checked():
+    recipe = videopred.find_recipe("balls678", height=24, balls=(2, 3))
+    assert recipe.model_dump() == videopred.find_recipe("balls678").model_dump() | {"height": 24, "balls": (2, 3)}
+    with pytest.raises(ValueError, match="did you mean balls678"):
+        videopred.find_recipe("balls67")
+    with pytest.raises(ValueError, match="heigth"):
+        videopred.find_recipe("balls678", heigth=24)
+    with pytest.raises(ValueError, match="height must"):
+        videopred.find_recipe("balls678", height=2)
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    program = "import sys, videopred; dir(videopred); videopred.__all__; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+def test_a_name_that_is_not_there_is_said_to_be_none():
+    with pytest.raises(AttributeError, match=r"no attribute .trian.; it has .*train"):
+        _ = videopred.trian

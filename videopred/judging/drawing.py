@@ -1,0 +1,56 @@
+"""From a file and what predicts its clips to pictures."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from videopred import check, rendering
+from videopred.judging.evaluating import imagine
+from videopred.judging.fitting import check_part
+
+if TYPE_CHECKING:
+    from videopred.datasets.source import ClipSource
+    from videopred.models.predictor import Predictor
+
+USUAL_CLIPS = 3
+"""How many clips are drawn when nobody says which."""
+
+
+def render(
+    predictor: "Predictor",
+    file: "ClipSource",
+    *,
+    clips: Sequence[int] | None = None,
+    part: str = "test",
+    context: int | None = None,
+    horizon: int | None = None,
+    out: Path | str,
+    overwrite: bool = False,
+) -> list[Path]:
+    """Paths of a GIF and a film strip of each clip: truth, prediction and difference.
+
+    Args:
+        predictor: a trained model; the rollout is on its device.
+        file: holds the clips.
+        clips: their indices in the part, from 0; the first three when None.
+        part: train, validation or test.
+        context, horizon: frames given and predicted; the data's own when None.
+        out: folder, made if it is not there; files are `<part>-<clip>.gif` and `.png`.
+        overwrite: replace files that are there.
+
+    Raises:
+        FileExistsError: a file is there and `overwrite` is false.
+        ValueError: a clip named twice; or see `imagine`.
+        OSError: a file cannot be written.
+    """
+    if clips is None:
+        clips = range(min(USUAL_CLIPS, check_part(part, file)))
+    check.require(len(set(clips)) == len(clips), "--clips", "name each clip once", tuple(clips), "leave one out")
+    names = [f"{part}-{clip}" for clip in clips]
+    for name in names:
+        for suffix in (".gif", ".png"):
+            check.absent("--out", Path(out) / f"{name}{suffix}", overwrite)
+    context = file.context if context is None else context
+    horizon = file.horizon if horizon is None else horizon
+    rollout, truth = imagine(predictor, file, part, clips, context, horizon)
+    return [path for i, name in enumerate(names) for path in rendering.render(rollout, truth, i, Path(out), name)]
