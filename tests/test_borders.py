@@ -30,7 +30,7 @@ ROOMS: dict[str, set[str]] = {
     "eval": SHARED | {"eval"},
     "pictures": SHARED,
     "preview": SHARED | {"pictures"},
-    "bench": SHARED | {"datasets", "models", "eval", "rollout", "bench"},
+    "bench": SHARED | {*SHELVES, "rollout", "checkpoint", "training", "bench"},
     "cards": SHARED | {"datasets", "preview"},
     "curves": SHARED,
     "comparing": SHARED | {"curves", "eval"},

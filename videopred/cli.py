@@ -39,6 +39,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "bench generate": benchmarks.bench_generate,
     "bench cores": benchmarks.bench_cores,
     "bench scores": benchmarks.bench_scores,
+    "bench train": benchmarks.bench_train,
 }
 
 

@@ -1,6 +1,5 @@
 """How fast cores run: against plain statements of them, against an LSTM of equal width, against the machine's limit."""
 
-import copy
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -12,15 +11,13 @@ from videopred import check
 from videopred.bench.on_device import device_rows
 from videopred.bench.operations import flops, matrix_rate, operations, product_seconds
 from videopred.bench.plain_cores import PlainBRIMs, PlainRIMs, with_weights_of
-from videopred.bench.plain_predictor import PlainPredictor
 from videopred.bench.plain_scoff import PlainSCOFF
 from videopred.bench.timing import compare
-from videopred.models import build, build_core
+from videopred.bench.training_step import MODELS, pair_of, training_step
+from videopred.models import build_core
 from videopred.models.core import unroll
 from videopred.models.core_settings import CoreSettings
-from videopred.models.modular_settings import BRIMsConfig, RIMsConfig
-from videopred.models.scoff_settings import SCOFFConfig
-from videopred.models.settings import PredictorConfig
+from videopred.models.modular_settings import BRIMsConfig
 from videopred.rollout import roll_out
 
 
@@ -42,11 +39,10 @@ def _plain_brims(core: Any) -> nn.Module:
     return with_weights_of(PlainBRIMs(core.config, 512), core)
 
 
-RIMS = RIMsConfig(modules=6, active=4, units=100)
 SUBJECTS = {
-    "rims": Subject(RIMS, 1, 512, _plain_rims),
+    "rims": Subject(MODELS["rims"].core, 1, 512, _plain_rims),
     "brims": Subject(BRIMsConfig(modules=(5, 5), active=(3, 3), units=(60, 60)), 1, 512, _plain_brims),
-    "scoff": Subject(SCOFFConfig(files=4, schemata=4, units=100), 64, 80, PlainSCOFF),
+    "scoff": Subject(MODELS["scoff"].core, 64, 80, PlainSCOFF),
 }
 """RIMs of 6 modules of 100; BRIMs of two layers of 5 modules of 60; SCOFF of 4 files of 100 that read 64 positions."""
 
@@ -169,24 +165,14 @@ def _keep_output(core: Any, slots: Tensor, outputs: list[Tensor]) -> None:
 
 
 def _model_rows(steps: int, repeats: int) -> dict[str, float]:
-    """The whole model with `rims`: a training step of 32 clips of at most 10 frames, and rollouts."""
-    predictor = build(PredictorConfig(core=RIMS), (1, 64, 64))
-    core = PlainRIMs(predictor.core.config, predictor.encoder.features)
-    plain = PlainPredictor(predictor, with_weights_of(core, predictor.core))
-    film = torch.rand(32, min(steps, 10), 1, 64, 64)
-
-    def half_precise() -> Tensor:
-        with torch.autocast("cpu", torch.bfloat16):
-            return predictor(film).logits.float()
-
-    beside = _learning_step(plain, lambda: plain(film))
+    """The whole model with `rims`: a training step of 32 clips of at most 11 frames, and rollouts."""
+    pair, film = pair_of("rims"), torch.rand(32, min(steps, 10) + 1, 1, 64, 64)
+    beside = training_step(pair.plain, film)
     rows = {
-        "training_step_float32": compare(
-            _learning_step(predictor, lambda: predictor(film).logits), beside, repeats
-        ).ratio,
-        "training_step_bfloat16": compare(_learning_step(predictor, half_precise), beside, repeats).ratio,
+        "training_step_float32": compare(training_step(pair.ours, film), beside, repeats).ratio,
+        "training_step_bfloat16": compare(training_step(pair.ours, film, torch.bfloat16), beside, repeats).ratio,
     }
-    plain = copy.deepcopy(plain).eval()
+    plain = pair.plain.eval()
     for batch in (1, 32):
         context = film[:batch, :1]
 
@@ -194,7 +180,7 @@ def _model_rows(steps: int, repeats: int) -> dict[str, float]:
             with torch.no_grad():
                 plain(context, own=34)
 
-        ours = compare(partial(roll_out, predictor, context, 35), imagine, repeats)
+        ours = compare(partial(roll_out, pair.ours, context, 35), imagine, repeats)
         rows[f"rollout_35_frames_batch_{batch}"] = ours.ratio
     return rows
 

@@ -60,9 +60,9 @@ def flops(work: Callable[[], Any]) -> int:
     return count.get_total_flops()
 
 
-def matrix_rate(size: int = 1024, repeats: int = 5) -> float:
-    """Floating point operations per CPU second of a square float32 matrix product: the machine's limit in practice."""
-    left, right = torch.rand(2, size, size)
+def matrix_rate(size: int = 1024, repeats: int = 5, dtype: torch.dtype = torch.float32) -> float:
+    """Floating point operations per CPU second of a square matrix product: the machine's limit in practice."""
+    left, right = torch.rand(2, size, size).to(dtype)
     torch.mm(left, right)
     return 2 * size**3 / min(cpu_seconds(lambda: torch.mm(left, right)) for _ in range(repeats))
 

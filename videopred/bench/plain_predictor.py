@@ -34,12 +34,12 @@ class PlainPredictor(nn.Module):
 
     def __init__(self, predictor: Predictor, core: Any):
         super().__init__()
-        self.encoder, self.core = copy.deepcopy(predictor.encoder), core
+        self.encoder, self.core = _unfolded(copy.deepcopy(predictor.encoder)), core
         self.decoder = _unfolded(copy.deepcopy(predictor.decoder))
 
-    def forward(self, film: Tensor, own: int = 0) -> Tensor:
+    def forward(self, film: Tensor, own: int = 0, state: Any = None) -> Tensor:
         """Logits (B, T + own, C, H, W) about the frames after each of film (B, T, C, H, W), `own` from its own."""
-        state = self.core.initial_state(film.shape[0])
+        state = self.core.initial_state(film.shape[0]) if state is None else state
         self.core.project(film[:, :1])  # what it does once a sequence
         said: list[Tensor] = []
         for t in range(film.shape[1] + own):
@@ -50,7 +50,12 @@ class PlainPredictor(nn.Module):
 
 
 def _unfolded(module: nn.Module) -> nn.Module:
-    """The module with every folded convolution replaced, in place."""
+    """The module with every folded convolution, and every activation that writes over its input, replaced in place."""
     for name, child in module.named_children():
-        setattr(module, name, PlainUpsampleConv(child) if isinstance(child, UpsampleConv) else _unfolded(child))
+        if isinstance(child, UpsampleConv):
+            setattr(module, name, PlainUpsampleConv(child))
+        elif isinstance(child, nn.ELU):
+            setattr(module, name, nn.ELU())
+        else:
+            _unfolded(child)
     return module

@@ -1,6 +1,7 @@
 """SCOFF as one writes it first, for benchmarks and as a reference: one step, one file, one schema at a time."""
 
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -40,6 +41,24 @@ class PlainSCOFF(nn.Module):
             _linear(core.communication.message.weight),
         )
         self.comm_key, self.comm_value = _linear(keys.flatten(0, 1)), _linear(values.flatten(0, 1))
+
+        self.start_mean, self.start_scale = (
+            nn.Parameter(core.start_mean.detach()),
+            nn.Parameter(core.start_scale.detach()),
+        )
+
+    def initial_state(self, batch: int) -> Tensor:
+        """The files' first states (B, K, D), drawn."""
+        return self.start_mean + self.start_scale * torch.randn(batch, self.config.files, self.config.units)
+
+    def project(self, slots: Tensor) -> Sequence[Tensor]:
+        """Nothing is done once a sequence."""
+        return slots.unbind(1)
+
+    def advance(self, slots: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
+        """One step, as a core's."""
+        hidden = self.step(slots, hidden)
+        return hidden, hidden, {}
 
     def forward(self, slots: Tensor, hidden: Tensor) -> Tensor:
         """All states (B, T, K, D) from slots (B, T, L, features) and the first states (B, K, D)."""

@@ -57,3 +57,19 @@ def bench_scores(
 
     rows = bench.bench_scores(clips=clips, frames=frames, size=size, repeats=repeats)
     terminal.print_json(rows) if json_ else print(bench.table(rows))
+
+
+def bench_train(
+    *,
+    cores: Annotated[tuple[str, ...], arg(metavar="NAME", help="Of rims, scoff.")] = ("rims", "scoff"),
+    batch: Annotated[int, arg(help="Clips at a time.")] = 32,
+    frames: Annotated[int, arg(help="Frames of a clip.")] = 21,
+    repeats: Annotated[int, arg(help="Turns of each comparison.")] = 3,
+    updates: Annotated[int, arg(help="Updates over which the Trainer's own time is spread.")] = 100,
+    json_: Json = False,
+) -> None:
+    """Measure training steps: images per second and memory, against frame by frame; what Trainer and loader add."""
+    from videopred.bench import train as bench
+
+    rows = bench.bench_train(cores=cores, batch=batch, frames=frames, repeats=repeats, updates=updates)
+    terminal.print_json(rows) if json_ else print(bench.table(rows))

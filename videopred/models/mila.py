@@ -44,7 +44,7 @@ class Mila:
         layers: list[nn.Module] = []
         channels = self.film_shape[0]
         for out in self.config.channels:
-            layers += [nn.Conv2d(channels, out, 4, stride=2), nn.ELU(), _norm_of_map(out)]
+            layers += [nn.Conv2d(channels, out, 4, stride=2), nn.ELU(inplace=True), _norm_of_map(out)]
             channels = out
         return layers
 
@@ -52,7 +52,7 @@ class Mila:
         """Maps (N, *shrunk_shape) -> vectors (N, embedding)."""
         channels, rows, columns = self.shrunk_shape
         width = self.config.embedding
-        return [nn.Flatten(), nn.Linear(channels * rows * columns, width), nn.ELU(), _norm_of_vector(width)]
+        return [nn.Flatten(), nn.Linear(channels * rows * columns, width), nn.ELU(inplace=True), _norm_of_vector(width)]
 
     def expand(self, features: int) -> list[nn.Module]:
         """Vectors (N, features) -> maps (N, *start_shape)."""

@@ -40,7 +40,7 @@ class RNEM:
         layers: list[nn.Module] = []
         channels = self.film_shape[0]
         for out in self.config.channels:
-            layers += [nn.Conv2d(channels, out, 4, stride=2, padding=1), nn.GroupNorm(1, out), nn.ELU()]
+            layers += [nn.Conv2d(channels, out, 4, stride=2, padding=1), nn.GroupNorm(1, out), nn.ELU(inplace=True)]
             channels = out
         return _drawn(layers)
 
@@ -48,7 +48,7 @@ class RNEM:
         """Maps (N, *shrunk_shape) -> vectors (N, embedding)."""
         channels, rows, columns = self.shrunk_shape
         width = self.config.embedding
-        layers = [nn.Flatten(), nn.Linear(channels * rows * columns, width), nn.LayerNorm(width), nn.ELU()]
+        layers = [nn.Flatten(), nn.Linear(channels * rows * columns, width), nn.LayerNorm(width), nn.ELU(inplace=True)]
         return _drawn(layers)
 
     def expand(self, features: int) -> list[nn.Module]:

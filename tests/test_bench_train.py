@@ -1,0 +1,71 @@
+"""The benchmark of training counts right and runs; how fast anything is, no test says."""
+
+import pytest
+import torch
+
+from videopred.bench.memory import peak_bytes
+from videopred.bench.train import _device_lines as device_lines
+from videopred.bench.train import bench_train
+from videopred.bench.train import table as train_table
+from videopred.bench.training_step import pair_of, training_step
+
+
+@pytest.mark.slow
+def test_the_benchmark_of_training_runs_and_can_be_read():
+    rows = bench_train(batch=3, frames=4, repeats=1, cores=["scoff"], updates=2)
+    assert set(rows["steps"]) == {"scoff"}
+    assert rows["steps"]["scoff"]["images_per_second"] == pytest.approx(9000 / rows["steps"]["scoff"]["ms"])
+    assert 0 < rows["loader"]["memory_share"] < 1
+    if not torch.cuda.is_available():
+        assert rows["device"] == {}
+    shown = train_table(rows)
+    assert all(word in shown for word in ("scoff", "the Trainer adds", "a batch from file", "bfloat16"))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"batch": 0}, "--batch must be at least 1, got 0"),
+        ({"frames": 1}, "--frames must be at least 2, got 1"),
+        ({"updates": 0}, "--updates must be at least 1, got 0"),
+        ({"cores": ["brims"]}, "--cores must be one of rims, scoff, got brims"),
+    ],
+)
+def test_wrong_numbers_of_training_are_refused(wrong, message):
+    with pytest.raises(ValueError, match=f"^{message}; "):
+        bench_train(**wrong)
+
+
+def test_what_a_gpu_took_says_how_long_the_papers_training_is():
+    row = {"eager_ms": 31.0, "compiled_ms": 12.5, "captured_ms": 18.0, "eager_busy": 0.4, "captured_busy": 0.9}
+    lines = device_lines({"rims": row | {"frames_per_second": 64 * 50 / 0.0125, "hours": 0.27}})
+    assert lines[1:] == [
+        "  ms a step: eager 31.0, compiled 12.5, captured 18.0",
+        "  device busy: eager 40%, captured 90%",
+        "  best: 256000 frames/s, 0.27 hours for 100 epochs of 50,000 clips",
+    ]
+
+
+def test_a_training_step_is_one_update_of_all_weights():
+    pair = pair_of("rims", (1, 16, 24))
+    before = [weight.clone() for weight in pair.ours.parameters()]
+    training_step(pair.ours, torch.rand(2, 3, 1, 16, 24))()
+    assert all((old != new).any() for old, new in zip(before, pair.ours.parameters(), strict=True))
+
+
+def test_a_plain_scoff_in_a_plain_predictor_is_the_same_function():
+    torch.manual_seed(0)
+    ours, plain = pair_of("scoff", (1, 16, 24))
+    ours.eval(), plain.eval()
+    film, state = torch.rand(2, 3, 1, 16, 24), ours.core.initial_state(2)
+    with torch.no_grad():
+        expected = ours(film, state).logits
+        torch.testing.assert_close(plain(film, state=state[0][0]), expected, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.slow
+def test_peak_memory_is_that_of_the_work():
+    """Both of twice the clips and of twice the steps, about twice as much."""
+    once, clips, steps = (peak_bytes("rims", "ours", *size) for size in ((8, 11), (16, 11), (8, 21)))
+    assert 0 < once < 0.7 * clips
+    assert steps == pytest.approx(clips, rel=0.25)

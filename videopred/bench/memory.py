@@ -1,0 +1,47 @@
+"""How much memory work takes, seen from outside: in a process of its own, so that nothing else counts."""
+
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import torch
+
+from videopred.bench.training_step import pair_of, training_step
+
+
+def peak_bytes(name: str, who: str, batch: int, frames: int) -> int:
+    """Bytes by which a training step on a CPU raises the peak of its process.
+
+    Args:
+        name: one of MODELS.
+        who: ours or plain.
+        batch: clips. frames: of each, 64 x 64.
+    """
+    words = [sys.executable, "-m", "videopred.bench.memory", name, who, str(batch), str(frames)]
+    return int(subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout)
+
+
+def _raised(name: str, who: str, batch: int, frames: int) -> int:
+    torch.set_num_threads(1)
+    predictor = getattr(pair_of(name), who)
+    training_step(predictor, torch.rand(1, 2, 1, 64, 64))()  # weights' gradients and Adam's averages are there
+    film = torch.rand(batch, frames, 1, 64, 64)
+    before = _peak()
+    training_step(predictor, film)()
+    return _peak() - before
+
+
+def _peak() -> int:
+    """Most bytes that this process ever held.
+
+    Linux hands ru_maxrss on to the programs that a process starts, so there the peak of this program alone is read.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        return 1024 * int(status.read_text().partition("VmHWM:")[2].split()[0])
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+if __name__ == "__main__":
+    print(_raised(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])))

@@ -1,0 +1,218 @@
+"""How fast and in how much memory a predictor learns, against what one writes first: frame by frame, nothing folded."""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils.data import DataLoader
+
+from videopred import check
+from videopred.bench.memory import peak_bytes
+from videopred.bench.on_device import captured, computing_milliseconds, device_milliseconds, with_compiled_step
+from videopred.bench.operations import matrix_rate
+from videopred.bench.timing import compare, cpu_seconds
+from videopred.bench.training_step import MODELS, pair_of, training_step
+from videopred.checkpoint import RunConfig
+from videopred.datasets.generation import generate
+from videopred.datasets.loader import FilmDataset
+from videopred.datasets.settings import BallsConfig
+from videopred.models import build
+from videopred.models.codec_settings import RNEMConfig
+from videopred.models.rival_settings import GRUConfig
+from videopred.models.settings import PredictorConfig
+from videopred.settings import TrainingConfig
+from videopred.training import train
+from videopred.training.learner import Learner
+
+PAPER_CLIPS = 100 * 50_000
+"""Clips that the papers' models see on bouncing balls: 100 epochs of 50,000, each of 51 frames."""
+
+
+def bench_train(
+    *, batch: int = 32, frames: int = 21, repeats: int = 3, cores: Sequence[str] = tuple(MODELS), updates: int = 100
+) -> dict[str, Any]:
+    """Times and memory of training steps, on one thread, ready for JSON.
+
+    Args:
+        batch: clips at a time.
+        frames: of a clip.
+        repeats: turns of each comparison.
+        cores: which of MODELS.
+        updates: over how many the Trainer's own time is spread.
+
+    Returns:
+        rates: floating point operations per second of a large matrix product, float32 and bfloat16.
+        steps: one row for each core: images per second of ours and of the plain statement, how many times faster, in
+            float32 and with bfloat16; by how much a step raises the peak memory of a process that did a tiny one, of
+            both, and of ours with twice the clips or steps.
+        trainer_ms: what Lightning's Trainer, the logs and our schedules add to an update.
+        loader: ms to bring a batch, from memory and from the file, and the share that is of the slowest core's step.
+        device: one row for each core on a CUDA device; without one, none.
+
+    Raises:
+        ValueError: a number is too small, or no such core.
+    """
+    for name, value, least in (("--batch", batch, 1), ("--frames", frames, 2), ("--repeats", repeats, 1)):
+        check.whole_number(name, value, least, f"give at least {least}")
+    check.whole_number("--updates", updates, 1, "give at least 1")
+    names = [check.one_of("--cores", name, MODELS) for name in cores]
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        steps = {name: _step_row(name, batch, frames, repeats) for name in names}
+        slowest = max(row["ms"] for row in steps.values())
+        with tempfile.TemporaryDirectory() as folder:
+            return {
+                "rates": {"float32": matrix_rate(), "bfloat16": matrix_rate(dtype=torch.bfloat16)},
+                "steps": steps,
+                "trainer_ms": _trainer_milliseconds(Path(folder), updates),
+                "loader": _loader_rows(Path(folder), batch, frames, slowest),
+                "device": {name: row for name in names if (row := _device_row(name, repeats))},
+            }
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _step_row(name: str, batch: int, frames: int, repeats: int) -> dict[str, float]:
+    pair, film = pair_of(name), torch.rand(batch, frames, 1, 64, 64)
+    plain = training_step(pair.plain, film)
+    single = compare(training_step(pair.ours, film), plain, repeats)
+    half = compare(training_step(pair.ours, film, torch.bfloat16), plain, repeats)
+    own = sorted(single.ours)[repeats // 2]
+    ours, beside = (peak_bytes(name, who, batch, frames) for who in ("ours", "plain"))
+    return {
+        "ms": 1000 * own,
+        "images_per_second": batch * (frames - 1) / own,
+        "plain_images_per_second": batch * (frames - 1) / sorted(single.baseline)[repeats // 2],
+        "times_faster_float32": single.ratio,
+        "times_faster_bfloat16": half.ratio,
+        "peak_bytes": ours,
+        "plain_peak_bytes": beside,
+        "peak_bytes_twice_the_clips": peak_bytes(name, "ours", 2 * batch, frames),
+        "peak_bytes_twice_the_steps": peak_bytes(name, "ours", batch, 2 * frames - 1),
+    }
+
+
+def _trainer_milliseconds(folder: Path, updates: int) -> float:
+    """CPU time of an update of a run, beyond what loader, model, loss, clipping and Adam take in a bare loop.
+
+    The model is tiny, so that little else is measured. What is done once a run, such as the validation at its end, is
+    in a long and in a short run alike.
+    """
+    recipe = BallsConfig(frames=6, height=24, width=32, balls=(2,))
+    data = generate("balls4", {"train": 8, "validation": 1}, recipe=recipe, out=folder / "tiny", seed=0)
+    few, many = 5, 5 + updates
+    model = PredictorConfig(core=GRUConfig(units=4), codec=RNEMConfig(channels=(2, 3), embedding=5))
+
+    def run(count: int) -> float:
+        training = TrainingConfig(updates=count, batch_size=2, validate_every=many)
+        where = folder / f"run-{count}"
+        return cpu_seconds(lambda: train(data, model, training, out=where, device="cpu", overwrite=True))
+
+    run(few)
+    whole = (run(many) - run(few)) / updates
+    config = RunConfig(model=model, film_shape=(1, 24, 32), training=TrainingConfig(batch_size=2))
+    bare = _bare_loop(config, data, updates)
+    next(bare)  # the first update sets things up
+    return 1000 * (whole - cpu_seconds(lambda: list(bare)) / updates)
+
+
+def _bare_loop(config: RunConfig, data: Path, updates: int) -> Iterator[None]:
+    """One more update than asked for, as the learner does them but without a Trainer; yields after each."""
+    learner = Learner(build(config.model, config.film_shape), config)
+    adam = learner.configure_optimizers()
+    batches = DataLoader(FilmDataset(data, "train"), batch_size=2)
+    limit, done = config.training.clip_norm, 0
+    while True:
+        for film in batches:
+            adam.zero_grad()
+            learner.loss_of(film, 0).backward()
+            if limit is not None:
+                torch.nn.utils.clip_grad_norm_(learner.parameters(), limit)
+            adam.step()
+            done += 1
+            yield
+            if done > updates:
+                return
+
+
+def _loader_rows(folder: Path, batch: int, frames: int, step_ms: float) -> dict[str, float]:
+    """Milliseconds to bring a batch of whole clips, and the share that those from memory are of a step."""
+    data = generate("balls4", {"train": 2 * batch}, recipe=BallsConfig(frames=frames), out=folder / "whole", seed=0)
+    rows: dict[str, float] = {}
+    for where, limit in (("memory", 2**40), ("file", 0)):
+        loader = DataLoader(FilmDataset(data, "train", memory_limit=limit), batch_size=batch, shuffle=True)
+        list(loader)
+        milliseconds = 1000 * min(cpu_seconds(partial(list, loader)) for _ in range(3)) / 2
+        rows |= {f"{where}_ms": milliseconds, f"{where}_share": milliseconds / (milliseconds + step_ms)}
+    return rows
+
+
+def _device_row(name: str, repeats: int, batch: int = 64, frames: int = 51) -> dict[str, float]:
+    """A training step at the papers' size on a CUDA device, with bfloat16; empty without one."""
+    if not torch.cuda.is_available():
+        return {}
+    film = torch.rand(batch, frames, 1, 64, 64, device="cuda")
+    predictor = pair_of(name).ours.cuda()
+    work = training_step(predictor, film, torch.bfloat16)
+    rows = {"eager_ms": device_milliseconds(work, repeats)}
+    computing = computing_milliseconds(work)
+    rows["captured_ms"] = device_milliseconds(captured(work), repeats)
+    rows |= {f"{way}_busy": min(1.0, computing / rows[f"{way}_ms"]) for way in ("eager", "captured")}
+    predictor = pair_of(name).ours.cuda()
+    predictor.core = with_compiled_step(predictor.core)
+    rows["compiled_ms"] = device_milliseconds(training_step(predictor, film, torch.bfloat16), repeats)
+    best = min(rows["eager_ms"], rows["captured_ms"], rows["compiled_ms"])
+    rows["frames_per_second"] = 1000 * batch * (frames - 1) / best
+    rows["hours"] = PAPER_CLIPS / batch * best / 1000 / 3600
+    return rows
+
+
+_TWICE = ("peak_bytes_twice_the_clips", "peak_bytes_twice_the_steps")
+
+
+def table(rows: dict[str, Any]) -> str:
+    """The rows of `bench_train` as people read them."""
+    lines = [f"{'a training step':16}{'images per second':>20}{'times faster':>20}{'peak memory in MB':>36}"]
+    names = f"{'ours':>10}{'plain':>10}{'float32':>11}{'bfloat16':>10}{'plain':>11}{'ours':>8}{'2 B':>8}{'2 T':>8}"
+    lines.append(f"{'':16}{names}")
+    for name, row in rows["steps"].items():
+        peaks = [row[which] / 1e6 for which in ("plain_peak_bytes", "peak_bytes", *_TWICE)]
+        lines.append(
+            f"  {name:14}{row['images_per_second']:10.0f}{row['plain_images_per_second']:10.0f}"
+            f"{row['times_faster_float32']:11.1f}{row['times_faster_bfloat16']:10.1f}"
+            f"{peaks[0]:11.0f}{peaks[1]:8.0f}{peaks[2]:8.0f}{peaks[3]:8.0f}"
+        )
+    loader = rows["loader"]
+    lines += ["", f"the Trainer adds to an update     {rows['trainer_ms']:8.2f} ms"]
+    for where in ("memory", "file"):
+        milliseconds, share = loader[f"{where}_ms"], loader[f"{where}_share"]
+        lines.append(f"a batch from {where:20}{milliseconds:8.2f} ms, {share:.1%} of it and a step")
+    return "\n".join([*lines, "", *_device_lines(rows["device"]), _NOTES.format(**_gigas(rows["rates"]))])
+
+
+def _device_lines(rows: dict[str, dict[str, float]]) -> list[str]:
+    if not rows:
+        return ["a GPU's speed, compiled and captured steps: not measured, as there is no CUDA device here"]
+    lines = []
+    for name, row in rows.items():
+        lines += [
+            f"{name} on CUDA, 64 clips of 51 frames, bfloat16",
+            "  ms a step: " + ", ".join(f"{way} {row[f'{way}_ms']:.1f}" for way in ("eager", "compiled", "captured")),
+            f"  device busy: eager {row['eager_busy']:.0%}, captured {row['captured_busy']:.0%}",
+            f"  best: {row['frames_per_second']:.0f} frames/s, {row['hours']:.2f} hours for 100 epochs of 50,000 clips",
+        ]
+    return lines
+
+
+def _gigas(rates: dict[str, float]) -> dict[str, float]:
+    return {name: rate / 1e9 for name, rate in rates.items()}
+
+
+_NOTES = """
+CPU time of one thread; 64 x 64 pixels, R-NEM's encoder and decoder, Adam. Plain: each frame on its own through encoder,
+core and decoder, doublings before their convolutions, a loop over modules. 2 B, 2 T: ours with twice the clips, steps.
+Large matrix products here: {float32:.0f} GFLOP/s in float32, {bfloat16:.0f} in bfloat16."""

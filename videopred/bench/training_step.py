@@ -1,0 +1,61 @@
+"""One training step of a whole predictor, ours and as one writes it first: forward, loss, backward, Adam."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from videopred.bench.plain_cores import PlainRIMs, with_weights_of
+from videopred.bench.plain_predictor import PlainPredictor
+from videopred.bench.plain_scoff import PlainSCOFF
+from videopred.models import build
+from videopred.models.modular_settings import RIMsConfig
+from videopred.models.predictor import Predictor
+from videopred.models.scoff_settings import SCOFFConfig
+from videopred.models.settings import PredictorConfig
+
+MODELS = {
+    "rims": PredictorConfig(core=RIMsConfig(modules=6, active=4, units=100)),
+    "scoff": PredictorConfig(core=SCOFFConfig(files=4, schemata=4, units=100)),
+}
+"""As the papers have them on bouncing balls, with R-NEM's encoder and decoder."""
+
+
+class Pair(NamedTuple):
+    """A predictor and its plain statement, with the same weights."""
+
+    ours: Predictor
+    plain: PlainPredictor
+
+
+def pair_of(name: str, film_shape: tuple[int, int, int] = (1, 64, 64)) -> Pair:
+    """One of MODELS with fresh weights, in training mode."""
+    ours = build(MODELS[name], film_shape)
+    core: Any = ours.core
+    plain = PlainSCOFF(core) if name == "scoff" else with_weights_of(PlainRIMs(core.config, core.input_size), core)
+    return Pair(ours, PlainPredictor(ours, plain))
+
+
+def training_step(predictor: nn.Module, film: Tensor, dtype: torch.dtype | None = None) -> Callable[[], None]:
+    """Work: one update on a film (B, T, C, H, W) float in [0, 1], each frame but the first predicted from those before.
+
+    Args:
+        predictor: ours or a plain one; it learns.
+        film: on the predictor's device.
+        dtype: autocast to it; None computes in float32.
+    """
+    on_cuda = film.device.type == "cuda"
+    adam = torch.optim.Adam(predictor.parameters(), lr=1e-4, capturable=on_cuda)
+    past, future = film[:, :-1], film[:, 1:]
+
+    def work() -> None:
+        adam.zero_grad(set_to_none=True)
+        with torch.autocast(film.device.type, dtype, enabled=dtype is not None):
+            said = predictor(past)
+        logits = said if isinstance(said, Tensor) else said.logits
+        functional.binary_cross_entropy_with_logits(logits.float(), future).backward()
+        adam.step()
+
+    return work
