@@ -48,9 +48,10 @@ ROOMS: dict[str, set[str]] = {
     "surprise": SHARED | {"datasets", "models", "eval", "rollout", "checkpoint", "device"},
     "surprise_curves": SHARED | {"datasets", "eval", "pictures", "surprise"},
     "demo": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training", "judging"},
+    "doctor": SHARED | {*SHELVES, "checkpoint", "device", "training", "judging"},
     "commands": SHARED
     | {"flags", "model_flags", *SHELVES, "rollout", "rendering", "checkpoint", "device", "training", "judging", "demo"}
-    | {"preview", "cards", "bench", "comparing", "commands", "export", "runs", "surprise", "surprise_curves"},
+    | {"preview", "cards", "bench", "doctor", "comparing", "commands", "export", "runs", "surprise", "surprise_curves"},
     "cli": SHARED | {"flags", "model_flags", "datasets", "commands"},
     "__main__": {"cli"},
 }
@@ -100,6 +101,7 @@ DOORS: dict[str, set[str]] = {
         "cli",
         "commands.benchmarks",
         "commands.data",
+        "commands.doctor",
         "commands.models",
         "commands.options",
         "commands.plausibility",
@@ -132,6 +134,7 @@ LIGHT = {
     "commands.terminal",
     "commands.benchmarks",
     "commands.data",
+    "commands.doctor",
     "commands.models",
     "commands.options",
     "commands.plausibility",
