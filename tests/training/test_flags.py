@@ -85,7 +85,7 @@ def test_what_changes_the_weights(data, tmp_path, field):
 
 
 def test_what_changes_looks_and_checkpoints(data, tmp_path):
-    """Which checkpoints are kept is shown in test_resuming, whose clips are made in test_starting."""
+    """Which checkpoints are kept is shown in test_exact_resume, whose clips are made in test_starting."""
     often = train(data, tiny_model(), settings({"validate_every": 1}), out=tmp_path / "often", device="cpu")
     seldom = train(data, tiny_model(), settings({"validate_every": 4}), out=tmp_path / "seldom", device="cpu")
     looks = [
@@ -145,7 +145,7 @@ def test_what_the_trainer_is_told(data, tmp_path, changes, argument, value):
 
 
 def test_every_setting_of_computing_is_shown_somewhere():
-    """time_limit: test_resuming; hold and compile: test_starting; workers here and in test_run."""
+    """time_limit: test_exact_resume; hold and compile: test_starting; workers here and in test_run."""
     shown = {"devices", "nodes", "strategy", "time_limit", "hold", "compile", "workers"}
     assert shown == set(ComputeConfig.model_fields)
 
