@@ -193,6 +193,22 @@ def test_an_export_stands_for_its_run(place, tmp_path, monkeypatch, capfd):
     assert [path.name for path in Path("eval").iterdir()] == ["rims"]
 
 
+def test_rows_clips_and_files_of_pictures_can_be_chosen(place, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    words = f"render {place / 'rims'} {place / 'balls4.h5'} --context 3 --horizon 5"
+    for more, names in {
+        "--random 2 --seed 3 --rows modules,attention,boxes,overlay --format png --out a": 2,
+        "--worst 1 --by f1 --first 4 --format gif mp4 --frame-ms 50 --out b": 2,
+        "--clips 2 --out c/d.mp4 --rows pred": 1,
+        "--best 1 --out c/e.png --rows truth": 1,
+    }.items():
+        assert run(f"{words} {more}") == 0, more
+        out, err = capfd.readouterr()
+        assert (len(written(out)), err) == (names, "")
+    assert sorted(path.suffix for path in Path("b").iterdir()) == [".gif", ".mp4"]
+    assert iio.immeta("c/d.mp4", plugin="pyav")["duration"] == pytest.approx(0.8)
+
+
 def test_every_command_speaks_json(place, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     data, gru = place / "balls4.h5", place / "gru"
@@ -438,6 +454,17 @@ BAD = {
     "rollout {gru} odd.h5 --first 2": "odd.h5 must hold frames of 1 x 24 x 32 (channels x height x width), which",
     "rollout gone {data}": "RUN must be a run folder with a settings.json, got gone; give a folder that",
     "render {gru} {data} --clips 7": "--clips must lie in 0 to 4, the clips of the test part, got 7; choose one",
+    "render {gru} {data} --rows truth,prd": "--rows must be one of truth, pred, diff, overlay, modules, attention",
+    "render {gru} {data} --rows modules": "--rows must be among truth, pred, diff, overlay, boxes, what there",
+    "render {gru} {data} --clips 1 --worst 2": "--worst must be left out with --clips, got 2; leave one out",
+    "render {gru} {data} --worst 0": "--worst must be at least 1, got 0; ask for at least one clip",
+    "render {gru} {data} --best 6": "--best must be at most 5, the clips that have a score, got 6; lower it",
+    "render {gru} {data} --worst 1 --by msee": "--by must be one of bce, bce-mean, mse, mse-sum, mae, mae-sum, psnr,",
+    "render {gru} {data} --random 3 --first 2": "--random must be at most 2, the clips there are, got 3; lower it",
+    "render {gru} {data} --first 6": "--first must be at most 5, the clips of the part, got 6; lower it",
+    "render {gru} {data} --out x.jpg": "--out must be a folder, or end in .gif or .mp4 for a film or .png for a strip",
+    "render {gru} {data} --out x.gif": "--out must be a folder for several clips, got x.gif; give a folder, or",
+    "render {gru} {data} --frame-ms 33": "--frame-ms must be a multiple of 10, at least 20, for a GIF, got 33; try 100",
     "render {gru} {data} --clips -1": "--clips must lie in 0 to 4, the clips of the test part, got -1; choose one",
     "render {gru} {data} --device tpu": "--device must be one of auto, cpu, cuda, mps, got tpu; did you mean cpu?",
     "import {films} --out x.h5 --axes TBHW": "--axes must name each axis of the array, (9, 24, 32) in",

@@ -14,11 +14,13 @@ from videopred.commands.terminal import first_line
 from videopred.eval import METRICS, OBJECT_METRICS
 from videopred.models import CODECS, DECODERS
 from videopred.models.presets import PRESETS
+from videopred.rendering import ROWS
 
 DOCS = Path(__file__).parents[1] / "docs"
 DATA = (DOCS / "data.md").read_text()
 SCORING = (DOCS / "scoring.md").read_text()
 TRAINING = (DOCS / "training.md").read_text()
+SEEING = (DOCS / "seeing.md").read_text()
 
 
 def test_the_commands_and_programs_about_data_run_one_after_the_other(tmp_path, monkeypatch):
@@ -72,6 +74,14 @@ def test_launchers_of_training_say_what_the_command_knows():
             assert f"`{flag}" in TRAINING or flag in ("--device", "--devices", "--nodes", "--out")
 
 
+def test_commands_about_seeing_run_after_those_of_the_readme(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    readme = commands((DOCS.parent / "README.md").read_text())
+    made = [line for line in readme if line.split()[1] in ("generate", "train")]
+    for line in [*made, *commands(SEEING)]:
+        cli.run(shlex.split(made_small(line))[1:])
+
+
 def test_what_is_not_run_is_a_launcher_of_many_machines():
     others = blocks(DATA, "text")[0].splitlines()
     assert others
@@ -118,3 +128,8 @@ def test_links_lead_somewhere(page):
 def test_tables_about_cores_are_those_of_the_package(rows):
     table = "|---|---|\n" + "".join(f"| `{name}` | {summary} |\n" for name, summary in rows.items()) + "\n"
     assert table in (DOCS / "cores.md").read_text() + "\n"
+
+
+def test_the_table_of_rows_is_that_of_the_package():
+    table = "|---|---|\n" + "".join(f"| `{name}` | {row.summary} |\n" for name, row in ROWS.items()) + "\n"
+    assert table in SEEING

@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 from tiny_runs import no_file_longer_than
 
-from videopred.pictures import write_gif, write_png
+from videopred.pictures import write_gif, write_mp4, write_png
 
 
 def checkered(frames: int) -> np.ndarray:
@@ -95,3 +95,44 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
         write_gif(checkered(3), path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_of_more_than_256_colours_the_frequent_stay_and_the_others_come_near(tmp_path):
+    film = np.random.default_rng(0).integers(100, 180, (2, 30, 40, 3), np.uint8)
+    film[:, :9, :7], film[:, 9:12] = (213, 94, 0), (86, 180, 233)
+    kept = iio.imread(write_gif(film, tmp_path / "film.gif"))
+    np.testing.assert_array_equal(kept[:, :9, :7], film[:, :9, :7])
+    np.testing.assert_array_equal(kept[:, 9:12], film[:, 9:12])
+    assert np.abs(kept.astype(int) - film).mean() < 8
+    assert all(len(np.unique(frame.reshape(-1, 3), axis=0)) <= 256 for frame in kept)
+
+
+@pytest.mark.parametrize(("frame_ms", "fps"), [(100, 10), (40, 25), (70, 100 / 7)])
+def test_mp4_plays_the_frames_at_their_time_with_even_sides(tmp_path, frame_ms, fps):
+    film = checkered(5)[:, :13, :21].repeat(8, axis=1).repeat(8, axis=2)[:, 1:, 1:]
+    path = write_mp4(film, tmp_path / "new" / "film.mp4", frame_ms=frame_ms)
+    there = iio.imread(path, plugin="pyav")
+    assert there.shape == (5, 104, 168, 3)
+    assert np.abs(there[:, :103, :167].astype(int) - film).mean() < 2
+    assert there[:, 103:].min() > 250 - 10
+    facts = iio.immeta(path, plugin="pyav")
+    assert (facts["codec"], facts["video_format"]) == ("h264", "yuv420p")
+    assert facts["fps"] == pytest.approx(fps)
+    assert facts["duration"] == pytest.approx(5 * frame_ms / 1000)
+    assert [file.name for file in path.parent.iterdir()] == ["film.mp4"]
+
+
+def test_mp4_without_its_extra_says_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("videopred.pictures.find_spec", lambda name: None)
+    with pytest.raises(ValueError, match="--format must be gif or png without PyAV, got mp4; run `pip install av` fir"):
+        write_mp4(checkered(2), tmp_path / "film.mp4")
+    assert not list(tmp_path.iterdir())
+
+
+def test_films_that_mp4_cannot_hold_are_refused(tmp_path):
+    with pytest.raises(TypeError, match="frames must be uint8"):
+        write_mp4(checkered(2) / 255, tmp_path / "film.mp4")
+    with pytest.raises(ValueError, match=r"film.gif must end in .mp4, got '.gif'; rename it"):
+        write_mp4(checkered(2), tmp_path / "film.gif")
+    with pytest.raises(ValueError, match="frame_ms must be at least 1, got 0"):
+        write_mp4(checkered(2), tmp_path / "film.mp4", frame_ms=0)

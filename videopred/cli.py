@@ -14,13 +14,12 @@ from typing import Annotated, NoReturn
 from tyro.conf import OmitArgPrefixes
 
 from videopred import check, flags, model_flags
-from videopred.commands import benchmarks, data, doctor, models, plausibility, probes, runs, scores, start, terminal
+from videopred.commands import benchmarks, data, models, pictures, plausibility, probes, runs, scores, start, terminal
 from videopred.datasets import DATASETS
 
 COMMANDS: dict[str, Callable[..., None]] = {
     "demo": start.demo,
     "list": start.list_shelves,
-    "doctor": doctor.doctor,
     "generate": data.generate,
     "import": data.import_,
     "inspect": data.inspect,
@@ -35,7 +34,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "probe": probes.probe,
     "evaluate": scores.evaluate,
     "compare": scores.compare,
-    "render": models.render,
+    "render": pictures.render,
     "plausibility": plausibility.plausibility,
     "bench generate": benchmarks.bench_generate,
     "bench cores": benchmarks.bench_cores,

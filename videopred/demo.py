@@ -23,7 +23,7 @@ from videopred.eval.scores import Scores
 from videopred.judging import ROWS, evaluate, imagine
 from videopred.models.codec_settings import RNEMConfig
 from videopred.models.settings import PredictorConfig, RIMsConfig
-from videopred.rendering import render
+from videopred.rendering.writing import render
 from videopred.settings import TrainingConfig
 from videopred.training import train
 

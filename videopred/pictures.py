@@ -1,18 +1,20 @@
-"""Image files: GIF films and PNG stills. The only door of imageio."""
+"""Image files: GIF and MP4 films, and PNG stills. The only door of imageio."""
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import imageio.v3 as iio
 import numpy as np
 
-from videopred.check import complaint, require
+from videopred.check import complaint, require, whole_number
 from videopred.files import whole_file
 
 
 def write_gif(frames: np.ndarray, path: Path, *, frame_ms: int = 100) -> Path:
     """Write a GIF that plays for ever, and return its path.
 
-    Exact as long as a frame has no more than 256 colours. Equal consecutive frames are stored as one that is
+    Exact as long as a frame has no more than 256 colours; of more, the 256 most frequent stay as they are, as those of
+    legends do, and any other becomes the nearest of these. Equal consecutive frames are stored as one that is
     shown longer, so the playing time is right but the number of frames in the file is not that of the film.
 
     Args:
@@ -33,7 +35,63 @@ def gif_bytes(frames: np.ndarray, *, frame_ms: int = 100) -> bytes:
     _check_pixels("frames", frames, axes=4)
     allowed = isinstance(frame_ms, int) and frame_ms >= 20 and frame_ms % 10 == 0
     require(allowed, "frame_ms", "be a multiple of 10, at least 20", frame_ms, "try 100, ten frames a second")
-    return iio.imwrite("<bytes>", frames, plugin="pillow", extension=".gif", duration=frame_ms, loop=0)
+    fewer = np.stack([_with_256_colors(frame) for frame in frames])
+    return iio.imwrite("<bytes>", fewer, plugin="pillow", extension=".gif", duration=frame_ms, loop=0)
+
+
+def _with_256_colors(frame: np.ndarray) -> np.ndarray:
+    """A frame (H, W, 3) whose rarer colours, beyond 256, are replaced by the nearest of the others."""
+    packed = frame.astype(np.int32) @ np.array([1 << 16, 1 << 8, 1], np.int32)
+    colors, where, counts = np.unique(packed, return_inverse=True, return_counts=True)
+    if len(colors) <= 256:
+        return frame
+    unpacked = np.stack([colors >> 16, colors >> 8 & 255, colors & 255], -1).astype(np.float32)
+    kept = unpacked[np.argsort(-counts, kind="stable")[:256]]
+    nearest = ((unpacked[:, None] - kept) ** 2).sum(-1).argmin(1)
+    return kept[nearest][where.reshape(packed.shape)].astype(np.uint8)
+
+
+def write_mp4(frames: np.ndarray, path: Path, *, frame_ms: int = 100) -> Path:
+    """Write an MP4 (H.264) that browsers and slides play, and return its path.
+
+    Colours are kept at half the resolution, as players want it, so pixels of a film should be squares of several; a
+    white row or column is added where a side is odd.
+
+    Args:
+        frames: (T, H, W, 3) uint8, 0 to 255.
+        path: ends in .mp4; its folder is made if it is not there.
+        frame_ms: time per frame.
+
+    Raises:
+        TypeError: the frames are not uint8.
+        ValueError: they have other axes, the name does not end in .mp4, PyAV is not there, or the time is below 1.
+        OSError: the file cannot be written.
+    """
+    return _write(path, ".mp4", mp4_bytes(frames, frame_ms=frame_ms))
+
+
+def mp4_bytes(frames: np.ndarray, *, frame_ms: int = 100) -> bytes:
+    """The content of that file; arguments and complaints are those of `write_mp4`."""
+    _check_pixels("frames", frames, axes=4)
+    whole_number("frame_ms", frame_ms, 1, "try 100, ten frames a second")
+    check_mp4()
+    high, wide = (side % 2 for side in frames.shape[1:3])
+    even = np.pad(frames, ((0, 0), (0, high), (0, wide), (0, 0)), constant_values=255)
+    return iio.imwrite(
+        "<bytes>",
+        even,
+        plugin="pyav",
+        extension=".mp4",
+        codec="libx264",
+        fps=1000 / frame_ms,
+        out_pixel_format="yuv420p",
+    )
+
+
+def check_mp4() -> None:
+    """Raise ValueError unless films can be written as MP4 here: imageio needs PyAV, an extra, for it."""
+    there = find_spec("av") is not None
+    require(there, "--format", "be gif or png without PyAV", "mp4", "run `pip install av` first")
 
 
 def write_png(image: np.ndarray, path: Path) -> Path:

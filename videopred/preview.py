@@ -5,12 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from videopred import pictures
+from videopred.palette import OBJECT_COLORS
 
-OBJECT_COLORS = np.array(
-    [(230, 159, 0), (86, 180, 233), (0, 158, 115), (240, 228, 66), (0, 114, 178), (213, 94, 0), (204, 121, 167)],
-    np.uint8,
-)
-"""Okabe and Ito's colours, which colour-blind readers tell apart; object k has number (k − 1) mod 7."""
 _PAGE, _MARGIN, _OUTLINE = 255, 14, 2
 
 

@@ -93,7 +93,7 @@ def train(
     if data.suffix == ".json" or (str(data) in DATASETS and not data.exists()):
         check.device_kind(device)
     else:
-        _opened(data, device)
+        opened(data, device)
     from videopred import training as learning
 
     where: dict[str, Any] = {"compute": compute, "watch": watch, "init_from": init_from, "device": device}
@@ -163,7 +163,7 @@ def rollout(
     json_: Json = False,
 ) -> None:
     """Predict the frames that follow a context, and keep them as arrays."""
-    path = check.absent("--out", out or _results(run, data) / "rollout.npz", overwrite)
+    path = check.absent("--out", out or results(run, data) / "rollout.npz", overwrite)
     paths = {"--out": path} | ({} if trace is None else {"--trace": check.absent("--trace", trace, overwrite)})
     for flag, one in paths.items():
         check.require(one.suffix == ".npz", flag, "end in .npz", one, "rename it")
@@ -182,37 +182,7 @@ def rollout(
     terminal.print_files(list(paths.values()), json_)
 
 
-def render(
-    run: Run,
-    data: Data,
-    *,
-    part: Part = "test",
-    clips: Annotated[
-        tuple[int, ...], arg(metavar="INDEX", help="Which clips, counted from 0; default: the first three.")
-    ] = (),
-    context: Context = None,
-    horizon: Horizon = None,
-    out: Annotated[Path | None, arg(help="Folder; default: eval/<run>/<data>.")] = None,
-    device: Device = "auto",
-    overwrite: Overwrite = False,
-    json_: Json = False,
-) -> None:
-    """Draw truth, prediction and difference: a GIF and a film strip of each clip."""
-    folder = out or _results(run, data)
-    clips = clips or tuple(_first_clips(data, part, None, 3))
-    check.require(len(set(clips)) == len(clips), "--clips", "name each clip once", clips, "leave one out")
-    names = [f"{part}-{clip}" for clip in clips]
-    for name in names:
-        for suffix in (".gif", ".png"):
-            check.absent("--out", folder / f"{name}{suffix}", overwrite)
-    rollout, truth = _roll_out(run, data, part, clips, context, horizon, device)
-    from videopred import rendering
-
-    paths = [path for i, name in enumerate(names) for path in rendering.render(rollout, truth, i, folder, name)]
-    terminal.print_files(paths, json_)
-
-
-def _results(run: Path, data: Path) -> Path:
+def results(run: Path, data: Path) -> Path:
     """Where results of a run on a data file go unless --out says otherwise."""
     from videopred.runs import run_name
 
@@ -231,7 +201,7 @@ def _first_clips(data: Path, part: str, first: int | None, usual: int) -> range:
     return range(first)
 
 
-def _opened(
+def opened(
     data: Path, device: str, run: Path | None = None, context: int | None = None, horizon: int | None = None
 ) -> Asked:
     """The data file, and the context and horizon asked for or usual; all is checked before torch is loaded."""
@@ -256,7 +226,7 @@ def _roll_out(
     run: Path, data: Path, part: str, clips: Sequence[int], context: int | None, horizon: int | None, device: str
 ) -> "tuple[Rollout, Tensor]":
     """The rollout of a run on some clips of a file, and the true films of the horizon."""
-    asked = _opened(data, device, run, context, horizon)
+    asked = opened(data, device, run, context, horizon)
     from videopred.checkpoint import load_run
     from videopred.device import pick_device
     from videopred.judging import imagine

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from videopred import check, rendering
+from videopred import check
 from videopred.judging.evaluating import imagine
 from videopred.judging.fitting import check_part
+from videopred.rendering import writing
 
 if TYPE_CHECKING:
     from videopred.datasets.source import ClipSource
@@ -53,4 +54,4 @@ def render(
     context = file.context if context is None else context
     horizon = file.horizon if horizon is None else horizon
     rollout, truth = imagine(predictor, file, part, clips, context, horizon)
-    return [path for i, name in enumerate(names) for path in rendering.render(rollout, truth, i, Path(out), name)]
+    return [path for i, name in enumerate(names) for path in writing.render(rollout, truth, i, Path(out), name)]

@@ -26,13 +26,16 @@ class Encoder(nn.Module):
         self, config: CodecConfig, film_shape: tuple[int, int, int], reads: Literal["vector", "map"] = "vector"
     ):
         super().__init__()
+        self.map_shape: tuple[int, int] | None
+        """Rows and columns of the positions that are the slots; None for a vector."""
         codec = build_codec(config, film_shape)
         layers = codec.shrink()
         if reads == "vector":
             layers += [*codec.embed(), nn.Unflatten(1, (1, config.embedding))]
-            self.features = config.embedding
+            self.features, self.map_shape = config.embedding, None
         else:
             channels, rows, columns = codec.shrunk_shape
+            self.map_shape = rows, columns
             keys = Positions(config, rows, columns)
             layers.append(keys)
             self.features = channels + keys.width

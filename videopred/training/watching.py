@@ -20,7 +20,8 @@ from videopred.activity import activity_image, drawable
 from videopred.frames import to_film
 from videopred.models.predictor import Predictor
 from videopred.pictures import gif_bytes, png_bytes
-from videopred.rendering import film_gif_frames, film_strip
+from videopred.rendering.film import film_gif_frames
+from videopred.rendering.strip import film_strip
 from videopred.rollout import Rollout, roll_out
 from videopred.settings import ComputeConfig, TrainingConfig, WatchConfig
 from videopred.training.clips import TrainingClips

@@ -10,9 +10,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from videopred import rendering
 from videopred.frames import to_frames
-from videopred.rendering import AGREED, CONTEXT, INVENTED, MISSED, ROLLOUT, difference, film_gif_frames, film_strip
+from videopred.palette import AGREED, CONTEXT, INVENTED, MISSED, ROLLOUT
+from videopred.rendering import film as rendering
+from videopred.rendering.film import film_gif_frames
+from videopred.rendering.film_rows import difference
+from videopred.rendering.strip import GAP, NAMES, TOP, every_nth, film_strip
+from videopred.rendering.writing import render
 
 HEIGHT, WIDTH, SCALE = 12, 20, 11  # 11 = 220 px // 20
 
@@ -84,7 +88,7 @@ def test_a_wrong_colour_is_missed_and_invented():
 
 @pytest.mark.parametrize(("context", "frames", "columns"), [(15, 50, 12), (3, 7, 12), (1, 30, 2), (8, 25, 7)])
 def test_strip_takes_even_steps_through_the_rollouts_first_frame(context, frames, columns):
-    shown = rendering._every_nth(context, frames, columns)
+    shown = every_nth(context, frames, columns)
     assert context in shown
     assert 1 <= len(shown) <= columns
     assert len(set(np.diff(shown))) <= 1
@@ -100,8 +104,8 @@ def test_strip_shows_every_row_of_every_column():
     rows.append(difference(true, ours))
     for row, frames in enumerate(rows):
         for column, frame in enumerate(frames):
-            top = 126 + row * (4 * HEIGHT + 6)
-            left = 128 + column * (4 * WIDTH + 6) + (24 if column >= 3 else 0)
+            top = TOP + row * (4 * HEIGHT + GAP)
+            left = NAMES + column * (4 * WIDTH + GAP) + (24 if column >= 3 else 0)
             cell = strip[top : top + 4 * HEIGHT : 4, left : left + 4 * WIDTH : 4]
             np.testing.assert_array_equal(cell, frame)
 
@@ -112,12 +116,13 @@ class Films(NamedTuple):
     context: Tensor
     one_step: Tensor
     prediction: Tensor
+    trace: dict[str, Tensor]
 
 
 def test_render_writes_film_and_strip_of_the_chosen_clip(tmp_path):
     clips = [films(), tuple(1 - film for film in films())]
     context, truth, prediction, one_step = (torch.stack(both) for both in zip(*clips, strict=True))
-    paths = rendering.render(Films(context, one_step, prediction), truth, 1, tmp_path / "run", "test-1")
+    paths = render(Films(context, one_step, prediction, {}), truth, 1, tmp_path / "run", "test-1")
     assert [path.name for path in paths] == ["test-1.gif", "test-1.png"]
     np.testing.assert_array_equal(iio.imread(paths[1]), film_strip(*clips[1]))
     assert len(iio.imread(paths[0])) == 7
@@ -130,7 +135,7 @@ def test_rollout_from_one_frame_can_be_drawn():
 
 
 def test_pyplot_with_its_windows_and_global_figures_stays_out():
-    code = "import videopred.rendering, sys; print('matplotlib.pyplot' in sys.modules)"
+    code = "import videopred.rendering.writing, sys; print('matplotlib.pyplot' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

@@ -1,0 +1,62 @@
+"""Clips to look at: the worst and best by a metric, or any."""
+
+import numpy as np
+import pytest
+from tiny_runs import CLIPS, tiny_data, tiny_model
+
+from videopred import models
+from videopred.datasets.opening import open_dataset
+from videopred.eval import make_metric
+from videopred.judging import imagine
+from videopred.judging.choosing import clip_scores, extreme_clips, random_clips
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    file = open_dataset(tiny_data(tmp_path_factory.mktemp("choosing")))
+    return models.build(tiny_model(), (1, file.height, file.width)), file
+
+
+@pytest.mark.parametrize("metric", ["mse", "f1"])
+@pytest.mark.parametrize("batch_size", [2, 7])
+def test_a_clip_has_the_score_it_has_alone(place, metric, batch_size):
+    predictor, file = place
+    scores = clip_scores(predictor, file, "test", metric, 3, 4, batch_size=batch_size)
+    assert scores.shape == (CLIPS["test"],)
+    measure = make_metric(metric)
+    for clip in range(CLIPS["test"]):
+        rollout, truth = imagine(predictor, file, "test", [clip], 3, 4)
+        alone = measure.reduce(measure.measure(rollout.prediction, truth)).nanmean()
+        np.testing.assert_allclose(scores[clip], alone, rtol=1e-5)
+    assert len(clip_scores(predictor, file, "test", metric, 3, 4, first=2)) == 2
+
+
+@pytest.mark.parametrize(
+    ("metric", "which", "clips"),
+    [("mse", "worst", [3, 1]), ("mse", "best", [0, 4]), ("f1", "worst", [0, 4]), ("f1", "best", [3, 1])],
+)
+def test_worst_and_best_heed_what_is_good(metric, which, clips):
+    assert extreme_clips(np.array([0.1, 0.4, np.nan, 0.9, 0.2, 0.4]), metric, which, 2) == clips
+
+
+def test_random_clips_differ_and_come_again_with_their_seed():
+    drawn = random_clips(20, 6, 5)
+    assert drawn == sorted(set(drawn)) == random_clips(20, 6, 5)
+    assert drawn != random_clips(20, 6, 6)
+    assert random_clips(4, 4, 0) == [0, 1, 2, 3]
+
+
+def test_what_cannot_be_chosen_is_refused(place):
+    predictor, file = place
+    scores = np.array([1.0, np.nan])
+    for which in ("worst", "best"):
+        with pytest.raises(ValueError, match=f"--{which} must be at most 1, the clips that have a score, got 2; lower"):
+            extreme_clips(scores, "mse", which, 2)
+        with pytest.raises(ValueError, match=f"--{which} must be at least 1, got 0; ask for at least one clip"):
+            extreme_clips(scores, "mse", which, 0)
+    with pytest.raises(ValueError, match="--random must be at most 3, the clips there are, got 4; lower it"):
+        random_clips(3, 4, 0)
+    with pytest.raises(ValueError, match=r"--by must be one of bce, .* got msse; did you mean"):
+        clip_scores(predictor, file, "test", "msse", 3, 4)
+    with pytest.raises(ValueError, match="--first must be at most 5, the clips of the test part, got 6; lower it"):
+        clip_scores(predictor, file, "test", "mse", 3, 4, first=6)

@@ -1,0 +1,184 @@
+"""Rows: each draws what it is named after at the frame where it happened, and says so when there is nothing to draw."""
+
+import numpy as np
+import pytest
+
+from videopred.palette import INVENTED, MISSED, OBJECT_COLORS, PAGE, ROLLOUT, SCHEMA_COLORS, TRACK
+from videopred.rendering import ROWS, check_rows
+from videopred.rendering.film import film_frames
+from videopred.rendering.film_rows import laid_over
+from videopred.rendering.panel import draw
+from videopred.rendering.raster_rows import GUTTER
+from videopred.rendering.scene import Scene
+from videopred.rendering.strip import strip
+from videopred.settings import Settings
+
+FRAMES, CONTEXT, HEIGHT, WIDTH, SCALE = 7, 3, 12, 20, 8
+MODULES, POSITIONS = 3, (2, 5)
+
+
+def trace() -> dict[str, np.ndarray]:
+    """What a model did at each step; at frame 0 nothing."""
+    chance = np.random.default_rng(0)
+    happened = {
+        "active": chance.integers(0, 2, (FRAMES, MODULES)).astype(float),
+        "schema": chance.integers(0, 4, (FRAMES, MODULES)).astype(float),
+        "input_attention": chance.random((FRAMES, 2, MODULES, POSITIONS[0] * POSITIONS[1])),
+        "masks": chance.dirichlet(np.ones(MODULES), (FRAMES, HEIGHT, WIDTH)).transpose(0, 3, 1, 2),
+    }
+    for values in happened.values():
+        values[0] = np.nan
+    return happened
+
+
+def scene(**changes) -> Scene:
+    chance = np.random.default_rng(1)
+    films = chance.integers(0, 256, (2, FRAMES, HEIGHT, WIDTH, 1), np.uint8)
+    masks = np.zeros((FRAMES, HEIGHT, WIDTH), np.uint8)
+    masks[:, 2:5, 6:8], masks[:, 7:9, 1:7] = 1, 9
+    return Scene(CONTEXT, *films, trace(), masks, POSITIONS)._replace(**changes)
+
+
+def in_small(film: np.ndarray) -> np.ndarray:
+    return film[:, SCALE // 2 :: SCALE, SCALE // 2 :: SCALE]
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_panels_of_a_scene_are_of_one_size_and_can_be_put_together(row):
+    panel = draw(row, scene(), SCALE)
+    for film in (panel.film, panel.stills):
+        assert film.shape == (FRAMES, HEIGHT * SCALE, WIDTH * SCALE, 3)
+        assert film.dtype == np.uint8
+    assert len(film_frames(scene(), ["truth", row] if row != "truth" else [row], panel_px=SCALE * WIDTH)) == FRAMES
+
+
+@pytest.mark.parametrize("rows", [list(ROWS), ["modules"], ["pred", "truth", "masks", "schemata", "overlay"]])
+def test_panels_stand_where_the_film_says(rows):
+    """At most four abreast, each with its pixels inside its border."""
+    whole = film_frames(scene(), rows, panel_px=SCALE * WIDTH)
+    column = max(SCALE * WIDTH + 8, 216)
+    for k, row in enumerate(rows):
+        left = 14 + (column - SCALE * WIDTH) // 2 + k % 4 * (column + 14)
+        top = 44 + k // 4 * (40 + SCALE * HEIGHT + 14)
+        place = whole[:, top : top + SCALE * HEIGHT, left : left + SCALE * WIDTH]
+        np.testing.assert_array_equal(place, draw(row, scene(), SCALE).film)
+        assert (whole[CONTEXT:, top - 2, left : left + SCALE * WIDTH] == ROLLOUT).all()
+
+
+def test_the_truth_lies_over_the_prediction_in_transparent_blue():
+    truth, prediction = np.array([[[255], [255], [0], [0]]], np.uint8), np.array([[[255], [0], [255], [51]]], np.uint8)
+    blue = np.array(MISSED)
+    over = [0.6 * blue + 0.4 * 255, 0.6 * blue, (255, 255, 255), (51, 51, 51)]
+    np.testing.assert_allclose(laid_over(truth, prediction)[0], over, atol=0.5)
+
+
+@pytest.mark.parametrize(("row", "name"), [("modules", "active"), ("schemata", "schema")])
+def test_a_band_has_a_cell_for_each_frame_which_comes_when_it_is_reached(row, name):
+    panel, happened = draw(row, scene(), SCALE), trace()[name]
+    edges = np.linspace(GUTTER, SCALE * WIDTH, FRAMES + 1)
+    for module in range(MODULES):
+        y = round((module + 0.5) * SCALE * HEIGHT / MODULES)
+        for t in range(FRAMES):
+            value = happened[t, module]
+            if t == 0:
+                expected = TRACK
+            elif row == "schemata":
+                expected = SCHEMA_COLORS[int(value)]
+            else:
+                expected = OBJECT_COLORS[module] if value else PAGE
+            x = round((edges[t] + edges[t + 1]) / 2)
+            np.testing.assert_array_equal(panel.film[t, y, x], expected)
+            np.testing.assert_array_equal(panel.film[-1, y, x], expected)
+            np.testing.assert_array_equal(panel.stills[t, y, 5], expected)
+            if t:
+                np.testing.assert_array_equal(panel.film[t - 1, y, x], TRACK)
+    assert (panel.film[:, :, round(edges[CONTEXT])] == ROLLOUT).all()
+
+
+def test_layers_stand_below_one_another_the_lowest_on_top():
+    layers = {"layer0.active": np.ones((FRAMES, 2)), "layer1.active": np.zeros((FRAMES, 3))}
+    stills = draw("modules", scene(trace=layers), SCALE).stills[-1]
+    bands = [tuple(stills[round((k + 0.5) * SCALE * HEIGHT / 5), 5]) for k in range(5)]
+    assert bands == [tuple(OBJECT_COLORS[0]), tuple(OBJECT_COLORS[1]), PAGE, PAGE, PAGE]
+
+
+def test_attention_on_a_map_is_drawn_where_it_is():
+    read = np.zeros((FRAMES, 1, MODULES, 10))
+    read[:, 0, 1, 7], read[:, 0, 2, 4] = 0.8, 0.4  # row 1, column 2; row 0, column 4
+    film = in_small(draw("attention", scene(trace={"input_attention": read}), SCALE).film)[-1]
+    np.testing.assert_array_equal(film[HEIGHT // 2 :, 8:12], np.broadcast_to(OBJECT_COLORS[1], (6, 4, 3)))
+    np.testing.assert_allclose(film[: HEIGHT // 2, 16:], np.broadcast_to(OBJECT_COLORS[2] / 2, (6, 4, 3)), atol=0.5)
+    assert film[:6, :16].max() == 0
+
+
+def test_attention_of_a_core_that_reads_vectors_is_how_much_each_module_reads():
+    read = np.full((FRAMES, 2, MODULES, 1), 0.25)
+    read[:, :, 2] = 1
+    stills = draw("attention", scene(trace={"input_attention": read}, map_shape=None), SCALE).stills[-1]
+    bands = [stills[round((k + 0.5) * SCALE * HEIGHT / MODULES), 5] for k in range(MODULES)]
+    np.testing.assert_array_equal(bands[2], OBJECT_COLORS[2])
+    np.testing.assert_allclose(bands[0], 0.25 * OBJECT_COLORS[0] + 0.75 * 255, atol=0.5)
+
+
+def test_masks_mix_the_colours_of_their_modules():
+    film = in_small(draw("masks", scene(), SCALE).film)
+    shares = trace()["masks"][4, :, 3, 17]
+    np.testing.assert_allclose(film[4, 3, 17], shares @ OBJECT_COLORS[:MODULES], atol=0.5)
+
+
+def test_boxes_surround_the_true_objects_on_the_prediction():
+    film = draw("boxes", scene(), SCALE).film[-1]
+    prediction = draw("pred", scene(), SCALE).film[-1]
+    for color, (top, bottom, left, right) in ((OBJECT_COLORS[0], (2, 5, 6, 8)), (OBJECT_COLORS[1], (7, 9, 1, 7))):
+        np.testing.assert_array_equal(film[top * SCALE, left * SCALE], color)
+        np.testing.assert_array_equal(film[bottom * SCALE - 1, right * SCALE - 1], color)
+        inner = slice(top * SCALE + 2, bottom * SCALE - 2), slice(left * SCALE + 2, right * SCALE - 2)
+        np.testing.assert_array_equal(film[inner], prediction[inner])
+    np.testing.assert_array_equal(film[:10], prediction[:10])
+
+
+def test_a_strip_has_the_rows_that_were_asked_for():
+    one, three = strip(scene(), ["schemata"]), strip(scene(), ["schemata", "masks", "modules"])
+    assert three.shape[0] - one.shape[0] == 2 * (HEIGHT * 6 + 6)
+    for color in (MISSED, INVENTED):
+        assert not (one == color).all(-1).any()
+
+
+@pytest.mark.parametrize(
+    ("row", "changes", "message"),
+    [
+        (
+            "modules",
+            {"trace": {}},
+            r"--rows must be among truth, pred, diff, overlay, boxes, .* got modules; leave",
+        ),
+        ("schemata", {"trace": {"active": 0}}, "among truth, pred, diff, overlay, modules, boxes, .* got schemata"),
+        ("attention", {"trace": {"masks": 0}}, "among truth, pred, diff, overlay, masks, boxes, .* got attention"),
+        ("masks", {"trace": {"layer1.input_attention": 0}}, "diff, overlay, attention, boxes, .* got masks"),
+        ("boxes", {"trace": {}, "masks": None}, "among truth, pred, diff, overlay, what there is .* got boxes; leave"),
+    ],
+)
+def test_what_there_is_not_is_refused_with_what_there_is(row, changes, message):
+    with pytest.raises(ValueError, match=message):
+        draw(row, scene(**changes), SCALE)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (("truth", "prd"), "--rows must be one of truth, pred, .*, got prd; did you mean pred?"),
+        (("truth", "truth"), "--rows must name each once, got truth,truth; leave one out"),
+        ((), "--rows must name at least one, got none; choose among truth"),
+    ],
+)
+def test_rows_that_are_not_there_are_refused(rows, message):
+    with pytest.raises(ValueError, match=message):
+        check_rows(rows)
+
+
+def test_the_help_names_every_row():
+    from videopred.rendering.settings import PictureConfig
+
+    assert issubclass(PictureConfig, Settings)
+    help_text = PictureConfig.model_fields["rows"].description
+    assert ", ".join(ROWS) in help_text

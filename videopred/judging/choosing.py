@@ -1,0 +1,94 @@
+"""Which clips to look at: the ones a model predicts worst or best, or any."""
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import torch
+
+from videopred import check
+from videopred.eval import METRICS, make_metric
+from videopred.judging.batches import films
+from videopred.judging.fitting import check_fit, check_part
+from videopred.rollout import roll_out
+
+if TYPE_CHECKING:
+    from videopred.datasets.source import ClipSource
+    from videopred.models.predictor import Predictor
+
+
+def clip_scores(
+    predictor: "Predictor",
+    file: "ClipSource",
+    part: str,
+    metric: str,
+    context: int,
+    horizon: int,
+    *,
+    first: int | None = None,
+    batch_size: int = 32,
+) -> np.ndarray:
+    """One number for each clip: a metric of the model's rollout, as a mean over its steps.
+
+    Args:
+        predictor: a trained model, used where it is.
+        file: holds the clips.
+        part: train, validation or test.
+        metric: a key of METRICS, with its usual settings.
+        context, horizon: frames given and predicted.
+        first: how many clips, from the first of the part on; all when None.
+        batch_size: clips at a time.
+
+    Returns:
+        (clips,) float64; NaN where no step has a value.
+
+    Raises:
+        ValueError: there is no such metric, part or number of clips, or the file's frames are not the model's.
+    """
+    check.one_of("--by", metric, METRICS)
+    measure = make_metric(metric)
+    check_fit(predictor, file)
+    clips = check_part(part, file)
+    if first is not None:
+        check.whole_number("--first", first, 1, "look at one clip at least")
+        check.require(first <= clips, "--first", f"be at most {clips}, the clips of the {part} part", first, "lower it")
+        clips = first
+    check.context_and_horizon(context, horizon, file.frames)
+    device, scores = next(predictor.parameters()).device, []
+    for _, film in films(file, part, range(0, clips, batch_size), clips, batch_size, False):
+        given, truth = film.to(device)[:, : context + horizon].split([context, horizon], 1)
+        measured = measure.measure(roll_out(predictor, given, horizon).prediction, truth)
+        for clip in range(len(film)):
+            alone = {name: values[clip : clip + 1].cpu() for name, values in measured.items()}
+            scores.append(torch.nanmean(measure.reduce(alone)).item())
+    return np.array(scores)
+
+
+def extreme_clips(scores: np.ndarray, metric: str, which: Literal["worst", "best"], count: int) -> list[int]:
+    """Indices of the clips with the worst or best scores, the most extreme first; of equal ones the first.
+
+    Args:
+        scores: (clips,), see `clip_scores`; a clip whose score is NaN is never taken.
+        metric: says whether high is good.
+        count: how many, at least 1.
+
+    Raises:
+        ValueError: fewer clips have a score.
+    """
+    known = np.flatnonzero(~np.isnan(scores))
+    check.whole_number(f"--{which}", count, 1, "ask for at least one clip")
+    must = f"be at most {len(known)}, the clips that have a score"
+    check.require(count <= len(known), f"--{which}", must, count, "lower it")
+    descending = make_metric(metric).higher_is_better == (which == "best")
+    order = np.argsort(-scores[known] if descending else scores[known], kind="stable")
+    return [int(clip) for clip in known[order][:count]]
+
+
+def random_clips(clips: int, count: int, seed: int) -> list[int]:
+    """Indices of some clips, each at most once, in the order of the part; the same for the same seed.
+
+    Raises:
+        ValueError: there are not so many.
+    """
+    check.whole_number("--random", count, 1, "ask for at least one clip")
+    check.require(count <= clips, "--random", f"be at most {clips}, the clips there are", count, "lower it")
+    return sorted(int(clip) for clip in np.random.default_rng(seed).choice(clips, count, replace=False))

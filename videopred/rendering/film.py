@@ -1,0 +1,133 @@
+"""Rows side by side, as a film that plays."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from torch import Tensor
+
+from videopred.palette import CONTEXT, ROLLOUT, TRACK
+from videopred.rendering import USUAL_ROWS
+from videopred.rendering.lettering import Label, blank_page, legend_width, paint_legend, text_width, write
+from videopred.rendering.panel import Panel, draw
+from videopred.rendering.scene import Scene, scene_of_films
+
+BORDER, MARGIN, HEADER = 4, 14, 40
+"""Sizes of the picture's parts, px."""
+_ABREAST, _NARROWEST = 4, 216
+"""Panels in a line at most; px that a caption needs."""
+
+
+def film_gif_frames(
+    context: Tensor, truth: Tensor, prediction: Tensor, one_step: Tensor | None = None, *, panel_px: int = 256
+) -> np.ndarray:
+    """Frames of a film with truth, prediction and difference side by side.
+
+    Borders change colour where the rollout begins. During the context the middle panel shows what the model
+    predicted one step ahead; where that is not given (the first frame never is), the true frame.
+
+    Args:
+        context: (context, C, H, W) float in [0, 1], the true frames given to the model; C is 1 or 3.
+        truth: (horizon, C, H, W) float in [0, 1], the true frames that follow.
+        prediction: (horizon, C, H, W) float in [0, 1], the predicted ones.
+        one_step: (context − 1, C, H, W) float in [0, 1], predictions of context frames 2, 3, …
+        panel_px: longest side of a panel at most; a pixel becomes a square of whole pixels.
+
+    Returns:
+        (context + horizon, height, width, 3) uint8.
+
+    Raises:
+        TypeError: a film is not floating point.
+        ValueError: films of other shapes than these, or values outside [0, 1].
+    """
+    return film_frames(scene_of_films(context, truth, prediction, one_step), panel_px=panel_px)
+
+
+def film_frames(scene: Scene, rows: Sequence[str] = USUAL_ROWS, *, panel_px: int = 256) -> np.ndarray:
+    """Frames of a film with these rows as panels, at most four abreast; see `film_gif_frames`.
+
+    Args:
+        scene: one clip.
+        rows: names in ROWS.
+        panel_px: longest side of a panel at most.
+
+    Raises:
+        ValueError: the scene lacks what a row draws.
+    """
+    frames, height, width = scene.truth.shape[:3]
+    scale = max(1, panel_px // max(height, width))
+    panels = [draw(row, scene, scale) for row in rows]
+    layout = _Layout(height * scale, width * scale, len(rows))
+    page = _captioned_page(layout, panels)
+    return np.stack([_frame(page, layout, panels, t, scene.context) for t in range(frames)])
+
+
+class _Layout(NamedTuple):
+    """Where things lie on a frame, in px."""
+
+    high: int
+    wide: int
+    panels: int
+
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """Top and left of the panels, without their borders."""
+        column = max(self.wide + 2 * BORDER, _NARROWEST)
+        inset = (column - self.wide) // 2
+        line = HEADER + self.high + 2 * BORDER + 6
+        return [
+            (HEADER + BORDER + k // _ABREAST * line, MARGIN + inset + k % _ABREAST * (column + MARGIN))
+            for k in range(self.panels)
+        ]
+
+    @property
+    def span(self) -> slice:
+        """Columns from the first panel's border to the rightmost one's."""
+        lefts = [left for _, left in self.places]
+        return slice(min(lefts) - BORDER, max(lefts) + self.wide + BORDER)
+
+    @property
+    def footer(self) -> slice:
+        """Rows of the text under the panels."""
+        bottom = self.places[-1][0] + self.high + BORDER
+        return slice(bottom + 6, bottom + 34)
+
+
+def _captioned_page(layout: _Layout, panels: list[Panel]) -> np.ndarray:
+    """What all frames share."""
+    page = blank_page(layout.footer.stop + 18, layout.span.start + layout.span.stop)
+    labels: list[Label] = []
+    for (top, left), panel in zip(layout.places, panels, strict=True):
+        y, middle, legend = top - BORDER - 18, left + layout.wide / 2, legend_width(panel.swatches)
+        alone = not panel.swatches or panel.numbered
+        words = any(len(swatch.name) > 1 for swatch in panel.swatches)
+        if alone:
+            labels.append(Label(panel.caption, middle, y))
+            continue
+        caption = "" if words and len(panel.swatches) > 1 else panel.caption
+        wide = text_width(caption) + 14 if caption else 0
+        start = round(middle - (wide + legend) / 2)
+        if caption:
+            labels.append(Label(caption, start, y, "left"))
+        labels += paint_legend(page, panel.swatches, start + wide, y)
+    return write(page, labels)
+
+
+def _frame(page: np.ndarray, layout: _Layout, panels: list[Panel], t: int, context: int) -> np.ndarray:
+    """Frame t."""
+    image = page.copy()
+    step, frames = t + 1 - context, len(panels[0].film)
+    for (top, left), panel in zip(layout.places, panels, strict=True):
+        right, bottom = left + layout.wide, top + layout.high
+        image[top - BORDER : bottom + BORDER, left - BORDER : right + BORDER] = ROLLOUT if step > 0 else CONTEXT
+        image[top:bottom, left:right] = panel.film[t]
+    state = f"rollout step {step}" if step > 0 else "context"
+    first, last = layout.span.start, layout.span.stop
+    labels = [Label(f"frame {t + 1}", first, 14, "left"), Label(state, last, 14, "right")]
+    image[layout.footer] = write(image[layout.footer], labels)
+    timeline = image[layout.footer.stop : layout.footer.stop + 4, layout.span]
+    timeline[:] = TRACK
+    now, turn = (round(timeline.shape[1] * passed / frames) for passed in (t + 1, context))
+    timeline[:, : min(now, turn)] = CONTEXT
+    timeline[:, turn : max(now, turn)] = ROLLOUT
+    return image

@@ -1,0 +1,82 @@
+"""Rows that are films: truth, prediction, and the two together."""
+
+import numpy as np
+
+from videopred.check import complaint
+from videopred.palette import AGREED, INVENTED, MISSED, OBJECT_COLORS, module_colors
+from videopred.rendering.panel import Panel, Swatch, numbers, shown
+from videopred.rendering.scene import Scene, available
+
+
+def truth(scene: Scene, scale: int) -> Panel:
+    """The true frames."""
+    return shown(scene.truth, scale, "truth")
+
+
+def prediction(scene: Scene, scale: int) -> Panel:
+    """The predicted frames."""
+    return shown(scene.prediction, scale, "prediction")
+
+
+def differing(scene: Scene, scale: int) -> Panel:
+    """Where they differ, see `difference`."""
+    swatches = (Swatch(MISSED, "missed"), Swatch(INVENTED, "invented"))
+    return shown(difference(scene.truth, scene.prediction), scale, "difference", swatches)
+
+
+def difference(truth: np.ndarray, prediction: np.ndarray) -> np.ndarray:
+    """Where two films differ: grey where both are bright, blue where only the truth is, else vermilion.
+
+    Soft predictions mix: p = 0.3 over a lit pixel is 0.3 grey and 0.7 blue, over a dark one 0.3 vermilion. Of
+    several channels the largest share counts; a wrong colour is both missed and invented.
+
+    Args:
+        truth: (..., H, W, C) uint8.
+        prediction: the same.
+
+    Returns:
+        (..., H, W, 3) uint8.
+    """
+    true, ours = truth / 255, prediction / 255
+    shares = (np.minimum(true, ours), np.maximum(true - ours, 0), np.maximum(ours - true, 0))
+    strongest = np.stack([share.max(axis=-1) for share in shares], axis=-1)
+    strongest /= np.maximum(strongest.sum(axis=-1, keepdims=True), 1)
+    return (strongest @ np.array([AGREED, MISSED, INVENTED])).round().astype(np.uint8)
+
+
+def overlay(scene: Scene, scale: int) -> Panel:
+    """The truth, in transparent blue, over the prediction."""
+    return shown(laid_over(scene.truth, scene.prediction), scale, "overlay", (Swatch(MISSED, "truth"),))
+
+
+def laid_over(truth: np.ndarray, prediction: np.ndarray) -> np.ndarray:
+    """The prediction, covered by blue that is 0.6 opaque where the truth is brightest (..., H, W, 3) uint8."""
+    opacity = 0.6 * truth.max(axis=-1, keepdims=True) / 255
+    return (opacity * np.array(MISSED) + (1 - opacity) * prediction).round().astype(np.uint8)
+
+
+def masks(scene: Scene, scale: int) -> Panel:
+    """The masks of the decoder, each module in its colour; a pixel that several share is their mixture."""
+    (shares,) = scene.traced("masks", ["masks"])  # (T, K, H, W)
+    colors = module_colors(shares.shape[1])
+    film = np.einsum("tkhw,kc->thwc", np.nan_to_num(shares), colors).round().clip(0, 255).astype(np.uint8)
+    return shown(film, scale, "masks", numbers(colors), "module")
+
+
+def boxes(scene: Scene, scale: int) -> Panel:
+    """The prediction, with a box around where each object truly is seen."""
+    if scene.masks is None:
+        must = f"be among {', '.join(available(scene))}, what there is of this model and data"
+        raise ValueError(complaint("--rows", must, "boxes", "leave it out, or use data with masks of objects"))
+    panel = shown(scene.prediction, scale, "true boxes")
+    film = panel.film.copy()
+    line = max(1, scale // 4)
+    for t, mask in enumerate(scene.masks):
+        for number in np.unique(mask[mask > 0]):
+            color = OBJECT_COLORS[(number - 1) % len(OBJECT_COLORS)]
+            rows, columns = np.nonzero(mask == number)
+            top, left = rows.min() * scale, columns.min() * scale
+            bottom, right = (rows.max() + 1) * scale, (columns.max() + 1) * scale
+            film[t, top : top + line, left:right] = film[t, bottom - line : bottom, left:right] = color
+            film[t, top:bottom, left : left + line] = film[t, top:bottom, right - line : right] = color
+    return panel._replace(film=film, stills=film)

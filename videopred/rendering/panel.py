@@ -1,0 +1,53 @@
+"""What a row is drawn as: pixels at every frame, and what stands around them."""
+
+from importlib import import_module
+from typing import NamedTuple
+
+import numpy as np
+
+from videopred.rendering import ROWS
+from videopred.rendering.scene import Scene
+
+
+class Swatch(NamedTuple):
+    """A colour of the legend."""
+
+    color: tuple[int, ...]
+    name: str
+
+
+class Panel(NamedTuple):
+    """A row of pictures of equal size."""
+
+    film: np.ndarray
+    """(T, height, width, 3) uint8, as it plays."""
+    stills: np.ndarray
+    """(T, height, width, 3) uint8, as each frame stands by itself in a strip."""
+    caption: str
+    swatches: tuple[Swatch, ...] = ()
+    kind: str = ""
+    """What the names of the swatches count, module or schema; empty where they are words."""
+    numbered: bool = False
+    """Whether numbers on the film itself explain its colours."""
+
+
+def draw(row: str, scene: Scene, scale: int) -> Panel:
+    """The panel of a row, a pixel of the film being a square of that many.
+
+    Raises:
+        ValueError: there is no such row, or nothing to draw it from.
+    """
+    module, function = ROWS[row].address.split(":")
+    panel: Panel = getattr(import_module(module), function)(scene, scale)
+    return panel
+
+
+def numbers(colors: np.ndarray) -> tuple[Swatch, ...]:
+    """A swatch for each of (N, 3) colours, counted from 0."""
+    return tuple(Swatch(tuple(color), str(k)) for k, color in enumerate(colors.tolist()))
+
+
+def shown(film: np.ndarray, scale: int, caption: str, swatches: tuple[Swatch, ...] = (), kind: str = "") -> Panel:
+    """The panel of a film (T, H, W, 1 or 3) uint8."""
+    film = np.broadcast_to(film, (*film.shape[:-1], 3)).repeat(scale, axis=1).repeat(scale, axis=2)
+    return Panel(film, film, caption, swatches, kind)

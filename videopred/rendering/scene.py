@@ -1,0 +1,120 @@
+"""All that can be seen of one clip: its films as pixels, and what the model did at each step as arrays."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from videopred.check import complaint, require
+from videopred.frames import to_frames
+
+if TYPE_CHECKING:
+    from videopred.rollout import Rollout
+
+
+class Scene(NamedTuple):
+    """One clip, its truth and what a model made of it.
+
+    What a model did to predict frame t is at index t of `trace`: it is the step that read frame t − 1. At frame 0,
+    which nobody predicts, it is blank.
+    """
+
+    context: int
+    """Frames given."""
+    truth: np.ndarray
+    """(T, H, W, C) uint8, T = context + horizon."""
+    prediction: np.ndarray
+    """(T, H, W, C) uint8; frames of the context each from the true ones before it, and the first is the true one."""
+    trace: Mapping[str, np.ndarray] = {}
+    """name -> (T, …) float; NaN at frame 0."""
+    masks: np.ndarray | None = None
+    """(T, H, W) uint8, true objects counted from 1; None where they are not known."""
+    map_shape: tuple[int, int] | None = None
+    """Rows and columns of the map whose positions the core reads; None if it reads vectors."""
+
+    def traced(self, row: str, names: list[str]) -> list[np.ndarray]:
+        """The traces of these names, the lowest layer's first.
+
+        Args:
+            row: who asks.
+            names: any of them will do; a layer's own begin with `layer0.` and so on.
+
+        Raises:
+            ValueError: the model has none of them; the message says which rows it has.
+        """
+        found = [values for name, values in self.trace.items() if name.rpartition(".")[2] in names]
+        if not found:
+            must = f"be among {', '.join(available(self))}, what there is of this model and data"
+            raise ValueError(complaint("--rows", must, row, f"leave out {row}"))
+        return found
+
+
+_NEEDS = {
+    "modules": "active",
+    "attention": "input_attention",
+    "schemata": "schema",
+    "masks": "masks",
+}
+"""Row -> last word of the name of the trace that it draws."""
+
+
+def available(scene: Scene) -> list[str]:
+    """The rows that can be drawn of a scene."""
+    there = {name.rpartition(".")[2] for name in scene.trace}
+    rows = ["truth", "pred", "diff", "overlay"]
+    rows += [row for row, needed in _NEEDS.items() if needed in there]
+    return rows + (["boxes"] if scene.masks is not None else [])
+
+
+def scene_of_films(context: Tensor, truth: Tensor, prediction: Tensor, one_step: Tensor | None, **more: Any) -> Scene:
+    """A scene of films of one clip, each (T, C, H, W) float in [0, 1]; see `film_gif_frames`.
+
+    Raises:
+        TypeError: a film is not floating point.
+        ValueError: films of shapes that do not fit together, or values outside [0, 1].
+    """
+    fits = context.dim() == 4 and len(context) > 0 and context.shape[1] in (1, 3)
+    _require_shape(fits, "context", "be (T, C, H, W) with C 1 or 3", context)
+    fits = truth.dim() == 4 and len(truth) > 0 and truth.shape[1:] == context.shape[1:]
+    _require_shape(fits, "truth", f"have frames of the context's shape {tuple(context.shape[1:])}", truth)
+    fits = prediction.shape == truth.shape
+    _require_shape(fits, "prediction", f"have the truth's shape {tuple(truth.shape)}", prediction)
+    one_step = context[1:] if one_step is None else one_step
+    fits = one_step.shape == context[1:].shape
+    _require_shape(fits, "one_step", f"have shape {tuple(context[1:].shape)}", one_step)
+    true = to_frames(torch.cat([context.cpu(), truth.cpu()]))
+    ours = to_frames(torch.cat([context[:1].cpu(), one_step.cpu(), prediction.cpu()]))
+    return Scene(len(context), true, ours, **more)
+
+
+def scene_of_rollout(
+    rollout: "Rollout",
+    truth: Tensor,
+    index: int,
+    masks: np.ndarray | None = None,
+    map_shape: tuple[int, int] | None = None,
+) -> Scene:
+    """A scene of one clip of a rollout.
+
+    Args:
+        rollout: of a batch of clips, with its trace if that is to be drawn.
+        truth: (B, horizon, C, H, W) float in [0, 1], the true frames that follow its context.
+        index: which clip of the batch.
+        masks: (T, H, W) uint8, the true objects of that clip, counted from 1.
+        map_shape: of the map that the core reads.
+
+    Raises:
+        TypeError, ValueError: as `scene_of_films`.
+    """
+    trace = {}
+    for name, values in rollout.trace.items():
+        happened = values[index].float().cpu().numpy()
+        trace[name] = np.concatenate([np.full_like(happened[:1], np.nan), happened])
+    films = (rollout.context[index], truth[index], rollout.prediction[index], rollout.one_step[index])
+    return scene_of_films(*films, trace=trace, masks=masks, map_shape=map_shape)
+
+
+def _require_shape(fits: bool, name: str, must: str, film: Tensor) -> None:
+    require(fits, name, must, tuple(film.shape), "give films of one clip, without the batch axis")

@@ -1,0 +1,116 @@
+"""Rows below one another, with every n-th frame as a column: a still for paper."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from torch import Tensor
+
+from videopred.check import whole_number
+from videopred.palette import CONTEXT, ROLLOUT
+from videopred.rendering import USUAL_ROWS
+from videopred.rendering.film import MARGIN
+from videopred.rendering.lettering import Label, blank_page, legend_width, paint_legend, text_width, write
+from videopred.rendering.panel import Panel, Swatch, draw
+from videopred.rendering.scene import Scene, scene_of_films
+
+GAP, NAMES, TOP = 6, 128, 134
+"""Between pictures; left of them, for the rows' names; above them; px."""
+_APART = 28
+"""Between legends, px."""
+
+
+def film_strip(
+    context: Tensor,
+    truth: Tensor,
+    prediction: Tensor,
+    one_step: Tensor | None = None,
+    *,
+    columns: int = 12,
+    panel_px: int = 128,
+) -> np.ndarray:
+    """A still with truth, prediction and difference as rows, and every n-th frame as a column; see `strip`.
+
+    Args:
+        context, truth, prediction, one_step, panel_px: as for `film_gif_frames`.
+        columns: largest number of columns, at least 2.
+
+    Returns:
+        (height, width, 3) uint8.
+
+    Raises:
+        TypeError, ValueError: as `film_gif_frames`.
+    """
+    return strip(scene_of_films(context, truth, prediction, one_step), columns=columns, panel_px=panel_px)
+
+
+def strip(scene: Scene, rows: Sequence[str] = USUAL_ROWS, *, columns: int = 12, panel_px: int = 128) -> np.ndarray:
+    """A still with these rows, and every n-th frame as a column.
+
+    The rollout's first frame is always a column; n is the smallest with which the film fits.
+
+    Args:
+        scene: one clip.
+        rows: names in ROWS.
+        columns: largest number of columns, at least 2.
+        panel_px: longest side of a picture at most; a pixel becomes a square of whole pixels.
+
+    Raises:
+        ValueError: the scene lacks what a row draws.
+    """
+    whole_number("columns", columns, 2, "show a frame before and one after the rollout's beginning")
+    frames, height, width = scene.truth.shape[:3]
+    scale = max(1, panel_px // max(height, width))
+    high, wide, context = height * scale, width * scale, scene.context
+    panels = [draw(row, scene, scale) for row in rows]
+    pitch = max(wide, 40) + GAP  # a frame number needs this much
+    shown = every_nth(context, frames, columns)
+    lefts = [NAMES + k * pitch + (24 if t >= context else 0) for k, t in enumerate(shown)]
+    tops = [TOP + row * (high + GAP) for row in range(len(rows))]
+    legends = _legends(panels)
+    needed = max(lefts[-1] + wide, NAMES + 320, NAMES + sum(map(_width, legends.items())))
+    page = blank_page(tops[-1] + high + MARGIN, needed + MARGIN)
+
+    labels = [Label("frame", NAMES - 14, TOP - 48, "right"), Label("step", NAMES - 14, TOP - 20, "right")]
+    for panel, y in zip(panels, tops, strict=True):
+        labels.append(Label(panel.caption.split()[-1], NAMES - 14, y + high // 2, "right"))
+    for t, left in zip(shown, lefts, strict=True):
+        labels.append(Label(f"{t + 1}", left + wide / 2, TOP - 48))
+        if t >= context:
+            labels.append(Label(f"{t + 1 - context}", left + wide / 2, TOP - 20))
+        for panel, y in zip(panels, tops, strict=True):
+            page[y : y + high, left : left + wide] = panel.stills[t]
+    given = [left for t, left in zip(shown, lefts, strict=True) if t < context]
+    for name, color, group in (("context", CONTEXT, given), ("rollout", ROLLOUT, lefts[len(given) :])):
+        if group:
+            page[TOP - 72 : TOP - 66, group[0] : group[-1] + wide] = color
+            labels.append(Label(name, group[0], TOP - 90, "left"))
+    x = page.shape[1] - MARGIN - sum(map(_width, legends.items())) + _APART
+    for kind, swatches in legends.items():
+        labels.append(Label(kind, x, 16, "left"))
+        labels += paint_legend(page, swatches, x + (text_width(kind) + 10 if kind else 0), 16)
+        x += _width((kind, swatches))
+    return write(page, labels)
+
+
+def _legends(panels: Sequence[Panel]) -> dict[str, tuple[Swatch, ...]]:
+    """Kind -> swatches, each once."""
+    found: dict[str, tuple[Swatch, ...]] = {}
+    for panel in panels:
+        if panel.swatches:
+            found[panel.kind] = tuple(dict.fromkeys((*found.get(panel.kind, ()), *panel.swatches)))
+    return found
+
+
+def _width(legend: tuple[str, tuple[Swatch, ...]]) -> int:
+    """Of swatches, their kind and the gap before them, px."""
+    kind, swatches = legend
+    return legend_width(swatches) + (text_width(kind) + 10 if kind else 0) + _APART
+
+
+def every_nth(context: int, frames: int, columns: int) -> list[int]:
+    """Indices of evenly spaced frames, at most `columns` of them, among them the rollout's first."""
+    for every in range(1, frames + 1):
+        shown = list(range(context % every, frames, every))
+        if len(shown) <= columns:
+            return shown
+    raise AssertionError("a step as long as the film leaves one frame")

@@ -1,0 +1,62 @@
+"""Scenes to files: the film as a GIF or MP4, the strip as a PNG."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from torch import Tensor
+
+from videopred import pictures
+from videopred.rendering import USUAL_ROWS
+from videopred.rendering.film import film_frames
+from videopred.rendering.scene import Scene, scene_of_rollout
+from videopred.rendering.strip import strip
+
+if TYPE_CHECKING:
+    from videopred.rollout import Rollout
+
+
+def render(rollout: "Rollout", truth: Tensor, index: int, folder: Path, name: str) -> list[Path]:
+    """Write `name`.gif (the film) and `name`.png (the strip) of one clip, and return their paths.
+
+    Files of these names are replaced.
+
+    Args:
+        rollout: of a batch of clips.
+        truth: (B, horizon, C, H, W) float in [0, 1], the true frames that follow its context.
+        index: which clip of the batch.
+        folder: made if it is not there.
+        name: of the files, without suffix.
+
+    Raises:
+        TypeError, ValueError: as `film_gif_frames`.
+        OSError: a file cannot be written.
+    """
+    paths = [folder / f"{name}.gif", folder / f"{name}.png"]
+    return write_scene(scene_of_rollout(rollout, truth, index), paths)
+
+
+def write_scene(
+    scene: Scene, paths: Sequence[Path], rows: Sequence[str] = USUAL_ROWS, *, frame_ms: int = 100
+) -> list[Path]:
+    """Write a scene to each path, as its suffix says, and return the paths. Files there are replaced.
+
+    Args:
+        scene: one clip.
+        paths: each ends in .gif or .mp4, for a film, or .png, for a strip.
+        rows: names in ROWS.
+        frame_ms: time per frame of a film.
+
+    Raises:
+        ValueError: the scene lacks what a row draws, or as `pictures.write_gif` and `write_mp4`.
+        OSError: a file cannot be written.
+    """
+    film = film_frames(scene, rows) if any(path.suffix != ".png" for path in paths) else None
+    for path in paths:
+        if film is None or path.suffix == ".png":
+            pictures.write_png(strip(scene, rows), path)
+        elif path.suffix == ".mp4":
+            pictures.write_mp4(film, path, frame_ms=frame_ms)
+        else:
+            pictures.write_gif(film, path, frame_ms=frame_ms)
+    return list(paths)
