@@ -24,7 +24,8 @@ ROOMS: dict[str, set[str]] = {
     "device": {"check"},
     "interrupt": set(),
     "flags": {"check"},
-    "model_flags": SHARED | {"flags", "models"},
+    "model_flags": SHARED | {"flags", "models", "experiments"},
+    "experiments": SHARED | {*SHELVES, "experiments"},
     "datasets": SHARED | {"datasets"},
     "models": SHARED | {"models"},
     "eval": SHARED | {"eval"},
@@ -51,18 +52,8 @@ ROOMS: dict[str, set[str]] = {
     "demo": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training", "judging"},
     "commands": SHARED
     | {"flags", "model_flags", *SHELVES, "rollout", "rendering", "checkpoint", "device", "training", "judging", "demo"}
-    | {
-        "pictures",
-        "preview",
-        "cards",
-        "bench",
-        "comparing",
-        "commands",
-        "export",
-        "runs",
-        "surprise",
-        "surprise_curves",
-    },
+    | {"pictures", "preview", "cards", "bench", "comparing", "commands", "experiments", "export", "runs"}
+    | {"surprise", "surprise_curves"},
     "cli": SHARED | {"flags", "model_flags", "datasets", "commands"},
     "__main__": {"cli"},
 }
@@ -145,6 +136,7 @@ LIGHT = {
     "commands.terminal",
     "commands.benchmarks",
     "commands.data",
+    "commands.experiments",
     "commands.models",
     "commands.options",
     "commands.pictures",
@@ -178,6 +170,11 @@ LIGHT = {
     "models.scoff_settings",
     "models.presets",
     "model_flags",
+    "experiments",
+    "experiments.asking",
+    "experiments.rivals",
+    "experiments.scales",
+    "experiments.settings",
 }
 """What help and usage errors load: no torch and no NumPy in these, and `cli` has only these at the top of its file."""
 

@@ -82,6 +82,12 @@ def test_commands_about_seeing_run_after_those_of_the_readme(tmp_path, monkeypat
         cli.run(shlex.split(made_small(line))[1:])
 
 
+def test_the_commands_about_experiments_run_one_after_the_other(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for line in commands((DOCS / "experiments.md").read_text()):
+        cli.run(shlex.split(line)[1:])
+
+
 def test_what_is_not_run_is_a_launcher_of_many_machines():
     others = blocks(DATA, "text")[0].splitlines()
     assert others

@@ -15,7 +15,7 @@ from zipfile import ZipFile
 
 import torch
 from lightning.fabric.plugins import TorchCheckpointIO
-from pydantic import PositiveInt, ValidationError
+from pydantic import Field, JsonValue, PositiveInt, ValidationError
 from torch import Tensor
 
 from videopred import check
@@ -44,6 +44,17 @@ class DataRecord(Settings):
     """Its fingerprint."""
 
 
+class ExperimentRecord(Settings):
+    """The experiment that a run is of."""
+
+    name: str
+    """Its name, or that of the file it was in."""
+    scale: str
+    """How large: paper, small or tiny."""
+    changed: dict[str, JsonValue] = Field(default_factory=dict)
+    """Setting -> value, of those that flags changed."""
+
+
 class RunConfig(Settings):
     """Everything needed to build the model of a run and to train it again."""
 
@@ -59,6 +70,8 @@ class RunConfig(Settings):
     """What it learned from."""
     init_from: str | None = None
     """The run or export that its first weights are from."""
+    experiment: ExperimentRecord | None = None
+    """The experiment that it is of, if it is of one."""
 
 
 class AtomicIO(TorchCheckpointIO):

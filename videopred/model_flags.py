@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from videopred import check, flags
+from videopred.experiments import experiment_names
+from videopred.experiments.asking import ask
 from videopred.models import CODECS, CORES, DECODERS, core_config
 from videopred.models.codec_settings import RNEMConfig
 from videopred.models.presets import PRESETS
@@ -19,20 +21,23 @@ from videopred.settings import ComputeConfig, Settings, TrainingConfig
 def with_model_flags(command: Callable[..., None], words: Sequence[str]) -> Callable[..., None]:
     """A command with keywords core, codec, decoder and training, with the settings of those that its words name.
 
-    A preset also brings what it says of learning, as defaults.
+    A preset also brings what it says of learning, as defaults; an experiment or a run that is resumed, all it has.
 
     Raises:
         ValueError: an unknown name, or a flag that belongs to another core, codec or decoder.
     """
     run = flags.value_of("--resume", words, "")
-    theirs = _settings_of(Path(run)) if run else {}
+    theirs = _settings_of(Path(run)) if run else _settings_of_experiment(words)
     command, model = _with_defaults(command, theirs), theirs.get("model")
     core_name = flags.value_of("--core", words, _name_of(model.core) if model else "rims")
     core = core_flags(core_name, words)
     if model and core_name == _name_of(model.core):
         core = core.changed(**model.core.settings) if isinstance(model.core, OwnConfig) else model.core
     own: Any = core.own_decoder()
-    usual = {"codec": model.codec if model else RNEMConfig(), "decoder": model.decoder if model else own}
+    usual = {
+        "codec": model.codec if model else RNEMConfig(),
+        "decoder": model.decoder if model and core_name == _name_of(model.core) else own,
+    }
     settings: dict[str, Settings] = {"core": core}
     for part, table in (("codec", CODECS), ("decoder", DECODERS)):
         name = check.one_of(f"--{part}", flags.value_of(f"--{part}", words, usual[part].kind), table)
@@ -42,7 +47,7 @@ def with_model_flags(command: Callable[..., None], words: Sequence[str]) -> Call
         command = flags.with_default(command, f"{part}_name", default, command.__annotations__[f"{part}_name"])
     if model:
         command = flags.with_default(command, "stack", model.stack, command.__annotations__["stack"])
-    if core_name in PRESETS:
+    if core_name in PRESETS and not model:
         command = _with_defaults(command, {"training": PRESETS[core_name].training})
     for part, value in settings.items():
         command = flags.with_default(command, part, value, type(value))
@@ -67,6 +72,20 @@ def _settings_of(run: Path) -> dict[str, Any]:
         return {name: kind(**settings[name]) for name, kind in kinds.items()}
     except (OSError, ValueError, KeyError, TypeError):
         return {}  # the command itself says what is wrong
+
+
+def _settings_of_experiment(words: Sequence[str]) -> dict[str, Any]:
+    """Model and training settings of the experiment that the first word means; none if it means no experiment.
+
+    Raises:
+        ValueError: an experiment that does not come first: later words may be a flag's values.
+    """
+    if words and words[0].startswith("-"):
+        late = next((word for word in words if word in experiment_names()), None)
+        fix = f"put it first, as in `videopred train {late} --scale small`"
+        check.require(late is None, "DATA", "come before the options where it is an experiment", late, fix)
+    asked = ask(words[0], flags.value_of("--scale", words, "paper")) if words else None
+    return {"model": asked.scaled.model, "training": asked.scaled.training} if asked else {}
 
 
 def _name_of(core: CoreSettings) -> str:

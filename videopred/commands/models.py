@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from videopred import check, flags, model_flags
-from videopred.commands import terminal
+from videopred.commands import experiments, terminal
 from videopred.commands.options import CORE_HELP, Context, Data, Device, Horizon, Json, Overwrite, Part, Run
 from videopred.datasets import DATASETS
+from videopred.experiments.asking import ask
+from videopred.experiments.settings import Scale
 from videopred.models.codec_settings import CodecConfig, DecoderConfig, RNEMConfig, SharedConfig
 from videopred.models.settings import CoreConfig, PredictorConfig, RIMsConfig
 from videopred.settings import ComputeConfig, TrainingConfig, WatchConfig
@@ -33,7 +35,9 @@ def train(
     data: Annotated[
         Positional[Path | None],
         arg(
-            metavar="DATA", help="HDF5 file of clips, a folder of shards, or a preset or JSON recipe for endless clips."
+            metavar="DATA",
+            help="HDF5 file of clips, a folder of shards, a preset or JSON recipe for endless clips, or an experiment: "
+            "one of `videopred list experiments` or its JSON file.",
         ),
     ] = None,
     *,
@@ -49,6 +53,15 @@ def train(
     training: OmitArgPrefixes[TrainingConfig] = TrainingConfig(),
     watch: OmitArgPrefixes[WatchConfig] = WatchConfig(),
     compute: OmitArgPrefixes[ComputeConfig] = ComputeConfig(),
+    scale: Annotated[
+        Scale | None, arg(help="Size of an experiment: as published, for a laptop, for a test; default: paper.")
+    ] = None,
+    clips: Annotated[
+        Path | None, arg(name="data", metavar="FILE", help="Clips for an experiment in place of its own.")
+    ] = None,
+    write: Annotated[
+        Path | None, arg(metavar="FILE", help="Only write the experiment, as it would be run, to a JSON file.")
+    ] = None,
     seeds: Annotated[
         str | None, arg(metavar="0,1,2", help="Train once from each seed, in <out>/seed-0 and so on.")
     ] = None,
@@ -58,18 +71,21 @@ def train(
     resume: Annotated[
         Path | None, arg(metavar="RUN", help="Go on with this run; settings and DATA are its own, and may be left out.")
     ] = None,
-    out: Annotated[Path | None, arg(help="Run folder; default: models/<data>-<core>.")] = None,
+    out: Annotated[Path | None, arg(help="Run folder; default: models/<experiment> or models/<data>-<core>.")] = None,
     device: Device = "auto",
     dry_run: Annotated[bool, arg(help="Only say how long it would take, and how much memory and disk.")] = False,
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
-    """Train a predictor on a data file, or go on with a run that stopped."""
+    """Train a predictor on a data file, run an experiment, or go on with a run that stopped."""
     model = PredictorConfig(core=model_flags.chosen_core(core_name, core), codec=codec, decoder=decoder, stack=stack)
     watched = terminal.watched()
     if resume is not None:
-        others = {"--out": out, "--init-from": init_from, "--seeds": seeds, "--overwrite": overwrite}
-        for flag, given in (others | {"--dry-run": dry_run}).items():
+        others = {
+            "--out": out, "--init-from": init_from, "--seeds": seeds, "--overwrite": overwrite,
+            "--scale": scale, "--data": clips, "--write": write, "--dry-run": dry_run,
+        }  # fmt: skip
+        for flag, given in others.items():
             check.require(not given, flag, "be left out with --resume", given, "the run goes on where it is")
         check.device_kind(device)
         check.run_or_runs(resume)
@@ -90,9 +106,23 @@ def train(
         return
     check.require(data is not None, "DATA", "be given", "nothing", "name a data file, or a run with --resume")
     assert data is not None
-    if data.suffix == ".json" or (str(data) in DATASETS and not data.exists()):
-        check.device_kind(device)
+    check.device_kind(device)
+    asked = ask(str(data), scale)
+    how: dict[str, Any] = {}
+    if asked is None:
+        for flag, word in (("--scale", scale), ("--data", clips), ("--write", write)):
+            check.require(word is None, flag, "come with an experiment as DATA", f"{word} with {data}", "leave it out")
     else:
+        experiment = asked.with_flags(model, training)
+        if write is not None:
+            experiments.write(experiment, write, overwrite, json_)
+            return
+        out = out or Path("models") / asked.label
+        if seeds is None and not dry_run:
+            check.absent("--out", out, overwrite)
+        data = experiments.clips_of(asked, clips, dry_run)
+        how["experiment"] = experiments.record_of(asked, experiment)
+    if data.suffix != ".json" and (data.exists() or str(data) not in DATASETS):  # else clips are made when needed
         opened(data, device)
     from videopred import training as learning
 
@@ -102,18 +132,21 @@ def train(
         told = learning.foresee(data, model, training, **where)
         terminal.print_json(told._asdict()) if json_ else print(told)
         return
-    how = where | {"overwrite": overwrite, "progress": watched}
+    how |= where | {"overwrite": overwrite, "progress": watched}
     if seeds is None:
         folder = learning.train(data, model, training, out=out, **how)
     else:
         chosen = flags.seeds(seeds)
         check.require(training.seed == 0, "--seed", "be left out with --seeds", training.seed, "leave one of them out")
         folder = learning.train_seeds(data, chosen, model, training, out=out, **how)
-    _say_trained(folder, watch, json_)
+    _say_trained(folder, watch, json_, asked.next_commands(folder, data) if asked else [])
 
 
-def _say_trained(folder: Path, watch: WatchConfig, json_: bool) -> None:
-    """Where a run is, or runs from several seeds are, and their profiles if they were asked for; once per launch."""
+def _say_trained(folder: Path, watch: WatchConfig, json_: bool, following: Sequence[str] = ()) -> None:
+    """Where a run is, or runs from several seeds are, and what judges it; their profiles if they were asked for.
+
+    Said once per launch.
+    """
     from videopred.training.processes import is_first
 
     if not is_first():
@@ -124,6 +157,8 @@ def _say_trained(folder: Path, watch: WatchConfig, json_: bool) -> None:
         for run in sorted(folder.glob("seed-*")) or [folder]:
             print(profiling.table(run))
     terminal.print_files([folder], json_)
+    for command in [] if json_ else following:
+        print(f"next: {command}")
 
 
 def check_core(

@@ -11,6 +11,7 @@ from videopred.commands.options import Device, Json, Overwrite
 from videopred.datasets import DATASETS
 from videopred.eval import METRICS, OBJECT_METRICS
 from videopred.eval.protocols import PROTOCOLS
+from videopred.experiments import experiment_summaries
 from videopred.models import CODECS, CORES, DECODERS
 from videopred.models.presets import PRESETS
 
@@ -19,7 +20,16 @@ def list_shelves(
     shelf: Annotated[
         Positional[
             Literal[
-                "all", "datasets", "cores", "presets", "codecs", "decoders", "metrics", "object-metrics", "protocols"
+                "all",
+                "datasets",
+                "cores",
+                "presets",
+                "codecs",
+                "decoders",
+                "metrics",
+                "object-metrics",
+                "protocols",
+                "experiments",
             ]
         ],
         arg(help="What to list."),
@@ -27,7 +37,7 @@ def list_shelves(
     *,
     json_: Json = False,
 ) -> None:
-    """List the data sets, cores and their presets, codecs, decoders, metrics and protocols there are."""
+    """List the data sets, cores and their presets, codecs, decoders, metrics, protocols and experiments there are."""
     shelves = {
         "datasets": {name: preset.summary for name, preset in DATASETS.items()},
         "cores": {name: terminal.first_line(settings) for name, (settings, _) in CORES.items()},
@@ -37,6 +47,7 @@ def list_shelves(
         "metrics": {name: terminal.first_line(settings) for name, (settings, _) in METRICS.items()},
         "object-metrics": {name: terminal.first_line(settings) for name, (settings, _) in OBJECT_METRICS.items()},
         "protocols": {name: card.summary for name, card in PROTOCOLS.items()},
+        "experiments": experiment_summaries(),
     }
     chosen: dict[str, dict[str, str]] = shelves if shelf == "all" else {shelf: shelves[shelf]}
     if json_:

@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 
 from videopred import check
-from videopred.checkpoint import DataRecord, RunConfig, choices, read_run
+from videopred.checkpoint import DataRecord, ExperimentRecord, RunConfig, choices, read_run
 from videopred.datasets.source import ClipSource
 from videopred.device import pick_device
 from videopred.models import build
@@ -40,6 +40,7 @@ def train(
     watch: WatchConfig | None = None,
     out: Path | str | None = None,
     init_from: Path | str | None = None,
+    experiment: ExperimentRecord | None = None,
     device: str = "auto",
     overwrite: bool = False,
     progress: bool = False,
@@ -61,6 +62,7 @@ def train(
         watch: what is shown meanwhile; None takes the defaults.
         out: the run folder; None is models/<data>-<core>.
         init_from: run or export of the same model whose weights are the first; None draws them.
+        experiment: what it is a run of, for its settings.
         device: see `pick_device`.
         overwrite: replace a run that is there already; it goes when the new one has saved its first checkpoint.
         progress: show a bar on stderr.
@@ -71,7 +73,7 @@ def train(
         OSError: it cannot be written to.
         KeyboardInterrupt: stopped before the last update; the message says why and how to go on.
     """
-    learner, clips, where = _prepare(data, model, training, compute, watch, init_from, device)
+    learner, clips, where = _prepare(data, model, training, compute, watch, init_from, device, experiment)
     config = learner.config
     folder = RunFolder(usual_folder(clips.file.path.stem, config.model) if out is None else Path(out))
     folder.begin(config, str(where), overwrite)
@@ -104,6 +106,7 @@ def _prepare(
     watch: WatchConfig | None,
     init_from: Path | str | None,
     device: str,
+    experiment: ExperimentRecord | None = None,
 ) -> tuple[Learner, TrainingClips, torch.device]:
     """A learner that has learned nothing yet, its clips, and the device, once all that was asked for is checked."""
     model, training, compute = model or PredictorConfig(), training or TrainingConfig(), compute or ComputeConfig()
@@ -119,6 +122,7 @@ def _prepare(
         compute=compute,
         data=_recorded(data, file),
         init_from=None if init_from is None else str(init_from),
+        experiment=experiment,
     )
     return Learner(_first_predictor(config), config), clips, where
 

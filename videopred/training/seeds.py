@@ -79,7 +79,15 @@ def resume_seeds(out: Path, training: TrainingConfig | None = None, **how: Any) 
             check_same(first, how.get("model"), asked.model_copy(update={"seed": first.training.seed}))
             also = {name: how[name] for name in ("compute", "watch", "device", "progress") if how.get(name) is not None}
             data = how.get("data") or (first.data.path if first.data else "")
-            train(data, first.model, chosen, out=run, init_from=_path(first.init_from), **also)
+            train(
+                data,
+                first.model,
+                chosen,
+                out=run,
+                init_from=_path(first.init_from),
+                experiment=first.experiment,
+                **also,
+            )
     return _summed_up(out, seeds)
 
 

@@ -1,0 +1,322 @@
+"""Experiments: what their papers state, names, scales, files; and that each runs."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+from videopred import cli
+from videopred.datasets import DATASETS
+from videopred.experiments import EXPERIMENTS, experiment_names, find_experiment, read_experiment
+from videopred.experiments.asking import ask
+from videopred.experiments.rivals import MATCHED, RIVALS, as_wide, widths_of
+from videopred.experiments.scales import SCALES, at_scale, changes
+from videopred.experiments.settings import ExperimentConfig
+from videopred.models import build_core, reads
+from videopred.models.encoder import Encoder
+from videopred.models.presets import PRESETS
+
+BALLS = {"clips.train": 50_000, "clips.test": 10_000, "model.codec.channels": (16, 32, 64), "recipe.frames": 51}
+EXCHANGE = {
+    "model.core.comm_heads": 4,
+    "model.core.comm_key": 32,
+    "model.core.comm_value": 32,
+    "model.core.dropout": 0.1,
+}
+RIMS = BALLS | EXCHANGE | {"training.learning_rate": 7e-4, "training.batch_size": 64, "model.core.input_key": 64}
+SCOFF = EXCHANGE | {"model.core.input_key": 64}
+SCOFF_BALLS = BALLS | SCOFF | {
+    "training.learning_rate": 1e-4, "training.batch_size": 64, "model.core.schemata": 4, "model.core.units": 100,
+    "model.core.input_heads": 1, "model.core.input_value": 100,
+}  # fmt: skip
+BRIMS_BALLS = BALLS | {"training.learning_rate": 7e-4, "model.core.modules": (5, 5), "model.core.active": (3, 3)}
+STATED = {
+    # RIMs: appendix D.4 and table 3.
+    "rims-balls4": RIMS | {"recipe.balls": (4,)},
+    "rims-balls678": RIMS | {"recipe.balls": (6, 7, 8)},
+    # SCOFF: section 5, tables 4, 6 and 7, appendices C and F.
+    "scoff-balls4": SCOFF_BALLS | {"recipe.balls": (4,), "model.core.files": 4},
+    "scoff-balls678": SCOFF_BALLS | {"recipe.balls": (6, 7, 8), "model.core.files": 8},
+    "scoff-curtain": SCOFF_BALLS | {"recipe.balls": (3,), "model.core.files": 4},
+    "scoff-colored678": SCOFF_BALLS | {"recipe.balls": (6, 7, 8), "model.core.files": 8, "recipe.channels": 3},
+    "scoff-switching": SCOFF | {
+        "training.learning_rate": 1e-4, "training.batch_size": 50, "model.core.files": 6, "model.core.schemata": 2,
+        "model.core.input_heads": 4, "model.core.input_value": 64, "recipe.frames": 51, "model.stack": 5,
+    },
+    "scoff-motion3": {"training.learning_rate": 1e-4, "model.core.files": 1, "model.core.schemata": 3},
+    "scoff-intphys": SCOFF | {
+        "training.learning_rate": 3e-4, "training.batch_size": 64, "model.core.files": 6, "model.core.schemata": 4,
+        "model.core.input_heads": 4, "model.core.input_value": 85, "recipe.frames": 100, "clips.train": 15_000,
+    },
+    # BRIMs: table 6, appendices A.5 and A.6.
+    "brims-balls4": BRIMS_BALLS | {"recipe.balls": (4,)},
+    "brims-curtain": BRIMS_BALLS | {"recipe.balls": (3,)},
+    "brims-smmnist": {
+        "training.learning_rate": 2e-3, "training.batch_size": 100, "model.core.modules": (6, 6),
+        "model.core.active": (4, 4), "clips.train": 60_000, "recipe.test_digits": (8, 9),
+        "recipe.train_digits": tuple(range(8)),
+    },
+}  # fmt: skip
+EPOCHS = {name: 300 if name == "brims-smmnist" else 100 for name in EXPERIMENTS}
+"""Passes over the training clips: RIMs D.4, SCOFF 5, BRIMs A.5 and A.6; for one ball and IntPhys our choice."""
+
+
+def value(experiment, setting):
+    """The value of a dotted name."""
+    found = experiment
+    for name in setting.split("."):
+        found = found[name] if isinstance(found, dict) else getattr(found, name)
+    return found
+
+
+def core_parameters(experiment):
+    config, recipe = experiment.model, experiment.recipe
+    with torch.device("meta"):
+        encoder = Encoder(config.codec, (recipe.channels, recipe.height, recipe.width), reads(config.core))
+        return sum(weight.numel() for weight in build_core(config.core, encoder.features).parameters())
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_numbers_are_those_of_the_paper(name):
+    experiment = find_experiment(name)
+    assert {setting: value(experiment, setting) for setting in STATED[name]} == STATED[name]
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_updates_are_the_papers_epochs(name):
+    experiment = find_experiment(name)
+    assert experiment.training.updates == round(
+        EPOCHS[name] * experiment.clips["train"] / experiment.training.batch_size
+    )
+
+
+@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name.startswith("brims")])
+def test_layers_of_brims_are_300_wide(name):
+    core = find_experiment(name).model.core
+    assert [n * units for n, units in zip(core.modules, core.units, strict=True)] == [300, 300]
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_note_is_about_a_setting_that_is_there(name):
+    experiment = find_experiment(name)
+    for setting in experiment.stated | experiment.chosen:
+        value(experiment, setting)
+    assert not set(experiment.stated) & set(experiment.chosen)
+    paper = {"rims": "RIMs", "scoff": "SCOFF", "brims": "BRIMs"}[name.split("-")[0]]
+    assert all(note.startswith((paper, "IntPhys")) for note in experiment.stated.values())
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_cores_are_those_of_the_presets(name):
+    core = {"scoff-curtain": "scoff-balls4", "scoff-colored678": "scoff-balls678"}.get(name, name)
+    core = {"rims-balls4": "rims-balls", "rims-balls678": "rims-balls"}.get(core, core)
+    core = {"brims-balls4": "brims-balls", "brims-curtain": "brims-balls"}.get(core, core)
+    if core in PRESETS:
+        assert find_experiment(name).model.core == PRESETS[core].core
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_data_is_a_known_set_but_for_the_law(name):
+    experiment = find_experiment(name)
+    known = DATASETS[experiment.data.removesuffix("-rnem")].recipe
+    law = {"engine": "rnem"} if experiment.data.endswith("-rnem") else {}
+    assert experiment.recipe == known.model_copy(update=law)
+
+
+def test_every_file_is_listed_and_every_name_leads_to_an_experiment():
+    published = Path(read_experiment.__code__.co_filename).parent / "published"
+    assert {path.stem for path in published.glob("*.json")} == set(EXPERIMENTS) == set(MATCHED)
+    names = experiment_names()
+    assert len(names) == len(set(names)) == 7 * (12 + 8)
+    for name in names:
+        assert find_experiment(name).summary.endswith(".")
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_a_file_goes_round(name, scale, tmp_path):
+    experiment = at_scale(find_experiment(name), scale)
+    path = tmp_path / "my.json"
+    path.write_text(experiment.model_dump_json())
+    assert read_experiment(path) == experiment
+
+
+@pytest.mark.parametrize("rival", RIVALS)
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_a_rival_is_as_wide_or_has_as_many_parameters(name, rival):
+    ours, wide = find_experiment(name), find_experiment(f"{name}-{rival}")
+    core = wide.model.core
+    width = core.rows * core.heads * core.head_size if rival == "rmc" else core.units
+    assert width == sum(widths_of(ours.model.core))
+    assert wide.model_copy(update={"model": ours.model, "summary": "", "stated": {}, "chosen": {}}) == ours.model_copy(
+        update={"summary": "", "stated": {}, "chosen": {}}
+    )
+    target, size = core_parameters(ours), "head_size" if rival == "rmc" else "units"
+    matched = find_experiment(f"{name}-{rival}-matched").model
+
+    def distance(change):
+        nearby = matched.core.changed(**{size: getattr(matched.core, size) + change})
+        return abs(
+            core_parameters(ours.model_copy(update={"model": matched.model_copy(update={"core": nearby})})) - target
+        )
+
+    assert distance(0) <= min(distance(-1), distance(1))
+    assert distance(0) < 0.03 * target
+
+
+def test_widths_by_hand():
+    rims, scoff, brims = (
+        find_experiment(name).model.core for name in ("rims-balls4", "scoff-intphys", "brims-smmnist")
+    )
+    assert (widths_of(rims), widths_of(scoff), widths_of(brims)) == ([100] * 6, [85] * 6, [50] * 12)
+    rmc = as_wide(scoff, "rmc")
+    assert (rmc.rows, rmc.heads, rmc.head_size) == (6, 5, 17)
+
+
+def test_a_twin_differs_in_the_law_alone():
+    ours, twin = find_experiment("scoff-curtain-gru-matched"), find_experiment("scoff-curtain-gru-matched-exact")
+    assert set(changes(ours, twin)) == {"recipe.engine"}
+    assert (ours.data, twin.data) == ("curtain-rnem", "curtain")
+    with pytest.raises(ValueError, match="got scoff-motion3-exact; did you mean scoff-motion3"):
+        find_experiment("scoff-motion3-exact")
+
+
+def test_a_scale_says_all_that_it_changes():
+    asked = ask("scoff-curtain", "small")
+    assert asked is not None
+    assert asked.told().startswith("scoff-curtain at scale small, which is not as published:\n")
+    assert "  recipe.curtain  28 28 -> 14 14\n" in asked.told()
+    assert "  clips.train  50,000 -> 2,000\n" in asked.told()
+    assert ask("scoff-curtain", None).told() == ""
+    assert at_scale(find_experiment("scoff-curtain"), "paper") == find_experiment("scoff-curtain")
+    told = {line.split()[0] for line in asked.told().splitlines()[1:]}
+    assert told == set(changes(asked.whole, asked.scaled))
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_small_keeps_the_core_and_tiny_its_kind(name):
+    paper = find_experiment(name)
+    small, tiny = at_scale(paper, "small"), at_scale(paper, "tiny")
+    assert small.model == paper.model
+    assert tiny.model.core.kind == paper.model.core.kind
+    assert tiny.recipe.height != tiny.recipe.width
+
+
+@pytest.mark.parametrize("name", ["scoff-motion3", *EXPERIMENTS[:1], "brims-smmnist"])
+def test_the_next_command_asks_what_the_protocol_asks(name):
+    asks = {
+        ("scoff-motion3", "paper"): "evaluate R D",
+        ("rims-balls4", "paper"): "evaluate R D --protocol rnem-balls",
+        ("rims-balls4", "small"): "evaluate R D --context 15 --horizon 35",
+        ("rims-balls4", "tiny"): "evaluate R D --context 6 --horizon 6",
+        ("brims-smmnist", "tiny"): "evaluate R D --context 5 --horizon 7",
+    }
+    for (asked, scale), command in asks.items():
+        if asked == name:
+            assert ask(name, scale).next_commands(Path("R"), Path("D")) == [f"videopred {command}"]
+
+
+def test_impossible_films_are_judged_by_plausibility():
+    assert ask("scoff-intphys", "small").next_commands(Path("R"), Path("D")) == ["videopred plausibility R D"]
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory):
+    """One folder for all runs, so that experiments with the same recipe share their data."""
+    return tmp_path_factory.mktemp("experiments")
+
+
+@pytest.mark.parametrize("name", [*EXPERIMENTS, *(f"scoff-switching-{rival}-matched" for rival in RIVALS)])
+def test_an_experiment_runs(name, workplace, monkeypatch, capsys):
+    monkeypatch.chdir(workplace)
+    cli.run(["train", name, "--scale", "tiny", "--device", "cpu"])
+    written, following = capsys.readouterr().out.splitlines()
+    assert written == f"wrote models/{name}-tiny"
+    settings = json.loads(Path("models", f"{name}-tiny", "settings.json").read_text())
+    assert settings["experiment"] == {"name": name, "scale": "tiny", "changed": {}}
+    assert Path(settings["data"]["path"]).name == f"{find_experiment(name).data}-tiny.h5"
+    assert re.match(rf"next: videopred (evaluate|plausibility) models/{name}-tiny datasets/", following)
+
+
+def test_what_follows_runs(workplace, monkeypatch, capsys):
+    monkeypatch.chdir(workplace)
+    cli.run(["train", "rims-balls4", "--scale", "tiny", "--out", "models/judged", "--device", "cpu"])
+    following = capsys.readouterr().out.splitlines()[-1]
+    cli.run(following.removeprefix("next: videopred ").split())
+    assert "mean of 6 steps" in capsys.readouterr().out
+
+
+def test_a_copy_is_edited_and_run_with_flags(workplace, monkeypatch, capsys):
+    monkeypatch.chdir(workplace)
+    cli.run(["train", "rims-balls4", "--scale", "tiny", "--write", "my.json", "--learning-rate", "0.002"])
+    content = json.loads(Path("my.json").read_text())
+    assert content["training"]["learning_rate"] == 0.002
+    content["training"]["updates"] = 2
+    Path("my.json").write_text(json.dumps(content))
+    cli.run(["train", "my.json", "--core.active", "3", "--seeds", "0,1", "--device", "cpu"])
+    for seed in (0, 1):
+        settings = json.loads(Path("models", "my", f"seed-{seed}", "settings.json").read_text())
+        assert settings["experiment"] == {"name": "my", "scale": "paper", "changed": {"core.active": 3}}
+        assert (settings["training"]["updates"], settings["training"]["learning_rate"]) == (2, 0.002)
+        assert (settings["model"]["core"]["active"], settings["model"]["core"]["units"]) == (3, 5)
+    assert "next: videopred evaluate models/my/seed-*" in capsys.readouterr().out
+
+
+def test_another_core_brings_its_own_decoder_and_leaves_the_learning(monkeypatch):
+    seen = {}
+    monkeypatch.setattr("videopred.flags.call", lambda command, name, words: seen.update(command.__kwdefaults__))
+    cli.run(["train", "scoff-switching", "--core", "lstm-balls"])
+    paper = find_experiment("scoff-switching")
+    assert (seen["core"], seen["decoder_name"]) == (PRESETS["lstm-balls"].core, "shared")
+    assert (seen["training"], seen["stack"]) == (paper.training, 5)
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ("rims-balls4 --scale tinny", r"--scale must be one of paper, small, tiny, got tinny; did you mean tiny\?"),
+        ("--scale tiny rims-balls4", "DATA must come before the options where it is an experiment, got rims-balls4"),
+        (
+            "nothing.h5 --scale tiny",
+            "--scale must come with an experiment as DATA, got tiny with nothing.h5; leave it out",
+        ),
+        ("nothing.h5 --data x.h5", "--data must come with an experiment as DATA, got x.h5 with nothing.h5"),
+        ("nothing.h5 --write x.json", "--write must come with an experiment as DATA, got x.json with nothing.h5"),
+        ("rims-balls4 --write x.txt", "--write must end in .json, got x.txt; rename it"),
+        ("rims-balls4 --core.schemata 3", "--core.schemata must be a setting of rims"),
+        ("bad.json", "recipe must be given, got nothing; see --help"),
+        ("unknown.json", "protocols must be one of .*, got rnem-ball; did you mean rnem-balls"),
+        ("part.json", "clips must be one of train, validation, test, got training"),
+    ],
+)
+def test_bad_words(words, complaint, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    whole = json.loads(find_experiment("rims-balls4").model_dump_json())
+    Path("bad.json").write_text(json.dumps({name: whole[name] for name in whole if name != "recipe"} | {"model": {}}))
+    Path("unknown.json").write_text(json.dumps(whole | {"protocols": ["rnem-ball"]}))
+    Path("part.json").write_text(json.dumps(whole | {"clips": {"training": 3}}))
+    with pytest.raises(ValueError, match=complaint):
+        cli.run(["train", *words.split()])
+    assert not Path("datasets").exists()
+
+
+def test_data_of_another_recipe_is_refused(workplace, monkeypatch):
+    monkeypatch.chdir(workplace)
+    cli.run(["train", "rims-balls678", "--scale", "tiny", "--out", "models/first", "--device", "cpu"])
+    Path("datasets/balls4-tiny.h5").write_bytes(Path("datasets/balls678-rnem-tiny.h5").read_bytes())
+    with pytest.raises(ValueError, match="data must be made by the experiment's recipe, got datasets/balls4-tiny"):
+        cli.run(["train", "rims-balls4-exact", "--scale", "tiny"])
+
+
+def test_a_dry_run_makes_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError, match="leave out --dry-run to make it, or give --data"):
+        cli.run(["train", "rims-balls4", "--scale", "tiny", "--dry-run"])
+    assert not list(tmp_path.iterdir())
+
+
+def test_settings_refuse_what_they_do_not_know():
+    with pytest.raises(ValueError, match="scales must be a known setting"):
+        ExperimentConfig(**find_experiment("rims-balls4").model_dump(), scales="tiny")

@@ -1,0 +1,84 @@
+"""An experiment as the words of a command ask for it: its name or file, its scale, and what flags change. Light."""
+
+from pathlib import Path
+from typing import NamedTuple, cast
+
+from videopred import check
+from videopred.eval.protocols import PROTOCOLS
+from videopred.experiments import experiment_names, find_experiment, holds_experiment, read_experiment
+from videopred.experiments.scales import SCALES, at_scale, changes
+from videopred.experiments.settings import ExperimentConfig, Scale
+from videopred.models.settings import PredictorConfig
+from videopred.settings import TrainingConfig
+
+
+class Asked(NamedTuple):
+    """An experiment that somebody asked for."""
+
+    name: str
+    """Its name, or that of its file."""
+    scale: Scale
+    """Its scale."""
+    whole: ExperimentConfig
+    """As it stands."""
+    scaled: ExperimentConfig
+    """At that scale."""
+
+    @property
+    def label(self) -> str:
+        """What a run of it is called unless somebody says otherwise."""
+        return self.name if self.scale == "paper" else f"{self.name}-{self.scale}"
+
+    def told(self) -> str:
+        """What the scale changed, one line for each setting; nothing for `paper`."""
+        lines = [
+            f"  {setting}  {_written(before)} -> {_written(after)}"
+            for setting, (before, after) in changes(self.whole, self.scaled).items()
+        ]
+        return "\n".join([f"{self.name} at scale {self.scale}, which is not as published:", *lines]) if lines else ""
+
+    def with_flags(self, model: PredictorConfig, training: TrainingConfig) -> ExperimentConfig:
+        """The experiment with the model and the learning that the flags of a command gave."""
+        return self.scaled.model_copy(update={"model": model, "training": training})
+
+    def next_commands(self, run: Path, data: Path) -> list[str]:
+        """Commands that judge a run of it, or its runs from several seeds.
+
+        Protocols are for data as published; at another scale the same is asked as far as the clips are long enough.
+        """
+        run = run / "seed-*" if (run / "seeds.json").is_file() else run
+        cards = [PROTOCOLS[name] for name in self.scaled.protocols[:1]]
+        if cards and cards[0].protocol is None:
+            return [f"videopred {cards[0].command} {run} {data}"]
+        if not cards:
+            return [f"videopred evaluate {run} {data}"]
+        if self.scale == "paper":
+            return [f"videopred evaluate {run} {data} --protocol {self.scaled.protocols[0]}"]
+        protocol, frames = cards[0].protocol, self.scaled.recipe.frames
+        assert protocol is not None
+        context = min(protocol.context, frames // 2)
+        horizon = min(protocol.horizon, frames - context)
+        return [f"videopred evaluate {run} {data} --context {context} --horizon {horizon}"]
+
+
+def ask(data: str, scale: str | None) -> Asked | None:
+    """The experiment that DATA means, at a scale; None if it means a file, a preset or a recipe of data.
+
+    Raises:
+        ValueError: a file that does not hold what it should; no such scale.
+    """
+    path = Path(data)
+    if data in experiment_names() and not path.exists():
+        name, experiment = data, find_experiment(data)
+    elif path.suffix == ".json" and holds_experiment(path):
+        name, experiment = path.stem, read_experiment(path)
+    else:
+        return None
+    chosen = cast(Scale, check.one_of("--scale", "paper" if scale is None else scale, SCALES))
+    return Asked(name, chosen, experiment, at_scale(experiment, chosen))
+
+
+def _written(value: object) -> str:
+    if isinstance(value, tuple):
+        return " ".join(map(str, value))
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

@@ -1,0 +1,49 @@
+"""The clips of an experiment: found where they are, or made."""
+
+import sys
+from pathlib import Path
+
+from videopred import check
+from videopred.datasets.generation import generate
+from videopred.datasets.opening import open_dataset
+from videopred.experiments.settings import ExperimentConfig
+
+
+def own_file(experiment: ExperimentConfig) -> Path:
+    """Where the clips of an experiment are, or will be."""
+    return Path("datasets") / f"{experiment.data}.h5"
+
+
+def find_or_make_clips(experiment: ExperimentConfig, *, progress: bool = False) -> Path:
+    """The data file of an experiment, made if it is not there, which is said on stderr.
+
+    Args:
+        experiment: at its scale.
+        progress: show a bar on stderr.
+
+    Raises:
+        ValueError: a file of that name is there and was made by another recipe.
+        OSError: the file cannot be made.
+    """
+    path = own_file(experiment)
+    if not path.exists():
+        told = ", ".join(f"{count:,} {part}" for part, count in experiment.clips.items())
+        print(f"making {path}: {told} clips", file=sys.stderr)
+        return generate(experiment.data, experiment.clips, recipe=experiment.recipe, out=path, progress=progress)
+    with open_dataset(path) as file:
+        # A file names the digits that it was made of; a recipe may leave it to whoever makes it.
+        ours = experiment.recipe.model_copy(update=_digits(file.recipe))
+        theirs = {part: count for part, count in file.parts.items() if count}
+        fix = "move it away, name other data in a file of the experiment, or give --data to take it as it is"
+        check.require(file.recipe == ours, "data", "be made by the experiment's recipe", f"{path} by another", fix)
+        check.require(theirs == experiment.clips, "data", f"hold {_told(experiment.clips)}", _told(theirs), fix)
+    return path
+
+
+def _digits(recipe: object) -> dict[str, str]:
+    digits = getattr(recipe, "mnist_sha256", None)
+    return {} if digits is None else {"mnist_sha256": digits}
+
+
+def _told(clips: dict[str, int]) -> str:
+    return " ".join(f"{part}={count}" for part, count in clips.items())

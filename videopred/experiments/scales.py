@@ -1,0 +1,109 @@
+"""The scales of an experiment: as published, small enough for a laptop, tiny enough for a test. Light.
+
+A scale changes sizes and lengths together; `changes` says what it changed, so that nobody takes one for another.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from videopred import check
+from videopred.datasets.settings import BallsConfig, MovingMNISTConfig, OcclusionConfig
+from videopred.experiments.settings import ExperimentConfig, Scale
+from videopred.models.codec_settings import RNEMConfig
+from videopred.models.settings import PredictorConfig
+from videopred.settings import Settings
+
+SCALES = ("paper", "small", "tiny")
+
+SMALL_SIDE = 32
+SMALL_CLIPS = {"train": 2000, "validation": 200, "test": 200}
+SMALL_TRAINING: dict[str, Any] = {
+    "updates": 300,
+    "batch_size": 16,
+    "learning_rate": 1e-3,
+    "schedule": "cosine",
+    "validate_every": 50,
+}
+"""Few updates need a larger step; the papers' 0.0001 would hardly move the weights."""
+
+TINY_HEIGHT, TINY_WIDTH = 24, 32
+TINY_CLIPS = {"train": 12, "validation": 4, "test": 8}
+TINY_TRAINING: dict[str, Any] = {"updates": 1, "batch_size": 4, "validate_every": 1}
+_COMM = {"comm_heads": 2, "comm_key": 4, "comm_value": 3}
+TINY_CORES: dict[str, dict[str, Any]] = {
+    "gru": {"units": 5},
+    "lstm": {"units": 6},
+    "rmc": {"rows": 3, "heads": 2, "head_size": 5},
+    "rims": {"units": 5, "input_key": 7, **_COMM},
+    "brims": {"units": (5, 6), "input_key": 7, **_COMM},
+    "scoff": {"units": 5, "input_key": 7, "input_value": 3, **_COMM},
+}
+"""Kind of core -> what is small in it; a core without a line stays as it is. Modules, files and schemata stay."""
+
+
+def at_scale(experiment: ExperimentConfig, scale: Scale) -> ExperimentConfig:
+    """The experiment at a scale; `paper` is as it stands.
+
+    small: frames of 32 x 32 px, 2000 clips, 300 updates of 16 clips with a larger step. The core stays.
+    tiny: clips of 12 frames (30 where fewer make no sense) of 24 x 32 px, one update, and a core of a few units.
+
+    Raises:
+        ValueError: no such scale, or a recipe that cannot be made so small.
+    """
+    check.one_of("--scale", scale, SCALES)
+    if scale == "paper":
+        return experiment
+    tiny = scale == "tiny"
+    recipe, training = experiment.recipe, experiment.training.model_dump()
+    frames = min(recipe.frames, 30 if isinstance(recipe, OcclusionConfig) else 12) if tiny else recipe.frames
+    height, width = (TINY_HEIGHT, TINY_WIDTH) if tiny else (SMALL_SIDE, SMALL_SIDE)
+    return experiment.model_copy(
+        update={
+            "data": f"{experiment.data}-{scale}",
+            "recipe": shrunk(recipe, frames, height, width),
+            "clips": dict(TINY_CLIPS if tiny else SMALL_CLIPS),
+            "model": _tiny_model(experiment.model) if tiny else experiment.model,
+            "training": type(experiment.training)(**training | (TINY_TRAINING if tiny else SMALL_TRAINING)),
+        }
+    )
+
+
+def shrunk(recipe: Any, frames: int, height: int, width: int) -> Any:
+    """A recipe with shorter clips of smaller frames, in which all that is measured in pixels shrinks along."""
+    share = height / recipe.height
+    values: dict[str, Any] = recipe.model_dump() | {"frames": frames, "height": height, "width": width}
+    if isinstance(recipe, BallsConfig):
+        values["curtain"] = tuple(round(side * share) for side in recipe.curtain)
+    if isinstance(recipe, MovingMNISTConfig):
+        values |= {"digit_size": round(recipe.digit_size * share), "speed": float(max(1, round(recipe.speed * share)))}
+    return type(recipe)(**values)
+
+
+def _tiny_model(model: PredictorConfig) -> PredictorConfig:
+    core = model.core.changed(**TINY_CORES.get(model.core.kind, {}))
+    codec = RNEMConfig(channels=(2, 3), embedding=11)
+    return PredictorConfig(core=core, codec=codec, decoder=model.decoder, stack=model.stack)
+
+
+def changes(before: ExperimentConfig, after: ExperimentConfig) -> dict[str, tuple[Any, Any]]:
+    """Setting -> (before, after), of all that differ in recipe, clips, model and learning; None is no such setting."""
+    old, new = _flat(before), _flat(after)
+    names = dict.fromkeys([*old, *new])
+    return {name: (old.get(name), new.get(name)) for name in names if old.get(name) != new.get(name)}
+
+
+def _flat(experiment: ExperimentConfig) -> dict[str, Any]:
+    parts: dict[str, Any] = {
+        "recipe": experiment.recipe,
+        "clips": experiment.clips,
+        "core": experiment.model.core,
+        "codec": experiment.model.codec,
+        "decoder": experiment.model.decoder,
+        "model": {"stack": experiment.model.stack},
+        "training": experiment.training,
+    }
+    return {f"{part}.{name}": value for part, values in parts.items() for name, value in _items(values)}
+
+
+def _items(values: Settings | Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    return iter(values.items()) if isinstance(values, Mapping) else iter(values)

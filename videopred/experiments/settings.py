@@ -1,0 +1,47 @@
+"""Settings of experiments. Light: pydantic only, so that help and usage errors load no torch."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, PositiveInt, model_validator
+
+from videopred.check import one_of
+from videopred.datasets.settings import Recipe
+from videopred.eval.protocols import PROTOCOLS
+from videopred.models.settings import PredictorConfig
+from videopred.settings import Settings, TrainingConfig
+
+Scale = Literal["paper", "small", "tiny"]
+"""How large an experiment is: as published, for a laptop, or for a test."""
+
+
+class ExperimentConfig(Settings):
+    """A whole experiment: what is learned from, what learns, how, and how it is judged."""
+
+    flag_prefix: ClassVar[str] = ""
+
+    summary: str
+    """What it is, in one line of a terminal."""
+    stated: dict[str, str]
+    """Setting -> where the paper states its value."""
+    chosen: dict[str, str]
+    """Setting -> why it is so where the paper does not say, or where we differ."""
+    data: Annotated[str, Field(pattern=r"^[\w-]+$")]
+    """Name of the data file that the recipe makes; experiments with the same recipe share it."""
+    recipe: Recipe
+    """What its clips are made of."""
+    clips: dict[str, PositiveInt]
+    """Clips of each part: train, validation, test."""
+    model: PredictorConfig
+    """What learns."""
+    training: TrainingConfig
+    """How it learns."""
+    protocols: tuple[str, ...] = ()
+    """How it is judged: names of `videopred list protocols`; none where no paper says."""
+
+    @model_validator(mode="after")
+    def _names_are_known(self) -> "ExperimentConfig":
+        for name in self.protocols:
+            one_of("protocols", name, PROTOCOLS)
+        for part in self.clips:
+            one_of("clips", part, ("train", "validation", "test"))
+        return self
