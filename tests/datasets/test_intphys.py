@@ -83,6 +83,7 @@ def test_what_was_found_is_said(films):
         "channels": 3,
         "labels": "possible, scene, block",
         "groups": "objects, but not occluders",
+        "depth": "there; nothing here reads it",
         "resized": "no",
     }
 
@@ -157,9 +158,20 @@ def test_unlabelled_films_are_read_where_no_labels_are_needed(films):
     found = read_intphys(folder, labels_needed=False)
     assert found.found["labels"] == "scene, block; no status.json says what is possible"
     assert found.found["groups"] == "left out; nothing says which grey is whose"
+
     record, ours = found.record("test", 9), in_their_order(clips_of_ours())[9]
     assert sorted(record) == ["features", "labels/block", "labels/scene"]
     np.testing.assert_array_equal(record["features"], ours.frames)
+
+
+def test_missing_depth_is_said(copy):
+    places = sorted(copy.rglob("depth"))
+    assert read_intphys(copy).found["depth"] == "there; nothing here reads it"
+    shutil.rmtree(places[3])
+    assert read_intphys(copy).found["depth"] == f"in {len(places) - 1} of {len(places)} films; nothing here reads it"
+    for place in places:
+        shutil.rmtree(place, ignore_errors=True)
+    assert read_intphys(copy).found["depth"] == "not there; nothing here reads it"
 
 
 def test_part_of_a_benchmark_may_be_given(films):

@@ -124,7 +124,7 @@ def test_wrong_ranges_and_parts(path):
 )
 @settings(max_examples=60, deadline=None)
 def test_windows_and_stacks_show_what_they_say(frames, window, stride, stack, memory_limit):
-    window = min(window, frames)
+    window, stack = min(window, frames), min(stack, frames)
     options = {"window": window, "stride": stride, "stack": stack, "memory_limit": memory_limit}
     films = FilmDataset(Told(frames), "test", 1, 4, **options, truth=("positions", "series/bulb"))
     expected = [(clip, first) for clip in (1, 2, 3) for first in range(0, frames - window + 1, stride)]
@@ -176,6 +176,7 @@ def test_films_are_the_frames_converted(dtype):
         ({"window": 0}, ValueError, "window must be at least 1, got 0; give at least one frame"),
         ({"stride": 0}, ValueError, "stride must be at least 1, got 0; give at least one frame"),
         ({"stack": 0}, ValueError, "stack must be at least 1, got 0; 1 is the frame alone"),
+        ({"stack": 9}, ValueError, "stack must be at most 8, the frames of a clip, got 9; choose a smaller one"),
         ({"stack": 2.0}, TypeError, "stack must be a whole number, got 2.0; 1 is the frame alone"),
         ({"truth": ["position"]}, ValueError, "bulb, got position; did you mean positions?"),
         ({"truth": "groups"}, TypeError, "truth must be names in a list or tuple, got 'groups'; write ('groups',)"),

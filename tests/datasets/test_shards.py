@@ -26,6 +26,7 @@ from videopred.datasets.piece import STEP
 from videopred.datasets.plan import Target
 from videopred.datasets.settings import BallsConfig
 from videopred.datasets.shards import shard_ranges
+from videopred.datasets.verification import verify
 
 CLIPS = {"train": 11, "test": 2}
 SMALL = small("balls4", balls=(2, 5))
@@ -119,6 +120,18 @@ def test_a_folder_can_be_pickled_closed_and_used_again(folder):
         copy = pickle.loads(pickle.dumps(many))
     assert (copy.read_frames("train", 1, 9) == frames).all()
     assert (many.read_frames("train", 1, 9) == frames).all()
+
+
+def test_what_lies_beside_the_shards_is_named_and_left_out(mine):
+    with open_dataset(mine) as data:
+        assert "left_out" not in describe(data)
+    for name in ("more.hdf5", "balls4.h5", ".hidden.h5", "notes.txt"):
+        (mine / name).write_text("")
+    with open_dataset(mine) as data:
+        assert describe(data)["left_out"] == "balls4.h5, more.hdf5, which are no shards"
+        (mine / "more.hdf5").unlink()
+    with open_dataset(mine) as data:
+        assert verify(data).not_proved == {"left_out": "balls4.h5, which is no shard"}
 
 
 def test_another_clip_is_another_fingerprint(folder, tmp_path):

@@ -253,6 +253,39 @@ def write_group(**datasets):
     return write
 
 
+@pytest.mark.parametrize("groups", [(1, 7, 8, 10), (1, 7, 8, 10, 1)])
+def test_what_stands_once_is_given_for_each_frame_and_said(tmp_path, groups):
+    still = np.random.default_rng(2).integers(9, size=groups)
+    where = np.random.default_rng(3).normal(size=(1, 7, 3, 2))
+    write_group(training__features=LIT, training__groups=still, training__positions=where)(tmp_path / "x.h5")
+    file = ClipFile(tmp_path / "x.h5")
+    assert file.truth == ("groups", "positions")
+    read = file.read("train", "groups", 2, 6)
+    assert (read.shape, read.dtype) == ((4, 5, 8, 10), np.uint8)
+    assert (read == still.reshape(7, 1, 8, 10)[2:6]).all()
+    assert (file.read("train", "positions", 2, 6) == where[0, 2:6, None]).all()
+    assert describe(file)["repeated"] == "groups, positions, kept with T = 1, for each of 5 frames"
+
+
+def test_in_files_of_ours_nothing_stands_once(path, tmp_path):
+    (tmp_path / "x.h5").write_bytes(path.read_bytes())
+    with h5py.File(tmp_path / "x.h5", "r+") as file:
+        first = file["training/groups"][:1]
+        del file["training/groups"]
+        file["training/groups"] = first
+    assert "groups" in ClipFile(path).truth
+    assert "groups" not in ClipFile(tmp_path / "x.h5").truth
+    assert "repeated" not in describe(ClipFile(path))
+
+
+def test_truth_is_what_all_parts_hold(tmp_path):
+    parts = {"training__features": LIT, "validation__features": LIT[:, :3]}
+    write_group(**parts, validation__groups=LIT[:, :3], training__positions=np.zeros((5, 7, 2, 2)))(tmp_path / "x.h5")
+    assert ClipFile(tmp_path / "x.h5").truth == ()
+    write_group(**parts, validation__groups=LIT[:, :3], training__groups=LIT)(tmp_path / "x.h5")
+    assert ClipFile(tmp_path / "x.h5").truth == ("groups",)
+
+
 FILM = np.zeros((5, 2, 8, 10, 1), bool)
 
 
@@ -265,6 +298,10 @@ FILM = np.zeros((5, 2, 8, 10, 1), bool)
         (write_group(training=FILM), "DATA must hold features (T, N, H, W, C) that are numbers, got None in training"),
         (write_group(training__groups=FILM), "DATA must hold features (T, N, H, W, C) that are numbers, got None in"),
         (write_group(training__features=FILM[0]), "DATA must hold features (T, N, H, W, C) that are numbers, got <HD"),
+        (
+            write_group(training__features=FILM[:1]),
+            "for there is nothing to predict in one, got features (1, 2",
+        ),
         (write_group(training__features=FILM * 1j), "DATA must hold features (T, N, H, W, C) that are numbers, got <"),
         (write_group(training__features=FILM - 3), "DATA must hold features between 0 and 255, got -3 to 0 in"),
         (write_group(training__features=FILM + 256), "DATA must hold features between 0 and 255, got 0 to 256 in"),

@@ -127,7 +127,7 @@ def flip_a_bit(place: str, chunk: int) -> Callable[[Path], None]:
         with h5py.File(path) as file:
             found = file[place].id.get_chunk_info(chunk)
         content = bytearray(path.read_bytes())
-        content[found.byte_offset + found.size // 2] ^= 8
+        content[found.byte_offset + found.size - 1] ^= 8  # of the checksum: one bit before it may change no value
         path.write_bytes(content)
 
     return break_it

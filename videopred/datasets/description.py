@@ -16,10 +16,11 @@ def describe(file: ClipSource) -> dict[str, Any]:
 
     Returns:
         path, name, seed, recipe (None if the file is not ours), frames, height, width, channels, values ("binary" or
-        "grey levels", and how they stand in a file that is not ours), context, horizon, bytes; and under `parts`, for
-        each part there is: clips, and over its first 100 clips mean_intensity in [0, 1]; if the file is ours,
-        objects_per_clip and contacts_per_clip (means); and for bouncing balls frames_foretold, how many frames pass
-        until who knew the law and almost the start has lost the balls (see predictability.py).
+        "grey levels", and how they stand in a file that is not ours), context, horizon, bytes, what the source
+        remarks; and under `parts`, for each part there is: clips, and over its first 100 clips mean_intensity in
+        [0, 1]; if the file is ours, objects_per_clip and contacts_per_clip (means); and for bouncing balls
+        frames_foretold, how many frames pass until who knew the law and almost the start has lost the balls (see
+        predictability.py).
     """
     return {
         "path": str(file.path),
@@ -34,6 +35,7 @@ def describe(file: ClipSource) -> dict[str, Any]:
         "context": file.context,
         "horizon": file.horizon,
         "bytes": sum(path.stat().st_size for path in file.files()),
+        **file.remarks,
         "parts": {
             part: {"clips": count, **_statistics(file, part, min(count, _SAMPLE))} for part, count in file.parts.items()
         },

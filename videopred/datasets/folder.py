@@ -10,7 +10,7 @@ import numpy as np
 from videopred import check
 from videopred.datasets.clip import Clip
 from videopred.datasets.settings import BallsConfig
-from videopred.datasets.shards import ShardName, shard_names, shard_ranges
+from videopred.datasets.shards import ShardName, others_beside, shard_names, shard_ranges
 from videopred.datasets.source import ClipSource, hash_files
 from videopred.datasets.store import ClipFile
 
@@ -44,6 +44,9 @@ class ClipFolder(ClipSource):
         self.context, self.horizon = first.context, first.horizon
         self.frames, self.height, self.width = first.frames, first.height, first.width
         self.channels, self.binary, self.truth = first.channels, first.binary, first.truth
+        if others := others_beside(self.path):
+            verdict = "are no shards" if len(others) > 1 else "is no shard"
+            self.remarks = {"left_out": f"{', '.join(others)}, which {verdict}"}
         recipe = self.recipe or BallsConfig()  # of clips without one, none belong together
         self.ranges = [shard_ranges(self.parts, recipe, len(names), name.shard) for name in names]
         for shard, ranges in zip(self.shards, self.ranges, strict=True):

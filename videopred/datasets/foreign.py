@@ -36,8 +36,14 @@ class StoredFilms:
     """What each clip is called when something is wrong with it."""
     frames: Callable[[int], Iterator[np.ndarray]]
     """Clip -> its frames (H, W, C), one after the other."""
+    frame_name: Callable[[int, int], str] | None = None
+    """(clip, frame) -> what a frame is called, if it has a name of its own."""
     grey_in_color: bool = False
     """Whether the format has three channels for grey films, too, so that grey is known by looking only."""
+
+    def called(self, clip: int, frame: int) -> str:
+        """How to call a frame of a clip, both counted from 0."""
+        return self.frame_name(clip, frame) if self.frame_name else f"frame {frame} of {self.names[clip]}"
 
 
 @dataclass(frozen=True)
@@ -96,13 +102,14 @@ def _look(stored: StoredFilms) -> _Seen:
     shape, dtype = (0, 0, 0), np.dtype(bool)
     low, high, grey = np.inf, -np.inf, stored.grey_in_color
     for clip, name in enumerate(stored.names):
-        length = 0
+        length = 0  # of what was seen of this clip, and so the number of the frame
         for frame in stored.frames(clip):
             if not lengths and length == 0:
                 shape, dtype = frame.shape, frame.dtype
             same = (frame.shape, frame.dtype) == (shape, dtype)
-            got = f"{_written(frame.shape)} {frame.dtype} in {name}, after {_written(shape)} {dtype}"
-            _require(same, "hold frames of one size and kind", got, "bring them in one by one", stored.path)
+            first, this = (f"{_written(form[0])} {form[1]}" for form in ((shape, dtype), (frame.shape, frame.dtype)))
+            got = f"{this} in {stored.called(clip, length)}, after {first} in {stored.called(0, 0)}"
+            _require(same, "hold frames of one size and kind", got, "make them alike, or leave some out", stored.path)
             low, high = np.minimum(low, frame.min()), np.maximum(high, frame.max())  # unlike min, they keep NaN
             grey = grey and bool((frame == frame[..., :1]).all())
             length += 1

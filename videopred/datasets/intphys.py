@@ -6,9 +6,9 @@
     test/O1/NNNN/{1,2,3,4}/   the same without labels; of the part test if there is no dev
 
 Each film has scene/scene_001.png and so on, 8-bit red, green and blue; masks/ alike, in grey; depth/, which is not
-read; and status.json. Which grey is whose stands there in `frames[].masks`, frame by frame, or, in the release of
-2017, in `header.masks`. Our masks count what is called object_1 and so on from 1; all else is background, occluders
-too.
+read and may be missing; and status.json. Which grey is whose stands there in `frames[].masks`, frame by frame, or, in
+the release of 2017, in `header.masks`. Our masks count what is called object_1 and so on from 1; all else is
+background, occluders too.
 
 Source: bootphon/intphys (saver.py, Utils.cpp), rronan/IntPhys-Baselines (utils.py).
 """
@@ -51,6 +51,8 @@ class _Known(NamedTuple):
     """Whether they are possible."""
     groups: bool
     """Which grey is whose."""
+    deep: int
+    """How many films have a folder depth."""
 
 
 @dataclass(frozen=True)
@@ -160,8 +162,15 @@ def _found(known: _Known, size: tuple[int, int], clips: Mapping[str, int]) -> di
         "channels": 3,
         "labels": "possible, scene, block" if known.possible else "scene, block; no status.json says what is possible",
         "groups": "objects, but not occluders" if known.groups else "left out; nothing says which grey is whose",
+        "depth": _depth(known.deep, sum(clips.values())),
         "resized": "no" if size == (known.height, known.width) else before,
     }
+
+
+def _depth(films: int, of: int) -> str:
+    """What is said of depth maps."""
+    there = "there" if films == of else f"in {films} of {of} films" if films else "not there"
+    return f"{there}; nothing here reads it"
 
 
 # --- where films are -----------------------------------------------------------------------------------------
@@ -226,7 +235,8 @@ def _look(films: Sequence[_Film], labels_needed: bool) -> _Known:
         _require(len(bare) in (0, len(mates)), "have masks in all films or in none", "none", missing)
     height, width, _ = _picture(_pictures(first, "scene")[0], "RGB").shape
     told = all((film.path / "status.json").is_file() and (film.path / "masks").is_dir() for film in films)
-    return _Known(frames, height, width, not silent, told and _greys(_status(first), 0) is not None)
+    groups = told and _greys(_status(first), 0) is not None
+    return _Known(frames, height, width, not silent, groups, sum((film.path / "depth").is_dir() for film in films))
 
 
 def _pictures(film: Path, kind: str) -> list[Path]:

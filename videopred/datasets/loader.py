@@ -44,7 +44,7 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
 
     Raises:
         FileNotFoundError, ValueError: see `open_dataset`; there is no such part, clips or truth; a number is too small,
-            or a window longer than a clip.
+            or a window or stack longer than a clip.
         TypeError: `dtype` is neither uint8 nor floating.
     """
 
@@ -142,6 +142,7 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
         check.require(self.window <= frames, "window", must, self.window, fix)
         check.whole_number("stride", self.stride, 1, "give at least one frame")
         check.whole_number("stack", self.stack, 1, "1 is the frame alone")
+        check.require(self.stack <= frames, "stack", must, self.stack, "choose a smaller one")
         if self.dtype != torch.uint8 and not self.dtype.is_floating_point:
             fix = "choose torch.uint8 for frames, torch.float32 for films"
             raise TypeError(check.complaint("dtype", "be torch.uint8 or floating", self.dtype, fix))

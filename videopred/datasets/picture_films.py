@@ -45,7 +45,8 @@ def read_pngs(source: Path, config: ImportConfig) -> StoredFilms:
     with _whole(films[0][0]) as image:
         if image.has_transparency_data:
             found["alpha"] = "opaque, left out"
-    return StoredFilms(source, found, [str(folder) for folder in folders], frames)
+    names = [str(folder) for folder in folders]
+    return StoredFilms(source, found, names, frames, lambda clip, frame: str(films[clip][frame]))
 
 
 def read_gifs(source: Path, config: ImportConfig) -> StoredFilms:

@@ -27,6 +27,12 @@ def shard_names(folder: Path) -> list[ShardName]:
     return sorted(ShardName(match[1], int(match[2]), int(match[3])) for match in matches if match)
 
 
+def others_beside(folder: Path) -> list[str]:
+    """Names of the data files in a folder that are no shards, but for hidden ones."""
+    files = {path.name for path in folder.iterdir() if path.suffix.lower() in (".h5", ".hdf5")}
+    return sorted(name for name in files - set(map(str, shard_names(folder))) if not name.startswith("."))
+
+
 def shard_ranges(clips: Mapping[str, int], recipe: DatasetSettings, shards: int, shard: int) -> dict[str, range]:
     """Addresses of the clips in a shard: as many as in any other, give or take a scene, and no scene cut apart.
 

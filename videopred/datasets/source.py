@@ -2,7 +2,9 @@
 
 import hashlib
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -24,6 +26,7 @@ class ClipSource(ABC):
         frames, height, width, channels: T, H, W and C of every clip.
         binary: whether pixels are only on or off.
         truth: names that `read` knows, such as positions, groups, objects/mass or labels/possible.
+        remarks: what is odd about what is there, and what was made of it; a word -> a sentence.
     """
 
     path: Path
@@ -39,6 +42,7 @@ class ClipSource(ABC):
     channels: int
     binary: bool
     truth: tuple[str, ...]
+    remarks: Mapping[str, str] = MappingProxyType({})
 
     @abstractmethod
     def read_frames(self, part: str, start: int, stop: int) -> np.ndarray:

@@ -28,6 +28,9 @@ class ClipFile(ClipSource):
     Features of other files may be bool, any float between 0 and 1, or any whole numbers: 0 and 1, or 0 to 255, by what
     the first, the middle and the last clip of each part hold. A clip that then does not fit is refused when it is read.
 
+    Of other files what is true at all times may stand there once, as an array with T = 1: it is given for each frame,
+    and `remarks` says so.
+
     Each process opens it for itself on first use. Of clips that we did not make, `recipe` and `seed` are None, and
     `context` and `horizon` are R-NEM's; of a file that is not ours, `name` is the file's name.
 
@@ -50,6 +53,7 @@ class ClipFile(ClipSource):
         with self, self._reading() as file:  # closed again: whoever reads first opens it
             self._read_shapes(file)
             self._read_attributes(dict(file.attrs))
+            self._read_truth(file)
             self._levels = self._find_levels()
         self.binary = self._levels == "binary"
 
@@ -66,6 +70,8 @@ class ClipFile(ClipSource):
         values = self.stored(part, name, start, stop)
         if has_time(name):
             values = without_thin_axes(name, values.swapaxes(0, 1))  # (B, T, ...)
+            if values.shape[1] == 1:  # once for all times
+                values = np.repeat(values, self.frames, axis=1)
         if name == "groups" and values.dtype != np.uint8:
             whole = bool(((values >= 0) & (values <= 255) & (values == np.rint(values))).all())
             self._require(whole, "hold groups that are whole numbers from 0 to 255", "others")
@@ -160,6 +166,8 @@ class ClipFile(ClipSource):
             filled = min(frames.shape) > 0 and frames.shape[-1] in (1, 3)
             must = "hold at least one clip, frame and pixel, with 1 or 3 channels"
             self._require(filled, must, f"features {frames.shape} in {PARTS[part]}")
+            must = "hold clips of two frames or more, for there is nothing to predict in one"
+            self._require(len(frames) > 1, must, f"features {frames.shape} in {PARTS[part]}")
         shapes = {(frames.shape[0], *frames.shape[2:]) for frames in features.values()}
         self._require(len(shapes) == 1, "hold clips of one shape", sorted(shapes))
         self.frames, self.height, self.width, self.channels = map(int, shapes.pop())
@@ -167,12 +175,6 @@ class ClipFile(ClipSource):
         kinds = {str(frames.dtype) for frames in features.values()}
         self._require(len(kinds) == 1, "hold features of one kind", sorted(kinds))
         self.kind = np.dtype(kinds.pop())
-        part, count = next(iter(self.parts.items()))
-        sizes = {True: (self.frames, count), False: (count,)}
-        arrays = {name: data for name, data in _datasets(file[PARTS[part]]).items() if name not in NOT_TRUTH}
-        self.truth = tuple(
-            sorted(name for name, data in arrays.items() if data.shape[: 1 + has_time(name)] == sizes[has_time(name)])
-        )
 
     def _read_attributes(self, attributes: dict[str, Any]) -> None:
         self.attributes = attributes
@@ -189,6 +191,22 @@ class ClipFile(ClipSource):
             except ValueError:
                 self._require(False, "hold a recipe of this version", attributes["recipe"])
         self.context, self.horizon = usual.context, usual.horizon
+
+    def _read_truth(self, file: h5py.File) -> None:
+        """Find what every part holds of each clip, in a shape that says which clip is where."""
+        fitting, still = [], set()
+        for part, count in self.parts.items():
+            arrays = {name: data for name, data in _datasets(file[PARTS[part]]).items() if name not in NOT_TRUTH}
+            once = {name for name, data in arrays.items() if has_time(name) and data.shape[:2] == (1, count)}
+            once = set() if "format" in self.attributes else once  # ours never do that
+            sizes = {True: (self.frames, count), False: (count,)}
+            whole = {name for name, data in arrays.items() if data.shape[: 1 + has_time(name)] == sizes[has_time(name)]}
+            fitting.append(whole | once)
+            still |= once
+        self.truth = tuple(sorted(set.intersection(*fitting)))
+        if still := still.intersection(self.truth):
+            told = f"{', '.join(sorted(still))}, kept with T = 1, for each of {self.frames} frames"
+            self.remarks = {"repeated": told}
 
     def _find_levels(self) -> str:
         """Which of _LEVELS the features are."""

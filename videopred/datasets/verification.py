@@ -69,13 +69,13 @@ def verify(data: ClipSource, *, sample: int = 32, mnist: Path | None = None, pro
         return Verdict(
             str(data.path),
             proved | {"parts": _prove_apart(shares, None, 0, progress)},
-            dict.fromkeys(("recipe", "addresses", "masks"), _ORIGIN),
+            {**dict.fromkeys(("recipe", "addresses", "masks"), _ORIGIN), **data.remarks},
         )
     proved["recipe"] = _prove_recipe(shares, world, data.seed, sample, progress)
     proved["addresses"] = _prove_addresses(shares, data.seed)
     proved["parts"] = _prove_apart(shares, world, data.seed, progress)
     proved["masks"] = "where a mask shows an object, the frame is lit, in every clip"
-    return Verdict(str(data.path), proved, {})
+    return Verdict(str(data.path), proved, dict(data.remarks))
 
 
 def _shares(data: ClipSource) -> list[_Share]:
