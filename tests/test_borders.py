@@ -49,11 +49,14 @@ ROOMS: dict[str, set[str]] = {
     "judging": SHARED | {"judging", *SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training"},
     "surprise": SHARED | {"datasets", "models", "eval", "rollout", "checkpoint", "device"},
     "surprise_curves": SHARED | {"datasets", "eval", "pictures", "surprise"},
+    "report": SHARED
+    | {*SHELVES, "rendering", "activity", "checkpoint", "device", "pictures", "training", "judging", "runs", "weights"}
+    | {"report"},
     "demo": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training", "judging"},
     "commands": SHARED
     | {"flags", "model_flags", *SHELVES, "rollout", "rendering", "checkpoint", "device", "training", "judging", "demo"}
     | {"pictures", "preview", "cards", "bench", "comparing", "commands", "experiments", "export", "runs"}
-    | {"surprise", "surprise_curves"},
+    | {"surprise", "surprise_curves", "report"},
     "cli": SHARED | {"flags", "model_flags", "datasets", "commands"},
     "__main__": {"cli"},
 }
@@ -72,6 +75,7 @@ DOORS: dict[str, set[str]] = {
     "av": {"datasets.video_films"},
     "imageio": {"pictures"},
     "matplotlib": {"curves", "rendering.lettering", "activity", "surprise_curves"},
+    "jinja2": {"report.page"},
     "kornia": {"eval.bordered_similarity"},
     "scipy": {"eval.matching", "eval.tracking"},
     "lightning": {

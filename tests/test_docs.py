@@ -56,6 +56,17 @@ def test_the_commands_about_runs_run_one_after_the_other(tmp_path, monkeypatch, 
     assert Path("models/two.safetensors").exists()
 
 
+def test_the_commands_about_the_page_run_one_after_the_other(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = (DOCS / "report.md").read_text()
+    for line in commands(page):
+        cli.run(shlex.split(made_small(line))[1:])
+    for program in blocks(page, "python"):
+        exec(program, {})
+    assert "They have no scores" not in Path("report.html").read_text()
+    assert "Worst of 8: F1" in Path("rims.html").read_text()
+
+
 def test_the_commands_about_training_run_one_after_the_other(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for line in commands(TRAINING):

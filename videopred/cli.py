@@ -30,6 +30,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "train": models.train,
     "runs": runs.runs,
     "export": runs.export,
+    "report": runs.report,
     "rollout": models.rollout,
     "probe": probes.probe,
     "evaluate": scores.evaluate,

@@ -7,7 +7,7 @@ from tyro.conf import Positional, arg
 
 from videopred import check
 from videopred.commands import terminal
-from videopred.commands.options import Json, Overwrite
+from videopred.commands.options import Device, Json, Overwrite
 
 
 def runs(
@@ -38,3 +38,35 @@ def export(
     from videopred.export import export_run
 
     terminal.print_files([export_run(run, out, overwrite=overwrite)], json_)
+
+
+def report(
+    runs: Annotated[
+        Positional[tuple[Path, ...]], arg(metavar="RUN...", help="Run folders, or files of `videopred export`.")
+    ],
+    *,
+    data: Annotated[
+        Path | None, arg(metavar="DATA", help="Clips to show; default: what each run learned from.")
+    ] = None,
+    by: Annotated[
+        str | None, arg(metavar="METRIC", help="Says which clips are worst and best; default: the first scored.")
+    ] = None,
+    scores: Annotated[Path, arg(help="Folder that `videopred evaluate` and `plausibility` wrote to.")] = Path("eval"),
+    out: Annotated[Path, arg(aliases=["-o"], help="HTML file.")] = Path("report.html"),
+    device: Device = "auto",
+    overwrite: Overwrite = False,
+    json_: Json = False,
+) -> None:
+    """Write one HTML file that shows and explains runs, without any other file or network."""
+    check.require(len(runs) > 0, "RUN", "be given", "nothing", "name a run folder, e.g. models/balls4-rims")
+    check.device_kind(device)
+    check.require(out.suffix == ".html", "--out", "end in .html", out, "rename it")
+    check.absent("--out", out, overwrite)
+    for run in runs:
+        check.run_folder(run)
+    if data is not None:
+        check.existing("--data", data)
+    from videopred.report.page import write_report
+
+    path = write_report(runs, out, data=data, results=scores, by=by, device=device, overwrite=overwrite)
+    terminal.print_files([path], json_)

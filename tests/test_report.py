@@ -1,0 +1,244 @@
+"""One page about runs: whole in itself, true to their files, and plain about what is missing."""
+
+import base64
+import io
+import json
+import shlex
+import shutil
+from html import escape
+from pathlib import Path
+
+import pytest
+import torch
+from page_checks import Page
+from PIL import Image
+from tiny_runs import tiny_data, tiny_model, tiny_training
+
+from videopred import cli, training
+from videopred.checkpoint import load_run
+from videopred.datasets.opening import open_dataset
+from videopred.eval import comparison
+from videopred.eval.scores import load_scores
+from videopred.eval.tables import written
+from videopred.export import export_run
+from videopred.judging import evaluate, imagine
+from videopred.report.page import write_report
+
+CONTEXT, HORIZON = 4, 5
+METRICS = ("mse", "f1")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with data, two runs and the scores of one of them."""
+    folder = tmp_path_factory.mktemp("report")
+    data = tiny_data(folder / "two.h5")
+    for core in ("rims", "gru"):
+        training.train(data, tiny_model(core), tiny_training(), out=folder / "models" / core)
+    with open_dataset(data) as file:
+        model = load_run(folder / "models" / "rims")
+        found = evaluate(model, file, context=CONTEXT, horizon=HORIZON, metrics=METRICS)
+    found.save(folder / "eval" / "rims" / "two")
+    return folder
+
+
+def report(made: Path, out: Path, *runs: str, **options) -> Page:
+    paths = [made / "models" / run for run in runs]
+    text = write_report(paths, out / "page.html", results=made / "eval", **options).read_text()
+    page = Page(text)
+    assert page.faults == []
+    assert len(text.encode()) < 5_000_000
+    return page
+
+
+@pytest.fixture(scope="module")
+def page(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Page:
+    return report(made, tmp_path_factory.mktemp("page"), "rims")
+
+
+def content(image: dict[str, str | None]) -> Image.Image:
+    return Image.open(io.BytesIO(base64.b64decode((image["src"] or "").partition(",")[2])))
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("<p>a<b>c</p></b>", "p closes b"),
+        ("<p>", "p is not closed"),
+        ("<script></script>", "there is a script"),
+        ('<img src="https://a.b/c.png" alt="c">', "img asks for https://a.b/c.png"),
+        ('<img src="data:,">', "an img has no alt"),
+        ('<link href="style.css">', "link asks for style.css"),
+        ("<style>a { background: url(b.png) }</style>", "the style has url("),
+        ('<p onclick="a()"></p>', "p has onclick"),
+        ("<svg></svg>", "an svg says nothing"),
+    ],
+)
+def test_a_bad_page_is_found(text, fault):
+    assert fault in Page(text).faults
+
+
+def test_films_move_and_stand_still_beside(page):
+    films = [content(image) for image in page.images if (image["src"] or "").startswith("data:image/gif;")]
+    stills = [content(image) for image in page.images if (image["src"] or "").startswith("data:image/png;")]
+    assert len(films) == len(stills) == 3
+    assert all(film.n_frames > HORIZON for film in films)
+    assert all("truth, prediction" in (image["alt"] or "") for image in page.images[::2])
+
+
+def test_worst_median_and_best_are_those_of_the_films_themselves(made, page):
+    with open_dataset(made / "two.h5") as file:
+        model = load_run(made / "models" / "rims")
+        rollout, truth = imagine(model, file, "test", range(5), CONTEXT, HORIZON)
+    errors = ((rollout.prediction - truth) ** 2).mean(dim=(1, 2, 3, 4))
+    order = torch.argsort(errors, descending=True).tolist()
+    for name, place in (("Worst", 0), ("Median", 2), ("Best", 4)):
+        (alt,) = [image["alt"] for image in page.images if name in (image["alt"] or "")]
+        assert f"Clip {order[place]} of the test part" in (alt or "")
+        assert f"{name} of 5: MSE {errors[order[place]]:.4f}" in page.text
+
+
+def test_scores_are_those_of_the_file_beside_every_baseline(made, page):
+    scores = load_scores(made / "eval" / "rims" / "two")
+    kept = json.loads((made / "eval" / "rims" / "two" / "scores.json").read_text())["rows"]
+    for row, cells in kept.items():
+        for column, cell in cells.items():
+            half = (cell["interval"][1] - cell["interval"][0]) / 2
+            metric = scores.metrics[column]
+            assert f"{written(cell['mean'], metric)} ±{written(half, metric)}" in page.text, (row, column)
+        assert any(f"{row} from {cells['mse']['steps'][0]:.4g} to" in chart for chart in page.charts)
+    for metric in scores.metrics.values():
+        assert metric.convention in page.text
+
+
+def test_it_says_how_the_run_learned_and_where_it_came_from(made, page):
+    settings = json.loads((made / "models" / "rims" / "settings.json").read_text())
+    record = json.loads((made / "models" / "rims" / "run.json").read_text())
+    for name, value in settings["model"]["core"].items():
+        shown = {"True": "yes", "False": "no", "None": "–"}.get(str(value), value)
+        assert f"{name.replace('_', ' ')} {shown}" in page.text
+    assert record["versions"]["torch"] in page.text
+    assert settings["data"]["sha256"] in page.text
+    assert "what it learned from" in page.text
+    assert any(chart.startswith("loss over the updates: train bce") for chart in page.charts)
+    assert record["host"] not in page.text.replace(record["machine"], "")
+
+
+def test_modules_are_drawn_at_every_step_and_a_plain_core_has_none(made, page, tmp_path):
+    drawn = [chart for chart in page.charts if chart.startswith("active: 4 modules")]
+    assert (
+        drawn == [f"active: 4 modules over {CONTEXT + HORIZON - 1} steps; the rollout begins after step {CONTEXT}"] * 3
+    )
+    assert not any("modules over" in chart for chart in report(made, tmp_path, "gru").charts)
+
+
+def test_its_commands_make_data_and_scores_again(made, page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    commands = [line for line in page.words if line.startswith("videopred ")]
+    (generate,) = [shlex.split(line)[1:] for line in commands if " generate " in line]
+    (score,) = [shlex.split(line)[1:] for line in commands if " evaluate " in line]
+    cli.run([*generate[:-1], "again.h5"])
+    with open_dataset("again.h5") as again, open_dataset(made / "two.h5") as first:
+        assert again.fingerprint() == first.fingerprint()
+    cli.run(score)
+    ours, theirs = (Path(place) / "rims" / "two" / "scores.csv" for place in ("eval", made / "eval"))
+    assert ours.read_text() == theirs.read_text()
+
+
+def test_what_is_missing_is_named_with_its_command(made, tmp_path):
+    page = report(made, tmp_path, "gru")
+    assert f"videopred evaluate {made}/models/gru {made}/two.h5" in page.text
+    assert f"videopred plausibility {made}/models/gru DATA" in page.text
+    assert "Clip 0" in page.text  # nothing says which is the worst
+
+
+def test_a_run_without_data_or_checkpoint_has_its_page(made, tmp_path):
+    run = tmp_path / "models" / "gone"
+    shutil.copytree(made / "models" / "gru", run)
+    shutil.rmtree(run / "checkpoints")
+    page = report(tmp_path, tmp_path, "gone", data=made / "two.h5")
+    assert f"no checkpoint videopred train --resume {run}" in page.text
+    settings = json.loads((run / "settings.json").read_text())
+    settings["data"]["path"] = "nowhere.h5"
+    (run / "settings.json").write_text(json.dumps(settings))
+    page = report(tmp_path, tmp_path, "gone", overwrite=True)
+    assert f"videopred report {run} --data DATA" in page.text
+    assert page.images == []
+
+
+def test_an_export_stands_for_its_run(made, tmp_path):
+    path = export_run(made / "models" / "rims", tmp_path / "rims.safetensors")
+    text = write_report([path], tmp_path / "page.html", data=made / "two.h5", results=made / "eval").read_text()
+    page = Page(text)
+    assert page.faults == []
+    assert "Worst of 5" in page.text
+
+
+def test_runs_stand_side_by_side(made, tmp_path):
+    shutil.copytree(made / "eval", tmp_path / "eval")
+    shutil.copytree(made / "models", tmp_path / "models")
+    with open_dataset(made / "two.h5") as file:
+        model = load_run(made / "models" / "gru")
+        evaluate(model, file, context=CONTEXT, horizon=HORIZON, metrics=METRICS).save(tmp_path / "eval" / "gru" / "two")
+    page = report(tmp_path, tmp_path, "rims", "gru")
+    tables = {name: load_scores(tmp_path / "eval" / name / "two") for name in ("rims", "gru")}
+    found = comparison.compare(tables).difference("gru", "mse")
+    assert f"{found.difference:z.4f} ({found.low:z.4f} to {found.high:z.4f})" in page.text
+    assert any("validation loss" in chart and "rims" in chart and "gru" in chart for chart in page.charts)
+    assert "rims and gru" in page.text
+
+
+def test_runs_that_cannot_be_compared_say_why(made, tmp_path):
+    assert "They have no scores on the same data" in report(made, tmp_path, "rims", "gru").text
+
+
+def test_plausibility_is_shown_if_it_was_judged(made, tmp_path):
+    estimate = {"value": 0.25, "low": 0.125, "high": None}
+    error = {"where": {}, "scenes": 7, "relative": estimate | {"high": 0.5}, "strict": 0.5, "ties": 0}
+    errors = {"max": [error | {"absolute": estimate}, error | {"where": {"block": "O1"}, "absolute": estimate}]}
+    folder = tmp_path / "eval" / "rims" / "films"
+    folder.mkdir(parents=True)
+    settings = {"data": "films.h5", "run": "models/rims", "part": "test", "burn_in": 3}
+    (folder / "plausibility.json").write_text(json.dumps({"settings": settings, "errors": errors}))
+    text = write_report([made / "models" / "rims"], tmp_path / "p.html", results=tmp_path / "eval").read_text()
+    page = Page(text)
+    assert page.faults == []
+    assert "max, all scenes 7 0.250 (0.125 to 0.500) 0.250" in page.text
+    assert "max, block O1" in page.text
+    assert "--part test --burn-in 3 --aggregates max" in page.text
+
+
+def test_names_are_text_and_never_markup(made, tmp_path):
+    name = "<script>alert(1)<&'\">"
+    run = tmp_path / "models" / name.replace("/", "")
+    shutil.copytree(made / "models" / "gru", run)
+    text = write_report([run], tmp_path / "page.html", results=tmp_path).read_text()
+    assert Page(text).faults == []
+    assert "<script" not in text
+    assert escape("<script>") in text
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--out", "page.pdf"], r"--out must end in \.html, got page\.pdf; rename it"),
+        (["--out", "there.html"], r"--out must be a new path, got there\.html \(already there\)"),
+        (["nowhere"], r"RUN must be a run folder with a settings\.json, got nowhere"),
+        (["--data", "nowhere.h5"], r"--data must be an existing file or folder, got nowhere\.h5"),
+        (["RIMS"], r"RUN must be runs of different names, got rims; leave one out"),
+        (["--by", "msa"], r"--by must be one of mse, f1, got msa; did you mean mse\?"),
+        (["--device", "tpu"], r"--device must be one of"),
+    ],
+)
+def test_bad_words_are_answered_with_what_to_do(words, complaint, made, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("there.html").touch()
+    words = [str(made / "models" / "rims") if word == "RIMS" else word for word in words]
+    with pytest.raises((ValueError, OSError), match=complaint):
+        cli.run(["report", str(made / "models" / "rims"), *words, "--scores", str(made / "eval")])
+    assert not Path("report.html").exists()
+
+
+def test_a_metric_says_nothing_without_scores(made, tmp_path):
+    with pytest.raises(ValueError, match=r"--by must come with scores of gru, got mse; score it with"):
+        report(made, tmp_path, "gru", by="mse")

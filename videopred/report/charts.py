@@ -1,0 +1,170 @@
+"""Charts as SVG that takes its colours from the page, so that it is read by day, by night and on paper.
+
+Lines have the classes `line-0`, `line-1`, … of models and `faint-0`, … of trivial predictions, which the page's style
+sheet colours; matplotlib's SVG has fixed colours, and shapes in the place of letters.
+"""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from math import ceil, floor, isfinite, log10
+from typing import NamedTuple
+
+import numpy as np
+
+WIDTH, HEIGHT = 420, 250
+_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 20, 30, 40
+"""Sizes of a chart and its margins, in units of its view box."""
+COLOURS = 7
+"""How many colours the style sheet has of each kind; further lines begin again."""
+
+
+class Line(NamedTuple):
+    """A curve, and where it could lie as well."""
+
+    x: Sequence[float]
+    y: Sequence[float]
+    low: Sequence[float] | None = None
+    high: Sequence[float] | None = None
+    style: str = "line-0"
+
+
+def styles(models: Sequence[str], others: Sequence[str]) -> dict[str, str]:
+    """Name of a line -> its class, one colour for a name in every chart of a page."""
+    found = {name: f"line-{place % COLOURS}" for place, name in enumerate(models)}
+    return found | {name: f"faint-{place % COLOURS}" for place, name in enumerate(others)}
+
+
+def line_chart(title: str, lines: Mapping[str, Line], x_name: str, *, marks: Sequence[float] = ()) -> str:
+    """An SVG of curves over a common axis, which begins at 0 where that wastes less than half of the height.
+
+    Args:
+        title: above the chart.
+        lines: name, for who points at a curve or has it read out, -> curve; values that are not finite leave a gap.
+        x_name: what the horizontal axis counts.
+        marks: where on that axis vertical lines stand.
+    """
+    drawn = {name: line for name, line in lines.items() if any(map(isfinite, line.y))}
+    if not drawn:
+        return ""
+    columns = [x for line in drawn.values() for x in line.x]
+    heights = [
+        y for line in drawn.values() for side in (line.y, line.low, line.high) for y in side or () if isfinite(y)
+    ]
+    across, up = _ticks(min(columns), max(columns), whole=True), _ticks(*_span(heights))
+    to_x = _Scale(min(columns), max(columns), _LEFT, WIDTH - _RIGHT)
+    to_y = _Scale(up[0], up[-1], HEIGHT - _BOTTOM, _TOP)
+    body = [f'<text class="chart-title" x="{_LEFT}" y="16">{escape(title)}</text>']
+    for tick in up:
+        y = to_y(tick)
+        body.append(f'<line class="grid" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        body.append(f'<text class="tick" x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{_number(tick)}</text>')
+    for tick in across:
+        if min(columns) <= tick <= max(columns):
+            place = f'x="{to_x(tick):.1f}" y="{HEIGHT - _BOTTOM + 16}" text-anchor="middle"'
+            body.append(f'<text class="tick" {place}>{_number(tick)}</text>')
+    middle = (WIDTH + _LEFT - _RIGHT) / 2
+    body.append(f'<text class="tick" x="{middle}" y="{HEIGHT - 6}" text-anchor="middle">{escape(x_name)}</text>')
+    for mark in marks:
+        x = to_x(mark)
+        body.append(f'<line class="mark" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{HEIGHT - _BOTTOM}"/>')
+    for name, line in drawn.items():
+        body.append(_drawn(name, line, to_x, to_y))
+    said = f"{title} over the {x_name}: " + "; ".join(_said(name, line) for name, line in drawn.items())
+    return _svg(WIDTH, HEIGHT, said, body)
+
+
+def raster(title: str, shares: np.ndarray, turn: float, *, chosen: bool) -> str:
+    """An SVG with a band for each module and a cell for each step, and a line where the rollout begins.
+
+    Args:
+        title: above the bands.
+        shares: (T, K); in [0, 1], or whole numbers that `chosen` says are choices, each with a colour of its own.
+        turn: steps before the line.
+    """
+    steps, bands = shares.shape
+    high = max(10, min(22, 200 // bands))
+    wide = (WIDTH - _LEFT - _RIGHT) / steps
+    body = [f'<text class="chart-title" x="{_LEFT}" y="16">{escape(title)}</text>']
+    for k in range(bands):
+        y = _TOP + k * high
+        if high * k // 12 > high * (k - 1) // 12 or k == 0:
+            body.append(f'<text class="tick" x="{_LEFT - 6}" y="{y + high / 2 + 4}" text-anchor="end">{k}</text>')
+        for t in range(steps):
+            value = float(shares[t, k])
+            if not isfinite(value) or (value == 0 and not chosen):
+                continue
+            style = f"cell-{int(value) % COLOURS}" if chosen else f"cell-{k % COLOURS}"
+            faint = "" if chosen else f' fill-opacity="{min(1.0, value):.2f}"'
+            place = f'x="{_LEFT + t * wide:.1f}" y="{y + 1}" width="{wide:.2f}" height="{high - 2}"'
+            body.append(f'<rect class="{style}" {place}{faint}/>')
+    bottom = _TOP + bands * high
+    frame = f'x="{_LEFT}" y="{_TOP}" width="{WIDTH - _LEFT - _RIGHT}" height="{bands * high}"'
+    body.append(f'<rect class="frame" {frame}/>')
+    x = _LEFT + turn * wide
+    body.append(f'<line class="turn" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP - 4}" y2="{bottom + 4}"/>')
+    for t in range(0, steps, max(1, steps // 6)):
+        place = f'x="{_LEFT + (t + 0.5) * wide:.1f}" y="{bottom + 16}" text-anchor="middle"'
+        body.append(f'<text class="tick" {place}>{t + 1}</text>')
+    body.append(f'<text class="tick" x="{WIDTH / 2}" y="{bottom + 34}" text-anchor="middle">step</text>')
+    said = f"{title}: {bands} modules over {steps} steps; the rollout begins after step {turn:g}"
+    return _svg(WIDTH, bottom + 40, said, body)
+
+
+def _svg(width: float, height: float, said: str, body: Sequence[str]) -> str:
+    head = f'<svg role="img" viewBox="0 0 {width} {height}" aria-label="{escape(said)}">'
+    return "\n".join([head, *body, "</svg>"])
+
+
+def _drawn(name: str, line: Line, to_x: "_Scale", to_y: "_Scale") -> str:
+    """Band and curve of a line."""
+    parts = []
+    if line.low is not None and line.high is not None and all(map(isfinite, [*line.low, *line.high])):
+        there = [f"{to_x(x):.1f},{to_y(y):.1f}" for x, y in zip(line.x, line.low, strict=True)]
+        back = [f"{to_x(x):.1f},{to_y(y):.1f}" for x, y in zip(line.x, line.high, strict=True)]
+        parts.append(f'<polygon class="band" points="{" ".join(there + back[::-1])}"/>')
+    path, pen = [], "M"
+    for x, y in zip(line.x, line.y, strict=True):
+        if isfinite(y):
+            path.append(f"{pen}{to_x(x):.1f} {to_y(y):.1f}")
+        pen = "L" if isfinite(y) else "M"
+    parts.append(f'<path class="curve" d="{" ".join(path)}"/>')
+    if len(path) == 1:
+        x, y = next((x, y) for x, y in zip(line.x, line.y, strict=True) if isfinite(y))
+        parts.append(f'<circle class="dot" cx="{to_x(x):.1f}" cy="{to_y(y):.1f}" r="3"/>')
+    return f'<g class="{line.style}"><title>{escape(name)}</title>{"".join(parts)}</g>'
+
+
+def _said(name: str, line: Line) -> str:
+    known = [y for y in line.y if isfinite(y)]
+    return f"{name} from {known[0]:.4g} to {known[-1]:.4g}"
+
+
+def _span(heights: Sequence[float]) -> tuple[float, float]:
+    low, high = min(heights), max(heights)
+    return (0.0, high) if 0 <= low <= high / 2 else (low, high)
+
+
+class _Scale:
+    """From values to places on the chart."""
+
+    def __init__(self, low: float, high: float, start: float, stop: float) -> None:
+        self.low, self.start = low, start
+        self.factor = (stop - start) / ((high - low) or 1)
+
+    def __call__(self, value: float) -> float:
+        return self.start + (value - self.low) * self.factor
+
+
+def _ticks(low: float, high: float, *, whole: bool = False) -> list[float]:
+    """About five round numbers that hold both ends between them."""
+    high = high if high > low else low + (abs(low) or 1)
+    rough = (high - low) / 4
+    power = 10 ** floor(log10(rough))
+    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * 0.999)
+    step = max(1, round(step)) if whole else step
+    first, last = floor(low / step + 1e-9), ceil(high / step - 1e-9)
+    return [number * step for number in range(first, last + 1)]
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}".replace(",", "\u202f") if abs(value) >= 1000 else f"{value:.4g}"

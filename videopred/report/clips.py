@@ -1,0 +1,110 @@
+"""Clips to watch: which of them, what the model makes of them, and what its modules do meanwhile."""
+
+import base64
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+
+from videopred import pictures
+from videopred.activity import drawable
+from videopred.eval.intervals import mean_over_steps, reduce
+from videopred.eval.scores import Scores
+from videopred.eval.tables import written
+from videopred.judging import imagine
+from videopred.rendering.film import film_gif_frames
+from videopred.rendering.strip import film_strip
+from videopred.report.charts import raster
+
+if TYPE_CHECKING:
+    from videopred.datasets.source import ClipSource
+    from videopred.models.predictor import Predictor
+
+
+class Chosen(NamedTuple):
+    """A clip, and why it is shown."""
+
+    clip: int
+    """Its index in the part."""
+    why: str
+
+
+class Shown(NamedTuple):
+    """A clip as the page has it."""
+
+    title: str
+    alt: str
+    """What who cannot see it is told."""
+    film: str
+    """A GIF, as a data: address."""
+    strip: str
+    """A PNG of every n-th frame, likewise: for paper, and for who wants nothing to move."""
+    activity: Sequence[str]
+    """SVGs of what its modules did."""
+
+
+def choose_clips(scores: Scores, column: str) -> list[Chosen]:
+    """The worst, the median and the best clip of the first model by a metric's mean over the rollout.
+
+    A clip by which nothing can be said, as when nothing is lit in it, is passed over.
+    """
+    measured, metric = scores.measurements[scores.models[0]][column], scores.metrics[column]
+    count = len(next(iter(measured.values())))
+    alone = [
+        reduce(metric, {key: values[clip : clip + 1] for key, values in measured.items()}) for clip in range(count)
+    ]
+    means = np.array([mean_over_steps(values) for values in alone])
+    order = [int(clip) for clip in np.argsort(means if metric.higher_is_better else -means, kind="stable")]
+    order = [clip for clip in order if np.isfinite(means[clip])]
+    if not order:
+        return []
+    places = {order[0]: "Worst", order[-1]: "Best", order[len(order) // 2]: "Median"}
+    label = scores.label(column)
+    return [
+        Chosen(clip, f"{places[clip]} of {len(order)}: {label} {written(float(means[clip]), metric)}")
+        for clip in sorted(places, key=order.index)
+    ]
+
+
+def show_clips(
+    predictor: "Predictor",
+    file: "ClipSource",
+    part: str,
+    chosen: Sequence[Chosen],
+    context: int,
+    horizon: int,
+    *,
+    panel_px: int,
+) -> list[Shown]:
+    """What a model predicts of chosen clips, as films and strips.
+
+    Args:
+        panel_px: longest side of a panel at most; see `film_gif_frames`.
+
+    Raises:
+        ValueError: see `imagine`.
+    """
+    rollout, truth = imagine(predictor, file, part, [one.clip for one in chosen], context, horizon)
+    names = [name for name in drawable(getattr(predictor.core, "trace_axes", {})) if name in rollout.trace]
+    shown = []
+    for i, one in enumerate(chosen):
+        films = (rollout.context[i], truth[i], rollout.prediction[i], rollout.one_step[i])
+        gif = pictures.gif_bytes(film_gif_frames(*films, panel_px=panel_px))
+        strip = pictures.png_bytes(film_strip(*films, panel_px=min(panel_px, 96)))
+        alt = (
+            f"Clip {one.clip} of the {part} part plays: truth, prediction and where they differ, side by side; "
+            f"{context} frames are given and {horizon} predicted. {one.why}."
+        )
+        activity = [_activity(name, rollout.trace[name][i], context) for name in names]
+        shown.append(Shown(one.why, alt, _address("gif", gif), _address("png", strip), activity))
+    return shown
+
+
+def _activity(name: str, trace: torch.Tensor, context: int) -> str:
+    """A trace (T, K) as a raster."""
+    return raster(name.replace("_", " "), trace.float().cpu().numpy(), context, chosen=name.endswith("schema"))
+
+
+def _address(kind: str, content: bytes) -> str:
+    return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"

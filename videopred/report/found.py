@@ -1,0 +1,95 @@
+"""What there is of a run on the disk: settings, record, curves, scores; and what is not there."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from videopred import check
+from videopred.eval.plausibility_scores import FILES as PLAUSIBILITY_FILES
+from videopred.eval.scores import Scores, load_scores
+from videopred.runs import run_name
+from videopred.training.metrics_file import read_metrics
+from videopred.weights import read_header
+
+
+class FoundRun(NamedTuple):
+    """A run as its files show it."""
+
+    path: Path
+    name: str
+    """What its results are filed under."""
+    settings: Mapping[str, Any]
+    """Its RunConfig, as JSON has it."""
+    record: Mapping[str, Any]
+    """Its run.json."""
+    log: Sequence[Mapping[str, str]]
+    """Rows of its metrics file; none of an export."""
+    scores: Mapping[str, Scores]
+    """Name of data -> what `videopred evaluate` wrote."""
+    plausibility: Mapping[str, Mapping[str, Any]]
+    """Name of data -> what `videopred plausibility` wrote."""
+
+    @property
+    def core(self) -> str:
+        """Name of its core."""
+        return str(self.settings["model"]["core"].get("kind", "own"))
+
+    @property
+    def data(self) -> Path | None:
+        """The data that it learned from, if it is where it was."""
+        path = (self.settings.get("data") or {}).get("path")
+        return Path(path) if path and Path(path).exists() else None
+
+
+def find_run(path: Path, results: Path) -> FoundRun:
+    """What is known of a run.
+
+    Args:
+        path: run folder, or export.
+        results: where `videopred evaluate` and `videopred plausibility` wrote: <results>/<run>/<data>.
+
+    Raises:
+        FileNotFoundError: no run is there. FaultyFileError: a file of it is damaged.
+    """
+    check.run_folder(path)
+    if path.is_file():
+        settings, record = read_header(path)
+        log: list[dict[str, str]] = []
+    else:
+        settings = _read_json(path / "settings.json")
+        record = _read_json(path / "run.json") if (path / "run.json").is_file() else {}
+        log = read_metrics(path / "logs" / "metrics.csv")
+    check.require_sound("core" in settings.get("model", {}), "RUN", "hold the settings of a run", path, "train again")
+    name = run_name(path)
+    folder = results / name
+    scores = {file.parent.name: load_scores(file) for file in sorted(folder.glob("*/scores.json"))}
+    judged = sorted(folder.glob(f"*/{PLAUSIBILITY_FILES[0]}"))
+    plausibility = {file.parent.name: _read_json(file) for file in judged}
+    return FoundRun(path, name, settings, record, log, scores, plausibility)
+
+
+def curves(run: FoundRun) -> dict[str, tuple[list[float], list[float]]]:
+    """Column of the log -> updates done, and values; what is no number is left out."""
+    found: dict[str, tuple[list[float], list[float]]] = {}
+    for row in run.log:
+        for name, cell in row.items():
+            if name == "step":
+                continue
+            try:
+                pair = float(row["step"]) + 1, float(cell)
+            except (KeyError, ValueError):
+                continue
+            steps, values = found.setdefault(name, ([], []))
+            steps.append(pair[0])
+            values.append(pair[1])
+    return found
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        content = None
+    check.require_sound(isinstance(content, dict), str(path), "hold JSON", "something else", "make it again")
+    return content

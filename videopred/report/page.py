@@ -1,0 +1,115 @@
+"""From runs to the page. The only door of jinja2."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from videopred import check
+from videopred.device import pick_device
+from videopred.eval.comparison import compare
+from videopred.files import whole_file
+from videopred.report.charts import line_chart, styles
+from videopred.report.found import FoundRun, curves, find_run
+from videopred.report.section import Section, tell_run, thinned
+from videopred.report.tables import Table, comparison_charts, comparison_table
+
+LARGEST = 5_000_000
+"""Bytes of a page at most."""
+_PANELS = (224, 160, 96, 64)
+"""Sizes of a film's panels that are tried, px, until the page is no larger than that."""
+
+
+class Compared(NamedTuple):
+    """Several runs side by side."""
+
+    table: Table | None
+    charts: Sequence[str]
+    problem: str
+    """Why there is no table."""
+    learning: str
+    """SVG of their validation losses; empty if there are none."""
+    styles: dict[str, str]
+    """Run -> class of its line in that."""
+
+
+def write_report(
+    runs: Sequence[Path],
+    out: Path,
+    *,
+    data: Path | None = None,
+    results: Path = Path("eval"),
+    by: str | None = None,
+    device: str = "auto",
+    overwrite: bool = False,
+) -> Path:
+    """Write one HTML file about runs, which needs no other file and no network, and return its path.
+
+    What a run has not, such as scores, the page names with the command that makes it.
+
+    Args:
+        runs: run folders or exports, each once.
+        out: the file; ends in .html.
+        data: the clips to show; None is what each run learned from, if it still is there.
+        results: where `videopred evaluate` and `videopred plausibility` wrote.
+        by: the metric that says which clips are worst and best; the first that was scored when None.
+        device: where the clips are predicted; see `pick_device`.
+        overwrite: replace a file that is there already.
+
+    Raises:
+        FileNotFoundError: no run or no data is there. FileExistsError: the file is there already.
+        ValueError: data that does not fit a run, an unknown metric, or a page that cannot be made small enough.
+    """
+    check.require(len(runs) > 0, "RUN", "be given", "nothing", "name a run folder")
+    check.require(out.suffix == ".html", "--out", "end in .html", out, "rename it")
+    check.absent("--out", out, overwrite)
+    found = [find_run(run, results) for run in runs]
+    names = [run.name for run in found]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    check.require(not twice, "RUN", "be runs of different names", ", ".join(twice), "leave one out, or rename a folder")
+    where = pick_device(device)
+    compared = _compared(found, data) if len(found) > 1 else None
+    for panel_px in _PANELS:
+        text = set_page([tell_run(run, data or run.data, by, where, panel_px) for run in found], compared)
+        size = len(text.encode())
+        if size <= LARGEST:
+            break
+    must, got = f"make a page of at most {LARGEST / 1e6:g} MB", f"{size / 1e6:.1f} MB"
+    check.require(size <= LARGEST, "RUN", must, got, "report on fewer runs, or on smaller films")
+    with whole_file(out, "--out") as partial:
+        partial.write_text(text, encoding="utf-8")
+    return out
+
+
+def set_page(sections: Sequence[Section], compared: Compared | None) -> str:
+    """The page as HTML; whatever stands in settings, names and commands is text there."""
+    here = Path(__file__).parent
+    environment = Environment(
+        loader=FileSystemLoader(here), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    style = (here / "style.css").read_text(encoding="utf-8")
+    *others, last = (one.run.name for one in sections)
+    title = f"{', '.join(others)} and {last}" if others else last
+    return environment.get_template("page.html").render(title=title, sections=sections, compared=compared, style=style)
+
+
+def _compared(runs: Sequence[FoundRun], data: Path | None) -> Compared:
+    """What can be said of several runs together."""
+    table, charts, problem = None, [], ""
+    name = data.stem if data else next(iter(set.intersection(*(set(run.scores) for run in runs))), None)
+    if name is None or any(name not in run.scores for run in runs):
+        problem = "They have no scores on the same data: evaluate each on it."
+    else:
+        try:
+            comparison = compare({run.name: run.scores[name] for run in runs})
+            table, charts = comparison_table(comparison), comparison_charts(comparison)
+        except ValueError as error:
+            problem = f"Their scores on {name} cannot be compared: {error}."
+    where = styles([run.name for run in runs], [])
+    lines = {}
+    for run in runs:
+        for column, (steps, values) in curves(run).items():
+            if column.startswith("validation_"):
+                lines[run.name] = thinned(steps, values, where[run.name])
+    return Compared(table, charts, problem, line_chart("validation loss", lines, "updates"), where)

@@ -1,0 +1,138 @@
+"""Scores as tables and curves of the page."""
+
+from collections.abc import Mapping, Sequence
+from math import isnan
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from videopred.eval.comparison import Comparison
+from videopred.eval.scores import Scores
+from videopred.eval.tables import arrow, written
+from videopred.report.charts import Line, line_chart, styles
+
+
+class Cell(NamedTuple):
+    """A number, and whether it is to be seen first."""
+
+    text: str
+    strong: bool = False
+
+
+class Row(NamedTuple):
+    """A line of a table."""
+
+    name: str
+    cells: Sequence[Cell]
+    faint: bool = False
+    """Whether it only stands beside the others."""
+    style: str = ""
+    """The class of its line in the curves; none if it has no curve."""
+
+
+class Table(NamedTuple):
+    """A table of numbers."""
+
+    caption: str
+    heads: Sequence[str]
+    rows: Sequence[Row]
+
+
+def score_table(scores: Scores) -> Table:
+    """Means over the rollout with half of their intervals; the best of a column is strong."""
+    heads = [_head(scores, column) for column in scores.metrics]
+    best = {column: _best(scores, column) for column in scores.metrics}
+    rows = []
+    for row, style in _styles(scores).items():
+        cells = [_mean(scores, row, column, best[column]) for column in scores.metrics]
+        rows.append(Row(row, cells, row not in scores.models, style))
+    horizon = scores.protocol.horizon
+    return Table(f"Mean of {horizon} step{'' if horizon == 1 else 's'}; the best of a column is bold", heads, rows)
+
+
+def score_charts(scores: Scores) -> list[str]:
+    """An SVG for each metric: values of every row over the rollout."""
+    rows = [(row, scores, row) for row in scores.values]
+    return [_chart(_head(scores, column), rows, column, _styles(scores)) for column in scores.metrics]
+
+
+def comparison_table(comparison: Comparison) -> Table:
+    """Means of every row, and how far they are from the first model's; strong where clips tell them apart."""
+    heads, rows = [], []
+    for column in comparison.first.metrics:
+        heads += [comparison.head(column), "difference"]
+    for row, (scores, own) in comparison.rows.items():
+        cells = []
+        for column, metric in comparison.first.metrics.items():
+            found = comparison.difference(row, column)
+            cells.append(Cell(written(found.value, metric)))
+            text = (
+                f"{written(found.difference, metric)} ({written(found.low, metric)} to {written(found.high, metric)})"
+            )
+            cells.append(Cell("" if row == comparison.relative_to else text, found.told_apart))
+        rows.append(Row(row, cells, own not in scores.models, _compared(comparison)[row]))
+    caption = f"Means, and differences from {comparison.relative_to} with paired 95 % intervals over clips"
+    return Table(f"{caption}; bold where the interval leaves out 0", heads, rows)
+
+
+def comparison_charts(comparison: Comparison) -> list[str]:
+    """An SVG for each metric: values of every model over the rollout."""
+    lines = [(row, *place) for row, place in comparison.rows.items()]
+    return [
+        _chart(comparison.head(column), lines, column, _compared(comparison)) for column in comparison.first.metrics
+    ]
+
+
+def plausibility_table(judged: Mapping[str, Any]) -> Table:
+    """Errors of each aggregate, over all scenes and over those of one kind."""
+    rows = []
+    for aggregate, errors in judged["errors"].items():
+        for error in errors:
+            if len(error["where"]) > 1:
+                continue
+            kind = ", ".join(f"{name} {value}" for name, value in error["where"].items()) or "all scenes"
+            cells = [Cell(str(error["scenes"])), *(_estimate(error[name]) for name in ("relative", "absolute"))]
+            rows.append(Row(f"{aggregate}, {kind}", cells, bool(error["where"])))
+    return Table("Errors: 0 is best, 0.5 is chance", ["scenes", "relative ↓", "absolute ↓"], rows)
+
+
+def _estimate(said: dict[str, float | None]) -> Cell:
+    low, high = said["low"], said["high"]
+    ends = "" if low is None or high is None else f" ({low:.3f} to {high:.3f})"
+    return Cell("–" if said["value"] is None else f"{said['value']:.3f}{ends}")
+
+
+def _mean(scores: Scores, row: str, column: str, best: float) -> Cell:
+    metric, mean = scores.metrics[column], scores.mean(row, column)
+    interval = scores.interval(row, column)
+    half = "" if interval is None or isnan(interval.half) else f" ±{written(interval.half, metric)}"
+    return Cell(f"{written(mean, metric)}{half}", mean == best)
+
+
+def _head(scores: Scores, column: str) -> str:
+    return f"{scores.label(column)} {arrow(scores.metrics[column])}"
+
+
+def _best(scores: Scores, column: str) -> float:
+    means = [mean for row in scores.values if not isnan(mean := scores.mean(row, column))] or [float("nan")]
+    return max(means) if scores.metrics[column].higher_is_better else min(means)
+
+
+def _styles(scores: Scores) -> dict[str, str]:
+    found = styles(scores.models, [row for row in scores.values if row not in scores.models])
+    return {row: found[row] for row in scores.values}
+
+
+def _compared(comparison: Comparison) -> dict[str, str]:
+    models = [row for row, (scores, own) in comparison.rows.items() if own in scores.models]
+    return styles(models, [row for row in comparison.rows if row not in models])
+
+
+def _chart(title: str, rows: Sequence[tuple[str, Scores, str]], column: str, where: dict[str, str]) -> str:
+    lines = {}
+    for name, scores, row in rows:
+        values, ends = scores.values[row][column], scores.intervals(row, column)
+        low, high = (None, None) if ends is None else (ends.low.tolist(), ends.high.tolist())
+        steps = np.arange(1, len(values) + 1)
+        lines[name] = Line(steps.tolist(), values.tolist(), low, high, where[name])
+    return line_chart(title, lines, "rollout step")
