@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import h5py
 import imageio.v3 as iio
@@ -308,8 +309,17 @@ def test_a_dry_run_says_what_it_would_take_and_makes_nothing(tmp_path, monkeypat
     assert run(f"{words} --json") == 0
     told = json.loads(capfd.readouterr().out)
     assert (told["clips"], told["files"], told["workers"]) == (12, ["datasets/balls4.h5"], 2)
-    assert list(told) == ["clips", "files", "bytes", "seconds", "workers"]
+    assert list(told) == ["clips", "files", "bytes", "seconds", "workers", "lacking"]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_dry_run_tells_of_a_disk_that_is_too_small_as_well(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
+    assert run(f"generate balls4 {SIZES} --balls 2 --clips train=12 --dry-run") == 1
+    out, err = capfd.readouterr()
+    assert out.startswith("making 12 clips in 1 file of 0.00 GB takes about ")
+    assert err.startswith("videopred: --out must be on a disk with 0.00 GB free, for files and the pieces that")
 
 
 def test_a_folder_of_shards_is_data_as_well(place, tmp_path, monkeypatch, capfd):
@@ -515,7 +525,10 @@ def test_what_is_wrong_is_one_clear_line(place, bad_place, monkeypatch, capfd, w
     assert BAD[words] in err
     assert err.count("\n") == 1
     missing = any(sign in err for sign in ("nothing there", "a folder)", "RUN must be", "idx3"))
-    faulty = any(sign in err for sign in ("undamaged", "SOURCE must", "must hold some", "must hold clips", "(a folder"))
+    faulty = any(
+        sign in err
+        for sign in ("undamaged", "best.ckpt", "SOURCE must", "must hold some", "must hold clips", "(a folder")
+    )
     assert status == (1 if missing or faulty else 2)
     assert sorted(bad_place.rglob("*")) == before, "nothing may be left behind"
 

@@ -97,8 +97,9 @@ def whole_checkpoint(path: Path) -> dict[str, Any]:
         if damaged is None:
             return torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # on foreign bytes zip and unpickler raise whatever they lead them to
-        raise ValueError(check.complaint(str(path), "be a whole checkpoint", "something else", _FALL_BACK)) from error
-    raise ValueError(check.complaint(str(path), "be a whole checkpoint", f"damage in {damaged}", _FALL_BACK))
+        said = check.complaint(str(path), "be a whole checkpoint", "something else", _FALL_BACK)
+        raise check.FaultyFileError(said) from error
+    raise check.FaultyFileError(check.complaint(str(path), "be a whole checkpoint", f"damage in {damaged}", _FALL_BACK))
 
 
 _FALL_BACK = "delete it to fall back on the other checkpoint, or train again"
@@ -141,7 +142,8 @@ def load_run(run: Path | str, device: torch.device | str | None = None) -> Predi
         predictor.load_state_dict(weights)
     except RuntimeError as error:
         got, fix = " ".join(str(error).split()), "train again; the file was changed, or made by another version"
-        raise ValueError(check.complaint(f"weights of {run}", "fit the model in its settings", got, fix)) from None
+        said = check.complaint(f"weights of {run}", "fit the model in its settings", got, fix)
+        raise check.FaultyFileError(said) from None
     return predictor.to(device or "cpu").eval()
 
 
@@ -160,7 +162,7 @@ def read_run(run: Path) -> tuple[RunConfig, dict[str, Tensor]]:
     stored = parse_run(path, content.get(CONFIG_KEY, "{}") if isinstance(content, dict) else "{}")
     ours, theirs = choices(expected), choices(stored)
     differing = [name for name in ours if name in theirs and ours[name] != theirs[name]]
-    check.require(
+    check.require_sound(
         not differing,
         str(path),
         f"be of the model in settings.json, with {_written(ours, differing)}",
@@ -172,12 +174,12 @@ def read_run(run: Path) -> tuple[RunConfig, dict[str, Tensor]]:
 
 
 def parse_run(path: Path, text: str) -> RunConfig:
-    """The settings in a file of a run; a file that holds none is a ValueError that names it."""
+    """The settings in a file of a run; a file that holds none is a FaultyFileError that names it."""
     try:
         return RunConfig.model_validate_json(text)
     except ValidationError as error:
         fix = f"restore the file, or train again ({check.explain(error)})"
-        raise ValueError(check.complaint("RUN", "hold the settings of a run", path, fix)) from None
+        raise check.FaultyFileError(check.complaint("RUN", "hold the settings of a run", path, fix)) from None
 
 
 def choices(config: RunConfig) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def read_header(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         return content["settings"], content["record"]
     except (ValueError, TypeError, KeyError):
         got = f"{path}, weights without settings of ours"
-        raise ValueError(check.complaint("RUN", "be an export of videopred", got, _FIX)) from None
+        raise check.FaultyFileError(check.complaint("RUN", "be an export of videopred", got, _FIX)) from None
 
 
 def _opened(path: Path, framework: str) -> Any:
@@ -73,4 +73,4 @@ def _opened(path: Path, framework: str) -> Any:
     try:
         return safe_open(path, framework=framework)
     except SafetensorError as error:
-        raise ValueError(check.complaint("RUN", "be a whole export", f"{path} ({error})", _FIX)) from None
+        raise check.FaultyFileError(check.complaint("RUN", "be a whole export", f"{path} ({error})", _FIX)) from None

@@ -15,12 +15,15 @@ import pytest
 from small_worlds import small
 
 from videopred.datasets.balls import BouncingBalls
-from videopred.datasets.generation import generate
+from videopred.datasets.generation import foresee, generate
 from videopred.datasets.moving_mnist import MovingMNIST
 from videopred.datasets.piece import Piece
 
 CLIPS = {"train": 37, "test": 20}
 SMALL = small("balls4")
+
+
+REFUSED = r"^--out must hold no clips of another request that was stopped, got .*/"
 
 
 @pytest.fixture(autouse=True)
@@ -127,12 +130,16 @@ def test_a_damaged_piece_is_made_again(tmp_path, monkeypatch, whole):
 @pytest.mark.parametrize(
     "change", [{"seed": 4}, {"recipe": small("balls4", speed=0.5)}, {"clips": CLIPS | {"train": 36}}]
 )
-def test_pieces_of_another_set_are_no_help_and_go_when_the_file_is_there(tmp_path, monkeypatch, capfd, change):
+def test_pieces_of_another_set_are_no_help_and_go_only_on_request(tmp_path, monkeypatch, capfd, change):
     folder = stopped(tmp_path, monkeypatch)
     request = {"name": "balls4", "clips": CLIPS, "seed": 3, "recipe": SMALL} | change
     expected = generate(**request, out=tmp_path / "elsewhere.h5").read_bytes()
     assert folder.is_dir(), "only a generation of the same file may remove it"
-    assert generate(**request, out=tmp_path).read_bytes() == expected
+    for act in (generate, foresee):
+        with pytest.raises(FileExistsError, match=rf"{REFUSED}\.balls4\.h5\..*\.pieces, by another recipe .*; finish"):
+            act(**request, out=tmp_path)
+    assert len(names(folder)) == 5
+    assert generate(**request, out=tmp_path, overwrite=True).read_bytes() == expected
     assert names(tmp_path) == ["balls4.h5", "elsewhere.h5"]
     assert capfd.readouterr() == ("", "")
 
@@ -140,7 +147,9 @@ def test_pieces_of_another_set_are_no_help_and_go_when_the_file_is_there(tmp_pat
 def test_pieces_by_other_code_are_no_help(tmp_path, monkeypatch, capfd):
     stopped(tmp_path, monkeypatch)
     monkeypatch.setattr("videopred.datasets.unfinished._code", lambda: "another")
-    make(tmp_path)
+    with pytest.raises(FileExistsError, match=REFUSED):
+        make(tmp_path)
+    make(tmp_path, overwrite=True)
     assert capfd.readouterr() == ("", "")
 
 
@@ -152,7 +161,7 @@ def test_nobody_makes_a_file_that_another_process_makes(tmp_path, monkeypatch, w
             OSError, match=r"^--out must be a file that no other process is making, got .*/balls4\.h5, which is"
         ):
             make(tmp_path)
-        make(tmp_path, seed=4)
+        make(tmp_path, seed=4, overwrite=True)
         assert names(tmp_path) == [folder.name, "balls4.h5"], "pieces of the living stay"
     assert make(tmp_path, overwrite=True) == whole
     assert names(tmp_path) == ["balls4.h5"]

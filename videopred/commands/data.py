@@ -40,6 +40,8 @@ def generate(
     if dry_run:
         told = generation.foresee(preset, counts, **asked)
         terminal.print_json(told._asdict()) if json_ else print(told)
+        if told.lacking:
+            raise OSError(told.lacking)
         return
     path = generation.generate(preset, counts, progress=terminal.watched(), **asked)
     terminal.print_files([path], json_)

@@ -7,13 +7,15 @@ from videopred import check
 from videopred.datasets.plan import Job, Target
 from videopred.datasets.shards import shard_names
 from videopred.datasets.store import ClipFile
+from videopred.datasets.unfinished import Unfinished
 from videopred.datasets.writer import SOFTWARE
 
 
 def still_to_make(job: Job, mine: Sequence[Target], overwrite: bool, alone: bool) -> list[Target]:
     """The files that are to be made: those that are not there, and with `overwrite` those that are others.
 
-    A shard that is just what was asked for is kept.
+    A shard that is just what was asked for is kept. Pieces of an unfinished file stay until it is there, or until
+    `overwrite` lets another be made in its place.
 
     Args:
         job: the whole set.
@@ -22,8 +24,19 @@ def still_to_make(job: Job, mine: Sequence[Target], overwrite: bool, alone: bool
         alone: whether no other process was started together with this one.
 
     Raises:
-        FileExistsError: something else is there, or already all, and `overwrite` is false.
+        FileExistsError: something else is there or half made, or already all, and `overwrite` is false.
     """
+    missing = _missing(job, mine, overwrite, alone)
+    others = [folder for target in missing for folder in Unfinished(target).others()]
+    if others and not overwrite:
+        must, got = "hold no clips of another request that was stopped", f"{others[0]}, by another recipe or version"
+        fix = "finish that with its own arguments, choose another name, or give --overwrite to lose them"
+        raise FileExistsError(check.complaint("--out", must, got, fix))
+    return missing
+
+
+def _missing(job: Job, mine: Sequence[Target], overwrite: bool, alone: bool) -> list[Target]:
+    """As `still_to_make`, whatever is half made."""
     if job.shards == 1:
         check.absent("--out", job.path, overwrite)
         return list(mine)

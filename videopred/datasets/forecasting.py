@@ -32,6 +32,8 @@ class Forecast(NamedTuple):
     seconds: float
     """How long it will take, about."""
     workers: int
+    lacking: str = ""
+    """Why the disk will not do; empty if it will."""
 
     def __str__(self) -> str:
         files, workers = _counted(len(self.files), "file"), _counted(self.workers, "worker")
@@ -52,25 +54,27 @@ def forecast(targets: Sequence[Target], alone: Maker, workers: int) -> Forecast:
     seconds, size = _measure(targets, alone) if targets else (0.0, 0.0)
     at_once = min(workers, os.cpu_count() or 1)
     total = round(sum(target.clips for target in targets) * size)
-    return Forecast(clips, [str(target.path) for target in targets], total, clips * seconds / at_once, workers)
+    files = [str(target.path) for target in targets]
+    return Forecast(clips, files, total, clips * seconds / at_once, workers, _lacking(total, targets))
 
 
-def check_disk(told: Forecast, targets: Sequence[Target]) -> None:
-    """Raise OSError unless there is room for what is still to be written.
+def _lacking(total: int, targets: Sequence[Target]) -> str:
+    """A complaint if there is no room for files of so many bytes in total, as far as they are still to be written.
 
     Pieces wait beside the file that they go into, so the largest file needs its room twice.
     """
     if not targets:
-        return
+        return ""
     clips = [target.clips for target in targets]
     there = sum(path.stat().st_size for target in targets for path in Unfinished(target).folder.glob("*.piece"))
-    needed = told.bytes * (1 + max(clips) / sum(clips)) - there
+    needed = total * (1 + max(clips) / sum(clips)) - there
     folder = next(folder for folder in targets[0].path.absolute().parents if folder.is_dir())
     free = shutil.disk_usage(folder).free
-    if free < needed:
-        must = f"be on a disk with {needed / 1e9:.2f} GB free, for files and the pieces that they are made of"
-        fix = "free some space, or choose another --out"
-        raise OSError(check.complaint("--out", must, f"{free / 1e9:.2f} GB at {folder}", fix))
+    if free >= needed:
+        return ""
+    must = f"be on a disk with {needed / 1e9:.2f} GB free, for files and the pieces that they are made of"
+    fix = "free some space, or choose another --out"
+    return check.complaint("--out", must, f"{free / 1e9:.2f} GB at {folder}", fix)
 
 
 def _measure(targets: Sequence[Target], alone: Maker) -> tuple[float, float]:

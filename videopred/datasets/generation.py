@@ -13,7 +13,7 @@ from videopred.datasets import make_world
 from videopred.datasets.assembly import make_file
 from videopred.datasets.crew import Crew
 from videopred.datasets.finished import still_to_make, strays
-from videopred.datasets.forecasting import Forecast, check_disk, forecast
+from videopred.datasets.forecasting import Forecast, forecast
 from videopred.datasets.making import Maker
 from videopred.datasets.plan import Job, Target, plan
 from videopred.datasets.settings import DatasetSettings
@@ -95,11 +95,12 @@ def foresee(
     workers: int = 1,
     overwrite: bool = False,
 ) -> Forecast:
-    """What `generate` would take with the same arguments; makes nothing, and raises what that would at once."""
+    """What `generate` would take with the same arguments; makes nothing, and raises what that would at once.
+
+    But for a disk without room, which the forecast speaks of.
+    """
     work = _prepare(plan(name, clips, seed, out, recipe, shards), mnist, workers, overwrite)
-    told = forecast(work.missing, Maker(work.world, seed), workers)
-    check_disk(told, work.missing)
-    return told
+    return forecast(work.missing, Maker(work.world, seed), workers)
 
 
 @dataclass(frozen=True)
@@ -145,6 +146,7 @@ def _say_what_is_ahead(work: _Work) -> None:
     recipe = work.world.recipe
     if absent * recipe.frames * recipe.height * recipe.width * recipe.channels > _SMALL:
         told = forecast(work.missing, Maker(work.world, work.job.seed), work.workers)
-        check_disk(told, work.missing)
+        if told.lacking:
+            raise OSError(told.lacking)
         if told.seconds > _LONG:
             print(told, file=sys.stderr)

@@ -64,6 +64,11 @@ class Unfinished:
             shutil.rmtree(self.folder)
             self._sweep()
 
+    def others(self) -> list[Path]:
+        """Folders of pieces of the same file that these do not fit, because they are of another recipe or version."""
+        folders = self.folder.parent.glob(f".{escape(self._target.path.name)}.*.pieces")
+        return sorted(folder for folder in folders if folder != self.folder and any(folder.glob("*.piece")))
+
     def _sweep(self) -> None:
         """Remove what other generations of the same file left behind and nobody is at."""
         for folder in self.folder.parent.glob(f".{escape(self._target.path.name)}.*.pieces"):
