@@ -203,6 +203,8 @@ def test_rows_clips_and_files_of_pictures_can_be_chosen(place, tmp_path, monkeyp
         "--worst 1 --by f1 --first 4 --format gif mp4 --frame-ms 50 --out b": 2,
         "--clips 2 --out c/d.mp4 --rows pred": 1,
         "--best 1 --out c/e.png --rows truth": 1,
+        "--clips 1 3 --figure activation --out f": 4,
+        "--clips 1 --figure strip --out f/one.svg": 1,
     }.items():
         assert run(f"{words} {more}") == 0, more
         out, err = capfd.readouterr()
@@ -476,6 +478,10 @@ BAD = {
     "render {gru} {data} --first 6": "--first must be at most 5, the clips of the part, got 6; lower it",
     "render {gru} {data} --out x.jpg": "--out must be a folder, or end in .gif or .mp4 for a film or .png for a strip",
     "render {gru} {data} --out x.gif": "--out must be a folder for several clips, got x.gif; give a folder, or",
+    "render {gru} {data} --figure actvation": "strip, activation, activation-position, schemata, top-down, got actva",
+    "render {gru} {data} --figure schemata": "--figure must draw what this model has, which is states, got schemata",
+    "render {gru} {data} --figure strip --rows pred": "--rows must be left out with --figure, got one; a figure has",
+    "render {gru} {data} --figure strip --out a.gif": "--out must be a folder, or end in .png or .svg for a figure",
     "render {gru} {data} --frame-ms 33": "--frame-ms must be a multiple of 10, at least 20, for a GIF, got 33; try 100",
     "render {gru} {data} --clips -1": "--clips must lie in 0 to 4, the clips of the test part, got -1; choose one",
     "render {gru} {data} --device tpu": "--device must be one of auto, cpu, cuda, mps, got tpu; did you mean cpu?",

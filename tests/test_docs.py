@@ -14,7 +14,7 @@ from videopred.commands.terminal import first_line
 from videopred.eval import METRICS, OBJECT_METRICS
 from videopred.models import CODECS, DECODERS
 from videopred.models.presets import PRESETS
-from videopred.rendering import ROWS
+from videopred.rendering import FIGURES, ROWS
 
 DOCS = Path(__file__).parents[1] / "docs"
 DATA = (DOCS / "data.md").read_text()
@@ -147,6 +147,8 @@ def test_tables_about_cores_are_those_of_the_package(rows):
     assert table in (DOCS / "cores.md").read_text() + "\n"
 
 
-def test_the_table_of_rows_is_that_of_the_package():
+def test_the_tables_of_rows_and_figures_are_those_of_the_package():
     table = "|---|---|\n" + "".join(f"| `{name}` | {row.summary} |\n" for name, row in ROWS.items()) + "\n"
+    assert table in SEEING
+    table = "|---|---|\n" + "".join(f"| `{name}` | {one.summary} |\n" for name, one in FIGURES.items()) + "\n"
     assert table in SEEING

@@ -10,7 +10,7 @@ from videopred.commands import terminal
 from videopred.commands.models import opened, results
 from videopred.commands.options import Context, Data, Device, Horizon, Json, Overwrite, Part, Run
 from videopred.eval import METRICS
-from videopred.rendering import check_rows
+from videopred.rendering import FIGURES, OF_ALL_CLIPS, check_rows
 from videopred.rendering.settings import ClipChoice, PictureConfig
 
 if TYPE_CHECKING:
@@ -28,13 +28,13 @@ def render(
     context: Context = None,
     horizon: Horizon = None,
     out: Annotated[
-        Path | None, arg(help="Folder, or for one clip a .gif, .mp4 or .png file; default: eval/<run>/<data>.")
+        Path | None, arg(help="Folder, or for one clip a .gif, .mp4, .png or .svg file; default: eval/<run>/<data>.")
     ] = None,
     device: Device = "auto",
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
-    """Draw clips as films and strips: truth, prediction and difference, or other rows."""
+    """Draw clips: films and strips with truth, prediction, difference or other rows, or a figure of the papers."""
     rows = check_rows(tuple(picture.rows.split(",")))
     _check_choice(choice)
     formats = _formats(out, picture)
@@ -44,27 +44,24 @@ def render(
 
         check_mp4()
     known = _known_clips(choice, asked.file.count(part))
+    place = out or results(run, data)
     if known is not None:
-        _paths(out or results(run, data), part, known, formats, overwrite)
+        _paths(place, part, known, formats, overwrite, picture.figure)
     from videopred.checkpoint import load_run
     from videopred.device import pick_device
-    from videopred.judging import imagine
+    from videopred.judging.drawing import scenes_of
+    from videopred.rendering.writing import write_figure, write_scene
 
     predictor = load_run(run, pick_device(device))
     clips = known or _extreme(choice, predictor, asked.file, part, asked.context, asked.horizon)
-    paths = _paths(out or results(run, data), part, clips, formats, overwrite)
-    rollout, truth = imagine(predictor, asked.file, part, clips, asked.context, asked.horizon)
-    from videopred.rendering.scene import scene_of_rollout
-    from videopred.rendering.writing import write_scene
-
-    frames, written = asked.context + asked.horizon, []
-    for i, clip in enumerate(clips):
-        masks = None
-        if "groups" in asked.file.truth:
-            masks = asked.file.read(part, "groups", clip, clip + 1)[0, :frames]
-        scene = scene_of_rollout(rollout, truth, i, masks, predictor.encoder.map_shape)
-        written += write_scene(scene, paths[i], rows, frame_ms=picture.frame_ms)
-    terminal.print_files(written, json_)
+    paths = _paths(place, part, clips, formats, overwrite, picture.figure)
+    scenes = scenes_of(predictor, asked.file, part, clips, asked.context, asked.horizon)
+    if picture.figure is None:
+        made = [write_scene(*one, rows, frame_ms=picture.frame_ms) for one in zip(scenes, paths, strict=True)]
+    else:
+        groups = [scenes] if picture.figure in OF_ALL_CLIPS else [[scene] for scene in scenes]
+        made = [write_figure(picture.figure, *one) for one in zip(groups, paths, strict=True)]
+    terminal.print_files([path for written in made for path in written], json_)
 
 
 def _check_choice(choice: ClipChoice) -> None:
@@ -82,18 +79,27 @@ def _check_choice(choice: ClipChoice) -> None:
 
 
 def _formats(out: Path | None, picture: PictureConfig) -> tuple[str, ...]:
-    """The suffixes of the files to write of each clip."""
-    check.require(len(picture.format) > 0, "--format", "name at least one", "none", "choose among gif, mp4 and png")
-    if "gif" in picture.format:
-        slow = picture.frame_ms >= 20 and picture.frame_ms % 10 == 0
-        must, fix = "be a multiple of 10, at least 20, for a GIF", "try 100, ten frames a second"
-        check.require(slow, "--frame-ms", must, picture.frame_ms, fix)
+    """The suffixes of the files to write of each clip, or of each figure."""
+    usual = PictureConfig()
+    allowed: tuple[str, ...]
+    of_film: tuple[str, ...]
     check.whole_number("--frame-ms", picture.frame_ms, 1, "try 100, ten frames a second")
-    if out is None or not out.suffix:
-        return picture.format
-    must = "be a folder, or end in .gif or .mp4 for a film or .png for a strip"
-    check.require(out.suffix in (".gif", ".mp4", ".png"), "--out", must, out, "rename it")
-    return (out.suffix[1:],)
+    if picture.figure is not None:
+        check.one_of("--figure", picture.figure, FIGURES)
+        for flag, same in (("--rows", picture.rows == usual.rows), ("--format", picture.format == usual.format)):
+            check.require(same, flag, "be left out with --figure", "one", "a figure has rows and formats of its own")
+        allowed, of_film, must = ("png", "svg"), ("png", "svg"), "be a folder, or end in .png or .svg for a figure"
+    else:
+        allowed, of_film = ("gif", "mp4", "png"), picture.format
+        must = "be a folder, or end in .gif or .mp4 for a film or .png for a strip"
+    check.require(len(of_film) > 0, "--format", "name at least one", "none", "choose among gif, mp4 and png")
+    formats = of_film if out is None or not out.suffix else (out.suffix[1:],)
+    check.require(set(formats) <= set(allowed), "--out", must, out, "rename it")
+    if "gif" in formats:
+        fits = picture.frame_ms >= 20 and picture.frame_ms % 10 == 0
+        slow = "be a multiple of 10, at least 20, for a GIF"
+        check.require(fits, "--frame-ms", slow, picture.frame_ms, "try 100, ten frames a second")
+    return formats
 
 
 def _known_clips(choice: ClipChoice, count: int) -> list[int] | None:
@@ -123,9 +129,15 @@ def _extreme(
     return extreme_clips(scores, choice.by, "best", choice.best)
 
 
-def _paths(out: Path, part: str, clips: list[int], formats: tuple[str, ...], overwrite: bool) -> list[list[Path]]:
-    """Where the files of each clip go; nothing is there yet."""
+def _paths(
+    out: Path, part: str, clips: list[int], formats: tuple[str, ...], overwrite: bool, figure: str | None
+) -> list[list[Path]]:
+    """Where the files of each clip, or of the figure of all of them, go; nothing is there yet."""
+    together = figure in OF_ALL_CLIPS
     if out.suffix:
-        check.require(len(clips) == 1, "--out", "be a folder for several clips", out, "give a folder, or --clips 0")
+        alone = together or len(clips) == 1
+        check.require(alone, "--out", "be a folder for several clips", out, "give a folder, or --clips 0")
         return [[check.absent("--out", out, overwrite)]]
-    return [[check.absent("--out", out / f"{part}-{clip}.{kind}", overwrite) for kind in formats] for clip in clips]
+    ending = f"-{figure}" if figure else ""
+    names = [f"{part}{ending}"] if together else [f"{part}-{clip}{ending}" for clip in clips]
+    return [[check.absent("--out", out / f"{name}.{kind}", overwrite) for kind in formats] for name in names]

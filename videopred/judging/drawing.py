@@ -4,10 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from videopred import check
 from videopred.judging.evaluating import imagine
 from videopred.judging.fitting import check_part
 from videopred.rendering import writing
+from videopred.rendering.scene import Scene, scene_of_rollout
 
 if TYPE_CHECKING:
     from videopred.datasets.source import ClipSource
@@ -15,6 +18,23 @@ if TYPE_CHECKING:
 
 USUAL_CLIPS = 3
 """How many clips are drawn when nobody says which."""
+
+
+def scenes_of(
+    predictor: "Predictor", file: "ClipSource", part: str, clips: Sequence[int], context: int, horizon: int
+) -> list[Scene]:
+    """What can be seen of some clips and of a model's rollouts of them; arguments are those of `imagine`."""
+    rollout, truth = imagine(predictor, file, part, clips, context, horizon)
+    scenes = []
+    for i, clip in enumerate(clips):
+        known: dict[str, np.ndarray] = {
+            name: file.read(part, name, clip, clip + 1)[0, : context + horizon]
+            for name in ("groups", "positions", "visibility/fraction")
+            if name in file.truth
+        }
+        masks = known.pop("groups", None)
+        scenes.append(scene_of_rollout(rollout, truth, i, masks, predictor.encoder.map_shape, known))
+    return scenes
 
 
 def render(

@@ -14,7 +14,7 @@ class Row(NamedTuple):
 
     summary: str
     address: str
-    """module:function, which makes a `Panel` from a `Scene` and a scale."""
+    """module:function, which draws it."""
 
 
 ROWS: dict[str, Row] = {
@@ -28,7 +28,29 @@ ROWS: dict[str, Row] = {
     "masks": Row("The model's own segmentation.", "videopred.rendering.film_rows:masks"),
     "boxes": Row("Boxes of the true objects on the prediction.", "videopred.rendering.film_rows:boxes"),
 }
-"""Name on the command line -> row, in the order of the help."""
+"""Name on the command line -> row: a function from a `Scene` and a scale to a `Panel`, in the order of the help."""
+
+_PAPER = "videopred.rendering.paper_figures"
+
+FIGURES: dict[str, Row] = {
+    "strip": Row(
+        "Every n-th frame, truth in blue over prediction, step 10 in red (RIMs, figures 8 to 10).",
+        f"{_PAPER}:strip_figure",
+    ),
+    "activation": Row("Active modules over time (RIMs, figure 2).", f"{_PAPER}:activation"),
+    "activation-position": Row(
+        "Active modules below the balls' positions (after RIMs, figure 6).", f"{_PAPER}:activation_and_positions"
+    ),
+    "schemata": Row("Each object file's schema over time (SCOFF, figures 3 and 15).", f"{_PAPER}:schema_use"),
+    "top-down": Row(
+        "Attention on the layer above against occlusion, over all clips chosen (after BRIMs, figure 2).",
+        "videopred.rendering.top_down_figure:top_down",
+    ),
+}
+"""Name on the command line -> figure: a function from a list of scenes to a matplotlib figure."""
+
+OF_ALL_CLIPS = ("top-down",)
+"""Figures that take all clips at once; of the others there is one for each clip."""
 
 USUAL_ROWS = ("truth", "pred", "diff")
 

@@ -33,22 +33,40 @@ class Scene(NamedTuple):
     """(T, H, W) uint8, true objects counted from 1; None where they are not known."""
     map_shape: tuple[int, int] | None = None
     """Rows and columns of the map whose positions the core reads; None if it reads vectors."""
+    truths: Mapping[str, np.ndarray] = {}
+    """positions (T, N, 2), px, and visibility/fraction (T, N) in [0, 1], of the true objects, where they are known."""
 
-    def traced(self, row: str, names: list[str]) -> list[np.ndarray]:
+    def traced(self, row: str, names: list[str], flag: str = "--rows", asked: str = "") -> list[np.ndarray]:
         """The traces of these names, the lowest layer's first.
 
         Args:
-            row: who asks.
+            row: what is to be drawn.
             names: any of them will do; a layer's own begin with `layer0.` and so on.
+            flag: where it was asked for.
+            asked: what was asked for, if it is called otherwise than what is drawn.
 
         Raises:
             ValueError: the model has none of them; the message says which rows it has.
         """
         found = [values for name, values in self.trace.items() if name.rpartition(".")[2] in names]
+        if not found and flag == "--figure":
+            must, got = f"draw what this model has, which is {', '.join(sorted(self.trace)) or 'nothing'}", asked or row
+            raise ValueError(complaint(flag, must, f"{got}, which takes {names[0]}", "ask for another"))
         if not found:
             must = f"be among {', '.join(available(self))}, what there is of this model and data"
-            raise ValueError(complaint("--rows", must, row, f"leave out {row}"))
+            raise ValueError(complaint(flag, must, row, f"leave out {row}"))
         return found
+
+    def known(self, figure: str, name: str) -> np.ndarray:
+        """What is known of the true objects, one of `truths`.
+
+        Raises:
+            ValueError: it is not known.
+        """
+        if name not in self.truths:
+            must = f"know the {name} of its objects for --figure {figure}"
+            raise ValueError(complaint("DATA", must, "a file without them", "make one with `videopred generate`"))
+        return self.truths[name]
 
 
 _NEEDS = {
@@ -95,6 +113,7 @@ def scene_of_rollout(
     index: int,
     masks: np.ndarray | None = None,
     map_shape: tuple[int, int] | None = None,
+    truths: Mapping[str, np.ndarray] | None = None,
 ) -> Scene:
     """A scene of one clip of a rollout.
 
@@ -104,6 +123,7 @@ def scene_of_rollout(
         index: which clip of the batch.
         masks: (T, H, W) uint8, the true objects of that clip, counted from 1.
         map_shape: of the map that the core reads.
+        truths: what else is known of it, see `Scene.truths`.
 
     Raises:
         TypeError, ValueError: as `scene_of_films`.
@@ -113,7 +133,7 @@ def scene_of_rollout(
         happened = values[index].float().cpu().numpy()
         trace[name] = np.concatenate([np.full_like(happened[:1], np.nan), happened])
     films = (rollout.context[index], truth[index], rollout.prediction[index], rollout.one_step[index])
-    return scene_of_films(*films, trace=trace, masks=masks, map_shape=map_shape)
+    return scene_of_films(*films, trace=trace, masks=masks, map_shape=map_shape, truths=truths or {})
 
 
 def _require_shape(fits: bool, name: str, must: str, film: Tensor) -> None:

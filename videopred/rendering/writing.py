@@ -1,13 +1,16 @@
 """Scenes to files: the film as a GIF or MP4, the strip as a PNG."""
 
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torch import Tensor
 
 from videopred import pictures
-from videopred.rendering import USUAL_ROWS
+from videopred.files import whole_file
+from videopred.rendering import FIGURES, USUAL_ROWS
+from videopred.rendering.canvas import figure_bytes
 from videopred.rendering.film import film_frames
 from videopred.rendering.scene import Scene, scene_of_rollout
 from videopred.rendering.strip import strip
@@ -34,6 +37,27 @@ def render(rollout: "Rollout", truth: Tensor, index: int, folder: Path, name: st
     """
     paths = [folder / f"{name}.gif", folder / f"{name}.png"]
     return write_scene(scene_of_rollout(rollout, truth, index), paths)
+
+
+def write_figure(name: str, scenes: Sequence[Scene], paths: Sequence[Path]) -> list[Path]:
+    """Write a figure to each path, as its suffix says, and return the paths. Files there are replaced.
+
+    Args:
+        name: a key of FIGURES.
+        scenes: the clips it is drawn from; one, unless it takes all.
+        paths: each ends in .png or .svg.
+
+    Raises:
+        ValueError: the scenes lack what it draws.
+        OSError: a file cannot be written.
+    """
+    module, function = FIGURES[name].address.split(":")
+    figure = getattr(import_module(module), function)(scenes)
+    for path in paths:
+        content = figure_bytes(figure, path.suffix[1:])
+        with whole_file(path) as partial:
+            partial.write_bytes(content)
+    return list(paths)
 
 
 def write_scene(

@@ -1,0 +1,156 @@
+"""The papers' figures show the numbers they are drawn from."""
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgb
+from test_rows import CONTEXT, FRAMES, MODULES, scene, trace
+
+from videopred.palette import MARK, SCHEMA_COLORS, TRACK
+from videopred.rendering import FIGURES
+from videopred.rendering.canvas import figure_bytes
+from videopred.rendering.film_rows import laid_over
+from videopred.rendering.paper_figures import activation, activation_and_positions, schema_use, strip_figure
+from videopred.rendering.scene import Scene
+from videopred.rendering.top_down_figure import _binned, measure, top_down
+from videopred.rendering.writing import write_figure
+
+LAYERS = (3, 2)
+
+
+def brims_scene(seed: int = 0) -> Scene:
+    """Of two layers, the lower reading the upper; the more is hidden, the more."""
+    chance = np.random.default_rng(seed)
+    visible = chance.random((FRAMES, 2))
+    happened = {}
+    above = np.concatenate([[np.nan], 0.6 * (1 - visible.mean(1))[:-1]])
+    happened["layer0.top_down"] = above[:, None] + np.array([-0.1, 0.0, 0.1])
+    happened["layer0.null_attention"] = np.full((FRAMES, LAYERS[0]), 0.25)
+    happened["layer1.null_attention"] = np.full((FRAMES, LAYERS[1]), 0.5)
+    happened["layer0.active"], happened["layer1.active"] = (np.ones((FRAMES, size)) for size in LAYERS)
+    truths = {"positions": chance.random((FRAMES, 2, 2)) * 10, "visibility/fraction": visible}
+    return scene(trace=happened, truths=truths)
+
+
+def complete() -> Scene:
+    """A scene that has what any figure takes."""
+    other = brims_scene()
+    return scene(trace=trace() | dict(list(other.trace.items())[:2]), truths=other.truths)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_is_written_and_the_same_twice(name, tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        written = write_figure(name, [complete()], [tmp_path / folder / f"f.{kind}" for kind in ("png", "svg")])
+        assert written[0].read_bytes().startswith(b"\x89PNG")
+        assert b"<svg" in written[1].read_bytes()
+    for kind in ("png", "svg"):
+        assert (tmp_path / f"a/f.{kind}").read_bytes() == (tmp_path / f"b/f.{kind}").read_bytes()
+
+
+def cells_of(plot) -> np.ndarray:
+    (image,) = plot.images
+    assert image.get_extent()[:2] == [0.5, FRAMES + 0.5]
+    return image.get_array()
+
+
+def test_activation_is_black_where_a_module_was_active():
+    cells = cells_of(activation([scene()]).axes[0])
+    for t in range(1, FRAMES):
+        for k in range(MODULES):
+            assert (cells[k, t] == (0 if trace()["active"][t, k] else 255)).all()
+    assert (cells[:, 0] == TRACK).all()
+
+
+def test_positions_stand_above_the_modules_of_the_same_frame():
+    there = complete()
+    across, down, raster = activation_and_positions([there]).axes
+    for axis, plot in enumerate((across, down)):
+        for number in range(2):
+            line = plot.lines[number]
+            np.testing.assert_array_equal(line.get_xdata(), np.arange(1, FRAMES + 1))
+            np.testing.assert_array_equal(line.get_ydata(), there.truths["positions"][:, number, axis])
+        assert plot.get_xlim() == raster.get_xlim() == (0.5, FRAMES + 0.5)
+        assert plot.lines[2].get_xdata()[0] == CONTEXT + 0.5
+    assert across.get_ylim() == (0, 20)
+    assert down.get_ylim() == (12, 0)
+    assert cells_of(raster).shape == (MODULES, FRAMES, 3)
+
+
+def test_schemata_are_coloured_and_their_shares_add_up():
+    raster, shares = schema_use([scene()]).axes
+    chosen = trace()["schema"][1:].astype(int)
+    np.testing.assert_array_equal(cells_of(raster)[:, 1:], SCHEMA_COLORS[chosen].swapaxes(0, 1))
+    widths = np.zeros((4, MODULES))
+    for bar in shares.patches:
+        schema = [tuple(color / 255) for color in SCHEMA_COLORS].index(tuple(bar.get_facecolor()[:3]))
+        widths[schema, round(bar.get_y() + bar.get_height() / 2)] = bar.get_width()
+    for schema in range(4):
+        np.testing.assert_allclose(widths[schema], (chosen == schema).mean(0))
+
+
+@pytest.mark.parametrize(("frames", "marked"), [(30, True), (12, False)])
+def test_the_strip_marks_rollout_step_10_in_red(frames, marked):
+    chance = np.random.default_rng(0)
+    films = chance.integers(0, 256, (2, frames, 12, 20, 1), np.uint8)
+    plots = strip_figure([Scene(CONTEXT, *films)]).axes
+    red = [plot for plot in plots if to_rgb(plot.spines["left"].get_edgecolor()) == tuple(c / 255 for c in MARK)]
+    assert [(plot.get_title(), plot.get_xlabel()) for plot in red] == ([(str(CONTEXT + 10), "10")] if marked else [])
+    assert len(plots) <= 10
+    for plot in plots:
+        t = int(plot.get_title()) - 1
+        np.testing.assert_array_equal(plot.images[0].get_array(), laid_over(films[0, t], films[1, t]))
+        assert plot.get_xlabel() == (str(t + 1 - CONTEXT) if t >= CONTEXT else "given")
+
+
+def test_attention_is_set_against_what_is_hidden_in_the_frame_that_was_read():
+    scenes = [brims_scene(seed) for seed in range(4)]
+    hidden, shares = measure(scenes)
+    assert hidden.shape == (4, CONTEXT)
+    assert list(shares) == ["layer0"]
+    np.testing.assert_allclose(shares["layer0"]["above"], 0.6 * hidden)
+    np.testing.assert_allclose(shares["layer0"]["null"], 0.25)
+    np.testing.assert_allclose(shares["layer0"]["below"], 0.75 - 0.6 * hidden)
+    lines = top_down(scenes).axes[0].lines
+    drawn = [line for line in lines if len(line.get_xdata()) > 1]
+    above = next(line for line in drawn if line.get_color() == drawn[1].get_color())
+    np.testing.assert_allclose(above.get_ydata(), 0.6 * np.array(above.get_xdata()))
+
+
+def test_bins_hold_means_over_clips_and_their_error():
+    hidden = np.array([[0, 0, 0.5], [0, 0.5, 0.5]])
+    x, y, error = _binned(hidden, np.array([[1.0, 3, 7], [4, 0, 2]]), (hidden > 0).astype(int))
+    np.testing.assert_allclose(x, [0, 0.5])
+    np.testing.assert_allclose(y, [8 / 3, 3])
+    np.testing.assert_allclose(error, [1, 3])  # of clips' means 2 and 4, and 7 and 1: half their difference
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "message"),
+    [
+        (
+            "activation",
+            {"trace": {"schema": 0}},
+            "--figure must draw what this model has, which is schema, got acti",
+        ),
+        ("top-down", {"trace": {}}, "has, which is nothing, got top-down, which takes top_down; ask for another"),
+        ("activation-position", {}, "DATA must know the positions of its objects for --figure activation-position"),
+    ],
+)
+def test_what_a_figure_lacks_is_said(name, changes, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        write_figure(name, [scene(**changes)], [tmp_path / "f.png"])
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_anything_hidden_there_is_nothing_to_set_attention_against():
+    seen = brims_scene()
+    seen = seen._replace(truths={"visibility/fraction": np.ones((FRAMES, 2))})
+    with pytest.raises(ValueError, match="DATA must hide objects at some frames of the context, got none; use curtain"):
+        top_down([seen])
+
+
+def test_a_figure_is_as_large_as_it_says():
+    content = figure_bytes(activation([scene()]), "png")
+    width = int.from_bytes(content[16:20], "big")
+    assert width == 7 * 150

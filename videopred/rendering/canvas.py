@@ -1,0 +1,70 @@
+"""Figures with axes: how they look, and their bytes as PNG or SVG."""
+
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from videopred.palette import INK
+
+TIME = "frame; the rollout begins at the dashed line"
+"""What stands along time."""
+
+LETTERS, SMALL = 11, 9
+"""Sizes of text, points: legible when a figure of 7 inches is printed at half its size."""
+
+
+def hue(color: Sequence[int] | np.ndarray) -> tuple[float, float, float]:
+    """A colour of 0 to 255 as matplotlib takes it."""
+    red, green, blue = (float(part) / 255 for part in color)
+    return red, green, blue
+
+
+def empty_figure(width: float, height: float) -> Figure:
+    """A figure of that size in inches, that lays itself out."""
+    figure = Figure(figsize=(width, height), dpi=150, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def dress(plot: Any, title: str = "", x: str = "", y: str = "") -> None:
+    """Give a plot its words, and nothing that is not needed."""
+    plot.set_title(title, fontsize=LETTERS, loc="left", color=hue(INK))
+    plot.set_xlabel(x, fontsize=LETTERS, color=hue(INK))
+    plot.set_ylabel(y, fontsize=LETTERS, color=hue(INK))
+    plot.tick_params(labelsize=SMALL, colors=hue(INK))
+    plot.spines[["top", "right"]].set_visible(False)
+
+
+def frames_along(plot: Any, frames: int, context: int) -> None:
+    """Frames 1, 2, … along x, with a line where the rollout begins."""
+    plot.set_xlim(0.5, frames + 0.5)
+    plot.xaxis.set_major_locator(MaxNLocator(integer=True))
+    plot.axvline(context + 0.5, color=hue(INK), linewidth=1.5, linestyle="--")
+
+
+def cells(plot: Any, colors: np.ndarray) -> Any:
+    """Paint (K, T, 3) uint8 as cells with a gap between bands: row k at y = k, column t at frame t + 1."""
+    bands, frames = colors.shape[:2]
+    edges = (0.5, frames + 0.5, bands - 0.5, -0.5)
+    image = plot.imshow(colors, aspect="auto", interpolation="nearest", extent=edges)
+    for band in range(1, bands):
+        plot.axhline(band - 0.5, color="white", linewidth=2)
+    plot.set_yticks(range(bands))
+    plot.tick_params(left=False)
+    plot.spines[:].set_visible(False)
+    return image
+
+
+def figure_bytes(figure: Figure, kind: str) -> bytes:
+    """A figure as a file: png or svg. The same figure gives the same bytes."""
+    content = io.BytesIO()
+    metadata = {"Date": None} if kind == "svg" else {"Software": None}
+    with rc_context({"svg.hashsalt": "videopred"}):  # names of parts in an SVG are drawn from it
+        figure.savefig(content, format=kind, metadata=metadata)
+    return content.getvalue()

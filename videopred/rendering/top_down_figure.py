@@ -1,0 +1,82 @@
+"""How much a layer listens to the one above while objects are hidden, over many clips."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from videopred import check
+from videopred.palette import OBJECT_COLORS
+from videopred.rendering.canvas import LETTERS, SMALL, dress, empty_figure, hue
+from videopred.rendering.scene import Scene
+
+_KINDS = {"below": OBJECT_COLORS[4], "above": OBJECT_COLORS[5], "null": (120, 120, 120)}
+_BINS = 5
+
+
+def top_down(scenes: Sequence[Scene]) -> Figure:
+    """Mean attention on what is below, above and null, against the share of the objects' pixels that is hidden.
+
+    Only steps that read a true frame count, as what the model imagines hides nothing that anybody knows of: give as
+    much context as there is. Bars are a standard error over clips. A panel for each layer that reads one above.
+
+    Source: BRIMs, figure 2, whose abscissa is the number of random pixels; ours is occlusion.
+
+    Raises:
+        ValueError: no layer reads one above, or nothing is ever hidden.
+    """
+    hidden, shares = measure(scenes)
+    check.require(float(hidden.max()) > 0, "DATA", "hide objects at some frames of the context", "none", "use curtain")
+    edges = np.linspace(0, float(hidden.max()), _BINS)
+    places = np.digitize(hidden, edges[1:], right=True)
+    places = np.where(hidden == 0, -1, places) + 1  # fully seen is a bin of its own
+    figure = empty_figure(1.2 + 3.2 * len(shares), 3.2)
+    plots = figure.subplots(1, len(shares), squeeze=False, sharey=True)[0]
+    for plot, (layer, kinds) in zip(plots, shares.items(), strict=True):
+        dress(plot, layer.replace("layer", "layer "), "share of the objects hidden", "")
+        for kind, values in kinds.items():
+            x, y, error = _binned(hidden, values, places)
+            plot.errorbar(x, y, error, color=hue(_KINDS[kind]), linewidth=2, marker="o", markersize=4, label=kind)
+        plot.set_ylim(0, 1)
+    plots[0].set_ylabel("attention", fontsize=LETTERS)
+    plots[-1].legend(fontsize=SMALL, frameon=False)
+    return figure
+
+
+def measure(scenes: Sequence[Scene]) -> tuple[np.ndarray, dict[str, dict[str, np.ndarray]]]:
+    """What the figure is drawn from.
+
+    Returns:
+        hidden: (clips, context) share of the objects that is hidden in the frame that was read.
+        layer -> below, above, null -> (clips, context), mean over its modules.
+    """
+    hidden: list[np.ndarray] = []
+    shares: dict[str, dict[str, list[np.ndarray]]] = {}
+    for scene in scenes:
+        scene.traced("top-down", ["top_down"], "--figure")
+        read = slice(1, scene.context + 1)  # at index t stands the step that read frame t − 1
+        visible = scene.known("top-down", "visibility/fraction")[: scene.context]
+        hidden.append(1 - np.nanmean(visible, axis=1))
+        for name in scene.trace:
+            layer, _, kind = name.rpartition(".")
+            if kind == "top_down":
+                above = scene.trace[name][read].mean(1)
+                null = scene.trace[f"{layer}.null_attention"][read].mean(1)
+                for key, values in {"below": 1 - above - null, "above": above, "null": null}.items():
+                    shares.setdefault(layer, {}).setdefault(key, []).append(values)
+    return np.array(hidden), {
+        layer: {kind: np.array(values) for kind, values in kinds.items()} for layer, kinds in shares.items()
+    }
+
+
+def _binned(hidden: np.ndarray, values: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean abscissa, mean value and standard error over clips of each bin that holds something."""
+    points = []
+    for place in np.unique(places):
+        inside = places == place
+        counts = inside.sum(1)
+        clips = np.where(inside, values, 0).sum(1)[counts > 0] / counts[counts > 0]
+        error = clips.std(ddof=1) / np.sqrt(len(clips)) if len(clips) > 1 else 0.0
+        points.append((hidden[inside].mean(), values[inside].mean(), error))
+    x, y, errors = np.array(points).T
+    return x, y, errors
