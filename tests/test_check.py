@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from pydantic import BaseModel, ConfigDict, PositiveInt, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, field_validator
 
 from videopred import check
 
@@ -113,6 +113,7 @@ class Outer(BaseModel):
     inner: Inner = Inner()
     must_be_given: int
     even: int = 2
+    sizes: tuple[int, ...] = Field((3,), min_length=1)
 
     @field_validator("even")
     @classmethod
@@ -138,6 +139,7 @@ class Outer(BaseModel):
             {"must_be_given": "1"},
             "--must-be-given must be a valid integer, got '1'; see --help for the range",
         ),
+        ({"must_be_given": 1, "sizes": ()}, "--sizes must have at least 1 item, got nothing; see --help for the range"),
         ({"must_be_given": 1, "even": 3}, "--even must be even, got 3; add one"),
     ],
 )
@@ -145,6 +147,12 @@ def test_a_pydantic_error_becomes_a_complaint(values, said):
     with pytest.raises(ValidationError) as caught:
         Outer(**values)
     assert check.explain(caught.value, "--") == said
+
+
+def test_a_text_that_is_no_number_is_said_without_the_parser():
+    with pytest.raises(ValidationError) as caught:
+        Inner(size="many")
+    assert check.explain(caught.value) == "size must be a valid integer, got 'many'; see --help for the range"
 
 
 def test_paths_are_shown_as_they_were_typed():

@@ -542,32 +542,48 @@ def test_what_is_wrong_is_one_clear_line(place, bad_place, monkeypatch, capfd, w
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("generate balls4 --speedy 3", "Unrecognized options: --speedy"),
-        ("generate balls4 sm-mnist", "Unrecognized options: sm-mnist"),
-        ("generate balls4 --height abc", "invalid literal for int() with base 10: 'abc'"),
-        ("generate balls4 --height 4", "height must be greater than or equal to 8, got 4"),
-        ("generate balls4 --frames 1", "frames must be greater than or equal to 2, got 1"),
-        ("generate balls4 --digit-size 3", "Unrecognized options: --digit-size"),
+        ("generate balls4 --speedy 3", "options must be among those of --help, got --speedy 3; did you mean --speed?"),
+        ("generate balls4 sm-mnist", "options must be among those of --help, got sm-mnist; see --help"),
+        ("generate balls4 --digit-size 3", "options must be among those of --help, got --digit-size 3; "),
+        ("train x.h5 --core.actve 3", "of --help, got --core.actve 3; did you mean --core.active?"),
+        ("generate balls4 --height abc", "--height must be a whole number, got abc; see --help"),
+        ("generate balls4 --height=1.5 --width 8", "--height must be a whole number, got 1.5; see --help"),
+        ("generate balls4 --speed fast --width 8", "--speed must be a number, got fast; see --help"),
+        ("generate balls4 --balls 2 1.5 --width 8", "--balls must be whole numbers, got 2 1.5; see --help"),
+        ("import x --out y.h5 --values 1", "--values must be two numbers, got 1; see --help"),
+        ("generate balls4 --height 4", "--height must be greater than or equal to 8, got 4; see --help"),
+        ("generate balls4 --frames 1", "--frames must be greater than or equal to 2, got 1; see --help"),
+        ("generate balls4 --radii", "--radii must have at least 1 item, got nothing; see --help"),
         ("generate sm-mnist --digit-size 63", "--digit-size must be at most 60"),
-        ("generate", "PRESET"),
-        ("train", "DATA"),
+        ("generate balls4 --height", "--height must be followed by a value, got nothing; see --help"),
+        ("generate balls4 --curtain 3", "--curtain must be followed by 2 values, got 3; see --help"),
+        ("generate", "PRESET must be given, got nothing; see --help: One of `videopred list datasets`."),
+        ("import x", "--out must be given, got nothing; see --help: Data file to make; ends in .h5."),
+        ("train", "DATA must be given, got nothing; "),
         ("train x.h5 --core.active 9", "--core.active must be at most 6, got 9"),
         ("train x.h5 --core lstm --core.active 2", "--core.active must be a setting of lstm, got one of rims"),
-        ("train x.h5 --updates 0", "updates must be greater than 0, got 0"),
+        ("train x.h5 --updates 0", "--updates must be greater than 0, got 0"),
         ("train x.h5 --seed 18446744073709551616", "seed must be less than 18446744073709551616"),
-        ("train x.h5 --core", "--core"),
-        ("evaluate x y --part training", "invalid choice 'training' for argument '--part'"),
-        ("list balls", "invalid choice 'balls'"),
-        ("train x.h5 --core.actve 3", "Unrecognized options: --core.actve, 3; did you mean --core.active?"),
+        ("train x.h5 --core", "--core must be one of "),
+        (
+            "evaluate x y --part training",
+            "--part must be one of test, train, validation, got training; did you mean t",
+        ),
+        (
+            "generate balls4 --engine exakt",
+            "--engine must be one of exact, rnem, sutskever, got exakt; did you mean e",
+        ),
+        ("list balls", "SHELF must be one of all, datasets, cores"),
         (
             "train x.h5 --core.active 7",
             "videopred: --core.active must be at most 6, got 7; lower --core.active or raise --core.modules\n",
         ),
     ],
 )
-def test_wrong_flags_are_usage_errors(tmp_path, monkeypatch, capfd, words, message):
+@pytest.mark.parametrize("columns", ["80", "200"])
+def test_wrong_flags_are_usage_errors(tmp_path, monkeypatch, capfd, words, message, columns):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("COLUMNS", columns)
     assert run(words) == 2
     out, err = capfd.readouterr()
     assert out == ""

@@ -4,6 +4,7 @@ Other modules say what was wrong through these functions, so that all messages r
 """
 
 import difflib
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -192,4 +193,5 @@ def explain(error: ValidationError, prefix: str = "") -> str:
     if kind == "missing":
         return complaint(name, "be given", "nothing", "see --help")
     must = message.removeprefix("Input should ").removeprefix("Tuple should ")
-    return complaint(name, must, repr(got), "see --help for the range")
+    must = re.sub(r"( after validation, not \d+|, unable to parse .*)$", "", must)
+    return complaint(name, must, "nothing" if got in ((), []) else repr(got), "see --help for the range")

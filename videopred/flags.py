@@ -4,11 +4,10 @@ Light, like everything that runs before torch is loaded.
 """
 
 import io
-import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import redirect_stderr
 from inspect import signature
-from itertools import groupby, pairwise
+from itertools import pairwise
 from types import FunctionType
 from typing import Any
 
@@ -16,13 +15,14 @@ import tyro
 from tyro.conf import FlagCreatePairsOff
 
 from videopred import check
+from videopred.unboxing import unboxed
 
 
 def call(command: Callable[..., None], name: str, words: list[str]) -> None:
     """Read the flags of a command and run it.
 
     Raises:
-        ValueError: the words do not fit the flags; tyro's complaint, without its box.
+        ValueError: the words do not fit the flags; tyro's complaint in the words of `check`.
     """
     complaint = io.StringIO()
     kwargs: dict[str, Any] = {}
@@ -37,21 +37,9 @@ def call(command: Callable[..., None], name: str, words: list[str]) -> None:
             tyro.cli(keep, args=words, prog=f"videopred {name}", config=(FlagCreatePairsOff,))
     except SystemExit as stopped:
         if stopped.code:
-            raise ValueError(unboxed(complaint.getvalue())) from None
+            raise ValueError(unboxed(complaint.getvalue(), words)) from None
         raise
     command(**kwargs)
-
-
-def unboxed(box: str) -> str:
-    """The first paragraph in a box of tyro's, and the nearest option if it offers one, as one line."""
-    lines = [line.strip("╭╮╰╯│─ ") for line in box.splitlines()[1:]]
-    paragraphs = [" ".join(group) for filled, group in groupby(lines, key=bool) if filled]
-    message, *others = paragraphs or ["the command must be one that --help shows"]
-    ours = re.match(r"Error parsing [a-z]+: (.* must .*, got .*; .*)", message)
-    if ours:
-        return ours[1]
-    nearest = next((text.split()[3] for text in others if text.startswith("Perhaps you meant: -")), None)
-    return message.removesuffix(".") + (f"; did you mean {nearest}?" if nearest else "; see --help")
 
 
 def with_default(command: Callable[..., None], name: str, default: Any, annotation: Any) -> Callable[..., None]:

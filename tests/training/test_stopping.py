@@ -53,16 +53,22 @@ def test_ctrl_c_finishes_the_step_and_leaves_a_run_that_works(data, tmp_path, mo
     assert equal(weights(tmp_path / "run"), weights(whole))
 
 
-def test_a_second_ctrl_c_is_at_once(data, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("looks", "saved"), [(2, 2), (1, 2), (7, 0)])
+def test_a_second_ctrl_c_is_at_once_and_says_what_is_saved(data, tmp_path, monkeypatch, looks, saved):
     begun = interrupting(monkeypatch, at=2, times=2)
     handler = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt):
-        train(data, tiny_model(), tiny_training(updates=9), out=tmp_path / "run", device="cpu")
+    said = f"^at once: {saved} of 9 updates are saved; `videopred train --resume .*/run` goes on$"
+    with pytest.raises(KeyboardInterrupt, match=said):
+        train(data, tiny_model(), tiny_training(updates=9, validate_every=looks), out=tmp_path / "run", device="cpu")
     assert signal.getsignal(signal.SIGINT) is handler
     assert begun == [0, 1, 2]
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     assert (record["state"], record["updates"]) == ("interrupted", 2)
-    load_run(tmp_path / "run")  # the look after the second update left a checkpoint
+    if saved:
+        load_run(tmp_path / "run")
+        assert load(tmp_path / "run" / "checkpoints" / "last.ckpt")["global_step"] == saved
+    else:
+        assert not list((tmp_path / "run" / "checkpoints").iterdir())
 
 
 def test_a_failure_is_recorded_and_passed_on(data, tmp_path, monkeypatch):

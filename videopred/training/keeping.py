@@ -29,6 +29,9 @@ class KeepCheckpoints(Checkpoint):
         signs: say when to stop.
         best_so_far: the loss of the best checkpoint that is there already.
         on_save: called after each save.
+
+    Attributes:
+        saved_at: updates that were done at the last save, or when training began.
     """
 
     def __init__(
@@ -41,10 +44,10 @@ class KeepCheckpoints(Checkpoint):
     ) -> None:
         self.folder, self.training, self.signs = folder, training, signs
         self.best_so_far, self.on_save = best_so_far, on_save
-        self._begun = self._saved_at = 0
+        self._begun = self.saved_at = 0
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        self._begun = self._saved_at = trainer.global_step
+        self._begun = self.saved_at = trainer.global_step
         self.signs.held.listen()  # Lightning has put a handler of its own in place
 
     def on_train_batch_start(
@@ -57,7 +60,7 @@ class KeepCheckpoints(Checkpoint):
             return
         every = [number for number in (self.training.save_every, self.training.keep_every) if number]
         reason = self.signs.reason(trainer)
-        if done > self._saved_at and (reason or any(done % number == 0 for number in every)):
+        if done > self.saved_at and (reason or any(done % number == 0 for number in every)):
             self._save(trainer)
         if reason:
             raise Stopped(reason)
@@ -83,5 +86,5 @@ class KeepCheckpoints(Checkpoint):
             if (self.folder / LAST).exists():
                 os.replace(self.folder / LAST, self.folder / PREVIOUS)
             os.replace(self.folder / "next.ckpt", self.folder / LAST)
-        self._saved_at = done
+        self.saved_at = done
         self.on_save()

@@ -219,21 +219,22 @@ def _fit_to_the_end(
     trainer = make_trainer(config, folder.path, device, callbacks, start.done, loggers)
     if config.compute.compile != "none":
         learner.predictor.compile(backend=config.compute.compile)
-    state, why = "failed", ""
+    state, told = "failed", ""
+    updates = config.training.updates
     try:
         with warnings.catch_warnings(), signs.held:
             warnings.filterwarnings("ignore", module=r"lightning\.")  # hints about its own defaults
             trainer.fit(learner, datamodule=Batches(clips, config, device), ckpt_path=start.checkpoint)
         state = "finished"
     except Stopped as stopped:
-        state, why = "interrupted", f"{stopped}: "
+        state, told = "interrupted", f"{stopped}: {trainer.global_step} of {updates} updates are done"
     except SystemExit:  # how Lightning ends on the second Ctrl-C
-        state = "interrupted"
+        saved = max(keep.saved_at, start.done)
+        state, told = "interrupted", f"at once: {saved} of {updates} updates are saved"
     finally:
         folder.end(state, trainer.global_step)
     if state == "interrupted" and is_first():  # in other processes, Lightning takes an error for a crash
-        done = f"{trainer.global_step} of {config.training.updates} updates are done"
-        raise KeyboardInterrupt(f"{why}{done}; `videopred train --resume {folder.path}` goes on")
+        raise KeyboardInterrupt(f"{told}; `videopred train --resume {folder.path}` goes on")
 
 
 def _first_predictor(config: RunConfig) -> Predictor:

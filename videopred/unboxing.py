@@ -1,0 +1,80 @@
+"""What tyro complains of in a box, as one line in the words of `check`."""
+
+import re
+from collections.abc import Sequence
+from itertools import groupby, takewhile
+
+from videopred import check
+
+_SEE = "see --help"
+_KINDS = {
+    "INT": "be a whole number",
+    "FLOAT": "be a number",
+    "INT INT": "be two whole numbers",
+    "FLOAT FLOAT": "be two numbers",
+    "[INT [INT ...]]": "be whole numbers",
+    "[FLOAT [FLOAT ...]]": "be numbers",
+}
+"""How tyro calls a kind of value -> what it must be."""
+
+
+def unboxed(box: str, words: Sequence[str]) -> str:
+    """The first complaint in a box of tyro's.
+
+    Args:
+        box: what tyro printed.
+        words: those it was about, as they were typed.
+    """
+    lines = [line.strip("╭╮╰╯│─ ") for line in box.splitlines()[1:]]
+    paragraphs = [list(group) for filled, group in groupby(lines, key=bool) if filled]
+    first, *others = paragraphs or [["the command must be one that --help shows"]]
+    message = " ".join(first)
+    if ours := re.match(r"Error parsing [a-z_]+: (.* must .*, got .*; .*)", message):
+        return ours[1]
+    if unknown := re.match(r"Unrecognized options: (.*)", message):
+        return check.complaint("options", "be among those of --help", unknown[1].replace(", ", " "), _nearest(others))
+    if missing := re.match(r"Missing from [^:]*: (\S+)", message):
+        told = " ".join(first[2:]).partition(" (required)")[0]
+        return check.complaint(missing[1], "be given", "nothing", f"{_SEE}: {told}" if told else _SEE)
+    if short := re.match(r"Missing value for argument '(.*)'\. Expected (\d+) values", message):
+        must = "be followed by " + ("a value" if short[2] == "1" else f"{short[2]} values")
+        return check.complaint(short[1], must, _typed(short[1], words), _SEE)
+    if choice := re.match(r"invalid choice '(.*)' for argument '(.*)'\. Expected one of \((.*)\)", message):
+        return _no_choice(*choice.groups())
+    if unread := re.match(r"Error parsing (-\S+): ", message):
+        kind = next((paragraph[1] for paragraph in others if paragraph[0] == "Argument helptext:"), "").partition(" ")[
+            2
+        ]
+        kind = kind.replace("{None}|", "").strip("{}")
+        must = _KINDS.get(kind, f"be given as {kind}")
+        return check.complaint(unread[1], must, _typed(unread[1], words), _SEE)
+    return f"{message.removesuffix('.')}; {_SEE}"
+
+
+def _nearest(paragraphs: Sequence[Sequence[str]]) -> str:
+    """What to do about an unknown option: take the nearest that tyro offers, if it offers one."""
+    offered = (line for name, *lines in paragraphs if name == "Perhaps you meant:" for line in lines)
+    nearest = next((line.split()[0] for line in offered if line.startswith("-")), None)
+    return f"did you mean {nearest}?" if nearest else _SEE
+
+
+def _typed(flag: str, words: Sequence[str]) -> str:
+    """The values that follow a flag, in either way to write it."""
+    for at, word in enumerate(words):
+        if word == flag:
+            return " ".join(takewhile(lambda value: not value.startswith("--"), words[at + 1 :])) or "nothing"
+        if word.startswith(f"{flag}="):
+            return word.removeprefix(f"{flag}=")
+    return "nothing"
+
+
+def _no_choice(value: str, argument: str, listed: str) -> str:
+    """A complaint of a value that is none of those listed; tyro gives them in any order where nothing is one, too."""
+    choices = re.findall(r"'([^']*)'", listed)
+    if "None" in choices:
+        choices = sorted(set(choices) - {"None"})
+    try:
+        check.one_of(argument if argument.startswith("-") else argument.upper(), value, choices)
+    except ValueError as error:
+        return str(error)
+    return f"{argument} must be given once; {_SEE}"
