@@ -160,6 +160,7 @@ LIGHT = {
     "commands.start",
     "",
     "check",
+    "unboxing",
     "flags",
     "settings",
     "datasets",

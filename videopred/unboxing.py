@@ -42,10 +42,8 @@ def unboxed(box: str, words: Sequence[str]) -> str:
     if choice := re.match(r"invalid choice '(.*)' for argument '(.*)'\. Expected one of \((.*)\)", message):
         return _no_choice(*choice.groups())
     if unread := re.match(r"Error parsing (-\S+): ", message):
-        kind = next((paragraph[1] for paragraph in others if paragraph[0] == "Argument helptext:"), "").partition(" ")[
-            2
-        ]
-        kind = kind.replace("{None}|", "").strip("{}")
+        shown = next((lines[1] for lines in others if lines[0] == "Argument helptext:"), "")  # such as --height INT
+        kind = shown.partition(" ")[2].replace("{None}|", "").strip("{}")
         must = _KINDS.get(kind, f"be given as {kind}")
         return check.complaint(unread[1], must, _typed(unread[1], words), _SEE)
     return f"{message.removesuffix('.')}; {_SEE}"
