@@ -19,7 +19,7 @@ check: .venv/ready-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m slow -rs
 
 format: .venv/ready-dev
 	$(BIN)/ruff check --fix .

@@ -239,6 +239,19 @@ def test_bad_words_are_answered_with_what_to_do(words, complaint, made, tmp_path
     assert not Path("report.html").exists()
 
 
+def test_films_shrink_until_the_page_is_small_enough(made, page, tmp_path, monkeypatch):
+    usual = write_report([made / "models" / "rims"], tmp_path / "usual.html", results=made / "eval").stat().st_size
+    monkeypatch.setattr("videopred.report.page.LARGEST", usual - 1)
+    small = report(made, tmp_path, "rims")
+    assert (tmp_path / "page.html").stat().st_size < usual
+    assert content(small.images[0]).height < content(page.images[0]).height
+    monkeypatch.setattr("videopred.report.page.LARGEST", 10_000)
+    with pytest.raises(
+        ValueError, match=r"RUN must make a page of at most 0\.01 MB, got 0\.\d MB; report on fewer runs"
+    ):
+        report(made, tmp_path, "rims", overwrite=True)
+
+
 def test_a_metric_says_nothing_without_scores(made, tmp_path):
     with pytest.raises(ValueError, match=r"--by must come with scores of gru, got mse; score it with"):
         report(made, tmp_path, "gru", by="mse")

@@ -67,38 +67,42 @@ def choose_clips(scores: Scores, column: str) -> list[Chosen]:
     ]
 
 
-def show_clips(
-    predictor: "Predictor",
-    file: "ClipSource",
-    part: str,
-    chosen: Sequence[Chosen],
-    context: int,
-    horizon: int,
-    *,
-    panel_px: int,
-) -> list[Shown]:
-    """What a model predicts of chosen clips, as films and strips.
-
-    Args:
-        panel_px: longest side of a panel at most; see `film_gif_frames`.
+class Predicted:
+    """What a model predicts of chosen clips, to be drawn in one size or another.
 
     Raises:
         ValueError: see `imagine`.
     """
-    rollout, truth = imagine(predictor, file, part, [one.clip for one in chosen], context, horizon)
-    names = [name for name in drawable(getattr(predictor.core, "trace_axes", {})) if name in rollout.trace]
-    shown = []
-    for i, one in enumerate(chosen):
-        films = (rollout.context[i], truth[i], rollout.prediction[i], rollout.one_step[i])
+
+    def __init__(
+        self,
+        predictor: "Predictor",
+        file: "ClipSource",
+        part: str,
+        chosen: Sequence[Chosen],
+        context: int,
+        horizon: int,
+    ) -> None:
+        self.part, self.chosen, self.context, self.horizon = part, chosen, context, horizon
+        self._rollout, self._truth = imagine(predictor, file, part, [one.clip for one in chosen], context, horizon)
+        there = drawable(getattr(predictor.core, "trace_axes", {}))
+        self._traces = [name for name in there if name in self._rollout.trace]
+
+    def draw(self, panel_px: int) -> list[Shown]:
+        """Films and strips of the clips, with panels of at most that size; see `film_gif_frames`."""
+        return [self._draw(place, one, panel_px) for place, one in enumerate(self.chosen)]
+
+    def _draw(self, place: int, one: Chosen, panel_px: int) -> Shown:
+        rollout = self._rollout
+        films = (rollout.context[place], self._truth[place], rollout.prediction[place], rollout.one_step[place])
         gif = pictures.gif_bytes(film_gif_frames(*films, panel_px=panel_px))
         strip = pictures.png_bytes(film_strip(*films, panel_px=min(panel_px, 96)))
         alt = (
-            f"Clip {one.clip} of the {part} part plays: truth, prediction and where they differ, side by side; "
-            f"{context} frames are given and {horizon} predicted. {one.why}."
+            f"Clip {one.clip} of the {self.part} part plays: truth, prediction and where they differ, side by side; "
+            f"{self.context} frames are given and {self.horizon} predicted. {one.why}."
         )
-        activity = [_activity(name, rollout.trace[name][i], context) for name in names]
-        shown.append(Shown(one.why, alt, _address("gif", gif), _address("png", strip), activity))
-    return shown
+        activity = [_activity(name, rollout.trace[name][place], self.context) for name in self._traces]
+        return Shown(one.why, alt, _address("gif", gif), _address("png", strip), activity)
 
 
 def _activity(name: str, trace: torch.Tensor, context: int) -> str:

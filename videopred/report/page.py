@@ -13,7 +13,7 @@ from videopred.files import whole_file
 from videopred.report.charts import line_chart, styles
 from videopred.report.found import FoundRun, curves, find_run
 from videopred.report.section import Section, tell_run, thinned
-from videopred.report.tables import Table, comparison_charts, comparison_table
+from videopred.report.tables import Table, comparison_charts, comparison_tables
 
 LARGEST = 5_000_000
 """Bytes of a page at most."""
@@ -24,10 +24,11 @@ _PANELS = (224, 160, 96, 64)
 class Compared(NamedTuple):
     """Several runs side by side."""
 
-    table: Table | None
+    tables: Sequence[Table]
+    """Means and differences; none if the runs cannot be compared."""
     charts: Sequence[str]
     problem: str
-    """Why there is no table."""
+    """Why they cannot."""
     learning: str
     """SVG of their validation losses; empty if there are none."""
     styles: dict[str, str]
@@ -70,8 +71,9 @@ def write_report(
     check.require(not twice, "RUN", "be runs of different names", ", ".join(twice), "leave one out, or rename a folder")
     where = pick_device(device)
     compared = _compared(found, data) if len(found) > 1 else None
+    sections = [tell_run(run, data or run.data, by, where) for run in found]
     for panel_px in _PANELS:
-        text = set_page([tell_run(run, data or run.data, by, where, panel_px) for run in found], compared)
+        text = set_page([_drawn(one, panel_px) for one in sections], compared)
         size = len(text.encode())
         if size <= LARGEST:
             break
@@ -94,16 +96,23 @@ def set_page(sections: Sequence[Section], compared: Compared | None) -> str:
     return environment.get_template("page.html").render(title=title, sections=sections, compared=compared, style=style)
 
 
+def _drawn(section: Section, panel_px: int) -> Section:
+    """The section with its clips in that size."""
+    return section._replace(clips=section.predicted.draw(panel_px)) if section.predicted else section
+
+
 def _compared(runs: Sequence[FoundRun], data: Path | None) -> Compared:
     """What can be said of several runs together."""
-    table, charts, problem = None, [], ""
+    shown: list[Table] = []
+    charts: list[str] = []
+    problem = ""
     name = data.stem if data else next(iter(set.intersection(*(set(run.scores) for run in runs))), None)
     if name is None or any(name not in run.scores for run in runs):
         problem = "They have no scores on the same data: evaluate each on it."
     else:
         try:
             comparison = compare({run.name: run.scores[name] for run in runs})
-            table, charts = comparison_table(comparison), comparison_charts(comparison)
+            shown, charts = comparison_tables(comparison), comparison_charts(comparison)
         except ValueError as error:
             problem = f"Their scores on {name} cannot be compared: {error}."
     where = styles([run.name for run in runs], [])
@@ -112,4 +121,4 @@ def _compared(runs: Sequence[FoundRun], data: Path | None) -> Compared:
         for column, (steps, values) in curves(run).items():
             if column.startswith("validation_"):
                 lines[run.name] = thinned(steps, values, where[run.name])
-    return Compared(table, charts, problem, line_chart("validation loss", lines, "updates"), where)
+    return Compared(shown, charts, problem, line_chart("validation loss", lines, "updates"), where)

@@ -14,7 +14,7 @@ from videopred.datasets.opening import open_dataset
 from videopred.eval.scores import Scores
 from videopred.report import again, tables
 from videopred.report.charts import Line, line_chart
-from videopred.report.clips import Chosen, Shown, choose_clips, show_clips
+from videopred.report.clips import Chosen, Predicted, Shown, choose_clips
 from videopred.report.found import FoundRun, curves
 from videopred.report.tables import Table
 
@@ -49,7 +49,8 @@ class Section(NamedTuple):
     run: FoundRun
     facts: Mapping[str, str]
     """What is to be seen first."""
-    clips: Sequence[Shown]
+    predicted: Predicted | None
+    """Clips to watch; None if they cannot be predicted."""
     span: str
     """How the clips were predicted."""
     scores: Sequence[ScoreBlock]
@@ -65,22 +66,23 @@ class Section(NamedTuple):
     commands: Mapping[str, str]
     """What a command makes -> the command."""
     missing: Sequence[Missing]
+    clips: Sequence[Shown] = ()
+    """The clips as they are drawn, once their size is known."""
 
 
-def tell_run(run: FoundRun, data: Path | None, by: str | None, device: torch.device, panel_px: int) -> Section:
+def tell_run(run: FoundRun, data: Path | None, by: str | None, device: torch.device) -> Section:
     """What there is to say of a run.
 
     Args:
         run: what was found of it.
         data: the clips to show; None if they are not here.
         by: the metric that says which clips are worst and best; the first that was scored when None.
-        panel_px: longest side of a film's panel at most.
 
     Raises:
         ValueError: the data does not fit the run, or the metric was not scored.
     """
     missing: list[Missing] = []
-    clips: list[Shown] = []
+    predicted: Predicted | None = None
     span, card, made = "", {"": _data_record(run)}, None
     scores = run.scores.get(data.stem) if data else None
     if by is not None:
@@ -100,7 +102,7 @@ def tell_run(run: FoundRun, data: Path | None, by: str | None, device: torch.dev
         with open_dataset(data) as file:
             card, made = _data_card(describe(file), file.fingerprint(), run), again.generate_command(file)
             if _has_checkpoint(run.path):
-                clips, span = _clips(run, file, scores, by, device, panel_px)
+                predicted, span = _predicted(run, file, scores, by, device)
             else:
                 missing.append(Missing("clips that play: no checkpoint", f"videopred train --resume {run.path}"))
             commands = _commands(run, made, data, file.parts)
@@ -109,7 +111,7 @@ def tell_run(run: FoundRun, data: Path | None, by: str | None, device: torch.dev
     return Section(
         run=run,
         facts=_facts(run, scores),
-        clips=clips,
+        predicted=predicted,
         span=span,
         scores=[_score_block(name, scored) for name, scored in run.scores.items()],
         plausibility=[(name, tables.plausibility_table(judged)) for name, judged in run.plausibility.items()],
@@ -131,10 +133,10 @@ def _has_checkpoint(run: Path) -> bool:
         return False
 
 
-def _clips(
-    run: FoundRun, file: "ClipSource", scores: Scores | None, by: str | None, device: torch.device, panel_px: int
-) -> tuple[list[Shown], str]:
-    """Films of the worst, median and best clip; of the first three if nothing says which these are."""
+def _predicted(
+    run: FoundRun, file: "ClipSource", scores: Scores | None, by: str | None, device: torch.device
+) -> tuple[Predicted, str]:
+    """The worst, median and best clip, or the first three if nothing says which these are; and how it went."""
     part = next((name for name in ("test", "validation", "train") if file.parts.get(name)), "test")
     context, horizon = file.context, file.horizon
     chosen: list[Chosen] = []
@@ -142,9 +144,9 @@ def _clips(
         part, context, horizon = scores.protocol.part, scores.protocol.context, scores.protocol.horizon
         chosen = choose_clips(scores, by or next(iter(scores.metrics)))
     chosen = chosen or [Chosen(clip, f"Clip {clip}") for clip in range(min(3, file.count(part)))]
-    shown = show_clips(load_run(run.path, device), file, part, chosen, context, horizon, panel_px=panel_px)
+    predicted = Predicted(load_run(run.path, device), file, part, chosen, context, horizon)
     given = f"{context} true frame{'' if context == 1 else 's'}"
-    return shown, f"{given} (grey border), then {horizon} of its own (orange), fed back as probabilities"
+    return predicted, f"{given} (grey border), then {horizon} of its own (orange), fed back as probabilities"
 
 
 def _facts(run: FoundRun, scores: Scores | None) -> dict[str, str]:

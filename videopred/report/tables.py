@@ -2,14 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from math import isnan
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from videopred.eval.comparison import Comparison
+from videopred.eval.comparison import Comparison, Difference
 from videopred.eval.scores import Scores
 from videopred.eval.tables import arrow, written
 from videopred.report.charts import Line, line_chart, styles
+
+if TYPE_CHECKING:
+    from videopred.eval.metric import Quantity
 
 
 class Cell(NamedTuple):
@@ -56,23 +59,24 @@ def score_charts(scores: Scores) -> list[str]:
     return [_chart(_head(scores, column), rows, column, _styles(scores)) for column in scores.metrics]
 
 
-def comparison_table(comparison: Comparison) -> Table:
+def comparison_tables(comparison: Comparison) -> list[Table]:
     """Means of every row, and how far they are from the first model's; strong where clips tell them apart."""
-    heads, rows = [], []
-    for column in comparison.first.metrics:
-        heads += [comparison.head(column), "difference"]
-    for row, (scores, own) in comparison.rows.items():
-        cells = []
-        for column, metric in comparison.first.metrics.items():
-            found = comparison.difference(row, column)
-            cells.append(Cell(written(found.value, metric)))
-            text = (
-                f"{written(found.difference, metric)} ({written(found.low, metric)} to {written(found.high, metric)})"
-            )
-            cells.append(Cell("" if row == comparison.relative_to else text, found.told_apart))
-        rows.append(Row(row, cells, own not in scores.models, _compared(comparison)[row]))
-    caption = f"Means, and differences from {comparison.relative_to} with paired 95 % intervals over clips"
-    return Table(f"{caption}; bold where the interval leaves out 0", heads, rows)
+    heads = [comparison.head(column) for column in comparison.first.metrics]
+    means, differences = [], []
+    for row, style in _compared(comparison).items():
+        faint = style.startswith("faint")
+        found = {column: comparison.difference(row, column) for column in comparison.first.metrics}
+        values = [Cell(written(one.value, comparison.first.metrics[column])) for column, one in found.items()]
+        means.append(Row(row, values, faint, style))
+        if row != comparison.relative_to:
+            apart = [_difference(one, comparison.first.metrics[column]) for column, one in found.items()]
+            differences.append(Row(row, apart, faint, style))
+    horizon = comparison.first.protocol.horizon
+    paired = f"Differences from {comparison.relative_to}, with paired 95 % intervals over clips"
+    return [
+        Table(f"Mean of {horizon} step{'' if horizon == 1 else 's'}", heads, means),
+        Table(f"{paired}; bold where the interval leaves out 0", heads, differences),
+    ]
 
 
 def comparison_charts(comparison: Comparison) -> list[str]:
@@ -94,6 +98,11 @@ def plausibility_table(judged: Mapping[str, Any]) -> Table:
             cells = [Cell(str(error["scenes"])), *(_estimate(error[name]) for name in ("relative", "absolute"))]
             rows.append(Row(f"{aggregate}, {kind}", cells, bool(error["where"])))
     return Table("Errors: 0 is best, 0.5 is chance", ["scenes", "relative ↓", "absolute ↓"], rows)
+
+
+def _difference(one: Difference, metric: "Quantity") -> Cell:
+    value, low, high = (written(number, metric) for number in (one.difference, one.low, one.high))
+    return Cell(f"{value} ({low} to {high})", one.told_apart)
 
 
 def _estimate(said: dict[str, float | None]) -> Cell:
