@@ -1,0 +1,103 @@
+"""The pages on formats, on many machines and on adding one's own tell the truth, and the index knows all pages."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from documents import blocks, commands, made_small
+
+from videopred import cli
+from videopred.eval import METRICS
+
+TESTS = Path(__file__).parent
+DOCS = TESTS.parent / "docs"
+PAGES = sorted(DOCS.glob("*.md"))
+FORMATS = (DOCS / "formats.md").read_text()
+SCALE = (DOCS / "scale.md").read_text()
+ADDING = (DOCS / "adding.md").read_text()
+
+
+def named(head: str) -> set[str]:
+    """The names in code in the first column of the table with this head."""
+    rows = FORMATS.partition(f"| {head} |")[2].partition("\n\n")[0].splitlines()[2:]
+    return {name for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[1])}
+
+
+def test_the_index_lists_every_page():
+    index = re.findall(r"^\| \[(\S+)\]\((\S+)\) \|", (DOCS / "README.md").read_text(), re.MULTILINE)
+    assert all(label == link for label, link in index)
+    assert sorted(link for _, link in index) == [page.name for page in PAGES if page.name != "README.md"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_with_programs_is_run_by_a_test(page):
+    """Or at least named by one; what is in no language that runs is output, a layout or a launcher."""
+    languages = set(re.findall(r"^```(\w*)$", page.read_text(), re.MULTILINE)) - {""}
+    assert languages <= {"sh", "python", "text", "json"}
+    if languages & {"sh", "python"}:
+        assert any(f'"{page.name}"' in test.read_text() for test in TESTS.rglob("test_*.py"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_to_headings_find_them(page):
+    for place, heading in re.findall(r"\]\(([^)#\s:]*)#([^)]+)\)", page.read_text()):
+        titles = re.findall(r"^#+ (.*)$", (DOCS / place if place else page).read_text(), re.MULTILINE)
+        assert heading in {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}, heading
+
+
+def test_files_hold_what_the_page_says(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    core = "--core.modules 3 --core.active 2 --core.units 4 --codec.channels 2 3 --codec.embedding 8"
+    for line in commands(FORMATS):
+        cli.run(shlex.split(made_small(line) + (f" {core}" if " train " in line else ""))[1:])
+    for program in blocks(FORMATS, "python"):
+        exec(program, {})
+    shown = capsys.readouterr().out
+    scores = json.loads(Path("eval/two/two/scores.json").read_text())
+    assert "(20, 24, 32, 1) (20, 8, 2, 2) balls" in shown
+    assert "F1 over all steps: 0." in shown
+    header = Path("eval/two/two/scores.csv").read_text().splitlines()[0]
+    assert ", ".join(f"`{name}`" for name in header.split(",")) in FORMATS
+    assert {"protocol", "metrics", "fingerprint"} < set(scores)
+    with np.load("eval/two/two/rollout.npz") as kept:
+        assert set(kept) == named("name in `rollout.npz`")
+    with np.load("states.npz") as kept:
+        names = {re.sub("/.*", "/<name>", name) for name in kept}
+        assert names == named("name in a trace")
+        assert kept["trace/active"].shape[:2] == kept["states"].shape[:2] == (4, 19)
+    with h5py.File("two.h5") as file:
+        assert named("name in `training`, `validation` or `test`") < set(file["test"])
+        assert all(f"`{name}`" in FORMATS for name in file.attrs)
+
+
+def test_launchers_use_flags_that_their_commands_have(capsys):
+    lines = blocks(SCALE, "text")[0].splitlines()
+    assert lines
+    for line in lines:
+        launcher, _, words = line.partition("videopred ")
+        assert launcher.split()[0] in ("srun", "torchrun")
+        with pytest.raises(SystemExit):
+            cli.run([words.split()[0], *(["balls678"] if words.startswith("generate") else []), "--help"])
+        told = capsys.readouterr().out
+        for flag in re.findall(r"--\w[\w-]*", words):
+            assert flag in told, flag
+
+
+def test_what_the_page_on_many_machines_runs(capsys):
+    for line in commands(SCALE):
+        cli.run(shlex.split(line)[1:])
+    assert "threads  " in capsys.readouterr().out
+
+
+def test_ones_own_model_and_metric_are_judged(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(METRICS, "brightness", METRICS["mse"])  # to be gone again afterwards
+    judged, metric, known = blocks(made_small(ADDING), "python")
+    Path("mymetrics.py").write_text(metric)
+    exec(judged + metric + known, {})
+    assert "Brightness  difference of the means" in capsys.readouterr().out
