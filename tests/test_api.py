@@ -54,7 +54,7 @@ def test_its_programs_use_every_name_and_run(tmp_path, monkeypatch):
     program = "\n".join(blocks(PAGE, "python"))
     assert set(re.findall(r"videopred\.(\w+)", program)) == set(videopred.__all__)
     np.save("films.npy", np.random.default_rng(0).integers(0, 256, (3, 9, 24, 32), np.uint8))
-    exec(made_small(program), {})
+    exec(re.sub(r"(range\(|, 0, )40\)", r"\g<1>8)", made_small(program)), {})
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -97,6 +97,8 @@ def test_paths_that_are_strings_are_taken(tmp_path, monkeypatch):
         ({"clips": (7,)}, ValueError, "--clips must lie in 0 to 4, the clips of the test part, got 7"),
         ({"clips": ()}, ValueError, "--clips must name at least one clip"),
         ({"part": "tset"}, ValueError, "did you mean test"),
+        ({"clips": (0,), "rows": ("truth", "modules")}, ValueError, "rows"),
+        ({"clips": (0,), "rows": ("trth",)}, ValueError, "did you mean truth"),
         ({"clips": (0,), "horizon": 9}, ValueError, "horizon"),
     ],
 )

@@ -54,10 +54,11 @@ ROOMS: dict[str, set[str]] = {
     | {*SHELVES, "rendering", "activity", "checkpoint", "device", "pictures", "training", "judging", "runs", "weights"}
     | {"report"},
     "demo": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training", "judging"},
+    "doctor": SHARED | {*SHELVES, "checkpoint", "device", "training", "judging"},
     "commands": SHARED
     | {"flags", "model_flags", *SHELVES, "rollout", "rendering", "checkpoint", "device", "training", "judging", "demo"}
     | {"pictures", "preview", "cards", "bench", "comparing", "commands", "experiments", "export", "runs"}
-    | {"surprise", "surprise_curves", "report"},
+    | {"surprise", "surprise_curves", "report", "doctor"},
     "cli": SHARED | {"flags", "model_flags", "datasets", "commands"},
     "__main__": {"cli"},
 }
@@ -116,6 +117,7 @@ DOORS: dict[str, set[str]] = {
         "cli",
         "commands.benchmarks",
         "commands.data",
+        "commands.doctor",
         "commands.models",
         "commands.options",
         "commands.pictures",
@@ -149,6 +151,7 @@ LIGHT = {
     "commands.terminal",
     "commands.benchmarks",
     "commands.data",
+    "commands.doctor",
     "commands.experiments",
     "commands.models",
     "commands.options",

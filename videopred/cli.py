@@ -14,12 +14,25 @@ from typing import Annotated, NoReturn
 from tyro.conf import OmitArgPrefixes
 
 from videopred import check, flags, model_flags
-from videopred.commands import benchmarks, data, models, pictures, plausibility, probes, runs, scores, start, terminal
+from videopred.commands import (
+    benchmarks,
+    data,
+    doctor,
+    models,
+    pictures,
+    plausibility,
+    probes,
+    runs,
+    scores,
+    start,
+    terminal,
+)
 from videopred.datasets import DATASETS
 
 COMMANDS: dict[str, Callable[..., None]] = {
     "demo": start.demo,
     "list": start.list_shelves,
+    "doctor": doctor.doctor,
     "generate": data.generate,
     "import": data.import_,
     "inspect": data.inspect,

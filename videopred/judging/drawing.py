@@ -1,6 +1,7 @@
 """From a file and what predicts its clips to pictures."""
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,9 @@ import numpy as np
 from videopred import check
 from videopred.judging.evaluating import imagine
 from videopred.judging.fitting import check_part
-from videopred.rendering import writing
+from videopred.rendering import USUAL_ROWS, check_rows
 from videopred.rendering.scene import Scene, scene_of_rollout
+from videopred.rendering.writing import write_scene
 
 if TYPE_CHECKING:
     from videopred.datasets.source import ClipSource
@@ -45,10 +47,11 @@ def render(
     part: str = "test",
     context: int | None = None,
     horizon: int | None = None,
+    rows: Sequence[str] = USUAL_ROWS,
     out: Path | str,
     overwrite: bool = False,
 ) -> list[Path]:
-    """Paths of a GIF and a film strip of each clip: truth, prediction and difference.
+    """Paths of a GIF and a film strip of each clip: truth, prediction and difference, or other rows.
 
     Args:
         predictor: a trained model; the rollout is on its device.
@@ -56,22 +59,23 @@ def render(
         clips: their indices in the part, from 0; the first three when None.
         part: train, validation or test.
         context, horizon: frames given and predicted; the data's own when None.
+        rows: what is drawn, of `videopred.rendering.ROWS`.
         out: folder, made if it is not there; files are `<part>-<clip>.gif` and `.png`.
         overwrite: replace files that are there.
 
     Raises:
         FileExistsError: a file is there and `overwrite` is false.
-        ValueError: a clip named twice; or see `imagine`.
+        ValueError: a clip named twice, or a row that is none or that the model cannot show; or see `imagine`.
         OSError: a file cannot be written.
     """
+    rows = check_rows(tuple(rows))
     if clips is None:
         clips = range(min(USUAL_CLIPS, check_part(part, file)))
     check.require(len(set(clips)) == len(clips), "--clips", "name each clip once", tuple(clips), "leave one out")
-    names = [f"{part}-{clip}" for clip in clips]
-    for name in names:
-        for suffix in (".gif", ".png"):
-            check.absent("--out", Path(out) / f"{name}{suffix}", overwrite)
+    paths = [[Path(out) / f"{part}-{clip}{suffix}" for suffix in (".gif", ".png")] for clip in clips]
+    for path in chain(*paths):
+        check.absent("--out", path, overwrite)
     context = file.context if context is None else context
     horizon = file.horizon if horizon is None else horizon
-    rollout, truth = imagine(predictor, file, part, clips, context, horizon)
-    return [path for i, name in enumerate(names) for path in writing.render(rollout, truth, i, Path(out), name)]
+    scenes = scenes_of(predictor, file, part, clips, context, horizon)
+    return [path for one in zip(scenes, paths, strict=True) for path in write_scene(*one, rows)]

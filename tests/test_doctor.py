@@ -1,0 +1,108 @@
+"""What the doctor says of this machine: what is there, what is missing with its command, and whether the flow works."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from videopred import doctor
+from videopred.cli import main
+from videopred.training.watching import LOGGERS
+
+SECTIONS = ["versions", "machine", "devices", "folders", "optional parts", "self test on cpu"]
+
+
+def run(words: str) -> int:
+    with pytest.raises(SystemExit) as caught:
+        main(words.split())
+    return caught.value.code
+
+
+def test_a_machine_that_works(tmp_path, monkeypatch, capfd):
+    """Nothing is left behind, and nothing stands on stderr."""
+    monkeypatch.chdir(tmp_path)
+    assert run("doctor --device cpu") == 0
+    out, err = capfd.readouterr()
+    assert err == ""
+    assert [line for line in out.splitlines() if not line.startswith(" ")] == SECTIONS
+    assert out.count("  works, ") == len(doctor.tiny_flow(tmp_path, "cpu"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_json_without_the_self_test(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    assert run("doctor --no-self-test --json") == 0
+    found = json.loads(capfd.readouterr().out)
+    assert list(found) == [*SECTIONS[:-1], "faults"]
+    assert found["faults"] == []
+    assert set(doctor.LIBRARIES) < set(found["versions"])
+
+
+def test_a_folder_that_cannot_be_written_is_a_fault(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    Path("eval").write_text("a file where a folder is wanted")
+    assert run("doctor --no-self-test --device cpu") == 1
+    out, err = capfd.readouterr()
+    assert "eval       cannot be written: Not a directory" in out
+    assert "videopred: the folder eval must be one to write to, got " in err
+    assert "work in another folder" in err
+
+
+@pytest.mark.parametrize(
+    ("what", "broken", "told"),
+    [
+        ("train", lambda *_, **__: 1 / 0, "ZeroDivisionError: division by zero"),
+        ("evaluate", lambda *_, **__: SimpleNamespace(mean=lambda *_: float("nan")), "be a finite number, got nan"),
+    ],
+)
+def test_a_flow_that_breaks_is_a_fault_and_goes_no_further(tmp_path, monkeypatch, capfd, what, broken, told):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(doctor, what, broken)
+    assert run("doctor --device cpu") == 1
+    out, err = capfd.readouterr()
+    assert "failed: " in out
+    assert told in out
+    assert told in err
+    assert "VIDEOPRED_TRACEBACK=1" in err
+    assert "pictures" not in out
+
+
+def test_with_traceback_a_failing_step_shows_where(monkeypatch):
+    monkeypatch.setenv("VIDEOPRED_TRACEBACK", "1")
+    with pytest.raises(ZeroDivisionError):
+        doctor.run_steps({"one": lambda: 1 / 0}, [])
+
+
+def test_parts_that_are_missing_come_with_the_command_that_adds_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(doctor, "find_spec", lambda library: None)
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    rows = doctor.examine(device="cpu", self_test=False).rows["optional parts"]
+    assert set(doctor.OPTIONAL_LIBRARIES) < set(rows)
+    for name, told in rows.items():
+        assert told.startswith("missing, for `"), name
+        assert any(command in told for command in ("pip install ", "apt-get install ", "python -c ")), name
+
+
+def test_parts_that_are_there_are_said_to_be(tmp_path, monkeypatch):
+    weights = tmp_path / "hub/checkpoints" / doctor.TRUNKS["alex"].file
+    weights.parent.mkdir(parents=True)
+    weights.touch()
+    (tmp_path / "g++").touch(mode=0o755)
+    monkeypatch.setattr(doctor, "find_spec", lambda library: object())
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    rows = doctor.examine(device="cpu", self_test=False).rows["optional parts"]
+    assert all(told.startswith("there, for `") for told in rows.values())
+
+
+def test_every_logger_is_a_part():
+    assert {library for _, library, _ in LOGGERS.values()} < {
+        part.library for part in doctor.OPTIONAL_LIBRARIES.values()
+    }
+
+
+def test_a_device_that_is_none_is_a_usage_error(capfd):
+    assert run("doctor --device gpu") == 2
+    assert "--device must" in capfd.readouterr().err

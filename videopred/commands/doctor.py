@@ -1,0 +1,30 @@
+"""The command that examines this machine."""
+
+from typing import Annotated
+
+from tyro.conf import arg
+
+from videopred import check
+from videopred.commands import terminal
+from videopred.commands.options import Device, Json
+
+
+def doctor(
+    *,
+    self_test: Annotated[bool, arg(help="Also make data, train, score and draw, all tiny: some seconds.")] = True,
+    device: Device = "auto",
+    json_: Json = False,
+) -> None:
+    """Say what this machine has and lacks, and whether the whole flow works on it."""
+    check.device_kind(device)
+    from videopred.doctor import examine
+
+    found = examine(device=device, self_test=self_test)
+    if json_:
+        terminal.print_json(found.rows | {"faults": found.faults})
+    else:
+        for title, rows in found.rows.items():
+            print(title)
+            terminal.print_rows(rows)
+    if found.faults:
+        raise OSError("; and ".join(found.faults))
