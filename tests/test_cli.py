@@ -205,6 +205,7 @@ def test_rows_clips_and_files_of_pictures_can_be_chosen(place, tmp_path, monkeyp
         "--best 1 --out c/e.png --rows truth": 1,
         "--clips 1 3 --figure activation --out f": 4,
         "--clips 1 --figure strip --out f/one.svg": 1,
+        "--clips 1 --without 0 --freeze 1 --swap 2,3 --from-step 2 --format png --out g": 1,
     }.items():
         assert run(f"{words} {more}") == 0, more
         out, err = capfd.readouterr()
@@ -482,6 +483,10 @@ BAD = {
     "render {gru} {data} --figure schemata": "--figure must draw what this model has, which is states, got schemata",
     "render {gru} {data} --figure strip --rows pred": "--rows must be left out with --figure, got one; a figure has",
     "render {gru} {data} --figure strip --out a.gif": "--out must be a folder, or end in .png or .svg for a figure",
+    "render {gru} {data} --without 0": "RUN must have modules to silence, freeze or swap, got GRU; take a model",
+    "render {gru} {data} --schema 0": "--schema must be left out without schemata, got 0 for GRU; take a model",
+    "render {gru} {data} --swap 1": "--swap must be two different modules with a comma between them, got 1; write e.g",
+    "render {gru} {data} --rows change": "got change; give --without, --freeze, --swap or --schema",
     "render {gru} {data} --frame-ms 33": "--frame-ms must be a multiple of 10, at least 20, for a GIF, got 33; try 100",
     "render {gru} {data} --clips -1": "--clips must lie in 0 to 4, the clips of the test part, got -1; choose one",
     "render {gru} {data} --device tpu": "--device must be one of auto, cpu, cuda, mps, got tpu; did you mean cpu?",

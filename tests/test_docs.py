@@ -91,6 +91,8 @@ def test_commands_about_seeing_run_after_those_of_the_readme(tmp_path, monkeypat
     made = [line for line in readme if line.split()[1] in ("generate", "train")]
     for line in [*made, *commands(SEEING)]:
         cli.run(shlex.split(made_small(line))[1:])
+    for program in blocks(SEEING, "python"):
+        exec(program, {})
 
 
 def test_the_commands_about_experiments_run_one_after_the_other(tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ import pytest
 from videopred.palette import INVENTED, MISSED, OBJECT_COLORS, PAGE, ROLLOUT, SCHEMA_COLORS, TRACK
 from videopred.rendering import ROWS, check_rows
 from videopred.rendering.film import film_frames
-from videopred.rendering.film_rows import laid_over
+from videopred.rendering.film_rows import difference, laid_over
 from videopred.rendering.panel import draw
 from videopred.rendering.raster_rows import GUTTER
 from videopred.rendering.scene import Scene
@@ -36,7 +36,7 @@ def scene(**changes) -> Scene:
     films = chance.integers(0, 256, (2, FRAMES, HEIGHT, WIDTH, 1), np.uint8)
     masks = np.zeros((FRAMES, HEIGHT, WIDTH), np.uint8)
     masks[:, 2:5, 6:8], masks[:, 7:9, 1:7] = 1, 9
-    return Scene(CONTEXT, *films, trace(), masks, POSITIONS)._replace(**changes)
+    return Scene(CONTEXT, *films, trace(), masks, POSITIONS, changed=255 - films[1])._replace(**changes)
 
 
 def in_small(film: np.ndarray) -> np.ndarray:
@@ -126,6 +126,13 @@ def test_masks_mix_the_colours_of_their_modules():
     np.testing.assert_allclose(film[4, 3, 17], shares @ OBJECT_COLORS[:MODULES], atol=0.5)
 
 
+def test_what_changed_is_drawn_from_the_untouched_prediction_on():
+    changed = in_small(draw("changed", scene(), SCALE).film)
+    np.testing.assert_array_equal(changed, np.broadcast_to(255 - scene().prediction, changed.shape))
+    change = in_small(draw("change", scene(), SCALE).film)
+    np.testing.assert_array_equal(change, difference(scene().prediction, 255 - scene().prediction))
+
+
 def test_boxes_surround_the_true_objects_on_the_prediction():
     film = draw("boxes", scene(), SCALE).film[-1]
     prediction = draw("pred", scene(), SCALE).film[-1]
@@ -150,12 +157,16 @@ def test_a_strip_has_the_rows_that_were_asked_for():
         (
             "modules",
             {"trace": {}},
-            r"--rows must be among truth, pred, diff, overlay, boxes, .* got modules; leave",
+            r"--rows must be among truth, pred, diff, overlay, changed, .* got modules; leave",
         ),
-        ("schemata", {"trace": {"active": 0}}, "among truth, pred, diff, overlay, modules, boxes, .* got schemata"),
-        ("attention", {"trace": {"masks": 0}}, "among truth, pred, diff, overlay, masks, boxes, .* got attention"),
-        ("masks", {"trace": {"layer1.input_attention": 0}}, "diff, overlay, attention, boxes, .* got masks"),
-        ("boxes", {"trace": {}, "masks": None}, "among truth, pred, diff, overlay, what there is .* got boxes; leave"),
+        ("schemata", {"trace": {"active": 0}}, "among truth, pred, diff, overlay, modules, changed, .* got schemata"),
+        ("attention", {"trace": {"masks": 0}}, "among truth, pred, diff, overlay, masks, changed, .* got attention"),
+        ("masks", {"trace": {"layer1.input_attention": 0}}, "diff, overlay, attention, changed, .* got masks"),
+        (
+            "boxes",
+            {"trace": {}, "masks": None, "changed": None},
+            "pred, diff, overlay, what there is .* got boxes",
+        ),
     ],
 )
 def test_what_there_is_not_is_refused_with_what_there_is(row, changes, message):

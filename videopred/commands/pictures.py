@@ -10,7 +10,8 @@ from videopred.commands import terminal
 from videopred.commands.models import opened, results
 from videopred.commands.options import Context, Data, Device, Horizon, Json, Overwrite, Part, Run
 from videopred.eval import METRICS
-from videopred.rendering import FIGURES, OF_ALL_CLIPS, check_rows
+from videopred.models.intervention_settings import Intervention
+from videopred.rendering import FIGURES, OF_ALL_CLIPS, USUAL_CHANGED_ROWS, USUAL_ROWS, check_rows
 from videopred.rendering.settings import ClipChoice, PictureConfig
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ def render(
     part: Part = "test",
     choice: OmitArgPrefixes[ClipChoice] = ClipChoice(),
     picture: OmitArgPrefixes[PictureConfig] = PictureConfig(),
+    intervention: OmitArgPrefixes[Intervention] = Intervention(),
     context: Context = None,
     horizon: Horizon = None,
     out: Annotated[
@@ -34,8 +36,12 @@ def render(
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
-    """Draw clips: films and strips with truth, prediction, difference or other rows, or a figure of the papers."""
-    rows = check_rows(tuple(picture.rows.split(",")))
+    """Draw clips: films and strips with truth, prediction, difference or other rows, or a figure of the papers.
+
+    With --without, --freeze, --swap or --schema, the model is rolled out a second time under that intervention.
+    """
+    usual = USUAL_ROWS if intervention.idle else USUAL_CHANGED_ROWS
+    rows = usual if picture.rows is None else check_rows(tuple(picture.rows.split(",")))
     _check_choice(choice)
     formats = _formats(out, picture)
     asked = opened(data, device, run, context, horizon)
@@ -55,7 +61,7 @@ def render(
     predictor = load_run(run, pick_device(device))
     clips = known or _extreme(choice, predictor, asked.file, part, asked.context, asked.horizon)
     paths = _paths(place, part, clips, formats, overwrite, picture.figure)
-    scenes = scenes_of(predictor, asked.file, part, clips, asked.context, asked.horizon)
+    scenes = scenes_of(predictor, asked.file, part, clips, asked.context, asked.horizon, intervention)
     if picture.figure is None:
         made = [write_scene(*one, rows, frame_ms=picture.frame_ms) for one in zip(scenes, paths, strict=True)]
     else:

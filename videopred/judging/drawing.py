@@ -10,6 +10,8 @@ import numpy as np
 from videopred import check
 from videopred.judging.evaluating import imagine
 from videopred.judging.fitting import check_part
+from videopred.models.intervention_settings import Intervention
+from videopred.models.interventions import intervene
 from videopred.rendering import USUAL_ROWS, check_rows
 from videopred.rendering.scene import Scene, scene_of_rollout
 from videopred.rendering.writing import write_scene
@@ -23,10 +25,24 @@ USUAL_CLIPS = 3
 
 
 def scenes_of(
-    predictor: "Predictor", file: "ClipSource", part: str, clips: Sequence[int], context: int, horizon: int
+    predictor: "Predictor",
+    file: "ClipSource",
+    part: str,
+    clips: Sequence[int],
+    context: int,
+    horizon: int,
+    intervention: Intervention | None = None,
 ) -> list[Scene]:
-    """What can be seen of some clips and of a model's rollouts of them; arguments are those of `imagine`."""
+    """What can be seen of some clips and of a model's rollouts of them, also of those under an intervention.
+
+    Args:
+        predictor, file, part, clips, context, horizon: as for `imagine`.
+        intervention: what is done to the model in a second rollout.
+    """
     rollout, truth = imagine(predictor, file, part, clips, context, horizon)
+    changed = None
+    if intervention is not None and not intervention.idle:
+        changed, _ = imagine(intervene(predictor, intervention, context), file, part, clips, context, horizon)
     scenes = []
     for i, clip in enumerate(clips):
         known: dict[str, np.ndarray] = {
@@ -36,6 +52,8 @@ def scenes_of(
         }
         masks = known.pop("groups", None)
         scenes.append(scene_of_rollout(rollout, truth, i, masks, predictor.encoder.map_shape, known))
+        if changed is not None:
+            scenes[-1] = scenes[-1]._replace(changed=scene_of_rollout(changed, truth, i).prediction)
     return scenes
 
 

@@ -58,6 +58,7 @@ class Stack(Core):
         self.rows, _, self.units = sizes[self._readout]
         axes = [reading.trace_axes | layer.trace_axes for reading, layer in self._levels()]
         self.trace_axes = _by_layer(axes)
+        self.state_rows = tuple(config.modules)
 
     @property
     def _readout(self) -> int:
@@ -71,6 +72,9 @@ class Stack(Core):
     def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> tuple[LayerState, ...]:
         """Zeros."""
         return tuple(layer.initial_state(batch) for _, layer in self._levels())
+
+    def given_out(self, state: tuple[LayerState, ...]) -> Tensor:
+        return state[self._readout][0]
 
     def project(self, slots: Tensor) -> Sequence[Any]:
         """(B, T, 1, features) -> T pairs: what the lowest layer reads from below, and what each level has ready."""

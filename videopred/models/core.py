@@ -42,6 +42,14 @@ class Core(nn.Module):
     trace_axes: Mapping[str, str] = {}
     """Each name in the trace -> its axes after B (and T): e.g. `K` modules, `K L` modules by slots, `` for a number."""
 
+    state_rows: tuple[int, ...] = ()
+    """Modules that a state holds, for interventions: (K,) if every tensor in it has K rows on axis 1; several, if it is
+    a tuple of such parts, the lowest layer first; none if it has no modules. A core that has some gives `given_out`."""
+
+    def given_out(self, state: State) -> Tensor:
+        """The output (B, K, D) that a step gives whose new state this is."""
+        raise TypeError(f"{type(self).__name__} must define given_out, as it has state_rows")
+
     def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> State:
         """The state before the first step, with the parameters' device and dtype.
 

@@ -56,10 +56,14 @@ class RIMs(Core):
         self.reading = reading_of(config, features)
         self.layer = ModularLayer(config, config.modules, config.active, config.units)
         self.trace_axes = self.reading.trace_axes | self.layer.trace_axes
+        self.state_rows = (config.modules,)
 
     def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> LayerState:
         """Zeros."""
         return self.layer.initial_state(batch)
+
+    def given_out(self, state: LayerState) -> Tensor:
+        return state[0]
 
     def project(self, slots: Tensor) -> Sequence[Any]:
         prepared = self.layer.project(slots.shape[1], slots.shape[0])

@@ -39,7 +39,7 @@ class RMC(Core):
 
     def __init__(self, config: RMCConfig, features: int):
         super().__init__()
-        self.config = config
+        self.config, self.state_rows = config, (config.rows,)
         self.rows, self.units = config.rows, config.heads * config.head_size
         self.input = nn.Linear(features, self.units)
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.blocks))
@@ -56,6 +56,9 @@ class RMC(Core):
         """The identity."""
         memory = batch_of(self, (self.rows, self.units))
         return torch.eye(*memory.shape, out=memory).expand(batch, -1, -1)
+
+    def given_out(self, state: Tensor) -> Tensor:
+        return state
 
     def project(self, slots: Tensor) -> Iterable[tuple[Tensor, Tensor]]:
         """The input's row (B, 1, D) and its share of the gates, step by step."""

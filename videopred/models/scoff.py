@@ -79,6 +79,7 @@ class SCOFF(Core):
         super().__init__()
         self.config = config
         self.rows, self.units = config.files, config.units
+        self.state_rows = (config.files,)
         units, heads = config.units, config.input_heads
         self.trace_axes = {"schema": "K", "input_attention": "heads K L"}
         self._key = config.input_key if config.input_attention else 0
@@ -128,6 +129,18 @@ class SCOFF(Core):
         if config.frozen_schema:
             schema = torch.randint(config.schemata, (clips, self.rows), **source).to(device).expand(batch, -1)
         return (memory, schema) if self.random is None else (memory, schema, torch.zeros_like(hidden[..., 0]))
+
+    def given_out(self, state: State) -> Tensor:
+        return state[0][0]
+
+    def with_schema(self, projected: Projected, state: State, schema: int) -> tuple[Projected, State]:
+        """What makes every file take this schema at the step from that entry and state."""
+        memory, frozen, *phase = state
+        if self.config.frozen_schema:
+            return projected, (memory, torch.full_like(frozen, schema), *phase)
+        only = memory[0].new_full((*memory[0].shape[:2], self.config.schemata), -math.inf)
+        only[..., schema] = 0  # as the noise on a choice: no other can be drawn
+        return projected._replace(noise=only), state
 
     def project(self, slots: Tensor) -> Iterator[Projected]:
         """Keys, values and what is drawn, step by step.

@@ -26,6 +26,8 @@ ROWS: dict[str, Row] = {
     "attention": Row("What modules read of the input: on a map, where.", "videopred.rendering.raster_rows:attention"),
     "schemata": Row("Which schema each object file used.", "videopred.rendering.raster_rows:schemata"),
     "masks": Row("The model's own segmentation.", "videopred.rendering.film_rows:masks"),
+    "changed": Row("What it predicts under an intervention.", "videopred.rendering.film_rows:changed"),
+    "change": Row("Where the intervention changes the prediction.", "videopred.rendering.film_rows:change"),
     "boxes": Row("Boxes of the true objects on the prediction.", "videopred.rendering.film_rows:boxes"),
 }
 """Name on the command line -> row: a function from a `Scene` and a scale to a `Panel`, in the order of the help."""
@@ -53,6 +55,8 @@ OF_ALL_CLIPS = ("top-down",)
 """Figures that take all clips at once; of the others there is one for each clip."""
 
 USUAL_ROWS = ("truth", "pred", "diff")
+USUAL_CHANGED_ROWS = ("truth", "pred", "changed", "change")
+"""With an intervention."""
 
 
 def check_rows(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -63,6 +63,24 @@ def masks(scene: Scene, scale: int) -> Panel:
     return shown(film, scale, "masks", numbers(colors), "module")
 
 
+def changed(scene: Scene, scale: int) -> Panel:
+    """What was predicted under the intervention."""
+    return shown(_changed(scene, "changed"), scale, "changed")
+
+
+def change(scene: Scene, scale: int) -> Panel:
+    """Where the intervention changed the prediction, as `difference` from the untouched one to the changed."""
+    swatches = (Swatch(MISSED, "lost"), Swatch(INVENTED, "new"))
+    return shown(difference(scene.prediction, _changed(scene, "change")), scale, "change", swatches)
+
+
+def _changed(scene: Scene, row: str) -> np.ndarray:
+    if scene.changed is None:
+        must = f"be among {', '.join(available(scene))}, what there is without an intervention"
+        raise ValueError(complaint("--rows", must, row, "give --without, --freeze, --swap or --schema"))
+    return scene.changed
+
+
 def boxes(scene: Scene, scale: int) -> Panel:
     """The prediction, with a box around where each object truly is seen."""
     if scene.masks is None:

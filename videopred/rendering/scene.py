@@ -35,6 +35,8 @@ class Scene(NamedTuple):
     """Rows and columns of the map whose positions the core reads; None if it reads vectors."""
     truths: Mapping[str, np.ndarray] = {}
     """positions (T, N, 2), px, and visibility/fraction (T, N) in [0, 1], of the true objects, where they are known."""
+    changed: np.ndarray | None = None
+    """(T, H, W, C) uint8, the prediction under an intervention; None without one."""
 
     def traced(self, row: str, names: list[str], flag: str = "--rows", asked: str = "") -> list[np.ndarray]:
         """The traces of these names, the lowest layer's first.
@@ -83,6 +85,7 @@ def available(scene: Scene) -> list[str]:
     there = {name.rpartition(".")[2] for name in scene.trace}
     rows = ["truth", "pred", "diff", "overlay"]
     rows += [row for row, needed in _NEEDS.items() if needed in there]
+    rows += [] if scene.changed is None else ["changed", "change"]
     return rows + (["boxes"] if scene.masks is not None else [])
 
 

@@ -27,8 +27,9 @@ class ClipChoice(Settings):
 class PictureConfig(Settings):
     """What is drawn of a clip, and into which files."""
 
-    rows: str = "truth,pred,diff"
-    """Any of truth, pred, diff, overlay, modules, attention, schemata, masks, boxes, with commas between them."""
+    rows: str | None = None
+    """Any of truth, pred, diff, overlay, modules, attention, schemata, masks, changed, change, boxes, with commas
+    between them; default: truth,pred,diff, or with an intervention truth,pred,changed,change."""
     format: tuple[Literal["gif", "mp4", "png"], ...] = ("gif", "png")
     """Films as gif or mp4 (which takes PyAV), a strip of stills as png. If --out is a file, its suffix says it."""
     figure: str | None = None

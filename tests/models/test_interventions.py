@@ -1,0 +1,138 @@
+"""Interventions touch what they name, from when they say, and nothing else."""
+
+import pytest
+import torch
+from tiny_runs import FRAMES, HEIGHT, WIDTH, tiny_model
+
+from videopred.models import DECODERS, build
+from videopred.models.core import unroll
+from videopred.models.intervention_settings import Intervention
+from videopred.models.interventions import Intervened, intervene
+from videopred.rollout import roll_out
+
+MODULAR = ("rims", "brims", "hierarchical-rims", "mld-rims", "scoff", "rmc")
+CONTEXT, HORIZON, CLIPS = 3, 4, 2
+
+
+def model(core: str, **changes):
+    torch.manual_seed(1)
+    config = tiny_model(core)
+    return build(config.model_copy(update={"core": config.core.changed(**changes)}), (1, HEIGHT, WIDTH)).eval()
+
+
+def film() -> torch.Tensor:
+    return torch.rand(CLIPS, CONTEXT, 1, HEIGHT, WIDTH, generator=torch.Generator().manual_seed(2))
+
+
+def rolled(predictor, **what) -> torch.Tensor:
+    changed = intervene(predictor, Intervention(**what), CONTEXT) if what else predictor
+    return roll_out(changed, film(), HORIZON).prediction
+
+
+@pytest.mark.parametrize("core", MODULAR)
+def test_a_core_addresses_its_rows_and_gives_out_what_belongs_to_a_state(core):
+    ours = model(core).core
+    slots = torch.rand(CLIPS, FRAMES, 1 if core != "scoff" else 4, ours.input_size)
+    done = unroll(ours, slots)
+    torch.testing.assert_close(ours.given_out(done.state), done.output[:, -1], rtol=0, atol=0)
+    parts = [done.state] if len(ours.state_rows) == 1 else done.state
+    for rows, part in zip(ours.state_rows, parts, strict=True):
+        leaves = torch.utils._pytree.tree_leaves(part)
+        assert leaves
+        assert all(leaf.shape[:2] == (CLIPS, rows) for leaf in leaves)
+
+
+@pytest.mark.parametrize("core", MODULAR)
+def test_doing_nothing_and_swapping_back_change_nothing(core):
+    untouched = rolled(model(core))
+    for what in ({"from_step": 2}, {"swap": ("0,1", "1,0")}, {"without": (0,), "from_step": HORIZON + 1}):
+        torch.testing.assert_close(rolled(model(core), **what), untouched, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("core", ["rims", "rmc"])
+@pytest.mark.parametrize("what", [{"without": (1,)}, {"freeze": (0, 1, 2)}, {"swap": ("0,2",)}])
+@pytest.mark.parametrize("from_step", [1, 3])
+def test_frames_before_an_intervention_stay_and_those_from_it_on_change(core, what, from_step):
+    untouched, changed = rolled(model(core)), rolled(model(core), **what, from_step=from_step)
+    torch.testing.assert_close(changed[:, : from_step - 1], untouched[:, : from_step - 1], rtol=0, atol=0)
+    assert not torch.equal(changed[:, from_step - 1], untouched[:, from_step - 1])
+
+
+@pytest.mark.parametrize("core", MODULAR)
+def test_with_all_modules_silent_every_frame_is_what_zeros_decode_to(core):
+    predictor = model(core)
+    total = sum(predictor.core.state_rows)
+    silent = rolled(predictor, without=tuple(range(total)))
+    zeros = torch.zeros(1, predictor.core.rows, predictor.core.units)
+    frame = torch.sigmoid(predictor.decoder(zeros)[0])
+    torch.testing.assert_close(silent, frame.expand_as(silent[0]).expand_as(silent).contiguous())
+
+
+@pytest.mark.parametrize("core", MODULAR)
+def test_frozen_modules_keep_their_state_to_the_bit_and_others_move(core):
+    ours = model(core).core
+    slots = torch.rand(CLIPS, FRAMES, 1 if core != "scoff" else 4, ours.input_size)
+    total = sum(ours.state_rows)
+    frozen = Intervened(ours, Intervention(freeze=tuple(range(total))), first=4)
+    before = unroll(ours, slots[:, :4]).state
+    done = unroll(frozen, slots)
+    for kept, leaf in zip(*map(torch.utils._pytree.tree_leaves, (before, done.state.core)), strict=True):
+        assert torch.equal(kept, leaf)
+    assert done.state.steps.tolist() == [FRAMES] * CLIPS
+
+
+def test_files_without_weights_of_their_own_can_be_swapped_unseen():
+    """SCOFF's files are exchangeable, and so is what decodes them: a film does not tell their order."""
+    for decoder in ("files", "masks"):
+        torch.manual_seed(1)
+        config = tiny_model("scoff").model_copy(update={"decoder": DECODERS[decoder][0]()})
+        predictor = build(config, (1, HEIGHT, WIDTH)).eval()
+        torch.testing.assert_close(rolled(predictor, swap=("0,2",)), rolled(predictor), rtol=1e-4, atol=1e-5)
+
+
+def test_a_schema_is_used_by_every_file_and_one_chosen_anyway_changes_nothing():
+    predictor = model("scoff")
+    for schema in range(2):
+        forced = intervene(predictor, Intervention(force_schema=schema), CONTEXT)
+        trace = roll_out(forced, film(), HORIZON, trace=True).trace["schema"]
+        assert (trace[:, CONTEXT - 1 :] == schema).all()
+    only = model("scoff", schemata=1)
+    torch.testing.assert_close(rolled(only, force_schema=0), rolled(only))
+    frozen = model("scoff", frozen_schema=True)
+    forced = intervene(frozen, Intervention(force_schema=1), CONTEXT)
+    assert (roll_out(forced, film(), HORIZON, trace=True).trace["schema"][:, CONTEXT - 1 :] == 1).all()
+
+
+def test_the_untouched_predictor_stays_as_it_was_and_shares_its_weights():
+    predictor = model("rims")
+    before = rolled(predictor)
+    changed = intervene(predictor, Intervention(without=(1,)), CONTEXT)
+    assert {id(p) for p in changed.parameters()} == {id(p) for p in predictor.parameters()}
+    rolled(predictor, without=(0,))
+    torch.testing.assert_close(rolled(predictor), before, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("core", ["gru", "lstm", "lstm-h", "lstm-hb", "transformer"])
+def test_a_core_without_modules_refuses(core):
+    with pytest.raises(
+        ValueError, match=r"RUN must have modules to silence, freeze or swap, got .*; take a model with"
+    ):
+        rolled(model(core), freeze=(0,))
+
+
+@pytest.mark.parametrize(
+    ("core", "what", "message"),
+    [
+        ("rims", {"without": (4,)}, "--without must lie in 0 to 3, the modules of this RIMs, got 4; choose"),
+        ("brims", {"freeze": (7,)}, "--freeze must lie in 0 to 6, the modules of this BRIMs, got 7; choose"),
+        ("brims", {"swap": ("3,4",)}, "--swap must name two modules of one layer, got 3,4; layers may differ"),
+        ("scoff", {"force_schema": 2}, "--schema must lie in 0 to 1, the schemata of this SCOFF, got 2; choose"),
+        ("rims", {"force_schema": 0}, "--schema must be left out without schemata, got 0 for RIMs; take a model"),
+        ("rims", {"swap": ("1,1",)}, "--swap must be two different modules with a comma between them, got 1,1; write"),
+        ("rims", {"swap": ("a,1",)}, "--swap must be two different modules with a comma between them, got a,1; write"),
+        ("rims", {"from_step": 0}, "--from-step must be at least 1, got 0; the first frame that the model imagines"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(core, what, message):
+    with pytest.raises(ValueError, match=message):
+        rolled(model(core), **what)

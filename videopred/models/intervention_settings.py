@@ -1,0 +1,48 @@
+"""What is done to a core while it rolls out."""
+
+from typing import Annotated
+
+from pydantic import field_validator
+from tyro.conf import arg
+
+from videopred.check import require, whole_number
+from videopred.settings import Settings
+
+
+class Intervention(Settings):
+    """Changes to single modules, or object files. They are counted from 0, through all layers from the lowest up."""
+
+    without: tuple[int, ...] = ()
+    """Modules to silence: their state is zero before and after every step."""
+    freeze: tuple[int, ...] = ()
+    """Modules that keep the state they have."""
+    swap: tuple[str, ...] = ()
+    """Pairs of modules that exchange their states, once, such as 1,3."""
+    force_schema: Annotated[int | None, arg(name="schema")] = None
+    """The schema that every object file must use."""
+    from_step: int = 1
+    """The rollout step at which the intervention begins; silence, freezing and the schema last."""
+
+    @field_validator("swap")
+    @classmethod
+    def _are_pairs(cls, pairs: tuple[str, ...]) -> tuple[str, ...]:
+        for pair in pairs:
+            words = pair.split(",")
+            fits = len(words) == 2 and all(word.isdecimal() for word in words) and words[0] != words[1]
+            require(fits, "--swap", "be two different modules with a comma between them", pair, "write e.g. 1,3")
+        return pairs
+
+    @field_validator("from_step")
+    @classmethod
+    def _begins(cls, step: int) -> int:
+        return whole_number("--from-step", step, 1, "the first frame that the model imagines is 1")
+
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """The modules to swap."""
+        return tuple((int(a), int(b)) for a, b in (pair.split(",") for pair in self.swap))
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is done."""
+        return not (self.without or self.freeze or self.swap) and self.force_schema is None

@@ -1,0 +1,171 @@
+"""Interventions: a predictor whose modules are silenced, frozen, swapped or told their schema while it rolls out.
+
+The weights are those of the untouched predictor; only states between steps change, and the choice of a schema. So a
+silenced module still speaks within a step as one that woke from zeros would, to modules that listen to it, and may be
+among the active ones; what it makes of it is forgotten.
+"""
+
+import copy
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.utils import _pytree as tree
+
+from videopred import check
+from videopred.models.core import Core, State, Trace
+from videopred.models.intervention_settings import Intervention
+from videopred.models.predictor import Predictor
+
+
+class Counted(NamedTuple):
+    """State of a core, and how many steps it has taken."""
+
+    core: State
+    steps: Tensor
+    """(B,) int64."""
+
+
+def intervene(predictor: Predictor, intervention: Intervention, context: int) -> Predictor:
+    """A predictor that does as the given one, but for the intervention; the given one stays as it is.
+
+    The two share their weights.
+
+    Args:
+        predictor: its core must have modules, see `Core.state_rows`.
+        intervention: what is done. At `from_step` 1 it begins with the step that reads the last frame of the context,
+            from which the first frame of its own is predicted.
+        context: true frames that will be given, at least 1.
+
+    Raises:
+        ValueError: the core has no modules, or not those, or no schemata.
+    """
+    check.whole_number("--context", context, 1, "give at least one frame to start from")
+    changed = copy.copy(predictor)
+    changed._modules = dict(predictor._modules)  # a shallow copy of a module shares the table of its parts
+    changed.core = Intervened(predictor.core, intervention, context + intervention.from_step - 2)
+    return changed
+
+
+class Intervened(Core):
+    """A core under an intervention. State: that of the core and a count of its steps.
+
+    Args:
+        core: any with `state_rows`.
+        intervention: what is done to it.
+        first: the step, counted from 0, at which it begins.
+    """
+
+    def __init__(self, core: Any, intervention: Intervention, first: int):
+        super().__init__()
+        self.core, self.intervention, self.first = core, intervention, first
+        self.rows, self.units, self.input_size = core.rows, core.units, getattr(core, "input_size", None)
+        self.trace_axes = core.trace_axes
+        self._parts: tuple[int, ...] = tuple(getattr(core, "state_rows", ()))
+        _check(core, intervention, self._parts)
+
+    def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> Counted:
+        """The core's, before its first step."""
+        device = next(self.core.parameters()).device
+        steps = torch.zeros(batch, dtype=torch.int64, device=device)
+        return Counted(self.core.initial_state(batch, generator=generator), steps)
+
+    def project(self, slots: Tensor) -> Iterable[Any]:
+        return self.core.project(slots) if hasattr(self.core, "project") else slots.unbind(1)
+
+    def advance(self, projected: Any, state: Counted) -> tuple[Tensor, Counted, Trace]:
+        advance = self.core.advance if hasattr(self.core, "project") else self.core.step
+        before, steps = state
+        step, todo = int(steps[0]), self.intervention
+        if step < self.first or todo.idle:
+            output, after, trace = advance(projected, before)
+            return output, Counted(after, steps + 1), trace
+        for pair in todo.pairs if step == self.first else ():
+            before = self._edited(before, _swapped(*pair))
+        before = self._edited(before, _silenced(todo.without))
+        if todo.force_schema is not None:
+            projected, before = self.core.with_schema(projected, before, todo.force_schema)
+        _, after, trace = advance(projected, before)
+        after = self._frozen(before, after)
+        after = self._edited(after, _silenced(todo.without))
+        return self.core.given_out(after), Counted(after, steps + 1), trace
+
+    def step(self, inputs: Tensor, state: Counted) -> tuple[Tensor, Counted, Trace]:
+        """One step on (B, L, D) slots."""
+        (projected,) = self.project(inputs.unsqueeze(1))
+        return self.advance(projected, state)
+
+    def _edited(self, state: State, edit: "Edit") -> State:
+        """The state with every tensor edited."""
+        parts, offset = [], 0
+        for part, rows in zip(self._of(state), self._parts, strict=True):
+            modules = range(offset, offset + rows)
+            parts.append(tree.tree_map(lambda leaf, modules=modules: edit(leaf, modules), part))
+            offset += rows
+        return parts[0] if len(self._parts) == 1 else tuple(parts)
+
+    def _frozen(self, before: State, after: State) -> State:
+        """The state after a step, with the rows of frozen modules from before it."""
+        leaves, form = tree.tree_flatten(after)
+        kept = iter(tree.tree_leaves(before))
+
+        def keep(leaf: Tensor, modules: range) -> Tensor:
+            return torch.where(_mask(leaf, modules, self.intervention.freeze), next(kept), leaf)
+
+        return self._edited(tree.tree_unflatten(leaves, form), keep)
+
+    def _of(self, state: State) -> Sequence[State]:
+        """The parts of a state."""
+        return [state] if len(self._parts) == 1 else state
+
+
+Edit = Callable[[Tensor, range], Tensor]
+"""From a tensor of a state, and the modules that are its rows, to what it becomes."""
+
+
+def _mask(leaf: Tensor, modules: range, chosen: tuple[int, ...]) -> Tensor:
+    """Which rows of a tensor are of chosen modules: bool, to be spread over it."""
+    mask = torch.tensor([module in chosen for module in modules], device=leaf.device)
+    return mask.view(-1, *[1] * (leaf.dim() - 2))
+
+
+def _silenced(chosen: tuple[int, ...]) -> Edit:
+    """Zeros in the rows of these modules; a phase or a schema, which says nothing, stays."""
+    return lambda leaf, modules: leaf.masked_fill(_mask(leaf, modules, chosen), 0) if leaf.dim() > 2 else leaf
+
+
+def _swapped(first: int, second: int) -> Edit:
+    """The rows of two modules exchanged."""
+
+    def swap(leaf: Tensor, modules: range) -> Tensor:
+        if first not in modules:
+            return leaf
+        order = [second if module == first else first if module == second else module for module in modules]
+        return leaf[:, [module - modules.start for module in order]]
+
+    return swap
+
+
+def _check(core: Any, intervention: Intervention, parts: tuple[int, ...]) -> None:
+    """Refuse what cannot be done to this core."""
+    name, total = type(core).__name__, sum(parts)
+    fix = "take a model with modules, such as rims, brims, scoff or rmc"
+    rows = intervention.without or intervention.freeze or intervention.swap
+    check.require(total > 0 or not rows, "RUN", "have modules to silence, freeze or swap", name, fix)
+    named = {"--without": intervention.without, "--freeze": intervention.freeze}
+    for flag, modules in (named | {"--swap": tuple(k for pair in intervention.pairs for k in pair)}).items():
+        for module in modules:
+            must = f"lie in 0 to {total - 1}, the modules of this {name}"
+            check.require(0 <= module < total, flag, must, module, "choose one of these")
+    starts = [sum(parts[: i + 1]) for i in range(len(parts))]
+    for a, b in intervention.pairs:
+        alike = sum(a >= start for start in starts) == sum(b >= start for start in starts)
+        check.require(alike, "--swap", "name two modules of one layer", f"{a},{b}", "layers may differ in width")
+    wanted = intervention.force_schema
+    if wanted is not None:
+        schemata = core.config.schemata if hasattr(core, "with_schema") else 0
+        fix = "take a model with schemata, such as scoff"
+        check.require(schemata > 0, "--schema", "be left out without schemata", f"{wanted} for {name}", fix)
+        must = f"lie in 0 to {schemata - 1}, the schemata of this {name}"
+        check.require(0 <= wanted < schemata, "--schema", must, wanted, "choose one of these")
