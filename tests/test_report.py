@@ -19,9 +19,11 @@ from videopred.checkpoint import load_run
 from videopred.datasets.opening import open_dataset
 from videopred.eval import comparison
 from videopred.eval.scores import load_scores
+from videopred.eval.settings import Protocol
 from videopred.eval.tables import written
 from videopred.export import export_run
 from videopred.judging import evaluate, imagine
+from videopred.judging.runs import evaluate_runs
 from videopred.report.page import write_report
 
 CONTEXT, HORIZON = 4, 5
@@ -186,6 +188,26 @@ def test_runs_stand_side_by_side(made, tmp_path):
     assert f"{found.difference:z.4f} ({found.low:z.4f} to {found.high:z.4f})" in page.text
     assert any("validation loss" in chart and "rims" in chart and "gru" in chart for chart in page.charts)
     assert "rims and gru" in page.text
+
+
+def test_scores_of_runs_judged_together_are_found(made, tmp_path):
+    shutil.copytree(made / "models", tmp_path / "models")
+    runs = [tmp_path / "models" / name for name in ("rims", "gru")]
+    with open_dataset(made / "two.h5") as file:
+        asked = Protocol(context=CONTEXT, horizon=HORIZON, metrics=METRICS)
+        scores = evaluate_runs(runs, file, asked)
+    scores.save(tmp_path / "eval" / "rims-and-1-more" / "two")
+    page = report(tmp_path, tmp_path, "rims", "gru")
+    assert f"{scores.mean('gru', 'mse'):.4f}" in page.text
+    assert "no scores on the same data" not in page.text
+
+
+def test_scores_of_other_clips_do_not_choose(made, tmp_path):
+    other = tiny_data(tmp_path / "two.h5", seed=1)
+    page = report(made, tmp_path, "rims", data=other)
+    assert f"The scores on two are of other clips than {other} holds" in page.text
+    assert "Worst" not in page.text
+    assert "other data than it learned from" in page.text
 
 
 def test_runs_that_cannot_be_compared_say_why(made, tmp_path):

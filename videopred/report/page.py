@@ -9,10 +9,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from videopred import check
 from videopred.device import pick_device
 from videopred.eval.comparison import compare
+from videopred.eval.scores import Scores, load_scores
 from videopred.files import whole_file
 from videopred.report.charts import line_chart, styles
+from videopred.report.facts import thinned
 from videopred.report.found import FoundRun, curves, find_run
-from videopred.report.section import Section, tell_run, thinned
+from videopred.report.section import Section, tell_run
 from videopred.report.tables import Table, comparison_charts, comparison_tables
 
 LARGEST = 5_000_000
@@ -70,7 +72,7 @@ def write_report(
     twice = sorted({name for name in names if names.count(name) > 1})
     check.require(not twice, "RUN", "be runs of different names", ", ".join(twice), "leave one out, or rename a folder")
     where = pick_device(device)
-    compared = _compared(found, data) if len(found) > 1 else None
+    compared = _compared(found, data, results) if len(found) > 1 else None
     sections = [tell_run(run, data or run.data, by, where) for run in found]
     for panel_px in _PANELS:
         text = set_page([_drawn(one, panel_px) for one in sections], compared)
@@ -101,24 +103,34 @@ def _drawn(section: Section, panel_px: int) -> Section:
     return section._replace(clips=section.predicted.draw(panel_px)) if section.predicted else section
 
 
-def _compared(runs: Sequence[FoundRun], data: Path | None) -> Compared:
+def _compared(runs: Sequence[FoundRun], data: Path | None, results: Path) -> Compared:
     """What can be said of several runs together."""
-    shown: list[Table] = []
-    charts: list[str] = []
-    problem = ""
-    name = data.stem if data else next(iter(set.intersection(*(set(run.scores) for run in runs))), None)
-    if name is None or any(name not in run.scores for run in runs):
-        problem = "They have no scores on the same data: evaluate each on it."
-    else:
-        try:
-            comparison = compare({run.name: run.scores[name] for run in runs})
-            shown, charts = comparison_tables(comparison), comparison_charts(comparison)
-        except ValueError as error:
-            problem = f"Their scores on {name} cannot be compared: {error}."
     where = styles([run.name for run in runs], [])
     lines = {}
     for run in runs:
         for column, (steps, values) in curves(run).items():
             if column.startswith("validation_"):
                 lines[run.name] = thinned(steps, values, where[run.name])
-    return Compared(shown, charts, problem, line_chart("validation loss", lines, "updates"), where)
+    learning = line_chart("validation loss", lines, "updates")
+    scores = _common_scores(runs, data, results)
+    if scores is None:
+        problem = "They have no scores on the same data: evaluate them on it, together or each by itself."
+        return Compared([], [], problem, learning, where)
+    try:
+        comparison = compare(scores)
+    except ValueError as error:
+        return Compared([], [], f"Their scores cannot be compared: {error}.", learning, where)
+    return Compared(comparison_tables(comparison), comparison_charts(comparison), "", learning, where)
+
+
+def _common_scores(runs: Sequence[FoundRun], data: Path | None, results: Path) -> dict[str, Scores] | None:
+    """Scores of all runs on the same data, each run's own or those of all together; None if there are none."""
+    shared = set.intersection(*(set(run.scores) for run in runs))
+    for name in sorted(shared) if data is None else shared & {data.stem}:
+        return {run.name: run.scores[name] for run in runs}
+    together = results / f"{runs[0].name}-and-{len(runs) - 1}-more"
+    for file in sorted(together.glob(f"{data.stem if data else '*'}/scores.json")):
+        scores = load_scores(file)
+        if set(scores.models) in ({run.name for run in runs}, {run.path.stem for run in runs}):
+            return {"together": scores}
+    return None

@@ -1,0 +1,108 @@
+"""Facts of a run and its data, as names and values to be read, and its curves."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from videopred.eval.scores import Scores
+from videopred.report import tables
+from videopred.report.charts import Line, line_chart
+from videopred.report.found import FoundRun, curves
+
+_POINTS = 300
+"""Points of a curve at most; of more rows, means of as many as it takes are drawn."""
+
+
+def first_facts(run: FoundRun, scores: Scores | None) -> dict[str, str]:
+    """What is to be seen first."""
+    found: dict[str, str] = {"core": run.core}
+    frames = run.settings.get("film_shape")
+    if frames:
+        found["frames"] = f"{frames[1]} × {frames[2]}" + (" in color" if frames[0] == 3 else "")
+    if "updates" in run.record:
+        found["updates"] = f"{run.record['updates']:,}".replace(",", "\u202f")
+    found |= {"state": str(run.record["state"])} if "state" in run.record else {}
+    lowest = [min(values) for name, (_, values) in curves(run).items() if name.startswith("validation_")]
+    found |= {"lowest validation loss": f"{lowest[0]:.4g}"} if lowest else {}
+    if scores is not None:
+        column = next(iter(scores.metrics))
+        (model, *_) = scores.models
+        found[f"{scores.label(column)} {tables.arrow(scores.metrics[column])}"] = tables.written(
+            scores.mean(model, column), scores.metrics[column]
+        )
+    return found
+
+
+def learning_charts(run: FoundRun) -> list[str]:
+    """The losses in one chart, and every other curve that moves in one of its own."""
+    found = curves(run)
+    losses: dict[str, Line] = {}
+    others = []
+    for name, (steps, values) in found.items():
+        kind, _, loss = name.partition("_")
+        if kind in ("train", "validation") and loss:
+            losses[f"{kind} {loss}"] = thinned(steps, values, f"line-{int(kind == 'validation')}")
+        elif len(set(values)) > 1:
+            others.append(line_chart(name.replace("_", " "), {name: thinned(steps, values, "line-0")}, "updates"))
+    return [chart for chart in [line_chart("loss", losses, "updates"), *others] if chart]
+
+
+def thinned(steps: Sequence[float], values: Sequence[float], style: str) -> Line:
+    """A curve of so many points at most, each the mean of as many neighbours."""
+    pieces = min(len(steps), _POINTS)
+    x, y = ([float(piece.mean()) for piece in np.array_split(np.array(axis), pieces)] for axis in (steps, values))
+    return Line(x, y, style=style)
+
+
+def data_record(run: FoundRun) -> dict[str, str]:
+    """What a run says of the data that it learned from."""
+    record = run.settings.get("data") or run.record.get("data") or {}
+    return {name: str(value) for name, value in record.items()}
+
+
+def data_card(facts: Mapping[str, Any], fingerprint: str, run: FoundRun) -> dict[str, dict[str, str]]:
+    """What there is to say of the data shown."""
+    trained = data_record(run).get("sha256")
+    same = "what it learned from" if trained == fingerprint else "other data than it learned from"
+    alone = {name: value for name, value in facts.items() if name not in ("recipe", "parts")}
+    alone |= {"sha256": fingerprint} | ({"this is": same} if trained else {})
+    parts = {part: of_part for part, of_part in facts["parts"].items() if of_part["clips"]}
+    return _written_groups({"": alone, **parts, "recipe": facts["recipe"] or {}})
+
+
+def settings_by_part(run: FoundRun) -> dict[str, dict[str, str]]:
+    """Settings by part, flat in each."""
+    model = run.settings["model"]
+    groups: dict[str, Any] = {name: value for name, value in model.items() if isinstance(value, dict)}
+    alone = {name: value for name, value in model.items() if not isinstance(value, dict)}
+    alone |= {name: run.settings[name] for name in ("film_shape", "init_from") if run.settings.get(name) is not None}
+    groups |= {"films": alone}
+    groups |= {name: run.settings[name] for name in ("training", "compute") if name in run.settings}
+    return _written_groups(groups)
+
+
+def _written_groups(groups: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, str]]:
+    return {
+        group: {name.replace("_", " "): _written(value) for name, value in rows.items()}
+        for group, rows in groups.items()
+        if rows
+    }
+
+
+def provenance(run: FoundRun) -> dict[str, str]:
+    """Where it came from; not the name of the machine, which is nobody's matter who reads the page."""
+    record = run.record
+    names = ("started", "finished", "seconds", "device", "threads", "python", "machine", "commit")
+    found = {name: _written(record[name]) for name in names if record.get(name) is not None}
+    return found | {name: str(number) for name, number in record.get("versions", {}).items()}
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list | tuple):
+        return " ".join(map(str, value))
+    return "–" if value is None else str(value)
