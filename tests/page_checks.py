@@ -38,7 +38,7 @@ class Page(HTMLParser):
             self.images.append(said)
             if not said.get("alt"):
                 self.faults.append("an img has no alt")
-        if tag == "svg":
+        if tag == "svg" and said.get("aria-hidden") != "true":
             self.charts.append(said.get("aria-label") or "")
             if not said.get("aria-label") or said.get("role") != "img":
                 self.faults.append("an svg says nothing")
