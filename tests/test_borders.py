@@ -80,6 +80,7 @@ DOORS: dict[str, set[str]] = {
         "curves",
         "rendering.canvas",
         "rendering.lettering",
+        "rendering.mask_out_figure",
         "rendering.paper_figures",
         "rendering.top_down_figure",
         "activity",

@@ -205,6 +205,7 @@ def test_rows_clips_and_files_of_pictures_can_be_chosen(place, tmp_path, monkeyp
         "--best 1 --out c/e.png --rows truth": 1,
         "--clips 1 3 --figure activation --out f": 4,
         "--clips 1 --figure strip --out f/one.svg": 1,
+        "--clips 1 2 --figure mask-out --out h": 2,
         "--clips 1 --without 0 --freeze 1 --swap 2,3 --from-step 2 --format png --out g": 1,
     }.items():
         assert run(f"{words} {more}") == 0, more
@@ -479,10 +480,11 @@ BAD = {
     "render {gru} {data} --first 6": "--first must be at most 5, the clips of the part, got 6; lower it",
     "render {gru} {data} --out x.jpg": "--out must be a folder, or end in .gif or .mp4 for a film or .png for a strip",
     "render {gru} {data} --out x.gif": "--out must be a folder for several clips, got x.gif; give a folder, or",
-    "render {gru} {data} --figure actvation": "strip, activation, activation-position, schemata, top-down, got actva",
+    "render {gru} {data} --figure actvation": "strip, activation, activation-position, schemata, top-down, mask-out",
     "render {gru} {data} --figure schemata": "--figure must draw what this model has, which is states, got schemata",
     "render {gru} {data} --figure strip --rows pred": "--rows must be left out with --figure, got one; a figure has",
     "render {gru} {data} --figure strip --out a.gif": "--out must be a folder, or end in .png or .svg for a figure",
+    "render {gru} {data} --figure strip --without 0": "--figure must be left out with an intervention, got strip",
     "render {gru} {data} --without 0": "RUN must have modules to silence, freeze or swap, got GRU; take a model",
     "render {gru} {data} --schema 0": "--schema must be left out without schemata, got 0 for GRU; take a model",
     "render {gru} {data} --swap 1": "--swap must be two different modules with a comma between them, got 1; write e.g",

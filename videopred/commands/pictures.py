@@ -43,6 +43,8 @@ def render(
     usual = USUAL_ROWS if intervention.idle else USUAL_CHANGED_ROWS
     rows = usual if picture.rows is None else check_rows(tuple(picture.rows.split(",")))
     _check_choice(choice)
+    untouched, fix = picture.figure is None or intervention.idle, "a figure draws the untouched model"
+    check.require(untouched, "--figure", "be left out with an intervention", picture.figure, fix)
     formats = _formats(out, picture)
     asked = opened(data, device, run, context, horizon)
     if "mp4" in formats:
@@ -62,6 +64,11 @@ def render(
     clips = known or _extreme(choice, predictor, asked.file, part, asked.context, asked.horizon)
     paths = _paths(place, part, clips, formats, overwrite, picture.figure)
     scenes = scenes_of(predictor, asked.file, part, clips, asked.context, asked.horizon, intervention)
+    if picture.figure == "mask-out":
+        from videopred.models.interventions import without_each
+
+        for changed in without_each(predictor, asked.context):
+            scenes += scenes_of(changed, asked.file, part, clips, asked.context, asked.horizon)
     if picture.figure is None:
         made = [write_scene(*one, rows, frame_ms=picture.frame_ms) for one in zip(scenes, paths, strict=True)]
     else:

@@ -6,7 +6,7 @@ among the active ones; what it makes of it is forgotten.
 """
 
 import copy
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -46,6 +46,12 @@ def intervene(predictor: Predictor, intervention: Intervention, context: int) ->
     changed._modules = dict(predictor._modules)  # a shallow copy of a module shares the table of its parts
     changed.core = Intervened(predictor.core, intervention, context + intervention.from_step - 2)
     return changed
+
+
+def without_each(predictor: Predictor, context: int) -> Iterator[Predictor]:
+    """The predictor without module 0, without module 1, and so on, each from its first own frame on."""
+    for module in range(sum(predictor.core.state_rows)):
+        yield intervene(predictor, Intervention(without=(module,)), context)
 
 
 class Intervened(Core):

@@ -48,10 +48,14 @@ FIGURES: dict[str, Row] = {
         "Attention on the layer above against occlusion, over all clips chosen (after BRIMs, figure 2).",
         "videopred.rendering.top_down_figure:top_down",
     ),
+    "mask-out": Row(
+        "Activity and error with each module silenced, over all clips chosen (after RIMs, appendix E.3).",
+        "videopred.rendering.mask_out_figure:masked_out",
+    ),
 }
 """Name on the command line -> figure: a function from a list of scenes to a matplotlib figure."""
 
-OF_ALL_CLIPS = ("top-down",)
+OF_ALL_CLIPS = ("top-down", "mask-out")
 """Figures that take all clips at once; of the others there is one for each clip."""
 
 USUAL_ROWS = ("truth", "pred", "diff")
