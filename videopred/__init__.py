@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from videopred.models import CORES as CORES
     from videopred.models import build as build
     from videopred.models import core_config as core_config
+    from videopred.models.intervention_settings import Intervention as Intervention
+    from videopred.models.interventions import intervene as intervene
     from videopred.models.layer import Layer as Layer
     from videopred.models.settings import PredictorConfig as PredictorConfig
     from videopred.rollout import roll_out as roll_out
@@ -46,6 +48,7 @@ _HOMES = {
     "DATASETS": "videopred.datasets",
     "FilmDataset": "videopred.datasets.loader",
     "ImportConfig": "videopred.datasets.import_settings",
+    "Intervention": "videopred.models.intervention_settings",
     "Layer": "videopred.models.layer",
     "METRICS": "videopred.eval",
     "PlausibilityConfig": "videopred.eval.plausibility_settings",
@@ -60,6 +63,7 @@ _HOMES = {
     "generate": "videopred.datasets.generation",
     "imagine": "videopred.judging",
     "import_films": "videopred.datasets.importing",
+    "intervene": "videopred.models.interventions",
     "load_run": "videopred.checkpoint",
     "open_dataset": "videopred.datasets.opening",
     "open_recipe": "videopred.datasets.made",
