@@ -196,5 +196,5 @@ def test_clips_of_one_frame_leave_nothing_to_predict(tmp_path):
     path = tmp_path / "still.h5"
     with h5py.File(path, "w") as file:
         file["training/features"] = np.zeros((1, 9, 8, 16, 1), bool)
-    with pytest.raises(ValueError, match=r"^DATA must hold clips of two frames or more, got 1; there is nothing"):
+    with pytest.raises(ValueError, match=r"^DATA must hold clips of two frames or more, for there is nothing"):
         train(path, tiny_model(), tiny_training(), out=tmp_path / "run", device="cpu")

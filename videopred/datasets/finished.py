@@ -29,7 +29,7 @@ def still_to_make(job: Job, mine: Sequence[Target], overwrite: bool, alone: bool
     missing = _missing(job, mine, overwrite, alone)
     others = [folder for target in missing for folder in Unfinished(target).others()]
     if others and not overwrite:
-        must, got = "hold no clips of another request that was stopped", f"{others[0]}, by another recipe or version"
+        must, got = "hold no clips of another request that was stopped", f"{others[0]}, of other arguments or version"
         fix = "finish that with its own arguments, choose another name, or give --overwrite to lose them"
         raise FileExistsError(check.complaint("--out", must, got, fix))
     return missing

@@ -1,0 +1,45 @@
+"""What tests of commands share: words that make small things, and how to run them."""
+
+from pathlib import Path
+
+import pytest
+from tiny_runs import CODEC, CORE_SIZES, FRAMES, HEIGHT, WIDTH
+
+from videopred.cli import main
+
+SIZES = f"--frames {FRAMES} --height {HEIGHT} --width {WIDTH}"
+CLIPS = "--clips train=12 validation=3 test=5"
+SMALL = {
+    "balls4": "--balls 2",
+    "curtain": "--curtain 9 11",
+    "sm-mnist": "--digit-size 14 --digits 1 2",
+    "sm-mnist-svg": "--digit-size 12 --digits 3",
+    "srivastava": "--digit-size 11 --speed 2.5",
+    "motion3": "--radius 1.5",
+    "switching": "--radius 1.5",
+    "occlusion": "--frames 30",
+}
+"""Flags that fit a preset into small frames; a new preset gets a line if it needs one."""
+LEARNING = "--updates 2 --batch-size 4 --validate-every 1 --device cpu"
+
+
+def run(words: str) -> int:
+    """The exit status of `videopred` with these words."""
+    with pytest.raises(SystemExit) as caught:
+        main(words.split())
+    return caught.value.code
+
+
+def written(out: str) -> list[Path]:
+    """The files that a command said it wrote; they are there."""
+    paths = [Path(line.removeprefix("wrote ")) for line in out.splitlines() if line.startswith("wrote ")]
+    for path in paths:
+        assert path.exists(), path
+    return paths
+
+
+def core_flags(core: str) -> str:
+    values = {name: value if isinstance(value, tuple) else (value,) for name, value in CORE_SIZES[core].items()}
+    sizes = " ".join(f"--core.{name.replace('_', '-')} {' '.join(map(str, value))}" for name, value in values.items())
+    codec = f"--codec.channels {' '.join(map(str, CODEC.channels))} --codec.embedding {CODEC.embedding}"
+    return f"--core {core} {sizes} {codec}"

@@ -1,0 +1,269 @@
+"""One clear line for whatever is wrong with a command, and its exit status."""
+
+import gc
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from command_line import LEARNING, SIZES, SMALL, core_flags, run
+from tiny_runs import FRAMES, no_file_longer_than, tiny_data
+
+from videopred.cli import COMMANDS, main
+from videopred.datasets import DATASETS
+from videopred.datasets.generation import generate
+from videopred.datasets.opening import open_dataset
+from videopred.datasets.settings import BallsConfig
+from videopred.models import CORES
+from videopred.models.presets import PRESETS
+
+BAD = {
+    "frobnicate": f"COMMAND must be one of {', '.join(COMMANDS)}, got frobn",
+    "generat": "got generat; did you mean generate?",
+    "--verbose": f"COMMAND must be one of {', '.join(COMMANDS)}, got --verb",
+    "generate ball4": f"PRESET must be one of {', '.join(DATASETS)}, got ball4; did you mean balls4?",
+    "generate --seed 3 balls4": "PRESET must come before the options, got --seed; put PRESET first, as in",
+    "generate balls4 --clips train": "--clips must be PART=COUNT with a whole number, got train; write e.g. --clips",
+    "generate balls4 --clips train=-3": "--clips must be PART=COUNT with a whole number, got train=-3; write",
+    "generate balls4 --clips train=²": "--clips must be PART=COUNT with a whole number, got train=²; write",
+    "generate balls4 --clips training=3": "--clips must be one of train, validation, test, got training; did you mea",
+    "generate balls4 --clips train=0": "--clips must ask for at least one clip, got 0; try --clips train=100 test=10",
+    "generate balls4 --clips train=5 train=6": "--clips must name each part once, got train=6; leave one of them out",
+    "generate balls4 --out clips.hdf5": "--out must be a folder, or a file that ends in .h5, got clips.hdf5; rename it",
+    "evaluate {gru} {data} --metrics f1 f1": "--metrics must name each once, got f1 f1; leave one out",
+    "render {gru} {data} --clips 1 1": "--clips must name each clip once, got (1, 1); leave one out",
+    "generate balls4 --clips": "--clips must ask for at least one clip, got 0; try --clips train=100 test=10",
+    "generate balls4 --seed 18446744073709551616": "--seed must be below 2**64, got 18446744073709551616; choose",
+    "generate sm-mnist --mnist nowhere": "--mnist must hold train-images-idx3",
+    "train {data} --core gruu": f"--core must be one of {', '.join([*CORES, *PRESETS])}, got gruu; did you mean gru?",
+    "train {data} --core=gruu": f"--core must be one of {', '.join([*CORES, *PRESETS])}, got gruu; did you mean gru?",
+    "train {data} --core gru --core.modules 3": "--core.modules must be a setting of gru, got one of rims",
+    "train {data} --core lstm-balls --core.active=3": "--core.active must be a setting of lstm-balls, got one of rims",
+    "train {data} --decoder.queries 3": "--decoder.queries must be a setting of shared, got one of files; leave it out",
+    "train {data} --core gone:Core": "core gone:Core must be importable, got ModuleNotFoundError: No module named 'go",
+    "check-core gruu": "got gruu; did you mean gru?",
+    "check-core gru --core.modules 3": "--core.modules must be a setting of gru, got one of rims",
+    "train {data} --codec vgg": "--codec must be one of rnem, mila, got vgg; choose one of these",
+    "train {data} --decoder mask": "--decoder must be one of shared, files, masks, got mask; did you mean masks?",
+    "train odd.h5 --codec mila": "frame height must be a multiple of 8 from 24 on for --codec mila, got 16; generate",
+    "train gone.h5": "DATA must be an existing file, got gone.h5 (nothing there); make one with `videopred generate",
+    "train balls4.h5": "got balls4.h5 (nothing there); make one with `videopred generate balls4`",
+    "train .": "DATA must be a data file or a folder of shards, got . (a folder without any); make it with `video",
+    "train cut.h5": "DATA must be a whole, undamaged HDF5 file, got cut.h5 (",
+    "train foreign.h5": "DATA must be a whole, undamaged HDF5 file, got foreign.h5 (",
+    "train other.h5": "DATA must hold some of the groups training, validation, test, got none of them in other.h5",
+    "train odd.h5": "frame width must be a multiple of 8 for 3 halvings, got 20; generate frames of such a width, or",
+    "train testonly.h5": "DATA must hold a training part, got testonly.h5 without one; generate some with",
+    "train {data} --batch-size 13": "--batch-size must be at most 12, the clips left to learn from, got 13; lower it",
+    "train {data}": "--batch-size must be at most 12, the clips left to learn from, got 64; lower it",
+    "train {data} --device tpu": "--device must be one of auto, cpu, cuda, mps, got tpu; did you mean cpu?",
+    "train {data} --device cuda:99": "--device must be a device of this machine, which has ",
+    "train {data} --device cuda:": "--device must be a device of this machine, which has ",
+    "train {data} --device auto:1": "--device must be one of auto, cpu, cuda, mps, got auto:1; did you mean auto?",
+    "train {data} --batch-size 4 --free-running 8": "--free-running must be at most 7, so that of 9 frames one is gi",
+    "evaluate {gru} {data} --metrics bce msse": "--metrics must be one of bce, bce-mean, mse, mse-sum, ",
+    "evaluate {gru} {data} --context 5 --horizon 5": "--context plus --horizon must be at most 9, the frames of a c",
+    "evaluate {gru} {data} --context 0": "--context must be at least 1, got 0; give at least one frame to start from",
+    "evaluate {gru} {data} --first 6": "--first must be at most 5, the clips of the test part, got 6; lower it, or",
+    "evaluate {gru} {data} --first 0": "--first must be at least 1, got 0; score at least one clip",
+    "evaluate {gru} {data} --batch-size 0": "--batch-size must be at least 1, got 0; give at least one clip",
+    "evaluate {gru} odd.h5": "odd.h5 must hold frames of 1 x 24 x 32 (channels x height x width), which the model was",
+    "evaluate {gru} testonly.h5": "--reference must have a train part, got testonly.h5 (which has test); give with",
+    "evaluate {gru} cut.h5": "DATA must be a whole, undamaged HDF5 file, got cut.h5 (",
+    "evaluate gone {data}": "RUN must be a run folder with a settings.json, got gone; give a folder that `videopred tr",
+    "evaluate mixed {data}": "best.ckpt must be of the model in settings.json, with core gru, got core rims; put back",
+    "evaluate broken {data}": "best.ckpt must be a whole checkpoint, got something else; delete it to fall back on",
+    "rollout {gru} {data} --context 9": "--context plus --horizon must be at most 9, the frames of a clip, got 9 + 5",
+    "rollout {gru} {data} --first 6": "--first must be at most 5, the clips of the test part, got 6; lower it",
+    "rollout {gru} odd.h5 --first 2": "odd.h5 must hold frames of 1 x 24 x 32 (channels x height x width), which",
+    "rollout gone {data}": "RUN must be a run folder with a settings.json, got gone; give a folder that",
+    "render {gru} {data} --clips 7": "--clips must lie in 0 to 4, the clips of the test part, got 7; choose one",
+    "render {gru} {data} --rows truth,prd": "--rows must be one of truth, pred, diff, overlay, modules, attention",
+    "render {gru} {data} --rows modules": "--rows must be among truth, pred, diff, overlay, boxes, what there",
+    "render {gru} {data} --clips 1 --worst 2": "--worst must be left out with --clips, got 2; leave one out",
+    "render {gru} {data} --worst 0": "--worst must be at least 1, got 0; ask for at least one clip",
+    "render {gru} {data} --best 6": "--best must be at most 5, the clips that have a score, got 6; lower it",
+    "render {gru} {data} --worst 1 --by msee": "--by must be one of bce, bce-mean, mse, mse-sum, mae, mae-sum, psnr,",
+    "render {gru} {data} --random 3 --first 2": "--random must be at most 2, the clips there are, got 3; lower it",
+    "render {gru} {data} --first 6": "--first must be at most 5, the clips of the part, got 6; lower it",
+    "render {gru} {data} --out x.jpg": "--out must be a folder, or end in .gif or .mp4 for a film or .png for a strip",
+    "render {gru} {data} --out x.gif": "--out must be a folder for several clips, got x.gif; give a folder, or",
+    "render {gru} {data} --figure actvation": "strip, activation, activation-position, schemata, top-down, mask-out",
+    "render {gru} {data} --figure schemata": "--figure must draw what this model has, which is states, got schemata",
+    "render {gru} {data} --figure strip --rows pred": "--rows must be left out with --figure, got one; a figure has",
+    "render {gru} {data} --figure strip --out a.gif": "--out must be a folder, or end in .png or .svg for a figure",
+    "render {gru} {data} --figure strip --without 0": "--figure must be left out with an intervention, got strip",
+    "render {gru} {data} --without 0": "RUN must have modules to silence, freeze or swap, got GRU; take a model",
+    "render {gru} {data} --schema 0": "--schema must be left out without schemata, got 0 for GRU; take a model",
+    "render {gru} {data} --swap 1": "--swap must be two different modules with a comma between them, got 1; write e.g",
+    "render {gru} {data} --rows change": "got change; give --without, --freeze, --swap or --schema",
+    "render {gru} {data} --frame-ms 33": "--frame-ms must be a multiple of 10, at least 20, for a GIF, got 33; try 100",
+    "render {gru} {data} --clips -1": "--clips must lie in 0 to 4, the clips of the test part, got -1; choose one",
+    "render {gru} {data} --device tpu": "--device must be one of auto, cpu, cuda, mps, got tpu; did you mean cpu?",
+    "import {films} --out x.h5 --axes TBHW": "--axes must name each axis of the array, (9, 24, 32) in",
+    "import {films} --out x.h5 --height 5": "--height and --width must be given together, got --height 5 --width None",
+    "import {films} --out x.h5 --array a": "--array must be left out, got a for",
+    "import {films} --out x.hdf5": "--out must end in .h5, got x.hdf5; rename it",
+    "import gone.npy --out x.h5": "SOURCE must be an existing file or folder, got gone.npy (nothing there); look at",
+    "import . --out x.h5": "SOURCE must be one of: .npy; .npz; PNG frames in a folder or in folders in it; GIF or a",
+    "import cut.h5 --out x.h5": "SOURCE must be films in another format than HDF5, got cut.h5; give it to `videopred",
+    "export intphys {data} --out films": "DATA must hold clips of the occlusion world, got those of balls4; make some",
+    "export intphys gone.h5 --out films": "DATA must be an existing file, got gone.h5 (nothing there); make one with",
+    "inspect cut.h5": "DATA must be a whole, undamaged HDF5 file, got cut.h5 (",
+    "inspect gone.h5": "DATA must be an existing file, got gone.h5 (nothing there); make one with `videopred genera",
+    "inspect {data} --preview p.png": "p.png must end in .gif, got '.png'; rename it",
+}
+"""Words -> part of the one line that says what is wrong."""
+
+
+@pytest.fixture(scope="module")
+def bad_place(place, tmp_path_factory) -> Path:
+    """A folder with a file of each kind that will not do."""
+    folder = tmp_path_factory.mktemp("bad")
+    whole = (place / "balls4.h5").read_bytes()
+    (folder / "cut.h5").write_bytes(whole[: len(whole) // 2])
+    (folder / "foreign.h5").write_text("time,x,y\n0,1,2\n")
+    with h5py.File(folder / "other.h5", "w") as file:
+        file["weights"] = np.zeros((3, 4))
+    clips = {"train": 80, "test": 2}
+    generate("odd", clips, recipe=BallsConfig(frames=FRAMES, height=16, width=20, balls=(2,)), out=folder / "odd.h5")
+    tiny_data(folder / "testonly.h5", {"test": 2})
+    shutil.copytree(place / "gru", folder / "mixed")
+    shutil.copytree(place / "gru", folder / "broken")
+    shutil.copy(place / "rims" / "checkpoints" / "best.ckpt", folder / "mixed" / "checkpoints")
+    (folder / "broken" / "checkpoints" / "best.ckpt").write_text("hello\n")
+    return folder
+
+
+@pytest.mark.parametrize("words", BAD)
+def test_what_is_wrong_is_one_clear_line(place, bad_place, monkeypatch, capfd, words):
+    monkeypatch.chdir(bad_place)
+    before = sorted(bad_place.rglob("*"))
+    status = run(words.format(data=place / "balls4.h5", gru=place / "gru", films=place / "films.npy"))
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.startswith("videopred: ")
+    assert BAD[words] in err
+    assert err.count("\n") == 1
+    missing = any(sign in err for sign in ("nothing there", "a folder)", "RUN must be", "idx3"))
+    faulty = any(
+        sign in err
+        for sign in ("undamaged", "best.ckpt", "SOURCE must", "must hold some", "must hold clips", "(a folder")
+    )
+    assert status == (1 if missing or faulty else 2)
+    assert sorted(bad_place.rglob("*")) == before, "nothing may be left behind"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("generate balls4 --speedy 3", "options must be among those of --help, got --speedy 3; did you mean --speed?"),
+        ("generate balls4 sm-mnist", "options must be among those of --help, got sm-mnist; see --help"),
+        ("generate balls4 --digit-size 3", "options must be among those of --help, got --digit-size 3; "),
+        ("train x.h5 --core.actve 3", "of --help, got --core.actve 3; did you mean --core.active?"),
+        ("generate balls4 --height abc", "--height must be a whole number, got abc; see --help"),
+        ("generate balls4 --height=1.5 --width 8", "--height must be a whole number, got 1.5; see --help"),
+        ("generate balls4 --speed fast --width 8", "--speed must be a number, got fast; see --help"),
+        ("generate balls4 --balls 2 1.5 --width 8", "--balls must be whole numbers, got 2 1.5; see --help"),
+        ("import x --out y.h5 --values 1", "--values must be two numbers, got 1; see --help"),
+        ("generate balls4 --height 4", "--height must be greater than or equal to 8, got 4; see --help"),
+        ("generate balls4 --frames 1", "--frames must be greater than or equal to 2, got 1; see --help"),
+        ("generate balls4 --radii", "--radii must have at least 1 item, got nothing; see --help"),
+        ("generate sm-mnist --digit-size 63", "--digit-size must be at most 60"),
+        ("generate balls4 --height", "--height must be followed by a value, got nothing; see --help"),
+        ("generate balls4 --curtain 3", "--curtain must be followed by 2 values, got 3; see --help"),
+        ("generate", "PRESET must be given, got nothing; see --help: One of `videopred list datasets`."),
+        ("import x", "--out must be given, got nothing; see --help: Data file to make; ends in .h5."),
+        ("train", "DATA must be given, got nothing; "),
+        ("train x.h5 --core.active 9", "--core.active must be at most 6, got 9"),
+        ("train x.h5 --core lstm --core.active 2", "--core.active must be a setting of lstm, got one of rims"),
+        ("train x.h5 --updates 0", "--updates must be greater than 0, got 0"),
+        ("train x.h5 --seed 18446744073709551616", "seed must be less than 18446744073709551616"),
+        ("train x.h5 --core", "--core must be one of "),
+        (
+            "evaluate x y --part training",
+            "--part must be one of test, train, validation, got training; did you mean t",
+        ),
+        (
+            "generate balls4 --engine exakt",
+            "--engine must be one of exact, rnem, sutskever, got exakt; did you mean e",
+        ),
+        ("list balls", "SHELF must be one of all, datasets, cores"),
+        (
+            "train x.h5 --core.active 7",
+            "videopred: --core.active must be at most 6, got 7; lower --core.active or raise --core.modules\n",
+        ),
+    ],
+)
+@pytest.mark.parametrize("columns", ["80", "200"])
+def test_wrong_flags_are_usage_errors(tmp_path, monkeypatch, capfd, words, message, columns):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", columns)
+    assert run(words) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.startswith("videopred: ")
+    assert err.count("\n") == 1
+    assert message in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_preset_is_the_first_word_whatever_follows(tmp_path, monkeypatch):
+    """A folder may bear another preset's name."""
+    monkeypatch.chdir(tmp_path)
+    assert run(f"generate sm-mnist --out balls4 {SIZES} {SMALL['sm-mnist']} --clips test=1") == 0
+    assert open_dataset("balls4/sm-mnist.h5").recipe.kind == "moving-mnist"
+
+
+def test_a_full_disk_is_one_clear_line(place, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    afterwards: list[object] = []  # what would be printed when things that could not be written are cleared away
+    monkeypatch.setattr(sys, "unraisablehook", afterwards.append)
+    for words, name in (
+        (f"generate balls4 {SIZES} --balls 2 --clips test=3 --out new.h5", "new.h5"),
+        (f"import {place / 'films.npy'} --out new.h5", "new.h5"),
+        (f"rollout {place / 'gru'} {place / 'balls4.h5'} --first 2 --out new.npz", "new.npz"),
+        (f"evaluate {place / 'gru'} {place / 'balls4.h5'} --out .", "scores.json"),
+        (f"render {place / 'gru'} {place / 'balls4.h5'} --out .", "test-0.gif"),
+        (f"train {place / 'balls4.h5'} {core_flags('gru')} {LEARNING} --out run", "run/checkpoints/best.ckpt"),
+    ):
+        with no_file_longer_than(5000 if words.startswith("train") else 1200):
+            assert run(words) == 1
+        out, err = capfd.readouterr()
+        fix = "free some space or choose another disk"
+        by_flag = {"new.h5": "--out must be a file that can be written, got new.h5 (File too large)"}
+        said = by_flag.get(name, f"{name} must be a file that can be written, got File too large")
+        assert err == f"videopred: {said}; {fix}\n"
+        assert out == ""
+    gc.collect()
+    assert afterwards == []
+    left = sorted(path.name for path in tmp_path.rglob("*") if path.is_file())
+    assert not [name for name in left if name.endswith((".h5", ".npz", ".gif", ".png", ".ckpt", ".partial"))]
+    assert json.loads(Path("run/run.json").read_text())["state"] == "failed"
+
+
+def test_an_interrupted_command_ends_with_130(monkeypatch, capfd):
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(COMMANDS, "list", interrupted)
+    assert run("list") == 130
+    assert capfd.readouterr() == ("", "videopred: interrupted; what was saved before is whole\n")
+
+
+def test_on_request_a_failure_shows_where_it_arose(monkeypatch):
+    monkeypatch.setenv("VIDEOPRED_TRACEBACK", "1")
+    with pytest.raises(ValueError, match="COMMAND must be one of"):
+        main(["frobnicate"])
+
+
+def test_an_unforeseen_error_is_not_hidden(monkeypatch):
+    def broken() -> None:
+        raise AssertionError("a mistake of ours")
+
+    monkeypatch.setitem(COMMANDS, "list", broken)
+    with pytest.raises(AssertionError, match="a mistake of ours"):
+        main(["list"])

@@ -1,0 +1,338 @@
+"""The commands, one after the other: what they make, and what is printed where."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+
+import h5py
+import imageio.v3 as iio
+import numpy as np
+import pytest
+from command_line import CLIPS, LEARNING, SIZES, SMALL, core_flags, run, written
+from tiny_runs import CORE_SIZES, FRAMES, HEIGHT, WIDTH
+
+from videopred.datasets import DATASETS
+from videopred.datasets.opening import open_dataset
+from videopred.eval import METRICS, OBJECT_METRICS
+from videopred.eval.protocols import PROTOCOLS
+from videopred.eval.scores import FILES
+from videopred.experiments import experiment_summaries
+from videopred.judging import ROWS
+from videopred.models import CODECS, CORES, DECODERS
+from videopred.models.presets import PRESETS
+
+
+@pytest.mark.parametrize(("preset", "core"), [("balls4", core) for core in CORES] + [("sm-mnist", "gru")])
+def test_the_whole_flow(tmp_path, monkeypatch, capfd, preset, core):
+    """From nothing, in the usual folders: only what was asked for stands on stdout, and nothing on stderr."""
+    monkeypatch.chdir(tmp_path)
+    data, folder = Path(f"datasets/{preset}.h5"), Path(f"models/{preset}-{core}")
+    results = Path(f"eval/{preset}-{core}/{preset}")
+    steps = {
+        f"generate {preset} {SIZES} {SMALL[preset]} {CLIPS}": [data],
+        f"train {data} {core_flags(core)} {LEARNING}": [folder],
+        f"rollout {folder} {data} --first 3": [results / "rollout.npz"],
+        f"render {folder} {data} --clips 0 4": [
+            results / f"test-{i}.{kind}" for i in (0, 4) for kind in ("gif", "png")
+        ],
+    }
+    for words, paths in steps.items():
+        assert run(words) == 0, words
+        out, err = capfd.readouterr()
+        assert out == "".join(f"wrote {path}\n" for path in paths)
+        assert err == ""
+        assert written(out) == paths
+    assert run(f"evaluate {folder} {data} --batch-size 2") == 0
+    out, err = capfd.readouterr()
+    assert written(out) == [results / name for name in FILES]
+    shown = ["model", *(name for name, row in ROWS.items() if preset == "balls4" or not row.needs_physics)]
+    assert [row for row in ("model", *ROWS) if f"\n{row} " in out] == shown
+    assert err == ""
+
+    file = open_dataset(data)
+    assert (file.frames, file.height, file.width) == (FRAMES, HEIGHT, WIDTH)
+    assert file.parts == {"train": 12, "validation": 3, "test": 5}
+    with np.load(results / "rollout.npz") as kept:
+        assert kept["prediction"].shape == (3, file.horizon, 1, HEIGHT, WIDTH)
+        assert kept["context"].shape == (3, file.context, 1, HEIGHT, WIDTH)
+        np.testing.assert_array_equal(
+            kept["truth"][:, 0, 0] * 255, file.read_frames("test", 0, 3)[:, file.context, ..., 0]
+        )
+    scores = json.loads((results / "scores.json").read_text())
+    assert scores["protocol"]["clips"] == 5
+    assert set(scores["rows"]) == set(shown)
+    assert len(scores["rows"]["model"]["bce"]["steps"]) == file.horizon
+    settings = json.loads((folder / "settings.json").read_text())
+    sizes = json.loads(json.dumps(CORE_SIZES[core]))
+    assert settings["model"]["core"] == {**settings["model"]["core"], "kind": core, **sizes}
+    assert len(iio.imread(results / "test-4.gif")) <= FRAMES
+
+
+@pytest.mark.parametrize("preset", [preset for preset in DATASETS if preset not in ("balls4", "sm-mnist")])
+def test_every_other_preset_is_made_too(tmp_path, monkeypatch, capfd, preset):
+    monkeypatch.chdir(tmp_path)
+    scene = DATASETS[preset].recipe.clips_per_scene("test")
+    assert run(f"generate {preset} {SIZES} {SMALL.get(preset, '')} --clips test={2 * scene}") == 0
+    assert capfd.readouterr() == (f"wrote datasets/{preset}.h5\n", "")
+    assert open_dataset(f"datasets/{preset}.h5").parts == {"test": 2 * scene}
+
+
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_other_codecs_and_decoders_are_trained_and_loaded_again(place, tmp_path, monkeypatch, capfd, decoder):
+    monkeypatch.chdir(tmp_path)
+    data, flags = place / "balls4.h5", core_flags("rims").partition("--codec")[0]
+    codec = f"--codec mila --codec.channels 2 3 4 --codec.embedding 13 --decoder {decoder}"
+    assert run(f"train {data} {flags} {codec} {LEARNING} --out mine") == 0
+    saved = json.loads(Path("mine/settings.json").read_text())["model"]
+    assert (saved["codec"]["kind"], saved["codec"]["embedding"], saved["decoder"]["kind"]) == ("mila", 13, decoder)
+    assert run(f"evaluate mine {data} --metrics bce") == 0
+    assert "model" in capfd.readouterr().out
+
+
+def test_export_writes_the_folders_of_intphys(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    words = "generate occlusion --frames 30 --height 24 --width 32 --clips train=2 test=4"
+    assert run(words) == 0
+    capfd.readouterr()
+    assert run("export intphys datasets/occlusion.h5 --out films --part test --unlabelled --random-levels") == 0
+    assert capfd.readouterr() == ("wrote films\n", "")
+    assert sorted(path.name for path in Path("films").iterdir()) == ["test", "test_ids.txt"]
+    assert run("export intphys datasets/occlusion.h5 --out films --overwrite --json") == 0
+    assert json.loads(capfd.readouterr().out) == {"files": ["films"]}
+    assert sorted(path.name for path in Path("films").iterdir()) == ["dev", "dev_ids.txt", "train"]
+    status = json.loads(Path("films/dev/O1/0001/4/status.json").read_text())
+    assert status["frames"][0]["masks"]["floor"] == 1
+    with open_dataset("datasets/occlusion.h5") as file:
+        np.testing.assert_array_equal(
+            iio.imread("films/train/00002/scene/scene_30.png"), file.clip("train", 1).frames[29]
+        )
+
+
+def test_an_export_stands_for_its_run(place, tmp_path, monkeypatch, capfd):
+    """Results go to a folder of the run's name, and the scores are those of the run."""
+    monkeypatch.chdir(tmp_path)
+    assert run(f"export {place / 'rims'} --out shared/rims.safetensors") == 0
+    assert capfd.readouterr() == ("wrote shared/rims.safetensors\n", "")
+    scores = []
+    for model in ("shared/rims.safetensors", place / "rims"):
+        words = f"{model} {place / 'balls4.h5'} --overwrite"
+        assert run(f"evaluate {words} --metrics mse") == 0
+        scores.append(Path("eval/rims/balls4/scores.csv").read_text())
+        assert run(f"rollout {words} --first 2") == 0
+        assert run(f"render {words} --clips 1") == 0
+    assert scores[0] == scores[1]
+    assert [path.name for path in Path("eval").iterdir()] == ["rims"]
+
+
+def test_rows_clips_and_files_of_pictures_can_be_chosen(place, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    words = f"render {place / 'rims'} {place / 'balls4.h5'} --context 3 --horizon 5"
+    for more, names in {
+        "--random 2 --seed 3 --rows modules,attention,boxes,overlay --format png --out a": 2,
+        "--worst 1 --by f1 --first 4 --format gif mp4 --frame-ms 50 --out b": 2,
+        "--clips 2 --out c/d.mp4 --rows pred": 1,
+        "--best 1 --out c/e.png --rows truth": 1,
+        "--clips 1 3 --figure activation --out f": 4,
+        "--clips 1 --figure strip --out f/one.svg": 1,
+        "--clips 1 2 --figure mask-out --out h": 2,
+        "--clips 1 --without 0 --freeze 1 --swap 2,3 --from-step 2 --format png --out g": 1,
+    }.items():
+        assert run(f"{words} {more}") == 0, more
+        out, err = capfd.readouterr()
+        assert (len(written(out)), err) == (names, "")
+    assert sorted(path.suffix for path in Path("b").iterdir()) == [".gif", ".mp4"]
+    assert iio.immeta("c/d.mp4", plugin="pyav")["duration"] == pytest.approx(0.8)
+
+
+def test_every_command_speaks_json(place, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    data, gru = place / "balls4.h5", place / "gru"
+    answers = {}
+    for name, words in {
+        "list": "",
+        "generate": f"balls4 {SIZES} --balls 2 --clips test=2 --out my/folder",
+        "import": f"{place / 'films.npy'} --out their.h5 --height 11 --width 13",
+        "inspect": f"{data} --preview p.gif",
+        "verify": f"{data} --sample 2",
+        "train": f"{data} {core_flags('gru')} {LEARNING}",
+        "rollout": f"{gru} {data} --first 2 --trace states.npz",
+        "probe": "states.npz",
+        "evaluate": f"{gru} {data} --metrics mse f1 --first 4 --context 2 --horizon 3 --part train",
+        "render": f"{gru} {data} --clips 1 --part validation",
+        "export": f"{gru} --out gru.safetensors",
+    }.items():
+        assert run(f"{name} {words} --json") == 0, name
+        answers[name] = json.loads(capfd.readouterr().out)
+    listed = {shelf: list(rows) for shelf, rows in answers["list"].items()}
+    shelves = {"datasets": DATASETS, "cores": CORES, "presets": PRESETS, "codecs": CODECS}
+    shelves |= {"decoders": DECODERS, "metrics": METRICS, "object-metrics": OBJECT_METRICS, "protocols": PROTOCOLS}
+    shelves["experiments"] = experiment_summaries()
+    assert listed == {shelf: list(table) for shelf, table in shelves.items()}
+    assert answers["generate"] == {"files": ["my/folder/balls4.h5"]}
+    assert answers["import"]["files"] == ["their.h5"]
+    assert [answers["import"][fact] for fact in ("clips", "frames", "height", "width")] == [1, FRAMES, 11, 13]
+    assert answers["inspect"]["parts"]["validation"]["clips"] == 3
+    assert list(answers["verify"]["proved"]) == ["whole", "recipe", "addresses", "parts", "masks"]
+    assert answers["verify"]["not_proved"] == {}
+    assert answers["train"] == {"files": ["models/balls4-gru"]}
+    assert answers["export"] == {"files": ["gru.safetensors"]}
+    assert answers["rollout"] == {"files": ["eval/gru/balls4/rollout.npz", "states.npz"]}
+    assert answers["probe"]["clips"] == 2
+    assert set(answers["probe"]["positions"]) == {"error_px", "mean_error_px", "r2", "modules"}
+    assert answers["render"] == {"files": ["eval/gru/balls4/validation-1.gif", "eval/gru/balls4/validation-1.png"]}
+    scores = answers["evaluate"]
+    assert scores["protocol"] == {
+        "name": None, "context": 2, "horizon": 3, "part": "train", "metrics": ["mse", "f1"], "clips": 4,
+        "feedback": "soft", "samples": 1, "means": [],
+    }  # fmt: skip
+    assert list(scores["metrics"]) == ["mse", "f1"]
+    assert all(Path(path).exists() for name in answers for path in answers[name].get("files", []))
+
+
+def test_inspect_says_what_is_in_a_file(place, tmp_path, capfd):
+    assert run(f"inspect {place / 'balls4.h5'} --preview {tmp_path / 'p.gif'}") == 0
+    out, err = capfd.readouterr()
+    assert written(out) == [tmp_path / "p.gif"]
+    for fact in ("balls4", "height", str(HEIGHT), "width", str(WIDTH), "binary", "validation"):
+        assert fact in out
+    assert err == ""
+    assert iio.imread(tmp_path / "p.gif").shape[-1] == 3
+
+
+def test_files_of_others_can_be_used(place, tmp_path, capfd):
+    """A file with the frames of R-NEM's original files; the model's own data calibrates the trivial rows."""
+    frames = open_dataset(place / "balls4.h5").read_frames("test", 0, 5).swapaxes(0, 1) > 0
+    with h5py.File(tmp_path / "theirs.h5", "w") as file:
+        file["test/features"] = frames
+    words = f"evaluate {place / 'gru'} {tmp_path / 'theirs.h5'} --context 3 --horizon 4 --out {tmp_path}"
+    assert run(words) == 2
+    assert "--reference must have a train part" in capfd.readouterr().err
+    assert run(f"{words} --reference {place / 'balls4.h5'}") == 0
+    assert run(f"inspect {tmp_path / 'theirs.h5'}") == 0
+
+
+def test_films_of_others_can_be_brought_in_and_used(place, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    np.save("films.npy", open_dataset(place / "balls4.h5").read_frames("train", 0, 12)[..., 0].swapaxes(0, 1))
+    for part in ("train", "test"):
+        assert run(f"import films.npy --out {part}.h5 --axes TBHW --part {part}") == 0
+        out, err = capfd.readouterr()
+        assert written(out) == [Path(f"{part}.h5")]
+        for fact, value in {"axes": "TBHW", "clips": "12", "height": HEIGHT, "width": WIDTH, "resized": "no"}.items():
+            assert re.search(rf"^  {fact} +{value}$", out, re.MULTILINE), fact
+        assert err == ""
+    assert run(f"train train.h5 {core_flags('gru')} {LEARNING} --out run") == 0
+    assert run("rollout run test.h5 --first 2") == 0
+    assert run("evaluate run test.h5 --reference train.h5 --metrics mse") == 0
+    assert run("render run test.h5 --clips 11") == 0
+    written(capfd.readouterr().out)
+    assert run("inspect test.h5 --preview p.gif --json") == 0
+    facts = json.loads(capfd.readouterr().out)
+    assert (facts["recipe"], facts["context"], facts["horizon"]) == (None, 4, 5)
+    assert facts["parts"]["test"]["clips"] == 12
+
+
+def test_a_dry_run_says_what_it_would_take_and_makes_nothing(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    words = f"generate balls4 {SIZES} --balls 2 --clips train=12 --workers 2 --dry-run"
+    assert run(words) == 0
+    out, err = capfd.readouterr()
+    assert re.fullmatch(r"making 12 clips in 1 file of 0\.00 GB takes about \d+ s with 2 workers\n", out)
+    assert err == ""
+    assert run(f"{words} --json") == 0
+    told = json.loads(capfd.readouterr().out)
+    assert (told["clips"], told["files"], told["workers"]) == (12, ["datasets/balls4.h5"], 2)
+    assert list(told) == ["clips", "files", "bytes", "seconds", "workers", "lacking"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_dry_run_tells_of_a_disk_that_is_too_small_as_well(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
+    assert run(f"generate balls4 {SIZES} --balls 2 --clips train=12 --dry-run") == 1
+    out, err = capfd.readouterr()
+    assert out.startswith("making 12 clips in 1 file of 0.00 GB takes about ")
+    assert err.startswith("videopred: --out must be on a disk with 0.00 GB free, for files and the pieces that")
+
+
+def test_a_folder_of_shards_is_data_as_well(place, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    assert run(f"generate balls4 {SIZES} --balls 2 {CLIPS} --shards 2 --workers 2") == 0
+    assert capfd.readouterr() == ("wrote datasets/balls4\n", "")
+    assert run("inspect datasets/balls4 --json") == 0
+    facts = json.loads(capfd.readouterr().out)
+    assert facts["bytes"] == sum(path.stat().st_size for path in Path("datasets/balls4").iterdir())
+    assert {part: there["clips"] for part, there in facts["parts"].items()} == {"train": 12, "validation": 3, "test": 5}
+    assert run(f"evaluate {place / 'gru'} datasets/balls4 --metrics mse") == 0
+    assert written(capfd.readouterr().out)[0] == Path("eval/gru/balls4/scores.json")
+
+
+def test_what_lacks_or_breaks_among_files_is_a_failure_and_no_misuse(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    assert run(f"generate balls4 {SIZES} --balls 2 --clips test=4 --shards 2 --out .") == 0
+    Path("balls4/balls4-00001-of-00002.h5").unlink()
+    assert run("generate occlusion --frames 30 --height 24 --width 32 --clips test=4 --out o.h5") == 0
+    assert run("export intphys o.h5 --out intphys") == 0
+    sorted(Path("intphys").rglob("scene_*.png"))[1].unlink()
+    capfd.readouterr()
+    for words, message in {
+        "inspect balls4": "DATA must hold all 2 shards, got none called balls4-00001-of-00002.h5 in balls4; make it",
+        "import intphys --out x.h5": "SOURCE must hold every frame, got none of number 2 in intphys/dev/O1/",
+    }.items():
+        assert run(words) == 1
+        out, err = capfd.readouterr()
+        assert (out, err.count("\n")) == ("", 1)
+        assert message in err
+
+
+def test_verify_says_what_is_proved_and_what_is_wrong(place, tmp_path, capfd):
+    assert run(f"verify {place / 'balls4.h5'}") == 0
+    out, err = capfd.readouterr()
+    assert [line.split()[0] for line in out.splitlines()] == ["whole", "recipe", "addresses", "parts", "masks"]
+    assert err == ""
+    with h5py.File(tmp_path / "theirs.h5", "w") as file:
+        file["test/features"] = np.eye(9, dtype=bool).reshape(9, 1, 9, 1, 1)
+    assert run(f"verify {tmp_path / 'theirs.h5'}") == 0
+    assert "  not proved: recipe     films of another origin: nothing says how they were made" in capfd.readouterr().out
+    shutil.copy(place / "balls4.h5", tmp_path / "changed.h5")
+    with h5py.File(tmp_path / "changed.h5", "r+") as file:
+        file["test/positions"][:, 4] = 0
+    assert run(f"verify {tmp_path / 'changed.h5'}") == 1
+    wrong = f"got another positions in clip 4 of test in {tmp_path / 'changed.h5'}"
+    assert capfd.readouterr().err.startswith(f"videopred: DATA must hold what its recipe makes, {wrong}; make it again")
+
+
+@pytest.mark.parametrize(
+    ("words", "path"),
+    [
+        (f"generate balls4 {SIZES} --balls 2 --clips test=2 --out there.h5", "there.h5"),
+        ("import {films} --axes THW --out there.h5", "there.h5"),
+        ("inspect {data} --preview there.gif", "there.gif"),
+        (f"train {{data}} {core_flags('gru')} {LEARNING} --out there", "there"),
+        ("rollout {gru} {data} --first 2 --out there.npz", "there.npz"),
+        ("evaluate {gru} {data} --out there", "there/scores.json"),
+        ("evaluate {gru} {data} --out there", "there/scores.csv"),
+        ("render {gru} {data} --clips 2 --out there", "there/test-2.gif"),
+        ("render {gru} {data} --clips 2 --out there", "there/test-2.png"),
+    ],
+)
+def test_nothing_is_overwritten_unasked(place, tmp_path, monkeypatch, capfd, words, path):
+    monkeypatch.chdir(tmp_path)
+    words = words.format(data=place / "balls4.h5", gru=place / "gru", films=place / "films.npy")
+    if Path(path).suffix:
+        Path(path).parent.mkdir(exist_ok=True)
+        Path(path).write_text("mine")
+    else:
+        shutil.copytree(place / "rims", path)
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+    assert run(words) == 1
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.endswith(f"must be a new path, got {path} (already there); choose another name, or give --overwrite "
+                        "to replace it\n")  # fmt: skip
+    assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
+    assert run(f"{words} --overwrite") == 0
+    target = Path(path) / "settings.json" if Path(path).is_dir() else Path(path)
+    assert target.read_bytes() != before[tmp_path / target]

@@ -1,0 +1,115 @@
+"""Help and lists name all that there is, and load nothing heavy."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command_line import run
+
+from videopred.cli import COMMANDS
+from videopred.datasets import DATASETS
+from videopred.eval import METRICS, OBJECT_METRICS
+from videopred.models import CODECS, CORES, DECODERS
+from videopred.models.presets import PRESETS
+
+
+@pytest.mark.parametrize("words", ["", "-h", "--help"])
+def test_help_names_every_command(capfd, words):
+    assert run(words) == 0
+    out, err = capfd.readouterr()
+    for name, command in COMMANDS.items():
+        assert f"  {name}" in out
+        assert (command.__doc__ or "").split("\n")[0] in out
+    assert err == ""
+
+
+def test_help_of_a_preset_and_of_a_core_shows_its_own_flags(capfd):
+    for words, own, other in (
+        ("generate balls4 --help", "--radii", "--digits"),
+        ("generate sm-mnist -h", "--digits", "--radii"),
+        ("generate --help", "--radii", "--recipe.radii"),
+        ("train --core rims --help", "--core.comm-heads", "--recipe"),
+        ("train --core gru --help", "--core.units", "--core.comm-heads"),
+        ("train --help", "--core.active", "--core.kind"),
+        ("train --codec mila --decoder files --help", "--decoder.queries", "--decoder.kind"),
+        ("generate balls4 --help", "--clips", "--kind"),
+    ):
+        assert run(words) == 0, words
+        out, err = capfd.readouterr()
+        assert f"{own} " in out, words
+        assert f"{other} " not in out, words
+        assert err == ""
+
+
+def test_list_shows_every_shelf_or_one(capfd):
+    assert run("list") == 0
+    out = capfd.readouterr().out
+    for name in (*DATASETS, *CORES, *PRESETS, *CODECS, *DECODERS, *METRICS, *OBJECT_METRICS):
+        assert f"  {name}" in out
+    assert run("list cores") == 0
+    out = capfd.readouterr().out
+    assert "rims" in out
+    assert "balls4" not in out
+
+
+def test_the_version(capfd):
+    assert run("--version") == 0
+    assert capfd.readouterr().out.startswith("videopred 0.")
+
+
+LIGHT = """
+import contextlib, io, json, sys
+from videopred.cli import main
+told = {}
+for words in json.load(sys.stdin):
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        try:
+            main(words.split())
+        except SystemExit as end:
+            status = end.code
+    heavy = sorted({"torch", "numpy", "h5py", "lightning", "matplotlib", "kornia", "imageio", "PIL"} & set(sys.modules))
+    told[words] = [status, heavy]
+print(json.dumps(told))
+"""
+
+
+def test_help_listings_and_usage_errors_load_nothing_heavy():
+    asked = ["--help", "--version", "list", "list --json", *(f"{name} --help" for name in COMMANDS)]
+    asked += [f"generate {preset} --help" for preset in DATASETS] + [f"train x --core {core} --help" for core in CORES]
+    wrong = ["frobnicate", "generate ball4", "generate --seed 1 balls4", "generate balls4 --speedy 3", "generate"]
+    wrong += ["generate balls4 --clips train", "generate balls4 --frames 1", "generate sm-mnist --digit-size 63"]
+    wrong += ["train", "train x --core gruu", "train x --core.active 9", "train x --updates 0", "train x --core"]
+    wrong += [
+        "evaluate x y --context 0",
+        "evaluate x y --batch-size 0",
+        "evaluate x y --first 0",
+        "rollout x y --first 0",
+        "demo --device gpu",
+    ]
+    wrong += [
+        "train x --device gpu",
+        "evaluate x y --horizon 0",
+        "rollout x y --out z.txt",
+        "rollout x y --trace z.txt",
+    ]
+    wrong += ["import x --out y.npy", "import x", "import x --out y.h5 --axes TT", "import x --out y.h5 --values 1 0"]
+    missing = ["probe gone.npz", "train gone.h5", "evaluate gone y", "import gone --out y.h5"]
+    wrong += ["evaluate x y --metrics foo", "evaluate x y --part foo", "evaluate x", "list foo", "rollout", "inspect"]
+    command = [sys.executable, "-c", LIGHT]
+    done = subprocess.run(
+        command, input=json.dumps(asked + wrong + missing), capture_output=True, text=True, check=True
+    )
+    expected = {words: [status, []] for status, words_of in enumerate([asked, missing, wrong]) for words in words_of}
+    assert json.loads(done.stdout) == expected
+
+
+def test_the_module_is_the_command():
+    told = [
+        subprocess.run([*command, "--help"], capture_output=True, text=True, check=True)
+        for command in ([sys.executable, "-m", "videopred"], [Path(sys.executable).with_name("videopred")])
+    ]
+    assert told[0].stdout == told[1].stdout
+    assert told[0].stdout.startswith("usage: videopred COMMAND")

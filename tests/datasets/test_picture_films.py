@@ -1,0 +1,160 @@
+"""Films in pictures, GIFs and videos give back what was kept in them, and say what was found."""
+
+import sys
+from pathlib import Path
+
+import av
+import imageio.v3 as iio
+import numpy as np
+import pytest
+from film_samples import CHANCE, COLOR, GREY, read
+from PIL import Image
+
+# --- pictures ----------------------------------------------------------------------------------------------
+
+MODES = {
+    "1": ((GREY > 127), lambda frame: Image.fromarray(frame[..., 0])),
+    "L": (GREY, lambda frame: Image.fromarray(frame[..., 0])),
+    "RGB": (COLOR, Image.fromarray),
+    "LA": (GREY, lambda frame: Image.fromarray(frame[..., 0]).convert("LA")),
+    "RGBA": (COLOR, lambda frame: Image.fromarray(frame).convert("RGBA")),
+    "P": (COLOR, lambda frame: Image.fromarray(frame).convert("P", palette=Image.Palette.ADAPTIVE)),
+}
+
+
+def save_frames(
+    folder: Path, frames: np.ndarray, name: str = "frame_{:03}.png", first: int = 1, mode: str = "L"
+) -> Path:
+    """A folder of numbered pictures."""
+    folder.mkdir(parents=True)
+    for number, frame in enumerate(frames, start=first):
+        MODES[mode][1](frame).save(folder / name.format(number))
+    return folder
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("name", "first"), [("frame_{:03}.png", 1), ("{}.PNG", 8), ("scene2-{}.png", 0)])
+def test_a_folder_of_frames_is_a_clip(tmp_path, mode, name, first):
+    films, _ = MODES[mode]
+    folder = save_frames(tmp_path / "f", films[1], name, first, mode)
+    (folder / ".hidden").write_text("")
+    clips, found = read(folder)
+    assert clips.dtype == films.dtype
+    assert np.array_equal(clips, films[1:2])
+    assert found["format"] == "folder of PNG frames"
+    assert "left_out" not in found
+    assert found.get("alpha") == ("opaque, left out" if mode.endswith("A") else None)
+
+
+def test_folders_of_frames_are_clips_in_the_order_of_their_numbers(tmp_path):
+    for clip, name in enumerate(["run2", "run10", "run11"]):
+        folder = save_frames(tmp_path / "f" / name, GREY[clip])
+        (folder / "notes.txt").write_text("seen from above")
+    (tmp_path / "f" / "status.json").write_text("{}")
+    clips, found = read(tmp_path / "f")
+    assert np.array_equal(clips, GREY)
+    assert found["format"] == "folder of folders of PNG frames"
+    assert found["left_out"] == "4 that are no PNG frames"
+
+
+def test_pictures_of_16_bits_need_a_word(tmp_path):
+    levels = GREY[0].astype(np.uint16) * 257
+    (tmp_path / "f").mkdir()
+    for number, frame in enumerate(levels):
+        Image.fromarray(frame[..., 0]).save(tmp_path / "f" / f"{number}.png")
+    with pytest.raises(
+        ValueError, match=r"^--values must say which numbers are black and white, .* got none for uint16"
+    ):
+        read(tmp_path / "f")
+    assert (read(tmp_path / "f", values=(0, 65535))[0] == GREY[:1]).all()
+
+
+def save_gif(path: Path, frames: np.ndarray, **options) -> Path:
+    path.write_bytes(iio.imwrite("<bytes>", frames, plugin="pillow", extension=".gif", loop=0, **options))
+    return path
+
+
+@pytest.mark.parametrize("color", [False, True])
+def test_a_gif_gives_equal_frames_again(tmp_path, color):
+    films = COLOR[0] if color else GREY[0].repeat(3, axis=-1)
+    frames = films[[0, 1, 1, 1, 2, 3, 3]]
+    path = save_gif(tmp_path / "f.GIF", frames, duration=40)
+    with Image.open(path) as image:
+        assert image.n_frames == 4
+    clips, found = read(path)
+    assert np.array_equal(clips[0], frames if color else frames[..., :1])
+    assert (found["format"], found["frame_ms"]) == ("GIF", 40)
+    assert found["repeated"] == "3 frames, because frames are shown longer"
+
+
+def test_a_gif_that_begins_grey_keeps_its_channels(tmp_path):
+    """Pillow gives the first frame one channel, because its palette holds all greys, and later ones three."""
+    greys = np.resize(np.arange(256, dtype=np.uint8), (13, 20))
+    others = [Image.fromarray(frame) for frame in CHANCE.integers(0, 256, (3, 13, 20, 3), np.uint8)]
+    Image.fromarray(greys).save(tmp_path / "f.gif", save_all=True, append_images=others, duration=50)
+    with Image.open(tmp_path / "f.gif") as image:
+        assert image.mode == "L"
+    clips, _ = read(tmp_path / "f.gif")
+    assert clips.shape == (1, 4, 13, 20, 3)
+    assert (clips[0, 0] == greys[..., None]).all()
+
+
+def test_gifs_of_a_folder_share_the_shortest_time(tmp_path):
+    """One of them stands still, and is stored as a single frame."""
+    still = COLOR[2, [1] * 4]
+    for name, frames in {"2.gif": COLOR[0, :4], "10.gif": COLOR[1, :4], "11.gif": still}.items():
+        save_gif(tmp_path / name, frames, duration=100)
+    clips, found = read(tmp_path)
+    assert np.array_equal(clips, np.stack([COLOR[0, :4], COLOR[1, :4], still]))
+    assert found["repeated"] == "3 frames, because frames are shown longer"
+
+
+def test_gifs_without_times_are_given_as_they_are(tmp_path):
+    clips, found = read(save_gif(tmp_path / "f.gif", COLOR[0], duration=0))
+    assert np.array_equal(clips, COLOR[:1])
+    assert (found["frame_ms"], found["repeated"]) == (0, "none")
+
+
+# --- videos ------------------------------------------------------------------------------------------------
+
+
+def save_video(path: Path, frames: np.ndarray) -> Path:
+    """An MP4 of RGB frames, without loss."""
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("libx264rgb", rate=10, options={"crf": "0"})
+        stream.height, stream.width, stream.pix_fmt = *frames.shape[1:3], "rgb24"
+        for frame in frames:
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, format="rgb24")))
+        container.mux(stream.encode())
+    return path
+
+
+@pytest.mark.parametrize("color", [False, True])
+def test_a_video_without_loss_is_exact(tmp_path, color):
+    films = COLOR[0] if color else GREY[0].repeat(3, axis=-1)
+    clips, found = read(save_video(tmp_path / "f.mp4", films))
+    assert np.array_equal(clips, (COLOR if color else GREY)[:1])
+    assert found["format"] == "MP4"
+
+
+def test_videos_of_a_folder_are_clips(tmp_path):
+    for clip, name in enumerate(["2.mp4", "10.mp4", "11.mp4"]):
+        save_video(tmp_path / name, COLOR[clip])
+    clips, found = read(tmp_path)
+    assert np.array_equal(clips, COLOR)
+    assert found["format"] == "folder of MP4 files"
+
+
+def test_a_broken_video_is_one_clear_line(tmp_path):
+    (tmp_path / "f.mp4").write_text("no video")
+    with pytest.raises(ValueError, match=r"^SOURCE must be whole MP4, got .*f\.mp4 \(.*\); make it again$"):
+        read(tmp_path / "f.mp4")
+
+
+def test_without_pyav_one_line_says_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "av", None)
+    (tmp_path / "f.mp4").write_bytes(b"")
+    with pytest.raises(
+        ValueError, match=r"^SOURCE must be read with PyAV, got .*f\.mp4, and PyAV is not .*; run `pip i"
+    ):
+        read(tmp_path / "f.mp4")
