@@ -61,6 +61,20 @@ def test_several_models_of_one_table_are_rows():
     assert compare({"both": both}).relative_to == "a"
 
 
+def test_models_of_one_name_in_several_tables_are_all_there():
+    """As seed-0 and seed-1 of two experiments: none may stand in another's place."""
+
+    def pair(*offsets: float) -> Scores:
+        ours = {f"seed-{i}": scored(offset).measurements["model"] for i, offset in enumerate(offsets)}
+        return replace(scored(0), measurements=ours, models=tuple(ours))
+
+    compared = compare({"gru": pair(0, 1), "rims": pair(2, 3)})
+    assert list(compared.rows) == ["gru/seed-0", "gru/seed-1", "rims/seed-0", "rims/seed-1"]
+    assert compared.relative_to == "gru/seed-0"
+    for row, offset in zip(compared.rows, range(4), strict=True):
+        assert compared.difference(row, "mse").difference == pytest.approx(offset, abs=0.05)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -63,10 +63,11 @@ class Comparison:
     @cached_property
     def rows(self) -> dict[str, tuple[Scores, str]]:
         """Name -> (table, row in it): the models of all tables, then the trivial rows that all tables share."""
-        found = {}
-        for name, scores in self.scores.items():
-            for row in scores.models:
-                found[name if len(scores.models) == 1 else row] = (scores, row)
+        found = {
+            row_name: (scores, row)
+            for name, scores in self.scores.items()
+            for row_name, row in zip(_model_rows(self.scores)[name], scores.models, strict=True)
+        }
         first = next(iter(self.scores.values()))
         shared = [row for row in first.values if all(row in scores.values for scores in self.scores.values())]
         return found | {row: (first, row) for row in shared if row not in first.models}
@@ -186,8 +187,7 @@ def compare(scores: Mapping[str, Scores], relative_to: str | None = None) -> Com
         ValueError: the tables are not of the same clips under the same protocol, or there is no such row.
     """
     check.require(len(scores) > 0, "SCORES", "be given", "nothing", "name what `videopred evaluate` wrote")
-    first_name, first = next(iter(scores.items()))
-    return Comparison(scores, relative_to or (first_name if len(first.models) == 1 else first.models[0]))
+    return Comparison(scores, relative_to or _model_rows(scores)[next(iter(scores))][0])
 
 
 def names_of(paths: Sequence[str]) -> list[str]:
@@ -199,6 +199,17 @@ def names_of(paths: Sequence[str]) -> list[str]:
             return names
     twice = sorted({path for path in paths if paths.count(path) > 1})
     raise ValueError(check.complaint("SCORES", "be given once each", ", ".join(twice), "leave one out"))
+
+
+def _model_rows(scores: Mapping[str, Scores]) -> dict[str, list[str]]:
+    """Name of a table -> what its models are called beside those of the others: after the table if it has one model,
+    else by their own names, with the table's before them where others have the same."""
+    plain = {name: [name] if len(of.models) == 1 else list(of.models) for name, of in scores.items()}
+    every = [row for rows in plain.values() for row in rows]
+    return {
+        name: [f"{name}/{row}" if len(of.models) > 1 and every.count(row) > 1 else row for row in plain[name]]
+        for name, of in scores.items()
+    }
 
 
 def _ratio(value: float, other: float, best: float) -> float:
