@@ -11,6 +11,7 @@ from videopred.checkpoint import load_run, read_run
 from videopred.device import pick_device
 from videopred.eval.scores import Scores
 from videopred.judging.evaluating import evaluate_protocol
+from videopred.judging.rows import ROWS
 from videopred.judging.sharing import my_device
 
 if TYPE_CHECKING:
@@ -33,11 +34,14 @@ def evaluate_runs(
         options: see `judge_rows`.
 
     Raises:
-        ValueError: two runs are of one name; or see `evaluate`.
+        ValueError: two runs are of one name, or one of that of a trivial row; or see `evaluate`.
     """
     names = ["model"] if len(runs) == 1 else [row_name(run) for run in runs]
     if len(set(names)) < len(names):  # as of seed-0 of one experiment, and of another
         names = [f"{run.resolve().parent.name}/{name}" for name, run in zip(names, runs, strict=True)]
+    trivial = [name for name in names if name in ROWS]
+    must = "be runs of other names than the trivial rows"
+    check.require(not trivial, "RUN", must, ", ".join(trivial), "rename the folder")
     twice = sorted({name for name in names if names.count(name) > 1})
     check.require(not twice, "RUN", "be runs of different names", ", ".join(twice), "rename a folder")
     where = pick_device(my_device(device))
@@ -52,13 +56,19 @@ def row_name(run: Path) -> str:
 
 
 def _seeds(runs: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:
-    """Groups of two runs and more that differ in nothing but the seed of their training."""
-    alike: defaultdict[str, list[str]] = defaultdict(list)
+    """Groups of two runs and more that differ in nothing but the seed of their training.
+
+    Where a run's data lay, on what it computed, and whether a flag gave its seed are no differences. A run and its
+    export, or its copy, are one run: of one seed only the first counts.
+    """
+    alike: defaultdict[str, dict[int, str]] = defaultdict(dict)
     cores: dict[str, str] = {}
     for name, run in runs.items():
         config, _ = read_run(run)
-        same = config.model_copy(update={"training": config.training.model_copy(update={"seed": 0})}).model_dump_json()
-        alike[same].append(name)
+        training = config.training.model_copy(update={"seed": 0})
+        parts = (config.model, training, config.film_shape, config.data and config.data.sha256, config.init_from)
+        same = repr(parts)
+        alike[same].setdefault(config.training.seed, name)
         cores[same] = str(getattr(config.model.core, "kind", "model"))
-    groups = [(cores[same], tuple(names)) for same, names in alike.items() if len(names) > 1]
+    groups = [(cores[same], tuple(of_seed.values())) for same, of_seed in alike.items() if len(of_seed) > 1]
     return {f"{core}, {len(names)} seeds ({', '.join(names)})": names for core, names in groups}
