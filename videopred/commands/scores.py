@@ -57,6 +57,8 @@ def evaluate(
     }  # fmt: skip
     said = {name: word for name, word in words.items() if word is not None}
     _check_words(said, protocol, 0 if given.true else 1)
+    if given.pred is not None:
+        _check_words_about_films(said)
     for run in runs:
         check.run_folder(run)
     if data is not None and not data.is_dir():  # a folder of shards is looked at when it is opened
@@ -168,10 +170,12 @@ def _score(
 
     predicted, true = elsewhere.open_given(given, said.get("part", "test"))
     truth = true or open_dataset(data or "")
-    asked = _protocol(protocol, {**said, "feedback": "elsewhere"}, truth)
+    asked = _protocol(protocol, said, truth)
+    if not asked.one_step:  # else the trivial rows are drawn from the true frames as well
+        asked = asked.model_copy(update={"feedback": "elsewhere"})
     options["notes"] = () if protocol is None else fitting.check_card(protocol, PROTOCOLS[protocol], truth)
     options["reference"] = None if reference is None else open_dataset(reference)
-    return evaluating.evaluate_given(predicted, truth, asked, **options)
+    return evaluating.evaluate_given(predicted, truth, asked, device=device, **options)
 
 
 def _protocol(name: str | None, said: Mapping[str, Any], file: "ClipSource") -> Protocol:
@@ -218,6 +222,14 @@ def _check_words(said: Mapping[str, Any], protocol: str | None, least_context: i
     for name in ("part", "context", "horizon"):
         must, got = f"be left out with --protocol {protocol}, which says it", said.get(name)
         check.require(name not in said, f"--{name}", must, got, "leave --protocol out to ask freely")
+
+
+def _check_words_about_films(said: Mapping[str, Any]) -> None:
+    """Refuse words that mean nothing of films made elsewhere: of each clip there is one, and it is made already."""
+    must, fix = "be true or left out with --pred", "true says that each frame was predicted from the true ones"
+    check.require(said.get("feedback", "true") == "true", "--feedback", must, said.get("feedback"), fix)
+    fix = "score one film of each clip at a time"
+    check.require(said.get("samples", 1) == 1, "--samples", "be left out with --pred", said.get("samples"), fix)
 
 
 def _results(runs: list[Path], data: Path | None, given: GivenConfig) -> Path:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 
 from videopred import check
 from videopred.eval import METRICS, OBJECT_METRICS, make_any_metric
@@ -92,6 +93,16 @@ class Scores:
         means = [self.mean(row, column, steps) for row in self.seeds[name]]
         return float(np.mean(means)), over_runs(means)
 
+    @cached_property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader must know of single scores, such as how many frames were capped: column, row and remark."""
+        found = [
+            (column, row, metric.remark({key: torch.from_numpy(values) for key, values in of_row[column].items()}))
+            for column, metric in self.metrics.items()
+            for row, of_row in self.measurements.items()
+        ]
+        return tuple(f"{self.label(column)} of {row}: {remark}" for column, row, remark in found if remark)
+
     def label(self, column: str) -> str:
         """Head of a column."""
         metric = self.metrics[column]
@@ -121,6 +132,7 @@ class Scores:
             "models": list(self.models),
             "seeds": {name: list(rows) for name, rows in self.seeds.items()},
             "notes": list(self.notes),
+            "remarks": list(self.remarks),
             "metrics": {
                 column: {
                     "metric": metric.name,

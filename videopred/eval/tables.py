@@ -150,7 +150,7 @@ def _legend(scores: "Scores") -> str:
         lines["best"] = "of a clip's samples by that metric's own mean over the steps, chosen with the truth at hand"
     width = max(4, *map(len, lines))
     told = [f"{name.ljust(width)}  {meaning}" for name, meaning in lines.items()]
-    return "\n".join([*told, *scores.notes])
+    return "\n".join([*told, *scores.remarks, *scores.notes])
 
 
 def _few_steps(horizon: int) -> list[int]:

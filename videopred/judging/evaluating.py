@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from videopred import check
+from videopred.device import pick_device
 from videopred.eval import make_any_metric
 from videopred.eval.baselines import TrainingStatistics
 from videopred.eval.scores import Scores
@@ -17,7 +18,7 @@ from videopred.judging.batches import Batch, films, seed_torch
 from videopred.judging.elsewhere import GivenFilms, GivenTruth
 from videopred.judging.fitting import check_fit, check_part, check_protocol, check_reference, film_shape, written
 from videopred.judging.rows import rows_for
-from videopred.judging.sharing import Share, sharing
+from videopred.judging.sharing import Share, my_device, sharing
 from videopred.judging.tally import Tally
 from videopred.rollout import Rollout, predict_next, roll_out
 
@@ -111,6 +112,7 @@ def evaluate_given(
     *,
     reference: "ClipSource | None" = None,
     batch_size: int = 32,
+    device: str = "cpu",
     progress: bool = False,
     notes: Sequence[str] = (),
 ) -> Scores:
@@ -119,6 +121,8 @@ def evaluate_given(
     Args:
         predicted: the frames that follow the context, of the clips to score, in their order.
         file: the truth: a data file, or a `GivenTruth`.
+        protocol: what is asked; its feedback is `elsewhere`, or `true` of films made one step ahead.
+        device: where films are measured; see `pick_device`.
 
     Raises:
         ValueError: there are fewer films, they are shorter than the horizon, or of other frames than the truth's.
@@ -145,6 +149,7 @@ def evaluate_given(
         protocol,
         reference=reference,
         batch_size=batch_size,
+        device=pick_device(my_device(device)),
         progress=progress,
         notes=notes,
     )

@@ -1,0 +1,175 @@
+"""`videopred evaluate --pred` and `videopred compare`: what they print and write, and what they refuse."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command_line import run, written
+
+from videopred.datasets.opening import open_dataset
+
+ASKED = "--context 4 --horizon 3 --metrics mse psnr"
+
+
+@pytest.fixture(scope="module")
+def films(place, tmp_path_factory) -> Path:
+    """A folder with the true last frames of the test clips as arrays, fair and foul."""
+    folder = tmp_path_factory.mktemp("films")
+    frames = open_dataset(place / "balls4.h5").read_frames("test", 0, 5).transpose(0, 1, 4, 2, 3) / 255
+    np.save(folder / "true.npy", frames)
+    np.save(folder / "fair.npy", 0.9 * frames[:, 4:7])
+    np.save(folder / "perfect.npy", frames[:, 4:7])
+    np.save(folder / "next.npy", frames[:, 1:])
+    return folder
+
+
+def test_films_made_elsewhere_are_scored_against_data_and_against_films(place, films, tmp_path, monkeypatch, capfd):
+    """Nine tenths of the true intensity: an error of a hundredth of the share of lit pixels."""
+    monkeypatch.chdir(tmp_path)
+    words = f"--pred {films / 'fair.npy'} --range 0,1 --axes BTCHW {ASKED}"
+    assert run(f"evaluate {place / 'balls4.h5'} {words}") == 0
+    out, err = capfd.readouterr()
+    assert err == ""
+    assert out.startswith(
+        "balls4.h5: 5 clips of the test part, 4 frames of context, 3 predicted, films made elsewhere;"
+    )
+    assert [str(path) for path in written(out)] == [f"eval/fair/balls4/{name}" for name in
+                                                    ("scores.json", "scores.csv", "measurements.npz")]  # fmt: skip
+    told = json.loads(Path("eval/fair/balls4/scores.json").read_text())
+    true = np.load(films / "true.npy")[:, 4:7]
+    expected = 0.01 * (true**2).mean(axis=(0, 2, 3, 4))
+    np.testing.assert_allclose(told["rows"]["prediction"]["mse"]["steps"], expected, rtol=1e-12)
+    assert list(told["rows"])[-1] == "physics oracle"
+    assert run(f"evaluate {words} --true {films / 'true.npy'} --json --out other --device cpu") == 0
+    other = json.loads(capfd.readouterr().out)
+    assert list(other["rows"]) == ["prediction", "blank", "copy last"]
+    for row in other["rows"]:
+        np.testing.assert_allclose(other["rows"][row]["mse"]["steps"], told["rows"][row]["mse"]["steps"], rtol=1e-6)
+
+
+def test_capped_frames_are_told_below_the_table_and_kept(place, films, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    words = f"--pred {films / 'perfect.npy'} --true {films / 'true.npy'} --range 0,1 --axes BTCHW {ASKED} --out here"
+    assert run(f"evaluate {words}") == 0
+    assert "\nPSNR of prediction: 15 of 15 frames above 100 dB, counted as that\n" in capfd.readouterr().out
+    assert json.loads(Path("here/scores.json").read_text())["remarks"] == [
+        "PSNR of prediction: 15 of 15 frames above 100 dB, counted as that"
+    ]
+
+
+def test_of_films_made_one_step_ahead_the_trivial_rows_are_so_too(films, tmp_path, monkeypatch, capfd):
+    """Each frame is copied from the true one before it, not from the first."""
+    monkeypatch.chdir(tmp_path)
+    words = (
+        f"--pred {films / 'next.npy'} --true {films / 'true.npy'} --range 0,1 --axes BTCHW --metrics mse --context 1"
+    )
+    assert run(f"evaluate {words} --horizon 8 --feedback true --json") == 0
+    told = json.loads(capfd.readouterr().out)
+    true = np.load(films / "true.npy")
+    expected = ((true[:, 1:] - true[:, :-1]) ** 2).mean(axis=(0, 2, 3, 4))
+    np.testing.assert_allclose(told["rows"]["copy last"]["mse"]["steps"], expected, rtol=1e-12)
+    assert told["protocol"]["feedback"] == "true"
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ("--feedback soft", "--feedback must be true or left out with --pred, got soft; true says that each frame was"),
+        ("--samples 3", "--samples must be left out with --pred, got 3; score one film of each clip at a time"),
+        ("--device cuda:99", "--device must be a device of this machine, which has "),
+        ("--part train", "--part must be one of test, got train"),
+        ("--axes BTHWC", "--pred must have 1 or 3 channels, got 32 (BTHWC, (5, 3, 1, 24, 32)) in "),
+        ("--first 4", "--pred must hold the 4 clips to score, got 5 in "),
+        ("--true-range 0,0.5", "--true must hold numbers from 0 to 0.5, as its range says, got 0 to 1 in clip 0 of"),
+        ("--range 0,1,2", "--range must be two numbers, black first, with a comma between, got '0,1,2'; write e.g."),
+        ("--range nought", "--range must be two numbers, black first, with a comma between, got 'nought'; write"),
+    ],
+)
+def test_what_does_not_go_with_films_made_elsewhere(films, tmp_path, monkeypatch, capfd, more, message):
+    monkeypatch.chdir(tmp_path)
+    words = f"evaluate --pred {films / 'fair.npy'} --true {films / 'true.npy'} --range 0,1 --axes BTCHW {ASKED} {more}"
+    assert run(words) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.startswith("videopred: ")
+    assert message in err
+    assert err.count("\n") == 1
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("{gru} {data} --pred p.npy", "RUN and DATA must be the one truth to --pred, or left out for --true, got "),
+        ("{data} --pred p.npy --true t.npy", "RUN and DATA must be left out with --pred and --true, got "),
+        ("{gru} {data} --range 0,1", "--pred must be given for films made elsewhere, got --range; name the predicted"),
+        ("{data}", "RUN and DATA must be given, got "),
+    ],
+)
+def test_runs_and_films_are_not_mixed(place, tmp_path, monkeypatch, capfd, words, message):
+    monkeypatch.chdir(tmp_path)
+    assert run(f"evaluate {words.format(gru=place / 'gru', data=place / 'balls4.h5')}") == 2
+    assert message in capfd.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def judged(place, tmp_path_factory) -> Path:
+    """A workspace in which two runs have scores; tests that write there say --out."""
+    folder = tmp_path_factory.mktemp("judged")
+    for name in ("gru", "rims"):
+        assert run(f"evaluate {place / name} {place / 'balls4.h5'} {ASKED} --out {folder}/eval/{name}/balls4") == 0
+    assert run(f"evaluate {place / 'gru'} {place / 'balls4.h5'} --context 3 --horizon 3 --metrics mse psnr "
+               f"--out {folder}/eval/short/balls4") == 0  # fmt: skip
+    return folder
+
+
+def test_runs_are_compared_by_name_of_run_or_of_folder(place, judged, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(judged)
+    out = tmp_path / "out"
+    capfd.readouterr()
+    assert run(f"compare {place / 'gru'} eval/rims/balls4 --out {out} --relative-to rims") == 0
+    printed, err = capfd.readouterr()
+    assert err == ""
+    assert "4 given, 3 predicted; relative to rims" in printed
+    assert written(printed) == [out / f"comparison{suffix}" for suffix in (".md", ".csv", ".png", ".svg")]
+    lines = list(csv.DictReader((out / "comparison.csv").open()))
+    assert list(dict.fromkeys(line["row"] for line in lines))[:3] == ["gru", "rims", "blank"]
+    means = {
+        name: json.loads((judged / f"eval/{name}/balls4/scores.json").read_text())["rows"]["model"]["mse"]["mean"]
+        for name in ("gru", "rims")
+    }
+    found = next(line for line in lines if (line["row"], line["metric"]) == ("gru", "mse"))
+    assert float(found["difference"]) == pytest.approx(means["gru"] - means["rims"])
+    assert float(found["relative error"]) == pytest.approx(means["gru"] / means["rims"])
+    words = f"compare eval/gru/balls4 eval/rims/balls4 --out {out}"
+    assert run(words) == 1
+    assert f"--out must be a new path, got {out / 'comparison.md'} (already there)" in capfd.readouterr().err
+    assert run(f"{words} --overwrite --json") == 0
+    told = json.loads(capfd.readouterr().out)
+    assert told["relative_to"] == "gru"
+    assert told["rows"]["rims"]["mse"]["3"]["value"] == pytest.approx(means["rims"])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("compare", "SCORES must be given, got nothing; name folders that `videopred evaluate` wrote"),
+        ("compare eval/gru/balls4 eval/short/balls4", "SCORES must be of the same protocol as gru, got short with "),
+        ("compare eval/gru/balls4 eval/gru/balls4", "SCORES must be given once each, got "),
+        ("compare eval/gru/balls4 --relative-to blnk", "got blnk; did you mean blank?"),
+        ("compare {gru} --data digits", "SCORES must have scores of digits, got "),
+        ("compare eval", "SCORES must be an existing file, got eval/scores.json (nothing there); make them with"),
+    ],
+)
+def test_what_cannot_be_compared_is_one_clear_line(place, judged, monkeypatch, capfd, words, message):
+    monkeypatch.chdir(judged)
+    before = sorted(judged.rglob("*"))
+    capfd.readouterr()
+    assert run(words.format(gru=place / "gru")) == (1 if "nothing there" in message else 2)
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert message in err
+    assert err.count("\n") == 1
+    assert sorted(judged.rglob("*")) == before
