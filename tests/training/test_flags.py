@@ -162,6 +162,25 @@ def test_loader_processes_are_as_many_as_asked_for(data, tmp_path, monkeypatch):
     assert made[0].num_workers == 2
 
 
+@pytest.mark.parametrize(
+    ("changes", "compute", "message"),
+    [
+        ({}, {"strategy": "dpp"}, r"^--strategy must be one of auto, .*ddp, .*, got dpp; did you mean ddp\?"),
+        (
+            {"precision": "16-mixed"},
+            {},
+            "^--precision must be one that a CPU can compute in, got 16-mixed; choose bf16",
+        ),
+    ],
+)
+def test_what_lightning_would_refuse_late_or_replace(data, tmp_path, changes, compute, message):
+    with pytest.raises(ValueError, match=message):
+        train(
+            data, tiny_model(), settings(changes), compute=ComputeConfig(**compute), out=tmp_path / "run", device="cpu"
+        )
+    assert not (tmp_path / "run").exists()
+
+
 # --- flags that contradict one another -----------------------------------------------------------------------
 
 

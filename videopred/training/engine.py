@@ -7,6 +7,7 @@ import lightning
 import torch
 from lightning.pytorch.callbacks import Callback
 from lightning.pytorch.loggers import Logger, TensorBoardLogger
+from lightning.pytorch.strategies import StrategyRegistry
 
 from videopred import check
 from videopred.checkpoint import AtomicIO, RunConfig
@@ -63,11 +64,15 @@ def make_trainer(
 
 
 def check_compute(training: TrainingConfig, compute: ComputeConfig, device: torch.device) -> None:
-    """Refuse devices that are not there, and batches that cannot be shared out.
+    """Refuse devices and strategies that are not there, a precision they lack, and batches that cannot be shared out.
 
     Raises:
         ValueError: names the flag.
     """
+    check.one_of("--strategy", compute.strategy, ["auto", *StrategyRegistry.available_strategies()])
+    half = device.type == "cpu" and training.precision == "16-mixed"  # Lightning would take bf16-mixed instead
+    fix = "choose bf16-mixed, or a --device that can"
+    check.require(not half, "--precision", "be one that a CPU can compute in", training.precision, fix)
     world = compute.devices * compute.nodes
     if device.type != "cpu":
         there = torch.cuda.device_count() if device.type == "cuda" else 1

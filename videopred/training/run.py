@@ -194,8 +194,6 @@ def _fit(
     with listening(folder.path / "log.txt", progress):
         updates = learner.config.training.updates
         say(f"on {device}: {f'goes on after {start.done} of ' if start.checkpoint else ''}{updates} updates")
-        if not start.checkpoint and updates >= _FORESEEN and is_first():
-            say(str(forecast(learner, clips, device)))
         _fit_to_the_end(folder, learner, clips, device, start, watch, progress)
         say(f"finished; videopred evaluate {folder.path} DATA scores it")
     return folder.path
@@ -210,29 +208,32 @@ def _fit_to_the_end(
     watch: WatchConfig,
     progress: bool,
 ) -> None:
-    """Train, and note in the folder how it ended."""
+    """Foresee, train, and note in the folder how it ended, also where it fails before the first update."""
     config = learner.config
+    updates = config.training.updates
     signs = StopSigns(config.compute.time_limit)
     keep = KeepCheckpoints(folder.checkpoints, config.training, signs, start.best_so_far, folder.settle)
-    callbacks = [keep, TellLooks(), *watchers(watch, folder.path, clips, config.training, progress and is_first())]
-    loggers = make_loggers(watch, folder.path)
-    trainer = make_trainer(config, folder.path, device, callbacks, start.done, loggers)
-    if config.compute.compile != "none":
-        learner.predictor.compile(backend=config.compute.compile)
-    state, told = "failed", ""
-    updates = config.training.updates
+    state, told, done = "failed", "", lambda: start.done
     try:
+        if not start.checkpoint and updates >= _FORESEEN and is_first():
+            say(str(forecast(learner, clips, device)))
+        callbacks = [keep, TellLooks(), *watchers(watch, folder.path, clips, config.training, progress and is_first())]
+        loggers = make_loggers(watch, folder.path)
+        trainer = make_trainer(config, folder.path, device, callbacks, start.done, loggers)
+        done = lambda: trainer.global_step  # noqa: E731
+        if config.compute.compile != "none":
+            learner.predictor.compile(backend=config.compute.compile)
         with warnings.catch_warnings(), signs.held:
             warnings.filterwarnings("ignore", module=r"lightning\.")  # hints about its own defaults
             trainer.fit(learner, datamodule=Batches(clips, config, device), ckpt_path=start.checkpoint)
         state = "finished"
     except Stopped as stopped:
-        state, told = "interrupted", f"{stopped}: {trainer.global_step} of {updates} updates are done"
+        state, told = "interrupted", f"{stopped}: {done()} of {updates} updates are done"
     except SystemExit:  # how Lightning ends on the second Ctrl-C
         saved = max(keep.saved_at, start.done)
         state, told = "interrupted", f"at once: {saved} of {updates} updates are saved"
     finally:
-        folder.end(state, trainer.global_step)
+        folder.end(state, done())
     if state == "interrupted" and is_first():  # in other processes, Lightning takes an error for a crash
         raise KeyboardInterrupt(f"{told}; `videopred train --resume {folder.path}` goes on")
 
