@@ -16,6 +16,7 @@ from videopred.checkpoint import whole_checkpoint
 from videopred.models.rival_settings import GRUConfig
 from videopred.models.settings import PredictorConfig
 from videopred.settings import ComputeConfig, TrainingConfig
+from videopred.training import run as running
 from videopred.training.keeping import KeepCheckpoints
 from videopred.training.learner import Learner
 from videopred.training.metrics_file import read_metrics
@@ -184,6 +185,15 @@ def test_the_record_says_where_a_run_was_resumed(stopped):
     assert [start["updates"] for start in then["resumed"]] == [3]
     assert then["resumed"][0]["process"] == os.getpid()
     assert then["seconds"] >= first["seconds"]
+
+
+def test_while_it_goes_on_its_record_does_not_say_how_far_it_once_was(stopped, monkeypatch):
+    """Whoever lists runs would believe it and not the log."""
+    seen: list[dict[str, Any]] = []
+    monkeypatch.setattr(running, "_fit", lambda *rest: seen.append(json.loads((stopped / "run.json").read_text())))
+    resume(stopped, device="cpu")
+    assert seen[0]["state"] == "running"
+    assert not {"updates", "finished"} & set(seen[0])
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,14 @@ def test_by_hand(data, slow):
     assert told.memory > 4 * 4 * numbers_of() + held
 
 
+def test_clips_that_stay_on_disk_take_no_memory(data, slow):
+    held, left = (
+        foresee(data, tiny_model(), tiny_training(), compute=ComputeConfig(hold=hold), device="cpu").memory
+        for hold in ("memory", "disk")
+    )
+    assert held - left == CLIPS["train"] * FRAMES * HEIGHT * WIDTH
+
+
 def test_pieces_are_timed_one_by_one_and_need_less_memory(data, slow):
     whole = foresee(data, tiny_model(), tiny_training(), device="cpu")
     pieces = foresee(data, tiny_model(), tiny_training(accumulate=2), device="cpu")

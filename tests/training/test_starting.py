@@ -147,11 +147,26 @@ def test_several_seeds_are_gone_on_with(data, tmp_path, monkeypatch):
         resume_seeds(out, tiny_training(updates=9), device="cpu")
 
 
+def test_seeds_are_gone_on_with_where_the_first_was_stopped(data, tmp_path, monkeypatch):
+    count, out = iter(range(100)), tmp_path / "runs"
+    monkeypatch.setattr(StopSigns, "reason", lambda self, trainer: "stopped" if next(count) == 0 else "")
+    with pytest.raises(KeyboardInterrupt, match=f"`videopred train --resume {out}` with all$"):
+        train_seeds(data, (3, 4), tiny_model(), tiny_training(), out=out, device="cpu")
+    assert set(json.loads((resume_seeds(out, device="cpu") / "seeds.json").read_text())["validation"]) == {"3", "4"}
+
+
+def test_seeds_that_cannot_begin_leave_nothing(data, tmp_path):
+    with pytest.raises(ValueError, match=r"^--batch-size must be at most"):
+        train_seeds(data, (3, 4), tiny_model(), tiny_training(batch_size=400), out=tmp_path / "runs", device="cpu")
+    assert not (tmp_path / "runs").exists()
+
+
 @pytest.mark.parametrize(
     ("seeds", "compute", "message"),
     [
         ((), {}, "^--seeds must name at least one, got none"),
         ((1, 1), {}, "^--seeds must name each once, got 1,1"),
+        ((1, 2**64), {}, r"^--seeds must be whole numbers from 0 to 2\*\*64 - 1, got 1,18446744073709551616"),
         ((1, 2), {"devices": 2}, "^--devices must be 1 with --seeds, got 2"),
     ],
 )
@@ -215,6 +230,11 @@ def test_recipes_that_do_not_do(recipe, tmp_path, data):
 
 
 # --- where clips wait, and compilation -----------------------------------------------------------------------
+
+
+def test_clips_that_are_made_when_needed_do_not_wait_on_the_device(recipe, tmp_path):
+    with pytest.raises(ValueError, match=r"^--hold must be auto, memory or disk where DATA is a preset or a rec"):
+        train(recipe, tiny_model(), tiny_training(), compute=ComputeConfig(hold="device"), out=tmp_path / "run")
 
 
 @pytest.mark.parametrize("hold", ["device", "memory", "disk"])

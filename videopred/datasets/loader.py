@@ -73,6 +73,11 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
         size = (self.stop - start) * self._bytes_of_clip()
         self._held = self._read_all() if size <= memory_limit else None
 
+    @property
+    def held(self) -> bool:
+        """Whether all clips are in memory; else each is read when it is asked for."""
+        return self._held is not None
+
     def __len__(self) -> int:
         return (self.stop - self.start) * self.windows_per_clip
 

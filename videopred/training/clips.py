@@ -41,6 +41,8 @@ class TrainingClips:
         self.file, self.endless = file, isinstance(file, RecipeClips)
         count = file.parts.get("train", 0)
         _check_length(file, training)
+        must, fix = "be auto, memory or disk where DATA is a preset or a recipe", "leave it out"
+        check.require(not (self.endless and compute.hold == "device"), "--hold", must, compute.hold, fix)
         fix = "generate some with `--clips train=1000`, or import them with `--part train`"
         check.require(count > 0, "DATA", "hold a training part", f"{file.path} without one", fix)
         aside = 0

@@ -57,6 +57,7 @@ class RunFolder:
         self._seconds = record.get("seconds", 0.0)
         start = {"updates": done, **provenance()}
         starts = [*record.get("resumed", []), start]
+        record = {name: value for name, value in record.items() if name not in ("updates", "finished")}  # of its past
         self._write(record | {"state": "running", "device": device, "process": start["process"], "resumed": starts})
 
     def settle(self) -> None:

@@ -68,7 +68,7 @@ def forecast(learner: Learner, clips: TrainingClips, device: torch.device) -> Fo
         update += reading
     looks = -(-training.updates // training.validate_every)
     epoch = None if clips.endless else len_of_epoch(clips, config) * update
-    held = 0 if clips.endless else _bytes_of_clips(clips) * (device.type == "cpu" or clips.held_on_device)
+    held = _bytes_of_clips(clips) if _are_held(clips, device) else 0
     weights = sum(weight.numel() * weight.element_size() for weight in learner.parameters())
     return Forecast(
         device=str(device),
@@ -85,6 +85,11 @@ def forecast(learner: Learner, clips: TrainingClips, device: torch.device) -> Fo
 def len_of_epoch(clips: TrainingClips, config: RunConfig) -> int:
     """Updates in which every clip to learn from is seen once."""
     return clips.kept // config.training.batch_size
+
+
+def _are_held(clips: TrainingClips, device: torch.device) -> bool:
+    """Whether the clips to learn from take memory of the device, and do not stay on disk or in the host's memory."""
+    return not clips.endless and (clips.held_on_device or (device.type == "cpu" and clips.learn.held))
 
 
 def _bytes_of_clips(clips: TrainingClips) -> int:

@@ -39,7 +39,7 @@ def train_seeds(
         how: what else `train` takes.
 
     Raises:
-        ValueError: no seeds or the same twice, or several devices that are not started by a launcher.
+        ValueError: no seeds, the same twice or one out of range, or several devices.
         FileExistsError: a run is there already. And what `train` raises.
     """
     training, model = training or TrainingConfig(), model or PredictorConfig()
@@ -47,6 +47,8 @@ def train_seeds(
     check.require(len(seeds) > 0, "--seeds", "name at least one", "none", "write e.g. --seeds 0,1,2")
     given = ",".join(map(str, seeds))
     check.require(len(set(seeds)) == len(seeds), "--seeds", "name each once", given, "leave one out")
+    must, fix = "be whole numbers from 0 to 2**64 - 1", "write e.g. --seeds 0,1,2"
+    check.require(all(0 <= seed < 2**64 for seed in seeds), "--seeds", must, given, fix)
     devices = 1 if compute is None else compute.devices
     check.require(devices == 1, "--devices", "be 1 with --seeds", devices, "train one after the other with --seed")
     check.absent("--out", out / "settings.json", False)
@@ -54,9 +56,14 @@ def train_seeds(
         check.absent("--out", out / f"seed-{seed}", overwrite)
     for number, seed in enumerate(seeds):
         chosen = training.model_copy(update={"seed": seed})
-        train(data, model, chosen, out=out / f"seed-{seed}", compute=compute, overwrite=overwrite, **how)
-        if number == 0:
-            write_json(out / SUMMARY, {"seeds": list(seeds)})
+        run = out / f"seed-{seed}"
+        try:
+            train(data, model, chosen, out=run, compute=compute, overwrite=overwrite, **how)
+        except KeyboardInterrupt as stopped:
+            raise KeyboardInterrupt(f"{stopped} with this seed, `videopred train --resume {out}` with all") from None
+        finally:
+            if number == 0 and run.exists():  # else nothing has begun
+                write_json(out / SUMMARY, {"seeds": list(seeds)})
     return _summed_up(out, seeds)
 
 
