@@ -88,7 +88,7 @@ def test_launchers_of_training_say_what_the_command_knows():
 def test_commands_about_seeing_run_after_those_of_the_readme(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     readme = commands((DOCS.parent / "README.md").read_text())
-    made = [line for line in readme if line.split()[1] in ("generate", "train")]
+    made = [line for line in readme if line.split()[1] in ("generate", "train", "evaluate", "render")]
     for line in [*made, *commands(SEEING)]:
         cli.run(shlex.split(made_small(line))[1:])
     for program in blocks(SEEING, "python"):

@@ -45,7 +45,7 @@ class OptionalPart(NamedTuple):
 
 
 OPTIONAL_LIBRARIES = {
-    "PyAV": OptionalPart("av", "`import` of MP4 and other video", "pip install 'videopred[video]'"),
+    "PyAV": OptionalPart("av", "`render --format mp4` and `import` of video", "pip install av"),
     "Weights & Biases": OptionalPart("wandb", "`train --logger wandb`", "pip install wandb"),
     "MLflow": OptionalPart("mlflow", "`train --logger mlflow`", "pip install mlflow"),
     "Comet": OptionalPart("comet_ml", "`train --logger comet`", "pip install comet-ml"),

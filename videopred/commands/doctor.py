@@ -11,7 +11,9 @@ from videopred.commands.options import Device, Json
 
 def doctor(
     *,
-    self_test: Annotated[bool, arg(help="Also make data, train, score and draw, all tiny: some seconds.")] = True,
+    self_test: Annotated[
+        bool, arg(help="Make data, train, score and draw, all tiny, or not; it takes some seconds.")
+    ] = True,
     device: Device = "auto",
     json_: Json = False,
 ) -> None:

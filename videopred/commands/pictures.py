@@ -45,8 +45,14 @@ def render(
     _check_choice(choice)
     untouched, fix = picture.figure is None or intervention.idle, "a figure draws the untouched model"
     check.require(untouched, "--figure", "be left out with an intervention", picture.figure, fix)
+    begins = intervention.from_step
+    to_do = begins == Intervention().from_step or not intervention.idle
+    fix = "give --without, --freeze, --swap or --schema"
+    check.require(to_do, "--from-step", "be left out without an intervention", begins, fix)
     formats = _formats(out, picture)
     asked = opened(data, device, run, context, horizon)
+    must = f"be at most {asked.horizon}, the steps of the rollout"
+    check.require(begins <= asked.horizon, "--from-step", must, begins, "lower it")
     if "mp4" in formats:
         from videopred.pictures import check_mp4
 
@@ -87,6 +93,13 @@ def _check_choice(choice: ClipChoice) -> None:
         if isinstance(value, int):
             check.whole_number(flag, value, 1, "ask for at least one clip")
     check.one_of("--by", choice.by, METRICS)
+    ranked = choice.worst is not None or choice.best is not None
+    for flag, usual, told, fits, fix in (
+        ("--by", ClipChoice().by, choice.by, ranked, "--worst or --best"),
+        ("--first", None, choice.first, not choice.clips, "--worst, --best or --random"),
+        ("--seed", ClipChoice().seed, choice.seed, choice.random is not None, "--random"),
+    ):
+        check.require(fits or told == usual, flag, f"go with {fix}", told, "leave it out")
     once = len(set(choice.clips)) == len(choice.clips)
     check.require(once, "--clips", "name each clip once", choice.clips, "leave one out")
 
@@ -99,7 +112,11 @@ def _formats(out: Path | None, picture: PictureConfig) -> tuple[str, ...]:
     check.whole_number("--frame-ms", picture.frame_ms, 1, "try 100, ten frames a second")
     if picture.figure is not None:
         check.one_of("--figure", picture.figure, FIGURES)
-        for flag, same in (("--rows", picture.rows == usual.rows), ("--format", picture.format == usual.format)):
+        for flag, same in (
+            ("--rows", picture.rows == usual.rows),
+            ("--format", picture.format == usual.format),
+            ("--frame-ms", picture.frame_ms == usual.frame_ms),
+        ):
             check.require(same, flag, "be left out with --figure", "one", "a figure has rows and formats of its own")
         allowed, of_film, must = ("png", "svg"), ("png", "svg"), "be a folder, or end in .png or .svg for a figure"
     else:
