@@ -114,6 +114,8 @@ BAD = {
     "{gru} {films} --every 30": "--every must leave two frames or more of 30, got 30, which leaves 1; lower it",
     "{gru} {films} --device tpu": "--device must be one of auto, cpu, cuda, mps, got tpu",
     "{gru} {films} --part train": "DATA must hold four films of each scene, got 1 of scene 0 in train of {films}",
+    "{gru} {intphys} --part validation": "--part must be left out for folders of IntPhys, got validation; dev is",
+    "{films} --scores {answer} --device cpu": "--device must be left out with --scores, got both; it is about a run",
     "{gru} {wide}": "{wide} must hold frames of 3 x 24 x 32 (channels x height x width), which the model was built f",
     "{gru} {bare} --answers a.txt": "DATA must have names with O1, O2 or O3 and occluded or visible, which the benchm",
     "gone {films}": "RUN must be a run folder with a settings.json, got gone; give a folder",
@@ -125,7 +127,7 @@ BAD = {
 @pytest.mark.parametrize("words", BAD)
 def test_what_is_wrong_is_one_clear_line(place, tmp_path, monkeypatch, capfd, words):
     monkeypatch.chdir(tmp_path)
-    places = {name: place / name for name in ("gru", "bare")} | {
+    places = {name: place / name for name in ("gru", "bare", "intphys")} | {
         name: place / f"{name}.h5" for name in ("films", "wide")
     }
     places["answer"] = place / "answer.txt"

@@ -79,6 +79,7 @@ def test_of_films_made_one_step_ahead_the_trivial_rows_are_so_too(films, tmp_pat
         ("--feedback soft", "--feedback must be true or left out with --pred, got soft; true says that each frame was"),
         ("--samples 3", "--samples must be left out with --pred, got 3; score one film of each clip at a time"),
         ("--device cuda:99", "--device must be a device of this machine, which has "),
+        ("--context 0 --horizon 10", "--horizon must be at most 9, the frames of --true, got 10; lower it"),
         ("--part train", "--part must be one of test, got train"),
         ("--axes BTHWC", "--pred must have 1 or 3 channels, got 32 (BTHWC, (5, 3, 1, 24, 32)) in "),
         ("--first 4", "--pred must hold the 4 clips to score, got 5 in "),
@@ -111,6 +112,22 @@ def test_what_does_not_go_with_films_made_elsewhere(films, tmp_path, monkeypatch
 def test_runs_and_films_are_not_mixed(place, tmp_path, monkeypatch, capfd, words, message):
     monkeypatch.chdir(tmp_path)
     assert run(f"evaluate {words.format(gru=place / 'gru', data=place / 'balls4.h5')}") == 2
+    assert message in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            "crops --feedback soft",
+            "--feedback must be true or left out with --protocol crops, got soft; leave --prot",
+        ),
+        ("rnem-balls --feedback true", "--feedback must not be true with --protocol rnem-balls, got true; leave --pro"),
+    ],
+)
+def test_a_protocol_of_one_step_stays_one(place, tmp_path, monkeypatch, capfd, words, message):
+    monkeypatch.chdir(tmp_path)
+    assert run(f"evaluate {place / 'gru'} {place / 'balls4.h5'} --protocol {words}") == 2
     assert message in capfd.readouterr().err
 
 
@@ -160,6 +177,14 @@ def test_runs_are_compared_by_name_of_run_or_of_folder(place, judged, tmp_path, 
         ("compare eval/gru/balls4 eval/gru/balls4", "SCORES must be given once each, got "),
         ("compare eval/gru/balls4 --relative-to blnk", "got blnk; did you mean blank?"),
         ("compare {gru} --data digits", "SCORES must have scores of digits, got "),
+        (
+            "compare eval/gru/balls4 --data balls4",
+            "--data must be given with runs, got balls4; leave it out: a folder",
+        ),
+        (
+            "compare eval/gru/balls4/o.json",
+            "SCORES must be an existing file, got eval/gru/balls4/o.json/scores.json (nothing there)",
+        ),
         ("compare eval", "SCORES must be an existing file, got eval/scores.json (nothing there); make them with"),
     ],
 )

@@ -41,7 +41,7 @@ def plausibility(
     """Tell possible from impossible films by a model's surprise, as IntPhys does."""
     *runs, data = _places(places, scores)
     check.device_kind(device)
-    _check_idle(config, scores, draw)
+    _check_idle(config, scores, draw, device)
     check.require(len(set(draw)) == len(draw), "--draw", "name each scene once", draw, "leave one out")
     for run in runs:
         check.run_folder(run)
@@ -86,11 +86,11 @@ def _places(places: tuple[Path, ...], scores: Path | None) -> tuple[Path, ...]:
     return places
 
 
-def _check_idle(config: PlausibilityConfig, scores: Path | None, draw: tuple[int, ...]) -> None:
+def _check_idle(config: PlausibilityConfig, scores: Path | None, draw: tuple[int, ...], device: str) -> None:
     """Refuse what would mean nothing with scores that were made elsewhere."""
     if scores is None:
         return
     idle = [name for name, value in PlausibilityConfig() if getattr(config, name) != value and name not in _OF_SCORES]
-    idle += ["draw"] * bool(draw)
+    idle += ["draw"] * bool(draw) + ["device"] * (device != "auto")
     flags, fix = ", ".join(f"--{name.replace('_', '-')}" for name in idle), "it is about a run's surprise at frames"
     check.require(not idle, flags, "be left out with --scores", "both", fix)

@@ -97,6 +97,9 @@ def compare(
 ) -> None:
     """Hold models against each other on the same clips: paired differences, ratios, curves."""
     check.require(len(paths) > 0, "SCORES", "be given", "nothing", "name folders that `videopred evaluate` wrote")
+    of_runs = [path for path in paths if not _holds_scores(path)]
+    fix = "leave it out: a folder of scores is of one data set"
+    check.require(data is None or len(of_runs) > 0, "--data", "be given with runs", data, fix)
     folders = [_scores_of(path, data) for path in paths]
     targets = {suffix: out / f"comparison{suffix}" for suffix in (".md", ".csv", ".png", ".svg")}
     for target in targets.values():
@@ -117,9 +120,13 @@ def compare(
     terminal.print_files(list(targets.values()), False)
 
 
+def _holds_scores(path: Path) -> bool:
+    return path.name == "scores.json" or (path / "scores.json").is_file()
+
+
 def _scores_of(path: Path, data: str | None) -> Path:
     """The folder of scores that a path means: itself, or where `evaluate` puts those of a run."""
-    if (path / "scores.json").is_file() or path.suffix == ".json":
+    if _holds_scores(path):
         return path
     if not (path / "settings.json").is_file() and path.suffix != ".safetensors":
         fix = "make them with `videopred evaluate`"
@@ -137,7 +144,7 @@ def _scores_of(path: Path, data: str | None) -> Path:
 
 def _unlike(folder: Path) -> Path:
     """The part of a path that names a run, where `evaluate` wrote eval/<run>/<data>."""
-    folder = folder.parent if folder.suffix == ".json" else folder
+    folder = folder.parent if folder.name == "scores.json" else folder
     return folder.parent if folder.parent.parent.name == "eval" else folder
 
 
@@ -222,6 +229,10 @@ def _check_words(said: Mapping[str, Any], protocol: str | None, least_context: i
     for name in ("part", "context", "horizon"):
         must, got = f"be left out with --protocol {protocol}, which says it", said.get(name)
         check.require(name not in said, f"--{name}", must, got, "leave --protocol out to ask freely")
+    fed, one_step = said.get("feedback"), card.protocol is not None and card.protocol.one_step
+    must = f"be true or left out with --protocol {protocol}" if one_step else f"not be true with --protocol {protocol}"
+    fix = "leave --protocol out to ask freely"
+    check.require(fed is None or (fed == "true") == one_step, "--feedback", must, fed, fix)
 
 
 def _check_words_about_films(said: Mapping[str, Any]) -> None:

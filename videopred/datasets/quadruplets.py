@@ -65,6 +65,8 @@ def open_quadruplets(
     path = check.existing("DATA", Path(path))
     check.whole_number("--every", 1 if every is None else every, 1, "1 shows every frame")
     if holds_intphys(path):
+        must, fix = "be left out for folders of IntPhys", "dev is judged, or test where there is no dev"
+        check.require(part == "test", "--part", must, part, fix)
         return _of_folder(path, height, width, every or 2, names)
     got, fix = f"{names} for {path}", "the labels of a data file name its films"
     check.require(names is None, "--names", "be left out, except for folders of IntPhys", got, fix)

@@ -214,7 +214,7 @@ def load_scores(path: Path | str) -> Scores:
         FileNotFoundError: a file is missing.
         ValueError: one is not what `save` wrote.
     """
-    folder = Path(path).parent if Path(path).suffix == ".json" else Path(path)
+    folder = Path(path).parent if Path(path).name == FILES[0] else Path(path)
     fix = "make them with `videopred evaluate`"
     for name in (FILES[0], FILES[2]):
         check.existing_file("SCORES", folder / name, fix)

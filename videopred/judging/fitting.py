@@ -25,6 +25,8 @@ def check_protocol(protocol: Protocol, file: "ClipSource") -> int:
     there = check_part(protocol.part, file)
     if isinstance(file, GivenTruth) and protocol.context == 0:
         check.whole_number("--horizon", protocol.horizon, 1, "ask for at least one frame")
+        must, got = f"be at most {file.frames}, the frames of --true", protocol.horizon
+        check.require(got <= file.frames, "--horizon", must, got, "lower it")
     else:
         check.context_and_horizon(protocol.context, protocol.horizon, file.frames)
     check_truth(protocol.metrics, file, protocol.context)
