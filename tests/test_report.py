@@ -129,7 +129,8 @@ def test_it_says_how_the_run_learned_and_where_it_came_from(made, page):
 def test_modules_are_drawn_at_every_step_and_a_plain_core_has_none(made, page, tmp_path):
     drawn = [chart for chart in page.charts if chart.startswith("active: 4 modules")]
     assert (
-        drawn == [f"active: 4 modules over {CONTEXT + HORIZON - 1} steps; the rollout begins after step {CONTEXT}"] * 3
+        drawn
+        == [f"active: 4 modules over frames 2 to {CONTEXT + HORIZON}; the rollout begins after frame {CONTEXT}"] * 3
     )
     assert not any("modules over" in chart for chart in report(made, tmp_path, "gru").charts)
 

@@ -1,11 +1,13 @@
 """Charts of the page."""
 
 import re
+from importlib import resources
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
+from videopred.palette import OBJECT_COLORS, SCHEMA_COLORS
 from videopred.report.charts import HEIGHT, WIDTH, Line, line_chart, raster, styles
 
 
@@ -53,19 +55,29 @@ def test_a_single_value_is_a_dot_and_none_is_no_chart():
 
 def test_a_raster_has_a_cell_for_every_active_module_and_step():
     shares = np.array([[1, 0, 0.5], [0, 0, 1], [1, 1, np.nan], [0.25, 0, 0]])  # (T, K)
-    svg = raster("active", shares, 2, chosen=False)
+    svg = raster("active", shares, 3, chosen=False)
     ElementTree.fromstring(svg)
     cells = re.findall(r'class="cell-(\d)" x="([\d.]+)"[^>]*fill-opacity="([\d.]+)"', svg)
     columns = sorted({float(x) for _, x, _ in cells})
     assert len(columns) == 4
     found = {(columns.index(float(x)), int(k)): float(share) for k, x, share in cells}
     assert found == {(t, k): shares[t, k] for t in range(4) for k in range(3) if shares[t, k] > 0}
-    assert "active: 3 modules over 4 steps; the rollout begins after step 2" in svg
+    assert "active: 3 modules over frames 2 to 5; the rollout begins after frame 3" in svg
+    assert labels(svg) == ["0", "1", "2", "2", "3", "4", "5", "frame"]
+    (line,) = re.findall(r'class="turn" x1="([\d.]+)"', svg)
+    assert columns[1] < float(line) == columns[2]  # between frames 3 and 4
 
 
 def test_a_choice_has_the_colour_of_what_was_chosen():
     svg = raster("schema", np.array([[0, 2], [1, 2]]), 1, chosen=True)
-    assert sorted(re.findall(r"cell-(\d)", svg)) == ["0", "1", "2", "2"]
+    assert sorted(re.findall(r"schema-(\d)", svg)) == ["0", "1", "2", "2"]
+
+
+def test_modules_and_schemata_have_the_colours_of_all_pictures():
+    style = resources.files("videopred.report").joinpath("style.css").read_text()
+    for name, colours in (("cell", OBJECT_COLORS), ("schema", SCHEMA_COLORS)):
+        found = dict(re.findall(rf"\.{name}-(\d) {{ fill: #(\w+); }}", style))
+        assert found == {str(k): bytes(colour).hex() for k, colour in enumerate(colours)}
 
 
 def test_a_name_has_one_style_whatever_else_there_is():

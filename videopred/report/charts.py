@@ -73,13 +73,14 @@ def line_chart(title: str, lines: Mapping[str, Line], x_name: str, *, marks: Seq
     return _svg(WIDTH, HEIGHT, said, body)
 
 
-def raster(title: str, shares: np.ndarray, turn: float, *, chosen: bool) -> str:
-    """An SVG with a band for each module and a cell for each step, and a line where the rollout begins.
+def raster(title: str, shares: np.ndarray, context: int, *, chosen: bool) -> str:
+    """An SVG with a band for each module, a cell for each frame that a step led to, and a line before the rollout.
 
     Args:
         title: above the bands.
-        shares: (T, K); in [0, 1], or whole numbers that `chosen` says are choices, each with a colour of its own.
-        turn: steps before the line.
+        shares: (T, K), of steps that led to frames 2, 3, …; in [0, 1], or whole numbers that `chosen` says are choices,
+            each with a colour of its own.
+        context: true frames given, after which the line stands.
     """
     steps, bands = shares.shape
     high = max(10, min(22, 200 // bands))
@@ -93,20 +94,20 @@ def raster(title: str, shares: np.ndarray, turn: float, *, chosen: bool) -> str:
             value = float(shares[t, k])
             if not isfinite(value) or (value == 0 and not chosen):
                 continue
-            style = f"cell-{int(value) % COLOURS}" if chosen else f"cell-{k % COLOURS}"
+            style = f"schema-{int(value) % COLOURS}" if chosen else f"cell-{k % COLOURS}"
             faint = "" if chosen else f' fill-opacity="{min(1.0, value):.2f}"'
             place = f'x="{_LEFT + t * wide:.1f}" y="{y + 1}" width="{wide:.2f}" height="{high - 2}"'
             body.append(f'<rect class="{style}" {place}{faint}/>')
     bottom = _TOP + bands * high
     frame = f'x="{_LEFT}" y="{_TOP}" width="{WIDTH - _LEFT - _RIGHT}" height="{bands * high}"'
     body.append(f'<rect class="frame" {frame}/>')
-    x = _LEFT + turn * wide
+    x = _LEFT + (context - 1) * wide
     body.append(f'<line class="turn" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP - 4}" y2="{bottom + 4}"/>')
     for t in range(0, steps, max(1, steps // 6)):
         place = f'x="{_LEFT + (t + 0.5) * wide:.1f}" y="{bottom + 16}" text-anchor="middle"'
-        body.append(f'<text class="tick" {place}>{t + 1}</text>')
-    body.append(f'<text class="tick" x="{WIDTH / 2}" y="{bottom + 34}" text-anchor="middle">step</text>')
-    said = f"{title}: {bands} modules over {steps} steps; the rollout begins after step {turn:g}"
+        body.append(f'<text class="tick" {place}>{t + 2}</text>')
+    body.append(f'<text class="tick" x="{WIDTH / 2}" y="{bottom + 34}" text-anchor="middle">frame</text>')
+    said = f"{title}: {bands} modules over frames 2 to {steps + 1}; the rollout begins after frame {context}"
     return _svg(WIDTH, bottom + 40, said, body)
 
 
