@@ -6,6 +6,7 @@ import json
 import shlex
 import shutil
 from html import escape
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,18 @@ def content(image: dict[str, str | None]) -> Image.Image:
     return Image.open(io.BytesIO(base64.b64decode((image["src"] or "").partition(",")[2])))
 
 
+def plays(film: Image.Image) -> int:
+    """Tenths of a second that a film plays, if no picture is like the one before."""
+    shown, took = [], 0
+    for frame in range(film.n_frames):
+        film.seek(frame)
+        shown.append(film.convert("RGB").tobytes())
+        took += film.info["duration"]
+    assert len(shown) > 1
+    assert all(one != other for one, other in pairwise(shown))
+    return took // 100
+
+
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
@@ -84,7 +97,9 @@ def test_films_move_and_stand_still_beside(page):
     films = [content(image) for image in page.images if (image["src"] or "").startswith("data:image/gif;")]
     stills = [content(image) for image in page.images if (image["src"] or "").startswith("data:image/png;")]
     assert len(films) == len(stills) == 3
-    assert all(film.n_frames > HORIZON for film in films)
+    for film in films:
+        assert plays(film) == CONTEXT + HORIZON
+        assert film.info["loop"] == 0  # for ever
     assert all("truth, prediction" in (image["alt"] or "") for image in page.images[::2])
 
 
