@@ -10,9 +10,9 @@ from videopred.datasets.settings import BallsConfig, DatasetSettings
 from videopred.eval import OBJECT_METRICS, make_object_metric
 from videopred.eval.settings import Protocol
 from videopred.judging import judge
-from videopred.judging.batches import Batch, read_film
-from videopred.judging.evaluating import judge_rows
+from videopred.judging.batches import Batch, Predicted, read_film
 from videopred.judging.objects import predicted_scene, true_scene
+from videopred.judging.scoring import judge_rows
 from videopred.judging.tally import Tally
 
 RECIPE = BallsConfig(frames=24, height=40, width=56, balls=(2, 3))
@@ -95,7 +95,7 @@ def test_scenes_begin_with_the_last_observed_frame():
     np.testing.assert_array_equal(true.positions.numpy(), file.read("test", "positions", 1, 4)[:, 5:10])
     np.testing.assert_array_equal(true.masks.numpy(), file.read("test", "groups", 1, 4)[:, 5:10])
     np.testing.assert_array_equal(true.radius.numpy(), file.read("test", "objects/radius", 1, 4))
-    predicted = predicted_scene(1 - batch.truth, batch, true)
+    predicted = predicted_scene(Predicted(1 - batch.truth), batch, true)
     assert torch.equal(predicted.film[:, 0], film[:, 5])
     assert torch.equal(predicted.film[:, 1:], 1 - film[:, 6:])
 

@@ -87,7 +87,7 @@ def check_leaves_scenes_alone(metric: ObjectMetric) -> None:
 
 def check_refusals(metric: ObjectMetric) -> None:
     true, predicted = scene_with_hidden(), cases()["perfect"]
-    some = replace(predicted, positions=predicted.positions[:, :3], film=None, masks=None)
+    some = replace(predicted, positions=predicted.positions[:, :3], film=None, masks=None, own_masks=None)
     flat = replace(predicted, positions=predicted.positions[..., 0])
     for ours, theirs, message in (
         (some, true, r"predicted positions must have the clips and frames of the true ones, \(3, 8\), got \(3, 3\)"),

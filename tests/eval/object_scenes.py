@@ -74,7 +74,8 @@ def paint(positions: Tensor, radius: Tensor) -> Tensor:
 def as_predicted(scene: Scene) -> Scene:
     """What is known of a perfect prediction: places of the balls that are seen, and no truth about them."""
     positions = torch.where(scene.seen.unsqueeze(-1), scene.positions, torch.nan)
-    return replace(scene, positions=positions, visibility=None, collisions=None, radius=None, mass=None)
+    kept = {"positions": positions, "own_masks": scene.masks}
+    return replace(scene, **kept, visibility=None, collisions=None, radius=None, mass=None)
 
 
 def moved(scene: Scene, positions: Tensor) -> Scene:
@@ -89,7 +90,8 @@ def in_another_order(scene: Scene) -> Scene:
     nowhere = torch.full((*scene.positions.shape[:2], 1, 2), torch.nan).double()
     positions = torch.cat([nowhere, scene.positions[:, :, order], nowhere], 2)
     number = torch.tensor([0, 3, 5, 2, 4])  # background, then balls 1 to 4: ball 1 is third among `positions`
-    return replace(as_predicted(scene), positions=positions, masks=number[scene.masks.long()])
+    masks = number[scene.masks.long()]
+    return replace(as_predicted(scene), positions=positions, masks=masks, own_masks=masks)
 
 
 def swapped(scene: Scene, frame: int) -> Scene:

@@ -168,8 +168,11 @@ def _score(
         if protocol is None:  # else what differs from the protocol's data is said first
             check.context_and_horizon(asked.context, asked.horizon, file.frames)
         from videopred.judging import fitting
-        from videopred.judging.runs import evaluate_runs
+        from videopred.judging.own_masks import usual_metrics
+        from videopred.judging.runs import evaluate_runs, model_of
 
+        if protocol is None and "metrics" not in said:
+            asked = asked.model_copy(update={"metrics": usual_metrics([model_of(run) for run in runs], file)})
         options["notes"] = () if protocol is None else fitting.check_card(protocol, PROTOCOLS[protocol], file)
         options["reference"] = None if reference is None else open_dataset(reference)
         return evaluate_runs(runs, file, asked, device=device, **options)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from videopred.eval.matching import followed
-from videopred.eval.object_metric import ObjectMetric, pooled
+from videopred.eval.object_metric import ObjectMetric, nothing, pooled
 from videopred.eval.object_settings import OverlapsConfig, WallsConfig
 from videopred.eval.scene import Scene
 
@@ -100,8 +100,7 @@ class Overlaps(ObjectMetric):
         places = followed(predicted, true)[:, 1:]
         pairs = list(combinations(range(places.shape[2]), 2))
         if not pairs:
-            nothing = places.new_zeros(places.shape[:2])
-            return {"total": nothing, "count": nothing}
+            return nothing(true)
         first, second = torch.tensor(pairs, device=places.device).T
         apart = (places[:, :, first] - places[:, :, second]).norm(dim=-1)
         least = (true.radius[:, first] + true.radius[:, second] - self.config.tolerance_px).unsqueeze(1)

@@ -46,6 +46,10 @@ class ObjectMetric(Quantity):
             require(there, f"metric {self.name}", f"have the predicted {field}", "none", "give them, or leave it out")
         return {key: values.double() for key, values in self.compare(predicted, true).items()}
 
+    def answers(self, predicted: Scene) -> bool:
+        """Whether a predicted scene has all that the metric reads."""
+        return all(getattr(predicted, field) is not None for field in self.reads)
+
     @abstractmethod
     def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
         """Measurements (B, T) of scenes that were checked: what `measure` gives."""
@@ -78,3 +82,9 @@ def pooled(values: Tensor, counts: Tensor) -> dict[str, Tensor]:
 def each(values: Tensor) -> dict[str, Tensor]:
     """Measurements for `reduce` of what every clip has in every frame: (B, T)."""
     return {"total": values, "count": torch.ones_like(values)}
+
+
+def nothing(true: Scene) -> dict[str, Tensor]:
+    """Measurements for `reduce` of which none counts, of every clip and frame of a true scene."""
+    unsaid = true.positions.new_zeros(len(true.positions), true.positions.shape[1] - 1)
+    return {"total": unsaid, "count": unsaid}

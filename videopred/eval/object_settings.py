@@ -55,6 +55,18 @@ class MeanIoUConfig(Settings):
     """Intersection over union of true objects with the masks that fit them best in the frame."""
 
 
+class OwnFGARIConfig(Settings):
+    """`fg-ari` of the model's own masks: what its decoder `masks` paints, or where its modules attend on a map."""
+
+
+class OwnFGARIClipConfig(Settings):
+    """`fg-ari-clip` of the model's own masks."""
+
+
+class OwnMeanIoUConfig(Settings):
+    """`miou` of the model's own masks."""
+
+
 class CollisionBCEConfig(Settings):
     """Binary cross-entropy in nats per frame over the pixels of objects that collide (R-NEM's relational loss)."""
 

@@ -35,6 +35,9 @@ class Scene:
     """(B, 1 + T, C, H, W) float in [0, 1]."""
     masks: Tensor | None = None
     """(B, 1 + T, H, W) whole numbers: the object at each pixel, counted from 1; 0 is none."""
+    own_masks: Tensor | None = None
+    """The same of a predicted scene by the model's own account: the module to which each pixel belongs. `masks` are of
+    the objects found in its pictures. The first frame is not read."""
     visibility: Tensor | None = None
     """(B, 1 + T, N) float in [0, 1]: the share of an object that is seen; NaN where it is not there."""
     collisions: Tensor | None = None
@@ -72,6 +75,7 @@ _AXES = {
     "positions": "clips frames objects 2",
     "film": "clips frames channels height width",
     "masks": "clips frames height width",
+    "own_masks": "clips frames height width",
     "visibility": "clips frames objects",
     "collisions": "clips frames height width",
     "radius": "clips objects",

@@ -12,8 +12,32 @@ from videopred.eval.matching import assign
 from videopred.eval.object_metric import ObjectMetric
 from videopred.eval.scene import Scene
 
+OWN = ("own_masks",)
+"""What metrics of a model's own masks read of the predicted scene."""
 
-class FGARI(ObjectMetric):
+
+class Segmentation(ObjectMetric):
+    """A way to compare predicted masks with the true ones, those that a field of the predicted scene holds."""
+
+    higher_is_better = True
+    decimals = 3
+    needs: ClassVar[tuple[str, ...]] = ("groups",)
+    reads: ClassVar[tuple[str, ...]] = ("masks",)
+    rule: ClassVar[str]
+    """How pixels are counted, in words."""
+
+    @property
+    def convention(self) -> str:
+        whose = "of the model's own masks, not of objects found in its pictures: " if self.reads == OWN else ""
+        return whose + self.rule
+
+    def table_of(self, predicted: Scene, true: Scene, *, background: bool) -> Tensor:
+        """`contingency` of the predicted frames."""
+        (field,) = self.reads
+        return contingency(*_masks(getattr(predicted, field), true.masks), background=background)
+
+
+class FGARI(Segmentation):
     """Adjusted Rand index of predicted and true masks, over the pixels of true objects.
 
     1 says that pixels are together in one mask where they are together in the other; 0 is what chance would give. The
@@ -28,17 +52,10 @@ class FGARI(ObjectMetric):
     name = "fg-ari"
     label = "FG-ARI"
     range = (-0.5, 1.0)
-    higher_is_better = True
-    decimals = 3
-    needs: ClassVar[tuple[str, ...]] = ("groups",)
-    reads: ClassVar[tuple[str, ...]] = ("masks",)
-
-    @property
-    def convention(self) -> str:
-        return "over pixels of true objects in each frame; frames with fewer than two objects do not count"
+    rule = "over pixels of true objects in each frame; frames with fewer than two objects do not count"
 
     def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
-        return self._of(contingency(*_masks(predicted, true), background=False))
+        return self._of(self.table_of(predicted, true, background=False))
 
     def _of(self, table: Tensor) -> dict[str, Tensor]:
         counts = (table.sum(-1) > 0).sum(-1) > 1
@@ -50,16 +67,13 @@ class FGARIClip(FGARI):
 
     name = "fg-ari-clip"
     label = "FG-ARI clip"
-
-    @property
-    def convention(self) -> str:
-        return "over pixels of true objects in all predicted frames up to the step, which masks must follow"
+    rule = "over pixels of true objects in all predicted frames up to the step, which masks must follow"
 
     def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
-        return self._of(contingency(*_masks(predicted, true), background=False).cumsum(1))
+        return self._of(self.table_of(predicted, true, background=False).cumsum(1))
 
 
-class MeanIoU(ObjectMetric):
+class MeanIoU(Segmentation):
     """Intersection over union of every true object with its predicted mask, by the best matching in the frame.
 
     Objects in sight that are left without a mask score 0; masks that are left over cost nothing.
@@ -68,17 +82,10 @@ class MeanIoU(ObjectMetric):
     name = "miou"
     label = "mIoU"
     range = (0.0, 1.0)
-    higher_is_better = True
-    decimals = 3
-    needs: ClassVar[tuple[str, ...]] = ("groups",)
-    reads: ClassVar[tuple[str, ...]] = ("masks",)
-
-    @property
-    def convention(self) -> str:
-        return "mean over true objects in sight, each with one predicted mask by Hungarian matching in the frame"
+    rule = "mean over true objects in sight, each with one predicted mask by Hungarian matching in the frame"
 
     def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
-        table = contingency(*_masks(predicted, true), background=True)
+        table = self.table_of(predicted, true, background=True)
         areas, ours = table.sum(-1)[..., 1:], table.sum(-2)[..., 1:]
         common = table[..., 1:, 1:]
         shares = common / (areas.unsqueeze(-1) + ours.unsqueeze(-2) - common).clamp(min=1)
@@ -86,6 +93,30 @@ class MeanIoU(ObjectMetric):
         chosen = assign(shares, shares > 0)
         best = shares.gather(2, chosen.clamp(min=0).unsqueeze(-1)).view(areas.shape)  # NOBODY reads the first: 0
         return {"total": best.sum(-1), "count": (areas > 0).sum(-1)}
+
+
+class OwnFGARI(FGARI):
+    """`fg-ari` of the masks that the model itself gives, whatever its pictures show."""
+
+    name = "own-fg-ari"
+    label = "own FG-ARI"
+    reads = OWN
+
+
+class OwnFGARIClip(FGARIClip):
+    """`fg-ari-clip` of the masks that the model itself gives."""
+
+    name = "own-fg-ari-clip"
+    label = "own FG-ARI clip"
+    reads = OWN
+
+
+class OwnMeanIoU(MeanIoU):
+    """`miou` of the masks that the model itself gives."""
+
+    name = "own-miou"
+    label = "own mIoU"
+    reads = OWN
 
 
 def contingency(predicted: Tensor, true: Tensor, *, background: bool) -> Tensor:
@@ -134,11 +165,10 @@ def _pairs(counts: Tensor) -> Tensor:
     return (counts * (counts - 1) / 2).sum(-1)
 
 
-def _masks(predicted: Scene, true: Scene) -> tuple[Tensor, Tensor]:
+def _masks(predicted: Tensor, true: Tensor | None) -> tuple[Tensor, Tensor]:
     """Both masks of the predicted frames, (B, T, H, W) of the same size."""
-    assert predicted.masks is not None, "metrics that read masks have checked"
-    assert true.masks is not None, "metrics that need masks have checked"
-    ours, theirs = predicted.masks[:, 1:], true.masks[:, 1:]
+    assert true is not None, "metrics that need masks have checked"
+    ours, theirs = predicted[:, 1:], true[:, 1:]
     must, fix = f"have the size of the true ones, {tuple(theirs.shape)}", "give masks of the same frames"
     require(ours.shape == theirs.shape, "predicted masks", must, tuple(ours.shape), fix)
     for name, masks in (("predicted", ours), ("true", theirs)):

@@ -82,9 +82,9 @@ def _means(scores: "Scores", span: int) -> str:
         stars = _stars(scores, column, slice(span))
         cells = []
         for row, star in zip(scores.values, stars, strict=True):
-            interval = scores.interval(row, column, span)
-            half = "" if interval is None else f" ±{written(interval.half, metric)}"
-            cells.append(f"{written(scores.mean(row, column, span), metric)}{half}{star}")
+            mean, interval = scores.mean(row, column, span), scores.interval(row, column, span)
+            half = "" if interval is None or isnan(mean) else f" ±{written(interval.half, metric)}"
+            cells.append(f"{written(mean, metric)}{half}{star}")
         columns.append(cells)
     heads = [f"{scores.label(column)} {arrow(metric)} " for column, metric in scores.metrics.items()]
     return aligned(f"mean of {span} step{'' if span == 1 else 's'}", heads, list(scores.values), columns)

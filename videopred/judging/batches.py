@@ -49,6 +49,15 @@ class Batch(NamedTuple):
         return range(self.start, self.start + len(self.film))
 
 
+class Predicted(NamedTuple):
+    """What was predicted of a batch."""
+
+    film: Tensor
+    """(B, horizon, C, H, W) float in [0, 1]."""
+    masks: Tensor | None = None
+    """(B, horizon, H, W) whole numbers: which part of the model made each pixel, counted from 1, if it says so."""
+
+
 def read_film(file: "ClipSource", part: str, start: int, stop: int) -> Tensor:
     """Clips of a part as a film: (B, T, C, H, W) float in [0, 1]."""
     if isinstance(file, GivenTruth):

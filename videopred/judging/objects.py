@@ -1,17 +1,19 @@
 """Objects of a batch of clips: the true ones, from the file, and those of a predicted film, found by tracking."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from videopred import check
 from videopred.eval import OBJECT_METRICS, make_object_metric
 from videopred.eval.matching import gates
 from videopred.eval.scene import TRUTH, Scene
 from videopred.eval.tracking import track
-from videopred.judging.batches import Batch
+from videopred.judging.batches import Batch, Predicted
 
 if TYPE_CHECKING:
     from videopred.datasets.source import ClipSource
@@ -48,16 +50,17 @@ def true_scene(batch: Batch) -> Scene:
     return Scene(film=batch.film[:, batch.given - 1 :].cpu(), **known)
 
 
-def predicted_scene(film: Tensor, batch: Batch, true: Scene) -> Scene:
-    """The objects that a predicted film (B, horizon, C, H, W) shows, after the last observed frame; on the CPU."""
+def predicted_scene(said: Predicted, batch: Batch, true: Scene) -> Scene:
+    """The objects that predicted films show, after the last observed frame; on the CPU."""
     assert true.film is not None, "true scenes of judging have a film"
-    whole = torch.cat([true.film[:, :1], film.to(true.film)], 1)
+    whole = torch.cat([true.film[:, :1], said.film.to(true.film)], 1)
     places = true.positions[:, 0]
     speeds = _read(batch, "velocities")[:, 0] if "velocities" in batch.file.truth else torch.zeros_like(places)
     covered = torch.zeros(len(places), dtype=torch.bool)
     if true.visibility is not None:
         covered = (true.visibility < _COVERED).any((1, 2))
-    return track(whole, places, speeds, gates(true), covered)
+    found = track(whole, places, speeds, gates(true), covered)
+    return found if said.masks is None else replace(found, own_masks=pad(said.masks.cpu(), (0, 0, 0, 0, 1, 0)))
 
 
 def _read(batch: Batch, name: str) -> Tensor:

@@ -17,6 +17,7 @@ from videopred.judging.sharing import my_device
 if TYPE_CHECKING:
     from videopred.datasets.source import ClipSource
     from videopred.eval.settings import Protocol
+    from videopred.models.settings import PredictorConfig
 
 
 def evaluate_runs(
@@ -31,7 +32,7 @@ def evaluate_runs(
         file: holds the clips.
         protocol: what is asked.
         device: see `pick_device`; of processes that judge together, each takes a GPU of its own with auto or cuda.
-        options: see `judge_rows`.
+        options: see `How`.
 
     Raises:
         ValueError: two runs are of one name, or one of that of a trivial row; or see `evaluate`.
@@ -48,6 +49,11 @@ def evaluate_runs(
     predictors = {name: load_run(run, where) for name, run in zip(names, runs, strict=True)}
     scores = evaluate_protocol(predictors, file, protocol, **options)
     return replace(scores, seeds=_seeds(dict(zip(names, runs, strict=True))))
+
+
+def model_of(run: Path) -> "PredictorConfig":
+    """Settings of a run's model."""
+    return read_run(run)[0].model
 
 
 def row_name(run: Path) -> str:

@@ -9,10 +9,10 @@ from torch import Tensor
 
 from videopred.eval.frame_metric import measure_all
 from videopred.eval.metric import Metric, Quantity
-from videopred.eval.object_metric import ObjectMetric
+from videopred.eval.object_metric import ObjectMetric, nothing
 from videopred.eval.scene import Scene
 from videopred.eval.scores import Measured
-from videopred.judging.batches import Batch
+from videopred.judging.batches import Batch, Predicted
 from videopred.judging.objects import predicted_scene, true_scene
 
 
@@ -46,15 +46,15 @@ class Tally:
         """Column -> its metric."""
         return {column: metric for name, metric in self._metrics.items() for column in self._columns(name)}
 
-    def add(self, row: str, batch: Batch, samples: Iterable[Tensor]) -> None:
+    def add(self, row: str, batch: Batch, samples: Iterable[Tensor | Predicted]) -> None:
         """Measure the films that a row predicts of a batch: as many as there are samples, or one that stands for all.
 
         Args:
             row: whose films they are.
             batch: with the truth.
-            samples: films (B, horizon, C, H, W); each is let go before the next is asked for.
+            samples: films (B, horizon, C, H, W), some with masks; each is let go before the next is asked for.
         """
-        several = [self._measure(film, batch) for film in samples]
+        several = [self._measure(one if isinstance(one, Predicted) else Predicted(one), batch) for one in samples]
         measured = {}
         for name, metric in self._metrics.items():
             one_by_one = [of_sample[name] for of_sample in several]
@@ -75,22 +75,25 @@ class Tally:
             for row in rows
         }
 
-    def _measure(self, film: Tensor, batch: Batch) -> dict[str, dict[str, Tensor]]:
+    def _measure(self, said: Predicted, batch: Batch) -> dict[str, dict[str, Tensor]]:
         """What every metric measures of predicted films of a batch; objects are looked for once."""
         of_films = {name: metric for name, metric in self._metrics.items() if isinstance(metric, Metric)}
         of_objects = {name: metric for name, metric in self._metrics.items() if isinstance(metric, ObjectMetric)}
-        measured = measure(of_films, film, batch)
+        measured = measure(of_films, said.film, batch)
         if of_objects:
-            scenes = self._scenes(film, batch)
-            measured |= {name: metric.measure(*scenes) for name, metric in of_objects.items()}
+            predicted, true = self._scenes(said, batch)
+            measured |= {
+                name: metric.measure(predicted, true) if metric.answers(predicted) else nothing(true)
+                for name, metric in of_objects.items()
+            }
         return measured
 
-    def _scenes(self, film: Tensor, batch: Batch) -> tuple[Scene, Scene]:
+    def _scenes(self, said: Predicted, batch: Batch) -> tuple[Scene, Scene]:
         """The objects of predicted films, and the true ones."""
         if self._scene is None or self._scene[0] is not batch:
             self._scene = batch, true_scene(batch)
         true = self._scene[1]
-        return predicted_scene(film, batch, true), true
+        return predicted_scene(said, batch, true), true
 
     def _columns(self, name: str) -> list[str]:
         kinds = ("best", "mean") if self._samples > 1 else ()

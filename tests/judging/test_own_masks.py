@@ -1,0 +1,152 @@
+"""Masks that a model itself gives: taken from the right step, of the right frame, and never mixed up with pixels'."""
+
+import numpy as np
+import pytest
+import torch
+from tiny_runs import CODEC, CORE_SIZES, RECIPE
+from torch import Tensor
+from torchmetrics.functional.clustering import adjusted_rand_score
+
+from videopred.datasets.made import RecipeClips, open_recipe
+from videopred.eval.settings import Protocol
+from videopred.frames import to_film
+from videopred.judging import evaluate
+from videopred.judging.evaluating import evaluate_given, evaluate_protocol
+from videopred.judging.own_masks import masks_of, source_of
+from videopred.models import CORES, build
+from videopred.models.codec_settings import MasksConfig
+from videopred.models.predictor import Predictor
+from videopred.models.settings import PredictorConfig
+from videopred.rollout import roll_out
+
+CONTEXT, HORIZON, CLIPS = 3, 4, 3
+NAMES = ("own-fg-ari", "own-fg-ari-clip", "own-miou", "fg-ari")
+SHAPE = (1, RECIPE.height, RECIPE.width)
+
+
+@pytest.fixture(scope="module")
+def file() -> RecipeClips:
+    return open_recipe(RECIPE, {"train": 2, "test": CLIPS}, seed=1)
+
+
+def painting() -> Predictor:
+    torch.manual_seed(0)
+    core = CORES["rims"][0](**CORE_SIZES["rims"])
+    return build(PredictorConfig(core=core, codec=CODEC, decoder=MasksConfig()), SHAPE).eval()
+
+
+def attending() -> Predictor:
+    torch.manual_seed(0)
+    return build(PredictorConfig(core=CORES["scoff"][0](**CORE_SIZES["scoff"]), codec=CODEC), SHAPE).eval()
+
+
+def without() -> Predictor:
+    return build(PredictorConfig(core=CORES["gru"][0](units=5), codec=CODEC), SHAPE).eval()
+
+
+def film_of(file: RecipeClips) -> Tensor:
+    return to_film(file.read_frames("test", 0, CLIPS))[:, : CONTEXT + HORIZON]
+
+
+@torch.no_grad()
+def expected_masks(model: Predictor, seen: Tensor) -> Tensor:
+    """By a plain pass over the frames that the model reads, (B, T, ...): the masks of the last HORIZON frames."""
+    trace = model(seen, trace=True).trace
+    if "masks" in trace:
+        return trace["masks"][:, CONTEXT - 1 : CONTEXT + HORIZON - 1].argmax(2)
+    rows, columns = model.encoder.map_shape
+    best = trace["input_attention"][:, CONTEXT:].mean(2).argmax(2).unflatten(-1, (rows, columns))
+    # Each position is a square of whole pixels here.
+    return best.repeat_interleave(SHAPE[1] // rows, 2).repeat_interleave(SHAPE[2] // columns, 3)
+
+
+def expected_scores(masks: Tensor, true: Tensor) -> np.ndarray:
+    """FG-ARI of each step by torchmetrics: the mean over clips that show two objects."""
+    steps = []
+    for step in range(HORIZON):
+        pairs = [(masks[clip, step], true[clip, step]) for clip in range(CLIPS)]
+        pairs = [(ours[theirs > 0], theirs[theirs > 0]) for ours, theirs in pairs if len(theirs.unique()) > 2]
+        steps.append(np.mean([adjusted_rand_score(*pair).item() for pair in pairs]))
+    return np.array(steps)
+
+
+@pytest.mark.parametrize("feedback", ["soft", "true", "threshold:0.5"])
+@pytest.mark.parametrize("make", [painting, attending])
+def test_each_frame_is_scored_by_the_masks_that_are_of_it(file, make, feedback):
+    model, film = make(), film_of(file)
+    asked = Protocol(context=CONTEXT, horizon=HORIZON, metrics=("mse", *NAMES), feedback=feedback)
+    scores = evaluate_protocol(model, file, asked, batch_size=2)
+    seen = film
+    if feedback != "true":
+        given = film[:, :CONTEXT]
+        said = roll_out(model, given, HORIZON, feedback=feedback).prediction
+        seen = torch.cat([given, said if feedback == "soft" else (said >= 0.5).float()], 1)
+    true = torch.from_numpy(file.read("test", "groups", 0, CLIPS))[:, CONTEXT : CONTEXT + HORIZON].long()
+    expected = expected_scores(expected_masks(model, seen), true)
+    np.testing.assert_allclose(scores.values["model"]["own-fg-ari"], expected, atol=1e-6)
+    assert len(set(expected.tolist())) > 1
+    plain = evaluate_protocol(model, file, asked.model_copy(update={"metrics": ("mse", "fg-ari")}))
+    for name in ("mse", "fg-ari"):  # asking for masks changes no picture
+        np.testing.assert_allclose(scores.values["model"][name], plain.values["model"][name], rtol=1e-5, atol=1e-7)
+
+
+def test_masks_that_are_all_equal_say_nothing(file):
+    """The first of equal shares takes every pixel: one heap, and so no better than chance."""
+    model = painting()
+    trace = {"masks": torch.full((1, 6, 4, *SHAPE[1:]), 0.25)}
+    assert masks_of(model, trace, 2).unique().tolist() == [1]
+
+
+def test_a_pixel_belongs_to_the_largest_share():
+    model, shares = painting(), torch.zeros(1, 5, 4, *SHAPE[1:])
+    for step in range(5):
+        shares[0, step, step % 4, :7] = 1
+        shares[0, step, 3, 7:] = 1
+    masks = masks_of(model, {"masks": shares}, 3)
+    assert masks.shape == (1, 3, *SHAPE[1:])
+    assert [masks[0, step, :7].unique().tolist() for step in range(3)] == [[2], [3], [4]]  # steps 1, 2, 3 of 0 to 4
+    assert masks[0, 0, 7:].unique().tolist() == [4]
+
+
+def test_rows_without_masks_of_their_own_have_a_dash(file):
+    models = {"painter": painting(), "plain": without()}
+    scores = evaluate(models, file, context=CONTEXT, horizon=HORIZON, metrics=NAMES)
+    assert np.isfinite(scores.mean("painter", "own-miou"))
+    assert all(np.isnan(scores.mean(row, name)) for row in ("plain", "blank") for name in NAMES[:3])
+    assert scores.notes == ("own masks of painter: its decoder's", "own masks of plain: it has none")
+    line = next(line for line in scores.table().splitlines() if line.startswith("plain"))
+    assert line.split()[1:4] == ["–"] * 3
+    assert "own FG-ARI       of the model's own masks, not of objects found in its pictures" in scores.table()
+
+
+def test_attention_says_how_coarse_its_map_is(file):
+    scores = evaluate(attending(), file, context=CONTEXT, horizon=HORIZON, metrics=("own-miou",))
+    rows, columns = attending().encoder.map_shape
+    assert scores.notes == (
+        f"own masks of model: where its modules attend on a map of {rows} x {columns} positions, enlarged",
+    )
+
+
+def test_who_has_masks():
+    assert [source_of(one) for one in (painting(), attending(), without(), torch.nn.Linear(2, 3))] == [
+        "decoder", "attention", None, None
+    ]  # fmt: skip
+
+
+def test_a_decoder_of_masks_has_its_segmentation_among_the_usual_scores(file):
+    asked = {"context": CONTEXT, "horizon": HORIZON}
+    assert list(evaluate(painting(), file, **asked).metrics) == ["bce", "mse", "ssim", "f1", "own-fg-ari", "own-miou"]
+    assert list(evaluate(without(), file, **asked).metrics) == ["bce", "mse", "ssim", "f1"]
+
+
+def test_masks_that_nobody_gives_are_refused(file):
+    message = "--metrics must be of masks that a model gives, got own-miou, and model has none; leave it out, or train"
+    with pytest.raises(ValueError, match=message):
+        evaluate(without(), file, context=CONTEXT, horizon=HORIZON, metrics=("mse", "own-miou"))
+
+
+def test_films_have_no_masks_of_their_own(file):
+    asked = Protocol(context=CONTEXT, horizon=HORIZON, metrics=("own-miou",))
+    message = "--metrics must be of films with --pred, got own-miou, of a model's own masks; score a run"
+    with pytest.raises(ValueError, match=message):
+        evaluate_given(None, file, asked)

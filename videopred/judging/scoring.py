@@ -1,0 +1,121 @@
+"""The walk through a file's clips that scores are made of: batch after batch, row after row."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, TypedDict, Unpack
+
+import torch
+
+from videopred import check
+from videopred.eval import make_any_metric
+from videopred.eval.baselines import TrainingStatistics
+from videopred.eval.scores import Scores
+from videopred.eval.settings import Protocol
+from videopred.judging.batches import Batch, Predicted, films, seed_torch
+from videopred.judging.elsewhere import GivenTruth
+from videopred.judging.fitting import check_protocol, check_reference, film_shape
+from videopred.judging.forecasts import Forecast
+from videopred.judging.rows import rows_for
+from videopred.judging.sharing import Share, sharing
+from videopred.judging.tally import Tally
+
+if TYPE_CHECKING:
+    from videopred.datasets.source import ClipSource
+
+
+class How(TypedDict, total=False):
+    """What may be said beside the question; none of it changes a model's scores, but chance of its own."""
+
+    reference: "ClipSource | None"
+    """The file whose train part gives the mean frame and the calibration; None, as usual, is the judged file itself."""
+    batch_size: int
+    """Clips at a time; 32 unless said."""
+    device: torch.device | str
+    """Where films are predicted and measured; the CPU unless said."""
+    progress: bool
+    """Show a bar on stderr."""
+    notes: Sequence[str]
+    """What a reader of the scores should know besides."""
+
+
+@torch.inference_mode()
+def judge_rows(
+    forecasts: Mapping[str, Forecast],
+    file: "ClipSource",
+    protocol: Protocol,
+    **how: Unpack[How],
+) -> Scores:
+    """Scores of several predictions of the same clips, beside the rows of ROWS that apply, at each step of the horizon.
+
+    Clips pass in batches: memory grows with their number by a few numbers per frame, and the scores do not depend on
+    the batch size. Whatever a prediction draws comes from a random stream of its own; torch's global one is left alone.
+    Under torchrun each process takes its share of the batches, and all return the scores of all clips.
+
+    Args:
+        forecasts: name of a row -> what makes its films.
+        file: holds the clips to predict.
+        protocol: what is asked.
+        how: see `How`.
+
+    Raises:
+        ValueError: an unknown metric or part, more clips than there are, context and horizon longer than
+            the clips, a reference without a train part or of other frames, or a prediction of other shape.
+    """
+    reference, batch_size, progress = how.get("reference"), how.get("batch_size", 32), how.get("progress", False)
+    device = torch.device(how.get("device", "cpu"))
+    clips = check_protocol(protocol, file)
+    check.whole_number("--batch-size", batch_size, 1, "give at least one clip at a time")
+    if reference is None and not isinstance(file, GivenTruth):
+        reference = file
+    if reference is not None:
+        check_reference(reference, file)
+    # Sums are in float64, which Apple's GPU does not have.
+    measured_on = torch.device("cpu") if device.type == "mps" else device
+    rows = rows_for(file, protocol.context, reference is not None)
+    tally = Tally({name: make_any_metric(name) for name in protocol.metrics}, protocol.samples)
+    with sharing() as share, torch.random.fork_rng([device] if device.type == "cuda" else []):
+        progress = progress and share.writes
+        statistics = None
+        if reference is not None:
+            statistics = _statistics(reference, protocol, batch_size, share, progress)
+        starts = share.of(range(0, clips, batch_size))
+        for start, film in films(file, protocol.part, starts, clips, batch_size, progress):
+            film = film[:, : protocol.context + protocol.horizon].to(measured_on)
+            batch = Batch(file, protocol.part, start, film, protocol.context, protocol.one_step)
+            for name, forecast in forecasts.items():
+                tally.add(name, batch, _samples(forecast, batch, protocol.samples))
+            for name, row in rows.items():
+                tally.add(name, batch, [row.draw(batch, statistics)])
+        found = share.gather(tally.found)
+    return Scores(
+        measurements=tally.joined(found),
+        metrics=tally.columns,
+        file=str(file.path),
+        fingerprint=file.fingerprint(),
+        reference=None if reference is None else str(reference.path),
+        protocol=protocol.model_copy(update={"clips": clips}),
+        models=tuple(forecasts),
+        notes=tuple(how.get("notes", ())),
+    )
+
+
+def _statistics(
+    reference: "ClipSource", protocol: Protocol, batch_size: int, share: Share, progress: bool
+) -> TrainingStatistics:
+    """What the rows that learn know of the training part."""
+    clips = reference.parts["train"]
+    statistics = TrainingStatistics(
+        protocol.context, 1 if protocol.one_step else protocol.horizon, film_shape(reference)
+    )
+    for _, film in films(reference, "train", share.of(range(0, clips, batch_size)), clips, batch_size, progress):
+        statistics.update(film)
+    statistics.add_up(share.total)
+    return statistics
+
+
+def _samples(forecast: Forecast, batch: Batch, samples: int) -> Iterator[Predicted]:
+    """What is predicted of a batch, sample by sample, where its truth is."""
+    for sample in range(samples):
+        seed_torch(batch.start, sample)
+        said = forecast(batch, sample)
+        said = said if isinstance(said, Predicted) else Predicted(said)
+        yield said._replace(film=said.film.to(batch.film.device))
