@@ -274,32 +274,32 @@ CORES = [
 
 
 class OneMoreIsActive(ModularLayer):
-    def forward(self, prepared: Any, read: Any, state: Any, active: Any = None) -> Any:
+    def forward(self, prepared: Any, read: Any, state: Any, active: Any = None, silent: Any = None) -> Any:
         return super().forward(prepared, read, state, lowest(read.scores, self.active + 1))
 
 
 class InvertedChoice(ModularLayer):
     """Whoever attends most to nothing is active."""
 
-    def forward(self, prepared: Any, read: Any, state: Any, active: Any = None) -> Any:
+    def forward(self, prepared: Any, read: Any, state: Any, active: Any = None, silent: Any = None) -> Any:
         return super().forward(prepared, read._replace(scores=-read.scores), state, active)
 
 
 class TiesToTheHighest(ModularLayer):
-    def forward(self, prepared: Any, read: Any, state: Any, active: Any = None) -> Any:
+    def forward(self, prepared: Any, read: Any, state: Any, active: Any = None, silent: Any = None) -> Any:
         return super().forward(prepared, read, state, lowest(read.scores.flip(1), self.active).flip(1))
 
 
 class LosesItsCells(ModularLayer):
     """A resting module keeps its hidden state only."""
 
-    def forward(self, prepared: Any, read: Any, state: Any, active: Any = None) -> Any:
+    def forward(self, prepared: Any, read: Any, state: Any, active: Any = None, silent: Any = None) -> Any:
         (hidden, _), trace = super().forward(prepared, read, state, active)
         return (hidden, self._dynamics(prepared.bias, read.gates, *state)[1]), trace
 
 
 class ForgetsWhileItRests(ModularLayer):
-    def forward(self, prepared: Any, read: Any, state: Any, active: Any = None) -> Any:
+    def forward(self, prepared: Any, read: Any, state: Any, active: Any = None, silent: Any = None) -> Any:
         (hidden, cell), trace = super().forward(prepared, read, state, active)
         return (hidden * trace["active"].unsqueeze(-1), cell), trace
 

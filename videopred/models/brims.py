@@ -87,8 +87,11 @@ class Stack(Core):
         ]
         return list(zip(below.unbind(0), zip(*prepared, strict=True), strict=True))
 
-    def advance(self, projected: Any, state: tuple[LayerState, ...]) -> tuple[Tensor, tuple[LayerState, ...], Trace]:
+    def advance(
+        self, projected: Any, state: tuple[LayerState, ...], silent: Tensor | None = None
+    ) -> tuple[Tensor, tuple[LayerState, ...], Trace]:
         below, prepared = projected
+        quiet = [None] * len(self.layers) if silent is None else list(silent.split(self.state_rows))
         new: list[LayerState] = []
         traces: list[Trace] = []
         active = None
@@ -96,8 +99,8 @@ class Stack(Core):
             asking, ready = prepared[level]
             below = reading.from_below(self._slots(new[-1])) if level else below
             above = None if reading.above is None else self._above(level, state)
-            read = reading(asking, below, above, state[level][0])
-            after, happened = layer(ready, read, state[level], active)
+            read = reading(asking, below, above, state[level][0], self._unread(level, quiet))
+            after, happened = layer(ready, read, state[level], active, quiet[level])
             active = happened["active"] if self.one_choice else None
             new.append(after)
             traces.append(happened)
@@ -106,6 +109,12 @@ class Stack(Core):
     def _above(self, level: int, state: tuple[LayerState, ...]) -> Tensor:
         """The layer above as it was after the step before, as slots."""
         return self._slots(state[level + 1])
+
+    def _unread(self, level: int, quiet: Sequence[Tensor | None]) -> tuple[Tensor | None, Tensor | None]:
+        """Which slots of the layers below and above are of silent modules; a slot of a whole layer has them as 0."""
+        if not self.config.per_module_slots:
+            return None, None
+        return quiet[level - 1] if level else None, quiet[level + 1] if level + 1 < len(quiet) else None
 
     def _slots(self, state: LayerState) -> Tensor:
         """A layer as slots for another, (L, B, features)."""

@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from videopred.models.grouped import GroupedLinear
 from videopred.models.heads import heads_together, per_head
 from videopred.models.modular_settings import ModularSettings
+from videopred.models.silence import unheard
 from videopred.models.sparse import sparsified
 
 
@@ -33,15 +34,17 @@ class Communication(nn.Module):
         # Wf and Wg side by side.
         self.message = nn.Linear(heard, 2 * units) if self.gated else nn.Linear(heard, units, bias=False)
 
-    def forward(self, source: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+    def forward(self, source: Tensor, mask: Tensor | None, silent: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Messages (B, K, D) and the attention (B, heads, K, K) of listeners on speakers.
 
         Args:
             source: u, (B, K, D). mask: dropout of the message, (B, K, D), or None.
+            silent: (K,) bool, modules that nobody hears.
         """
         # Contiguous, or the products below and their gradients crawl through memory.
         query, key, value = per_head(self.attend(source), self.heads).contiguous().split(self.sizes, -1)
-        attention = torch.softmax(torch.bmm(query, key.transpose(1, 2)) * self.scale, -1)
+        scores = torch.bmm(query, key.transpose(1, 2)) * self.scale
+        attention = torch.softmax(unheard(scores, silent, -1), -1)
         if self.topk is not None:
             attention = sparsified(attention, self.topk, -1)
         heard = heads_together(torch.bmm(attention, value), self.heads)

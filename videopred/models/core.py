@@ -44,7 +44,9 @@ class Core(nn.Module):
 
     state_rows: tuple[int, ...] = ()
     """Modules that a state holds, for interventions: (K,) if every tensor in it has K rows on axis 1; several, if it is
-    a tuple of such parts, the lowest layer first; none if it has no modules. A core that has some gives `given_out`."""
+    a tuple of such parts, the lowest layer first; none if it has no modules. A core that has some gives `given_out`,
+    and its `advance` (or `step`) takes `silent`, a mask (modules,) bool of those that take no part in the step: they
+    are not active, and nobody reads or hears them."""
 
     def given_out(self, state: State) -> Tensor:
         """The output (B, K, D) that a step gives whose new state this is."""

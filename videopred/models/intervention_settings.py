@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import field_validator
+from pydantic import ValidationInfo, field_validator, model_validator
 from tyro.conf import arg
 
 from videopred.check import require, whole_number
@@ -13,7 +13,7 @@ class Intervention(Settings):
     """Changes to single modules, or object files. They are counted from 0, through all layers from the lowest up."""
 
     without: tuple[int, ...] = ()
-    """Modules to silence: their state is zero before and after every step."""
+    """Modules to mask out: never active, read and heard by nobody, and zero in what is given out."""
     freeze: tuple[int, ...] = ()
     """Modules that keep the state they have."""
     swap: tuple[str, ...] = ()
@@ -23,6 +23,13 @@ class Intervention(Settings):
     from_step: int = 1
     """The rollout step at which the intervention begins; silence, freezing and the schema last."""
 
+    @field_validator("without", "freeze")
+    @classmethod
+    def _are_named_once(cls, modules: tuple[int, ...], info: ValidationInfo) -> tuple[int, ...]:
+        once = len(set(modules)) == len(modules)
+        require(once, f"--{info.field_name}", "name each module once", " ".join(map(str, modules)), "leave one out")
+        return modules
+
     @field_validator("swap")
     @classmethod
     def _are_pairs(cls, pairs: tuple[str, ...]) -> tuple[str, ...]:
@@ -30,12 +37,23 @@ class Intervention(Settings):
             words = pair.split(",")
             fits = len(words) == 2 and all(word.isdecimal() for word in words) and words[0] != words[1]
             require(fits, "--swap", "be two different modules with a comma between them", pair, "write e.g. 1,3")
+        once = len({frozenset(map(int, pair.split(","))) for pair in pairs}) == len(pairs)
+        require(once, "--swap", "name each pair once", " ".join(pairs), "the second undoes the first")
         return pairs
 
     @field_validator("from_step")
     @classmethod
     def _begins(cls, step: int) -> int:
         return whole_number("--from-step", step, 1, "the first frame that the model imagines is 1")
+
+    @model_validator(mode="after")
+    def _do_not_contradict(self) -> "Intervention":
+        swapped = {module for pair in self.pairs for module in pair}
+        for flag, others in (("--freeze", set(self.freeze)), ("--swap", swapped)):
+            both = sorted(others & set(self.without))
+            fix = "a silenced module has no state to keep or to exchange"
+            require(not both, flag, "name no module of --without", ", ".join(map(str, both)), fix)
+        return self
 
     @property
     def pairs(self) -> tuple[tuple[int, int], ...]:

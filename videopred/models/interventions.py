@@ -1,11 +1,16 @@
 """Interventions: a predictor whose modules are silenced, frozen, swapped or told their schema while it rolls out.
 
-The weights are those of the untouched predictor; only states between steps change, and the choice of a schema. So a
-silenced module still speaks within a step as one that woke from zeros would, to modules that listen to it, and may be
-among the active ones; what it makes of it is forgotten.
+The weights are those of the untouched predictor. Freezing and swapping change states between steps, and nothing within
+one: a frozen module goes on speaking, and may take a place among the active. A silenced one takes no part: its state
+and what is given out of it are zero, it competes for no place and no input, and nobody reads or hears it, so that the
+others do as in a core that never had it.
+
+Source: RIMs, appendix E.3, which masks out a module to see what the others do, and says no more; this is our reading.
+Where a layer of a stack is read as one vector, the silenced module is zeros in it.
 """
 
 import copy
+import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -87,12 +92,13 @@ class Intervened(Core):
         if step < self.first or todo.idle:
             output, after, trace = advance(projected, before)
             return output, Counted(after, steps + 1), trace
+        silent = self._silent(steps.device)
         for pair in todo.pairs if step == self.first else ():
             before = self._edited(before, _swapped(*pair))
         before = self._edited(before, _silenced(todo.without))
         if todo.force_schema is not None:
             projected, before = self.core.with_schema(projected, before, todo.force_schema)
-        _, after, trace = advance(projected, before)
+        _, after, trace = advance(projected, before) if silent is None else advance(projected, before, silent)
         after = self._frozen(before, after)
         after = self._edited(after, _silenced(todo.without))
         return self.core.given_out(after), Counted(after, steps + 1), trace
@@ -101,6 +107,11 @@ class Intervened(Core):
         """One step on (B, L, D) slots."""
         (projected,) = self.project(inputs.unsqueeze(1))
         return self.advance(projected, state)
+
+    def _silent(self, device: torch.device) -> Tensor | None:
+        """(modules,) bool, those that are silenced; None if none is."""
+        chosen = self.intervention.without
+        return torch.tensor([k in chosen for k in range(sum(self._parts))], device=device) if chosen else None
 
     def _edited(self, state: State, edit: "Edit") -> State:
         """The state with every tensor edited."""
@@ -159,6 +170,9 @@ def _check(core: Any, intervention: Intervention, parts: tuple[int, ...]) -> Non
     fix = "take a model with modules, such as rims, brims, scoff or rmc"
     rows = intervention.without or intervention.freeze or intervention.swap
     check.require(total > 0 or not rows, "RUN", "have modules to silence, freeze or swap", name, fix)
+    takes = inspect.signature(getattr(core, "advance", core.step)).parameters
+    must = "take `silent` in its step for --without, see videopred/models/core.py"
+    check.require("silent" in takes or not intervention.without, "RUN", must, name, "add it, or freeze the module")
     named = {"--without": intervention.without, "--freeze": intervention.freeze}
     for flag, modules in (named | {"--swap": tuple(k for pair in intervention.pairs for k in pair)}).items():
         for module in modules:

@@ -14,6 +14,7 @@ from videopred.models.dropout import dropout_masks
 from videopred.models.grouped import GroupedLinear
 from videopred.models.modular_settings import ModularSettings
 from videopred.models.recurrent import gru_update, lstm_update
+from videopred.models.silence import awake, last
 
 LayerState = tuple[Any, ...]
 """Hidden (B, K, D); cell (B, K, D), or () with GRU dynamics; and with a random choice the phase (B, K)."""
@@ -81,7 +82,12 @@ class ModularLayer(nn.Module):
         return [Prepared(bias, mask) for mask in masks]
 
     def forward(
-        self, prepared: Prepared, read: Read, state: LayerState, active: Tensor | None = None
+        self,
+        prepared: Prepared,
+        read: Read,
+        state: LayerState,
+        active: Tensor | None = None,
+        silent: Tensor | None = None,
     ) -> tuple[LayerState, Trace]:
         """The state after one step, and what happened.
 
@@ -90,19 +96,21 @@ class ModularLayer(nn.Module):
             read: what each module read; without scores in it, all are active.
             state: before the step.
             active: (B, K) bool, the choice if it was made elsewhere.
+            silent: (K,) bool, modules that take no part.
         """
         hidden, cell, *phase = state
         scores = read.scores
         if self.random is not None:
             scores, *phase = self.random(*phase)
         if active is None:
-            active = self._all(hidden) if scores is None else lowest(scores, self.active)
+            active = self._all(hidden) if scores is None else lowest(last(scores, silent), self.active)
+        active = awake(active, silent)
         keep = active.unsqueeze(-1)
         candidate, new_cell = self._dynamics(prepared.bias, read.gates, hidden, cell)
         trace = read.trace | {"active": active}
         if self.communication is not None:
             source = self._source(keep, candidate, hidden)
-            message, trace["comm_attention"] = self.communication(source, prepared.mask)
+            message, trace["comm_attention"] = self.communication(source, prepared.mask, silent)
             candidate = candidate + message
         cell = torch.where(keep, new_cell, cell) if self.config.cell == "lstm" else cell
         return (torch.where(keep, candidate, hidden), cell, *phase), trace

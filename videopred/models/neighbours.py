@@ -12,6 +12,7 @@ from videopred.models.grouped import GroupedLinear
 from videopred.models.heads import heads_together, per_head
 from videopred.models.modular import Read, bound_of, gates_of
 from videopred.models.modular_settings import StackSettings
+from videopred.models.silence import unheard
 
 
 class ReadNeighbours(nn.Module):
@@ -58,12 +59,20 @@ class ReadNeighbours(nn.Module):
         found = self.below(slots)
         return torch.cat([self.null.expand(*found.shape[:-3], -1, *found.shape[-2:]), found], -3)
 
-    def forward(self, projected: Any, below: Tensor, above: Tensor | None, hidden: Tensor) -> Read:
+    def forward(
+        self,
+        projected: Any,
+        below: Tensor,
+        above: Tensor | None,
+        hidden: Tensor,
+        unread: tuple[Tensor | None, Tensor | None] = (None, None),
+    ) -> Read:
         """What modules read.
 
         Args:
             projected: an entry of `project`.
             below: what `from_below` gave. above: slots (L, B, features) of the layer above. hidden: (B, K, D).
+            unread: masks (L,) bool of slots below, without the null slot, and above, that nobody reads.
         """
         (maps, mask), heads = projected, self.heads
         slots = below if self.above is None or above is None else torch.cat([below, self.above(above)])
@@ -74,11 +83,22 @@ class ReadNeighbours(nn.Module):
             read = value.mean(1, keepdim=True).expand(-1, self.rows, -1)
         else:
             query = per_head(torch.bmm(hidden.transpose(0, 1), maps).transpose(0, 1), heads)
-            attention = torch.softmax(torch.bmm(query, key.transpose(1, 2)), -1)
+            scores_of_slots = torch.bmm(query, key.transpose(1, 2))
+            attention = torch.softmax(unheard(scores_of_slots, self._mask(unread, below, slots), -1), -1)
             read = torch.bmm(attention, value)
             scores, trace = self._look_at(attention.unflatten(0, (-1, heads)), len(below))
         read = heads_together(read, heads)
         return Read(scores, self.gates(read if mask is None else read * mask), trace)
+
+    def _mask(self, unread: tuple[Tensor | None, Tensor | None], below: Tensor, slots: Tensor) -> Tensor | None:
+        """Which of all slots nobody reads."""
+        if all(part is None for part in unread):
+            return None
+        mask, null = torch.zeros(len(slots), dtype=torch.bool, device=slots.device), int(self.with_null)
+        for part, place in zip(unread, (slice(null, len(below)), slice(len(below), None)), strict=True):
+            if part is not None and mask[place].numel():
+                mask[place] = part
+        return mask
 
     def _look_at(self, attention: Tensor, below: int) -> tuple[Tensor | None, Trace]:
         """Scores to choose by, and the trace, from the attention (B, heads, K, L), `below` slots before those above."""

@@ -18,6 +18,7 @@ from videopred.models.grouped import GroupedLinear
 from videopred.models.modular import Read, bound_of, gates_of
 from videopred.models.modular_settings import RIMsConfig
 from videopred.models.recurrent import one_vector
+from videopred.models.silence import unheard
 from videopred.models.sparse import sparsified
 
 
@@ -45,8 +46,8 @@ class _Reading(nn.Module, ABC):
         """(B, T, L, features) -> T entries for `forward`."""
 
     @abstractmethod
-    def forward(self, projected: Any, hidden: Tensor) -> Read:
-        """What modules with the hidden states (B, K, D) read."""
+    def forward(self, projected: Any, hidden: Tensor, silent: Tensor | None = None) -> Read:
+        """What modules with the hidden states (B, K, D) read, while those of a mask (K,) compete for nothing."""
 
     def _gates_of_heads(self, vectors: Tensor) -> Tensor:
         """(T, B, features) -> what each head's value adds to the gates, (K, heads, T, B, gates), dropout included."""
@@ -68,7 +69,7 @@ class ReadEvenly(_Reading):
         vectors = slots.mean(2).transpose(0, 1) if self.config.reads == "map" else one_vector(slots)
         return self._gates_of_heads(vectors).sum(1).permute(1, 2, 0, 3).unbind(0)
 
-    def forward(self, projected: Any, hidden: Tensor) -> Read:
+    def forward(self, projected: Any, hidden: Tensor, silent: Tensor | None = None) -> Read:
         return Read(None, projected, {})
 
 
@@ -84,9 +85,9 @@ class _Attention(_Reading):
         self.with_null = config.null_slot and not self.among_modules
         self.trace_axes = {"input_attention": "heads K L"} | ({"null_attention": "K"} if self.with_null else {})
 
-    def _compete(self, scores: Tensor) -> tuple[Tensor, Tensor]:
+    def _compete(self, scores: Tensor, silent: Tensor | None) -> tuple[Tensor, Tensor]:
         """Attention (B, K, heads, …) whose softmax runs over modules, and the choice by it, (B, K)."""
-        attention = torch.softmax(scores, 1)
+        attention = torch.softmax(unheard(scores, silent, 1), 1)
         return sparsified(attention, self.config.active, 1), -attention.flatten(2).mean(-1)
 
 
@@ -102,12 +103,12 @@ class ReadVector(_Attention):
         scorers = torch.einsum("tbhe,kdhe->tbkhd", self.key(vectors).unflatten(-1, (heads, -1)), query)
         return list(zip(scorers.unbind(0), self._gates_of_heads(vectors).unbind(2), strict=True))
 
-    def forward(self, projected: Any, hidden: Tensor) -> Read:
+    def forward(self, projected: Any, hidden: Tensor, silent: Tensor | None = None) -> Read:
         scorers, gates = projected
         scores = (hidden.unsqueeze(2) * scorers).sum(-1)  # (B, K, heads)
         trace: Trace = {}
         if self.among_modules:
-            attention, choice = self._compete(scores)
+            attention, choice = self._compete(scores, silent)
         else:
             # They come as −s: this is σ(−s), where 1 − σ(s) would lose what tells small null attentions apart.
             null = torch.sigmoid(scores)
@@ -134,13 +135,13 @@ class ReadMap(_Attention):
         masks = dropout_masks(self, config.dropout, maps, steps, batch, config.modules, config.input_value)
         return [(step, maps, mask) for step, mask in zip(slots.unbind(1), masks, strict=True)]
 
-    def forward(self, projected: Any, hidden: Tensor) -> Read:
+    def forward(self, projected: Any, hidden: Tensor, silent: Tensor | None = None) -> Read:
         slots, maps, mask = projected
         heads, batch = self.heads, len(slots)
         query = torch.bmm(hidden.transpose(0, 1), maps).transpose(0, 1).unflatten(-1, (heads, -1))
         scores = torch.bmm(query.flatten(1, 2), slots.transpose(1, 2)).unflatten(1, (-1, heads))  # (B, K, heads, L)
         if self.among_modules:
-            attention, choice = self._compete(scores)
+            attention, choice = self._compete(scores, silent)
         else:
             attention, choice = torch.softmax(scores, -1), None
         trace = {"input_attention": attention.transpose(1, 2)}

@@ -69,7 +69,9 @@ class RIMs(Core):
         prepared = self.layer.project(slots.shape[1], slots.shape[0])
         return list(zip(self.reading.project(slots), prepared, strict=True))
 
-    def advance(self, projected: Any, state: LayerState) -> tuple[Tensor, LayerState, Trace]:
+    def advance(
+        self, projected: Any, state: LayerState, silent: Tensor | None = None
+    ) -> tuple[Tensor, LayerState, Trace]:
         slots, prepared = projected
-        state, trace = self.layer(prepared, self.reading(slots, state[0]), state)
+        state, trace = self.layer(prepared, self.reading(slots, state[0], silent), state, silent=silent)
         return state[0], state, trace

@@ -21,11 +21,13 @@ from collections.abc import Iterable, Mapping
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from videopred.models.core import Core, Trace, batch_of
 from videopred.models.heads import heads_together, per_head
 from videopred.models.recurrent import one_vector
 from videopred.models.rival_settings import RMCConfig
+from videopred.models.silence import unheard
 
 
 class RMC(Core):
@@ -66,11 +68,14 @@ class RMC(Core):
         gates = row if self.config.gate == "none" else self.input_gates(row)
         return zip(row.unbind(0), gates.unbind(0), strict=True)
 
-    def advance(self, projected: tuple[Tensor, Tensor], state: Tensor) -> tuple[Tensor, Tensor, Trace]:
+    def advance(
+        self, projected: tuple[Tensor, Tensor], state: Tensor, silent: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Trace]:
         row, from_input = projected
+        silent = None if silent is None else functional.pad(silent, (0, 1))  # the input's row is always heard
         attended, attentions = torch.cat([state, row], 1), []
         for block in self.blocks:
-            attended, attention = block(attended, self.mlp)
+            attended, attention = block(attended, self.mlp, silent)
             attentions.append(attention)
         attended = attended[:, :-1]
         if self.config.gate == "none":
@@ -92,11 +97,12 @@ class Block(nn.Module):
         self.maps, self.maps_norm = nn.Linear(units, width), nn.LayerNorm(width)  # queries, keys and values, by head
         self.attention_norm, self.mlp_norm = nn.LayerNorm(units), nn.LayerNorm(units)
 
-    def forward(self, rows: Tensor, mlp: nn.Module) -> tuple[Tensor, Tensor]:
-        """The rows (B, N, D) afterwards, and attention (B, heads, N, N)."""
+    def forward(self, rows: Tensor, mlp: nn.Module, silent: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """The rows (B, N, D) afterwards, and attention (B, heads, N, N); nobody attends to those of a mask (N,)."""
         maps = per_head(self.maps_norm(self.maps(rows)), self.heads)
         query, key, value = maps.split(self.sizes, -1)
-        attention = torch.softmax(torch.bmm(query / math.sqrt(self.sizes[0]), key.transpose(1, 2)), -1)
+        scores = torch.bmm(query / math.sqrt(self.sizes[0]), key.transpose(1, 2))
+        attention = torch.softmax(unheard(scores, silent, -1), -1)
         rows = self.attention_norm(rows + heads_together(torch.bmm(attention, value), self.heads))
         return self.mlp_norm(rows + mlp(rows)), attention.unflatten(0, (-1, self.heads))
 

@@ -42,6 +42,7 @@ from videopred.models.dropout import dropout_masks
 from videopred.models.heads import heads_together, per_head
 from videopred.models.recurrent import gru_update, lstm_update
 from videopred.models.scoff_settings import SCOFFConfig
+from videopred.models.silence import awake, last, unheard
 
 Memory = tuple[Tensor, ...]
 """What the files keep: (h,) or (h, c), each (B, K, D)."""
@@ -187,11 +188,11 @@ class SCOFF(Core):
             noise = (-waits.log() / config.temperature).to(slots.dtype).unbind(0)
         return read_mask, noise, message_mask
 
-    def advance(self, projected: Projected, state: State) -> tuple[Tensor, State, Trace]:
+    def advance(self, projected: Projected, state: State, silent: Tensor | None = None) -> tuple[Tensor, State, Trace]:
         (old, *_), frozen, *phase = state
         asked = functional.linear(old, projected.queries)
         input_query, schema_query, comm_query = asked.split(self._query_widths, -1)
-        attention, read = self._read(projected, input_query)
+        attention, read = self._read(projected, input_query, silent)
         candidates = self._imagine(read, state[0])
         if self.config.frozen_schema:
             schema, choice = frozen, functional.one_hot(frozen, self.config.schemata).to(old.dtype)
@@ -203,25 +204,27 @@ class SCOFF(Core):
             scores = -attention.mean((1, 3))
             if self.random is not None:
                 scores, *phase = self.random(*phase)
-            trace["active"] = lowest(scores, self.config.active)
-            awake = trace["active"].unsqueeze(-1)
-            memory = tuple(torch.where(awake, new, kept) for new, kept in zip(memory, state[0], strict=True))
+            trace["active"] = awake(lowest(last(scores, silent), self.config.active), silent)
+            keep = trace["active"].unsqueeze(-1)
+            memory = tuple(torch.where(keep, new, kept) for new, kept in zip(memory, state[0], strict=True))
         hidden = memory[0]
         if self.config.comm:
             if self.config.query_from == "new":
                 asked = functional.linear(hidden, projected.queries)
                 comm_query = asked.split(self._query_widths, -1)[2]
-            message, trace["comm_attention"] = self.communication(comm_query, hidden, choice, projected.message_mask)
+            message, trace["comm_attention"] = self.communication(
+                comm_query, hidden, choice, projected.message_mask, silent
+            )
             told = hidden + message
-            hidden = told if self.config.active is None else torch.where(awake, told, hidden)
+            hidden = told if self.config.active is None else torch.where(keep, told, hidden)
         return hidden, ((hidden, *memory[1:]), frozen, *phase), trace
 
-    def _read(self, projected: Projected, query: Tensor) -> tuple[Tensor, Tensor]:
+    def _read(self, projected: Projected, query: Tensor, silent: Tensor | None) -> tuple[Tensor, Tensor]:
         """Attention (B, heads, K, L) and what each file reads, (B, K, heads value)."""
         config, keys, values = self.config, projected.keys, projected.values
         if config.input_attention:
             scores = torch.bmm(per_head(query, config.input_heads), keys.transpose(1, 2))  # (B heads, K, L)
-            attention = torch.softmax(scores, 1)
+            attention = torch.softmax(unheard(scores, silent, 1), 1)
         else:
             attention = values.new_full((len(values), self.rows, values.shape[1]), 1 / self.rows)
         read = heads_together(torch.bmm(attention, values), config.input_heads)
@@ -265,7 +268,9 @@ class Communication(nn.Module):
         heard = heads * config.comm_value
         self.message = nn.Linear(heard, 2 * units) if config.comm_gate else nn.Linear(heard, units, bias=False)
 
-    def forward(self, query: Tensor, files: Tensor, choice: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, query: Tensor, files: Tensor, choice: Tensor, mask: Tensor | None, silent: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """Messages (B, K, D), and attention (B, heads, K, K).
 
         Args:
@@ -273,13 +278,15 @@ class Communication(nn.Module):
             files: states after the update, (B, K, D).
             choice: each file's schema, one-hot (B, K, S).
             mask: dropout of the messages, (B, K, D).
+            silent: (K,) bool, files that nobody hears.
         """
         config = self.config
         mapped = self.map(files)
         if config.schema_comm:
             query, mapped = (pick(choice, part.unflatten(-1, (config.schemata, -1))) for part in (query, mapped))
         keys, values = per_head(mapped, config.comm_heads).split([config.comm_key, config.comm_value], -1)
-        attention = torch.softmax(torch.bmm(per_head(query, config.comm_heads), keys.transpose(1, 2)), -1)
+        scores = torch.bmm(per_head(query, config.comm_heads), keys.transpose(1, 2))
+        attention = torch.softmax(unheard(scores, silent, -1), -1)
         heard = self.message(heads_together(torch.bmm(attention, values), config.comm_heads))
         return said(heard, mask, config.comm_gate), attention.unflatten(0, (-1, config.comm_heads))
 
