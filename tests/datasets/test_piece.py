@@ -1,6 +1,7 @@
 """Pieces of files: packed and unpacked again, on disk, and damaged there."""
 
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -82,25 +83,36 @@ def test_a_damaged_piece_is_as_good_as_none(tmp_path):
 
 @given(
     shape=st.lists(st.integers(0, 24), min_size=1, max_size=4),
+    name=st.sampled_from(["features", "groups", "collisions", "positions"]),
     kind=st.sampled_from(["?", "u1", "<f2", "<f4", "<i8", CONTACT]),
     lit=st.sampled_from([0.0, 0.01, 0.5, 1.0]),
     seed=st.integers(0, 2**32),
 )
-@settings(max_examples=60, deadline=None)
-def test_what_is_packed_unpacks_to_itself_by_any_zlib(shape, kind, lit, seed):
+@settings(max_examples=120, deadline=None)
+def test_what_is_packed_unpacks_to_itself_by_any_zlib(shape, name, kind, lit, seed):
     values = np.where(np.random.default_rng(seed).random(shape) < lit, 1, 0).astype(kind)
-    assert zlib.decompress(pack(values)) == values.tobytes()
-    assert zlib.decompress(pack(values.T)) == values.T.tobytes()
+    assert zlib.decompress(pack(name, values)) == values.tobytes()
+    assert zlib.decompress(pack(name, values.T)) == values.T.tobytes()
 
 
-@pytest.mark.parametrize("name", ["balls4", "sm-mnist"])
+@pytest.mark.parametrize("name", ["balls4", "sm-mnist", "colored4", "occlusion"])
 def test_packed_pixels_take_no_more_than_by_gzip_at_level_1(name):
-    for record in records(name, count=3):
+    for record in records(name, count=4):
         for kind in ("features", "groups", "collisions"):
-            assert len(pack(record[kind])) < 1.1 * len(zlib.compress(record[kind].tobytes(), 1)) + 100, kind
+            assert len(pack(kind, record[kind])) < 1.1 * len(zlib.compress(record[kind].tobytes(), 1)) + 100, kind
 
 
 def test_equal_values_are_packed_alike_wherever_they_lie_in_memory():
     values = np.random.default_rng(0).random((7, 41, 53)) < 0.1
-    packed = {pack(np.frombuffer(bytes(shift) + values.tobytes(), bool, offset=shift)) for shift in range(64)}
-    assert len(packed) == 1
+    for name in ("features", "positions"):
+        packed = {pack(name, np.frombuffer(bytes(n) + values.tobytes(), bool, offset=n)) for n in range(64)}
+        assert len(packed) == 1, name
+    grey = (values * 200).astype(np.uint8)
+    assert len({pack("features", np.frombuffer(bytes(n) + grey.tobytes(), np.uint8, offset=n)) for n in range(64)}) == 1
+
+
+def test_equal_values_are_packed_alike_by_many_threads_at_once():
+    values = [record[name] for record in records(count=5) for name in ("features", "groups", "collisions")]
+    alone = [pack("groups", array) for array in values]
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(pack, ["groups"] * 3000, values * 200)) == alone * 200

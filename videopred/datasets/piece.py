@@ -5,9 +5,9 @@ The chunks of a piece are those of the file, byte by byte, so that whoever puts 
 
 import io
 import os
-import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,8 @@ Forms = Mapping[str, np.ndarray]
 """Name in the file -> an array (0, ...) with the dtype of its values and the shape of one clip's."""
 
 _PIXELS = ("features", "groups", "collisions")  # one clip a chunk, so that reading a clip unpacks no other
-_CHECKSUM = 4  # bytes that stand before a saved piece
+_NUMBER = 8  # bytes of each of the two numbers that a saved piece begins with
+_MOST_MEMORY = 9  # of 1 to 9, that zlib may use
 _SMALL = 2**13  # bytes of a clip; what takes less shares chunks, or there would be more index than data
 
 
@@ -46,15 +47,16 @@ class Piece:
     def save(self, path: Path) -> None:
         """Write the piece to a file, which appears under its name whole."""
         arrays: dict[str, Any] = {f"form:{name}": form for name, form in self.forms.items()}
-        arrays |= {f"chunks:{name}": np.frombuffer(b"".join(chunks), np.uint8) for name, chunks in self.chunks.items()}
         arrays |= {f"sizes:{name}": np.array([len(chunk) for chunk in chunks]) for name, chunks in self.chunks.items()}
         arrays |= {f"rows:{name}": rows for name, rows in self.tables.items()}
-        content = io.BytesIO()
-        np.savez(content, clips=self.clips, contact_counts=self.contact_counts, **arrays)
+        tables = io.BytesIO()
+        np.savez(tables, clips=self.clips, contact_counts=self.contact_counts, **arrays)
+        size = len(tables.getbuffer()).to_bytes(_NUMBER)
+        content = b"".join([size, tables.getbuffer(), *chain.from_iterable(self.chunks.values())])
         partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
         with partial.open("wb") as file:
-            file.write(_checksum(content.getbuffer()))
-            file.write(content.getbuffer())
+            file.write(_checksum(content))
+            file.write(content)
         partial.replace(path)
 
 
@@ -64,21 +66,23 @@ def load_piece(path: Path) -> Piece | None:
         content = path.read_bytes()
     except OSError:
         return None
-    if len(content) <= _CHECKSUM or _checksum(memoryview(content)[_CHECKSUM:]) != content[:_CHECKSUM]:
+    if len(content) <= 2 * _NUMBER or _checksum(memoryview(content)[_NUMBER:]) != content[:_NUMBER]:
         return None
-    with np.load(io.BytesIO(content[_CHECKSUM:])) as file:
+    place = 2 * _NUMBER + int.from_bytes(content[_NUMBER : 2 * _NUMBER])  # where the chunks begin
+    with np.load(io.BytesIO(content[2 * _NUMBER : place])) as file:
         arrays = {name: file[name] for name in file.files}
     forms = {name.removeprefix("form:"): form for name, form in arrays.items() if name.startswith("form:")}
-    chunks = {}
+    chunks: dict[str, list[bytes]] = {}
     for name in filter(has_time, forms):
-        packed, sizes = arrays[f"chunks:{name}"].tobytes(), arrays[f"sizes:{name}"]
-        chunks[name] = [packed[end - size : end] for end, size in zip(np.cumsum(sizes), sizes, strict=True)]
+        ends = place + np.cumsum([0, *arrays[f"sizes:{name}"]])
+        chunks[name] = [content[start:end] for start, end in pairwise(ends)]
+        place = ends[-1]
     tables = {name: arrays[f"rows:{name}"] for name in forms if not has_time(name)}
     return Piece(int(arrays["clips"]), forms, chunks, tables, arrays["contact_counts"])
 
 
-def _checksum(content: memoryview) -> bytes:
-    return zlib.crc32(content).to_bytes(_CHECKSUM)
+def _checksum(content: bytes | memoryview) -> bytes:
+    return zlib_ng.crc32(content).to_bytes(_NUMBER)
 
 
 def make_piece(records: Iterable[Record], part: str, start: int, count: int) -> Piece:
@@ -95,24 +99,26 @@ def make_piece(records: Iterable[Record], part: str, start: int, count: int) -> 
     """
     clips = 0
     forms: Forms = {}
+    first: list[tuple[Any, ...]] = []
     sizes: dict[str, int] = {}  # names with time -> clips of a chunk
     chunks: dict[str, list[bytes]] = {}
     held: dict[str, list[np.ndarray]] = {}
     for record in records:
         if not forms:
-            forms = _forms(record)
+            forms, first = _forms(record), _kinds(record)
             held = {name: [] for name in forms}
             sizes = {name: clips_per_chunk(name, form, count) for name, form in forms.items() if has_time(name)}
             chunks = {name: [] for name in sizes}
-        require_forms(_forms(record), forms, f"clip {start + clips} of {part}")
+        if _kinds(record) != first:
+            require_forms(_forms(record), forms, f"clip {start + clips} of {part}")
         clips += 1
         for name, values in record.items():
             held[name].append(values)
             if len(held[name]) == sizes.get(name):  # at once: pixels that were just drawn are still in the cache
-                chunks[name].append(_chunk(held[name], sizes[name]))
+                chunks[name].append(_chunk(name, held[name], sizes[name]))
                 held[name] = []
     for name in filter(held.get, chunks):
-        chunks[name].append(_chunk(held[name], sizes[name]))
+        chunks[name].append(_chunk(name, held[name], sizes[name]))
     tables = {
         name: np.concatenate(rows) if name == CONTACTS else np.stack(rows)
         for name, rows in held.items()
@@ -133,6 +139,11 @@ def clips_per_chunk(name: str, form: np.ndarray, count: int) -> int:
     return 1 if name in _PIXELS or bytes_per_clip > _SMALL else min(STEP, count)
 
 
+def _kinds(record: Record) -> list[tuple[Any, ...]]:
+    """What `_forms` tells of a record, in its order: quick to make and to compare."""
+    return [(name, values.dtype, values.shape[name == CONTACTS :]) for name, values in record.items()]
+
+
 def _forms(record: Record) -> Forms:
     return {name: np.empty((0, *values.shape[name == CONTACTS :]), values.dtype) for name, values in record.items()}
 
@@ -150,19 +161,27 @@ def _told(name: str, forms: Forms) -> str:
     return f"{name} as {forms[name].dtype} {forms[name].shape[1:]}" if name in forms else f"no {name}"
 
 
-def _chunk(arrays: list[np.ndarray], clips: int) -> bytes:
+def _chunk(name: str, arrays: list[np.ndarray], clips: int) -> bytes:
     """The chunk of `clips` clips that begins with these arrays (T, ...), one of each clip; the last is filled up."""
     if clips == 1:
-        return pack(arrays[0])
+        return pack(name, arrays[0])
     whole = np.zeros((len(arrays[0]), clips, *arrays[0].shape[1:]), arrays[0].dtype)
-    whole[:, : len(arrays)] = np.stack(arrays, axis=1)
-    return pack(whole)
+    np.stack(arrays, axis=1, out=whole[:, : len(arrays)])
+    return pack(name, whole)
 
 
-def pack(values: np.ndarray) -> bytes:
-    """The bytes of a chunk, as HDF5's gzip filter may have written them.
+def pack(name: str, values: np.ndarray) -> bytes:
+    """The bytes of a chunk of what stands under a name, as HDF5's gzip filter may have written them.
 
-    Level 2 of zlib-ng packs twice as fast as level 1 of zlib, and smaller. (ISA-L is faster still, but once in some
-    thousand times the same values become other bytes.)
+    Masks, and frames of on and off, are runs of equal pixels: to look for nothing else is faster, and smaller, than any
+    level. For grey levels and colors level 2 of zlib-ng is twice as fast as level 1 of zlib, and smaller; numbers take
+    so little that level 1 will do. (ISA-L is faster still, but once in some thousand times the same values become other
+    bytes.)
     """
-    return zlib_ng.compress(np.ascontiguousarray(values).data, 2)
+    content = np.ascontiguousarray(values).data
+    if name not in _PIXELS:
+        return zlib_ng.compress(content, 1)
+    if name == "features" and values.dtype != bool:
+        return zlib_ng.compress(content, 2)
+    packer = zlib_ng.compressobj(1, zlib_ng.DEFLATED, zlib_ng.MAX_WBITS, _MOST_MEMORY, zlib_ng.Z_RLE)
+    return packer.compress(content) + packer.flush()

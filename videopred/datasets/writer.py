@@ -54,7 +54,7 @@ class _Table:
 
     def __init__(self, group: h5py.Group, name: str, form: np.ndarray, count: int | None) -> None:
         self._rows = _ROWS_PER_CHUNK if count is None else min(_ROWS_PER_CHUNK, count)
-        self._held, self._next, self._grows = [form], 0, count is None
+        self._name, self._held, self._next, self._grows = name, [form], 0, count is None
         most = (None, *form.shape[1:]) if count is None else None
         shape, chunk = (count or 0, *form.shape[1:]), (self._rows, *form.shape[1:])
         self._data = group.create_dataset(name, shape, form.dtype, maxshape=most, chunks=chunk, **_GZIP)
@@ -79,7 +79,7 @@ class _Table:
             self._data.resize(self._next + len(rows), axis=0)
         whole = np.zeros((self._rows, *rows.shape[1:]), rows.dtype)
         whole[: len(rows)] = rows
-        self._data.id.write_direct_chunk((self._next, *[0] * (rows.ndim - 1)), pack(whole))
+        self._data.id.write_direct_chunk((self._next, *[0] * (rows.ndim - 1)), pack(self._name, whole))
         self._next += len(rows)
 
 
