@@ -17,6 +17,7 @@ from videopred.experiments.settings import ExperimentConfig
 from videopred.models import build_core, reads
 from videopred.models.encoder import Encoder
 from videopred.models.presets import PRESETS
+from videopred.settings import TrainingConfig
 
 BALLS = {"clips.train": 50_000, "clips.test": 10_000, "model.codec.channels": (16, 32, 64), "recipe.frames": 51}
 EXCHANGE = {
@@ -204,6 +205,43 @@ def test_small_keeps_the_core_and_tiny_its_kind(name):
     assert tiny.recipe.height != tiny.recipe.width
 
 
+OWN = {
+    "plateau": {"schedule": "plateau", "decay": 0.3, "patience": 4, "improvement": 0.01},
+    "stopping": {"schedule": "plateau", "improvement": 0.01, "stop_after": 7},
+    "steps": {"schedule": "step", "decay_every": 31250, "decay": 0.3},
+    "pieces": {"accumulate": 32},
+    "rollouts": {"free_running": 40, "grow_over": 31250, "sampling": "linear", "sampling_over": 15625},
+    "keeping": {"save_every": 1000, "keep_every": 31250},
+}
+
+
+@pytest.mark.parametrize("scale", ["small", "tiny"])
+@pytest.mark.parametrize("name", OWN)
+def test_whatever_an_own_file_says_goes_along_with_a_scale(name, scale):
+    paper = find_experiment("rims-balls4")
+    values = paper.training.model_dump() | OWN[name]
+    own = paper.model_copy(update={"training": TrainingConfig(**values)})
+    scaled = at_scale(own, scale)
+    assert scaled.training.free_running <= scaled.recipe.frames - 2
+    small = {
+        "plateau": {"decay": None, "patience": None, "improvement": None},
+        "stopping": {"improvement": 0.01, "stop_after": 7},
+        "steps": {"decay": None, "decay_every": None},
+        "pieces": {"accumulate": 16},
+        "rollouts": {"free_running": 40, "grow_over": 120, "sampling_over": 60},  # 300 / 78125 of them
+        "keeping": {"save_every": 4, "keep_every": 120},
+    }
+    tiny = {
+        "plateau": {"decay": 0.3, "patience": 4, "improvement": 0.01},
+        "steps": {"decay": 0.3, "decay_every": 1},
+        "pieces": {"accumulate": 4},
+        "rollouts": {"free_running": 10, "grow_over": 1, "sampling_over": 1},
+        "keeping": {"save_every": 1, "keep_every": 1},
+    }
+    expected = (small if scale == "small" else tiny).get(name, {})
+    assert {setting: getattr(scaled.training, setting) for setting in expected} == expected
+
+
 @pytest.mark.parametrize("name", ["scoff-motion3", *EXPERIMENTS[:1], "brims-smmnist"])
 def test_the_next_command_asks_what_the_protocol_asks(name):
     asks = {
@@ -253,7 +291,7 @@ def test_a_copy_is_edited_and_run_with_flags(workplace, monkeypatch, capsys):
     cli.run(["train", "rims-balls4", "--scale", "tiny", "--write", "my.json", "--learning-rate", "0.002"])
     content = json.loads(Path("my.json").read_text())
     assert content["training"]["learning_rate"] == 0.002
-    content["training"]["updates"] = 2
+    content["training"] |= {"updates": 2, "seed": 7}
     Path("my.json").write_text(json.dumps(content))
     cli.run(["train", "my.json", "--core.active", "3", "--seeds", "0,1", "--device", "cpu"])
     for seed in (0, 1):

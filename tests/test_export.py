@@ -1,6 +1,9 @@
 """Exports: the same model from one small file, the same bytes again, and one line for whatever is wrong with it."""
 
 import json
+import platform
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,10 +15,12 @@ from tiny_runs import no_file_longer_than
 from videopred.checkpoint import DataRecord, load_run, read_run, write_json
 from videopred.export import export_run
 from videopred.models import CORES
+from videopred.training.folder import RunFolder
 from videopred.weights import read_export
 
 RECORD = {
-    "command": "videopred train d.h5",
+    "command": "videopred train /home/me/d.h5 --core.units 6 --out=/tmp/run --init-from ../first "
+    "--data '/home/me/two balls.h5' --noise 0.2",
     "host": "my-laptop",
     "process": 77,
     "data": {"path": "/home/me/d.h5", "name": "balls4", "sha256": "ab12"},
@@ -51,8 +56,28 @@ def test_it_holds_the_best_weights_by_their_own_names(run):
 
 def test_it_says_where_it_came_from_but_nothing_of_the_machine(run):
     export = read_export(export_run(run))
-    assert export.record == {"command": "videopred train d.h5", "data": {"name": "balls4", "sha256": "ab12"}}
+    told = "videopred train d.h5 --core.units 6 --out=run --init-from first --data 'two balls.h5' --noise 0.2"
+    assert export.record == {"command": told, "data": {"name": "balls4", "sha256": "ab12"}}
     assert export.settings == json.loads((run / "settings.json").read_text())
+
+
+def test_no_place_and_no_name_of_this_machine_is_in_it(run, tmp_path, monkeypatch):
+    """Of a record as a training writes it, resumed once, with everything in it that is known."""
+    monkeypatch.setattr(platform, "node", lambda: "my-laptop")
+    monkeypatch.setattr(sys, "argv", [f"{tmp_path}/bin/videopred", "train", f"{tmp_path}/d.h5", f"--out={tmp_path}"])
+    data = DataRecord(path=f"{tmp_path}/d.h5", name="balls4", sha256="ab12")
+    folder = RunFolder(tmp_path / "other")
+    config = config_of("rims").model_copy(update={"data": data, "init_from": f"{tmp_path}/models/first"})
+    folder.begin(config, "cpu", overwrite=False)
+    folder.end("interrupted", 3)
+    folder.go_on(config, json.loads((tmp_path / "other" / "run.json").read_text()), "cpu", 3)
+    folder.end("finished", 5)
+    shutil.copytree(run / "checkpoints", tmp_path / "other" / "checkpoints", dirs_exist_ok=True)
+    kept = b"".join(path.read_bytes() for path in (tmp_path / "other").glob("*.json"))
+    shared = export_run(tmp_path / "other").read_bytes()
+    for name in (str(tmp_path).encode(), b"my-laptop", b"host", b'"process"'):
+        assert name in kept
+        assert name not in shared
 
 
 def test_it_is_hardly_larger_than_its_weights_and_the_same_bytes_again(run, tmp_path):

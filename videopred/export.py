@@ -1,6 +1,7 @@
 """Share a trained model: from a run folder to one small file, which stands for the run wherever one is asked for."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -49,4 +50,12 @@ def _record(run: Path) -> dict[str, Any]:
     record = {name: value for name, value in record.items() if name not in ("host", "process", "resumed")}
     if record.get("data"):
         record["data"] = {name: value for name, value in record["data"].items() if name != "path"}
+    if "command" in record:
+        record["command"] = shlex.join(map(_without_folder, shlex.split(record["command"])))
     return record
+
+
+def _without_folder(word: str) -> str:
+    """A word of a command with the name of a file in the place of its path, also where it is --flag=PATH."""
+    flag, is_one, value = word.partition("=") if word.startswith("--") else ("", "", word)
+    return f"{flag}{is_one}{Path(value).name if '/' in value else value}"

@@ -14,14 +14,16 @@ class HeldInterrupt:
     Args:
         urgent: a second Ctrl-C raises KeyboardInterrupt at once; else it is held as well.
         also: other signals that are held in the same way.
+        at_first: what is done with signals until `listen` is called; None holds them from the start.
 
     Attributes:
         asked: whether somebody asked to stop.
         heard: the name of the signal that asked first, such as SIGINT; empty before.
     """
 
-    def __init__(self, *, urgent: bool = False, also: Sequence[signal.Signals] = ()) -> None:
+    def __init__(self, *, urgent: bool = False, also: Sequence[signal.Signals] = (), at_first: Any = None) -> None:
         self.asked, self.heard, self._urgent = False, "", urgent
+        self._at_first = self._hear if at_first is None else at_first
         self._signals = (signal.SIGINT, *also)
 
     def stop_if_asked(self) -> None:
@@ -30,20 +32,23 @@ class HeldInterrupt:
             raise KeyboardInterrupt
 
     def listen(self) -> None:
-        """Listen again, after somebody else has put handlers of his own in place."""
-        if self._listens:
-            for number in self._signals:
-                signal.signal(number, self._hear)
+        """Hold signals from now on, also where somebody else has put handlers of his own in place."""
+        self._handle(self._hear)
 
     def __enter__(self) -> "HeldInterrupt":
         self._listens = threading.current_thread() is threading.main_thread()
         self._before = {number: signal.getsignal(number) for number in self._signals}
-        self.listen()
+        self._handle(self._at_first)
         return self
 
     def __exit__(self, *error: Any) -> None:
         if self._listens:
             for number, handler in self._before.items():
+                signal.signal(number, handler)
+
+    def _handle(self, handler: Any) -> None:
+        if self._listens:
+            for number in self._signals:
                 signal.signal(number, handler)
 
     def _hear(self, number: int, frame: Any) -> None:

@@ -147,7 +147,7 @@ class ComputeConfig(Settings):
     compile: Literal["none", "eager", "inductor", "cudagraphs"] = "none"
     """Backend of torch.compile for the model; eager only checks that it can be compiled."""
     workers: NonNegativeInt = 0
-    """Loader processes; 0 is fastest when the clips fit in memory."""
+    """Loader processes; 0 is fastest when the clips fit in memory. Clips that wait on the device are not loaded."""
     hold: Literal["auto", "device", "memory", "disk"] = "auto"
     """Where clips wait: on the device, in memory, or on disk; auto: the first in which they fit easily."""
     time_limit: str | None = None

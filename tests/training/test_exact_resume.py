@@ -162,11 +162,54 @@ def test_the_best_checkpoint_is_never_replaced_by_a_worse_one(stopped):
     """Not even where the resumed run has forgotten the look that it is from."""
     best = stopped / "checkpoints" / "best.ckpt"
     content = load(best)
-    content["videopred_looks"]["lowest"] = -1.0
+    content["videopred_looks"]["latest"] = -1.0
     torch.save(content, best)
     before = best.read_bytes()
     resume(stopped, device="cpu")
     assert best.read_bytes() == before
+
+
+def test_a_damaged_best_checkpoint_makes_room_for_the_best_that_comes(stopped, capfd):
+    """However low the loss on record is, whose weights are lost."""
+    path = stopped / "checkpoints" / "last.ckpt"
+    content = load(path)
+    content["videopred_looks"]["lowest"] = -1.0
+    torch.save(content, path)
+    damage(stopped / "checkpoints" / "best.ckpt", 0.5)
+    resume(stopped, device="cpu")
+    assert capfd.readouterr().err.endswith("; the best from here on is kept\n")
+    rows = read_metrics(stopped / "logs" / "metrics.csv")
+    losses = [float(row["validation_bce"]) for row in rows if "validation_bce" in row][-2:]
+    kept = load(stopped / "checkpoints" / "best.ckpt")
+    assert kept["videopred_looks"]["latest"] == pytest.approx(min(losses), rel=1e-6)
+    assert kept["global_step"] == 4 + losses.index(min(losses))
+
+
+@pytest.mark.parametrize("ends", [{"updates": 2}, {"updates": 20, "stop_after": 2, "improvement": 0.99}], ids=str)
+def test_killed_right_after_the_last_look_it_is_at_its_end(data, tmp_path, ends):
+    """All is saved then, but the record says that it runs."""
+    run = train(data, tiny_model(), tiny_training(**ends), out=tmp_path / "run", device="cpu")
+    record = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps(record | {"state": "running"}))
+    before = everything_of(run)
+    resume(run, device="cpu")
+    assert_same(before, everything_of(run))
+    assert json.loads((run / "run.json").read_text())["state"] == "finished"
+
+
+def test_where_it_computes_from_now_on_is_in_its_settings(stopped):
+    resume(stopped, compute=ComputeConfig(hold="disk"), device="cpu")
+    settings = json.loads((stopped / "settings.json").read_text())
+    assert settings["compute"]["hold"] == "disk"
+    assert settings["training"]["updates"] == 5
+
+
+def test_a_finished_run_with_other_data_says_so(data, tmp_path):
+    run = train(data, tiny_model(), tiny_training(), out=tmp_path / "run", device="cpu")
+    other = tiny_data(tmp_path / "other", seed=8)
+    with pytest.raises(ValueError, match=r"^DATA must hold the clips that the run has learned from, got .*whose"):
+        resume(run, data=other)
+    assert resume(run, data=data) == run
 
 
 def test_a_finished_run_is_left_as_it_is(data, tmp_path):

@@ -155,6 +155,58 @@ def test_seeds_are_gone_on_with_where_the_first_was_stopped(data, tmp_path, monk
     assert set(json.loads((resume_seeds(out, device="cpu") / "seeds.json").read_text())["validation"]) == {"3", "4"}
 
 
+def test_seeds_are_gone_on_with_where_the_first_was_killed(data, tmp_path, monkeypatch):
+    """A killed process can write nothing more, so they are written before."""
+
+    class Killed(BaseException):
+        pass
+
+    def killed(*anything: object) -> None:
+        assert json.loads((tmp_path / "runs" / "seeds.json").read_text()) == {"seeds": [3, 4]}
+        raise Killed
+
+    monkeypatch.setattr(Learner, "training_step", killed)
+    with pytest.raises(Killed):
+        train_seeds(data, (3, 4), tiny_model(), tiny_training(), out=tmp_path / "runs", device="cpu")
+    monkeypatch.undo()
+    out = resume_seeds(tmp_path / "runs", device="cpu")
+    assert set(json.loads((out / "seeds.json").read_text())["validation"]) == {"3", "4"}
+
+
+def test_runs_of_other_seeds_are_not_left_behind_without_a_summary(data, tmp_path):
+    out = train_seeds(data, (1, 2), tiny_model(), tiny_training(updates=1), out=tmp_path / "runs", device="cpu")
+    before = (out / "seeds.json").read_bytes()
+    with pytest.raises(FileExistsError, match=r"^--out must be a new path, got .*seeds\.json \(already there\)"):
+        train_seeds(data, (3,), tiny_model(), tiny_training(), out=out, device="cpu")
+    message = "^--seeds must name those of the runs that are there, 1,2, got 2,3; name them as well, or choose another"
+    with pytest.raises(ValueError, match=message):
+        train_seeds(data, (2, 3), tiny_model(), tiny_training(), out=out, device="cpu", overwrite=True)
+    assert (out / "seeds.json").read_bytes() == before
+    more = tiny_training(updates=1, learning_rate=0.01)
+    train_seeds(data, (1, 2, 3), tiny_model(), more, out=out, device="cpu", overwrite=True)
+    assert set(json.loads((out / "seeds.json").read_text())["validation"]) == {"1", "2", "3"}
+    (out / "seeds.json").write_text("{}")
+    with pytest.raises(ValueError, match=r"seeds\.json must name the seeds of the runs, got something else; write {"):
+        resume_seeds(out, device="cpu")
+
+
+def test_a_summary_needs_no_best_checkpoint(data, tmp_path):
+    """It may have been damaged; and where no look saw a number, there never was one."""
+    settings = tiny_training(updates=1)
+    out = train_seeds(data, (1, 2), tiny_model(), settings, out=tmp_path / "runs", device="cpu")
+    before = (out / "seeds.json").read_text()
+    for best in out.glob("seed-*/checkpoints/best.ckpt"):
+        best.unlink()
+    assert (resume_seeds(out, device="cpu") / "seeds.json").read_text() == before
+    last = out / "seed-2" / "checkpoints" / "last.ckpt"
+    content = load(last)
+    content["videopred_looks"]["lowest"] = float("inf")
+    torch.save(content, last)
+    summary = json.loads((resume_seeds(out, device="cpu") / "seeds.json").read_text())
+    assert (summary["validation"]["2"], summary["mean"], summary["deviation"]) == (None, None, None)
+    assert summary["validation"]["1"] == json.loads(before)["validation"]["1"]
+
+
 def test_seeds_that_cannot_begin_leave_nothing(data, tmp_path):
     with pytest.raises(ValueError, match=r"^--batch-size must be at most"):
         train_seeds(data, (3, 4), tiny_model(), tiny_training(batch_size=400), out=tmp_path / "runs", device="cpu")
@@ -235,6 +287,17 @@ def test_recipes_that_do_not_do(recipe, tmp_path, data):
 def test_clips_that_are_made_when_needed_do_not_wait_on_the_device(recipe, tmp_path):
     with pytest.raises(ValueError, match=r"^--hold must be auto, memory or disk where DATA is a preset or a rec"):
         train(recipe, tiny_model(), tiny_training(), compute=ComputeConfig(hold="device"), out=tmp_path / "run")
+
+
+def test_loaders_of_clips_that_are_not_loaded_are_refused_or_named(data, tmp_path, monkeypatch):
+    compute = ComputeConfig(hold="device", workers=2)
+    with pytest.raises(ValueError, match=r"^--workers must be left out with --hold device, got 2; leave one"):
+        train(data, tiny_model(), tiny_training(), compute=compute, out=tmp_path / "run", device="cpu")
+    monkeypatch.setattr(TrainingClips, "_belongs_on", lambda *anything: True)
+    for workers in (0, 1):
+        compute, out = ComputeConfig(workers=workers), tmp_path / str(workers)
+        train(data, tiny_model(), tiny_training(updates=1), compute=compute, out=out, device="cpu")
+        assert ("--workers only read validation clips" in (out / "log.txt").read_text()) == bool(workers)
 
 
 @pytest.mark.parametrize("hold", ["device", "memory", "disk"])

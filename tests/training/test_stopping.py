@@ -14,8 +14,10 @@ from videopred.datasets.store import ClipFile
 from videopred.frames import to_film
 from videopred.interrupt import HeldInterrupt
 from videopred.rollout import roll_out
+from videopred.training import run as running
 from videopred.training.learner import Learner
 from videopred.training.run import train
+from videopred.training.stopping import StopSigns
 
 
 def interrupting(monkeypatch: pytest.MonkeyPatch, at: int, times: int = 1) -> list[int]:
@@ -81,6 +83,32 @@ def test_a_failure_is_recorded_and_passed_on(data, tmp_path, monkeypatch):
         train(data, tiny_model(), tiny_training(), out=tmp_path / "run", device="cpu")
     assert signal.getsignal(signal.SIGINT) is handler
     assert json.loads((tmp_path / "run" / "run.json").read_text())["state"] == "failed"
+
+
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1]
+
+
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda one: one.name)
+def test_before_the_first_update_a_signal_ends_it_at_once(data, tmp_path, monkeypatch, number):
+    """Nothing is there to save, and whoever waits for other processes would wait on."""
+    before = signal.getsignal(number)
+    monkeypatch.setattr(running, "forecast", lambda *anything: signal.raise_signal(number))
+    settings = tiny_training(updates=100, validate_every=100)
+    with pytest.raises(KeyboardInterrupt, match=r"^at once: 0 of 100 updates are saved; `videopred train --resume"):
+        train(data, tiny_model(), settings, out=tmp_path / "run", device="cpu")
+    assert signal.getsignal(number) is before
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["state"] == "interrupted"
+
+
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda one: one.name)
+def test_several_processes_are_left_to_the_system_until_training_begins(number):
+    """A process that waits for another does so where no handler of Python's is called."""
+    signs = StopSigns(several=True)
+    with signs.held:
+        assert signal.getsignal(number) == signal.SIG_DFL
+        signs.held.listen()
+        signal.raise_signal(number)
+    assert signs.held.heard == number.name
 
 
 def test_outside_the_main_thread_signals_are_left_alone():

@@ -1,5 +1,6 @@
 """What is seen of a training: scalars, pictures, other loggers, the bar; and that being watched changes nothing."""
 
+import io
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -126,8 +127,15 @@ def test_an_unknown_logger():
 # --- the bar -----------------------------------------------------------------------------------------------
 
 
-def test_the_bar_tells_losses_and_frames_per_second(capfd):
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("terminal", [Terminal(), io.StringIO()])
+def test_the_bar_tells_losses_and_frames_per_second(monkeypatch, terminal):
     """Ten clips of FRAMES frames in each update of half a second; a look of a minute does not count."""
+    monkeypatch.setattr(sys, "stderr", terminal)
     times = iter([0.0, 0.5, 60.5, 61.0])
     bar = ProgressBar(updates=2, frames=10 * FRAMES, clock=lambda: next(times))
     trainer: Any = SimpleNamespace(global_step=0, callback_metrics={})
@@ -139,7 +147,10 @@ def test_the_bar_tells_losses_and_frames_per_second(capfd):
     trainer.callback_metrics = {"validation_bce": torch.tensor(123.456), "modules/dead": torch.tensor(3.0)}
     bar.on_train_batch_end(trainer)
     bar.on_train_end(trainer, None)
-    shown = capfd.readouterr().err
+    shown = terminal.getvalue()
+    assert bool(shown) == terminal.isatty()
+    if not shown:
+        return
     assert "2/2" in shown
     assert "validation_bce=123.5" in shown
     assert f"frames/s={20 * FRAMES}" in shown

@@ -79,7 +79,6 @@ def train(
 ) -> None:
     """Train a predictor on a data file, run an experiment, or go on with a run that stopped."""
     model = PredictorConfig(core=model_flags.chosen_core(core_name, core), codec=codec, decoder=decoder, stack=stack)
-    watched = terminal.watched()
     if resume is not None:
         others = {
             "--out": out, "--init-from": init_from, "--seeds": seeds, "--overwrite": overwrite,
@@ -100,7 +99,7 @@ def train(
             compute=compute,
             watch=watch,
             device=device,
-            progress=watched,
+            progress=True,
         )
         _say_trained(folder, watch, json_)
         return
@@ -132,12 +131,13 @@ def train(
         told = learning.foresee(data, model, training, **where)
         terminal.print_json(told._asdict()) if json_ else print(told)
         return
-    how |= where | {"overwrite": overwrite, "progress": watched}
+    how |= where | {"overwrite": overwrite, "progress": True}
     if seeds is None:
         folder = learning.train(data, model, training, out=out, **how)
     else:
         chosen = flags.seeds(seeds)
-        check.require(training.seed == 0, "--seed", "be left out with --seeds", training.seed, "leave one of them out")
+        usual = asked.scaled.training.seed if asked else TrainingConfig().seed
+        check.require(training.seed == usual, "--seed", "be left out with --seeds", training.seed, "leave one out")
         folder = learning.train_seeds(data, chosen, model, training, out=out, **how)
     _say_trained(folder, watch, json_, asked.next_commands(folder, data) if asked else [])
 

@@ -3,6 +3,7 @@
 A scale changes sizes and lengths together; `changes` says what it changed, so that nobody takes one for another.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,7 +12,7 @@ from videopred.datasets.settings import BallsConfig, MovingMNISTConfig, Occlusio
 from videopred.experiments.settings import ExperimentConfig, Scale
 from videopred.models.codec_settings import RNEMConfig
 from videopred.models.settings import PredictorConfig
-from videopred.settings import Settings
+from videopred.settings import Settings, TrainingConfig
 
 SCALES = ("paper", "small", "tiny")
 
@@ -24,7 +25,7 @@ SMALL_TRAINING: dict[str, Any] = {
     "schedule": "cosine",
     "validate_every": 50,
 }
-"""Few updates need a larger step; the papers' 0.0001 would hardly move the weights."""
+"""One step size for all: so few updates of the smallest of the papers', 0.0001, would hardly move the weights."""
 
 TINY_HEIGHT, TINY_WIDTH = 24, 32
 TINY_CLIPS = {"train": 12, "validation": 4, "test": 8}
@@ -54,7 +55,7 @@ def at_scale(experiment: ExperimentConfig, scale: Scale) -> ExperimentConfig:
     if scale == "paper":
         return experiment
     tiny = scale == "tiny"
-    recipe, training = experiment.recipe, experiment.training.model_dump()
+    recipe = experiment.recipe
     frames = min(recipe.frames, 30 if isinstance(recipe, OcclusionConfig) else 12) if tiny else recipe.frames
     height, width = (TINY_HEIGHT, TINY_WIDTH) if tiny else (SMALL_SIDE, SMALL_SIDE)
     return experiment.model_copy(
@@ -63,9 +64,33 @@ def at_scale(experiment: ExperimentConfig, scale: Scale) -> ExperimentConfig:
             "recipe": shrunk(recipe, frames, height, width),
             "clips": dict(TINY_CLIPS if tiny else SMALL_CLIPS),
             "model": _tiny_model(experiment.model) if tiny else experiment.model,
-            "training": type(experiment.training)(**training | (TINY_TRAINING if tiny else SMALL_TRAINING)),
+            "training": shortened(experiment.training, TINY_TRAINING if tiny else SMALL_TRAINING, frames),
         }
     )
+
+
+def shortened(training: TrainingConfig, changes: Mapping[str, Any], frames: int) -> TrainingConfig:
+    """Learning with other updates and batches, in which all that is counted in updates, pieces or frames goes along.
+
+    Args:
+        training: as it stands.
+        changes: what is set, with `updates` and `batch_size`; settings that a new schedule has no use for go.
+        frames: of a clip.
+    """
+    values: dict[str, Any] = training.model_dump() | dict(changes)
+    share = values["updates"] / training.updates
+    for name in _IN_UPDATES:
+        if values[name] is not None and name not in changes:
+            values[name] = max(1, round(values[name] * share))
+    values["accumulate"] = math.gcd(values["accumulate"], values["batch_size"])
+    values["free_running"] = min(values["free_running"], frames - 2)
+    if values["schedule"] != training.schedule:
+        values |= {"decay": None, "decay_every": None, "patience": None}
+        values["improvement"] = values["improvement"] if values["stop_after"] else None
+    return TrainingConfig(**values)
+
+
+_IN_UPDATES = ("decay_every", "grow_over", "sampling_over", "save_every", "keep_every")
 
 
 def shrunk(recipe: Any, frames: int, height: int, width: int) -> Any:

@@ -43,6 +43,8 @@ class TrainingClips:
         _check_length(file, training)
         must, fix = "be auto, memory or disk where DATA is a preset or a recipe", "leave it out"
         check.require(not (self.endless and compute.hold == "device"), "--hold", must, compute.hold, fix)
+        idle, fix = compute.hold == "device" and compute.workers > 0, "leave one of them out"
+        check.require(not idle, "--workers", "be left out with --hold device", compute.workers, fix)
         fix = "generate some with `--clips train=1000`, or import them with `--part train`"
         check.require(count > 0, "DATA", "hold a training part", f"{file.path} without one", fix)
         aside = 0

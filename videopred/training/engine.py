@@ -1,5 +1,6 @@
 """Lightning's Trainer as our runs need it."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import lightning
 import torch
 from lightning.pytorch.callbacks import Callback
 from lightning.pytorch.loggers import Logger, TensorBoardLogger
+from lightning.pytorch.plugins.environments import SLURMEnvironment, TorchElasticEnvironment
 from lightning.pytorch.strategies import StrategyRegistry
 
 from videopred import check
@@ -64,7 +66,7 @@ def make_trainer(
 
 
 def check_compute(training: TrainingConfig, compute: ComputeConfig, device: torch.device) -> None:
-    """Refuse devices and strategies that are not there, a precision they lack, and batches that cannot be shared out.
+    """Refuse devices, strategies and launchers that are not there, a precision they lack, batches not to be shared out.
 
     Raises:
         ValueError: names the flag.
@@ -85,3 +87,22 @@ def check_compute(training: TrainingConfig, compute: ComputeConfig, device: torc
     shares = world * training.accumulate
     must = f"be a multiple of {shares}, devices times nodes times pieces"
     check.require(training.batch_size % shares == 0, "--batch-size", must, training.batch_size, "choose one that is")
+    _check_launcher(compute)
+
+
+def _check_launcher(compute: ComputeConfig) -> None:
+    """Refuse several machines that nobody has started: the first would wait for the others, and hear no signal."""
+    torchrun = TorchElasticEnvironment.detect()
+    must = "come with the same command on each machine, started by torchrun or srun"
+    fix = (
+        f"run `torchrun --nnodes {compute.nodes} --node-rank 0 --master-addr FIRST --nproc-per-node {compute.devices} "
+        "-m videopred train …` on machine FIRST, and the same with --node-rank 1 and so on"
+    )
+    alone = compute.nodes > 1 and not torchrun and not SLURMEnvironment.detect()
+    check.require(not alone, "--nodes", must, f"{compute.nodes} without", fix)
+    if torchrun:
+        started = int(os.environ["WORLD_SIZE"])
+        got = f"{compute.devices} with --nodes {compute.nodes}"
+        must = f"make {started} with --nodes, the processes that torchrun has started"
+        fix = "give torchrun's --nproc-per-node as --devices, and its --nnodes as --nodes"
+        check.require(started == compute.devices * compute.nodes, "--devices", must, got, fix)

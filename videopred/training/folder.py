@@ -7,11 +7,12 @@ from typing import Any
 from videopred import check
 from videopred.checkpoint import RunConfig, write_json
 from videopred.record import ending, now, provenance
+from videopred.training.locking import FolderLock
 from videopred.training.processes import is_first
 
 
 class RunFolder:
-    """Writes what describes a run. In processes but the first it writes nothing.
+    """Writes what describes a run, and holds it against other trainings. In processes but the first it does nothing.
 
     A run that is replaced waits beside, under a hidden name, until the new one has saved its first checkpoint; should
     the new one fail before, the old one comes back.
@@ -23,6 +24,7 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path, self.checkpoints = path, path / "checkpoints"
         self._old = path.with_name(f".{path.name}.replaced")
+        self._lock = FolderLock(path)
         self._record: dict[str, Any] = {}
         self._began = now()
         self._seconds = 0.0
@@ -31,16 +33,19 @@ class RunFolder:
         """Make the folder of a new run, with its settings.
 
         Raises:
-            FileExistsError: a run is there, and `overwrite` is false. ValueError: something else is there.
+            FileExistsError: a run is there, and `overwrite` is false.
+            ValueError: something else is there, or a run that another process trains.
             OSError: it cannot be made.
         """
         if not is_first():
             return
+        self._lock.hold("--out", self._old)  # who sets a run aside holds it until there is a new one
         self._mend()
         check.absent("--out", self.path, overwrite)
         if self.path.exists():
             fix = "choose another --out; only run folders are replaced"
             check.require((self.path / "settings.json").is_file(), "--out", "be a run folder or new", self.path, fix)
+            self._lock.hold("--out", self.path)
         try:
             if self.path.exists():
                 self.path.rename(self._old)
@@ -48,12 +53,24 @@ class RunFolder:
         except OSError as error:
             got, fix = f"{self.path} ({error.strerror})", "choose another place"
             raise OSError(check.complaint("--out", "be a folder that can be made", got, fix)) from error
+        self._lock.hold("--out", self.path)
         write_json(self.path / "settings.json", config.model_dump(mode="json"))
         data = config.data.model_dump() if config.data else None
         self._write(provenance() | {"state": "running", "device": device, "data": data})
 
-    def go_on(self, record: dict[str, Any], device: str, done: int) -> None:
-        """Note in the record of a run that it is resumed after so many updates."""
+    def take_up(self) -> None:
+        """Hold a run that is gone on with.
+
+        Raises:
+            ValueError: another process trains it.
+        """
+        if is_first():
+            self._lock.hold("--resume", self.path)
+
+    def go_on(self, config: RunConfig, record: dict[str, Any], device: str, done: int) -> None:
+        """Note in the settings and the record of a run how it is resumed after so many updates."""
+        if is_first():
+            write_json(self.path / "settings.json", config.model_dump(mode="json"))
         self._seconds = record.get("seconds", 0.0)
         start = {"updates": done, **provenance()}
         starts = [*record.get("resumed", []), start]
@@ -69,6 +86,12 @@ class RunFolder:
         """Note how it ended; a run that failed before it saved anything gives its place back to the one before."""
         if not is_first():
             return
+        try:
+            self._note_the_end(state, updates)
+        finally:
+            self._lock.let_go()
+
+    def _note_the_end(self, state: str, updates: int) -> None:
         if state == "failed" and self._old.exists():
             self._mend()
             return

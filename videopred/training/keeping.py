@@ -47,8 +47,11 @@ class KeepCheckpoints(Checkpoint):
         self._begun = self.saved_at = 0
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        assert isinstance(pl_module, Learner)
         self._begun = self.saved_at = trainer.global_step
         self.signs.held.listen()  # Lightning has put a handler of its own in place
+        # A run that was killed right after the look that ended it has ended.
+        trainer.should_stop = trainer.should_stop or pl_module.has_stopped_falling
 
     def on_train_batch_start(
         self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, batch: Any, batch_idx: int
@@ -67,9 +70,8 @@ class KeepCheckpoints(Checkpoint):
 
     def on_validation_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         assert isinstance(pl_module, Learner)
-        looks = pl_module.looks
-        if looks.lowest_at == trainer.global_step and looks.lowest < self.best_so_far:
-            self.best_so_far = looks.lowest
+        if pl_module.looks.latest < self.best_so_far:  # not the lowest of all, whose checkpoint may have been damaged
+            self.best_so_far = pl_module.looks.latest
             trainer.save_checkpoint(self.folder / BEST)
         self._save(trainer)
 

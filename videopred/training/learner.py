@@ -99,8 +99,13 @@ class Learner(lightning.LightningModule):
         loss = as_logged(training, total / count, self.pixels)
         self.looks.note(loss.item(), self.global_step, training.patience or 5)
         self.log(f"validation_{training.loss}", loss.float())
-        if training.stop_after is not None and self.looks.fruitless >= training.stop_after:
-            self.trainer.should_stop = True
+        self.trainer.should_stop = self.trainer.should_stop or self.has_stopped_falling
+
+    @property
+    def has_stopped_falling(self) -> bool:
+        """Whether --stop-after ends the training here."""
+        limit = self.config.training.stop_after
+        return limit is not None and self.looks.fruitless >= limit
 
     # --- what happens around an update ------------------------------------------------------------------------
 

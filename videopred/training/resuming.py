@@ -55,11 +55,12 @@ def find_start(run: Path) -> Start:
         try:
             content = whole_checkpoint(path)
         except ValueError as error:
-            print(f"videopred: {error.args[0].partition(';')[0]}; the one before it is taken", file=sys.stderr)
+            instead = "the best from here on is kept" if name == BEST else "the one before it is taken"
+            print(f"videopred: {error.args[0].partition(';')[0]}; {instead}", file=sys.stderr)
             path.unlink()
             continue
         if name == BEST:
-            best_so_far = content[LOOKS_KEY]["lowest"]
+            best_so_far = content[LOOKS_KEY]["latest"]
         if content["global_step"] >= start.done:
             start = Start(path, content["global_step"], 0.0)
     return start._replace(best_so_far=best_so_far)

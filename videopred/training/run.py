@@ -65,7 +65,7 @@ def train(
         experiment: what it is a run of, for its settings.
         device: see `pick_device`.
         overwrite: replace a run that is there already; it goes when the new one has saved its first checkpoint.
-        progress: show a bar on stderr.
+        progress: say on stderr what goes into the log; where that is a terminal, below a bar.
 
     Raises:
         FileNotFoundError, ValueError: no such file, or one that does not fit the settings; a loss that is not finite.
@@ -149,31 +149,42 @@ def resume(
         compute: where it computes from now on; None is as before.
         watch: what is shown from now on; None takes the defaults.
         device: see `pick_device`.
-        progress: show a bar on stderr.
+        progress: as for `train`.
 
     Raises:
-        FileNotFoundError, ValueError: no run, no data, or settings or data that are not those of the run.
+        FileNotFoundError, ValueError: no run, no data, settings or data that are not those of the run, or one that
+            another process trains.
         KeyboardInterrupt: as `train`.
     """
     run = Path(run)
     config, record = read_settings(run)
     check_same(config, model, training)
     config = config.model_copy(update={"compute": compute or config.compute})
-    if record.get("state") == "finished":
+    finished = record.get("state") == "finished"
+    if finished and data is None:
+        return run
+    file = _same_clips(config, data)
+    if finished:
         return run
     watch, where = watch or WatchConfig(), pick_device(device)
     check_compute(config.training, config.compute, where)
     check_watch(watch, config.compute)
+    folder = RunFolder(run)
+    folder.take_up()
+    clips = TrainingClips(file, config.training, config.compute, str(where))
+    start = find_start(run)
+    learner = Learner(_first_predictor(config), config)
+    folder.go_on(config, record, str(where), start.done)
+    return _fit(folder, learner, clips, where, start, watch, progress)
+
+
+def _same_clips(config: RunConfig, data: Path | str | None) -> ClipSource:
+    """The clips of a run that is resumed, where they are now."""
     fix = "give DATA, the file it was trained on"
     check.require(data is not None or config.data is not None, "DATA", "be known", "a run without a record of it", fix)
     file = open_clips(data or config.data.path, config.training)  # type: ignore[union-attr]
     check_data(config, file)
-    clips = TrainingClips(file, config.training, config.compute, str(where))
-    start = find_start(run)
-    learner = Learner(_first_predictor(config), config)
-    folder = RunFolder(run)
-    folder.go_on(record, str(where), start.done)
-    return _fit(folder, learner, clips, where, start, watch, progress)
+    return file
 
 
 def usual_folder(data: str, model: PredictorConfig) -> Path:
@@ -194,6 +205,10 @@ def _fit(
     with listening(folder.path / "log.txt", progress):
         updates = learner.config.training.updates
         say(f"on {device}: {f'goes on after {start.done} of ' if start.checkpoint else ''}{updates} updates")
+        if clips.held_on_device and learner.config.compute.workers:
+            say(
+                "--workers only read validation clips: those to learn from wait on the device; --hold memory changes it"
+            )
         _fit_to_the_end(folder, learner, clips, device, start, watch, progress)
         say(f"finished; videopred evaluate {folder.path} DATA scores it")
     return folder.path
@@ -210,30 +225,35 @@ def _fit_to_the_end(
 ) -> None:
     """Foresee, train, and note in the folder how it ended, also where it fails before the first update."""
     config = learner.config
-    updates = config.training.updates
-    signs = StopSigns(config.compute.time_limit)
+    updates, compute = config.training.updates, config.compute
+    signs = StopSigns(compute.time_limit, several=compute.devices * compute.nodes > 1)
     keep = KeepCheckpoints(folder.checkpoints, config.training, signs, start.best_so_far, folder.settle)
     state, told, done = "failed", "", lambda: start.done
-    try:
-        if not start.checkpoint and updates >= _FORESEEN and is_first():
-            say(str(forecast(learner, clips, device)))
-        callbacks = [keep, TellLooks(), *watchers(watch, folder.path, clips, config.training, progress and is_first())]
-        loggers = make_loggers(watch, folder.path)
-        trainer = make_trainer(config, folder.path, device, callbacks, start.done, loggers)
-        done = lambda: trainer.global_step  # noqa: E731
-        if config.compute.compile != "none":
-            learner.predictor.compile(backend=config.compute.compile)
-        with warnings.catch_warnings(), signs.held:
-            warnings.filterwarnings("ignore", module=r"lightning\.")  # hints about its own defaults
-            trainer.fit(learner, datamodule=Batches(clips, config, device), ckpt_path=start.checkpoint)
-        state = "finished"
-    except Stopped as stopped:
-        state, told = "interrupted", f"{stopped}: {done()} of {updates} updates are done"
-    except SystemExit:  # how Lightning ends on the second Ctrl-C
-        saved = max(keep.saved_at, start.done)
-        state, told = "interrupted", f"at once: {saved} of {updates} updates are saved"
-    finally:
-        folder.end(state, done())
+    with signs.held:
+        try:
+            if not start.checkpoint and updates >= _FORESEEN and is_first():
+                say(str(forecast(learner, clips, device)))
+            callbacks = [
+                keep,
+                TellLooks(),
+                *watchers(watch, folder.path, clips, config.training, progress and is_first()),
+            ]
+            loggers = make_loggers(watch, folder.path)
+            trainer = make_trainer(config, folder.path, device, callbacks, start.done, loggers)
+            done = lambda: trainer.global_step  # noqa: E731
+            if compute.compile != "none":
+                learner.predictor.compile(backend=compute.compile)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", module=r"lightning\.")  # hints about its own defaults
+                trainer.fit(learner, datamodule=Batches(clips, config, device), ckpt_path=start.checkpoint)
+            state = "finished"
+        except Stopped as stopped:
+            state, told = "interrupted", f"{stopped}: {done()} of {updates} updates are done"
+        except (KeyboardInterrupt, SystemExit):  # the second is how Lightning ends on the first
+            saved = max(keep.saved_at, start.done)
+            state, told = "interrupted", f"at once: {saved} of {updates} updates are saved"
+        finally:
+            folder.end(state, done())
     if state == "interrupted" and is_first():  # in other processes, Lightning takes an error for a crash
         raise KeyboardInterrupt(f"{told}; `videopred train --resume {folder.path}` goes on")
 

@@ -1,18 +1,18 @@
 """The same training from several seeds: runs in one folder, so that results carry a spread."""
 
 import json
+import math
 import statistics
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from videopred import check
-from videopred.checkpoint import write_json
+from videopred.checkpoint import whole_checkpoint, write_json
 from videopred.models.settings import PredictorConfig
 from videopred.settings import ComputeConfig, TrainingConfig
-from videopred.training.resuming import BEST, LOOKS_KEY, check_same, read_settings
+from videopred.training.resuming import LAST, LOOKS_KEY, check_same, read_settings
 from videopred.training.run import resume, train, usual_folder
 
 SUMMARY = "seeds.json"
@@ -52,19 +52,49 @@ def train_seeds(
     devices = 1 if compute is None else compute.devices
     check.require(devices == 1, "--devices", "be 1 with --seeds", devices, "train one after the other with --seed")
     check.absent("--out", out / "settings.json", False)
+    _check_room(out, seeds, overwrite)
+    new = not (out / SUMMARY).exists()
+    write_json(out / SUMMARY, {"seeds": list(seeds)})  # before the first, which may be killed
     for seed in seeds:
-        check.absent("--out", out / f"seed-{seed}", overwrite)
-    for number, seed in enumerate(seeds):
         chosen = training.model_copy(update={"seed": seed})
-        run = out / f"seed-{seed}"
         try:
-            train(data, model, chosen, out=run, compute=compute, overwrite=overwrite, **how)
+            train(data, model, chosen, out=out / f"seed-{seed}", compute=compute, overwrite=overwrite, **how)
         except KeyboardInterrupt as stopped:
             raise KeyboardInterrupt(f"{stopped} with this seed, `videopred train --resume {out}` with all") from None
         finally:
-            if number == 0 and run.exists():  # else nothing has begun
-                write_json(out / SUMMARY, {"seeds": list(seeds)})
+            if new and not (out / f"seed-{seeds[0]}").exists():  # nothing has begun
+                (out / SUMMARY).unlink()
+                with suppress(OSError):  # others have put something there
+                    out.rmdir()
     return _summed_up(out, seeds)
+
+
+def _check_room(out: Path, seeds: Sequence[int], overwrite: bool) -> None:
+    """Refuse a folder that holds runs which would be lost, or be left behind without a summary."""
+    for seed in seeds:
+        check.absent("--out", out / f"seed-{seed}", overwrite)
+    if not (out / SUMMARY).exists():
+        return
+    check.absent("--out", out / SUMMARY, overwrite)
+    there = _seeds_of(out)
+    must = f"name those of the runs that are there, {','.join(map(str, there))}"
+    fix = "name them as well, or choose another --out"
+    check.require(set(there) <= set(seeds), "--seeds", must, ",".join(map(str, seeds)), fix)
+
+
+def _seeds_of(out: Path) -> list[int]:
+    """The seeds of the runs in a folder, as its summary has them.
+
+    Raises:
+        ValueError: the summary is damaged.
+    """
+    try:
+        seeds = json.loads((out / SUMMARY).read_text())["seeds"]
+        return [int(seed) for seed in seeds]
+    except (ValueError, KeyError, TypeError):
+        fix = 'write {"seeds": [0, 1]} into it, with the numbers of the folders beside it'
+        said = check.complaint(str(out / SUMMARY), "name the seeds of the runs", "something else", fix)
+        raise check.FaultyFileError(said) from None
 
 
 def resume_seeds(out: Path, training: TrainingConfig | None = None, **how: Any) -> Path:
@@ -75,7 +105,7 @@ def resume_seeds(out: Path, training: TrainingConfig | None = None, **how: Any) 
         training: must equal that of the runs, but for the seed; None takes theirs.
         how: what else `resume` takes.
     """
-    seeds = json.loads((out / SUMMARY).read_text())["seeds"]
+    seeds = _seeds_of(out)
     first, _ = read_settings(out / f"seed-{seeds[0]}")
     asked = training or first.training
     for seed in seeds:
@@ -103,13 +133,21 @@ def _path(text: str | None) -> Path | None:
 
 
 def _summed_up(out: Path, seeds: Sequence[int]) -> Path:
-    """Write what the runs reached: lowest validation losses, their mean and standard deviation."""
-    lowest = {}
+    """Write what the runs reached: lowest validation losses, their mean and standard deviation.
+
+    A run of which no look saw a finite loss has none, and then there is no mean.
+    """
+    lowest: dict[str, float | None] = {}
     for seed in seeds:
-        content = torch.load(out / f"seed-{seed}" / "checkpoints" / BEST, map_location="cpu", weights_only=True)
-        lowest[str(seed)] = content[LOOKS_KEY]["lowest"]
-    values = list(lowest.values())
-    spread = statistics.stdev(values) if len(values) > 1 else None
-    summary = {"seeds": list(seeds), "validation": lowest, "mean": statistics.fmean(values), "deviation": spread}
+        seen = whole_checkpoint(out / f"seed-{seed}" / "checkpoints" / LAST)[LOOKS_KEY]["lowest"]
+        lowest[str(seed)] = seen if math.isfinite(seen) else None
+    values = [value for value in lowest.values() if value is not None]
+    complete = len(values) == len(seeds)
+    summary = {
+        "seeds": list(seeds),
+        "validation": lowest,
+        "mean": statistics.fmean(values) if complete else None,
+        "deviation": statistics.stdev(values) if complete and len(values) > 1 else None,
+    }
     write_json(out / SUMMARY, summary)
     return out

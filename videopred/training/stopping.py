@@ -3,6 +3,7 @@
 import signal
 import time
 from collections.abc import Callable
+from typing import Any
 
 import lightning
 
@@ -17,13 +18,20 @@ class Stopped(Exception):
 class StopSigns:
     """Hears Ctrl-C, SIGTERM and SIGUSR1, with which batch systems announce the end, and knows the time limit.
 
+    Until training begins there is nothing to save, and signals end everything at once. Several processes are then
+    left to the system: one that waits for the others does so in C++, where no handler of Python's is called.
+
     Args:
         time_limit: such as 4h; None is no limit. Counted from here.
+        several: whether several processes train together.
         clock: seconds that pass.
     """
 
-    def __init__(self, time_limit: str | None = None, clock: Callable[[], float] = time.monotonic) -> None:
-        self.held = HeldInterrupt(urgent=True, also=(signal.SIGTERM, signal.SIGUSR1))
+    def __init__(
+        self, time_limit: str | None = None, several: bool = False, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        at_first = signal.SIG_DFL if several else _end_at_once
+        self.held = HeldInterrupt(urgent=True, also=(signal.SIGTERM, signal.SIGUSR1), at_first=at_first)
         self._limit, self._clock = time_limit, clock
         self._end = float("inf") if time_limit is None else clock() + seconds_of(time_limit)
 
@@ -38,3 +46,7 @@ class StopSigns:
         if trainer.world_size > 1 and trainer.strategy.reduce_boolean_decision(bool(found), all=False):
             return found or "another process was asked to stop"
         return found
+
+
+def _end_at_once(number: int, frame: Any) -> None:
+    raise KeyboardInterrupt(f"{signal.Signals(number).name} heard")

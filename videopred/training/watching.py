@@ -75,7 +75,7 @@ def watchers(
         run: the run folder.
         clips: the first validation clips are watched.
         training: says how many clips an update learns from.
-        progress: show a bar on stderr.
+        progress: show a bar on stderr, if that is a terminal.
     """
     file, validate = clips.file, clips.validate
     watched = np.stack([np.asarray(validate[clip]) for clip in range(min(_WATCHED, len(validate)))])
@@ -89,7 +89,7 @@ def watchers(
 
 
 class ProgressBar(Callback):
-    """Updates, losses and frames per second, on stderr.
+    """Updates, losses and frames per second, on stderr, if that is a terminal.
 
     Args:
         updates: of the whole training.
@@ -103,7 +103,7 @@ class ProgressBar(Callback):
         """Seconds per piece, looks at the validation clips left out; the last ones count most."""
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        self.bar = tqdm(total=self.updates, desc="training", unit="update", initial=trainer.global_step)
+        self.bar = tqdm(total=self.updates, desc="training", unit="update", initial=trainer.global_step, disable=None)
         self.since = self.clock()
 
     def on_train_batch_end(self, trainer: lightning.Trainer, *others: Any) -> None:
