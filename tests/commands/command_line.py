@@ -1,5 +1,6 @@
 """What tests of commands share: words that make small things, and how to run them."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,14 @@ def run(words: str) -> int:
     with pytest.raises(SystemExit) as caught:
         main(words.split())
     return caught.value.code
+
+
+def unasked(err: str) -> str:
+    """What stands on stderr besides what a training says as it goes, which its log has too."""
+    return "".join(line for line in err.splitlines(keepends=True) if not _LOGGED.match(line))
+
+
+_LOGGED = re.compile(r"on cpu: .*\d+ updates$|update \d+: validation_\w+ |finished; |[\d,]+ parameters; ")
 
 
 def written(out: str) -> list[Path]:
