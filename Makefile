@@ -13,7 +13,7 @@ demo: .venv/ready
 	$(BIN)/videopred demo --overwrite
 
 test: .venv/ready
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist worksteal
 
 check: .venv/ready-dev
 	$(BIN)/ruff check .

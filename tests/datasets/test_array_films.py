@@ -28,7 +28,7 @@ def in_axes(films: np.ndarray, axes: str) -> np.ndarray:
     fortran=st.booleans(),
     kind=st.sampled_from(["npy", "npz", "compressed"]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_an_array_in_any_order_of_axes(tmp_path_factory, axes, left_out, color, fortran, kind):
     films = COLOR if color and "C" not in left_out else GREY
     films = films[:1] if "B" in left_out else films

@@ -122,7 +122,7 @@ def test_wrong_ranges_and_parts(path):
     stack=st.integers(1, 6),
     memory_limit=st.sampled_from([0, 2**30]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_windows_and_stacks_show_what_they_say(frames, window, stride, stack, memory_limit):
     window, stack = min(window, frames), min(stack, frames)
     options = {"window": window, "stride": stride, "stack": stack, "memory_limit": memory_limit}
@@ -193,7 +193,7 @@ def test_wrong_options_are_one_clear_line(options, error, complaint):
 
 
 @given(size=st.sampled_from([1, 3, 7]), channels=st.sampled_from([1, 3]), film=st.booleans(), seed=st.integers(0, 99))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_crops_are_what_lies_around_their_pixels(size, channels, film, seed):
     chance = np.random.default_rng(seed)
     frames = chance.integers(1, 256, (4, 5, 6, channels), np.uint8)

@@ -130,7 +130,7 @@ SOUND = [check_frames, check_neighbours, check_splices, check_memoryless]
     st.integers(24, 70),
     st.integers(0, 2**20),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_every_occluded_scene_is_sound(block, movement, objects, frames, height, width, seed):
     recipe = OcclusionConfig(
         frames=frames, height=height, width=width, blocks=(block,), movements=(movement,), objects=(objects,),

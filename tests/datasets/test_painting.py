@@ -17,7 +17,7 @@ def covered(x: float, y: float, r: float, height: int, width: int) -> np.ndarray
     return (d2 <= r * r).mean((1, 3))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.floats(-2, 35), st.floats(-2, 21), st.floats(3, 9))
 def test_a_smooth_disc_is_as_grey_as_it_covers(x, y, r):
     frames = paint_soft(np.array([[[x, y]]]), np.array([r]), WHITE[:1], "smooth", 19, 33)
@@ -25,7 +25,7 @@ def test_a_smooth_disc_is_as_grey_as_it_covers(x, y, r):
     assert np.abs(frames[0, ..., 0] / 255 - covered(x, y, r, 19, 33)).max() < 0.06 + 1 / 255 + 1 / 80  # so many points
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 2**32))
 def test_sutskevers_blobs_add_up_to_white(seed):
     chance = np.random.default_rng(seed)

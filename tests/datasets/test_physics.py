@@ -49,7 +49,7 @@ def gaps(position: np.ndarray, radius: np.ndarray) -> np.ndarray:
 
 
 seeds = st.integers(0, 2**32)
-few = settings(max_examples=5, deadline=None)
+few = settings(max_examples=5)
 in_all_worlds = pytest.mark.parametrize("recipe", WORLDS.values(), ids=WORLDS)
 
 

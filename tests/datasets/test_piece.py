@@ -88,7 +88,7 @@ def test_a_damaged_piece_is_as_good_as_none(tmp_path):
     lit=st.sampled_from([0.0, 0.01, 0.5, 1.0]),
     seed=st.integers(0, 2**32),
 )
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 def test_what_is_packed_unpacks_to_itself_by_any_zlib(shape, name, kind, lit, seed):
     values = np.where(np.random.default_rng(seed).random(shape) < lit, 1, 0).astype(kind)
     assert zlib.decompress(pack(name, values)) == values.tobytes()

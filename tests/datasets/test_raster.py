@@ -26,7 +26,7 @@ def draw_slowly(positions, radius, height, width):
     return masks, drawn
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32), st.integers(8, 23), st.sampled_from([8, 9, 37, 63, 64, 65, 130]))
 def test_discs_are_exact_also_across_the_edge(seed, height, width):
     chance = np.random.default_rng(seed)
@@ -64,7 +64,7 @@ def test_the_area_is_that_of_a_circle(radius, least, most):
     assert ((masks > 0).sum((1, 2)) == drawn[:, 0]).all()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 2**32), st.integers(8, 20), st.sampled_from([9, 64, 70]), st.integers(1, 9))
 def test_bits_tell_the_same_as_pixels(seed, height, width, count):
     chance = np.random.default_rng(seed)

@@ -70,7 +70,7 @@ def slowly(engine: str, state: State, clip: int) -> tuple[np.ndarray, np.ndarray
 
 
 seeds = st.integers(0, 2**32)
-few = settings(max_examples=6, deadline=None)
+few = settings(max_examples=6)
 LAWS = {"rnem": step_rnem, "sutskever": step_sutskever}
 
 
