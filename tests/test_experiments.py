@@ -26,21 +26,27 @@ EXCHANGE = {
     "model.core.comm_value": 32,
     "model.core.dropout": 0.1,
 }
-RIMS = BALLS | EXCHANGE | {"training.learning_rate": 7e-4, "training.batch_size": 64, "model.core.input_key": 64}
-SCOFF = EXCHANGE | {"model.core.input_key": 64}
+RIMS = BALLS | EXCHANGE | {
+    "training.learning_rate": 7e-4, "training.batch_size": 64, "model.core.input_key": 64, "model.core.cell": "lstm",
+    "model.decoder.kind": "shared", "training.loss": "bce", "training.free_running": 0,
+}  # fmt: skip
+SCOFF = EXCHANGE | {"model.core.input_key": 64, "model.core.cell": "gru"}
 SCOFF_BALLS = BALLS | SCOFF | {
     "training.learning_rate": 1e-4, "training.batch_size": 64, "model.core.schemata": 4, "model.core.units": 100,
     "model.core.input_heads": 1, "model.core.input_value": 100,
 }  # fmt: skip
-BRIMS_BALLS = BALLS | {"training.learning_rate": 7e-4, "model.core.modules": (5, 5), "model.core.active": (3, 3)}
+BRIMS_BALLS = BALLS | {
+    "training.learning_rate": 7e-4, "model.core.modules": (5, 5), "model.core.active": (3, 3),
+    "model.core.readout": "lower", "recipe.height": 64, "recipe.width": 64,
+}  # fmt: skip
 STATED = {
-    # RIMs: appendix D.4 and table 3.
+    # RIMs: section 4.2, appendices C and D.4, table 3.
     "rims-balls4": RIMS | {"recipe.balls": (4,)},
     "rims-balls678": RIMS | {"recipe.balls": (6, 7, 8)},
-    # SCOFF: section 5, tables 4, 6 and 7, appendices C and F.
+    # SCOFF: sections 2, 4 and 5, tables 4, 6 and 7, appendices A, C and F.
     "scoff-balls4": SCOFF_BALLS | {"recipe.balls": (4,), "model.core.files": 4},
     "scoff-balls678": SCOFF_BALLS | {"recipe.balls": (6, 7, 8), "model.core.files": 8},
-    "scoff-curtain": SCOFF_BALLS | {"recipe.balls": (3,), "model.core.files": 4},
+    "scoff-curtain": SCOFF_BALLS | {"recipe.balls": (3,), "model.core.files": 4, "model.core.reads": "map"},
     "scoff-colored678": SCOFF_BALLS | {"recipe.balls": (6, 7, 8), "model.core.files": 8, "recipe.channels": 3},
     "scoff-switching": SCOFF | {
         "training.learning_rate": 1e-4, "training.batch_size": 50, "model.core.files": 6, "model.core.schemata": 2,
@@ -51,7 +57,7 @@ STATED = {
         "training.learning_rate": 3e-4, "training.batch_size": 64, "model.core.files": 6, "model.core.schemata": 4,
         "model.core.input_heads": 4, "model.core.input_value": 85, "recipe.frames": 100, "clips.train": 15_000,
     },
-    # BRIMs: table 6, appendices A.5 and A.6.
+    # BRIMs: sections 5.2 and 5.6, table 6, appendices A.5 and A.6.
     "brims-balls4": BRIMS_BALLS | {"recipe.balls": (4,)},
     "brims-curtain": BRIMS_BALLS | {"recipe.balls": (3,)},
     "brims-smmnist": {
@@ -107,6 +113,29 @@ def test_every_note_is_about_a_setting_that_is_there(name):
     assert not set(experiment.stated) & set(experiment.chosen)
     paper = {"rims": "RIMs", "scoff": "SCOFF", "brims": "BRIMs"}[name.split("-")[0]]
     assert all(note.startswith((paper, "IntPhys")) for note in experiment.stated.values())
+
+
+def silent(content, notes, place="") -> list[str]:
+    """Values in a file that no note speaks of, neither of them nor of the part that they are in."""
+    parts = ("recipe", "clips", "model", "training") if not place else content
+    found = []
+    for name in parts:
+        setting = f"{place}{name}"
+        if isinstance(content[name], dict):
+            found += silent(content[name], notes, f"{setting}.")
+        elif name != "kind" and not any(f"{setting}.".startswith(f"{note}.") for note in notes):
+            found.append(setting)
+    return found
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_value_in_a_file_is_stated_or_chosen(name):
+    content = json.loads((Path(read_experiment.__code__.co_filename).parent / f"published/{name}.json").read_text())
+    notes = content["stated"] | content["chosen"]
+    assert silent(content, notes) == []
+    assert silent(content, {note: text for note, text in notes.items() if note != "training.reduction"}) == [
+        "training.reduction"
+    ]
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
