@@ -10,7 +10,7 @@ import pytest
 from videopred.eval import make_metric
 from videopred.eval.comparison import compare, names_of
 from videopred.eval.scores import Scores
-from videopred.eval.settings import Protocol
+from videopred.eval.settings import F1Config, Protocol
 
 CHANCE = np.random.default_rng(0)
 EASY_OR_HARD = CHANCE.normal(10, 4, (60, 1)) + np.zeros((60, 3))
@@ -87,8 +87,8 @@ def test_models_of_one_name_in_several_tables_are_all_there():
             "SCORES must be of the same protocol as gru, got rims",
         ),
         (
-            {"metrics": {"mse": make_metric("mse"), "f1": make_metric("f1")}},
-            "SCORES must be of the same metrics as gru",
+            {"measurements": {"model": {"mae": {"mae": EASY_OR_HARD}}}, "metrics": {"mae": make_metric("mae")}},
+            "SCORES must share a metric, got gru with mse; rims with mae; evaluate them with the same --metrics",
         ),
     ],
 )
@@ -97,6 +97,44 @@ def test_what_cannot_be_compared_is_said(changes, message):
         compare({"gru": scored(0), "rims": scored(0, **changes)})
     with pytest.raises(ValueError, match="SCORES must be given, got nothing"):
         compare({})
+
+
+def test_metrics_that_not_all_tables_have_are_left_out_and_named():
+    one = scored(0)
+    more = {row: of | {"mae": {"mae": of["mse"]["mse"]}} for row, of in one.measurements.items()}
+    both = replace(one, measurements=more, metrics=one.metrics | {"mae": make_metric("mae")})
+    for tables in ({"gru": one, "rims": both}, {"rims": both, "gru": one}):
+        compared = compare(tables)
+        assert list(compared.first.metrics) == ["mse"]
+        assert "\nnot in all tables, and so left out: mae\n" in compared.table()
+        assert "mae" not in compared.to_csv()
+    assert "left out" not in compare({"gru": one}).table()
+
+
+def test_metrics_of_other_settings_are_not_compared():
+    def f1(threshold: float) -> Scores:
+        counts = {key: np.full((60, 3), 2.0) for key in ("tp", "fp", "fn", "tn")}
+        metric = make_metric("f1", F1Config(threshold=threshold))
+        return scored(0, measurements={"model": {"f1": counts}}, metrics={"f1": metric})
+
+    assert compare({"gru": f1(0.5), "rims": f1(0.5)}).rows
+    with pytest.raises(ValueError, match=r"SCORES must be of the same settings of metrics as gru, got rims with .*0.4"):
+        compare({"gru": f1(0.5), "rims": f1(0.4)})
+
+
+def test_trivial_rows_are_shown_if_they_are_the_same_in_all_tables():
+    """Those that learn from another training part (--reference) are others."""
+    other = scored(-0.1)
+    changed = {**other.measurements, "blank": {"mse": {"mse": EASY_OR_HARD + 8}}}
+    compared = compare({"gru": scored(0), "rims": replace(other, measurements=changed)})
+    assert list(compared.rows) == ["gru", "rims"]
+    assert "not the same in all tables (see --reference), and so left out: blank" in compared.table()
+    assert "left out" not in compare({"gru": scored(0), "rims": other}).table()
+
+
+def test_a_model_does_not_take_the_place_of_a_trivial_row():
+    with pytest.raises(ValueError, match="SCORES must be named otherwise than trivial rows, got blank; rename the fol"):
+        compare({"blank": scored(0), "rims": scored(0)})
 
 
 def test_films_made_elsewhere_may_be_compared_with_a_run():

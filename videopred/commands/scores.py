@@ -10,7 +10,7 @@ from videopred import check
 from videopred.commands import terminal
 from videopred.commands.options import Context, Device, Horizon, Json, Overwrite, Part
 from videopred.datasets import DATASETS
-from videopred.eval import METRICS, OBJECT_METRICS
+from videopred.eval import DEFAULT_METRICS, METRICS, OBJECT_METRICS, read_metric_settings
 from videopred.eval.protocols import PROTOCOLS
 from videopred.eval.settings import GivenConfig, Protocol
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from videopred.datasets.source import ClipSource
     from videopred.eval.scores import Scores
 
+_FLAGS = {"metric_settings": "metric-settings", "clips": "first"}
+"""Words of a protocol whose flags have other names."""
 _PATHS_HELP = "Runs or their exports, then the data; for films made elsewhere, DATA or nothing."
 _FEEDBACK_HELP = "What a model is fed after the context: soft, threshold:0.5, sample or true; default: soft."
 
@@ -33,6 +35,9 @@ def evaluate(
     samples: Annotated[int | None, arg(help="Films predicted of each clip; default: 1.")] = None,
     metrics: Annotated[
         tuple[str, ...], arg(metavar="NAME", help="See `videopred list metrics`; default: bce mse ssim f1.")
+    ] = (),
+    metric_settings: Annotated[
+        tuple[str, ...], arg(metavar="METRIC.SETTING=VALUE", help="Such as lpips.net=vgg or f1.threshold=0.4.")
     ] = (),
     first: Annotated[int | None, arg(metavar="CLIPS", help="How many clips, from the first on; default: all.")] = None,
     given: OmitArgPrefixes[GivenConfig] = GivenConfig(),
@@ -53,10 +58,12 @@ def evaluate(
     _check_metrics(metrics)
     words = {
         "part": part, "context": context, "horizon": horizon, "feedback": feedback, "samples": samples,
-        "metrics": metrics or None, "clips": first,
+        "metrics": metrics or None, "metric_settings": metric_settings or None, "clips": first,
     }  # fmt: skip
     said = {name: word for name, word in words.items() if word is not None}
     _check_words(said, protocol, 0 if given.true else 1)
+    card = PROTOCOLS[protocol].protocol if protocol else None
+    read_metric_settings(metrics or (card.metrics if card else DEFAULT_METRICS), metric_settings)
     if given.pred is not None:
         _check_words_about_films(said)
     for run in runs:
@@ -169,18 +176,24 @@ def _score(
             check.context_and_horizon(asked.context, asked.horizon, file.frames)
         from videopred.judging import fitting
         from videopred.judging.own_masks import usual_metrics
-        from videopred.judging.runs import evaluate_runs, model_of
+        from videopred.judging.runs import data_of, evaluate_runs, model_of
 
         if protocol is None and "metrics" not in said:
             asked = asked.model_copy(update={"metrics": usual_metrics([model_of(run) for run in runs], file)})
-        options["notes"] = () if protocol is None else fitting.check_card(protocol, PROTOCOLS[protocol], file)
+        if protocol is not None:
+            card = PROTOCOLS[protocol]
+            learned = {run: data_of(run) for run in runs}
+            options["notes"] = (
+                *fitting.check_card(protocol, card, file),
+                *fitting.trained_on(protocol, card, file, learned),
+            )
         options["reference"] = None if reference is None else open_dataset(reference)
         return evaluate_runs(runs, file, asked, device=device, **options)
     from videopred.judging import elsewhere, evaluating, fitting
 
     predicted, true = elsewhere.open_given(given, said.get("part", "test"))
     truth = true or open_dataset(data or "")
-    asked = _protocol(protocol, said, truth)
+    asked = _protocol(protocol, {**said, "samples": predicted.samples} if predicted.samples > 1 else said, truth)
     if not asked.one_step:  # else the trivial rows are drawn from the true frames as well
         asked = asked.model_copy(update={"feedback": "elsewhere"})
     options["notes"] = () if protocol is None else fitting.check_card(protocol, PROTOCOLS[protocol], truth)
@@ -196,8 +209,11 @@ def _protocol(name: str | None, said: Mapping[str, Any], file: "ClipSource") -> 
         return Protocol(**{"context": context, "horizon": usual, **said})
     card = PROTOCOLS[name]
     assert card.protocol is not None
-    drawn = {"samples": card.samples_when_sampled} if said.get("feedback") == "sample" else {}
-    return Protocol(**{**card.protocol.model_dump(), **drawn, **said})
+    usual = card.protocol.model_dump()
+    if said.get("feedback") == "sample" and card.samples_when_sampled > 1:
+        usual |= {"feedback": "sample", "samples": card.samples_when_sampled}
+    changed = tuple(_FLAGS.get(word, word) for word, value in said.items() if value != usual[word])
+    return Protocol(**{**usual, **said, "changed": changed})
 
 
 def _split(paths: tuple[Path, ...], given: GivenConfig) -> tuple[list[Path], Path | None]:
@@ -242,8 +258,8 @@ def _check_words_about_films(said: Mapping[str, Any]) -> None:
     """Refuse words that mean nothing of films made elsewhere: of each clip there is one, and it is made already."""
     must, fix = "be true or left out with --pred", "true says that each frame was predicted from the true ones"
     check.require(said.get("feedback", "true") == "true", "--feedback", must, said.get("feedback"), fix)
-    fix = "score one film of each clip at a time"
-    check.require(said.get("samples", 1) == 1, "--samples", "be left out with --pred", said.get("samples"), fix)
+    fix = "an N in --axes says which axis of an array is that of the films of a clip"
+    check.require("samples" not in said, "--samples", "be left out with --pred", said.get("samples"), fix)
 
 
 def _results(runs: list[Path], data: Path | None, given: GivenConfig) -> Path:

@@ -24,8 +24,7 @@ def read_npy(source: Path, config: ImportConfig) -> StoredFilms:
     Raises:
         ValueError: it is damaged, holds no numbers, or has axes that `config.axes` does not name.
     """
-    with source.open("rb") as file:
-        return _films(source, "NumPy array", _mapped(file, source), config)
+    return films_of_array(source, *open_array(source, config.array), config)
 
 
 def read_npz(source: Path, config: ImportConfig) -> StoredFilms:
@@ -34,18 +33,35 @@ def read_npz(source: Path, config: ImportConfig) -> StoredFilms:
     Raises:
         ValueError: as `read_npy`, or there are several arrays and `config.array` does not name one.
     """
+    return films_of_array(source, *open_array(source, config.array), config)
+
+
+def open_array(source: Path, name: str | None) -> tuple[str, np.ndarray]:
+    """What an array in a .npy or .npz file is called, and the array, read only where it is looked at.
+
+    Args:
+        source: the file.
+        name: of the array in a .npz file; None if it holds one.
+    """
+    if source.suffix == ".npz":
+        return _unpacked(source, name)
+    with source.open("rb") as file:
+        return "NumPy array", _mapped(file, source)
+
+
+def _unpacked(source: Path, wanted: str | None) -> tuple[str, np.ndarray]:
     try:
         with zipfile.ZipFile(source) as pack, tempfile.TemporaryFile() as unpacked:
             arrays = [name.removesuffix(".npy") for name in pack.namelist() if name.endswith(".npy")]
             check.require_sound(len(arrays) > 0, "SOURCE", "hold an array", f"none in {source}", "choose another file")
-            if config.array is None:
+            if wanted is None:
                 must, fix = "be given where a file holds several arrays", "name one of them"
                 check.require(len(arrays) == 1, "--array", must, f"none of {', '.join(arrays)} in {source}", fix)
-            name = arrays[0] if config.array is None else check.one_of("--array", config.array, arrays)
+            name = arrays[0] if wanted is None else check.one_of("--array", wanted, arrays)
             with pack.open(f"{name}.npy") as packed:
                 shutil.copyfileobj(packed, unpacked)
             unpacked.seek(0)
-            return _films(source, f"NumPy array {name} of {len(arrays)}", _mapped(unpacked, source), config)
+            return f"NumPy array {name} of {len(arrays)}", _mapped(unpacked, source)
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         must, fix = "be a whole .npz file", "save it again with numpy.savez"
         raise check.FaultyFileError(check.complaint("SOURCE", must, f"{source} ({error})", fix)) from None
@@ -66,7 +82,8 @@ def _mapped(file: IO[bytes], source: Path) -> np.ndarray:
         raise check.FaultyFileError(check.complaint("SOURCE", must, f"{source} ({error})", _FIX)) from None
 
 
-def _films(source: Path, what: str, array: np.ndarray, config: ImportConfig) -> StoredFilms:
+def films_of_array(source: Path, what: str, array: np.ndarray, config: ImportConfig) -> StoredFilms:
+    """The films in an array whose axes `config.axes` names; `what` the array is called."""
     axes = _axes(array.shape, config.axes, source)
     there = np.expand_dims(array, tuple(range(array.ndim, 5)))  # the axes that it lacks, of length 1, at the end
     letters = axes + "".join(letter for letter in "BTHWC" if letter not in axes)

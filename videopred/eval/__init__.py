@@ -3,6 +3,7 @@
 To add one: a file here, its settings class in `settings.py`, and a line in METRICS.
 """
 
+from collections.abc import Iterable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -107,6 +108,46 @@ def make_any_metric(name: str, config: Settings | None = None) -> "Quantity":
     """The metric of that name, a key of METRICS or OBJECT_METRICS; otherwise as `make_metric`."""
     every = METRICS | OBJECT_METRICS
     return _made(*every[check.one_of("--metrics", name, every)], name, config)
+
+
+def read_metric_settings(metrics: Iterable[str], words: Iterable[str]) -> dict[str, Settings]:
+    """Settings of metrics from words such as `lpips.net=vgg`: metric -> its settings, of those that a word is about.
+
+    Raises:
+        ValueError: a word is of another form, names a metric that is not asked for or a setting that it has not, or
+            says one twice; or the value is not allowed.
+    """
+    every, asked = METRICS | OBJECT_METRICS, list(metrics)
+    said: dict[str, dict[str, str]] = {}
+    for word in words:
+        place, equals, value = word.partition("=")
+        name, dot, field = place.partition(".")
+        must, fix = "be METRIC.SETTING=VALUE", "write e.g. --metric-settings f1.threshold=0.4"
+        check.require(bool(equals and dot), "--metric-settings", must, word, fix)
+        known = list(every[check.one_of("--metric-settings", name, asked)][0].model_fields)
+        check.require(len(known) > 0, "--metric-settings", "be of a metric that has any", word, f"{name} has none")
+        check.one_of(f"--metric-settings {name}", field, known)
+        of_metric = said.setdefault(name, {})
+        check.require(field not in of_metric, "--metric-settings", "say each once", word, "leave one out")
+        of_metric[field] = value
+    return {name: _read(every[name][0], name, values) for name, values in said.items()}
+
+
+def _read(settings_class: type[Settings], name: str, values: dict[str, str]) -> Settings:
+    """Settings from words, which are numbers where they can be."""
+    try:
+        return settings_class(**{field: _number_or_word(value) for field, value in values.items()})
+    except ValueError as error:
+        raise ValueError(str(error).replace("--", f"--metric-settings {name}.", 1)) from None
+
+
+def _number_or_word(word: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(word)
+        except ValueError:
+            continue
+    return word
 
 
 def _made(settings_class: type[Settings], address: str, name: str, config: Settings | None) -> Any:

@@ -8,6 +8,8 @@ from functools import cached_property
 from math import isfinite
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from videopred import check
 from videopred.eval.intervals import mean_over_steps, middle
 from videopred.eval.scores import Scores
@@ -46,6 +48,8 @@ class Comparison:
     """Name of a table -> the table."""
     relative_to: str
     """The row that all others are held against; see `rows`."""
+    left_out: tuple[str, ...] = ()
+    """Metrics that not all tables have."""
 
     def __post_init__(self) -> None:
         first_name, first = next(iter(self.scores.items()))
@@ -53,24 +57,33 @@ class Comparison:
             for what, ours, theirs in (
                 ("data", first.fingerprint, scores.fingerprint),
                 ("protocol", _asked(first, scores), _asked(scores, first)),
-                ("metrics", list(first.metrics), list(scores.metrics)),
+                ("settings of metrics", _conventions(first), _conventions(scores)),
             ):
                 must = f"be of the same {what} as {first_name}"
                 got = f"{name} with {theirs}, and {first_name} with {ours}"
                 check.require(ours == theirs, "SCORES", must, got, "evaluate both in the same way, on the same clips")
+        trivial = {row for scores in self.scores.values() for row in scores.values if row not in scores.models}
+        taken = [row for rows in _model_rows(self.scores).values() for row in rows if row in trivial]
+        must, fix = "be named otherwise than trivial rows", "rename the folder"
+        check.require(not taken, "SCORES", must, ", ".join(taken), fix)
         check.one_of("--relative-to", self.relative_to, self.rows)
 
     @cached_property
     def rows(self) -> dict[str, tuple[Scores, str]]:
-        """Name -> (table, row in it): the models of all tables, then the trivial rows that all tables share."""
+        """Name -> (table, row in it): the models of all tables, then the trivial rows that are the same in all tables.
+
+        Those that learn from a training part are others where tables had another `--reference`.
+        """
         found = {
             row_name: (scores, row)
             for name, scores in self.scores.items()
             for row_name, row in zip(_model_rows(self.scores)[name], scores.models, strict=True)
         }
         first = next(iter(self.scores.values()))
-        shared = [row for row in first.values if all(row in scores.values for scores in self.scores.values())]
-        return found | {row: (first, row) for row in shared if row not in first.models}
+        trivial = [row for row in first.values if row not in first.models]
+        return found | {
+            row: (first, row) for row in trivial if all(_same_row(row, first, of) for of in self.scores.values())
+        }
 
     @property
     def first(self) -> Scores:
@@ -141,7 +154,7 @@ class Comparison:
 
     def _title(self) -> str:
         asked = self.first.protocol
-        name = f"{asked.name}: " if asked.name else ""
+        name = f"{asked.called}: " if asked.name else ""
         clips = f"{asked.clips} clip{'' if asked.clips == 1 else 's'} of the {asked.part} part of {self.first.file}"
         return f"{name}{clips}, {asked.context} given, {asked.horizon} predicted; relative to {self.relative_to}"
 
@@ -169,6 +182,11 @@ class Comparison:
 
     def _legend(self) -> str:
         lines = [f"{metric.label}: {metric.convention}" for metric in dict.fromkeys(self.first.metrics.values())]
+        if self.left_out:
+            lines.append(f"not in all tables, and so left out: {', '.join(self.left_out)}")
+        others = [row for row in self.first.values if row not in (*self.first.models, *self.rows)]
+        if others:
+            lines.append(f"not the same in all tables (see --reference), and so left out: {', '.join(others)}")
         told = "no interval of a single clip"
         if self.first.drawn is not None:
             told = "interval of the difference: 95 % over clips, by paired bootstrap; ! where it leaves out 0"
@@ -184,10 +202,17 @@ def compare(scores: Mapping[str, Scores], relative_to: str | None = None) -> Com
         relative_to: the row that all are held against; the first model when None.
 
     Raises:
-        ValueError: the tables are not of the same clips under the same protocol, or there is no such row.
+        ValueError: the tables are not of the same clips under the same protocol, share no metric, or have a model of a
+            trivial row's name; or there is no such row.
     """
     check.require(len(scores) > 0, "SCORES", "be given", "nothing", "name what `videopred evaluate` wrote")
-    return Comparison(scores, relative_to or _model_rows(scores)[next(iter(scores))][0])
+    every = dict.fromkeys(column for of in scores.values() for column in of.metrics)
+    shared = [column for column in every if all(column in of.metrics for of in scores.values())]
+    got = "; ".join(f"{name} with {', '.join(of.metrics)}" for name, of in scores.items())
+    check.require(len(shared) > 0, "SCORES", "share a metric", got, "evaluate them with the same --metrics")
+    left_out = tuple(column for column in every if column not in shared)
+    same = {name: of.only(shared) for name, of in scores.items()}
+    return Comparison(same, relative_to or _model_rows(scores)[next(iter(scores))][0], left_out)
 
 
 def names_of(paths: Sequence[str]) -> list[str]:
@@ -216,7 +241,22 @@ def _ratio(value: float, other: float, best: float) -> float:
     return (best - value) / (best - other) if isfinite(best) and other != best else float("nan")
 
 
+def _same_row(row: str, ours: Scores, theirs: Scores) -> bool:
+    """Whether two tables have a row with the same values, but for rounding."""
+    return row in theirs.values and all(
+        np.allclose(values, theirs.values[row][column], rtol=1e-6, atol=1e-9, equal_nan=True)
+        for column, values in ours.values[row].items()
+    )
+
+
+def _conventions(scores: Scores) -> dict[str, str]:
+    """What fixes each number."""
+    return {column: metric.convention for column, metric in scores.metrics.items()}
+
+
 def _asked(scores: Scores, other: Scores) -> str:
-    """What was asked, as one text. The name says nothing more, nor the feedback where one is not known."""
+    """What was asked, as one text. The name says nothing more, nor the feedback where one is not known; what is asked
+    of each metric is held against the other's by itself."""
     known = "elsewhere" not in (scores.protocol.feedback, other.protocol.feedback)
-    return scores.protocol.model_dump_json(exclude={"name"} if known else {"name", "feedback"})
+    apart = {"name", "changed", "metrics", "metric_settings"}
+    return scores.protocol.model_dump_json(exclude=apart if known else apart | {"feedback"})

@@ -26,6 +26,8 @@ class Quantity(ABC):
     higher_is_better: ClassVar[bool]
     decimals: ClassVar[int]
     """Decimals that a table shows."""
+    is_time: ClassVar[bool] = False
+    """Whether its mean over the steps, times their number, is a time in frames."""
 
     def __init__(self, config: Settings):
         self.config = config

@@ -82,6 +82,7 @@ class Kept(ObjectMetric):
     range = (0.0, 1.0)
     higher_is_better = True
     decimals = 3
+    is_time = True
     config: KeptConfig
 
     @property

@@ -4,8 +4,8 @@ import csv
 import io
 import json
 import zipfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,6 +51,13 @@ class Scores:
     """Name -> rows of models that differ in nothing but the seed of their training."""
     notes: tuple[str, ...] = ()
     """What a reader should know besides."""
+    best_of: Mapping[str, Mapping[str, Mapping[int, float]]] = field(default_factory=dict)
+    """row of a model -> metric -> number of samples -> mean over the rollout of the best of the first so many; only of
+    several samples."""
+
+    foretold: int | None = None
+    """Frames until somebody who knew the law of this world, and its state almost, had lost its objects; None if that is
+    not known. See `videopred.datasets.predictability`."""
 
     @cached_property
     def values(self) -> dict[str, dict[str, np.ndarray]]:
@@ -101,7 +108,33 @@ class Scores:
             for column, metric in self.metrics.items()
             for row, of_row in self.measurements.items()
         ]
-        return tuple(f"{self.label(column)} of {row}: {remark}" for column, row, remark in found if remark)
+        times = [
+            (column, row, self._time(row, column))
+            for column, metric in self.metrics.items()
+            for row in self.models
+            if metric.is_time
+        ]
+        return tuple(f"{self.label(column)} of {row}: {remark}" for column, row, remark in [*found, *times] if remark)
+
+    def _time(self, row: str, column: str) -> str:
+        """The mean time to divergence, in frames, and beside what can be foretold at all."""
+        horizon = self.protocol.horizon
+        frames = self.mean(row, column) * horizon
+        time = f"{frames:.1f} frames on average until it is lost, at most {horizon}"
+        if self.foretold is None:
+            return time
+        return f"{time}; {frames / self.foretold:.2f} of the {self.foretold} for which this world can be foretold"
+
+    def only(self, columns: Collection[str]) -> "Scores":
+        """The same scores by some of the metrics."""
+        return replace(
+            self,
+            measurements={
+                row: {column: measured for column, measured in of_row.items() if column in columns}
+                for row, of_row in self.measurements.items()
+            },
+            metrics={column: metric for column, metric in self.metrics.items() if column in columns},
+        )
 
     def label(self, column: str) -> str:
         """Head of a column."""
@@ -130,6 +163,7 @@ class Scores:
             "reference": self.reference,
             "protocol": self.protocol.model_dump(mode="json"),
             "models": list(self.models),
+            "foretold": self.foretold,
             "seeds": {name: list(rows) for name, rows in self.seeds.items()},
             "notes": list(self.notes),
             "remarks": list(self.remarks),
@@ -144,6 +178,10 @@ class Scores:
                 for column, metric in self.metrics.items()
             },
             "interval": "95 % over clips, by bootstrap; of over_seeds, 95 % over runs, by Student's t",
+            "best_of": {
+                row: {name: {str(count): value for count, value in of.items()} for name, of in of_row.items()}
+                for row, of_row in self.best_of.items()
+            },
             "rows": {row: {column: self._cell(row, column) for column in self.metrics} for row in self.values},
             "over_seeds": {
                 name: {column: self._seed_cell(name, column) for column in self.metrics} for name in self.seeds
@@ -236,6 +274,11 @@ def load_scores(path: Path | str) -> Scores:
             models=tuple(kept["models"]),
             seeds={name: tuple(rows) for name, rows in kept["seeds"].items()},
             notes=tuple(kept["notes"]),
+            foretold=kept.get("foretold"),
+            best_of={
+                row: {name: {int(count): value for count, value in of.items()} for name, of in of_row.items()}
+                for row, of_row in kept.get("best_of", {}).items()
+            },
         )
     except (KeyError, TypeError, ValueError, AttributeError, EOFError, zipfile.BadZipFile) as error:
         must = "be a folder with the scores that `videopred evaluate` wrote"

@@ -14,6 +14,8 @@ class Protocol(Settings):
 
     name: str | None = None
     """Name in PROTOCOLS; none if it is free."""
+    changed: tuple[str, ...] = ()
+    """What is asked otherwise than under that name."""
     context: int
     """Frames given."""
     horizon: int
@@ -21,7 +23,9 @@ class Protocol(Settings):
     part: str = "test"
     """train, validation or test."""
     metrics: tuple[str, ...] = ("bce", "mse", "ssim", "f1")
-    """Names in METRICS."""
+    """Names in METRICS and OBJECT_METRICS."""
+    metric_settings: tuple[str, ...] = ()
+    """Settings of metrics that are not the usual ones, such as lpips.net=vgg."""
     clips: int | None = None
     """How many clips, from the first of the part; all of them if not given."""
     feedback: str = "soft"
@@ -42,6 +46,13 @@ class Protocol(Settings):
             fix = f"--horizon is {self.horizon}"
             require(inside, "--means", f"be between 1 and {self.horizon}", steps, fix)
         return self
+
+    @property
+    def called(self) -> str:
+        """Its name, with what was changed; nothing of a free one."""
+        if not self.changed:
+            return self.name or ""
+        return f"{self.name} changed ({', '.join(self.changed)})"
 
     @property
     def one_step(self) -> bool:
@@ -66,7 +77,8 @@ class GivenConfig(Settings):
     true_range: str | None = None
     """The same of the true films, if theirs is another."""
     axes: str | None = None
-    """Axes of the arrays in their order: B clips, T frames, C channels, H rows, W columns; such as BTCHW."""
+    """Axes of the arrays in their order: B clips, T frames, C channels, H rows, W columns; such as BTCHW. Predictions
+    may have N, films of a clip, as well."""
     true_axes: str | None = None
     """The same of the true films, if theirs are others."""
     pred_array: str | None = None

@@ -28,6 +28,7 @@ def score_table(scores: "Scores", steps: Sequence[int] | None) -> str:
         _title(scores),
         *(_means(scores, span) for span in scores.protocol.spans),
         *([_over_seeds(scores)] if scores.seeds else []),
+        *_best_of(scores),
         _skills(scores),
         *(_at_steps(scores, column, steps) for column in scores.metrics),
         _legend(scores),
@@ -65,7 +66,7 @@ def markdown(corner: str, heads: Sequence[str], rows: Sequence[str], columns: Se
 
 def _title(scores: "Scores") -> str:
     asked = scores.protocol
-    name = f"{asked.name}, " if asked.name else ""
+    name = f"{asked.called}, " if asked.name else ""
     clips = f"{asked.clips} clip{'' if asked.clips == 1 else 's'} of the {asked.part} part"
     known = {"true": "every frame from the true ones before it", "elsewhere": "films made elsewhere"}
     fed = known.get(asked.feedback, f"feedback {asked.feedback}")
@@ -97,6 +98,18 @@ def _over_seeds(scores: "Scores") -> str:
         columns.append([f"{written(mean, metric)} ±{written(half, metric)} " for mean, half in found])
     heads = [f"{scores.label(column)} {arrow(metric)} " for column, metric in scores.metrics.items()]
     return aligned("mean over runs", heads, list(scores.seeds), columns)
+
+
+def _best_of(scores: "Scores") -> list[str]:
+    """How the best grows with the number of samples, for each metric."""
+    blocks = []
+    for metric in dict.fromkeys(scores.metrics.values()) if scores.best_of else ():
+        curves = {row: of_row[metric.name] for row, of_row in scores.best_of.items()}
+        counts = list(next(iter(curves.values())))
+        columns = [[written(curve[count], metric) for curve in curves.values()] for count in counts]
+        corner = f"{metric.label} {arrow(metric)}, best of"
+        blocks.append(aligned(corner, [str(count) for count in counts], list(curves), columns))
+    return blocks
 
 
 def _skills(scores: "Scores") -> str:
@@ -147,7 +160,9 @@ def _legend(scores: "Scores") -> str:
     if _skills(scores):
         lines["skill"] = "of the mean: 0 is copy last, 1 a perfect prediction"
     if scores.protocol.samples > 1:
-        lines["best"] = "of a clip's samples by that metric's own mean over the steps, chosen with the truth at hand"
+        lines["best"] = (
+            "of the first samples of a clip by that metric's mean over the steps, chosen with the truth at hand"
+        )
     width = max(4, *map(len, lines))
     told = [f"{name.ljust(width)}  {meaning}" for name, meaning in lines.items()]
     return "\n".join([*told, *scores.remarks, *scores.notes])

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from videopred import check
+from videopred.datasets.array_films import films_of_array, open_array
 from videopred.datasets.films import read_numbers
 from videopred.datasets.foreign import StoredFilms
 from videopred.datasets.import_settings import ImportConfig
@@ -36,6 +37,7 @@ class GivenFilms:
 
     Attributes:
         clips, frames: how many clips, of how many frames each.
+        samples: how many films of each clip.
         film_shape: channels, height, width.
 
     Raises:
@@ -56,10 +58,11 @@ class GivenFilms:
         check.existing(flag, path)
         self.flag, self.path, self._levels = flag, path, levels
         try:
-            self._stored = _data_films(path, part) or read_numbers(path, ImportConfig(axes=axes, array=array))
+            self._films = _read(path, axes, array, part)
         except ValueError as error:
             raise ValueError(_named(error, flag)) from None
-        self.clips = len(self._stored.names)
+        self._stored = self._films[0]
+        self.clips, self.samples = len(self._stored.names), len(self._films)
         first = self._raw(0)
         self._kind = first.dtype
         self._grey = self._stored.grey_in_color and bool((first == first[..., :1]).all())
@@ -76,20 +79,20 @@ class GivenFilms:
         self.frames, height, width, channels = first.shape
         self.film_shape = (1 if self._grey else channels, height, width)
 
-    def read(self, start: int, stop: int) -> Tensor:
+    def read(self, start: int, stop: int, sample: int = 0) -> Tensor:
         """Clips as a film: (B, T, C, H, W) float in [0, 1]; float64 if they are kept so, else float32.
 
         Raises:
             ValueError: a clip is of another shape or kind, or holds numbers that are outside the range, or none.
         """
-        return torch.stack([self._clip(index) for index in range(start, stop)])
+        return torch.stack([self._clip(index, sample) for index in range(start, stop)])
 
     def fingerprint(self) -> str:
         """SHA-256 of the files' bytes, in hexadecimal."""
         return hash_files(sorted(file for file in self.path.rglob("*") if file.is_file()) or [self.path])
 
-    def _clip(self, index: int) -> Tensor:
-        raw, name = self._raw(index), f"{self._stored.names[index]} of {self.path}"
+    def _clip(self, index: int, sample: int) -> Tensor:
+        raw, name = self._raw(index, sample), f"{self._stored.names[index]} of {self.path}"
         channels, height, width = self.film_shape
         kept = (self.frames, height, width, 3 if self._grey else channels)
         got = f"{raw.shape} {raw.dtype} in {name}"
@@ -115,10 +118,10 @@ class GivenFilms:
         values = ((raw.astype(np.float64) - low) / (high - low)).astype(exact)
         return torch.from_numpy(np.ascontiguousarray(values.transpose(0, 3, 1, 2)))
 
-    def _raw(self, index: int) -> np.ndarray:
+    def _raw(self, index: int, sample: int = 0) -> np.ndarray:
         """A clip as it is kept: (T, H, W, C)."""
         try:
-            return np.stack(list(self._stored.frames(index)))
+            return np.stack(list(self._films[sample].frames(index)))
         except ValueError as error:
             if "must" in str(error):
                 raise ValueError(str(error).replace("SOURCE", self.flag)) from None
@@ -135,13 +138,14 @@ class GivenTruth(ClipSource):
 
     Args:
         films: the true films.
+        part: what they are called; films that are no part of a data file are a test part.
     """
 
-    def __init__(self, films: GivenFilms) -> None:
+    def __init__(self, films: GivenFilms, part: str = "test") -> None:
         self.given = films
         self.path, self.name = films.path, films.path.stem
         self.recipe, self.seed, self.truth, self.binary = None, None, (), False
-        self.parts = {"test": films.clips}
+        self.parts = {part: films.clips}
         self.frames = films.frames
         self.context, self.horizon = 0, films.frames
         self.channels, self.height, self.width = films.film_shape
@@ -161,14 +165,37 @@ class GivenTruth(ClipSource):
         return self.given.fingerprint()
 
 
+def _read(path: Path, axes: str | None, array: str | None, part: str) -> list[StoredFilms]:
+    """The films of each sample; one of all but arrays with an axis N."""
+    known = _data_films(path, part)
+    if known is not None:
+        return [known]
+    if axes is None or "N" not in axes:
+        return [read_numbers(path, ImportConfig(axes=axes, array=array))]
+    is_array = path.suffix in (".npy", ".npz")
+    check.require(is_array, "--axes", "name an axis N of arrays only", f"{axes} for {path}", "leave N out")
+    check.require(axes.count("N") == 1, "--axes", "name each axis once", axes, "leave one N out")
+    config = ImportConfig(axes=axes.replace("N", ""), array=array)
+    what, films = open_array(path, array)
+    must, got = f"name each axis of the array, {films.shape} in {path}", f"{len(axes)} ({axes})"
+    check.require(len(axes) == films.ndim, "--axes", must, got, "give one letter for each")
+    samples = np.moveaxis(films, axes.index("N"), 0)
+    return [films_of_array(path, what, sample, config) for sample in samples]
+
+
 def _named(error: ValueError, flag: str) -> str:
     """A reader's complaint in the words of this command."""
     return str(error).replace("SOURCE", flag).replace("DATA", flag).replace("--array", f"{flag}-array")
 
 
+def _is_data(path: Path) -> bool:
+    """Whether a path is a data file or a folder of shards."""
+    return path.suffix.lower() in (".h5", ".hdf5") or (path.is_dir() and any(path.glob("*.h5")))
+
+
 def _data_films(path: Path, part: str) -> StoredFilms | None:
     """The films of a data file or a folder of shards; None for other films."""
-    if path.suffix.lower() not in (".h5", ".hdf5") and not (path.is_dir() and any(path.glob("*.h5"))):
+    if not _is_data(path):
         return None
     file = open_dataset(path)
     names = [f"clip {clip}" for clip in range(file.count(part))]
@@ -212,10 +239,11 @@ def open_given(given: GivenConfig, part: str) -> tuple[GivenFilms, GivenTruth | 
     if given.true is None:
         return predicted, None
     array = given.true.suffix in (".npy", ".npz")  # of other films, a range and axes say nothing
-    axes = given.true_axes or (given.axes if array else None)
+    axes = given.true_axes or (given.axes.replace("N", "") if array and given.axes else None)
     if given.true_range is not None:
         levels = read_range("--true-range", given.true_range)
     elif not array:
         levels = None
     true = GivenFilms("--true", given.true, levels=levels, axes=axes, array=given.true_array, part=part)
-    return predicted, GivenTruth(true)
+    check.require(true.samples == 1, "--true-axes", "name no axis N", given.true_axes, "there is one truth of a clip")
+    return predicted, GivenTruth(true, part if _is_data(given.true) else "test")

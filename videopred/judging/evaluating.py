@@ -110,6 +110,8 @@ def evaluate_given(predicted: GivenFilms, file: "ClipSource", protocol: Protocol
     own = asks_for_masks(protocol.metrics)
     check.require(own is None, "--metrics", "be of films with --pred", f"{own}, of a model's own masks", "score a run")
     flag, name = predicted.flag, predicted.path
+    must, got = f"hold {protocol.samples} films of each clip", f"{predicted.samples} in {name}"
+    check.require(predicted.samples == protocol.samples, flag, must, got, "say with an N in --axes which axis they are")
     must, got = f"hold the {clips} clips to score", f"{predicted.clips} in {name}"
     check.require(predicted.clips == clips, flag, must, got, "give --first for the first clips of the truth")
     must, got = f"hold the {protocol.horizon} frames of the horizon", f"{predicted.frames} in {name}"
@@ -121,8 +123,8 @@ def evaluate_given(predicted: GivenFilms, file: "ClipSource", protocol: Protocol
         note = f"of the {predicted.frames} frames in {name}, the first {protocol.horizon} were scored"
         how["notes"] = (*how.get("notes", ()), note)
 
-    def forecast(batch: Batch, _: int) -> Tensor:
-        film = predicted.read(batch.start, batch.start + len(batch.film))
+    def forecast(batch: Batch, sample: int) -> Tensor:
+        film = predicted.read(batch.start, batch.start + len(batch.film), sample)
         return film[:, : protocol.horizon]
 
     how["device"] = pick_device(my_device(str(how.get("device", "cpu"))))

@@ -1,5 +1,7 @@
 """Whether a file, a protocol and a model go together; what does not is refused before anything is computed."""
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from videopred import check
@@ -88,6 +90,25 @@ def check_card(name: str, card: Card, file: "ClipSource") -> tuple[str, ...]:
     got = f"{file.path}, where {', '.join(differing)} ({nearest} differs least)"
     check.require(not differing, "DATA", must, got, _other(card))
     return ()
+
+
+def trained_on(name: str, card: Card, file: "ClipSource", learned: Mapping[Path, str | None]) -> tuple[str, ...]:
+    """What a reader should know of runs that learned from other data than a named protocol asks for.
+
+    Args:
+        name: of the protocol.
+        card: the protocol. If it says nothing of training, models are to learn from the data that they are tested on.
+        file: what they are tested on.
+        learned: run -> what its data is called; None if that is not known.
+    """
+    pairs = card.trained_on or tuple((preset, preset) for preset in card.datasets)
+    wanted = [trained for trained, tested in pairs if tested == file.name]
+    asks = f"where {name} asks for {' or '.join(wanted)}" if wanted else f"and {name} does not test on {file.name}"
+    return tuple(
+        f"{run} was trained on {data or 'data of which nothing is known'}, {asks}"
+        for run, data in learned.items()
+        if data not in wanted
+    )
 
 
 def _differences(ours: DatasetSettings, theirs: DatasetSettings) -> list[str]:

@@ -56,6 +56,12 @@ def model_of(run: Path) -> "PredictorConfig":
     return read_run(run)[0].model
 
 
+def data_of(run: Path) -> str | None:
+    """What the data is called that a run learned from; None if that was not kept."""
+    data = read_run(run)[0].data
+    return None if data is None else data.name
+
+
 def row_name(run: Path) -> str:
     """What a run is called in a table: its folder's name, or its export's without suffix."""
     return run.stem if run.is_file() else run.resolve().name

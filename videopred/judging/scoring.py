@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import torch
 
 from videopred import check
-from videopred.eval import make_any_metric
+from videopred.datasets.predictability import error_growth, frames_foretold
+from videopred.eval import make_any_metric, read_metric_settings
 from videopred.eval.baselines import TrainingStatistics
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
@@ -14,12 +15,17 @@ from videopred.judging.batches import Batch, Predicted, films, seed_torch
 from videopred.judging.elsewhere import GivenTruth
 from videopred.judging.fitting import check_protocol, check_reference, film_shape
 from videopred.judging.forecasts import Forecast
+from videopred.judging.oracle import knows_physics
 from videopred.judging.rows import rows_for
 from videopred.judging.sharing import Share, sharing
 from videopred.judging.tally import Tally
 
 if TYPE_CHECKING:
     from videopred.datasets.source import ClipSource
+
+
+_FORETOLD = 200
+"""Clips that say for how long a world can be foretold."""
 
 
 class How(TypedDict, total=False):
@@ -71,7 +77,8 @@ def judge_rows(
     # Sums are in float64, which Apple's GPU does not have.
     measured_on = torch.device("cpu") if device.type == "mps" else device
     rows = rows_for(file, protocol.context, reference is not None)
-    tally = Tally({name: make_any_metric(name) for name in protocol.metrics}, protocol.samples)
+    settings = read_metric_settings(protocol.metrics, protocol.metric_settings)
+    tally = Tally({name: make_any_metric(name, settings.get(name)) for name in protocol.metrics}, protocol.samples)
     with sharing() as share, torch.random.fork_rng([device] if device.type == "cuda" else []):
         progress = progress and share.writes
         statistics = None
@@ -94,6 +101,8 @@ def judge_rows(
         reference=None if reference is None else str(reference.path),
         protocol=protocol.model_copy(update={"clips": clips}),
         models=tuple(forecasts),
+        best_of=tally.curves(found, forecasts),
+        foretold=_foretold(file, protocol.part, clips) if any(one.is_time for one in tally.columns.values()) else None,
         notes=tuple(how.get("notes", ())),
     )
 
@@ -110,6 +119,11 @@ def _statistics(
         statistics.update(film)
     statistics.add_up(share.total)
     return statistics
+
+
+def _foretold(file: "ClipSource", part: str, clips: int) -> int | None:
+    """For how many frames a world can be foretold, by its first clips; None if its law is not known."""
+    return frames_foretold(error_growth(file, part, min(clips, _FORETOLD))) if knows_physics(file) else None
 
 
 def _samples(forecast: Forecast, batch: Batch, samples: int) -> Iterator[Predicted]:

@@ -1,6 +1,6 @@
 """Measurements of every row, batch after batch: a few numbers per clip and frame, never a film."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -8,12 +8,15 @@ import torch
 from torch import Tensor
 
 from videopred.eval.frame_metric import measure_all
+from videopred.eval.intervals import Measured, mean_over_steps, reduce
 from videopred.eval.metric import Metric, Quantity
 from videopred.eval.object_metric import ObjectMetric, nothing
 from videopred.eval.scene import Scene
-from videopred.eval.scores import Measured
 from videopred.judging.batches import Batch, Predicted
 from videopred.judging.objects import predicted_scene, true_scene
+
+Pick = Callable[[Quantity, list[dict[str, Tensor]]], dict[str, Tensor]]
+"""(metric, what it measured of each sample of some clips) -> one measurement of these clips."""
 
 
 class _Found(NamedTuple):
@@ -29,7 +32,8 @@ class Tally:
     """Collects what metrics measure.
 
     Of a single sample, a metric's column has the metric's name. Of N samples there are two, `<metric> best of N` and
-    `<metric> mean of N`: the best sample of a clip is chosen for each metric by itself, by its mean over the steps.
+    `<metric> mean of N`: the best sample of a clip is chosen for each metric by itself, by its mean over the steps. How
+    the best grows with N is measured as well, in the best of the first n for a few n.
 
     Args:
         metrics: name -> metric.
@@ -44,7 +48,13 @@ class Tally:
     @property
     def columns(self) -> dict[str, Quantity]:
         """Column -> its metric."""
-        return {column: metric for name, metric in self._metrics.items() for column in self._columns(name)}
+        whole = f" of {self._samples}" if self._samples > 1 else ""
+        return {
+            column: metric
+            for name, metric in self._metrics.items()
+            for column in self._picks(name)
+            if column.endswith(whole)
+        }
 
     def add(self, row: str, batch: Batch, samples: Iterable[Tensor | Predicted]) -> None:
         """Measure the films that a row predicts of a batch: as many as there are samples, or one that stands for all.
@@ -58,9 +68,8 @@ class Tally:
         measured = {}
         for name, metric in self._metrics.items():
             one_by_one = [of_sample[name] for of_sample in several]
-            for column in self._columns(name):
-                pick = _mean if " mean of " in column else _best
-                measured[column] = one_by_one[0] if len(several) == 1 else pick(metric, one_by_one)
+            for column, (count, pick) in self._picks(name).items():
+                measured[column] = one_by_one[0] if len(several) == 1 else pick(metric, one_by_one[:count])
         arrays = {column: {key: values.numpy() for key, values in of.items()} for column, of in measured.items()}
         self.found.append(_Found(batch.start, row, arrays))
 
@@ -74,6 +83,19 @@ class Tally:
             }
             for row in rows
         }
+
+    def curves(self, found: Iterable[_Found], models: Iterable[str]) -> dict[str, dict[str, dict[int, float]]]:
+        """row -> metric -> number of samples -> mean over the steps of the best of so many; nothing of one sample."""
+        if self._samples == 1:
+            return {}
+        ordered = sorted(found, key=lambda one: one.start)
+
+        def value(row: str, name: str, count: int) -> float:
+            batches = [one.measured[f"{name} best of {count}"] for one in ordered if one.row == row]
+            return float(mean_over_steps(reduce(self._metrics[name], _joined(batches))))
+
+        counts = _growing(self._samples)
+        return {row: {name: {n: value(row, name, n) for n in counts} for name in self._metrics} for row in models}
 
     def _measure(self, said: Predicted, batch: Batch) -> dict[str, dict[str, Tensor]]:
         """What every metric measures of predicted films of a batch; objects are looked for once."""
@@ -95,9 +117,18 @@ class Tally:
         true = self._scene[1]
         return predicted_scene(said, batch, true), true
 
-    def _columns(self, name: str) -> list[str]:
-        kinds = ("best", "mean") if self._samples > 1 else ()
-        return [f"{name} {kind} of {self._samples}" for kind in kinds] or [name]
+    def _picks(self, name: str) -> dict[str, tuple[int, Pick]]:
+        """Column -> of how many samples it is, and what is made of them."""
+        if self._samples == 1:
+            return {name: (1, _best)}
+        best = {f"{name} best of {count}": (count, _best) for count in _growing(self._samples)}
+        return best | {f"{name} mean of {self._samples}": (self._samples, _mean)}
+
+
+def _growing(samples: int) -> list[int]:
+    """Numbers of samples for which the best is told: 1, 2, 5, 10, 20, ... and all."""
+    round_ones = (digit * 10**power for power in range(len(str(samples))) for digit in (1, 2, 5))
+    return [*(count for count in round_ones if count < samples), samples]
 
 
 def measure(metrics: Mapping[str, Metric], film: Tensor, batch: Batch) -> dict[str, dict[str, Tensor]]:

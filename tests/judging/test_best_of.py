@@ -1,0 +1,130 @@
+"""Several films of a clip: the best and the mean, how the best grows with their number, and films with an axis N."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from videopred.datasets.made import RecipeClips, open_recipe
+from videopred.datasets.settings import BallsConfig
+from videopred.eval.scores import Scores, load_scores
+from videopred.eval.settings import GivenConfig, Protocol
+from videopred.judging.batches import Batch
+from videopred.judging.elsewhere import GivenFilms, open_given
+from videopred.judging.evaluating import evaluate_given
+from videopred.judging.scoring import judge_rows
+
+RECIPE = BallsConfig(frames=8, height=24, width=32, balls=(2,))
+CLIPS, CONTEXT, HORIZON, SAMPLES = 4, 3, 5, 7
+OFF = np.random.default_rng(0).permuted(np.tile(np.arange(1, SAMPLES + 1) / 20, (CLIPS, 1)), axis=1)
+"""(clips, samples): how far off each film is; in another order for each clip."""
+
+
+@pytest.fixture(scope="module")
+def file() -> RecipeClips:
+    return open_recipe(RECIPE, {"train": 2, "test": CLIPS}, seed=2)
+
+
+def film(truth: Tensor, clips: range, sample: int) -> Tensor:
+    return (truth - torch.from_numpy(OFF[clips.start : clips.stop, sample]).view(-1, 1, 1, 1, 1).to(truth)).abs()
+
+
+def scores_of(file: RecipeClips, samples: int = SAMPLES, metrics: tuple[str, ...] = ("mae", "f1")) -> Scores:
+    def forecast(batch: Batch, sample: int) -> Tensor:
+        return film(batch.truth, batch.clips, sample)
+
+    asked = Protocol(context=CONTEXT, horizon=HORIZON, metrics=metrics, samples=samples)
+    return judge_rows({"mine": forecast}, file, asked, batch_size=3)
+
+
+def test_the_best_of_the_first_n_by_hand(file):
+    found = scores_of(file).best_of
+    assert list(found) == ["mine"]
+    assert list(found["mine"]["mae"]) == [1, 2, 5, 7]
+    for count, value in found["mine"]["mae"].items():
+        assert value == pytest.approx(OFF[:, :count].min(1).mean(), rel=1e-6)
+
+
+def test_the_curve_ends_at_the_score(file):
+    scores = scores_of(file)
+    for name in ("mae", "f1"):
+        assert scores.best_of["mine"][name][SAMPLES] == scores.mean("mine", f"{name} best of {SAMPLES}")
+    assert list(scores.metrics) == ["mae best of 7", "mae mean of 7", "f1 best of 7", "f1 mean of 7"]
+    np.testing.assert_allclose(scores.values["mine"]["mae mean of 7"], OFF.mean(), rtol=1e-6)
+
+
+def test_the_table_shows_the_curve_of_models(file):
+    table = scores_of(file).table()
+    (block,) = (block for block in table.split("\n\n") if block.startswith("MAE ↓, best of"))
+    head, line = block.splitlines()
+    assert head.split()[-4:] == ["1", "2", "5", "7"]
+    assert line.split() == ["mine", *(f"{OFF[:, :n].min(1).mean():.4f}" for n in (1, 2, 5, 7))]
+    assert ", best of" not in scores_of(file, samples=1).table()
+    assert scores_of(file, samples=1).best_of == {}
+
+
+def test_the_curve_is_kept(file, tmp_path):
+    scores = scores_of(file)
+    scores.save(tmp_path)
+    assert load_scores(tmp_path).best_of == scores.best_of
+    told = json.loads((tmp_path / "scores.json").read_text())
+    assert told["best_of"]["mine"]["mae"]["7"] == scores.best_of["mine"]["mae"][7]
+
+
+def given_films(file: RecipeClips) -> np.ndarray:
+    """N B T C H W."""
+    truth = torch.from_numpy(file.read_frames("test", 0, CLIPS)).movedim(-1, 2).double().div(255)[:, CONTEXT:]
+    return torch.stack([film(truth, range(CLIPS), sample) for sample in range(SAMPLES)]).numpy()
+
+
+@pytest.mark.parametrize(("axes", "order"), [("NBTCHW", (0, 1, 2, 3, 4, 5)), ("BTNHWC", (1, 2, 0, 4, 5, 3))])
+@pytest.mark.parametrize("suffix", ["npy", "npz"])
+def test_films_with_an_axis_of_samples_score_as_samples_do(file, tmp_path, axes, order, suffix):
+    films, path = given_films(file).transpose(order), tmp_path / f"p.{suffix}"
+    np.save(path, films) if suffix == "npy" else np.savez(path, mine=films, other=np.zeros(3))
+    array = "mine" if suffix == "npz" else None
+    predicted, _ = open_given(GivenConfig(pred=path, range="0,1", axes=axes, pred_array=array), "test")
+    assert (predicted.samples, predicted.clips, predicted.frames) == (SAMPLES, CLIPS, HORIZON)
+    asked = Protocol(context=CONTEXT, horizon=HORIZON, metrics=("mae", "f1"), samples=SAMPLES, feedback="elsewhere")
+    theirs, ours = evaluate_given(predicted, file, asked, batch_size=3), scores_of(file)
+    for column, values in ours.values["mine"].items():
+        np.testing.assert_allclose(theirs.values["prediction"][column], values, rtol=1e-5, atol=1e-7)
+    assert theirs.best_of["prediction"]["mae"] == pytest.approx(ours.best_of["mine"]["mae"], rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("axes", "message"),
+    [
+        ("NNBTCHW", "--axes must name each axis once, got NNBTCHW; leave one N out"),
+        ("NBTHW", r"--axes must name each axis of the array, \(7, 4, 5, 1, 24, 32\) in .*p.npy, got 5 \(NBTHW\)"),
+        ("NXTCHW", "--axes must be letters of B clips"),
+    ],
+)
+def test_axes_that_do_not_fit_are_refused(file, tmp_path, axes, message):
+    np.save(tmp_path / "p.npy", given_films(file))
+    with pytest.raises(ValueError, match=message):
+        GivenFilms("--pred", tmp_path / "p.npy", levels=(0, 1), axes=axes)
+
+
+def test_only_arrays_have_samples_and_there_is_one_truth(file, tmp_path):
+    from PIL import Image
+
+    Image.fromarray(np.zeros((5, 7), np.uint8)).save(tmp_path / "p.gif")
+    with pytest.raises(ValueError, match=r"--axes must name an axis N of arrays only, got NBTCHW for .*p\.gif; leave"):
+        GivenFilms("--pred", tmp_path / "p.gif", axes="NBTCHW")
+    np.save(tmp_path / "p.npy", given_films(file))
+    given = GivenConfig(
+        pred=tmp_path / "p.npy", true=tmp_path / "p.npy", range="0,1", axes="NBTCHW", true_axes="NBTCHW"
+    )
+    with pytest.raises(ValueError, match="--true-axes must name no axis N, got NBTCHW; there is one truth of a clip"):
+        open_given(given, "test")
+
+
+def test_as_many_samples_as_are_asked_for(file, tmp_path):
+    np.save(tmp_path / "p.npy", given_films(file))
+    films = GivenFilms("--pred", tmp_path / "p.npy", levels=(0, 1), axes="NBTCHW")
+    message = "--pred must hold 1 films of each clip, got 7 in .*; say with an N in --axes which axis they are"
+    with pytest.raises(ValueError, match=message):
+        evaluate_given(films, file, Protocol(context=CONTEXT, horizon=HORIZON, metrics=("mae",)))
