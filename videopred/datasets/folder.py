@@ -1,5 +1,6 @@
 """A folder of shards, read as the one data set that it is."""
 
+import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ from videopred import check
 from videopred.datasets.clip import Clip
 from videopred.datasets.settings import BallsConfig
 from videopred.datasets.shards import ShardName, others_beside, shard_names, shard_ranges
-from videopred.datasets.source import ClipSource, hash_files
+from videopred.datasets.source import ClipSource
 from videopred.datasets.store import ClipFile
 
 _ALIKE = ("format", "name", "recipe", "seed", "clips", "shards")  # what all shards of a set say in the same words
@@ -74,8 +75,8 @@ class ClipFolder(ClipSource):
         return [shard.path for shard in self.shards]
 
     def fingerprint(self) -> str:
-        """SHA-256 of the bytes of all shards, in order, in hexadecimal."""
-        return hash_files(self.files())
+        """SHA-256 of the fingerprints of all shards, in order, in hexadecimal."""
+        return hashlib.sha256("".join(shard.fingerprint() for shard in self.shards).encode()).hexdigest()
 
     def close(self) -> None:
         """Let go of the files; the next use opens them again."""

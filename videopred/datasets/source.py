@@ -1,6 +1,5 @@
 """What every set of clips can do, wherever it comes from: a file, a folder of shards, or a recipe."""
 
-import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
@@ -102,7 +101,7 @@ class ClipSource(ABC):
 
     @abstractmethod
     def fingerprint(self) -> str:
-        """SHA-256, in hexadecimal, that differs when a clip does."""
+        """SHA-256, in hexadecimal, that differs when a clip does: of values, not of the bytes that keep them."""
 
     def close(self) -> None:  # noqa: B027 - most sources have nothing to let go of
         """Let go of files; the next use opens them again."""
@@ -112,13 +111,3 @@ class ClipSource(ABC):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def hash_files(paths: list[Path]) -> str:
-    """SHA-256 of the bytes of a file, or of several as one, in hexadecimal."""
-    digest = hashlib.sha256()
-    for path in paths:
-        with path.open("rb") as file:
-            while piece := file.read(2**20):
-                digest.update(piece)
-    return digest.hexdigest()

@@ -13,9 +13,10 @@ import numpy as np
 from videopred import check
 from videopred.datasets import DATASETS
 from videopred.datasets.clip import PARTS, Clip
+from videopred.datasets.fingerprint import hash_files, hash_values
 from videopred.datasets.record import CONTACTS, FORMAT, NOT_TRUTH, has_time, without_thin_axes
 from videopred.datasets.settings import BallsConfig, DatasetSettings, load_recipe
-from videopred.datasets.source import ClipSource, hash_files
+from videopred.datasets.source import ClipSource
 
 _AT_ONCE = 2**24  # bytes read at a time of what has no chunks
 _LEVELS = {"binary": 1, "grey levels": 255}
@@ -145,8 +146,13 @@ class ClipFile(ClipSource):
         return f"{super().values()}, from {self.kind}"
 
     def fingerprint(self) -> str:
-        """SHA-256 of the file's bytes, in hexadecimal."""
-        return hash_files([self.path])
+        """SHA-256, in hexadecimal: see `hash_values`; of the bytes of a file that is not ours, or was packed again."""
+        if "format" not in self.attributes:
+            return hash_files([self.path])
+        with self._reading() as file:
+            groups = {PARTS[part]: _datasets(file[PARTS[part]]) for part in self.parts}
+            arrays = {f"{group}/{name}": found[name] for group, found in groups.items() for name in sorted(found)}
+            return hash_values(self.path, arrays) or hash_files([self.path])
 
     def close(self) -> None:
         """Let go of the file; the next use opens it again."""

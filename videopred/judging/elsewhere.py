@@ -10,10 +10,11 @@ from torch import Tensor
 from videopred import check
 from videopred.datasets.array_films import films_of_array, open_array
 from videopred.datasets.films import read_numbers
+from videopred.datasets.fingerprint import hash_files
 from videopred.datasets.foreign import StoredFilms
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.opening import open_dataset
-from videopred.datasets.source import ClipSource, hash_files
+from videopred.datasets.source import ClipSource
 from videopred.datasets.store import ClipFile
 from videopred.eval.settings import GivenConfig
 

@@ -1,0 +1,87 @@
+"""What tells clips apart: the values in a file, and nothing else of it."""
+
+import hashlib
+import shutil
+import zlib
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from small_worlds import small
+
+from videopred.datasets.generation import generate
+from videopred.datasets.store import ClipFile
+
+CLIPS = {"train": 37, "test": 5}
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory) -> Path:
+    return generate("balls4", CLIPS, seed=3, out=tmp_path_factory.mktemp("data"), recipe=small("balls4"))
+
+
+def packed_again(path: Path, out: Path, backwards: bool = False, changed: str = "", **packing) -> Path:
+    """The same arrays in another file, its chunks in other places, with one number of the array `changed` another."""
+    with h5py.File(path) as ours, h5py.File(out, "w") as copy:
+        copy.attrs.update({**ours.attrs, "software": "something else"})
+        arrays: list[str] = []
+        ours.visit(lambda name: arrays.append(name) if isinstance(ours[name], h5py.Dataset) else None)
+        for name in arrays:
+            values = ours[name][:]
+            if name == changed:
+                values.view(np.uint8).flat[-1] ^= 1
+            form = {"shape": values.shape, "dtype": values.dtype, "maxshape": ours[name].maxshape}
+            array = copy.create_dataset(name, **form, **{"chunks": ours[name].chunks, **packing})
+            places = list(array.iter_chunks()) if values.size else []
+            for place in places[::-1] if backwards else places:
+                array[place] = values[place]
+    return out
+
+
+def test_the_same_values_packed_otherwise_have_the_same_fingerprint(path, tmp_path):
+    ours = ClipFile(path).fingerprint()
+    for level in (0, 1, 9):
+        gzip = {"compression": "gzip", "compression_opts": level}
+        other = packed_again(path, tmp_path / f"{level}.h5", **gzip)
+        assert other.read_bytes() != path.read_bytes()
+        assert ClipFile(other).fingerprint() == ours
+    assert ClipFile(packed_again(path, tmp_path / "x.h5", backwards=True, compression="gzip")).fingerprint() == ours
+
+
+@pytest.mark.parametrize("name", ["training/features", "test/positions", "training/objects/mass", "test/contacts"])
+def test_one_other_bit_is_another_fingerprint(path, tmp_path, name):
+    other = packed_again(path, tmp_path / "other.h5", changed=name, compression="gzip")
+    assert ClipFile(other).fingerprint() != ClipFile(path).fingerprint()
+
+
+def test_it_is_the_hash_of_names_types_shapes_and_checksums_of_values(path):
+    told = hashlib.sha256()
+    with h5py.File(path) as file:
+        for group in ("training", "test"):
+            names: list[str] = []
+            file[group].visit(names.append)
+            for name in sorted(names):
+                if isinstance(array := file[group][name], h5py.Dataset):
+                    told.update(repr((f"{group}/{name}", str(array.dtype), array.shape, array.chunks)).encode())
+                    for place in array.iter_chunks() if array.size else ():
+                        whole = np.zeros(array.chunks, array.dtype)  # a chunk at the border is filled up
+                        values = array[place]
+                        whole[tuple(map(slice, values.shape))] = values
+                        told.update(zlib.adler32(whole.tobytes()).to_bytes(4))
+    assert ClipFile(path).fingerprint() == told.hexdigest()
+
+
+@pytest.mark.parametrize(
+    "packing", [{"compression": "lzf"}, {"compression": "gzip", "shuffle": True}, {"chunks": None}]
+)
+def test_of_what_has_no_checksums_of_values_bytes_are_hashed(path, tmp_path, packing):
+    other = packed_again(path, tmp_path / "other.h5", **packing)
+    assert ClipFile(other).fingerprint() == hashlib.sha256(other.read_bytes()).hexdigest()
+
+
+def test_of_files_of_others_bytes_are_hashed(path, tmp_path):
+    shutil.copy(path, tmp_path / "theirs.h5")
+    with h5py.File(tmp_path / "theirs.h5", "r+") as file:
+        file.attrs.clear()
+    assert ClipFile(tmp_path / "theirs.h5").fingerprint() == hash_of_bytes(tmp_path / "theirs.h5")
