@@ -72,12 +72,29 @@ def test_it_is_the_hash_of_names_types_shapes_and_checksums_of_values(path):
     assert ClipFile(path).fingerprint() == told.hexdigest()
 
 
-@pytest.mark.parametrize(
-    "packing", [{"compression": "lzf"}, {"compression": "gzip", "shuffle": True}, {"chunks": None}]
-)
-def test_of_what_has_no_checksums_of_values_bytes_are_hashed(path, tmp_path, packing):
-    other = packed_again(path, tmp_path / "other.h5", **packing)
-    assert ClipFile(other).fingerprint() == hashlib.sha256(other.read_bytes()).hexdigest()
+def hash_of_bytes(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+PACKINGS = {
+    "lzf": {"compression": "lzf"},
+    "shuffled": {"compression": "gzip", "shuffle": True},
+    "not": {"chunks": None},
+}
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+def test_of_what_keeps_no_checksums_of_values_bytes_are_hashed(path, tmp_path, packing):
+    other = packed_again(path, tmp_path / "other.h5", **PACKINGS[packing])
+    assert ClipFile(other).fingerprint() == hash_of_bytes(other)
+
+
+def test_of_a_file_with_a_chunk_that_was_left_unpacked_bytes_are_hashed(path, tmp_path):
+    shutil.copy(path, tmp_path / "other.h5")
+    with h5py.File(tmp_path / "other.h5", "r+") as file:
+        array = file["training/groups"]
+        array.id.write_direct_chunk((0, 2, 0, 0, 0), array[:, 2].tobytes(), filter_mask=1)
+    assert ClipFile(tmp_path / "other.h5").fingerprint() == hash_of_bytes(tmp_path / "other.h5")
 
 
 def test_of_files_of_others_bytes_are_hashed(path, tmp_path):
