@@ -58,7 +58,8 @@ ROOMS: dict[str, set[str]] = {
     "commands": SHARED
     | {"flags", "model_flags", *SHELVES, "rollout", "rendering", "checkpoint", "device", "training", "judging", "demo"}
     | {"pictures", "preview", "cards", "bench", "comparing", "commands", "experiments", "export", "runs"}
-    | {"surprise", "surprise_curves", "report", "doctor"},
+    | {"surprise", "surprise_curves", "report", "doctor"}
+    | {"cli"},  # a figure of a paper is made by commands
     "cli": SHARED | {"flags", "model_flags", "datasets", "commands"},
     "__main__": {"cli"},
 }
@@ -124,6 +125,7 @@ DOORS: dict[str, set[str]] = {
         "commands.pictures",
         "commands.plausibility",
         "commands.probes",
+        "commands.reproducing",
         "commands.runs",
         "commands.scores",
         "commands.start",
@@ -160,6 +162,7 @@ LIGHT = {
     "commands.pictures",
     "commands.plausibility",
     "commands.probes",
+    "commands.reproducing",
     "commands.runs",
     "commands.scores",
     "commands.start",
@@ -192,6 +195,8 @@ LIGHT = {
     "model_flags",
     "experiments",
     "experiments.asking",
+    "experiments.figures",
+    "experiments.planning",
     "experiments.rivals",
     "experiments.scales",
     "experiments.settings",

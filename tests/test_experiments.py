@@ -47,6 +47,7 @@ STATED = {
     "scoff-balls4": SCOFF_BALLS | {"recipe.balls": (4,), "model.core.files": 4},
     "scoff-balls678": SCOFF_BALLS | {"recipe.balls": (6, 7, 8), "model.core.files": 8},
     "scoff-curtain": SCOFF_BALLS | {"recipe.balls": (3,), "model.core.files": 4, "model.core.reads": "map"},
+    "scoff-colored4": SCOFF_BALLS | {"recipe.balls": (4,), "model.core.files": 4, "recipe.channels": 3},
     "scoff-colored678": SCOFF_BALLS | {"recipe.balls": (6, 7, 8), "model.core.files": 8, "recipe.channels": 3},
     "scoff-switching": SCOFF | {
         "training.learning_rate": 1e-4, "training.batch_size": 50, "model.core.files": 6, "model.core.schemata": 2,
@@ -140,7 +141,11 @@ def test_every_value_in_a_file_is_stated_or_chosen(name):
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_cores_are_those_of_the_presets(name):
-    core = {"scoff-curtain": "scoff-balls4", "scoff-colored678": "scoff-balls678"}.get(name, name)
+    core = {
+        "scoff-curtain": "scoff-balls4",
+        "scoff-colored4": "scoff-balls4",
+        "scoff-colored678": "scoff-balls678",
+    }.get(name, name)
     core = {"rims-balls4": "rims-balls", "rims-balls678": "rims-balls"}.get(core, core)
     core = {"brims-balls4": "brims-balls", "brims-curtain": "brims-balls"}.get(core, core)
     if core in PRESETS:
@@ -159,7 +164,7 @@ def test_every_file_is_listed_and_every_name_leads_to_an_experiment():
     published = Path(read_experiment.__code__.co_filename).parent / "published"
     assert {path.stem for path in published.glob("*.json")} == set(EXPERIMENTS) == set(MATCHED)
     names = experiment_names()
-    assert len(names) == len(set(names)) == 7 * (12 + 8)
+    assert len(names) == len(set(names)) == 7 * (13 + 9)
     for name in names:
         assert find_experiment(name).summary.endswith(".")
 

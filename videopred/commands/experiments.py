@@ -34,10 +34,10 @@ def clips_of(asked: Asked, given: Path | None, dry_run: bool) -> Path:
         print(asked.told(), file=sys.stderr)
     if given is not None:
         return given
-    from videopred.experiments.clips import find_or_make_clips, own_file
+    from videopred.experiments.clips import find_or_make_clips
 
     if dry_run:
-        check.existing_file("DATA", own_file(asked.scaled), "leave out --dry-run to make it, or give --data")
+        check.existing_file("DATA", asked.scaled.data_file, "leave out --dry-run to make it, or give --data")
     return find_or_make_clips(asked.scaled, progress=terminal.watched())
 
 

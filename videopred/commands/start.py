@@ -12,6 +12,7 @@ from videopred.datasets import DATASETS
 from videopred.eval import METRICS, OBJECT_METRICS
 from videopred.eval.protocols import PROTOCOLS
 from videopred.experiments import experiment_summaries
+from videopred.experiments.figures import PAPER_FIGURES
 from videopred.models import CODECS, CORES, DECODERS
 from videopred.models.presets import PRESETS
 
@@ -30,6 +31,7 @@ def list_shelves(
                 "object-metrics",
                 "protocols",
                 "experiments",
+                "figures",
             ]
         ],
         arg(help="What to list."),
@@ -37,7 +39,7 @@ def list_shelves(
     *,
     json_: Json = False,
 ) -> None:
-    """List the data sets, cores and their presets, codecs, decoders, metrics, protocols and experiments there are."""
+    """List what there is: data sets, cores and presets, codecs, decoders, metrics, protocols, experiments, figures."""
     shelves = {
         "datasets": {name: preset.summary for name, preset in DATASETS.items()},
         "cores": {name: terminal.first_line(settings) for name, (settings, _) in CORES.items()},
@@ -48,6 +50,7 @@ def list_shelves(
         "object-metrics": {name: terminal.first_line(settings) for name, (settings, _) in OBJECT_METRICS.items()},
         "protocols": {name: card.summary for name, card in PROTOCOLS.items()},
         "experiments": experiment_summaries(),
+        "figures": {name: f"{figure.place}: {figure.summary}" for name, figure in PAPER_FIGURES.items()},
     }
     chosen: dict[str, dict[str, str]] = shelves if shelf == "all" else {shelf: shelves[shelf]}
     if json_:

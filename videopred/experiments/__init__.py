@@ -22,6 +22,7 @@ EXPERIMENTS = (
     "scoff-balls4",
     "scoff-balls678",
     "scoff-curtain",
+    "scoff-colored4",
     "scoff-colored678",
     "scoff-switching",
     "scoff-motion3",

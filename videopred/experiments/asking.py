@@ -54,10 +54,9 @@ class Asked(NamedTuple):
             return [f"videopred evaluate {run} {data}"]
         if self.scale == "paper":
             return [f"videopred evaluate {run} {data} --protocol {self.scaled.protocols[0]}"]
-        protocol, frames = cards[0].protocol, self.scaled.recipe.frames
+        protocol = cards[0].protocol
         assert protocol is not None
-        context = min(protocol.context, frames // 2)
-        horizon = min(protocol.horizon, frames - context)
+        context, horizon = fitting(protocol.context, protocol.horizon, self.scaled.recipe.frames)
         return [f"videopred evaluate {run} {data} --context {context} --horizon {horizon}"]
 
 
@@ -76,6 +75,12 @@ def ask(data: str, scale: str | None) -> Asked | None:
         return None
     chosen = cast(Scale, check.one_of("--scale", "paper" if scale is None else scale, SCALES))
     return Asked(name, chosen, experiment, at_scale(experiment, chosen))
+
+
+def fitting(context: int, horizon: int, frames: int) -> tuple[int, int]:
+    """As many given and imagined frames as asked for, as far as clips are long enough: at most half are given."""
+    context = min(context, frames // 2)
+    return context, min(horizon, frames - context)
 
 
 def _written(value: object) -> str:

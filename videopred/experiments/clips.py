@@ -9,11 +9,6 @@ from videopred.datasets.opening import open_dataset
 from videopred.experiments.settings import ExperimentConfig
 
 
-def own_file(experiment: ExperimentConfig) -> Path:
-    """Where the clips of an experiment are, or will be."""
-    return Path("datasets") / f"{experiment.data}.h5"
-
-
 def find_or_make_clips(experiment: ExperimentConfig, *, progress: bool = False) -> Path:
     """The data file of an experiment, made if it is not there, which is said on stderr.
 
@@ -25,7 +20,7 @@ def find_or_make_clips(experiment: ExperimentConfig, *, progress: bool = False) 
         ValueError: a file of that name is there and was made by another recipe.
         OSError: the file cannot be made.
     """
-    path = own_file(experiment)
+    path = experiment.data_file
     if not path.exists():
         told = ", ".join(f"{count:,} {part}" for part, count in experiment.clips.items())
         print(f"making {path}: {told} clips", file=sys.stderr)

@@ -20,6 +20,7 @@ MATCHED: dict[str, dict[str, int]] = {
     "scoff-balls4": {"lstm": 124, "gru": 157, "rmc": 32},
     "scoff-balls678": {"lstm": 124, "gru": 157, "rmc": 32},
     "scoff-curtain": {"lstm": 124, "gru": 157, "rmc": 32},
+    "scoff-colored4": {"lstm": 124, "gru": 157, "rmc": 32},
     "scoff-colored678": {"lstm": 124, "gru": 157, "rmc": 32},
     "scoff-switching": {"lstm": 89, "gru": 115, "rmc": 32},
     "scoff-motion3": {"lstm": 104, "gru": 132, "rmc": 28},

@@ -1,5 +1,6 @@
 """Settings of experiments. Light: pydantic only, so that help and usage errors load no torch."""
 
+from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, PositiveInt, model_validator
@@ -37,6 +38,11 @@ class ExperimentConfig(Settings):
     """How it learns."""
     protocols: tuple[str, ...] = ()
     """How it is judged: names of `videopred list protocols`; none where no paper says."""
+
+    @property
+    def data_file(self) -> Path:
+        """Where its clips are, or will be."""
+        return Path("datasets") / f"{self.data}.h5"
 
     @model_validator(mode="after")
     def _names_are_known(self) -> "ExperimentConfig":

@@ -1,0 +1,137 @@
+"""Figures of the papers: each can be made from nothing by one command, and goes on where it stopped."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from documents import commands
+
+from videopred import cli
+from videopred.experiments import EXPERIMENTS, experiment_names
+from videopred.experiments.figures import PAPER_FIGURES
+from videopred.experiments.planning import make_plan
+from videopred.rendering import FIGURES
+
+PAGE = Path(__file__).parents[1] / "docs" / "papers.md"
+
+
+@pytest.fixture
+def workplace(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", PAPER_FIGURES)
+def test_a_figure_names_what_there_is(name):
+    figure = PAPER_FIGURES[name]
+    assert figure.summary.endswith(".")
+    assert figure.place.split(",")[0].lower() == name.split("-")[0]
+    for panel in figure.panels:
+        assert panel.clips in EXPERIMENTS
+        assert bool(panel.metrics or panel.figure) != panel.plausibility
+        assert not panel.figure or panel.figure in FIGURES
+        assert (panel.context > 0) == (panel.horizon > 0) == (not panel.plausibility)
+        for model in panel.models:
+            assert model.experiment in experiment_names()
+            assert bool(model.flags) == bool(model.suffix)
+
+
+@pytest.mark.parametrize("scale", ["paper", "small", "tiny"])
+@pytest.mark.parametrize("name", PAPER_FIGURES)
+def test_every_command_finds_what_an_earlier_one_makes(name, scale):
+    plan = make_plan(name, scale, Path("here"))
+    runs = {str(one.run) for one in plan.trainings}
+    assert len(runs) == len(plan.trainings)  # two that differ have two names
+    for words in plan.judging:
+        named = {word for word in words if word.startswith(("models/", "datasets/"))}
+        assert len(named) >= 2 or words[0] == "compare"
+        assert {word for word in named if word.startswith("models/")} <= runs
+        assert {word for word in named if word.startswith("datasets/")} <= set(map(str, plan.clips))
+    for one in plan.trainings:
+        assert str(one.run) in one.words
+        assert one.asked.scaled.data_file in plan.clips
+
+
+def test_at_the_papers_scale_as_much_is_asked_as_in_the_paper():
+    _, _, judging = make_plan("scoff-figure-5", "paper", Path("here"))
+    asked = [
+        words[words.index("--context") : words.index("--context") + 4] for words in judging if "--context" in words
+    ]
+    assert asked == [("--context", "15", "--horizon", "10"), ("--context", "15", "--horizon", "30")] * 4
+    against = {words[words.index("--relative-to") + 1] for words in judging if "--relative-to" in words}
+    assert against == {f"scoff-{of}-gru" for of in ("balls4", "curtain", "balls678", "colored678")}
+
+
+def test_the_page_makes_a_figure_from_nothing_and_again_without_training(workplace, capsys):
+    for line in commands(PAGE.read_text()):
+        cli.run(shlex.split(line)[1:])
+    told = capsys.readouterr().out
+    assert told.startswith("RIMs, figure 12: ")
+    assert "\n$ videopred train rims-balls678 --scale tiny --out models/rims-balls678-tiny --device auto\n" in told
+    pictures = sorted(str(path) for path in Path("eval").rglob("*.png"))
+    places = ("rims-balls678-tiny-on-balls4-rnem-tiny", "rims-balls678-tiny-on-balls678-rnem-tiny")
+    assert pictures == [f"eval/rims-figure-12-tiny/{place}/test-{n}-strip.png" for place in places for n in (0, 1)]
+    weights = Path("models/rims-balls678-tiny/checkpoints/last.ckpt").read_bytes()
+    cli.run(["reproduce", "rims-figure-12", "--scale", "tiny", "--device", "cpu"])
+    assert "\n$ videopred train --resume models/rims-balls678-tiny --device cpu\n" in capsys.readouterr().out
+    assert Path("models/rims-balls678-tiny/checkpoints/last.ckpt").read_bytes() == weights
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(set(PAPER_FIGURES) - {"rims-figure-12"}))
+def test_each_figure_is_made_from_nothing(name, workplace):
+    cli.run(["reproduce", name, "--scale", "tiny", "--device", "cpu"])
+    panels = PAPER_FIGURES[name].panels
+    made = {path.name for path in Path("eval").rglob("*.*")}
+    assert ("comparison.png" in made) == any(panel.metrics for panel in panels)
+    assert ("plausibility.json" in made) == any(panel.plausibility for panel in panels)
+    for panel in panels:
+        assert not panel.figure or any(path.endswith(f"-{panel.figure}.svg") for path in made)
+
+
+def test_a_dry_run_prints_commands_and_makes_nothing(workplace, capsys):
+    cli.run(["reproduce", "brims-figure-4", "--dry-run"])
+    told = capsys.readouterr().out
+    assert (
+        "# datasets/balls4-rnem.h5, made if it is not there: 50,000 train, 1,000 validation, 10,000 test clips" in told
+    )
+    assert (
+        "$ videopred train brims-balls4 --scale paper --core rims --out models/brims-balls4-rims --device auto" in told
+    )
+    assert list(workplace.iterdir()) == []
+
+
+def test_a_run_of_something_else_is_refused_before_anything_is_made(workplace):
+    cli.run(["train", "rims-balls4", "--scale", "tiny", "--out", "models/rims-balls678-tiny", "--device", "cpu"])
+    before = sorted(workplace.rglob("*"))
+    told = "models/rims-balls678-tiny must be of rims-balls678 at scale tiny, got a run of rims-balls4 at scale tiny"
+    with pytest.raises(ValueError, match=told):
+        cli.run(["reproduce", "rims-figure-12", "--scale", "tiny"])
+    settings = Path("models/rims-balls678-tiny/settings.json")
+    settings.write_text(json.dumps(json.loads(settings.read_text()) | {"experiment": None}))
+    with pytest.raises(ValueError, match="got a run of no experiment; move it away"):
+        cli.run(["reproduce", "rims-figure-12", "--scale", "tiny"])
+    assert sorted(workplace.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["rims-figure-31"], "FIGURE must be one of .*, got rims-figure-31; did you mean rims-figure-3"),
+        (["rims-figure-3", "--device", "gpu"], "--device must be .*, got gpu"),
+    ],
+)
+def test_bad_words(words, complaint, workplace):
+    with pytest.raises(ValueError, match=complaint):
+        cli.run(["reproduce", *words])
+    assert list(workplace.iterdir()) == []
+
+
+def test_the_page_lists_every_figure():
+    rows = re.findall(r"^\| `([\w-]+)` \| ([^|]+) \| ([^|]+) \|$", PAGE.read_text(), re.MULTILINE)
+    assert rows == [
+        (name, figure.place, " ".join(filter(None, (figure.summary, figure.differs))))
+        for name, figure in PAPER_FIGURES.items()
+    ]

@@ -1,0 +1,80 @@
+"""The command that makes a figure of a paper again."""
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import Positional, arg
+
+from videopred import check
+from videopred.commands import terminal
+from videopred.commands.options import Device
+from videopred.experiments.figures import PAPER_FIGURES
+from videopred.experiments.planning import Training, Words, make_plan
+from videopred.experiments.settings import Scale
+
+
+def reproduce(
+    figure: Annotated[Positional[str], arg(metavar="FIGURE", help="One of `videopred list figures`.")],
+    *,
+    scale: Annotated[Scale, arg(help="Size of its experiments: as published, for a laptop, for a test.")] = "paper",
+    out: Annotated[Path | None, arg(help="Folder for scores and pictures; default: eval/<figure>.")] = None,
+    device: Device = "auto",
+    dry_run: Annotated[bool, arg(help="Only print the commands.")] = False,
+) -> None:
+    """Make a figure or table of a paper again: clips, runs, scores and pictures.
+
+    It prints each command and runs it. Clips and runs that are there are used, and runs that stopped go on; scores and
+    pictures are made anew. Runs of other settings under the same names are refused.
+    """
+    check.one_of("FIGURE", figure, PAPER_FIGURES)
+    check.device_kind(device)
+    place = out or Path("eval") / (figure if scale == "paper" else f"{figure}-{scale}")
+    plan = make_plan(figure, scale, place, device)
+    of = PAPER_FIGURES[figure]
+    print(f"{of.place}: {of.summary}")
+    if of.differs:
+        print(f"differs: {of.differs}")
+    if dry_run:
+        for path, experiment in plan.clips.items():
+            clips = ", ".join(f"{count:,} {part}" for part, count in experiment.clips.items())
+            print(f"# {path}, made if it is not there: {clips} clips")
+        for words in (*(one.words for one in plan.trainings), *plan.judging):
+            print(_line(words))
+        return
+    for one in plan.trainings:
+        _check_run(one)
+    from videopred.experiments.clips import find_or_make_clips
+
+    for experiment in plan.clips.values():
+        find_or_make_clips(experiment, progress=terminal.watched())
+    for one in plan.trainings:
+        _do(one.go_on if one.run.exists() else one.words)
+    for words in plan.judging:
+        _do(words)
+
+
+def _do(words: Words) -> None:
+    """Print a command and run it."""
+    from videopred.cli import run  # which imports this module
+
+    print(f"\n{_line(words)}", flush=True)
+    run(list(words))
+
+
+def _line(words: Words) -> str:
+    return f"$ videopred {shlex.join(words)}"
+
+
+def _check_run(training: Training) -> None:
+    """Refuse a run that is there and is of something else."""
+    if not training.run.exists():
+        return
+    from videopred.training.resuming import read_settings
+
+    config, _ = read_settings(training.run)
+    found, asked = config.experiment, training.asked
+    must = f"be of {asked.name} at scale {asked.scale}"
+    got = "a run of no experiment" if found is None else f"a run of {found.name} at scale {found.scale}"
+    fits = found is not None and (found.name, found.scale) == (asked.name, asked.scale)
+    check.require(fits, str(training.run), must, got, "move it away")

@@ -1,0 +1,199 @@
+"""Video figures and tables of the papers: what stands in each, as experiments, clips and questions. Light.
+
+To add one: an entry in PAPER_FIGURES. `videopred reproduce NAME` makes it; a test makes each at scale tiny.
+"""
+
+from typing import NamedTuple
+
+
+class Model(NamedTuple):
+    """A model of a figure: an experiment, and what is other than in it."""
+
+    experiment: str
+    """Its name."""
+    flags: tuple[str, ...] = ()
+    """Words of `videopred train` that change it."""
+    suffix: str = ""
+    """What they add to the name of its run; empty only without flags."""
+
+
+class Panel(NamedTuple):
+    """Some models on the same test clips, and what is asked of them."""
+
+    models: tuple[Model, ...]
+    """The first is what the paper proposes, the others are its rivals."""
+    clips: str
+    """The experiment whose clips these are."""
+    context: int = 0
+    """True frames given."""
+    horizon: int = 0
+    """Frames imagined."""
+    metrics: tuple[str, ...] = ()
+    """Scored by these, in a table and as curves over the horizon; not at all if empty."""
+    relative_to: int | None = None
+    """Index of the model that errors are relative to; None is the first."""
+    figure: str = ""
+    """How clips are drawn, a name of `videopred.rendering.FIGURES`; not at all if empty."""
+    drawn: tuple[str, ...] = ("--clips", "0", "1")
+    """Words of `videopred render` that say which clips these are."""
+    plausibility: bool = False
+    """Whether possible and impossible films are told apart."""
+
+
+class PaperFigure(NamedTuple):
+    """A figure or table of a paper."""
+
+    place: str
+    """Where it stands."""
+    summary: str
+    """What it shows, in one line of a terminal."""
+    panels: tuple[Panel, ...]
+    differs: str = ""
+    """Where ours differs, besides what the experiments themselves say."""
+
+
+def _with(rivals: tuple[str, ...], experiment: str) -> tuple[Model, ...]:
+    """An experiment and its rivals."""
+    return (Model(experiment), *(Model(f"{experiment}-{rival}") for rival in rivals))
+
+
+def _rims_on(experiment: str) -> Model:
+    """RIMs in place of the core of an experiment of another paper."""
+    return Model(experiment, ("--core", "rims"), "-rims")
+
+
+_RIMS = _with(("lstm",), "rims-balls4")
+_RIMS678 = _with(("lstm",), "rims-balls678")
+_TWO_OF_FOUR = Model("brims-smmnist", ("--core", "rims", "--core.modules", "4", "--core.active", "2"), "-rims-2-of-4")
+
+
+def _strips(models: tuple[Model, ...], clips: str, context: int, horizon: int) -> Panel:
+    return Panel(models, clips, context, horizon, figure="strip")
+
+
+def _relative_to_gru(experiment: str, horizon: int) -> Panel:
+    models = (Model(experiment), Model(f"{experiment}-gru"), _rims_on(experiment))
+    return Panel(models, experiment, 15, horizon, metrics=("bce",), relative_to=1)
+
+
+PAPER_FIGURES: dict[str, PaperFigure] = {
+    "rims-figure-3": PaperFigure(
+        "RIMs, figure 3, first four plots",
+        "RIMs and LSTM over 35 imagined frames: on 4 balls, on other numbers of balls, behind a curtain.",
+        (
+            Panel(_RIMS, "rims-balls4", 15, 35, metrics=("bce",)),
+            Panel(_RIMS, "rims-balls678", 15, 35, metrics=("bce",)),
+            Panel(_RIMS678, "rims-balls4", 15, 35, metrics=("bce",)),
+            Panel(_RIMS, "brims-curtain", 15, 35, metrics=("bce",)),
+        ),
+    ),
+    "rims-figure-6": PaperFigure(
+        "RIMs, figure 6",
+        "When each of the RIMs is active, and where the balls are.",
+        (Panel(_RIMS[:1], "rims-balls4", 15, 35, figure="activation-position"),),
+        "Each of our modules sees the whole frame, and the figure sets time against time.",
+    ),
+    "rims-figure-8": PaperFigure(
+        "RIMs, figures 8 to 10",
+        "Strips of RIMs and LSTM, the truth in blue over the prediction: 4 balls, 6 to 8, and the curtain.",
+        (
+            _strips(_RIMS, "rims-balls4", 15, 15),
+            _strips(_RIMS, "rims-balls678", 15, 15),
+            _strips(_RIMS678, "rims-balls678", 15, 15),
+            _strips(_RIMS, "brims-curtain", 15, 15),
+        ),
+        "The paper has two LSTMs, of 250 and of 512 units; ours is as wide as the RIMs together.",
+    ),
+    "rims-figure-11": PaperFigure(
+        "RIMs, figure 11",
+        "RIMs on three balls behind a curtain: fed the truth, then their own predictions.",
+        (_strips(_RIMS[:1], "brims-curtain", 15, 15),),
+        "True frames and its own are fed in one clip after another, not side by side.",
+    ),
+    "rims-figure-12": PaperFigure(
+        "RIMs, figure 12",
+        "RIMs trained on 6 to 8 balls, on such clips and on 4 balls.",
+        (_strips(_RIMS678[:1], "rims-balls678", 15, 15), _strips(_RIMS678[:1], "rims-balls4", 15, 15)),
+    ),
+    "rims-figure-15": PaperFigure(
+        "RIMs, figures 15 and 16",
+        "RIMs, RIMs with one head, and RIMs without input attention: scores and strips.",
+        (
+            Panel(
+                (
+                    Model("rims-balls4"),
+                    Model("rims-balls4", ("--core.comm-heads", "1"), "-one-head"),
+                    Model("rims-balls4", ("--core.no-input-attention", "--core.active", "6"), "-no-attention"),
+                ),
+                "rims-balls4",
+                15,
+                15,
+                metrics=("bce",),
+                figure="strip",
+            ),
+        ),
+        "Losses are those of the rollout; the curves of learning are in TensorBoard and in `videopred report`.",
+    ),
+    "rims-figure-21": PaperFigure(
+        "RIMs, figure 21",
+        "Four RIMs of which two are active, on moving digits, with each of them silenced.",
+        (Panel((_TWO_OF_FOUR,), "brims-smmnist", 5, 25, figure="mask-out", drawn=("--random", "8")),),
+        "Trained as BRIMs' digits are, since appendix E.3 does not say how; drawn as activity and error.",
+    ),
+    "scoff-figure-3": PaperFigure(
+        "SCOFF, figure 3, left",
+        "Which schema SCOFF uses on a ball that accelerates, keeps its velocity or walks at random.",
+        (Panel((Model("scoff-motion3"),), "scoff-motion3", 10, 10, figure="schemata"),),
+    ),
+    "scoff-figure-5": PaperFigure(
+        "SCOFF, figures 5 and 7",
+        "Errors of SCOFF and RIMs relative to a GRU's, over 10 and 30 imagined frames, on four data sets.",
+        tuple(
+            _relative_to_gru(experiment, horizon)
+            for experiment in ("scoff-balls4", "scoff-curtain", "scoff-balls678", "scoff-colored678")
+            for horizon in (10, 30)
+        ),
+        "The GRU is as wide as all object files together; the paper does not say how wide its own is.",
+    ),
+    "scoff-figure-8": PaperFigure(
+        "SCOFF, figures 8 to 12",
+        "Strips of SCOFF on 4 balls, behind a curtain, on 6 to 8 balls, and on colored balls of both numbers.",
+        (
+            _strips((Model("scoff-balls4"),), "scoff-balls4", 10, 30),
+            _strips((Model("scoff-curtain"),), "scoff-curtain", 10, 30),
+            _strips((Model("scoff-balls678"),), "scoff-balls678", 10, 30),
+            _strips((Model("scoff-colored4"),), "scoff-colored4", 10, 25),
+            _strips((Model("scoff-colored678"),), "scoff-colored678", 10, 25),
+        ),
+    ),
+    "scoff-figure-15": PaperFigure(
+        "SCOFF, figures 4, 14 and 15",
+        "A ball that switches its motion once, and which schema each object file uses.",
+        (
+            _strips((Model("scoff-switching"),), "scoff-switching", 20, 25),
+            Panel((Model("scoff-switching"),), "scoff-switching", 20, 25, figure="schemata"),
+        ),
+    ),
+    "scoff-table-1": PaperFigure(
+        "SCOFF, table 1",
+        "SCOFF and RMC tell possible from impossible films.",
+        (Panel(_with(("rmc",), "scoff-intphys"), "scoff-intphys", plausibility=True),),
+        "On our own films in the style of IntPhys; the paper's numbers, on IntPhys, are in eval/papers/.",
+    ),
+    "brims-figure-3": PaperFigure(
+        "BRIMs, figure 3",
+        "SSIM and MSE on moving digits of other classes than those trained on.",
+        (Panel(_with(("lstm",), "brims-smmnist"), "brims-smmnist", 5, 25, metrics=("ssim", "mse")),),
+        "The paper's rival is SVG-LP, which is not in here; ours is an LSTM.",
+    ),
+    "brims-figure-4": PaperFigure(
+        "BRIMs, figure 4",
+        "BRIMs, LSTM and RIMs over 35 imagined frames: 4 balls, and the curtain.",
+        tuple(
+            Panel((*_with(("lstm",), name), _rims_on(name)), name, 15, 35, metrics=("bce",))
+            for name in ("brims-balls4", "brims-curtain")
+        ),
+    ),
+}
+"""Name -> figure. Not in here: what is of no video (RIMs 2, 4 and 5; BRIMs 2), what does not say what was trained
+(BRIMs 5), and what only shows a data set."""
