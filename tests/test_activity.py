@@ -3,7 +3,17 @@
 import numpy as np
 import torch
 
-from videopred.activity import activity_image, drawable
+from videopred.activity import activity_figure, activity_image, drawable
+from videopred.palette import OBJECT_COLORS, SCHEMA_COLORS, TRACK
+
+STEPS, MODULES, CONTEXT = 7, 2, 3
+
+
+def active() -> dict[str, torch.Tensor]:
+    """Seven steps, of which three read what is given; module 1 of 2 is active from step 3 on, in clip 1 only."""
+    trace = {"active": torch.zeros(2, STEPS, MODULES, dtype=torch.bool)}
+    trace["active"][1, CONTEXT - 1 :, 1] = True
+    return trace
 
 
 def test_what_has_a_number_for_each_module_is_drawn():
@@ -11,20 +21,37 @@ def test_what_has_a_number_for_each_module_is_drawn():
     assert drawable(axes) == ["active", "layer0.top_down"]
 
 
-def test_cells_are_black_where_a_module_is_active_and_the_rollout_is_marked():
-    """Seven steps, of which three are given; module 1 of 2 is active throughout, in clip 1 only."""
-    trace = {"active": torch.zeros(2, 7, 2, dtype=torch.bool)}
-    trace["active"][1, :, 1] = True
-    resting, image = (activity_image(trace, ["active"], clip, 3) for clip in (0, 1))
+def test_the_step_that_led_to_the_first_imagined_frame_stands_right_of_the_line():
+    figure = activity_figure({"active": active()["active"][1].numpy()}, CONTEXT)
+    (plot,) = figure.axes
+    (image,) = plot.images
+    drawn = np.asarray(image.get_array())  # a row for each module, a column for each frame
+    assert drawn.shape == (MODULES, STEPS + 1, 3)
+    assert (drawn[:, 0] == TRACK).all()
+    assert (drawn[1, CONTEXT:] == OBJECT_COLORS[1]).all()
+    assert (drawn[0, 1:] == 255).all()
+    assert (drawn[1, 1:CONTEXT] == 255).all()
+    assert tuple(image.get_extent()[:2]) == (0.5, STEPS + 1.5)
+    lines = [line.get_xdata()[0] for line in plot.lines if len(set(line.get_xdata())) == 1]
+    assert lines == [CONTEXT + 0.5]
+
+
+def test_shares_are_fainter_colours_and_schemata_have_their_own():
+    half = np.full((STEPS, 3), 0.5)
+    chosen = np.arange(STEPS)[:, None] % 2 * np.ones(3)
+    share, schema = (plot.images[0].get_array() for plot in activity_figure({"a": half, "schema": chosen}, 3).axes)
+    np.testing.assert_allclose(share[2, 1], (OBJECT_COLORS[2] + 255.0) / 2, atol=1)
+    assert (schema[:, 1] == SCHEMA_COLORS[0]).all()
+    assert (schema[:, 2] == SCHEMA_COLORS[1]).all()
+
+
+def test_the_picture_is_that_of_the_clip():
+    resting, image = (activity_image(active(), ["active"], clip, CONTEXT) for clip in (0, 1))
     assert image.dtype == np.uint8
     assert image.shape == resting.shape
-    assert image.shape[2] == 3
-    orange = np.argwhere((image == (230, 159, 0)).all(2))
-    dark = np.argwhere((image == 0).all(2) & (resting == 255).all(2))
-    rows, columns = dark.min(0), dark.max(0)
-    assert orange[:, 0].min() < rows[0] - 5, "the upper module should be light"
-    width = columns[1] - rows[1]
-    assert abs((orange[:, 1].mean() - rows[1]) / width - 3 / 7) < 0.02
+    changed = np.argwhere((image != resting).any(2))
+    assert changed[:, 0].min() > image.shape[0] * 0.25  # the lower module
+    assert (image[tuple(changed.T)] == OBJECT_COLORS[1]).all(1).mean() > 0.9
 
 
 def test_nothing_to_draw():

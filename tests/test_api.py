@@ -14,6 +14,7 @@ from documents import blocks, made_small
 from tiny_runs import tiny_data, tiny_model, tiny_training
 
 import videopred
+from videopred import ClipChoice, Intervention, PictureConfig, cli
 from videopred.commands.terminal import first_line
 from videopred.settings import Settings
 
@@ -95,10 +96,17 @@ def test_paths_that_are_strings_are_taken(tmp_path, monkeypatch):
         ({}, FileExistsError, r"--out must be a new path, got seen/test-1\.gif \(already there\)"),
         ({"clips": (2, 2)}, ValueError, r"--clips must name each clip once, got \(2, 2\)"),
         ({"clips": (7,)}, ValueError, "--clips must lie in 0 to 4, the clips of the test part, got 7"),
-        ({"clips": ()}, ValueError, "--clips must name at least one clip"),
+        ({"clips": ()}, ValueError, "--clips must name at least one, got none"),
         ({"part": "tset"}, ValueError, "did you mean test"),
-        ({"clips": (0,), "rows": ("truth", "modules")}, ValueError, "rows"),
-        ({"clips": (0,), "rows": ("trth",)}, ValueError, "did you mean truth"),
+        (
+            {"clips": (0,), "picture": PictureConfig(rows="truth,modules")},
+            ValueError,
+            "--rows must be among truth",
+        ),
+        ({"clips": (0,), "picture": PictureConfig(figure="schemata")}, ValueError, "--figure must be among strip, wh"),
+        ({"out": "seen/a.png"}, ValueError, "--out must be a folder for several clips, got seen/a.png"),
+        ({"clips": ClipChoice(best=6)}, ValueError, "--best must be at most 5, the clips that have a score"),
+        ({"clips": (0,), "intervention": Intervention(without=(0,))}, ValueError, "RUN must have modules to silence"),
         ({"clips": (0,), "horizon": 9}, ValueError, "horizon"),
     ],
 )
@@ -109,8 +117,37 @@ def test_what_cannot_be_drawn_is_refused(tmp_path, monkeypatch, change, kind, co
     file = videopred.open_dataset(tiny_data(tmp_path))
     predictor = videopred.build(tiny_model(), (1, 24, 32))
     with pytest.raises(kind, match=complaint):
-        videopred.render(predictor, file, out="seen", **change)
+        videopred.render(predictor, file, **({"out": "seen"} | change))
     assert [path.name for path in (tmp_path / "seen").iterdir()] == ["test-1.gif"]
+
+
+def test_python_draws_what_the_command_draws(tmp_path, monkeypatch):
+    """Rows, formats, the choice of clips, figures and interventions, to the byte."""
+    monkeypatch.chdir(tmp_path)
+    data = tiny_data(tmp_path / "two.h5")
+    run = videopred.train(data, tiny_model("rims"), tiny_training(), out="run", device="cpu")
+    file, predictor = videopred.open_dataset(data), videopred.load_run(run, "cpu")
+    picture, figure = PictureConfig(rows="truth,modules,changed", format=("png",)), PictureConfig(figure="mask-out")
+    for words, asked in {
+        "--worst 2 --by psnr --first 4": {"clips": ClipChoice(worst=2, by="psnr", first=4)},
+        "--best 1": {"clips": ClipChoice(best=1)},
+        "--random 2 --seed 5 --figure activation": {
+            "clips": ClipChoice(random=2, seed=5),
+            "picture": PictureConfig(figure="activation"),
+        },
+        "--clips 0 3 --figure mask-out": {"clips": (0, 3), "picture": figure},
+        "--clips 4 --rows truth,modules,changed --format png --without 1 --freeze 0 --from-step 2": {
+            "clips": (4,),
+            "picture": picture,
+            "intervention": Intervention(without=(1,), freeze=(0,), from_step=2),
+        },
+    }.items():
+        ours = videopred.render(predictor, file, context=3, horizon=5, out="ours", overwrite=True, **asked)
+        cli.run(f"render run {data} --context 3 --horizon 5 --out theirs --overwrite --device cpu {words}".split())
+        for path in ours:
+            assert path.read_bytes() == (Path("theirs") / path.name).read_bytes(), words
+    ours, theirs = ({path.name for path in Path(folder).iterdir()} for folder in ("ours", "theirs"))
+    assert ours == theirs
 
 
 def test_the_clips_that_are_drawn_are_those_asked_for(tmp_path):

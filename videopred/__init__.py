@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from videopred.models.interventions import intervene as intervene
     from videopred.models.layer import Layer as Layer
     from videopred.models.settings import PredictorConfig as PredictorConfig
+    from videopred.rendering.settings import ClipChoice as ClipChoice
+    from videopred.rendering.settings import PictureConfig as PictureConfig
     from videopred.rollout import roll_out as roll_out
     from videopred.settings import ComputeConfig as ComputeConfig
     from videopred.settings import TrainingConfig as TrainingConfig
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "CORES": "videopred.models",
+    "ClipChoice": "videopred.rendering.settings",
     "ComputeConfig": "videopred.settings",
     "CropDataset": "videopred.datasets.crops",
     "DATASETS": "videopred.datasets",
@@ -51,6 +54,7 @@ _HOMES = {
     "Intervention": "videopred.models.intervention_settings",
     "Layer": "videopred.models.layer",
     "METRICS": "videopred.eval",
+    "PictureConfig": "videopred.rendering.settings",
     "PlausibilityConfig": "videopred.eval.plausibility_settings",
     "PredictorConfig": "videopred.models.settings",
     "TrainingConfig": "videopred.settings",

@@ -30,33 +30,46 @@ from videopred.commands import (
 )
 from videopred.datasets import DATASETS
 
-COMMANDS: dict[str, Callable[..., None]] = {
-    "demo": start.demo,
-    "list": start.list_shelves,
-    "doctor": doctor.doctor,
-    "generate": data.generate,
-    "import": data.import_,
-    "inspect": data.inspect,
-    "verify": data.verify,
-    "export intphys": data.export,
-    "cards": data.cards,
-    "check-core": models.check_core,
-    "train": models.train,
-    "reproduce": reproducing.reproduce,
-    "runs": runs.runs,
-    "export": runs.export,
-    "report": runs.report,
-    "rollout": models.rollout,
-    "probe": probes.probe,
-    "evaluate": scores.evaluate,
-    "compare": scores.compare,
-    "render": pictures.render,
-    "plausibility": plausibility.plausibility,
-    "bench generate": benchmarks.bench_generate,
-    "bench cores": benchmarks.bench_cores,
-    "bench scores": benchmarks.bench_scores,
-    "bench train": benchmarks.bench_train,
+GROUPS: dict[str, dict[str, Callable[..., None]]] = {
+    "to begin with": {
+        "demo": start.demo,
+        "list": start.list_shelves,
+        "doctor": doctor.doctor,
+    },
+    "making: recipe -> states -> frames -> HDF5 file": {
+        "generate": data.generate,
+        "import": data.import_,
+        "inspect": data.inspect,
+        "verify": data.verify,
+        "export intphys": data.export,
+        "cards": data.cards,
+    },
+    "learning: HDF5 file -> loader -> encoder -> core over time -> decoder -> loss": {
+        "train": models.train,
+        "reproduce": reproducing.reproduce,
+        "runs": runs.runs,
+        "export": runs.export,
+        "check-core": models.check_core,
+    },
+    "judging: trained run + file -> rollout -> scores by horizon -> pictures and report": {
+        "evaluate": scores.evaluate,
+        "compare": scores.compare,
+        "render": pictures.render,
+        "report": runs.report,
+        "plausibility": plausibility.plausibility,
+        "rollout": models.rollout,
+        "probe": probes.probe,
+    },
+    "measuring speed": {
+        "bench generate": benchmarks.bench_generate,
+        "bench cores": benchmarks.bench_cores,
+        "bench scores": benchmarks.bench_scores,
+        "bench train": benchmarks.bench_train,
+    },
 }
+"""What a group is about -> its commands, in the order of the opening screen."""
+
+COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
 
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
@@ -91,9 +104,7 @@ def run(argv: list[str]) -> None:
         SystemExit: the status of tyro, which has printed its help or its complaint.
     """
     if not argv or argv[0] in ("-h", "--help"):
-        print("usage: videopred COMMAND [OPTIONS]\n\nObject-centric video prediction, from the data to the GIF.\n")
-        terminal.print_rows({name: terminal.first_line(command) for name, command in COMMANDS.items()})
-        print("\n`videopred COMMAND --help` shows the options of a command.")
+        _print_opening()
         return
     if argv[0] == "--version":
         print(f"videopred {version('videopred')}")
@@ -114,3 +125,15 @@ def run(argv: list[str]) -> None:
         core = model_flags.core_flags(words[0], words)
         command = flags.with_default(command, "core", core, type(core))
     flags.call(command, name, words)
+
+
+def _print_opening() -> None:
+    """What there is, by group, and where to begin."""
+    print("usage: videopred COMMAND [OPTIONS]\n\nObject-centric video prediction, from the data to the GIF.")
+    print("Start here: `videopred demo` makes data, trains, scores and draws, in two or three minutes.\n")
+    width = max(map(len, COMMANDS))
+    for title, group in GROUPS.items():
+        print(title)
+        terminal.print_rows({name.ljust(width): terminal.first_line(command) for name, command in group.items()})
+        print()
+    print("`videopred COMMAND --help` shows the options of a command.")

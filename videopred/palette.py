@@ -34,3 +34,26 @@ SCHEMA_COLORS = np.array(
 def module_colors(count: int) -> np.ndarray:
     """(count, 3) uint8, of modules or object files."""
     return OBJECT_COLORS[np.arange(count) % len(OBJECT_COLORS)]
+
+
+def tinted(shares: np.ndarray, axis: int) -> np.ndarray:
+    """Shares in [0, 1] as colours: the page's at 0, the module's own at 1, that of a track where nothing is known.
+
+    Args:
+        shares: float; NaN is unknown.
+        axis: which axis is that of the modules.
+
+    Returns:
+        (…, 3) uint8.
+    """
+    of_modules = np.moveaxis(shares, axis, -1)
+    known = np.nan_to_num(of_modules)[..., None]
+    mixed = known * module_colors(of_modules.shape[-1]) + (1 - known) * np.array(PAGE)
+    mixed = np.where(np.isnan(of_modules)[..., None], TRACK, mixed).round().astype(np.uint8)
+    return np.moveaxis(mixed, -2, axis)
+
+
+def schema_cells(chosen: np.ndarray) -> np.ndarray:
+    """Numbers of schemata as their colours, (…, 3) uint8; NaN, unknown, is a track."""
+    colors = SCHEMA_COLORS[np.nan_to_num(chosen).astype(int) % len(SCHEMA_COLORS)]
+    return np.where(np.isnan(chosen)[..., None], TRACK, colors).astype(np.uint8)

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from command_line import run
 
-from videopred.cli import COMMANDS
+from videopred.cli import COMMANDS, GROUPS
+from videopred.commands import terminal
 from videopred.datasets import DATASETS
 from videopred.eval import METRICS, OBJECT_METRICS
 from videopred.models import CODECS, CORES, DECODERS
@@ -22,6 +23,15 @@ def test_help_names_every_command(capfd, words):
     for name, command in COMMANDS.items():
         assert f"  {name}" in out
         assert (command.__doc__ or "").split("\n")[0] in out
+    assert "Start here: `videopred demo`" in out
+    titles = [line for line in out.splitlines() if line in GROUPS]
+    assert titles == list(GROUPS)
+    places = {
+        out[out.rindex("\n", 0, out.index(line)) :].index(line) for line in map(terminal.first_line, COMMANDS.values())
+    }
+    assert len(places) == 1  # all in one column
+    flows = (Path(__file__).parents[2] / "README.md").read_text()
+    assert all(" ".join(title.split()[1:]) in flows for title in titles if "->" in title)
     assert err == ""
 
 

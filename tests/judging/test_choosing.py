@@ -8,7 +8,8 @@ from videopred import models
 from videopred.datasets.opening import open_dataset
 from videopred.eval import make_metric
 from videopred.judging import imagine
-from videopred.judging.choosing import clip_scores, extreme_clips, random_clips
+from videopred.judging.choosing import clip_scores, extreme_clips
+from videopred.rendering.planning import random_clips
 
 
 @pytest.fixture(scope="module")

@@ -134,9 +134,16 @@ def test_each_module_silenced_has_a_row_of_shares_and_an_error():
     np.testing.assert_allclose(shares, [[0, 1, k / 2 / (FRAMES - CONTEXT)] for k in range(MODULES + 1)])
     np.testing.assert_allclose(errors, [k / 8 for k in range(MODULES + 1)])
     plot, bars = masked_out(scenes).axes
+    assert [text.get_text() for text in bars.texts] == [f"{error:.4f}" for error in errors]
     assert [text.get_text() for text in plot.texts] == [f"{share:.2f}" for share in shares.flat]
     assert [label.get_text() for label in plot.get_yticklabels()] == ["none", "0", "1", "2"]
     np.testing.assert_allclose([bar.get_width() for bar in bars.patches], errors)
+
+
+def test_modules_that_never_rest_are_active_but_when_they_are_silenced():
+    read = {"input_attention": np.full((FRAMES, 2, MODULES, 5), 0.25)}
+    shares, _ = masked_out_measure([scene(trace=read)] * (MODULES + 1))
+    np.testing.assert_array_equal(shares, 1 - np.eye(MODULES + 1)[:, 1:])
 
 
 def test_bins_hold_means_over_clips_and_their_error():
@@ -153,10 +160,15 @@ def test_bins_hold_means_over_clips_and_their_error():
         (
             "activation",
             {"trace": {"schema": 0}},
-            "--figure must draw what this model has, which is schema, got acti",
+            "--figure must be among strip, schemata, what can be drawn .*, got activation, which takes active; ask",
         ),
-        ("top-down", {"trace": {}}, "has, which is nothing, got top-down, which takes top_down; ask for another"),
-        ("activation-position", {}, "DATA must know the positions of its objects for --figure activation-position"),
+        (
+            "top-down",
+            {"trace": {}},
+            "among strip, what .* got top-down, which takes top_down, visibility/fraction; ask",
+        ),
+        ("activation-position", {}, "among strip, activation, schemata, mask-out, .* which takes positions; ask"),
+        ("mask-out", {"trace": {}}, "among strip, what can .* got mask-out, which takes input_attention; ask"),
     ],
 )
 def test_what_a_figure_lacks_is_said(name, changes, message, tmp_path):

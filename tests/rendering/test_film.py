@@ -86,14 +86,17 @@ def test_a_wrong_colour_is_missed_and_invented():
     np.testing.assert_allclose(difference(red, green)[0, 0], mixed, atol=0.5)
 
 
-@pytest.mark.parametrize(("context", "frames", "columns"), [(15, 50, 12), (3, 7, 12), (1, 30, 2), (8, 25, 7)])
-def test_strip_takes_even_steps_through_the_rollouts_first_frame(context, frames, columns):
+@pytest.mark.parametrize(
+    ("context", "frames", "columns"), [(15, 50, 12), (3, 7, 12), (1, 30, 2), (8, 18, 12), (8, 25, 7)]
+)
+def test_strip_takes_even_steps_through_the_rollouts_first_frame_and_ends_with_the_last(context, frames, columns):
     shown = every_nth(context, frames, columns)
     assert context in shown
-    assert 1 <= len(shown) <= columns
-    assert len(set(np.diff(shown))) <= 1
+    assert 2 <= len(shown) <= columns
+    assert len(set(np.diff(shown[:-1]))) <= 1
+    assert 0 < shown[-1] - shown[-2] <= max(np.diff(shown[:-1]), default=frames)
     assert shown[0] >= 0
-    assert shown[-1] < frames
+    assert shown[-1] == frames - 1
 
 
 def test_strip_shows_every_row_of_every_column():

@@ -5,9 +5,9 @@ import pytest
 
 from videopred.palette import INVENTED, MISSED, OBJECT_COLORS, PAGE, ROLLOUT, SCHEMA_COLORS, TRACK
 from videopred.rendering import ROWS, check_rows
-from videopred.rendering.film import film_frames
+from videopred.rendering.film import _caption_width, film_frames
 from videopred.rendering.film_rows import difference, laid_over
-from videopred.rendering.panel import draw
+from videopred.rendering.panel import Panel, draw_rows
 from videopred.rendering.raster_rows import GUTTER
 from videopred.rendering.scene import Scene
 from videopred.rendering.strip import strip
@@ -15,6 +15,8 @@ from videopred.settings import Settings
 
 FRAMES, CONTEXT, HEIGHT, WIDTH, SCALE = 7, 3, 12, 20, 8
 MODULES, POSITIONS = 3, (2, 5)
+PLAIN = [row for row in ROWS if row not in ("changed", "change")]
+"""Rows that take no intervention."""
 
 
 def trace() -> dict[str, np.ndarray]:
@@ -36,14 +38,25 @@ def scene(**changes) -> Scene:
     films = chance.integers(0, 256, (2, FRAMES, HEIGHT, WIDTH, 1), np.uint8)
     masks = np.zeros((FRAMES, HEIGHT, WIDTH), np.uint8)
     masks[:, 2:5, 6:8], masks[:, 7:9, 1:7] = 1, 9
-    return Scene(CONTEXT, *films, trace(), masks, POSITIONS, changed=255 - films[1])._replace(**changes)
+    return Scene(CONTEXT, *films, trace(), masks, POSITIONS)._replace(**changes)
+
+
+def intervened() -> Scene:
+    """The same under an intervention that turns all upside down."""
+    other = {name: 1 - values for name, values in trace().items()}
+    return scene(changed=255 - scene().prediction, changed_trace=other)
+
+
+def draw(row: str, of: Scene, scale: int) -> Panel:
+    (panel,) = draw_rows([row], of, scale)
+    return panel
 
 
 def in_small(film: np.ndarray) -> np.ndarray:
     return film[:, SCALE // 2 :: SCALE, SCALE // 2 :: SCALE]
 
 
-@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("row", PLAIN)
 def test_panels_of_a_scene_are_of_one_size_and_can_be_put_together(row):
     panel = draw(row, scene(), SCALE)
     for film in (panel.film, panel.stills):
@@ -52,11 +65,11 @@ def test_panels_of_a_scene_are_of_one_size_and_can_be_put_together(row):
     assert len(film_frames(scene(), ["truth", row] if row != "truth" else [row], panel_px=SCALE * WIDTH)) == FRAMES
 
 
-@pytest.mark.parametrize("rows", [list(ROWS), ["modules"], ["pred", "truth", "masks", "schemata", "overlay"]])
+@pytest.mark.parametrize("rows", [PLAIN, ["modules"], ["pred", "truth", "masks", "schemata", "overlay"]])
 def test_panels_stand_where_the_film_says(rows):
     """At most four abreast, each with its pixels inside its border."""
     whole = film_frames(scene(), rows, panel_px=SCALE * WIDTH)
-    column = max(SCALE * WIDTH + 8, 216)
+    column = max(SCALE * WIDTH + 8, *(_caption_width(panel) for panel in draw_rows(rows, scene(), SCALE)))
     for k, row in enumerate(rows):
         left = 14 + (column - SCALE * WIDTH) // 2 + k % 4 * (column + 14)
         top = 44 + k // 4 * (40 + SCALE * HEIGHT + 14)
@@ -127,10 +140,21 @@ def test_masks_mix_the_colours_of_their_modules():
 
 
 def test_what_changed_is_drawn_from_the_untouched_prediction_on():
-    changed = in_small(draw("changed", scene(), SCALE).film)
+    changed = in_small(draw("changed", intervened(), SCALE).film)
     np.testing.assert_array_equal(changed, np.broadcast_to(255 - scene().prediction, changed.shape))
-    change = in_small(draw("change", scene(), SCALE).film)
+    change = in_small(draw("change", intervened(), SCALE).film)
     np.testing.assert_array_equal(change, difference(scene().prediction, 255 - scene().prediction))
+
+
+@pytest.mark.parametrize("row", ["modules", "masks", "attention", "schemata"])
+def test_what_the_model_did_is_drawn_untouched_and_changed(row):
+    untouched, changed = draw_rows([row], intervened(), SCALE)
+    np.testing.assert_array_equal(untouched.film, draw(row, scene(), SCALE).film)
+    np.testing.assert_array_equal(changed.film, draw(row, scene(trace=intervened().changed_trace), SCALE).film)
+    assert (untouched.caption, changed.caption) == (f"{row}, untouched", f"{row}, changed")
+    alone = strip(scene(), ["truth", row], panel_px=2 * WIDTH).shape[0]
+    assert strip(intervened(), ["truth", row], panel_px=2 * WIDTH).shape[0] - alone == HEIGHT * 2 + 6
+    assert len(film_frames(intervened(), [row], panel_px=SCALE * WIDTH)) == FRAMES
 
 
 def test_boxes_surround_the_true_objects_on_the_prediction():
@@ -157,16 +181,17 @@ def test_a_strip_has_the_rows_that_were_asked_for():
         (
             "modules",
             {"trace": {}},
-            r"--rows must be among truth, pred, diff, overlay, changed, .* got modules; leave",
+            r"--rows must be among truth, pred, diff, overlay, boxes, .* got modules; leave",
         ),
-        ("schemata", {"trace": {"active": 0}}, "among truth, pred, diff, overlay, modules, changed, .* got schemata"),
-        ("attention", {"trace": {"masks": 0}}, "among truth, pred, diff, overlay, masks, changed, .* got attention"),
-        ("masks", {"trace": {"layer1.input_attention": 0}}, "diff, overlay, attention, changed, .* got masks"),
+        ("schemata", {"trace": {"active": 0}}, "among truth, pred, diff, overlay, modules, boxes, .* got schemata"),
+        ("attention", {"trace": {"masks": 0}}, "among truth, pred, diff, overlay, masks, boxes, .* got attention"),
+        ("masks", {"trace": {"layer1.input_attention": 0}}, "diff, overlay, attention, boxes, .* got masks"),
         (
             "boxes",
-            {"trace": {}, "masks": None, "changed": None},
-            "pred, diff, overlay, what there is .* got boxes",
+            {"trace": {}, "masks": None},
+            "pred, diff, overlay, what there is .* got boxes; leave it out, or use data with masks of objects",
         ),
+        ("change", {}, "masks, boxes, what there is of this model and data, got change; give --without, --freeze"),
     ],
 )
 def test_what_there_is_not_is_refused_with_what_there_is(row, changes, message):

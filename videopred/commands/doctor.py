@@ -12,7 +12,11 @@ from videopred.commands.options import Device, Json
 def doctor(
     *,
     self_test: Annotated[
-        bool, arg(help="Make data, train, score and draw, all tiny, or not; it takes some seconds.")
+        bool,
+        arg(
+            help="Leave out the self test, which makes data, trains, scores and draws, all tiny, in some seconds.",
+            help_behavior_hint="",
+        ),
     ] = True,
     device: Device = "auto",
     json_: Json = False,

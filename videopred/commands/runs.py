@@ -66,6 +66,8 @@ def report(
         check.run_folder(run)
     if data is not None:
         check.existing("--data", data)
+    if scores != Path("eval"):
+        check.existing("--scores", scores)
     from videopred.report.page import write_report
 
     path = write_report(runs, out, data=data, results=scores, by=by, device=device, overwrite=overwrite)

@@ -81,14 +81,3 @@ def extreme_clips(scores: np.ndarray, metric: str, which: Literal["worst", "best
     descending = make_metric(metric).higher_is_better == (which == "best")
     order = np.argsort(-scores[known] if descending else scores[known], kind="stable")
     return [int(clip) for clip in known[order][:count]]
-
-
-def random_clips(clips: int, count: int, seed: int) -> list[int]:
-    """Indices of some clips, each at most once, in the order of the part; the same for the same seed.
-
-    Raises:
-        ValueError: there are not so many.
-    """
-    check.whole_number("--random", count, 1, "ask for at least one clip")
-    check.require(count <= clips, "--random", f"be at most {clips}, the clips there are", count, "lower it")
-    return sorted(int(clip) for clip in np.random.default_rng(seed).choice(clips, count, replace=False))

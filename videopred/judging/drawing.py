@@ -1,27 +1,26 @@
 """From a file and what predicts its clips to pictures."""
 
 from collections.abc import Sequence
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from videopred import check
+from videopred import check, pictures
+from videopred.judging.choosing import clip_scores, extreme_clips
 from videopred.judging.evaluating import imagine
 from videopred.judging.fitting import check_part
 from videopred.models.intervention_settings import Intervention
-from videopred.models.interventions import intervene
-from videopred.rendering import USUAL_ROWS, check_rows
+from videopred.models.interventions import intervene, without_each
+from videopred.rendering import OF_ALL_CLIPS
+from videopred.rendering.planning import check_intervention, known_clips, new_paths
 from videopred.rendering.scene import Scene, scene_of_rollout
-from videopred.rendering.writing import write_scene
+from videopred.rendering.settings import ClipChoice, PictureConfig
+from videopred.rendering.writing import write_figure, write_scene
 
 if TYPE_CHECKING:
     from videopred.datasets.source import ClipSource
     from videopred.models.predictor import Predictor
-
-USUAL_CLIPS = 3
-"""How many clips are drawn when nobody says which."""
 
 
 def scenes_of(
@@ -53,7 +52,8 @@ def scenes_of(
         masks = known.pop("groups", None)
         scenes.append(scene_of_rollout(rollout, truth, i, masks, predictor.encoder.map_shape, known))
         if changed is not None:
-            scenes[-1] = scenes[-1]._replace(changed=scene_of_rollout(changed, truth, i).prediction)
+            other = scene_of_rollout(changed, truth, i)
+            scenes[-1] = scenes[-1]._replace(changed=other.prediction, changed_trace=other.trace)
     return scenes
 
 
@@ -61,39 +61,58 @@ def render(
     predictor: "Predictor",
     file: "ClipSource",
     *,
-    clips: Sequence[int] | None = None,
+    clips: Sequence[int] | ClipChoice | None = None,
     part: str = "test",
     context: int | None = None,
     horizon: int | None = None,
-    rows: Sequence[str] = USUAL_ROWS,
+    picture: PictureConfig = PictureConfig(),
+    intervention: Intervention = Intervention(),
     out: Path | str,
     overwrite: bool = False,
 ) -> list[Path]:
-    """Paths of a GIF and a film strip of each clip: truth, prediction and difference, or other rows.
+    """Paths of the pictures drawn of some clips: films and strips of chosen rows, or a figure of the papers.
 
     Args:
         predictor: a trained model; the rollout is on its device.
         file: holds the clips.
-        clips: their indices in the part, from 0; the first three when None.
+        clips: their indices in the part, from 0, or how they are chosen; the first three when None.
         part: train, validation or test.
         context, horizon: frames given and predicted; the data's own when None.
-        rows: what is drawn, of `videopred.rendering.ROWS`.
-        out: folder, made if it is not there; files are `<part>-<clip>.gif` and `.png`.
+        picture: rows and formats, or a figure.
+        intervention: what is done to the model in a second rollout, drawn beside the first.
+        out: folder, made if it is not there, where files are `<part>-<clip>.gif` and so on; or, for one clip or a
+            figure of all, a file.
         overwrite: replace files that are there.
 
     Raises:
         FileExistsError: a file is there and `overwrite` is false.
-        ValueError: a clip named twice, or a row that is none or that the model cannot show; or see `imagine`.
+        ValueError: clips, rows or a figure that there are not or that the model cannot show; or see `imagine`.
         OSError: a file cannot be written.
     """
-    rows = check_rows(tuple(rows))
-    if clips is None:
-        clips = range(min(USUAL_CLIPS, check_part(part, file)))
-    check.require(len(set(clips)) == len(clips), "--clips", "name each clip once", tuple(clips), "leave one out")
-    paths = [[Path(out) / f"{part}-{clip}{suffix}" for suffix in (".gif", ".png")] for clip in clips]
-    for path in chain(*paths):
-        check.absent("--out", path, overwrite)
+    named = not isinstance(clips, Sequence) or len(clips) > 0
+    check.require(named, "--clips", "name at least one", "none", "leave it out")
+    choice = clips if isinstance(clips, ClipChoice) else ClipChoice(clips=tuple(clips or ()))
     context = file.context if context is None else context
     horizon = file.horizon if horizon is None else horizon
-    scenes = scenes_of(predictor, file, part, clips, context, horizon)
-    return [path for one in zip(scenes, paths, strict=True) for path in write_scene(*one, rows)]
+    check_intervention(intervention, picture, horizon)
+    if "mp4" in picture.kinds(Path(out)):
+        pictures.check_mp4()
+    chosen = known_clips(choice, check_part(part, file))
+    if chosen is None:
+        scores = clip_scores(predictor, file, part, choice.by, context, horizon, first=choice.first)
+        if choice.worst is not None:
+            chosen = extreme_clips(scores, choice.by, "worst", choice.worst)
+        else:
+            chosen = extreme_clips(scores, choice.by, "best", choice.best or 1)
+    paths = new_paths(Path(out), part, chosen, picture, overwrite)
+    scenes = scenes_of(predictor, file, part, chosen, context, horizon, intervention)
+    if picture.figure is None:
+        rows = picture.row_names(changed=not intervention.idle)
+        made = [write_scene(*one, rows, frame_ms=picture.frame_ms) for one in zip(scenes, paths, strict=True)]
+        return [path for written in made for path in written]
+    if picture.figure == "mask-out":
+        for changed in without_each(predictor, context):
+            scenes += scenes_of(changed, file, part, chosen, context, horizon)
+    groups = [scenes] if picture.figure in OF_ALL_CLIPS else [[scene] for scene in scenes]
+    made = [write_figure(picture.figure, *one) for one in zip(groups, paths, strict=True)]
+    return [path for written in made for path in written]

@@ -61,6 +61,13 @@ def cells(plot: Any, colors: np.ndarray) -> Any:
     return image
 
 
+def pixels(figure: Figure) -> np.ndarray:
+    """A figure as a picture, (height, width, 3) uint8."""
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())[..., :3].copy()
+
+
 def figure_bytes(figure: Figure, kind: str) -> bytes:
     """A figure as a file: png or svg. The same figure gives the same bytes."""
     content = io.BytesIO()

@@ -9,13 +9,13 @@ from torch import Tensor
 from videopred.palette import CONTEXT, ROLLOUT, TRACK
 from videopred.rendering import USUAL_ROWS
 from videopred.rendering.lettering import Label, blank_page, legend_width, paint_legend, text_width, write
-from videopred.rendering.panel import Panel, draw
+from videopred.rendering.panel import Panel, Swatch, draw_rows
 from videopred.rendering.scene import Scene, scene_of_films
 
 BORDER, MARGIN, HEADER = 4, 14, 40
 """Sizes of the picture's parts, px."""
-_ABREAST, _NARROWEST = 4, 216
-"""Panels in a line at most; px that a caption needs."""
+_ABREAST = 4
+"""Panels in a line at most."""
 
 
 def film_gif_frames(
@@ -56,8 +56,8 @@ def film_frames(scene: Scene, rows: Sequence[str] = USUAL_ROWS, *, panel_px: int
     """
     frames, height, width = scene.truth.shape[:3]
     scale = max(1, panel_px // max(height, width))
-    panels = [draw(row, scene, scale) for row in rows]
-    layout = _Layout(height * scale, width * scale, len(rows))
+    panels = draw_rows(rows, scene, scale)
+    layout = _Layout(height * scale, width * scale, len(panels), max(map(_caption_width, panels)))
     page = _captioned_page(layout, panels)
     return np.stack([_frame(page, layout, panels, t, scene.context) for t in range(frames)])
 
@@ -68,11 +68,13 @@ class _Layout(NamedTuple):
     high: int
     wide: int
     panels: int
+    caption: int
+    """Width of the widest caption."""
 
     @property
     def places(self) -> list[tuple[int, int]]:
         """Top and left of the panels, without their borders."""
-        column = max(self.wide + 2 * BORDER, _NARROWEST)
+        column = max(self.wide + 2 * BORDER, self.caption)
         inset = (column - self.wide) // 2
         line = HEADER + self.high + 2 * BORDER + 6
         return [
@@ -98,19 +100,30 @@ def _captioned_page(layout: _Layout, panels: list[Panel]) -> np.ndarray:
     page = blank_page(layout.footer.stop + 18, layout.span.start + layout.span.stop)
     labels: list[Label] = []
     for (top, left), panel in zip(layout.places, panels, strict=True):
-        y, middle, legend = top - BORDER - 18, left + layout.wide / 2, legend_width(panel.swatches)
-        alone = not panel.swatches or panel.numbered
-        words = any(len(swatch.name) > 1 for swatch in panel.swatches)
-        if alone:
-            labels.append(Label(panel.caption, middle, y))
+        y, middle = top - BORDER - 18, left + layout.wide / 2
+        caption, swatches = _words(panel)
+        if not swatches:
+            labels.append(Label(caption, middle, y))
             continue
-        caption = "" if words and len(panel.swatches) > 1 else panel.caption
-        wide = text_width(caption) + 14 if caption else 0
-        start = round(middle - (wide + legend) / 2)
+        start = round(middle - _caption_width(panel) / 2)
         if caption:
             labels.append(Label(caption, start, y, "left"))
-        labels += paint_legend(page, panel.swatches, start + wide, y)
+        labels += paint_legend(page, swatches, start + (text_width(caption) + 14 if caption else 0), y)
     return write(page, labels)
+
+
+def _words(panel: Panel) -> tuple[str, tuple[Swatch, ...]]:
+    """What stands above a panel: its caption, which several named colours replace, and the colours to be named."""
+    if panel.numbered:
+        return panel.caption, ()
+    named = len(panel.swatches) > 1 and any(len(swatch.name) > 1 for swatch in panel.swatches)
+    return "" if named else panel.caption, panel.swatches
+
+
+def _caption_width(panel: Panel) -> int:
+    """Of caption and legend, px."""
+    caption, swatches = _words(panel)
+    return text_width(caption) + (14 if caption and swatches else 0) + legend_width(swatches)
 
 
 def _frame(page: np.ndarray, layout: _Layout, panels: list[Panel], t: int, context: int) -> np.ndarray:

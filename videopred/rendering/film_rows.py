@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from videopred.check import complaint
 from videopred.palette import AGREED, INVENTED, MISSED, OBJECT_COLORS, module_colors
 from videopred.rendering.panel import Panel, Swatch, numbers, shown
-from videopred.rendering.scene import Scene, available
+from videopred.rendering.scene import Scene
 
 
 def truth(scene: Scene, scale: int) -> Panel:
@@ -57,7 +56,7 @@ def laid_over(truth: np.ndarray, prediction: np.ndarray) -> np.ndarray:
 
 def masks(scene: Scene, scale: int) -> Panel:
     """The masks of the decoder, each module in its colour; a pixel that several share is their mixture."""
-    (shares,) = scene.traced("masks", ["masks"])  # (T, K, H, W)
+    (shares,) = scene.traced("masks")  # (T, K, H, W)
     colors = module_colors(shares.shape[1])
     film = np.einsum("tkhw,kc->thwc", np.nan_to_num(shares), colors).round().clip(0, 255).astype(np.uint8)
     return shown(film, scale, "masks", numbers(colors), "module")
@@ -65,30 +64,23 @@ def masks(scene: Scene, scale: int) -> Panel:
 
 def changed(scene: Scene, scale: int) -> Panel:
     """What was predicted under the intervention."""
-    return shown(_changed(scene, "changed"), scale, "changed")
+    assert scene.changed is not None
+    return shown(scene.changed, scale, "changed")
 
 
 def change(scene: Scene, scale: int) -> Panel:
     """Where the intervention changed the prediction, as `difference` from the untouched one to the changed."""
     swatches = (Swatch(MISSED, "lost"), Swatch(INVENTED, "new"))
-    return shown(difference(scene.prediction, _changed(scene, "change")), scale, "change", swatches)
-
-
-def _changed(scene: Scene, row: str) -> np.ndarray:
-    if scene.changed is None:
-        must = f"be among {', '.join(available(scene))}, what there is without an intervention"
-        raise ValueError(complaint("--rows", must, row, "give --without, --freeze, --swap or --schema"))
-    return scene.changed
+    assert scene.changed is not None
+    return shown(difference(scene.prediction, scene.changed), scale, "change", swatches)
 
 
 def boxes(scene: Scene, scale: int) -> Panel:
     """The prediction, with a box around where each object truly is seen."""
-    if scene.masks is None:
-        must = f"be among {', '.join(available(scene))}, what there is of this model and data"
-        raise ValueError(complaint("--rows", must, "boxes", "leave it out, or use data with masks of objects"))
+    assert scene.masks is not None
     panel = shown(scene.prediction, scale, "true boxes")
     film = panel.film.copy()
-    line = max(1, scale // 4)
+    line = max(2, scale // 4)  # to be seen when the picture is half as large
     for t, mask in enumerate(scene.masks):
         for number in np.unique(mask[mask > 0]):
             color = OBJECT_COLORS[(number - 1) % len(OBJECT_COLORS)]

@@ -20,21 +20,24 @@ def masked_out(scenes: Sequence[Scene]) -> Figure:
     """
     shares, errors = measure(scenes)
     silenced, modules = shares.shape
-    figure = empty_figure(2.8 + 0.55 * modules, 1.2 + 0.34 * silenced)
-    plot, bars = figure.subplots(1, 2, sharey=True, gridspec_kw={"width_ratios": [0.55 * modules, 1.4]})
+    figure = empty_figure(3.2 + 0.55 * modules, 1.2 + 0.34 * silenced)
+    plot, bars = figure.subplots(1, 2, sharey=True, gridspec_kw={"width_ratios": [0.55 * modules, 1.8]})
     dark, light = np.array(INK), np.array(PAGE)
     colors = shares[..., None] * dark + (1 - shares[..., None]) * light
     plot.imshow(colors.round().astype(np.uint8), aspect="auto", interpolation="nearest")
     for (row, column), share in np.ndenumerate(shares):
-        ink = hue(PAGE if share > 0.5 else INK)
+        ink = hue(PAGE if share > 0.6 else INK)
         plot.text(column, row, f"{share:.2f}", ha="center", va="center", fontsize=SMALL, color=ink)
     dress(plot, "share of rollout steps active", "module", "silenced")
     plot.set_xticks(range(modules))
     plot.set_yticks(range(silenced), ["none", *map(str, range(silenced - 1))])
     plot.spines[:].set_visible(False)
-    bars.barh(range(silenced), errors, color=hue(INVENTED), height=0.7)
-    dress(bars, "", "MSE", "")
-    bars.set_xlim(0, None)
+    plot.tick_params(left=False, bottom=False)
+    drawn = bars.barh(range(silenced), errors, color=hue(INVENTED), height=0.7)
+    bars.bar_label(drawn, fmt="%.4f", padding=3, fontsize=SMALL, color=hue(INK))
+    dress(bars, "squared error", "MSE", "")
+    bars.tick_params(left=False)
+    bars.set_xlim(0, 1.5 * max(errors))
     return figure
 
 
@@ -46,10 +49,19 @@ def measure(scenes: Sequence[Scene]) -> tuple[np.ndarray, np.ndarray]:
     """
     active, errors = [], []
     for scene in scenes:
-        layers = scene.traced("mask-out", ["active"], "--figure")
-        active.append(np.concatenate(layers, axis=1)[scene.context :].mean(0))
+        active.append(_active(scene)[scene.context :].mean(0))
         wrong = scene.truth[scene.context :] / 255 - scene.prediction[scene.context :] / 255
         errors.append((wrong**2).mean())
     modules = len(active[0])
-    grouped = np.array(active).reshape(modules + 1, -1, modules)
-    return grouped.mean(1), np.array(errors).reshape(modules + 1, -1).mean(1)
+    shares = np.array(active).reshape(modules + 1, -1, modules).mean(1)
+    if not scenes[0].traced("active"):
+        shares[range(1, modules + 1), range(modules)] = 0
+    return shares, np.array(errors).reshape(modules + 1, -1).mean(1)
+
+
+def _active(scene: Scene) -> np.ndarray:
+    """(T, K) of all layers; a core whose modules never rest, such as scoff, says nothing of it."""
+    layers = scene.traced("active")
+    if not layers:
+        layers = [np.ones(read.shape[::2][:2]) for read in scene.traced("input_attention")]  # of (T, heads, K, L)
+    return np.concatenate(layers, axis=1)

@@ -1,12 +1,13 @@
 """What a row is drawn as: pixels at every frame, and what stands around them."""
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import NamedTuple
 
 import numpy as np
 
 from videopred.rendering import ROWS
-from videopred.rendering.scene import Scene
+from videopred.rendering.scene import NEEDS, Scene, check_row
 
 
 class Swatch(NamedTuple):
@@ -31,12 +32,27 @@ class Panel(NamedTuple):
     """Whether numbers on the film itself explain its colours."""
 
 
-def draw(row: str, scene: Scene, scale: int) -> Panel:
-    """The panel of a row, a pixel of the film being a square of that many.
+def draw_rows(rows: Sequence[str], scene: Scene, scale: int) -> list[Panel]:
+    """The panels of rows, a pixel of the film being a square of that many.
+
+    Under an intervention, what the model did is there twice: untouched, then changed.
 
     Raises:
         ValueError: there is no such row, or nothing to draw it from.
     """
+    panels = []
+    for row in rows:
+        check_row(scene, row)
+        panel = _draw(row, scene, scale)
+        if row not in NEEDS or scene.changed is None:
+            panels.append(panel)
+            continue
+        changed = _draw(row, scene._replace(trace=scene.changed_trace), scale)
+        panels += [one._replace(caption=f"{row}, {how}") for one, how in ((panel, "untouched"), (changed, "changed"))]
+    return panels
+
+
+def _draw(row: str, scene: Scene, scale: int) -> Panel:
     module, function = ROWS[row].address.split(":")
     panel: Panel = getattr(import_module(module), function)(scene, scale)
     return panel

@@ -6,7 +6,18 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from videopred.palette import CONTEXT, INK, MARK, OBJECT_COLORS, PAGE, ROLLOUT, SCHEMA_COLORS, TRACK, module_colors
+from videopred.palette import (
+    CONTEXT,
+    INK,
+    MARK,
+    OBJECT_COLORS,
+    PAGE,
+    ROLLOUT,
+    SCHEMA_COLORS,
+    TRACK,
+    schema_cells,
+    tinted,
+)
 from videopred.rendering.canvas import LETTERS, SMALL, TIME, cells, dress, empty_figure, frames_along, hue
 from videopred.rendering.film_rows import laid_over
 from videopred.rendering.scene import Scene
@@ -29,7 +40,7 @@ def strip_figure(scenes: Sequence[Scene]) -> Figure:
     shown = every_nth(marked if marked < frames else scene.context, frames, 10)
     over = laid_over(scene.truth, scene.prediction)
     cell = _WIDE / len(shown)
-    figure = empty_figure(_WIDE, cell * height / width + 0.75)
+    figure = empty_figure(_WIDE, cell * height / width + 0.62)
     plots = figure.subplots(1, len(shown), squeeze=False)[0]
     for plot, t in zip(plots, shown, strict=True):
         plot.imshow(over[t], interpolation="nearest")
@@ -40,14 +51,15 @@ def strip_figure(scenes: Sequence[Scene]) -> Figure:
         plot.set_xlabel(f"{step}" if step > 0 else "given", fontsize=SMALL, color=hue(INK), labelpad=2)
         color, thick = (CONTEXT, 1.5) if step < 1 else (MARK, 3.0) if t == marked else (ROLLOUT, 1.5)
         plot.spines[:].set(color=hue(color), linewidth=thick)
-    figure.suptitle("frame; below, rollout step. Truth in blue over the prediction", fontsize=SMALL, color=hue(INK))
+    words = "frame above, rollout step below; truth in blue over the prediction"
+    figure.suptitle(words, fontsize=SMALL, color=hue(INK), x=0.5, y=0.99, va="top")
     return figure
 
 
 def activation(scenes: Sequence[Scene]) -> Figure:
     """Which modules were active, black, at each frame. Source: RIMs, figure 2."""
     (scene,) = scenes
-    active = _active(scene, "activation")
+    active = _active(scene)
     colors = np.where(np.isnan(active)[..., None], TRACK, np.where(active[..., None] == 1, (0, 0, 0), PAGE))
     figure = empty_figure(_WIDE, 0.9 + 0.24 * active.shape[0])
     plot = figure.subplots()
@@ -65,14 +77,10 @@ def activation_and_positions(scenes: Sequence[Scene]) -> Figure:
 
     Source: RIMs, figure 6, whose modules see a strip of the frame each; ours see all of it, so that what is compared
     is the time at which something happens.
-
-    Raises:
-        ValueError: the positions of the objects are not known.
     """
     (scene,) = scenes
-    active = _active(scene, "activation-position")
-    positions = scene.known("activation-position", "positions")  # (T, N, 2)
-    frames, colors = np.arange(1, len(positions) + 1), module_colors(len(active))
+    active, positions = _active(scene), scene.truths["positions"]  # (T, N, 2)
+    frames = np.arange(1, len(positions) + 1)
     figure = empty_figure(_WIDE, 3.2 + 0.24 * len(active))
     heights = [1.1, 1.1, 0.24 * len(active)]
     across, down, raster = figure.subplots(3, 1, sharex=True, gridspec_kw={"height_ratios": heights})
@@ -86,9 +94,7 @@ def activation_and_positions(scenes: Sequence[Scene]) -> Figure:
     down.invert_yaxis()  # rows are counted downwards
     across.set_title("true positions, a colour for each ball", fontsize=LETTERS, loc="left", color=hue(INK))
     dress(raster, "active modules", TIME, "module")
-    shares = np.nan_to_num(active)[..., None]
-    painted = np.where(np.isnan(active)[..., None], TRACK, shares * colors[:, None] + (1 - shares) * np.array(PAGE))
-    cells(raster, painted.astype(np.uint8))
+    cells(raster, tinted(active, axis=0))
     frames_along(raster, len(frames), scene.context)
     return figure
 
@@ -96,16 +102,15 @@ def activation_and_positions(scenes: Sequence[Scene]) -> Figure:
 def schema_use(scenes: Sequence[Scene]) -> Figure:
     """Which schema each object file used at each frame, and how often all in all. Source: SCOFF, figures 3 and 15."""
     (scene,) = scenes
-    (chosen,) = (values.T for values in scene.traced("schemata", ["schema"], "--figure"))  # (K, T)
-    known = np.nan_to_num(chosen).astype(int)
-    colors = np.where(np.isnan(chosen)[..., None], TRACK, SCHEMA_COLORS[known % len(SCHEMA_COLORS)])
-    used = range(known.max() + 1)
+    (chosen,) = (values.T for values in scene.traced("schema"))  # (K, T)
+    used = range(int(np.nanmax(chosen)) + 1)
     figure = empty_figure(_WIDE, 1.5 + 0.28 * len(chosen))
     raster, shares = figure.subplots(1, 2, sharey=True, gridspec_kw={"width_ratios": [4, 1]})
     dress(raster, "", TIME, "object file")
-    cells(raster, colors.astype(np.uint8))
+    cells(raster, schema_cells(chosen))
     frames_along(raster, chosen.shape[1], scene.context)
     dress(shares, "", "share of frames")
+    shares.tick_params(left=False)
     left = np.zeros(len(chosen))
     for schema in used:
         share = (chosen[:, 1:] == schema).mean(1)
@@ -114,10 +119,17 @@ def schema_use(scenes: Sequence[Scene]) -> Figure:
         left += share
     shares.set_xlim(0, 1)
     patches = [Patch(color=hue(SCHEMA_COLORS[k % len(SCHEMA_COLORS)]), label=f"schema {k}") for k in used]
-    figure.legend(handles=patches, loc="outside upper left", ncols=len(patches), fontsize=SMALL, frameon=False)
+    figure.legend(
+        handles=patches,
+        loc="outside upper left",
+        ncols=len(patches),
+        fontsize=SMALL,
+        frameon=False,
+        labelcolor=hue(INK),
+    )
     return figure
 
 
-def _active(scene: Scene, figure: str) -> np.ndarray:
+def _active(scene: Scene) -> np.ndarray:
     """(K, T) of all layers, the lowest first; NaN at frame 0."""
-    return np.concatenate(scene.traced("modules", ["active"], "--figure", figure), axis=1).T
+    return np.concatenate(scene.traced("active"), axis=1).T

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from videopred.palette import PAGE, ROLLOUT, SCHEMA_COLORS, TRACK, module_colors
+from videopred.palette import PAGE, ROLLOUT, SCHEMA_COLORS, TRACK, module_colors, schema_cells, tinted
 from videopred.rendering.lettering import Label, write
 from videopred.rendering.panel import Panel, Swatch, numbers, shown
 from videopred.rendering.scene import Scene
@@ -13,28 +13,26 @@ GUTTER, LETTER = 26, 22
 
 def modules(scene: Scene, scale: int) -> Panel:
     """Active modules in their colours, resting ones white; of several layers, the lowest is on top."""
-    active = np.concatenate(scene.traced("modules", ["active"]), axis=1)  # (T, K)
+    active = np.concatenate(scene.traced("active"), axis=1)  # (T, K)
     colors = module_colors(active.shape[1])
-    return _raster(scene, scale, _tinted(active, colors), "active modules", numbers(colors), "module")
+    return _raster(scene, scale, tinted(active, axis=1), "active modules", numbers(colors), "module")
 
 
 def schemata(scene: Scene, scale: int) -> Panel:
     """Each object file's schema."""
-    (chosen,) = scene.traced("schemata", ["schema"])  # (T, K)
-    known = np.nan_to_num(chosen).astype(int)
-    colors = np.where(np.isnan(chosen)[..., None], TRACK, SCHEMA_COLORS[known % len(SCHEMA_COLORS)])
-    swatches = numbers(SCHEMA_COLORS[np.arange(known.max() + 1) % len(SCHEMA_COLORS)])
-    return _raster(scene, scale, colors, "schemata", swatches, "schema")._replace(numbered=False)
+    (chosen,) = scene.traced("schema")  # (T, K)
+    swatches = numbers(SCHEMA_COLORS[np.arange(int(np.nanmax(chosen)) + 1) % len(SCHEMA_COLORS)])
+    return _raster(scene, scale, schema_cells(chosen), "schemata", swatches, "schema")._replace(numbered=False)
 
 
 def attention(scene: Scene, scale: int) -> Panel:
     """Where on the map each module reads, in its colour; of a core that reads vectors, how much each module reads."""
-    traces = scene.traced("attention", ["input_attention"])
+    traces = scene.traced("input_attention")
     if scene.map_shape is not None and len(traces) == 1:
         return _attention_map(scene, scale, traces[0].mean(1))
     read = np.concatenate([trace.mean(1).sum(-1) for trace in traces], axis=1)  # (T, K)
     colors = module_colors(read.shape[1])
-    return _raster(scene, scale, _tinted(read, colors), "attention", numbers(colors), "module")
+    return _raster(scene, scale, tinted(read, axis=1), "attention", numbers(colors), "module")
 
 
 def _attention_map(scene: Scene, scale: int, read: np.ndarray) -> Panel:
@@ -52,12 +50,6 @@ def _attention_map(scene: Scene, scale: int, read: np.ndarray) -> Panel:
     return shown(film[:, rows][:, :, columns], scale, "attention", numbers(colors), "module")
 
 
-def _tinted(shares: np.ndarray, colors: np.ndarray) -> np.ndarray:
-    """Colours (T, K, 3) of shares (T, K) in [0, 1]: white at 0, the module's colour at 1, a track where unknown."""
-    known = np.nan_to_num(shares)[..., None]
-    return np.where(np.isnan(shares)[..., None], TRACK, known * colors + (1 - known) * np.array(PAGE))
-
-
 def _raster(
     scene: Scene, scale: int, cells: np.ndarray, caption: str, swatches: tuple[Swatch, ...], kind: str
 ) -> Panel:
@@ -73,9 +65,8 @@ def _raster(
         top, bottom = tops[k] + gap, tops[k + 1] - gap
         film[:, top:bottom, GUTTER:] = TRACK
         for t in range(frames):
-            color = cells[t, k].round().astype(np.uint8)
-            film[t:, top:bottom, edges[t] : edges[t + 1]] = color
-            stills[t, top:bottom] = color
+            film[t:, top:bottom, edges[t] : edges[t + 1]] = cells[t, k]
+            stills[t, top:bottom] = cells[t, k]
     turn = edges[scene.context]
     film[:, :, turn - 1 : turn + 1] = ROLLOUT
     every = -(-LETTER * bands // high)

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from videopred.check import complaint, require
+from videopred.check import require
 from videopred.frames import to_frames
 
 if TYPE_CHECKING:
@@ -37,54 +37,64 @@ class Scene(NamedTuple):
     """positions (T, N, 2), px, and visibility/fraction (T, N) in [0, 1], of the true objects, where they are known."""
     changed: np.ndarray | None = None
     """(T, H, W, C) uint8, the prediction under an intervention; None without one."""
+    changed_trace: Mapping[str, np.ndarray] = {}
+    """What the model did under the intervention."""
 
-    def traced(self, row: str, names: list[str], flag: str = "--rows", asked: str = "") -> list[np.ndarray]:
-        """The traces of these names, the lowest layer's first.
-
-        Args:
-            row: what is to be drawn.
-            names: any of them will do; a layer's own begin with `layer0.` and so on.
-            flag: where it was asked for.
-            asked: what was asked for, if it is called otherwise than what is drawn.
-
-        Raises:
-            ValueError: the model has none of them; the message says which rows it has.
-        """
-        found = [values for name, values in self.trace.items() if name.rpartition(".")[2] in names]
-        if not found and flag == "--figure":
-            must, got = f"draw what this model has, which is {', '.join(sorted(self.trace)) or 'nothing'}", asked or row
-            raise ValueError(complaint(flag, must, f"{got}, which takes {names[0]}", "ask for another"))
-        if not found:
-            must = f"be among {', '.join(available(self))}, what there is of this model and data"
-            raise ValueError(complaint(flag, must, row, f"leave out {row}"))
-        return found
-
-    def known(self, figure: str, name: str) -> np.ndarray:
-        """What is known of the true objects, one of `truths`.
-
-        Raises:
-            ValueError: it is not known.
-        """
-        if name not in self.truths:
-            must = f"know the {name} of its objects for --figure {figure}"
-            raise ValueError(complaint("DATA", must, "a file without them", "make one with `videopred generate`"))
-        return self.truths[name]
+    def traced(self, name: str) -> list[np.ndarray]:
+        """The traces of that name, the lowest layer's first; a layer's own begin with `layer0.` and so on."""
+        return [values for key, values in self.trace.items() if key.rpartition(".")[2] == name]
 
 
-_NEEDS = {
+NEEDS = {
     "modules": "active",
     "attention": "input_attention",
     "schemata": "schema",
     "masks": "masks",
 }
 """Row -> last word of the name of the trace that it draws."""
+_FIGURES_NEED = {
+    "activation": ("active",),
+    "activation-position": ("active", "positions"),
+    "schemata": ("schema",),
+    "top-down": ("top_down", "visibility/fraction"),
+    "mask-out": ("input_attention",),
+}
+"""Figure -> what must be in the trace, by its last word, or known of the true objects."""
+
+
+def check_row(scene: Scene, row: str) -> None:
+    """Refuse a row that cannot be drawn of a scene, and say which can.
+
+    Raises:
+        ValueError: so it is.
+    """
+    must = f"be among {', '.join(available(scene))}, what there is of this model and data"
+    fix = "leave it out"
+    if row in ("changed", "change"):
+        fix = "give --without, --freeze, --swap or --schema"
+    elif row == "boxes":
+        fix = "leave it out, or use data with masks of objects"
+    require(row in available(scene), "--rows", must, row, fix)
+
+
+def check_figure(scene: Scene, figure: str) -> None:
+    """Refuse a figure that cannot be drawn of a scene, and say which can.
+
+    Raises:
+        ValueError: so it is.
+    """
+    there = {name.rpartition(".")[2] for name in scene.trace} | set(scene.truths)
+    drawn = ["strip", *(name for name, needed in _FIGURES_NEED.items() if there.issuperset(needed))]
+    lacking = ", ".join(name for name in _FIGURES_NEED.get(figure, ()) if name not in there)
+    must = f"be among {', '.join(drawn)}, what can be drawn of this model and data"
+    require(figure in drawn, "--figure", must, f"{figure}, which takes {lacking}", "ask for another")
 
 
 def available(scene: Scene) -> list[str]:
     """The rows that can be drawn of a scene."""
     there = {name.rpartition(".")[2] for name in scene.trace}
     rows = ["truth", "pred", "diff", "overlay"]
-    rows += [row for row, needed in _NEEDS.items() if needed in there]
+    rows += [row for row, needed in NEEDS.items() if needed in there]
     rows += [] if scene.changed is None else ["changed", "change"]
     return rows + (["boxes"] if scene.masks is not None else [])
 

@@ -1,7 +1,12 @@
 """Settings of pictures: which clips, which rows, which files."""
 
+from pathlib import Path
 from typing import Literal
 
+from pydantic import model_validator
+
+from videopred import check
+from videopred.rendering import FIGURES, USUAL_CHANGED_ROWS, USUAL_ROWS, check_rows
 from videopred.settings import Settings
 
 
@@ -23,6 +28,33 @@ class ClipChoice(Settings):
     seed: int = 0
     """Chance of --random."""
 
+    @model_validator(mode="after")
+    def _is_one_choice(self) -> "ClipChoice":
+        named = {"--clips": self.clips or None, "--worst": self.worst, "--best": self.best, "--random": self.random}
+        given = {flag: value for flag, value in named.items() if value is not None}
+        for flag, value in given.items():
+            chosen = next(iter(given))
+            check.require(flag == chosen, flag, f"be left out with {chosen}", value, "leave one out")
+            if isinstance(value, int):
+                check.whole_number(flag, value, 1, "ask for at least one clip")
+        check.require(
+            len(set(self.clips)) == len(self.clips), "--clips", "name each clip once", self.clips, "leave one out"
+        )
+        for flag, idle, told, fix in (
+            ("--by", self.by == "mse" or self.ranked, self.by, "--worst or --best"),
+            ("--first", self.first is None or not self.clips, self.first, "--worst, --best or --random"),
+            ("--seed", self.seed == 0 or self.random is not None, self.seed, "--random"),
+        ):
+            check.require(idle, flag, f"go with {fix}", told, "leave it out")
+        if self.first is not None:
+            check.whole_number("--first", self.first, 1, "look at one clip at least")
+        return self
+
+    @property
+    def ranked(self) -> bool:
+        """Whether it takes the model to know which clips are meant."""
+        return self.worst is not None or self.best is not None
+
 
 class PictureConfig(Settings):
     """What is drawn of a clip, and into which files."""
@@ -36,3 +68,52 @@ class PictureConfig(Settings):
     """Instead of films: strip, activation, activation-position, schemata, top-down or mask-out, as PNG and SVG."""
     frame_ms: int = 100
     """Time per frame of a film; GIF counts in steps of 10."""
+
+    @model_validator(mode="after")
+    def _can_be_drawn(self) -> "PictureConfig":
+        check.whole_number("--frame-ms", self.frame_ms, 1, "try 100, ten frames a second")
+        check.require(len(self.format) > 0, "--format", "name at least one", "none", "choose among gif, mp4 and png")
+        if self.rows is not None:
+            check_rows(tuple(self.rows.split(",")))
+        if self.figure is None:
+            return self
+        check.one_of("--figure", self.figure, FIGURES)
+        for name in ("rows", "format", "frame_ms"):
+            same = getattr(self, name) == type(self).model_fields[name].default
+            fix = "a figure has rows and formats of its own"
+            check.require(same, f"--{name.replace('_', '-')}", "be left out with --figure", "one", fix)
+        return self
+
+    def row_names(self, *, changed: bool) -> tuple[str, ...]:
+        """Names in ROWS, the usual ones unless some were named.
+
+        Args:
+            changed: whether there is an intervention.
+        """
+        return tuple(self.rows.split(",")) if self.rows else USUAL_CHANGED_ROWS if changed else USUAL_ROWS
+
+    def kinds(self, out: Path | None) -> tuple[str, ...]:
+        """Suffixes, without the dot, of the files of each clip or figure.
+
+        Args:
+            out: a folder, or the file, whose suffix then says the kind.
+
+        Raises:
+            ValueError: a suffix that cannot hold it, or that --format contradicts, or a time that a GIF cannot have.
+        """
+        of_file = () if out is None or not out.suffix else (out.suffix[1:],)
+        usual = ("png", "svg") if self.figure else self.format
+        allowed = ("png", "svg") if self.figure else ("gif", "mp4", "png")
+        must = "be a folder, or end in .gif or .mp4 for a film or .png for a strip"
+        must = "be a folder, or end in .png or .svg for a figure" if self.figure else must
+        check.require(set(of_file) <= set(allowed), "--out", must, out, "rename it")
+        told = self.format != type(self).model_fields["format"].default
+        agree = not of_file or not told or of_file == self.format
+        fix = "leave --format out, or give a folder"
+        check.require(agree, "--format", f"be {' '.join(of_file)}, as --out ends so", " ".join(self.format), fix)
+        kinds = of_file or usual
+        if "gif" in kinds:
+            fits = self.frame_ms >= 20 and self.frame_ms % 10 == 0
+            slow = "be a multiple of 10, at least 20, for a GIF"
+            check.require(fits, "--frame-ms", slow, self.frame_ms, "try 100, ten frames a second")
+        return kinds

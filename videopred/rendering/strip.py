@@ -10,7 +10,7 @@ from videopred.palette import CONTEXT, ROLLOUT
 from videopred.rendering import USUAL_ROWS
 from videopred.rendering.film import MARGIN
 from videopred.rendering.lettering import Label, blank_page, legend_width, paint_legend, text_width, write
-from videopred.rendering.panel import Panel, Swatch, draw
+from videopred.rendering.panel import Panel, Swatch, draw_rows
 from videopred.rendering.scene import Scene, scene_of_films
 
 GAP, NAMES, TOP = 6, 128, 134
@@ -46,7 +46,7 @@ def film_strip(
 def strip(scene: Scene, rows: Sequence[str] = USUAL_ROWS, *, columns: int = 12, panel_px: int = 128) -> np.ndarray:
     """A still with these rows, and every n-th frame as a column.
 
-    The rollout's first frame is always a column; n is the smallest with which the film fits.
+    The rollout's first frame and the last of all are always columns; n is the smallest with which the film fits.
 
     Args:
         scene: one clip.
@@ -61,18 +61,18 @@ def strip(scene: Scene, rows: Sequence[str] = USUAL_ROWS, *, columns: int = 12, 
     frames, height, width = scene.truth.shape[:3]
     scale = max(1, panel_px // max(height, width))
     high, wide, context = height * scale, width * scale, scene.context
-    panels = [draw(row, scene, scale) for row in rows]
+    panels = draw_rows(rows, scene, scale)
     pitch = max(wide, 40) + GAP  # a frame number needs this much
     shown = every_nth(context, frames, columns)
     lefts = [NAMES + k * pitch + (24 if t >= context else 0) for k, t in enumerate(shown)]
-    tops = [TOP + row * (high + GAP) for row in range(len(rows))]
+    tops = [TOP + row * (high + GAP) for row in range(len(panels))]
     legends = _legends(panels)
     needed = max(lefts[-1] + wide, NAMES + 320, NAMES + sum(map(_width, legends.items())))
     page = blank_page(tops[-1] + high + MARGIN, needed + MARGIN)
 
     labels = [Label("frame", NAMES - 14, TOP - 48, "right"), Label("step", NAMES - 14, TOP - 20, "right")]
     for panel, y in zip(panels, tops, strict=True):
-        labels.append(Label(panel.caption.split()[-1], NAMES - 14, y + high // 2, "right"))
+        labels.append(Label(_short(panel.caption), NAMES - 14, y + high // 2, "right"))
     for t, left in zip(shown, lefts, strict=True):
         labels.append(Label(f"{t + 1}", left + wide / 2, TOP - 48))
         if t >= context:
@@ -92,6 +92,11 @@ def strip(scene: Scene, rows: Sequence[str] = USUAL_ROWS, *, columns: int = 12, 
     return write(page, labels)
 
 
+def _short(caption: str) -> str:
+    """A caption as the name of a row, which has less room: in two lines, or its last word."""
+    return caption.replace(", ", "\n") if ", " in caption else caption.split()[-1]
+
+
 def _legends(panels: Sequence[Panel]) -> dict[str, tuple[Swatch, ...]]:
     """Kind -> swatches, each once."""
     found: dict[str, tuple[Swatch, ...]] = {}
@@ -108,9 +113,9 @@ def _width(legend: tuple[str, tuple[Swatch, ...]]) -> int:
 
 
 def every_nth(context: int, frames: int, columns: int) -> list[int]:
-    """Indices of evenly spaced frames, at most `columns` of them, among them the rollout's first."""
+    """Indices of evenly spaced frames, among them the rollout's first, and the last; at most `columns` of them."""
     for every in range(1, frames + 1):
-        shown = list(range(context % every, frames, every))
+        shown = sorted({*range(context % every, frames, every), frames - 1})
         if len(shown) <= columns:
             return shown
     raise AssertionError("a step as long as the film leaves one frame")

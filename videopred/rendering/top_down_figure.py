@@ -23,7 +23,7 @@ def top_down(scenes: Sequence[Scene]) -> Figure:
     Source: BRIMs, figure 2, whose abscissa is the number of random pixels; ours is occlusion.
 
     Raises:
-        ValueError: no layer reads one above, or nothing is ever hidden.
+        ValueError: nothing is ever hidden.
     """
     hidden, shares = measure(scenes)
     check.require(float(hidden.max()) > 0, "DATA", "hide objects at some frames of the context", "none", "use curtain")
@@ -53,9 +53,8 @@ def measure(scenes: Sequence[Scene]) -> tuple[np.ndarray, dict[str, dict[str, np
     hidden: list[np.ndarray] = []
     shares: dict[str, dict[str, list[np.ndarray]]] = {}
     for scene in scenes:
-        scene.traced("top-down", ["top_down"], "--figure")
         read = slice(1, scene.context + 1)  # at index t stands the step that read frame t − 1
-        visible = scene.known("top-down", "visibility/fraction")[: scene.context]
+        visible = scene.truths["visibility/fraction"][: scene.context]
         hidden.append(1 - np.nanmean(visible, axis=1))
         for name in scene.trace:
             layer, _, kind = name.rpartition(".")

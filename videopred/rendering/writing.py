@@ -12,7 +12,7 @@ from videopred.files import whole_file
 from videopred.rendering import FIGURES, USUAL_ROWS
 from videopred.rendering.canvas import figure_bytes
 from videopred.rendering.film import film_frames
-from videopred.rendering.scene import Scene, scene_of_rollout
+from videopred.rendering.scene import Scene, check_figure, scene_of_rollout
 from videopred.rendering.strip import strip
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def write_figure(name: str, scenes: Sequence[Scene], paths: Sequence[Path]) -> l
         ValueError: the scenes lack what it draws.
         OSError: a file cannot be written.
     """
+    check_figure(scenes[0], name)
     module, function = FIGURES[name].address.split(":")
     figure = getattr(import_module(module), function)(scenes)
     for path in paths:

@@ -1,0 +1,74 @@
+"""Which clips are drawn into which files, as far as it is known before the model is loaded. Light."""
+
+from pathlib import Path
+
+from videopred import check
+from videopred.models.intervention_settings import Intervention
+from videopred.rendering import OF_ALL_CLIPS
+from videopred.rendering.settings import ClipChoice, PictureConfig
+
+USUAL_CLIPS = 3
+"""How many clips are drawn when nobody says which."""
+
+
+def check_intervention(intervention: Intervention, picture: PictureConfig, horizon: int) -> None:
+    """Refuse an intervention that would do nothing, or that what is drawn does not show.
+
+    Raises:
+        ValueError: a figure under an intervention, or a beginning without one or after the rollout.
+    """
+    begins, idle = intervention.from_step, intervention.idle
+    fix = "a figure draws the untouched model"
+    check.require(picture.figure is None or idle, "--figure", "be left out with an intervention", picture.figure, fix)
+    fix = "give --without, --freeze, --swap or --schema"
+    check.require(begins == 1 or not idle, "--from-step", "be left out without an intervention", begins, fix)
+    must = f"be at most {horizon}, the steps of the rollout"
+    check.require(begins <= horizon, "--from-step", must, begins, "lower it")
+
+
+def known_clips(choice: ClipChoice, count: int) -> list[int] | None:
+    """The clips that are chosen without a look at them; None if it takes one.
+
+    Args:
+        choice: which.
+        count: clips of the part.
+
+    Raises:
+        ValueError: there are not so many.
+    """
+    among = count if choice.first is None else choice.first
+    check.require(among <= count, "--first", f"be at most {count}, the clips of the part", among, "lower it")
+    if choice.random is not None:
+        return random_clips(among, choice.random, choice.seed)
+    if choice.ranked:
+        return None
+    return list(choice.clips) or list(range(min(USUAL_CLIPS, among)))
+
+
+def random_clips(clips: int, count: int, seed: int) -> list[int]:
+    """Indices of some clips, each at most once, in the order of the part; the same for the same seed.
+
+    Raises:
+        ValueError: there are not so many.
+    """
+    import numpy as np
+
+    check.whole_number("--random", count, 1, "ask for at least one clip")
+    check.require(count <= clips, "--random", f"be at most {clips}, the clips there are", count, "lower it")
+    return sorted(int(clip) for clip in np.random.default_rng(seed).choice(clips, count, replace=False))
+
+
+def new_paths(out: Path, part: str, clips: list[int], picture: PictureConfig, overwrite: bool) -> list[list[Path]]:
+    """Where the files of each clip go, or those of the one figure of all of them.
+
+    Raises:
+        ValueError: one file for several clips, or of a kind that cannot hold it. FileExistsError: one is there.
+    """
+    kinds, together = picture.kinds(out), picture.figure in OF_ALL_CLIPS
+    if out.suffix:
+        alone = together or len(clips) == 1
+        check.require(alone, "--out", "be a folder for several clips", out, "give a folder, or --clips 0")
+        return [[check.absent("--out", out, overwrite)]]
+    ending = f"-{picture.figure}" if picture.figure else ""
+    names = [f"{part}{ending}"] if together else [f"{part}-{clip}{ending}" for clip in clips]
+    return [[check.absent("--out", out / f"{name}.{kind}", overwrite) for kind in kinds] for name in names]
