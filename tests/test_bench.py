@@ -1,5 +1,8 @@
 """Benchmarks count right and run; how fast anything is, no test says."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -158,9 +161,32 @@ def test_the_benchmark_of_scores_compares_the_same_numbers():
     whole = rows["whole"]
     assert set(whole["scores"]) == {"mse", "psnr", "bce", "f1", "ssim"}
     assert whole["kept_MB"] == pytest.approx(70 * 3 * 9 * 8 / 1e6)  # nine numbers a frame, of clips that are all there
-    assert 0 < whole["peak_MB_after_a_tenth"] <= whole["peak_MB"]
+    assert 0 < whole["peak_MB_after_a_tenth"] <= whole["peak_MB"]  # that it hardly grows is the next test's
     shown = scores_table(rows)
     assert all(word in shown for word in ("FG-ARI, by clip", "70 clips of 3 frames", "peak memory"))
+
+
+_KEEPING = """
+import videopred.bench.scores as bench
+measure_all, films = bench.measure_all, []
+def keeping(metrics, prediction, truth):
+    films.append((prediction, truth))
+    return measure_all(metrics, prediction, truth)
+bench.measure_all = keeping
+"""
+_GROWTH = """
+from videopred.bench.scores import _whole
+found = _whole(1280, 5, 48)
+print(found["peak_MB"] - found["peak_MB_after_a_tenth"] - 2 * found["kept_MB"])
+"""
+
+
+@pytest.mark.parametrize("keeping", [False, True])
+def test_memory_of_scoring_does_not_grow_with_the_clips(keeping):
+    """In a process of its own: the films that pass are 118 MB, and a tenth of them are gone before the first look."""
+    program = (_KEEPING if keeping else "") + _GROWTH
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert (float(told.stdout) < 20) is not keeping
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_settings_reach_the_scores(place, tmp_path, monkeypatch, capfd):
     assert run(f"{words} --aggregates max --surprise kl --burn-in 4 --every 3 --resamples 7 --seed 2") == 0
     told = json.loads(capfd.readouterr().out)
     assert told["settings"] == {
-        "data": str(place / "intphys"), "run": str(place / "gru"), "part": "test", "surprise": "kl", "burn_in": 4,
+        "data": str(place / "intphys"), "run": str(place / "gru"), "part": "dev", "surprise": "kl", "burn_in": 4,
         "every": 3, "resamples": 7, "seed": 2,
     }  # fmt: skip
     assert list(told["errors"]) == ["max"]

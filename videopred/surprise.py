@@ -174,7 +174,7 @@ def judge_scorer(
     plausible: dict[str, Plausible] = {
         name: aggregate(name, surprise, differs, scenes.possible) for name in config.aggregates
     }
-    settings = {"data": str(films.path), **(asked or {}), "part": config.part, "surprise": config.surprise}
+    settings = {"data": str(films.path), **(asked or {}), "part": films.part, "surprise": config.surprise}
     settings |= {"burn_in": config.burn_in, "every": films.every}
     return _scored(scenes, plausible, config, settings, surprise, differs)
 

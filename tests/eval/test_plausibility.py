@@ -177,6 +177,14 @@ def test_rows_are_those_of_each_condition_and_of_blocks_with_others():
     ]
 
 
+def test_numbers_of_objects_are_in_the_order_of_their_size():
+    possible = orders(4)
+    rows = errors(compare(possible * 1.0, possible), scenes_of(possible, objects=["10", "9", "2", "10"]))
+    assert [(row.where, row.scenes) for row in rows[1:]] == [
+        ({"objects": "2"}, 1), ({"objects": "9"}, 1), ({"objects": "10"}, 2)
+    ]  # fmt: skip
+
+
 def test_a_row_is_what_its_scenes_alone_give():
     possible, films = orders(12), np.random.default_rng(2).normal(size=(12, 4))
     blocks = np.array(["O1", "O2", "O3"] * 4)

@@ -27,12 +27,12 @@ def _raised(name: str, who: str, batch: int, frames: int) -> int:
     predictor = getattr(pair_of(name), who)
     training_step(predictor, torch.rand(1, 2, 1, 64, 64))()  # weights' gradients and Adam's averages are there
     film = torch.rand(batch, frames, 1, 64, 64)
-    before = _peak()
+    before = most_bytes()
     training_step(predictor, film)()
-    return _peak() - before
+    return most_bytes() - before
 
 
-def _peak() -> int:
+def most_bytes() -> int:
     """Most bytes that this process ever held.
 
     Linux hands ru_maxrss on to the programs that a process starts, so there the peak of this program alone is read.

@@ -1,7 +1,5 @@
 """How fast films are scored: against loops over frames, and with how much memory as clips go by."""
 
-import resource
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +8,7 @@ import torch
 from torch import Tensor
 
 from videopred import check
+from videopred.bench.memory import most_bytes
 from videopred.bench.plain_scores import plain_fg_ari, plain_pixel_scores, plain_ssim
 from videopred.bench.timing import compare
 from videopred.eval import make_metric, make_object_metric
@@ -18,8 +17,7 @@ from videopred.eval.metric import Metric
 from videopred.eval.scene import Scene
 
 LIGHT = ("mse", "psnr", "bce", "f1")
-_CLIPS = 8  # at a time in comparisons
-_BATCH = 32  # at a time in the whole pass
+_CLIPS = 32  # at a time, as `evaluate` takes them
 _OBJECTS = 4
 
 
@@ -129,13 +127,13 @@ def _whole(clips: int, frames: int, size: int) -> dict[str, Any]:
     """All five metrics on many clips, batch after batch, as `evaluate` does: films go, numbers stay."""
     metrics = [make_metric(name) for name in (*LIGHT, "ssim")]
     kept: list[list[dict[str, Tensor]]] = []
-    films = _films(_BATCH, frames, size)
+    films = _films(_CLIPS, frames, size)
     start, early = time.perf_counter(), 0.0
-    for first in range(0, clips, _BATCH):
+    for first in range(0, clips, _CLIPS):
         batch = (film[: clips - first].clone() for film in films)
         kept.append(measure_all(metrics, *batch))
-        if not early and 10 * (first + _BATCH) >= clips:
-            early = _peak()
+        if not early and 10 * (first + _CLIPS) >= clips:
+            early = most_bytes() / 1e6
     seconds = time.perf_counter() - start
     return {
         "clips": clips,
@@ -144,7 +142,7 @@ def _whole(clips: int, frames: int, size: int) -> dict[str, Any]:
         "us_per_frame": 1e6 * seconds / clips / frames,
         "threads": torch.get_num_threads(),
         "peak_MB_after_a_tenth": early,
-        "peak_MB": _peak(),
+        "peak_MB": most_bytes() / 1e6,
         "kept_MB": sum(values.nbytes for batch in kept for of in batch for values in of.values()) / 1e6,
         "scores": _scores(metrics, kept),
     }
@@ -156,12 +154,6 @@ def _scores(metrics: list[Metric], kept: list[list[dict[str, Tensor]]]) -> dict[
     return {
         metric.name: float(metric.reduce(measured).mean()) for metric, measured in zip(metrics, joined, strict=True)
     }
-
-
-def _peak() -> float:
-    """The most memory that this process has held so far, MB."""
-    unit = 1 if sys.platform == "darwin" else 1024  # Linux counts in kB
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
 
 
 def table(rows: dict[str, Any]) -> str:

@@ -19,6 +19,8 @@ class Quadruplets:
 
     path: Path
     """Where they are, as the user gave it."""
+    part: str
+    """Of a data file, or dev or test of IntPhys."""
     names: Sequence[Sequence[str]]
     """Of the four films of each scene, as answers to the benchmark name them if their conditions are known."""
     folders: Sequence[Sequence[str]]
@@ -88,6 +90,7 @@ def _of_folder(path: Path, height: int, width: int, every: int, names: Path | No
         possible = np.array([header["is_possible"] for header in films.headers]).reshape(-1, 4)
     return Quadruplets(
         path,
+        films.place.name,
         _by_four(known),
         _by_four(films.folders),
         possible,
@@ -128,6 +131,7 @@ def _of_file(source: ClipSource, part: str, every: int) -> Quadruplets:
     splices = labels["splices"][:, 0] if "splices" in labels else None
     return Quadruplets(
         source.path,
+        part,
         [[f"{name}/{film}" for film in range(1, 5)] for name in names],
         [[f"{folder}/{film}" for film in range(1, 5)] for folder in folders],
         labels.get("possible"),

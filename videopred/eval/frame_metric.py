@@ -14,6 +14,20 @@ VALUES_AT_ONCE = 2**17
 """Values of a film that are worked on together: few enough to stay in a processor's cache, so memory does not grow."""
 
 
+class Room:
+    """Memory that is used again and again: fresh memory costs as much time as the arithmetic in it."""
+
+    def __init__(self) -> None:
+        self._memory = torch.empty(0)
+
+    def like(self, film: Tensor, copies: int) -> Tensor:
+        """Some uninitialised copies of a film, (copies, *its shape), in the same memory as those given before."""
+        size = copies * film.numel()
+        if self._memory.numel() < size or (self._memory.dtype, self._memory.device) != (film.dtype, film.device):
+            self._memory = film.new_empty(size)
+        return self._memory[:size].view(copies, *film.shape)
+
+
 class Frames:
     """Frames to compare, and what several metrics make of them, made once.
 
@@ -22,10 +36,15 @@ class Frames:
         truth: the same, of the same type.
     """
 
-    def __init__(self, prediction: Tensor, truth: Tensor):
+    def __init__(self, prediction: Tensor, truth: Tensor, room: Room | None = None):
         self.prediction = prediction
         self.truth = truth
+        self._room = Room() if room is None else room
         self._made: dict[tuple, Any] = {}
+
+    def room(self, copies: int) -> Tensor:
+        """Uninitialised memory for copies of the prediction, (copies, N, C, H, W), until somebody asks again."""
+        return self._room.like(self.prediction, copies)
 
     def once(self, make: Callable[..., Any], *settings: Any) -> Any:
         """What `make(frames, *settings)` returns; a second metric that asks gets the same object."""
@@ -47,6 +66,7 @@ class FrameMetric(Metric):
         return measured
 
 
+@torch.no_grad()
 def measure_all(metrics: Sequence[Metric], prediction: Tensor, truth: Tensor) -> list[dict[str, Tensor]]:
     """What each metric measures on one pair of films, faster than by itself: equal to `metric.measure`, to the bit.
 
@@ -74,23 +94,25 @@ def measure_all(metrics: Sequence[Metric], prediction: Tensor, truth: Tensor) ->
 def _walk(metrics: Sequence[FrameMetric], prediction: Tensor, truth: Tensor) -> list[dict[str, Tensor]]:
     """What each metric measures: name -> (B, T) float64. Clip by clip, since a score must not depend, even by
     rounding, on the clip's neighbours in a batch."""
-    clips = [_of_clip(metrics, *pair) for pair in zip(prediction, truth, strict=True)]
+    room = Room()
+    clips = [_of_clip(metrics, *pair, room) for pair in zip(prediction, truth, strict=True)]
     return [{key: torch.stack([clip[i][key] for clip in clips]) for key in clips[0][i]} for i in range(len(metrics))]
 
 
-def _of_clip(metrics: Sequence[FrameMetric], prediction: Tensor, truth: Tensor) -> list[dict[str, Tensor]]:
+def _of_clip(metrics: Sequence[FrameMetric], prediction: Tensor, truth: Tensor, room: Room) -> list[dict[str, Tensor]]:
     """What each metric measures in films (T, C, H, W): name -> (T,) float64."""
-    blocks = [[metric.measure_frames(frames) for metric in metrics] for frames in _in_blocks(prediction, truth)]
+    blocks = [[metric.measure_frames(frames) for metric in metrics] for frames in _in_blocks(prediction, truth, room)]
     return [
         {key: torch.cat([block[i][key] for block in blocks]).double() for key in blocks[0][i]}
         for i in range(len(metrics))
     ]
 
 
-def _in_blocks(prediction: Tensor, truth: Tensor) -> Iterator[Frames]:
+def _in_blocks(prediction: Tensor, truth: Tensor, room: Room) -> Iterator[Frames]:
     """Films (T, C, H, W) a few frames at a time, in single precision or, if one of them is in double, in that."""
     dtype = torch.promote_types(torch.promote_types(prediction.dtype, truth.dtype), torch.float32)
     blocks = math.ceil(truth.numel() / VALUES_AT_ONCE)
     length = math.ceil(len(truth) / blocks)
     for block in zip(prediction.split(length), truth.split(length), strict=True):
-        yield Frames(*(frames.to(dtype).contiguous() for frames in block))
+        ours, true = (frames.to(dtype).contiguous() for frames in block)
+        yield Frames(ours, true, room)

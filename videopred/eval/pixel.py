@@ -150,7 +150,8 @@ class PSNR(FrameMetric):
         capped = measured["capped"]
         if not capped.any():
             return ""
-        return f"{int(capped.sum())} of {capped.numel()} frames above {self.best:g} dB, counted as that"
+        # Of the mean over samples, the count is one as well, and need not be whole.
+        return f"{capped.sum().item():.10g} of {capped.numel()} frames above {self.best:g} dB, counted as that"
 
 
 def bce_of_logits(logits: Tensor, truth: Tensor) -> Tensor:
@@ -184,16 +185,23 @@ def _cross_entropy(frames: Frames, clamp: float) -> Tensor:
     """Nats per frame, (N,)."""
     # Clipped as logarithms: in single precision 1 − 1e-6 has only three digits left of its distance to 1.
     low, high = math.log(clamp), math.log1p(-clamp)
-    lit = frames.prediction.log().clamp_(low, high)
-    dark = (1 - frames.prediction).log_().clamp_(low, high)
+    lit, dark = both = frames.room(2)
+    torch.log(frames.prediction, out=lit)
+    torch.sub(1, frames.prediction, out=dark).log_()
+    both.clamp_(low, high)
     return -dark.lerp_(lit, frames.truth).flatten(1).sum(1)
 
 
 def _mean_square(frames: Frames) -> Tensor:
     """Squared error per value, (N,)."""
-    return (frames.prediction - frames.truth).square_().flatten(1).mean(1)
+    return _difference(frames).square_().flatten(1).mean(1)
 
 
 def _mean_absolute(frames: Frames) -> Tensor:
     """Absolute error per value, (N,)."""
-    return (frames.prediction - frames.truth).abs_().flatten(1).mean(1)
+    return _difference(frames).abs_().flatten(1).mean(1)
+
+
+def _difference(frames: Frames) -> Tensor:
+    (room,) = frames.room(1)
+    return torch.sub(frames.prediction, frames.truth, out=room)

@@ -188,18 +188,19 @@ def _kinds(scenes: int, conditions: Mapping[str, Sequence[str]]) -> list[tuple[d
     known = {name: np.array(values) for name, values in conditions.items()}
     kinds: list[tuple[dict[str, str], np.ndarray]] = [({}, np.arange(scenes))]
     kinds += [
-        ({name: str(value)}, np.flatnonzero(values == value))
-        for name, values in known.items()
-        for value in np.unique(values)
+        ({name: value}, np.flatnonzero(values == value)) for name, values in known.items() for value in _sorted(values)
     ]
     blocks = known.pop("block", np.array([]))
     for name, values in known.items():
-        both = product(np.unique(blocks), np.unique(values))
+        both = product(_sorted(blocks), _sorted(values))
         for block, value in both if len(set(blocks)) > 1 < len(set(values)) else ():
-            kinds.append(
-                ({"block": str(block), name: str(value)}, np.flatnonzero((blocks == block) & (values == value)))
-            )
+            kinds.append(({"block": block, name: value}, np.flatnonzero((blocks == block) & (values == value))))
     return [(where, chosen) for where, chosen in kinds if len(chosen)]
+
+
+def _sorted(values: np.ndarray) -> list[str]:
+    """The values that there are, words by the alphabet, and numbers by their size."""
+    return sorted({str(value) for value in values}, key=lambda value: (len(value) * value.isdigit(), value))
 
 
 def _errors(

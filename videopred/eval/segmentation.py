@@ -131,19 +131,20 @@ def contingency(predicted: Tensor, true: Tensor, *, background: bool) -> Tensor:
         (B, T, N + 1, M + 1) float64, with the largest numbers N and M; row 0 is empty without background.
     """
     clips, frames, height, width = true.shape
-    rows, columns = int(true.max()) + 1, int(predicted.max()) + 1
     ours, theirs = (masks.cpu().numpy().reshape(-1) for masks in (predicted, true))
+    rows, columns = int(theirs.max()) + 1, int(ours.max()) + 1
+    small = np.dtype(np.uint8 if rows * columns <= 256 else np.int64)  # bytes are eight times as fast to go through
+    pair = theirs.astype(small) * small.type(columns) + ours.astype(small, copy=False)
 
     def count(pixels: np.ndarray, kinds: int, kind: np.ndarray) -> np.ndarray:
         cell = pixels // (height * width) * kinds + kind
         return np.bincount(cell, minlength=clips * frames * kinds).reshape(clips, frames, -1)
 
-    pixels = np.flatnonzero(theirs > 0)  # a tenth of them, mostly; NumPy finds them thrice as fast as torch
-    kind = theirs[pixels].astype(np.int64) * columns + ours[pixels]
-    table = count(pixels, rows * columns, kind).reshape(clips, frames, rows, columns)
+    pixels = np.flatnonzero(pair >= columns)  # those of objects: a tenth of them, mostly
+    table = count(pixels, rows * columns, pair[pixels]).reshape(clips, frames, rows, columns)
     if background:
         pixels = np.flatnonzero(ours > 0)
-        table[:, :, 0] = count(pixels, columns, ours[pixels].astype(np.int64)) - table.sum(2)
+        table[:, :, 0] = count(pixels, columns, ours[pixels]) - table.sum(2)
         table[:, :, 0, 0] = height * width - table.reshape(clips, frames, -1).sum(-1) + table[:, :, 0, 0]
     return torch.from_numpy(table).to(true.device).double()
 

@@ -52,7 +52,8 @@ def plausibility_command(run: Path, judged: Mapping[str, Any]) -> str:
     settings = judged["settings"]
     words = ["videopred", "plausibility", str(run), str(settings["data"])]
     for name, value in {**settings, "aggregates": list(judged["errors"])}.items():
-        if name not in ("data", "run") and (name != "aggregates" or value):
+        asked = (name, value) != ("part", "dev")  # what is judged of a folder of IntPhys without a word
+        if asked and name not in ("data", "run") and (name != "aggregates" or value):
             words += _flag(name, value)
     return shlex.join(words)
 

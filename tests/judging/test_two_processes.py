@@ -1,0 +1,44 @@
+"""Judging shared out among processes: as torchrun starts them, the same numbers to the bit, every clip once."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny_runs import tiny_data, tiny_model, tiny_training
+
+from videopred.training import train
+
+TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node")
+
+
+@pytest.mark.slow
+def test_two_processes_give_what_one_gives(tmp_path):
+    """Seven clips in batches of two: the last batch is short, and the processes have three and one more batches."""
+    data = tiny_data(tmp_path, {"train": 5, "validation": 1, "test": 7})
+    run = train(data, tiny_model("rims"), tiny_training(), out=tmp_path / "run", device="cpu")
+    words = f"evaluate {run} {data} --context 3 --horizon 4 --batch-size 2 --device cpu --feedback sample --samples 3"
+    asked = [*words.split(), "--metrics", "mse", "f1", "psnr", "position", "kept", "fg-ari"]
+    for processes in (1, 2):
+        told = subprocess.run(
+            [*TORCHRUN, str(processes), "-m", "videopred", *asked, "--out", str(tmp_path / str(processes))],
+            env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert told.returncode == 0, told.stderr
+        assert told.stdout.count("wrote ") == 3  # one process prints and writes
+    one, two = (measured(tmp_path / name) for name in ("1", "2"))
+    assert set(one) == set(two)
+    for name, values in one.items():
+        assert len(values) == 7
+        np.testing.assert_array_equal(values, two[name], err_msg=name)
+    first, second = (json.loads((tmp_path / name / "scores.json").read_text()) for name in ("1", "2"))
+    assert first == second
+    assert len(np.unique(one["model/mse mean of 3/mse"].sum(1))) == 7  # no clip stands for another
+
+
+def measured(folder: Path) -> dict[str, np.ndarray]:
+    with np.load(folder / "measurements.npz") as arrays:
+        return dict(arrays)
