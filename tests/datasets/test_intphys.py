@@ -78,6 +78,7 @@ def test_what_was_found_is_said(films):
         "format": "folder of IntPhys",
         "clips": "train 3, validation 2, test 16",
         "frames": FRAMES,
+        "every": 1,
         "height": HEIGHT,
         "width": WIDTH,
         "channels": 3,
@@ -202,6 +203,21 @@ def test_pictures_are_brought_to_another_size(films):
     found = read_intphys(films["labelled"], height=13, width=57).found
     assert (found["height"], found["width"]) == (13, 57)
     assert found["resized"].startswith("from 26 x 38 (height x width), by Pillow's bilinear filter")
+
+
+@pytest.mark.parametrize("kind", ["labelled", "random"])
+def test_every_third_frame_can_be_kept(films, kind, tmp_path):
+    ours = in_their_order(clips_of_ours())[5]
+    record = read_intphys(films[kind], every=3).record("test", 5)
+    np.testing.assert_array_equal(record["features"], ours.frames[::3])
+    np.testing.assert_array_equal(record["groups"][..., 0], ours.masks[::3])
+    _, found = import_films(films[kind], tmp_path / "x.h5", ImportConfig(every=3))
+    assert (found["frames"], found["every"]) == (11, 3)
+    assert ClipFile(tmp_path / "x.h5").frames == 11
+    with pytest.raises(
+        ValueError, match=r"^--every must leave two frames or more of 31, got 31, which leaves 1; lower"
+    ):
+        read_intphys(films[kind], every=31)
 
 
 def test_levels_of_2017_stand_in_the_header(copy):

@@ -136,7 +136,8 @@ LIT = np.random.default_rng(0).random((5, 7, 8, 10, 1)) < 0.3
     ("features", "level", "values"),
     [
         (LIT, 255, "binary, from bool"),
-        (LIT * 0.5, 128, "grey levels, from float64"),
+        (LIT * (128 / 255), 128, "grey levels, from float64"),
+        (LIT * np.float16(77 / 255), 77, "grey levels, from float16"),
         (LIT.astype(np.float32), 255, "grey levels, from float32"),
         (LIT * np.uint8(200), 200, "grey levels, from uint8"),
         (LIT * np.int64(200), 200, "grey levels, from int64"),
@@ -360,6 +361,16 @@ def test_attributes_of_another_version_are_refused(path, tmp_path):
             file.attrs[name] = value
         with pytest.raises(ValueError, match=re.escape(complaint)):
             ClipFile(tmp_path / "new.h5")
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_float_frames_are_256_levels_or_refused(tmp_path, dtype):
+    levels = np.arange(256).reshape(2, 1, 8, 16, 1)
+    write_group(training__features=(levels / 255).astype(dtype))(tmp_path / "x.h5")
+    assert (ClipFile(tmp_path / "x.h5").read_frames("train", 0, 1)[0] == levels[:, 0]).all()
+    write_group(training__features=((levels + 0.5) / 256).astype(dtype))(tmp_path / "y.h5")
+    with pytest.raises(ValueError, match=r"^DATA must hold float features that are 256 levels.*, got 0\.00195\d* in"):
+        ClipFile(tmp_path / "y.h5").read_frames("train", 0, 1)
 
 
 def test_float_frames_outside_0_to_1_are_refused(tmp_path):

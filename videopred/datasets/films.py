@@ -43,7 +43,8 @@ def _holds_frames(path: Path) -> bool:
 
 def _read_intphys(path: Path, config: ImportConfig) -> ForeignFilms:
     """The films of the IntPhys benchmark; what is not labelled is said."""
-    return read_intphys(path, height=config.height, width=config.width, labels_needed=False)
+    size = {"height": config.height, "width": config.width}
+    return read_intphys(path, **size, every=config.every, labels_needed=False)
 
 
 FORMATS: dict[str, Format] = {
@@ -52,7 +53,7 @@ FORMATS: dict[str, Format] = {
     "PNG frames in a folder or in folders in it": Format(_holds_frames, read_pngs),
     "GIF or a folder of GIFs": Format(_file_or_folder(".gif"), read_gifs),
     "MP4 or a folder of MP4s": Format(_file_or_folder(".mp4"), read_videos),
-    "IntPhys' folders train, dev or test": Format(holds_intphys, _read_intphys, ("height", "width")),
+    "IntPhys' folders train, dev or test": Format(holds_intphys, _read_intphys, ("height", "width", "every")),
 }
 """What it is, in the words of a complaint -> how it is known and read."""
 

@@ -23,6 +23,8 @@ class ImportConfig(Settings):
     """Rows that frames are resized to, in pixels; as they are when left out."""
     width: PositiveInt | None = None
     """Columns that frames are resized to, in pixels; as they are when left out."""
+    every: PositiveInt = 1
+    """Keep every n-th frame of IntPhys' films, from the first on; the benchmark's scorers use 2."""
 
     @model_validator(mode="after")
     def _words_mean_something(self) -> "ImportConfig":

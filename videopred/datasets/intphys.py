@@ -77,7 +77,12 @@ def holds_intphys(path: Path) -> bool:
 
 
 def read_intphys(
-    folder: Path | str, *, height: int | None = None, width: int | None = None, labels_needed: bool = True
+    folder: Path | str,
+    *,
+    height: int | None = None,
+    width: int | None = None,
+    every: int = 1,
+    labels_needed: bool = True,
 ) -> ForeignFilms:
     """The films in a folder of IntPhys, read one by one when they are asked for.
 
@@ -88,6 +93,7 @@ def read_intphys(
         folder: the benchmark's folder, or its train, dev or test.
         height, width: size that pictures are brought to, by Pillow's bilinear filter, and masks, by the nearest pixel;
             as they are when None.
+        every: keep every n-th frame, from the first on.
         labels_needed: refuse films to be scored that do not say whether they are possible.
 
     Raises:
@@ -104,12 +110,14 @@ def read_intphys(
     left_out = folders.pop("test", None) if "dev" in folders else None
     parts = {_PARTS[name]: list(_films(place)) for name, place in folders.items()}
     known = _look([film for films in parts.values() for film in films], labels_needed)
+    shown = _shown(known, every)
     size = (known.height, known.width) if height is None or width is None else (height, width)
 
     def record(part: str, index: int) -> dict[str, np.ndarray]:
-        return _record(parts[part][index], known, size)
+        return _record(parts[part][index], known, size, every)
 
     found = _found(known, size, {part: len(films) for part, films in parts.items()})
+    found |= {"frames": shown, "every": every}
     if left_out is not None:
         found["left_out"] = f"{left_out}, because dev is the part test; import it alone"
     return ForeignFilms(found, {part: len(films) for part, films in parts.items()}, record)
@@ -134,9 +142,7 @@ def scored_films(folder: Path | str, *, height: int, width: int, every: int = 1)
     assert place is not None
     films = list(_films(place))
     known = _look(films, labels_needed=False)
-    shown = len(range(0, known.frames, every))
-    must, fix = f"leave two frames or more of {known.frames}", "lower it"
-    check.require(shown > 1, "--every", must, f"{every}, which leaves {shown}", fix)
+    shown = _shown(known, every)
     headers = [_status(film.path)["header"] for film in films] if known.possible else None
     for film, header in zip(films, headers or [], strict=False):
         _require_label(film, header)
@@ -146,6 +152,14 @@ def scored_films(folder: Path | str, *, height: int, width: int, every: int = 1)
         return np.stack([_resized(pixels, (height, width), Image.Resampling.BILINEAR) for pixels in pictures])
 
     return ScoredFilms(place, ["/".join(film.path.parts[-3:]) for film in films], headers, shown, read)
+
+
+def _shown(known: _Known, every: int) -> int:
+    """How many frames are left of a film."""
+    shown = len(range(0, known.frames, every))
+    must, fix = f"leave two frames or more of {known.frames}", "lower it"
+    check.require(shown > 1, "--every", must, f"{every}, which leaves {shown}", fix)
+    return shown
 
 
 def _found(known: _Known, size: tuple[int, int], clips: Mapping[str, int]) -> dict[str, Any]:
@@ -253,14 +267,16 @@ def _pictures(film: Path, kind: str) -> list[Path]:
 # --- one film ------------------------------------------------------------------------------------------------
 
 
-def _record(film: _Film, known: _Known, size: tuple[int, int]) -> dict[str, np.ndarray]:
-    """A film as our files have it."""
+def _record(film: _Film, known: _Known, size: tuple[int, int], every: int) -> dict[str, np.ndarray]:
+    """A film as our files have it, of every n-th frame."""
     status = _status(film.path) if known.groups or (known.possible and film.block) else {}
-    features = [_resized(pixels, size, Image.Resampling.BILINEAR) for pixels in _read(film.path, "scene", "RGB", known)]
+    features = [
+        _resized(pixels, size, Image.Resampling.BILINEAR) for pixels in _read(film.path, "scene", "RGB", known, every)
+    ]
     record = {"features": np.stack(features)}
     if known.groups:
-        masks = _read(film.path, "masks", "L", known)
-        numbers = (_numbers(film.path, _greys(status, t))[grey] for t, grey in enumerate(masks))
+        masks = zip(range(0, known.frames, every), _read(film.path, "masks", "L", known, every), strict=True)
+        numbers = (_numbers(film.path, _greys(status, t))[grey] for t, grey in masks)
         record["groups"] = np.stack([_resized(number, size, Image.Resampling.NEAREST) for number in numbers])[..., None]
     record["labels/scene"] = np.array(film.scene, np.int64)
     record["labels/block"] = np.array(film.block, np.uint8)

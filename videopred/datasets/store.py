@@ -26,8 +26,9 @@ _LEVELS = {"binary": 1, "grey levels": 255}
 class ClipFile(ClipSource):
     """A data file, open for reading: ours, or one with the frames of R-NEM's original files.
 
-    Features of other files may be bool, any float between 0 and 1, or any whole numbers: 0 and 1, or 0 to 255, by what
-    the first, the middle and the last clip of each part hold. A clip that then does not fit is refused when it is read.
+    Features of other files may be bool, floats that are 256 levels between 0 and 1, or any whole numbers: 0 and 1, or 0
+    to 255, by what the first, the middle and the last clip of each part hold. A clip that then does not fit is refused
+    when it is read.
 
     Of other files what is true at all times may stand there once, as an array with T = 1: it is given for each frame,
     and `remarks` says so.
@@ -236,13 +237,23 @@ class ClipFile(ClipSource):
         if stored.dtype.kind == "f":
             inside = bool((stored >= 0).all() and (stored <= 1).all())
             self._require(inside, "hold float features between 0 and 1", "others")
-            return np.rint(stored * 255).astype(np.uint8)
+            return self._whole_levels(stored)
         most = _LEVELS[self._levels]
         if stored.dtype == np.uint8 and most == 255:
             return stored
         must = f"hold features between 0 and {most}, as those do that were looked at first"
         self._require(0 <= stored.min() <= stored.max() <= most, must, f"{stored.min()} to {stored.max()}")
         return stored.astype(np.uint8) * np.uint8(255 // most)
+
+    def _whole_levels(self, stored: np.ndarray) -> np.ndarray:
+        """Floats as levels from 0 to 255, if that is what they are; to round others would be to score other films."""
+        scaled = stored * stored.dtype.type(255)
+        levels = np.rint(scaled)
+        odd = np.abs(scaled - levels) > 255 * np.finfo(stored.dtype).eps
+        must, fix = "hold float features that are 256 levels, 0, 1/255, 2/255 and so on", "round them, or give uint8"
+        got = f"{stored[odd][0]:.6g} in {self.path}" if odd.any() else ""
+        check.require_sound(not odd.any(), "DATA", must, got, fix)
+        return levels.astype(np.uint8)
 
     def _require(self, condition: bool, must: str, got: Any) -> None:
         check.require_sound(condition, "DATA", must, f"{got} in {self.path}", "make a file with `videopred generate`")
