@@ -8,6 +8,7 @@ from typing import NamedTuple
 import pytest
 from small_worlds import small
 
+from videopred.datasets.balls import BouncingBalls
 from videopred.datasets.forecasting import Forecast
 from videopred.datasets.generation import foresee, generate
 
@@ -32,6 +33,22 @@ def test_a_forecast_tells_clips_files_and_bytes_and_makes_nothing(tmp_path, monk
     generate("balls4", CLIPS, out=tmp_path / "new", recipe=SMALL, shards=2)
     size = sum(path.stat().st_size for path in folder.iterdir())
     assert told.bytes == pytest.approx(size, rel=0.3)
+
+
+@pytest.mark.parametrize(("numbers", "made"), [(10**9, 16), (3, 3), (0, 1)])
+def test_of_large_clips_fewer_are_made(tmp_path, monkeypatch, numbers, made):
+    asked = []
+    clips = BouncingBalls.clips
+    monkeypatch.setattr(BouncingBalls, "clips", lambda *args: asked.extend(found := list(clips(*args))) or iter(found))
+    size = SMALL.frames * SMALL.height * SMALL.width
+    monkeypatch.setattr("videopred.datasets.forecasting._NUMBERS", numbers * size)
+    assert foresee("balls4", {"train": 400}, out=tmp_path, recipe=SMALL).bytes > 0
+    assert len(asked) == made
+
+
+def test_of_scenes_whole_ones_are_made(tmp_path, monkeypatch):
+    monkeypatch.setattr("videopred.datasets.forecasting._NUMBERS", 1)
+    assert foresee("occlusion", {"test": 400}, out=tmp_path, recipe=small("occlusion")).bytes > 0
 
 
 def test_what_is_there_is_not_made_again(tmp_path, monkeypatch):

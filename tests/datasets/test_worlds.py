@@ -135,13 +135,15 @@ def test_the_stored_recipe_makes_the_same_clips(name):
 
 
 def test_a_file_gives_back_what_was_made(name, tmp_path, monkeypatch):
+    train, test = clips_of(name), clips_of(name, 4, "test")
     monkeypatch.setattr("videopred.datasets.balls._CLIPS_AT_ONCE", 5)
+    monkeypatch.setattr("videopred.datasets.balls._PIXELS_DRAWN_AT_ONCE", 3 * 7 * 40 * 56)
     path = generate(name, {"test": 4, "train": 12}, seed=3, out=tmp_path, recipe=small(name))
     with ClipFile(path) as file:
         assert file.parts == {"train": 12, "test": 4}
-        for index, clip in enumerate(clips_of(name)):
+        for index, clip in enumerate(train):
             assert_same(file.clip("train", index), clip)
-        frames = np.stack([clip.frames for clip in clips_of(name, 4, "test")])
+        frames = np.stack([clip.frames for clip in test])
         assert (file.read_frames("test", 0, 4) == frames).all()
 
 

@@ -56,7 +56,7 @@ ENGINES: dict[str, Callable[[State, Box, int], Motion]] = {
 }
 
 _CLIPS_AT_ONCE = 256  # enough to make NumPy's calls cheap
-_CLIPS_DRAWN_AT_ONCE = 16  # few enough to stay in cache
+_PIXELS_DRAWN_AT_ONCE = 3_400_000  # 16 clips of 51 frames of 64 x 64: few enough to stay in cache
 
 
 class BouncingBalls:
@@ -79,9 +79,10 @@ class BouncingBalls:
 
     def film(self, start: Start) -> Iterator[Clip]:
         """The clips that begin in a given way."""
-        motion = self.move(start.state)
-        for first in range(0, len(start.state.radius), _CLIPS_DRAWN_AT_ONCE):
-            yield from _film(self.recipe, start, motion, slice(first, first + _CLIPS_DRAWN_AT_ONCE))
+        motion, recipe = self.move(start.state), self.recipe
+        some = max(1, _PIXELS_DRAWN_AT_ONCE // (recipe.frames * recipe.height * recipe.width))
+        for first in range(0, len(start.state.radius), some):
+            yield from _film(recipe, start, motion, slice(first, first + some))
 
 
 def _film(recipe: BallsConfig, start: Start, motion: Motion, some: slice) -> Iterator[Clip]:

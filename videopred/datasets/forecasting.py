@@ -13,9 +13,11 @@ from videopred import check
 from videopred.datasets.assembly import make_file
 from videopred.datasets.making import Maker
 from videopred.datasets.plan import Target
+from videopred.datasets.settings import DatasetSettings
 from videopred.datasets.unfinished import Unfinished
 
 _FEW, _MORE = 16, 128  # clips that are made to see how long they take
+_NUMBERS = 2**26  # in the frames of the clips that are made, at most; a scene is the least that can be
 _QUICK = 0.5  # seconds up to which the few tell too little, and more are made
 _MANY = 2560  # clips below which more would cost too much for what they tell
 
@@ -83,7 +85,7 @@ def _measure(targets: Sequence[Target], alone: Maker) -> tuple[float, float]:
         ((target, part) for target in targets for part in target.ranges), key=lambda pair: len(pair[0].ranges[pair[1]])
     )
     for few in (_FEW, _MORE):
-        some = target.ranges[part][:few]
+        some = target.ranges[part][: _sample(alone.recipe, few, target.scenes[part])]
         with tempfile.TemporaryDirectory() as folder:
             sample = replace(target, path=Path(folder) / "sample.h5", ranges={part: some})
             start = time.perf_counter()
@@ -92,6 +94,12 @@ def _measure(targets: Sequence[Target], alone: Maker) -> tuple[float, float]:
         if seconds > _QUICK or sum(target.clips for target in targets) < _MANY:
             break
     return seconds / len(some), size / len(some)
+
+
+def _sample(recipe: DatasetSettings, few: int, scene: int) -> int:
+    """How many clips to make: a few, fewer of large ones, and whole scenes."""
+    most = _NUMBERS // (recipe.frames * recipe.height * recipe.width * recipe.channels)
+    return max(1, min(few, most) // scene) * scene
 
 
 def _counted(number: int, noun: str) -> str:

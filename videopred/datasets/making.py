@@ -27,14 +27,17 @@ class Maker:
     Args:
         world: makes the clips.
         seed: seed of the data set.
+
+    Attributes:
+        recipe: of the world.
     """
 
     def __init__(self, world: World, seed: int) -> None:
-        self._world, self._seed = world, seed
+        self._world, self._seed, self.recipe = world, seed, world.recipe
 
     def make(self, errands: Sequence[Errand]) -> Iterator[Piece]:
         """The pieces of the errands, in their order, each saved before it is handed out."""
-        binary = self._world.recipe.binary
+        binary = self.recipe.binary
         for part, some in groupby(errands, key=lambda errand: errand[0].part):
             blocks = list(some)
             # One call for all: laws that draw clips in order then draw none of them twice.
