@@ -43,6 +43,11 @@ STATED = {
     # RIMs: section 4.2, appendices C and D.4, table 3.
     "rims-balls4": RIMS | {"recipe.balls": (4,)},
     "rims-balls678": RIMS | {"recipe.balls": (6, 7, 8)},
+    "rims-crops": EXCHANGE | {
+        "recipe.balls": (3,), "recipe.frames": 100, "recipe.height": 48, "recipe.width": 48, "clips.train": 20_000,
+        "clips.validation": 1000, "clips.test": 1000, "training.schedule": "plateau", "training.decay": 0.5,
+        "training.patience": 5, "training.improvement": 1e-4,
+    },
     # SCOFF: sections 2, 4 and 5, tables 4, 6 and 7, appendices A, C and F.
     "scoff-balls4": SCOFF_BALLS | {"recipe.balls": (4,), "model.core.files": 4},
     "scoff-balls678": SCOFF_BALLS | {"recipe.balls": (6, 7, 8), "model.core.files": 8},
@@ -146,7 +151,7 @@ def test_cores_are_those_of_the_presets(name):
         "scoff-colored4": "scoff-balls4",
         "scoff-colored678": "scoff-balls678",
     }.get(name, name)
-    core = {"rims-balls4": "rims-balls", "rims-balls678": "rims-balls"}.get(core, core)
+    core = {"rims-balls4": "rims-balls", "rims-balls678": "rims-balls", "rims-crops": "rims-balls"}.get(core, core)
     core = {"brims-balls4": "brims-balls", "brims-curtain": "brims-balls"}.get(core, core)
     if core in PRESETS:
         assert find_experiment(name).model.core == PRESETS[core].core
@@ -164,7 +169,7 @@ def test_every_file_is_listed_and_every_name_leads_to_an_experiment():
     published = Path(read_experiment.__code__.co_filename).parent / "published"
     assert {path.stem for path in published.glob("*.json")} == set(EXPERIMENTS) == set(MATCHED)
     names = experiment_names()
-    assert len(names) == len(set(names)) == 7 * (13 + 9)
+    assert len(names) == len(set(names)) == 7 * (14 + 9)
     for name in names:
         assert find_experiment(name).summary.endswith(".")
 

@@ -9,6 +9,7 @@ import pytest
 from documents import commands
 
 from videopred import cli
+from videopred.datasets import DATASETS
 from videopred.experiments import EXPERIMENTS, experiment_names
 from videopred.experiments.figures import PAPER_FIGURES
 from videopred.experiments.planning import make_plan
@@ -30,6 +31,7 @@ def test_a_figure_names_what_there_is(name):
     assert figure.place.split(",")[0].lower() == name.split("-")[0]
     for panel in figure.panels:
         assert panel.clips in EXPERIMENTS
+        assert not panel.preset or panel.preset in DATASETS
         assert bool(panel.metrics or panel.figure) != panel.plausibility
         assert not panel.figure or panel.figure in FIGURES
         assert (panel.context > 0) == (panel.horizon > 0) == (not panel.plausibility)

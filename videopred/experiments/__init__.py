@@ -19,6 +19,7 @@ from videopred.experiments.settings import ExperimentConfig
 EXPERIMENTS = (
     "rims-balls4",
     "rims-balls678",
+    "rims-crops",
     "scoff-balls4",
     "scoff-balls678",
     "scoff-curtain",

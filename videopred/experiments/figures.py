@@ -24,10 +24,14 @@ class Panel(NamedTuple):
     """The first is what the paper proposes, the others are its rivals."""
     clips: str
     """The experiment whose clips these are."""
+    preset: str = ""
+    """A preset whose test clips are taken in place of the experiment's, and as many; empty for none."""
     context: int = 0
     """True frames given."""
     horizon: int = 0
     """Frames imagined."""
+    one_step: bool = False
+    """Whether each frame is predicted from the true ones before it."""
     metrics: tuple[str, ...] = ()
     """Scored by these, in a table and as curves over the horizon; not at all if empty."""
     relative_to: int | None = None
@@ -68,12 +72,12 @@ _TWO_OF_FOUR = Model("brims-smmnist", ("--core", "rims", "--core.modules", "4", 
 
 
 def _strips(models: tuple[Model, ...], clips: str, context: int, horizon: int) -> Panel:
-    return Panel(models, clips, context, horizon, figure="strip")
+    return Panel(models, clips, context=context, horizon=horizon, figure="strip")
 
 
 def _relative_to_gru(experiment: str, horizon: int) -> Panel:
     models = (Model(experiment), Model(f"{experiment}-gru"), _rims_on(experiment))
-    return Panel(models, experiment, 15, horizon, metrics=("bce",), relative_to=1)
+    return Panel(models, experiment, context=15, horizon=horizon, metrics=("bce",), relative_to=1)
 
 
 PAPER_FIGURES: dict[str, PaperFigure] = {
@@ -81,16 +85,16 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         "RIMs, figure 3, first four plots",
         "RIMs and LSTM over 35 imagined frames: on 4 balls, on other numbers of balls, behind a curtain.",
         (
-            Panel(_RIMS, "rims-balls4", 15, 35, metrics=("bce",)),
-            Panel(_RIMS, "rims-balls678", 15, 35, metrics=("bce",)),
-            Panel(_RIMS678, "rims-balls4", 15, 35, metrics=("bce",)),
-            Panel(_RIMS, "brims-curtain", 15, 35, metrics=("bce",)),
+            Panel(_RIMS, "rims-balls4", context=15, horizon=35, metrics=("bce",)),
+            Panel(_RIMS, "rims-balls678", context=15, horizon=35, metrics=("bce",)),
+            Panel(_RIMS678, "rims-balls4", context=15, horizon=35, metrics=("bce",)),
+            Panel(_RIMS, "brims-curtain", context=15, horizon=35, metrics=("bce",)),
         ),
     ),
     "rims-figure-6": PaperFigure(
         "RIMs, figure 6",
         "When each of the RIMs is active, and where the balls are.",
-        (Panel(_RIMS[:1], "rims-balls4", 15, 35, figure="activation-position"),),
+        (Panel(_RIMS[:1], "rims-balls4", context=15, horizon=35, figure="activation-position"),),
         "Each of our modules sees the whole frame, and the figure sets time against time.",
     ),
     "rims-figure-8": PaperFigure(
@@ -115,6 +119,23 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         "RIMs trained on 6 to 8 balls, on such clips and on 4 balls.",
         (_strips(_RIMS678[:1], "rims-balls678", 15, 15), _strips(_RIMS678[:1], "rims-balls4", 15, 15)),
     ),
+    "rims-figure-13": PaperFigure(
+        "RIMs, figure 13, and figure 3, last plot",
+        "F1 and balanced accuracy of RIMs, LSTM and RMC one step ahead, on one to six balls, trained on three.",
+        tuple(
+            Panel(
+                _with(("lstm", "rmc"), "rims-crops"),
+                "rims-crops",
+                preset=f"crops{balls}",
+                context=1,
+                horizon=99,
+                one_step=True,
+                metrics=("f1", "balanced-accuracy"),
+            )
+            for balls in range(1, 7)
+        ),
+        "A table and curves over time for each number of balls.",
+    ),
     "rims-figure-15": PaperFigure(
         "RIMs, figures 15 and 16",
         "RIMs, RIMs with one head, and RIMs without input attention: scores and strips.",
@@ -126,8 +147,8 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
                     Model("rims-balls4", ("--core.no-input-attention", "--core.active", "6"), "-no-attention"),
                 ),
                 "rims-balls4",
-                15,
-                15,
+                context=15,
+                horizon=15,
                 metrics=("bce",),
                 figure="strip",
             ),
@@ -137,13 +158,13 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
     "rims-figure-21": PaperFigure(
         "RIMs, figure 21",
         "Four RIMs of which two are active, on moving digits, with each of them silenced.",
-        (Panel((_TWO_OF_FOUR,), "brims-smmnist", 5, 25, figure="mask-out", drawn=("--random", "8")),),
+        (Panel((_TWO_OF_FOUR,), "brims-smmnist", context=5, horizon=25, figure="mask-out", drawn=("--random", "8")),),
         "Trained as BRIMs' digits are, since appendix E.3 does not say how; drawn as activity and error.",
     ),
     "scoff-figure-3": PaperFigure(
         "SCOFF, figure 3, left",
         "Which schema SCOFF uses on a ball that accelerates, keeps its velocity or walks at random.",
-        (Panel((Model("scoff-motion3"),), "scoff-motion3", 10, 10, figure="schemata"),),
+        (Panel((Model("scoff-motion3"),), "scoff-motion3", context=10, horizon=10, figure="schemata"),),
     ),
     "scoff-figure-5": PaperFigure(
         "SCOFF, figures 5 and 7",
@@ -171,7 +192,7 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         "A ball that switches its motion once, and which schema each object file uses.",
         (
             _strips((Model("scoff-switching"),), "scoff-switching", 20, 25),
-            Panel((Model("scoff-switching"),), "scoff-switching", 20, 25, figure="schemata"),
+            Panel((Model("scoff-switching"),), "scoff-switching", context=20, horizon=25, figure="schemata"),
         ),
     ),
     "scoff-table-1": PaperFigure(
@@ -183,14 +204,14 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
     "brims-figure-3": PaperFigure(
         "BRIMs, figure 3",
         "SSIM and MSE on moving digits of other classes than those trained on.",
-        (Panel(_with(("lstm",), "brims-smmnist"), "brims-smmnist", 5, 25, metrics=("ssim", "mse")),),
+        (Panel(_with(("lstm",), "brims-smmnist"), "brims-smmnist", context=5, horizon=25, metrics=("ssim", "mse")),),
         "The paper's rival is SVG-LP, which is not in here; ours is an LSTM.",
     ),
     "brims-figure-4": PaperFigure(
         "BRIMs, figure 4",
         "BRIMs, LSTM and RIMs over 35 imagined frames: 4 balls, and the curtain.",
         tuple(
-            Panel((*_with(("lstm",), name), _rims_on(name)), name, 15, 35, metrics=("bce",))
+            Panel((*_with(("lstm",), name), _rims_on(name)), name, context=15, horizon=35, metrics=("bce",))
             for name in ("brims-balls4", "brims-curtain")
         ),
     ),

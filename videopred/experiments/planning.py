@@ -4,8 +4,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from videopred import check
+from videopred.datasets import DATASETS
+from videopred.experiments import find_experiment
 from videopred.experiments.asking import Asked, ask, fitting
 from videopred.experiments.figures import PAPER_FIGURES, Model, Panel
+from videopred.experiments.scales import at_scale
 from videopred.experiments.settings import ExperimentConfig, Scale
 
 Words = tuple[str, ...]
@@ -47,17 +50,25 @@ def make_plan(name: str, scale: Scale, out: Path, device: str = "auto") -> Plan:
     """
     panels = PAPER_FIGURES[check.one_of("FIGURE", name, PAPER_FIGURES)].panels
     models = dict.fromkeys(model for panel in panels for model in panel.models)
-    experiments = [*(model.experiment for model in models), *(panel.clips for panel in panels)]
-    scaled = [_asked(experiment, scale).scaled for experiment in experiments]
+    clips = [*(_asked(model.experiment, scale).scaled for model in models), *(_clips(panel, scale) for panel in panels)]
     where = ("--device", device)
     judging = [words for panel in panels for words in _judge(panel, scale, out, where)]
-    return Plan({of.data_file: of for of in scaled}, [_train(model, scale, where) for model in models], judging)
+    return Plan({of.data_file: of for of in clips}, [_train(model, scale, where) for model in models], judging)
 
 
 def _asked(experiment: str, scale: Scale) -> Asked:
     asked = ask(experiment, scale)
     assert asked is not None, experiment
     return asked
+
+
+def _clips(panel: Panel, scale: Scale) -> ExperimentConfig:
+    """The experiment of a panel's clips at a scale, or one that has those of a preset in their place."""
+    experiment = find_experiment(panel.clips)
+    if panel.preset:
+        recipe, clips = DATASETS[panel.preset].recipe, {"test": experiment.clips["test"]}
+        experiment = experiment.model_copy(update={"data": panel.preset, "recipe": recipe, "clips": clips})
+    return at_scale(experiment, scale)
 
 
 def _label(model: Model, scale: Scale) -> str:
@@ -76,14 +87,18 @@ def _train(model: Model, scale: Scale, where: Words) -> Training:
 
 def _judge(panel: Panel, scale: Scale, out: Path, where: Words) -> list[Words]:
     """The commands that make a panel of trained models."""
-    clips = _asked(panel.clips, scale).scaled
+    clips = _clips(panel, scale)
     data, runs = str(clips.data_file), [str(_run(model, scale)) for model in panel.models]
     places = [str(out / f"{_label(model, scale)}-on-{clips.data}") for model in panel.models]
     if panel.plausibility:
         pairs = zip(runs, places, strict=True)
         return [("plausibility", run, data, "--out", place, "--overwrite", *where) for run, place in pairs]
     context, horizon = fitting(panel.context, panel.horizon, clips.recipe.frames)
-    asked = ("--context", str(context), "--horizon", str(horizon))
+    asked: Words = ("--context", str(context), "--horizon", str(horizon))
+    if panel.one_step:
+        asked += ("--feedback", "true")
+    if panel.preset:  # such clips have no training part to calibrate the trivial rows
+        asked += ("--reference", str(_asked(panel.clips, scale).scaled.data_file))
     commands: list[Words] = []
     if panel.metrics:
         folder = f"{places[0]}-{horizon}"

@@ -17,6 +17,7 @@ RIVALS = ("lstm", "gru", "rmc")
 MATCHED: dict[str, dict[str, int]] = {
     "rims-balls4": {"lstm": 450, "gru": 546, "rmc": 82},
     "rims-balls678": {"lstm": 450, "gru": 546, "rmc": 82},
+    "rims-crops": {"lstm": 450, "gru": 546, "rmc": 82},
     "scoff-balls4": {"lstm": 124, "gru": 157, "rmc": 32},
     "scoff-balls678": {"lstm": 124, "gru": 157, "rmc": 32},
     "scoff-curtain": {"lstm": 124, "gru": 157, "rmc": 32},

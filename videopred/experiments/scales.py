@@ -62,7 +62,7 @@ def at_scale(experiment: ExperimentConfig, scale: Scale) -> ExperimentConfig:
         update={
             "data": f"{experiment.data}-{scale}",
             "recipe": shrunk(recipe, frames, height, width),
-            "clips": dict(TINY_CLIPS if tiny else SMALL_CLIPS),
+            "clips": {part: (TINY_CLIPS if tiny else SMALL_CLIPS)[part] for part in experiment.clips},
             "model": _tiny_model(experiment.model) if tiny else experiment.model,
             "training": shortened(experiment.training, TINY_TRAINING if tiny else SMALL_TRAINING, frames),
         }
