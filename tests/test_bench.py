@@ -64,6 +64,8 @@ def test_the_benchmark_runs_and_can_be_read():
     rows = bench_generate(clips=2, repeats=1, growth=[1, 3], whole=2, workers=1)
     for kind in ("making", "writing"):
         assert set(rows[kind]) == {"balls4", "balls678", "sm-mnist"}
+    for row in rows["making"].values():
+        assert not {"cpu_seconds", "make", "<lambda>"} & set(row["bound_by"]), "says what makes clips, not who asks"
     assert set(rows["growth"]) == {"1", "3"}
     assert rows["whole"]["clips"] == 2
     shown = table(rows)

@@ -12,8 +12,9 @@ from PIL import Image
 from videopred.datasets.clip import Clip
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.importing import import_films
-from videopred.datasets.intphys import holds_intphys, read_intphys
+from videopred.datasets.intphys import read_intphys
 from videopred.datasets.intphys_export import export_intphys
+from videopred.datasets.intphys_layout import holds_intphys
 from videopred.datasets.made import RecipeClips, open_recipe
 from videopred.datasets.settings import OcclusionConfig
 from videopred.datasets.store import ClipFile

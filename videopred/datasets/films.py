@@ -8,7 +8,8 @@ from videopred import check
 from videopred.datasets.array_films import read_npy, read_npz
 from videopred.datasets.foreign import ForeignFilms, StoredFilms, as_ours
 from videopred.datasets.import_settings import ImportConfig
-from videopred.datasets.intphys import holds_intphys, read_intphys
+from videopred.datasets.intphys import read_intphys
+from videopred.datasets.intphys_layout import holds_intphys
 from videopred.datasets.picture_films import read_gifs, read_pngs, visible
 from videopred.datasets.video_films import read_videos
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from videopred import check
-from videopred.datasets.intphys import holds_intphys, scored_films
+from videopred.datasets.intphys import scored_films
+from videopred.datasets.intphys_layout import holds_intphys
 from videopred.datasets.opening import open_dataset
 from videopred.datasets.scene_names import condition, conditions_in, names_in, number_scenes
 from videopred.datasets.source import ClipSource
