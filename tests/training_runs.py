@@ -10,8 +10,12 @@ from torch import Tensor
 
 from videopred.checkpoint import RunConfig
 from videopred.models import build
+from videopred.settings import WatchConfig
 from videopred.training.learner import Learner
 from videopred.training.metrics_file import read_metrics
+
+UNDRAWN = WatchConfig(pictures_every=0)
+"""Pictures for TensorBoard take most of the time of a tiny training that looks often."""
 
 
 def load(path: Path) -> dict[str, Any]:

@@ -5,12 +5,13 @@ import os
 import shutil
 import signal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 from tiny_runs import CODEC, tiny_data, tiny_model, tiny_training
-from training_runs import equal, everything_of, load, weights
+from training_runs import UNDRAWN, equal, everything_of, load, weights
 
 from videopred.checkpoint import whole_checkpoint
 from videopred.models.rival_settings import GRUConfig
@@ -20,6 +21,7 @@ from videopred.training import run as running
 from videopred.training.keeping import KeepCheckpoints
 from videopred.training.learner import Learner
 from videopred.training.metrics_file import read_metrics
+from videopred.training.resuming import check_data, find_start, read_settings
 from videopred.training.run import resume, train
 from videopred.training.stopping import StopSigns
 
@@ -120,7 +122,7 @@ def stopped(data, tmp_path, monkeypatch) -> Path:
     """A run of five updates with looks after each, stopped after the third."""
     stop_after(monkeypatch, 3)
     with pytest.raises(KeyboardInterrupt):
-        train(data, tiny_model(), tiny_training(updates=5), out=tmp_path / "run", device="cpu")
+        train(data, tiny_model(), tiny_training(updates=5), watch=UNDRAWN, out=tmp_path / "run", device="cpu")
     monkeypatch.undo()
     return tmp_path / "run"
 
@@ -133,13 +135,24 @@ def damage(path: Path, at: float) -> None:
 
 def test_a_broken_last_checkpoint_falls_back_to_the_one_before(data, stopped, tmp_path, capfd):
     damage(stopped / "checkpoints" / "last.ckpt", 0.5)
-    resume(stopped, device="cpu")
+    resume(stopped, watch=UNDRAWN, device="cpu")
     said = capfd.readouterr().err
     assert "last.ckpt must be a whole checkpoint, got" in said
     assert said.endswith("; the one before it is taken\n")
-    straight = train(data, tiny_model(), tiny_training(updates=5), out=tmp_path / "straight", device="cpu")
+    straight = train(
+        data, tiny_model(), tiny_training(updates=5), watch=UNDRAWN, out=tmp_path / "straight", device="cpu"
+    )
     assert equal(weights(stopped), weights(straight))
     assert read_metrics(stopped / "logs" / "metrics.csv") == read_metrics(straight / "logs" / "metrics.csv")
+
+
+def test_what_is_damaged_is_taken_away_before_it_takes_the_place_of_what_is_whole(stopped):
+    """Else the next save would make it the one before the last."""
+    damage(stopped / "checkpoints" / "last.ckpt", 0.5)
+    start = find_start(stopped)
+    assert not (stopped / "checkpoints" / "last.ckpt").exists()
+    assert start.checkpoint is not None
+    assert load(start.checkpoint)["global_step"] == start.done >= 2
 
 
 def test_a_flipped_bit_anywhere_in_a_checkpoint_is_found_or_changes_nothing(stopped, tmp_path):
@@ -165,7 +178,7 @@ def test_the_best_checkpoint_is_never_replaced_by_a_worse_one(stopped):
     content["videopred_looks"]["latest"] = -1.0
     torch.save(content, best)
     before = best.read_bytes()
-    resume(stopped, device="cpu")
+    resume(stopped, watch=UNDRAWN, device="cpu")
     assert best.read_bytes() == before
 
 
@@ -176,7 +189,7 @@ def test_a_damaged_best_checkpoint_makes_room_for_the_best_that_comes(stopped, c
     content["videopred_looks"]["lowest"] = -1.0
     torch.save(content, path)
     damage(stopped / "checkpoints" / "best.ckpt", 0.5)
-    resume(stopped, device="cpu")
+    resume(stopped, watch=UNDRAWN, device="cpu")
     assert capfd.readouterr().err.endswith("; the best from here on is kept\n")
     rows = read_metrics(stopped / "logs" / "metrics.csv")
     losses = [float(row["validation_bce"]) for row in rows if "validation_bce" in row][-2:]
@@ -222,7 +235,7 @@ def test_a_finished_run_is_left_as_it_is(data, tmp_path):
 def test_the_record_says_where_a_run_was_resumed(stopped):
     first = json.loads((stopped / "run.json").read_text())
     assert (first["state"], first["updates"]) == ("interrupted", 3)
-    resume(stopped, device="cpu")
+    resume(stopped, watch=UNDRAWN, device="cpu")
     then = json.loads((stopped / "run.json").read_text())
     assert (then["state"], then["updates"], then["started"]) == ("finished", 5, first["started"])
     assert [start["updates"] for start in then["resumed"]] == [3]
@@ -234,7 +247,7 @@ def test_while_it_goes_on_its_record_does_not_say_how_far_it_once_was(stopped, m
     """Whoever lists runs would believe it and not the log."""
     seen: list[dict[str, Any]] = []
     monkeypatch.setattr(running, "_fit", lambda *rest: seen.append(json.loads((stopped / "run.json").read_text())))
-    resume(stopped, device="cpu")
+    resume(stopped, watch=UNDRAWN, device="cpu")
     assert seen[0]["state"] == "running"
     assert not {"updates", "finished"} & set(seen[0])
 
@@ -254,6 +267,13 @@ def test_while_it_goes_on_its_record_does_not_say_how_far_it_once_was(stopped, m
 def test_other_settings_are_refused(stopped, changes, message):
     with pytest.raises(ValueError, match=f"^{message}"):
         resume(stopped, device="cpu", **changes)
+
+
+def test_clips_of_another_size_are_refused_by_their_size(stopped):
+    small: Any = SimpleNamespace(channels=1, height=8, width=16, path="small.h5")
+    message = r"^DATA must hold the clips that .*, got small.h5 with frames 1×8×16 instead of 1×24×32; give that file"
+    with pytest.raises(ValueError, match=message):
+        check_data(read_settings(stopped)[0].model_copy(update={"data": None}), small)
 
 
 def test_other_data_is_refused(stopped, data, tmp_path):
@@ -295,18 +315,17 @@ def test_signals_finish_the_update_and_save(data, tmp_path, monkeypatch, number)
 
 def test_the_time_limit_stops_after_an_update(data, tmp_path):
     compute = ComputeConfig(time_limit="0s")
-    with pytest.raises(KeyboardInterrupt, match=r"^time limit of 0s reached: 1 of 5 updates are done"):
-        train(data, tiny_model(), tiny_training(updates=5), out=tmp_path / "run", compute=compute, device="cpu")
-    for done in (2, 3, 4):
-        with pytest.raises(KeyboardInterrupt, match=rf"^time limit of 0s reached: {done} of 5 updates are done"):
-            resume(tmp_path / "run", device="cpu")
+    with pytest.raises(KeyboardInterrupt, match=r"^time limit of 0s reached: 1 of 3 updates are done"):
+        train(data, tiny_model(), tiny_training(updates=3), out=tmp_path / "run", compute=compute, device="cpu")
+    with pytest.raises(KeyboardInterrupt, match=r"^time limit of 0s reached: 2 of 3 updates are done"):
+        resume(tmp_path / "run", device="cpu")
     resume(tmp_path / "run", device="cpu")  # the last update is the end
-    straight = train(data, tiny_model(), tiny_training(updates=5), out=tmp_path / "straight", device="cpu")
+    straight = train(data, tiny_model(), tiny_training(updates=3), out=tmp_path / "straight", device="cpu")
     assert equal(weights(tmp_path / "run"), weights(straight))
 
 
 def test_time_limits():
-    ticks = iter([100.0, 100.0 + 5399, 100.0 + 5400])
+    ticks = iter([9000.0, 9000.0 + 5399, 9000.0 + 5400])
     signs = StopSigns("1.5h", clock=lambda: next(ticks))
 
     class Alone:

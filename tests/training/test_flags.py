@@ -11,7 +11,7 @@ import lightning
 import pytest
 import torch
 from tiny_runs import no_file_longer_than, tiny_data, tiny_model
-from training_runs import equal, load, weights
+from training_runs import UNDRAWN, equal, load, weights
 
 from videopred.models import build
 from videopred.settings import ComputeConfig, TrainingConfig
@@ -76,17 +76,31 @@ def test_every_setting_of_learning_is_in_this_file():
     assert set(CHANGES_WEIGHTS) | CHANGES_ELSE == set(TrainingConfig.model_fields)
 
 
+@pytest.fixture(scope="module")
+def learned(data, tmp_path_factory):
+    """The last weights of settings, learned once for all fields that ask for them."""
+    known: dict[str, dict[str, torch.Tensor]] = {}
+
+    def weights_with(changes: dict[str, Any]) -> dict[str, torch.Tensor]:
+        if str(changes) not in known:
+            out = tmp_path_factory.mktemp("learned") / "run"
+            run = train(data, tiny_model("rims"), settings(changes), watch=UNDRAWN, out=out, device="cpu")
+            known[str(changes)] = weights(run)
+        return known[str(changes)]
+
+    return weights_with
+
+
 @pytest.mark.parametrize("field", CHANGES_WEIGHTS)
-def test_what_changes_the_weights(data, tmp_path, field):
-    runs = []
-    for name, changes in (("with", CHANGES_WEIGHTS[field]), ("without", WITHOUT.get(field, {}))):
-        runs.append(train(data, tiny_model("rims"), settings(changes), out=tmp_path / name, device="cpu"))
-    assert not equal(*map(weights, runs))
+def test_what_changes_the_weights(learned, field):
+    assert not equal(learned(CHANGES_WEIGHTS[field]), learned(WITHOUT.get(field, {})))
 
 
 def test_what_changes_looks_and_checkpoints(data, tmp_path):
     """Which checkpoints are kept is shown in test_exact_resume, whose clips are made in test_starting."""
-    often = train(data, tiny_model(), settings({"validate_every": 1}), out=tmp_path / "often", device="cpu")
+    often = train(
+        data, tiny_model(), settings({"validate_every": 1}), watch=UNDRAWN, out=tmp_path / "often", device="cpu"
+    )
     seldom = train(data, tiny_model(), settings({"validate_every": 4}), out=tmp_path / "seldom", device="cpu")
     looks = [
         [row["step"] for row in read_metrics(run / "logs" / "metrics.csv") if "validation_bce" in row]

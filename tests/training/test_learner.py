@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 from tiny_runs import FRAMES, HEIGHT, WIDTH, tiny_model, tiny_training
-from training_runs import learner, weights
+from training_runs import UNDRAWN, learner, weights
 
 from videopred.datasets.store import ClipFile
 from videopred.frames import to_film
@@ -72,7 +72,9 @@ def test_gradients_are_clipped_to_the_norm_that_is_set(data, tmp_path, monkeypat
 def test_training_learns(data, tmp_path):
     """Thirty updates on twelve clips lower the loss on other clips: nothing is disconnected or upside down."""
     often = tiny_training(updates=30, validate_every=5, learning_rate=0.01)
-    (path,) = train(data, tiny_model("lstm"), often, out=tmp_path / "run", device="cpu").glob("logs/metrics.csv")
+    (path,) = train(data, tiny_model("lstm"), often, watch=UNDRAWN, out=tmp_path / "run", device="cpu").glob(
+        "logs/metrics.csv"
+    )
     losses = [float(row["validation_bce"]) for row in csv.DictReader(path.open()) if row["validation_bce"]]
     assert len(losses) == 6
     assert losses[-1] < 0.6 * losses[0]
@@ -103,3 +105,37 @@ def test_two_processes_draw_what_twice_as_many_pieces_of_one_would(monkeypatch):
     of_two = [draws_of(monkeypatch, 1, 2, rank, piece) for rank in range(2) for piece in range(2)]
     of_one = [draws_of(monkeypatch, 1, 2, 0, piece) for piece in range(4)]
     assert of_two == of_one
+
+
+def test_each_update_has_its_own_step_size(monkeypatch):
+    """Adam reads it where it is set: before the batch."""
+    model = learner(updates=40, schedule="step", decay_every=3, decay=0.1, learning_rate=0.5)
+    groups: list[dict[str, float]] = [{"lr": 9.0}, {"lr": 8.0}]
+    model._trainer = SimpleNamespace(optimizers=[SimpleNamespace(param_groups=groups)])  # type: ignore[assignment]
+    monkeypatch.setattr(type(model), "global_rank", 0)
+    for update, size in ((2, 0.5), (3, 0.05), (7, 0.005)):
+        monkeypatch.setattr(type(model), "global_step", update)
+        model.on_train_batch_start(None, 0)
+        assert [group["lr"] for group in groups] == pytest.approx([size, size])
+
+
+def test_clips_that_only_fill_up_a_batch_do_not_count(data):
+    frames = torch.from_numpy(ClipFile(data).read_frames("train", 0, 3))
+    model = learner()
+    model.validation_step((frames, torch.tensor([1.0, 0.0, 1.0])), 0)
+    each = [model.loss_of(frames[clip : clip + 1], 0).item() for clip in (0, 2)]
+    assert model._sums.tolist() == pytest.approx([sum(each), 2.0])
+
+
+@pytest.mark.parametrize(("patience", "decays"), [(None, [0, 0, 0, 0, 0, 1]), (2, [0, 0, 1, 1, 2, 2])])
+def test_the_plateau_waits_for_five_looks_unless_said(monkeypatch, patience, decays):
+    model = learner(schedule="plateau", patience=patience)
+    model._trainer = SimpleNamespace(world_size=1, should_stop=False)  # type: ignore[assignment]
+    monkeypatch.setattr(type(model), "global_step", 7)
+    monkeypatch.setattr(type(model), "log", lambda *anything: None)
+    seen = []
+    for _ in decays:
+        model._sums = torch.tensor([3.0, 2.0], dtype=torch.float64)  # the same loss at each look
+        model.on_validation_epoch_end()
+        seen.append(model.looks.decays)
+    assert seen == decays

@@ -59,6 +59,7 @@ def test_losses_are_logged(run):
     rows = list(csv.DictReader(path.open()))
     steps = {name: [int(row["step"]) for row in rows if row[name]] for name in ("train_bce", "validation_bce")}
     assert steps == {"train_bce": [1, 3, 4], "validation_bce": [1, 3, 4]}
+    assert len({row["train_bce"] for row in rows if row["train_bce"]}) == 3  # none is that of an update before
     assert list(run.glob("tensorboard/events.out.tfevents.*"))
 
 
@@ -95,15 +96,14 @@ def test_scoring_more_often_changes_nothing(run, data, tmp_path):
 
 @pytest.mark.parametrize("core", CORES)
 def test_a_run_depends_on_its_seed_alone(data, tmp_path, core):
-    """Dropout included; whatever was drawn before does not count."""
+    """Dropout included; whatever was drawn before does not count. That another seed counts is in test_flags."""
     runs = []
-    for number, seed in enumerate((3, 3, 4)):
+    for number in range(2):
         torch.manual_seed(number)
         np.random.seed(number)  # noqa: NPY002 -- the global generator is what must not count
         out = tmp_path / str(number)
-        runs.append(weights(train(data, tiny_model(core), tiny_training(seed=seed), out=out, device="cpu")))
-    assert equal(runs[0], runs[1])
-    assert not equal(runs[0], runs[2])
+        runs.append(weights(train(data, tiny_model(core), tiny_training(seed=3), out=out, device="cpu")))
+    assert equal(*runs)
 
 
 def test_loader_processes_change_nothing(data, tmp_path):

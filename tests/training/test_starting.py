@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import torch
 from tiny_runs import CORE_SIZES, RECIPE, tiny_model, tiny_training
 from training_runs import equal, load, weights
 
-from videopred.checkpoint import load_run
+from videopred.checkpoint import ExperimentRecord, load_run
 from videopred.datasets.generation import generate
 from videopred.datasets.settings import dump_recipe
 from videopred.datasets.store import ClipFile
@@ -156,7 +157,8 @@ def test_seeds_are_gone_on_with_where_the_first_was_stopped(data, tmp_path, monk
 
 
 def test_seeds_are_gone_on_with_where_the_first_was_killed(data, tmp_path, monkeypatch):
-    """A killed process can write nothing more, so they are written before."""
+    """A killed process can write nothing more, so they are written before. What has not begun begins as the first."""
+    first = train(data, tiny_model("lstm"), tiny_training(updates=1), out=tmp_path / "first", device="cpu")
 
     class Killed(BaseException):
         pass
@@ -166,11 +168,16 @@ def test_seeds_are_gone_on_with_where_the_first_was_killed(data, tmp_path, monke
         raise Killed
 
     monkeypatch.setattr(Learner, "training_step", killed)
+    how: dict[str, Any] = {"init_from": first, "experiment": ExperimentRecord(name="mine", scale="tiny")}
     with pytest.raises(Killed):
-        train_seeds(data, (3, 4), tiny_model(), tiny_training(), out=tmp_path / "runs", device="cpu")
+        train_seeds(data, (3, 4), tiny_model("lstm"), tiny_training(), out=tmp_path / "runs", device="cpu", **how)
     monkeypatch.undo()
     out = resume_seeds(tmp_path / "runs", device="cpu")
     assert set(json.loads((out / "seeds.json").read_text())["validation"]) == {"3", "4"}
+    one, other = (read_settings(out / f"seed-{seed}")[0] for seed in (3, 4))
+    same = other.model_copy(update={"training": other.training.model_copy(update={"seed": 3})})
+    assert same == one
+    assert one.init_from == str(first)
 
 
 def test_runs_of_other_seeds_are_not_left_behind_without_a_summary(data, tmp_path):
@@ -205,6 +212,12 @@ def test_a_summary_needs_no_best_checkpoint(data, tmp_path):
     summary = json.loads((resume_seeds(out, device="cpu") / "seeds.json").read_text())
     assert (summary["validation"]["2"], summary["mean"], summary["deviation"]) == (None, None, None)
     assert summary["validation"]["1"] == json.loads(before)["validation"]["1"]
+
+
+def test_several_seeds_do_not_move_into_a_run(data, old):
+    with pytest.raises(FileExistsError, match=r"^--out must be a new path, got .*/run/settings\.json"):
+        train_seeds(data, (1, 2), tiny_model(), tiny_training(), out=old, device="cpu", overwrite=True)
+    assert not (old / "seeds.json").exists()
 
 
 def test_seeds_that_cannot_begin_leave_nothing(data, tmp_path):

@@ -12,7 +12,7 @@ from videopred import check
 from videopred.checkpoint import whole_checkpoint, write_json
 from videopred.models.settings import PredictorConfig
 from videopred.settings import ComputeConfig, TrainingConfig
-from videopred.training.resuming import LAST, LOOKS_KEY, check_same, read_settings
+from videopred.training.resuming import LAST, LOOKS_KEY, read_settings
 from videopred.training.run import resume, train, usual_folder
 
 SUMMARY = "seeds.json"
@@ -110,10 +110,9 @@ def resume_seeds(out: Path, training: TrainingConfig | None = None, **how: Any) 
     asked = training or first.training
     for seed in seeds:
         run, chosen = out / f"seed-{seed}", asked.model_copy(update={"seed": seed})
-        if (run / "settings.json").exists():
+        if (run / "settings.json").exists():  # as the first surely does; it refuses settings that are not the runs'
             resume(run, training=chosen, **how)
         else:
-            check_same(first, how.get("model"), asked.model_copy(update={"seed": first.training.seed}))
             also = {name: how[name] for name in ("compute", "watch", "device", "progress") if how.get(name) is not None}
             data = how.get("data") or (first.data.path if first.data else "")
             train(

@@ -1,0 +1,132 @@
+"""Which checkpoints stay, told apart by the update that they are of; the trainer only writes its number."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_runs import tiny_training
+from training_runs import learner
+
+from videopred.training.keeping import KeepCheckpoints
+from videopred.training.stopping import Stopped, StopSigns
+
+NAN = float("nan")
+
+
+class Trainer:
+    """Saves the number of the update, and shares nothing with others."""
+
+    world_size, is_global_zero, should_stop = 1, True, False
+
+    def __init__(self) -> None:
+        self.global_step = 0
+        self.saves: list[str] = []
+
+    def save_checkpoint(self, path: Path) -> None:
+        path.write_text(str(self.global_step))
+        self.saves.append(path.name)
+
+
+def look(folder: Path, losses: list[float], best_so_far: float = float("inf")) -> dict[str, str]:
+    """File -> update, after looks at each tenth update."""
+    told: list[int] = []
+    keep = KeepCheckpoints(folder, tiny_training(), StopSigns(), best_so_far, lambda: told.append(trainer.global_step))
+    trainer: Any = Trainer()
+    model = learner()
+    for number, loss in enumerate(losses, 1):
+        trainer.global_step = 10 * number
+        model.looks.note(loss, trainer.global_step, 5)
+        keep.on_validation_end(trainer, model)
+        assert told[-1] == trainer.global_step  # so that what the run replaces may go
+    return {path.stem: path.read_text() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("losses", "best"),
+    [
+        ([3.0, 2.0, 4.0, 2.5], "20"),
+        ([3.0, 3.0], "10"),
+        ([NAN, 3.0, NAN, 4.0], "20"),
+        ([3.0, 1.0, 2.0, 0.5, 0.6], "40"),
+    ],
+)
+def test_the_best_is_the_first_of_the_lowest_loss(tmp_path, losses, best):
+    kept = look(tmp_path, losses)
+    assert kept == {"best": best, "last": f"{10 * len(losses)}", "previous": f"{10 * len(losses) - 10}"}
+
+
+def test_what_is_there_already_gives_way_to_a_lower_loss_only(tmp_path):
+    (tmp_path / "best.ckpt").write_text("of before")
+    assert look(tmp_path, [2.0, 3.0], 2.0)["best"] == "of before"
+    assert look(tmp_path, [2.0, 1.9, 1.95], 2.0)["best"] == "20"
+
+
+def test_nothing_is_best_where_no_loss_is_a_number(tmp_path):
+    assert look(tmp_path, [NAN, NAN]) == {"last": "20", "previous": "10"}
+
+
+def passed(folder: Path, updates: int, signs: StopSigns, begun: int = 0, **training: Any) -> Trainer:
+    """A trainer that has come to the beginning of each update from `begun` on, without looks."""
+    keep, trainer, model = KeepCheckpoints(folder, tiny_training(**training), signs), Trainer(), learner()
+    said: Any = trainer
+    with signs.held:
+        trainer.global_step = begun
+        keep.on_train_start(said, model)
+        for trainer.global_step in range(begun, updates):
+            keep.on_train_batch_start(said, model, None, 0)
+    return trainer
+
+
+def test_saves_between_looks_come_as_often_as_asked_and_never_twice(tmp_path):
+    trainer = passed(tmp_path, 9, StopSigns(), save_every=3, keep_every=4)
+    assert trainer.saves == [
+        "next.ckpt",
+        "update-0000004.ckpt",
+        "next.ckpt",
+        "next.ckpt",
+        "update-0000008.ckpt",
+        "next.ckpt",
+    ]
+    assert {path.stem: path.read_text() for path in tmp_path.iterdir()} == {
+        "last": "8", "previous": "6", "update-0000004": "4", "update-0000008": "8",
+    }  # fmt: skip
+
+
+def test_what_a_look_has_saved_is_not_saved_again(tmp_path):
+    keep, model = KeepCheckpoints(tmp_path, tiny_training(save_every=5), StopSigns()), learner()
+    trainer: Any = Trainer()
+    trainer.global_step = 10
+    keep.on_validation_end(trainer, model)
+    trainer.saves.clear()
+    keep.on_train_batch_start(trainer, model, None, 0)
+    assert trainer.saves == []
+
+
+def test_a_resumed_run_does_not_save_what_it_has_just_read(tmp_path):
+    assert passed(tmp_path, 7, StopSigns(), begun=6, save_every=3).saves == []
+
+
+def test_no_stop_before_the_first_update_is_done(tmp_path):
+    """A time limit shorter than an update would else never come further."""
+    with pytest.raises(Stopped, match=r"^time limit of 0s reached$"):
+        passed(tmp_path, 9, StopSigns("0s"), begun=4)
+    assert (tmp_path / "last.ckpt").read_text() == "5"
+
+
+def test_a_stop_waits_until_all_pieces_of_an_update_are_done(tmp_path):
+    keep, model = KeepCheckpoints(tmp_path, tiny_training(), StopSigns("0s")), learner()
+    trainer: Any = Trainer()
+    trainer.global_step = 2
+    model._pieces.append(next(model.parameters()).sum())
+    keep.on_train_batch_start(trainer, model, None, 0)
+    model._pieces.clear()
+    with pytest.raises(Stopped):
+        keep.on_train_batch_start(trainer, model, None, 0)
+
+
+def test_the_trainer_is_told_when_all_updates_are_done(tmp_path):
+    keep = KeepCheckpoints(tmp_path, tiny_training(updates=3), StopSigns())
+    trainer: Any = Trainer()
+    for trainer.global_step, ended in ((2, False), (3, True)):
+        keep.on_train_batch_end(trainer)
+        assert trainer.should_stop == ended
