@@ -82,6 +82,7 @@ def test_of_films_made_one_step_ahead_the_trivial_rows_are_so_too(films, tmp_pat
         ("--context 0 --horizon 10", "--horizon must be at most 9, the frames of --true, got 10; lower it"),
         ("--part train", "--part must be one of test, got train"),
         ("--axes BTHWC", "--pred must have 1 or 3 channels, got 32 (BTHWC, (5, 3, 1, 24, 32)) in "),
+        ("--pred {films}/true.npy", "--pred must begin with the first predicted frame, got "),
         ("--first 4", "--pred must hold the 4 clips to score, got 5 in "),
         ("--true-range 0,0.5", "--true must hold numbers from 0 to 0.5, as its range says, got 0 to 1 in clip 0 of"),
         ("--range 0,1,2", "--range must be two numbers, black first, with a comma between, got '0,1,2'; write e.g."),
@@ -91,7 +92,7 @@ def test_of_films_made_one_step_ahead_the_trivial_rows_are_so_too(films, tmp_pat
 def test_what_does_not_go_with_films_made_elsewhere(films, tmp_path, monkeypatch, capfd, more, message):
     monkeypatch.chdir(tmp_path)
     words = f"evaluate --pred {films / 'fair.npy'} --true {films / 'true.npy'} --range 0,1 --axes BTCHW {ASKED} {more}"
-    assert run(words) == 2
+    assert run(words.format(films=films)) == 2
     out, err = capfd.readouterr()
     assert out == ""
     assert err.startswith("videopred: ")

@@ -173,7 +173,7 @@ class Comparison:
                 [written(one.value, metric) for one in found],
                 [f"{written(one.difference, metric)}{'!' if one.told_apart else ' '}" for one in found],
                 [f"{written(one.low, metric)} to {written(one.high, metric)}" for one in found],
-                ["–" if one.ratio != one.ratio else f"{one.ratio:.3f}" for one in found],
+                ["–" if one.ratio != one.ratio else f"{one.ratio:z.3f}" for one in found],
             ]
         return heads, list(self.rows), columns
 

@@ -114,7 +114,16 @@ class Scores:
             for row in self.models
             if metric.is_time
         ]
+        found += [(column, row, self._coverage(row, column)) for column in self.metrics for row in self.models]
         return tuple(f"{self.label(column)} of {row}: {remark}" for column, row, remark in [*found, *times] if remark)
+
+    def _coverage(self, row: str, column: str) -> str:
+        """Over how many steps the mean is, if something can be said of others by another row."""
+        said = ~np.isnan(self.values[row][column])
+        any_row = np.any([~np.isnan(of_row[column]) for of_row in self.values.values()], axis=0)
+        if not said.any() or (said == any_row).all():
+            return ""
+        return f"the mean is over {said.sum()} of {any_row.sum()} steps; of the others nothing can be said of it"
 
     def _time(self, row: str, column: str) -> str:
         """The mean time to divergence, in frames, and beside what can be foretold at all."""

@@ -5,6 +5,8 @@ from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from videopred.check import require
 from videopred.eval.intervals import mean_over_steps
 
@@ -139,13 +141,18 @@ def _at_steps(scores: "Scores", column: str, steps: Sequence[int]) -> str:
 
 
 def _stars(scores: "Scores", column: str, steps: slice) -> list[str]:
-    """A star for the best rows of a column, a space for the others."""
-    means = [float(mean_over_steps(of_row[column][steps])) for of_row in scores.values.values()]
-    rows = zip(scores.values, means, strict=True)
-    said = [mean for row, mean in rows if row != CEILING and not isnan(mean)] or [0.0]
-    best = max(said) if scores.metrics[column].higher_is_better else min(said)
-    rows = zip(scores.values, means, strict=True)
-    return ["*" if mean == best and row != CEILING else " " for row, mean in rows]
+    """A star for the best rows of a column, a space for the others; none where all are equal.
+
+    Rows of which less can be said than of others, as of films in which objects are soon lost, take no part: what is
+    said of them is of the easy steps.
+    """
+    parts = {row: of_row[column][steps] for row, of_row in scores.values.items()}
+    said = {row: int((~np.isnan(values)).sum()) for row, values in parts.items() if row != CEILING}
+    most = max(said.values(), default=0)
+    means = {row: float(mean_over_steps(parts[row])) for row, count in said.items() if count == most > 0}
+    best = max if scores.metrics[column].higher_is_better else min
+    won = best(means.values()) if len(set(means.values())) > 1 else None
+    return ["*" if row in means and means[row] == won else " " for row in scores.values]
 
 
 def _legend(scores: "Scores") -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from videopred import check
@@ -11,7 +12,7 @@ from videopred.device import pick_device
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.frames import to_film
-from videopred.judging.batches import Batch
+from videopred.judging.batches import Batch, read_film
 from videopred.judging.elsewhere import GivenFilms
 from videopred.judging.fitting import check_fit, check_part, check_protocol, film_shape, written
 from videopred.judging.forecasts import Predict, device_of, forecast_of
@@ -120,6 +121,7 @@ def evaluate_given(predicted: GivenFilms, file: "ClipSource", protocol: Protocol
     must, got = f"hold frames of {written(theirs)} as the truth", f"{written(ours)} in {name}"
     check.require(ours == theirs, flag, must, got, "say with --axes which axis is which")
     if predicted.frames > protocol.horizon:
+        _check_beginning(predicted, file, protocol)
         note = f"of the {predicted.frames} frames in {name}, the first {protocol.horizon} were scored"
         how["notes"] = (*how.get("notes", ()), note)
 
@@ -129,6 +131,17 @@ def evaluate_given(predicted: GivenFilms, file: "ClipSource", protocol: Protocol
 
     how["device"] = pick_device(my_device(str(how.get("device", "cpu"))))
     return judge_rows({"prediction": forecast}, file, protocol, **how)
+
+
+def _check_beginning(predicted: GivenFilms, file: "ClipSource", protocol: Protocol) -> None:
+    """Refuse films that are longer than the horizon and begin with the context, not where it ends."""
+    context = min(protocol.context, predicted.frames)
+    if context == 0:
+        return
+    given = read_film(file, protocol.part, 0, 1)[:, :context]
+    same = torch.equal(predicted.read(0, 1)[:, :context].double(), given.double())
+    got = f"{predicted.path}, which begins with the {context} true ones before it"
+    check.require(not same, predicted.flag, "begin with the first predicted frame", got, "cut these off")
 
 
 def judge(predict: Predict, file: "ClipSource", protocol: Protocol, **how: Unpack[How]) -> Scores:
