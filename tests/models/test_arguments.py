@@ -10,9 +10,9 @@ from videopred.models import CORES, build_core
 from videopred.models.core import unroll
 
 
-@pytest.mark.parametrize("shape", [(3, 5, 11), (3, 0, 1, 11)])
+@pytest.mark.parametrize("shape", [(3, 5, 11), (3, 0, 1, 11), (0, 5, 1, 11), (3, 5, 0, 11)])
 def test_other_axes(shape):
-    with pytest.raises(ValueError, match=r"slots must be \(B, T, L, D\) with T at least 1, got \(3, .*as L = 1"):
+    with pytest.raises(ValueError, match=r"slots must be \(B, T, L, D\) with B, T and L at least 1, got .*as L = 1"):
         unroll(make("gru"), torch.zeros(shape, dtype=torch.float64))
 
 
@@ -27,6 +27,19 @@ def test_another_width(name):
 def test_whole_numbers(name):
     with pytest.raises(TypeError, match=r"slots must be floating point numbers, got torch.int64; convert them"):
         unroll(make(name), slots().long())
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_another_precision(name):
+    message = r"slots must be torch.float64, as the parameters of \w+ are, got torch.float32; convert these or those"
+    with pytest.raises(TypeError, match=message):
+        unroll(make(name), slots().float())
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_autocast_settles_the_precision(name):
+    with torch.autocast("cpu", torch.bfloat16):
+        assert unroll(make(name).float(), slots().bfloat16()).output.isfinite().all()
 
 
 @pytest.mark.parametrize("name", CORES)
@@ -113,6 +126,22 @@ def test_the_first_number_that_is_not_finite_is_found_when_debugging(monkeypatch
     unroll(core, slots())
     with pytest.raises(ValueError, match=rf"slots must be finite, got {value} in clip 2 at step 4; look there first"):
         unroll(core, broken)
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_a_state_that_is_not_finite_is_found_when_debugging(monkeypatch, name):
+    core = make(name)
+    state = unroll(core, slots()).state
+    for leaf in tree.tree_leaves(state):
+        if leaf.is_floating_point():
+            leaf.data[1] = float("inf")
+    unroll(core, slots(), state)
+    monkeypatch.setenv("VIDEOPRED_DEBUG", "1")
+    unroll(core, slots(), core.initial_state(BATCH))
+    with pytest.raises(
+        ValueError, match="state must be finite, got NaN or infinity in clip 1; look at the steps befor"
+    ):
+        unroll(core, slots(), state)
 
 
 @pytest.mark.parametrize("name", CORES)

@@ -201,6 +201,8 @@ def test_a_map_is_its_positions_row_by_row_each_with_its_key(positions, width):
     config = SMALL.model_copy(update={"positions": positions, "position_width": 6})
     encoder = Encoder(config, (3, 16, 32), "map")
     assert encoder.features == 4 + width
+    assert encoder.map_shape == (2, 4)
+    assert Encoder(config, (3, 16, 32)).map_shape is None
     film = torch.rand(5, 3, 16, 32, generator=torch.Generator().manual_seed(0))
     slots = encoder(film)
     assert slots.shape == (5, 2 * 4, 4 + width)
@@ -210,7 +212,22 @@ def test_a_map_is_its_positions_row_by_row_each_with_its_key(positions, width):
     assert len(keys[0].unique(dim=0)) == 8, "two positions share a key"
     if positions == "coord4":
         torch.testing.assert_close(keys[0, 5], torch.tensor([1 / 3, 2 / 3, 1, 0]))
+        torch.testing.assert_close(keys[0, 0], torch.tensor([0.0, 1, 0, 1]))
+        assert not [name for name in encoder.state_dict() if "keys" in name], "what has nothing to learn is kept"
         assert not [name for name, _ in encoder.named_parameters() if "keys" in name]
+
+
+@pytest.mark.parametrize("positions", ["learned", "coord4"])
+def test_keys_take_the_precision_of_the_map(positions):
+    encoder = Encoder(SMALL.model_copy(update={"positions": positions}), (3, 16, 32), "map")
+    with torch.autocast("cpu", torch.bfloat16):
+        encoder.layers[:-1].append(nn.Identity())
+        film = torch.rand(2, 3, 16, 32)
+        assert encoder(film).dtype == encoder.layers[:-1](film).dtype
+
+
+def test_a_folded_convolution_keeps_the_weights_of_the_plain_one_alone():
+    assert list(UpsampleConv(2, 3).state_dict()) == ["weight", "bias"]
 
 
 def test_a_position_sees_what_lies_there():

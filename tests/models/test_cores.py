@@ -8,7 +8,7 @@ import torch
 from core_checks import BATCH, CHECKS, FEATURES, SMALL, make, slots
 
 from videopred.models import CORES, build_core, core_config
-from videopred.models.core import unroll
+from videopred.models.core import Core, unroll
 
 WITH_TRUE_GRADIENT: dict[str, dict[str, Any]] = {
     "rims": {"block_gradient": False},
@@ -85,6 +85,31 @@ def test_a_core_that_does_all_steps_at_once_is_asked_to():
     assert done.trace == {}
     assert torch.equal(traced.trace["norm"], slots())
     assert not traced.trace["norm"].requires_grad
+
+
+@pytest.mark.parametrize("name", [name for name in CORES if make(name).trace_axes])
+def test_a_trace_is_kept_only_when_asked_for_and_keeps_no_graph(name):
+    core = make(name)
+    assert unroll(core, slots()).trace == {}
+    trace = unroll(core, slots().requires_grad_(), trace=True).trace
+    assert not any(value.requires_grad for value in trace.values())
+
+
+@pytest.mark.parametrize(
+    ("call", "missing"),
+    [
+        (lambda core: core.initial_state(2), "initial_state"),
+        (lambda core: core.project(slots()), "project, or step"),
+        (lambda core: core.advance(None, None), "advance, or step"),
+        (lambda core: core.given_out(None), "given_out, as it has state_rows"),
+    ],
+)
+def test_what_a_core_lacks_is_named(call, missing):
+    class Empty(Core):
+        pass
+
+    with pytest.raises(TypeError, match=f"^Empty must define {missing}$"):
+        call(Empty())
 
 
 @pytest.mark.parametrize("name", ["gru", "lstm"])

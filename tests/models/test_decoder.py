@@ -7,6 +7,7 @@ import pytest
 import torch
 from core_checks import close
 from torch import Tensor, nn
+from torch.nn import functional
 
 from videopred.models import DECODERS, build_decoder
 from videopred.models.codec_settings import FilesConfig, MasksConfig, MilaConfig, RNEMConfig, SharedConfig
@@ -128,6 +129,27 @@ def test_masks_equals_a_slow_statement(codec):
     torch.testing.assert_close(trace["masks"][2], masks.squeeze(1), rtol=1e-5, atol=1e-6)  # coordinates are float32
     frame = (masks * torch.sigmoid(colors)).sum(0)
     torch.testing.assert_close(torch.sigmoid(logits[2]), frame, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_the_number_of_pictures_is_what_is_painted_for_a_frame(name):
+    assert make(name, rows=6).pictures == (6 if name == "masks" else 1)
+
+
+def test_masks_grow_from_a_normalised_map_without_negative_values_and_keep_no_coordinates():
+    decoder, seen = make("masks"), []
+    decoder.layers[2].register_forward_pre_hook(lambda layer, given: seen.append(given[0]))
+    decoder(outputs())
+    start = decoder.inward(outputs().flatten(0, 1))[:, :, None, None] + decoder.place(decoder.coordinates).permute(
+        2, 0, 1
+    )
+    close(seen[0], functional.layer_norm(start, start.shape[1:]).clamp(min=0))
+    assert "coordinates" not in decoder.state_dict()
+    assert decoder.inward.bias is not None
+
+
+def test_queries_of_files_differ_from_the_start():
+    assert len(make("files").queries.unique(dim=0)) == 2
 
 
 def test_masks_share_every_pixel_out_and_one_module_has_it_all():

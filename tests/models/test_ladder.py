@@ -99,6 +99,23 @@ def test_dropout_is_on_in_training_only(name):
     assert not torch.equal(unroll(core, random_slots()).output, unroll(core, random_slots()).output)
 
 
+@pytest.mark.parametrize("name", ["lstm-h", "lstm-hb"])
+def test_dropout_is_of_the_rate_that_is_set(name):
+    layer = make_ladder(name, dropout=0.75).train().layers[1]
+    got = layer.dropped(torch.ones(40, 50))
+    assert set(got.unique().tolist()) == {0.0, 4.0}  # what is left of a quarter, so that the mean stays
+    assert (got == 0).float().mean() == pytest.approx(0.75, abs=0.05)
+
+
+@pytest.mark.parametrize("name", ["lstm-ha", "lstm-hab"])
+def test_stacks_of_single_modules_have_the_settings_that_they_share(name):
+    core = attentive(name, dropout=0.6, input_heads=4, input_key=5)
+    config = core.config
+    assert (config.dropout, config.input_heads, config.input_key, config.units) == (0.6, 4, 5, (4, 6, 7))
+    assert config.modules == config.active == (1, 1, 1)
+    assert (core.rows, core.units) == (1, 7)
+
+
 def test_dropout_between_layers_spares_the_input():
     core = make_ladder("lstm-h", dropout=0.5, units=(4, 6)).train()
     first, second = (unroll(core, random_slots()).state for _ in range(2))
@@ -139,7 +156,7 @@ def test_the_output_is_that_of_the_highest_layer(name):
     core = build_core(CORES[name][0](units=(4, 6, 7), dropout=0.0), FEATURES).double()
     done = unroll(core, random_slots())
     assert torch.equal(done.output[:, -1].flatten(), done.state[-1][0].flatten())
-    assert done.output.shape[1:] == (STEPS, 1, 7)
+    assert done.output.shape[1:] == (STEPS, core.rows, core.units) == (STEPS, 1, 7)
 
 
 def test_one_layer_is_refused():

@@ -90,6 +90,14 @@ def test_names_and_settings():
     assert Layer("rims-smnist", 5, units=7).core.config.comm_key == 16
     assert Layer("rims-smnist", 5, units=7).output_size == 42
     assert Layer(SMALL["gru"], 5, units=6).output_size == 6
+    assert Layer(SMALL["gru"], 5).input_size == 5
+
+
+def test_a_first_state_is_drawn_from_the_generator_that_is_given():
+    layer = make("scoff")
+    first, again, other = (layer.initial_state(2, generator=torch.Generator().manual_seed(seed)) for seed in (1, 1, 2))
+    close(again, first)
+    assert not torch.equal(other[0][0], first[0][0])
 
 
 @pytest.mark.parametrize(
@@ -100,6 +108,14 @@ def test_names_and_settings():
         (lambda: Layer("gru", 5, modules=3), "--core.modules must be a known setting, got 3; remove it"),
         (lambda: Layer("rims", 5, active=7), "--core.active must be at most 6, got 7"),
         (lambda: make("gru").step(inputs()[:, 0, :4], torch.zeros(3, 13)), "slots must have the D = 11 features"),
+        (
+            lambda: make("gru").step(inputs()[:, 0], torch.zeros(4, 13)),
+            "state must be of 3 clips, as the slots are, got 4",
+        ),
+        (
+            lambda: make("lstm").step(inputs()[:, 0], torch.zeros(3, 13)),
+            r"state must be one of LSTM, with the shapes \(3",
+        ),
         (lambda: make("gru")(inputs(), torch.zeros(4, 13)), "state must be of 3 clips, as the slots are, got 4"),
     ],
 )

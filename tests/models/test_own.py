@@ -155,6 +155,7 @@ def test_a_core_that_raises_is_a_core_that_fails(place):
 @pytest.mark.parametrize(
     ("source", "change", "message"),
     [
+        ("broken", ("class Plain", "class Stepping:\n    step = 1\nclass Other"), r"its cores are Other$"),
         ("broken", ("import nn", "import nnn"), r"must be importable, got ImportError: cannot import name 'nnn'"),
         ("broken", ("class Plain", "class Other"), r"must be a class in .*broken.py, got None; its cores are Other"),
         (

@@ -8,6 +8,7 @@ import torch
 from core_checks import close
 from rival_checks import BATCH, FEATURES, STEPS, make_transformer, random_slots
 from torch import Tensor, nn
+from torch.nn import functional
 
 from videopred.models.core import unroll
 from videopred.models.rival_settings import TransformerConfig
@@ -81,6 +82,33 @@ def test_dropout_is_on_in_training_only():
     assert torch.equal(unroll(core, random_slots()).output, unroll(core, random_slots()).output)
     core.train()
     assert not torch.equal(unroll(core, random_slots()).output, unroll(core, random_slots()).output)
+
+
+@pytest.mark.parametrize(
+    ("call", "silent"),
+    [(1, ["mix.weight", "mix.bias"]), (2, ["back.weight"]), (3, ["back.weight", "back.bias"])],
+    ids=["what attention adds", "the inner width", "what the maps add"],
+)
+def test_dropout_falls_on_each_part(monkeypatch, call, silent):
+    """One dropout takes all, the others nothing: that is as if the weights behind or before it were zero."""
+    core, rates, heard = make_transformer(layers=1, dropout=0.25), [], functional.scaled_dot_product_attention
+
+    def dropped(values, rate):
+        rates.append(rate)
+        return values * (len(rates) - 1 != call)
+
+    def attended(query, key, value, mask, rate):
+        rates.append(rate)
+        return heard(query, key, value, mask)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(functional, "dropout", dropped)
+        patched.setattr(functional, "scaled_dot_product_attention", attended)
+        output = unroll(core.train(), random_slots()).output
+    assert rates == [0.25] * 4
+    for name in silent:
+        nn.init.zeros_(core.layers[0].get_parameter(name))
+    close(output, unroll(core.eval(), random_slots()).output)
 
 
 def test_the_state_is_of_one_size_from_the_start():

@@ -1,5 +1,6 @@
 """How fast cores run: against plain statements of them, against an LSTM of equal width, against the machine's limit."""
 
+import statistics
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -9,7 +10,7 @@ from torch import Tensor, nn
 
 from videopred import check
 from videopred.bench.on_device import device_rows
-from videopred.bench.operations import flops, matrix_rate, operations, product_seconds
+from videopred.bench.operations import operations, product_seconds, times_the_limit
 from videopred.bench.plain_cores import PlainBRIMs, PlainRIMs, with_weights_of
 from videopred.bench.plain_scoff import PlainSCOFF
 from videopred.bench.timing import compare
@@ -48,7 +49,13 @@ SUBJECTS = {
 
 
 def bench_cores(
-    *, steps: int = 50, batches: Sequence[int] = (64, 8), repeats: int = 3, cores: Sequence[str] = tuple(SUBJECTS)
+    *,
+    steps: int = 50,
+    batches: Sequence[int] = (64, 8),
+    repeats: int = 3,
+    cores: Sequence[str] = tuple(SUBJECTS),
+    clips: int = 32,
+    horizon: int = 35,
 ) -> dict[str, Any]:
     """Times of cores and of the whole model, on one thread, forward and backward, ready for JSON.
 
@@ -57,16 +64,18 @@ def bench_cores(
         batches: numbers of clips at a time.
         repeats: turns of each comparison.
         cores: which of SUBJECTS.
+        clips: of the whole model's training step, and of the larger of its rollouts.
+        horizon: frames of its rollouts.
 
     Returns:
-        matrix_rate: floating point operations per second of a large matrix product.
         cores: one row for each core and batch: ms per step of ours, the plain statement and an LSTM of equal width;
-            ratios to both; how many times ours takes what its floating point operations would at `matrix_rate`, and
-            what its own matrix products take alone.
+            ratios to both; how many times ours takes what as many floating point operations take in large matrix
+            products, the rate of these, and how many times what its own matrix products take alone.
         operations: core -> operations per step forward and backward, and how often the host waits.
         device: one row for each core and batch: ms per step on a CUDA device, eager, with a compiled step, and as a
             replayed CUDA graph; without such a device, none.
-        model: ratios of a training step in float32 and with bfloat16, and of rollouts of 35 frames, to the plain ones.
+        model: ratios of a training step in float32 and with bfloat16, and of rollouts of one clip and of all clips, to
+            the plain ones.
 
     Raises:
         ValueError: a number is below 1, or no such core.
@@ -77,24 +86,22 @@ def bench_cores(
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        rate = matrix_rate()
         pairs = [(name, batch) for name in subjects for batch in batches]
         on_device = [(pair, _device_row(subjects[pair[0]], steps, pair[1], repeats)) for pair in pairs]
         return {
-            "matrix_rate": rate,
             "cores": [
-                {"core": name, "batch": batch, **_core_row(subjects[name], steps, batch, repeats, rate)}
+                {"core": name, "batch": batch, **_core_row(subjects[name], steps, batch, repeats)}
                 for name, batch in pairs
             ],
             "operations": {name: _operations_per_step(subject) for name, subject in subjects.items()},
             "device": [{"core": name, "batch": batch, **row} for (name, batch), row in on_device if row],
-            "model": _model_rows(steps, repeats),
+            "model": _model_rows(clips, min(steps, 10) + 1, horizon, repeats),
         }
     finally:
         torch.set_num_threads(threads)
 
 
-def _core_row(subject: Subject, steps: int, batch: int, repeats: int, rate: float) -> dict[str, float]:
+def _core_row(subject: Subject, steps: int, batch: int, repeats: int) -> dict[str, float]:
     core = build_core(subject.config, subject.features)
     slots = torch.randn(batch, steps, subject.slots, subject.features)
     ours = _learning_step(core, lambda: unroll(core, slots).output)
@@ -104,13 +111,15 @@ def _core_row(subject: Subject, steps: int, batch: int, repeats: int, rate: floa
     rival = _learning_step(lstm, lambda: lstm(slots[:, :, 0])[0])
     to_plain, to_lstm = compare(ours, beside, repeats), compare(ours, rival, repeats)
     own = sorted(to_plain.ours)[repeats // 2]
+    to_limit, rate = times_the_limit(ours, repeats)
     return {
         "ms_per_step": 1000 * own / steps,
         "plain_ms_per_step": 1000 * sorted(to_plain.baseline)[repeats // 2] / steps,
         "lstm_ms_per_step": 1000 * sorted(to_lstm.baseline)[repeats // 2] / steps,
         "times_faster_than_plain": to_plain.ratio,
         "times_faster_than_lstm": to_lstm.ratio,
-        "times_the_limit": own * rate / flops(ours),
+        "times_the_limit": to_limit,
+        "limit": rate,
         "times_own_products": own / product_seconds(ours),
     }
 
@@ -164,32 +173,32 @@ def _keep_output(core: Any, slots: Tensor, outputs: list[Tensor]) -> None:
     outputs.append(unroll(core, slots).output)
 
 
-def _model_rows(steps: int, repeats: int) -> dict[str, float]:
-    """The whole model with `rims`: a training step of 32 clips of at most 11 frames, and rollouts."""
-    pair, film = pair_of("rims"), torch.rand(32, min(steps, 10) + 1, 1, 64, 64)
+def _model_rows(clips: int, frames: int, horizon: int, repeats: int) -> dict[str, float]:
+    """The whole model with `rims`: a training step on so many clips and frames, and rollouts."""
+    pair, film = pair_of("rims"), torch.rand(clips, frames, 1, 64, 64)
     beside = training_step(pair.plain, film)
     rows = {
         "training_step_float32": compare(training_step(pair.ours, film), beside, repeats).ratio,
         "training_step_bfloat16": compare(training_step(pair.ours, film, torch.bfloat16), beside, repeats).ratio,
     }
     plain = pair.plain.eval()
-    for batch in (1, 32):
+    for batch in (1, clips):
         context = film[:batch, :1]
 
         def imagine(context: Tensor = context) -> None:
             with torch.no_grad():
-                plain(context, own=34)
+                plain(context, own=horizon - 1)
 
-        ours = compare(partial(roll_out, pair.ours, context, 35), imagine, repeats)
-        rows[f"rollout_35_frames_batch_{batch}"] = ours.ratio
+        ours = compare(partial(roll_out, pair.ours, context, horizon), imagine, repeats)
+        rows[f"rollout_{horizon}_frames_batch_{batch}"] = ours.ratio
     return rows
 
 
 _NOTES = """
 CPU time of one thread. Plain: a loop over modules and a dense recurrent matrix cut to blocks; for scoff a loop over
-files and schemata. LSTM: torch.nn.LSTM with as many units. Times the limit: of the time that the same floating point
-operations take in a matrix product of 1024 x 1024, here {rate:.0f} GFLOP/s. Times its products: of the time that the
-work's own matrix products take alone, which are small and so slower."""
+files and schemata. LSTM: torch.nn.LSTM with as many units. Times the limit: of the time that as many floating point
+operations take in products of 1024 x 1024 matrices, in turns with the work, here {rate:.0f} GFLOP/s. Times its
+products: of the time that the work's own matrix products take alone, which are small and so slower."""
 
 
 def table(rows: dict[str, Any]) -> str:
@@ -211,7 +220,7 @@ def table(rows: dict[str, Any]) -> str:
     lines += ["", *_device_lines(rows["device"])]
     lines += ["", "the whole model with rims: times faster than frame by frame"]
     lines += [f"  {name.replace('_', ' '):30}{ratio:6.1f}" for name, ratio in rows["model"].items()]
-    return "\n".join([*lines, _NOTES.format(rate=rows["matrix_rate"] / 1e9)])
+    return "\n".join([*lines, _NOTES.format(rate=statistics.median(row["limit"] for row in rows["cores"]) / 1e9)])
 
 
 def _device_lines(rows: Sequence[dict[str, Any]]) -> list[str]:

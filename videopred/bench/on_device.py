@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import cuda
 
 
 def device_rows(
-    core: Any, work_of: Callable[[Any], Callable[[], None]], repeats: int, device: torch.device | None = None
+    core: Any, work_of: Callable[[Any], Callable[[], None]], repeats: int, device: str = "cuda"
 ) -> dict[str, float]:
     """Milliseconds of the same work done eagerly, with a compiled step, and as a replayed CUDA graph.
 
@@ -17,14 +18,14 @@ def device_rows(
         core: the core inside the work, on the CPU; it stays as it is.
         work_of: makes the work, forward and backward, with a core on the device.
         repeats: how often each is timed; the median counts.
-        device: a CUDA device; None is the current one.
+        device: where the work is done, the current CUDA device.
 
     Returns:
         eager, compiled, captured; empty where there is no CUDA device.
     """
-    if not torch.cuda.is_available():
+    if not cuda.is_available():
         return {}
-    core = copy.deepcopy(core).to(device or "cuda")
+    core = copy.deepcopy(core).to(device)
     work, faster = work_of(core), work_of(with_compiled_step(core))
     return {
         "eager": device_milliseconds(work, repeats),
@@ -47,14 +48,14 @@ def with_compiled_step(core: Any, backend: str = "inductor") -> Any:
 
 def captured(work: Callable[[], Any]) -> Callable[[], None]:
     """The work as a CUDA graph. It must always use the same tensors; what it draws is drawn anew at each replay."""
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
+    side = cuda.Stream()
+    side.wait_stream(cuda.current_stream())
+    with cuda.stream(side):
         for _ in range(3):  # libraries set themselves up, which cannot be captured
             work()
-    torch.cuda.current_stream().wait_stream(side)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    cuda.current_stream().wait_stream(side)
+    graph = cuda.CUDAGraph()
+    with cuda.graph(graph):
         work()
     return graph.replay
 
@@ -65,7 +66,7 @@ def device_milliseconds(work: Callable[[], Any], repeats: int) -> float:
         work()
     times = []
     for _ in range(repeats):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start, end = cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)
         start.record()
         work()
         end.record()
@@ -80,5 +81,5 @@ def computing_milliseconds(work: Callable[[], Any]) -> float:
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
         for _ in range(goes):
             work()
-        torch.cuda.synchronize()
+        cuda.synchronize()
     return sum(row.self_device_time_total for row in profile.key_averages()) / 1000 / goes

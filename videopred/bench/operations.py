@@ -1,5 +1,6 @@
 """What a piece of PyTorch work asks of the machine, counted without a clock."""
 
+import statistics
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +9,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
-from videopred.bench.timing import cpu_seconds
+from videopred.bench.timing import compare, cpu_seconds
 
 _PRODUCTS = ("aten.mm", "aten.bmm", "aten.addmm", "aten.baddbmm")
 _WAITING = ("aten._local_scalar_dense", "aten.nonzero", "aten.masked_select", "aten.equal", "aten.is_nonzero")
@@ -60,11 +61,35 @@ def flops(work: Callable[[], Any]) -> int:
     return count.get_total_flops()
 
 
-def matrix_rate(size: int = 1024, repeats: int = 5, dtype: torch.dtype = torch.float32) -> float:
+LARGE_PRODUCT = 1024
+"""Rows and columns of the matrices whose product is the machine's limit in practice."""
+
+
+def matrix_rate(size: int = LARGE_PRODUCT, repeats: int = 5, dtype: torch.dtype = torch.float32) -> float:
     """Floating point operations per CPU second of a square matrix product: the machine's limit in practice."""
     left, right = torch.rand(2, size, size).to(dtype)
     torch.mm(left, right)
     return 2 * size**3 / min(cpu_seconds(lambda: torch.mm(left, right)) for _ in range(repeats))
+
+
+def times_the_limit(work: Callable[[], Any], repeats: int, size: int = LARGE_PRODUCT) -> tuple[float, float]:
+    """How many times longer some float32 work takes than as many floating point operations in large products.
+
+    Both are timed in turns, since what else runs on a machine slows them at the same time.
+
+    Returns:
+        The median of the ratios; and the floating point operations per CPU second of the large products.
+    """
+    needed, each = flops(work), 2 * size**3
+    count = -(-needed // each)
+    left, right = torch.rand(2, size, size)
+
+    def products() -> None:
+        for _ in range(count):
+            torch.mm(left, right)
+
+    found = compare(work, products, repeats)
+    return count * each / needed / found.ratio, count * each / statistics.median(found.baseline)
 
 
 class Products(TorchDispatchMode):

@@ -19,14 +19,18 @@ def check_slots(core: Any, slots: Tensor) -> None:
     Raises:
         ValueError: other axes, or another width than the core was built for; with VIDEOPRED_DEBUG, also a number that
             is not finite, with its clip and step.
-        TypeError: whole numbers.
+        TypeError: whole numbers; or another precision than the core's, unless autocast is to settle that.
     """
-    fits = slots.dim() == 4 and slots.shape[1] > 0
-    must = "be (B, T, L, D) with T at least 1"
+    fits = slots.dim() == 4 and min(slots.shape[:3]) > 0
+    must = "be (B, T, L, D) with B, T and L at least 1"
     check.require(fits, "slots", must, tuple(slots.shape), "give a plain vector as L = 1")
     if not slots.is_floating_point():
         fix = "convert them, e.g. with .float()"
         raise TypeError(check.complaint("slots", "be floating point numbers", slots.dtype, fix))
+    precisions = {parameter.dtype: None for parameter in core.parameters()}
+    if precisions and slots.dtype not in precisions and not torch.is_autocast_enabled(slots.device.type):
+        must = f"be {next(iter(precisions))}, as the parameters of {type(core).__name__} are"
+        raise TypeError(check.complaint("slots", must, slots.dtype, "convert these or those with .to()"))
     width = getattr(core, "input_size", None)
     must = f"have the D = {width} features that {type(core).__name__} was built for"
     check.require(width in (None, slots.shape[3]), "slots", must, slots.shape[3], "build it for these, or map them")
@@ -49,7 +53,8 @@ def _check_finite(slots: Tensor) -> None:
 def check_state(core: Any, batch: int, state: Any) -> None:
     """Raise ValueError unless this is a state of this core for so many clips.
 
-    It is compared with the core's initial state; an axis that has size 0 there may have grown, as a cache does.
+    It is compared with the core's initial state; an axis that has size 0 there may have grown, as a cache does. With
+    VIDEOPRED_DEBUG, its numbers must be finite, too.
     """
     name = type(core).__name__
     parameter = next(core.parameters(), None)
@@ -64,6 +69,11 @@ def check_state(core: Any, batch: int, state: Any) -> None:
     same = got_tree == expected_tree and all(map(_is_like, got, expected))
     must = f"be one of {name}, with the shapes {_shapes(expected)}"
     check.require(same, "state", must, _shapes(got), fix)
+    if os.environ.get("VIDEOPRED_DEBUG"):
+        broken = torch.stack([~leaf.unsqueeze(-1).isfinite().flatten(1).all(1) for leaf in got]).any(0)  # (B,)
+        if broken.any():
+            clip, fix = broken.nonzero()[0].item(), "look at the steps before, which led there"
+            raise ValueError(check.complaint("state", "be finite", f"NaN or infinity in clip {clip}", fix))
 
 
 def _is_like(leaf: Any, initial: Tensor) -> bool:

@@ -2,10 +2,11 @@
 
 from typing import Any
 
+import torch
 from torch import Generator, Tensor, nn
 
 from videopred.models import build_core, core_config
-from videopred.models.arguments import check_slots
+from videopred.models.arguments import check_slots, check_state
 from videopred.models.core import State, unroll
 from videopred.models.core_settings import CoreSettings
 
@@ -54,5 +55,7 @@ class Layer(nn.Module):
         """One step: inputs (B, D) or (B, L, D) and a state -> output (B, K D) and the new state."""
         slots = inputs.unsqueeze(1) if inputs.dim() == 2 else inputs
         check_slots(self.core, slots.unsqueeze(1))
+        if not torch.compiler.is_compiling():  # what the state is compared with is not to be compiled
+            check_state(self.core, len(slots), state)
         output, state, _ = self.core.step(slots, state)
         return output.flatten(1), state

@@ -1,0 +1,142 @@
+"""What the benchmarks do on a CUDA device: in which order, by stand-ins; with one, for true."""
+
+from contextlib import contextmanager
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from core_checks import SMALL, make, slots
+
+from videopred.bench import cores as bench
+from videopred.bench import on_device
+from videopred.bench.cores import SUBJECTS
+from videopred.bench.on_device import captured, device_milliseconds, device_rows, with_compiled_step
+from videopred.models.core import unroll
+
+
+class StandIn:
+    """As much of torch.cuda as the benchmarks use, which notes what it is asked for and has a clock of its own."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+        self.clock = 0.0
+
+    def is_available(self) -> bool:
+        return True
+
+    def current_stream(self) -> Any:
+        return SimpleNamespace(wait_stream=lambda other: self.done.append(f"main waits for {other.name}"))
+
+    def Stream(self) -> Any:
+        return SimpleNamespace(name="side", wait_stream=lambda other: self.done.append("side waits"))
+
+    @contextmanager
+    def stream(self, stream: Any) -> Any:
+        self.done.append(f"on {stream.name}")
+        yield
+        self.done.append(f"off {stream.name}")
+
+    def CUDAGraph(self) -> Any:
+        return SimpleNamespace(replay=lambda: self.done.append("replay"))
+
+    @contextmanager
+    def graph(self, graph: Any) -> Any:
+        self.done.append("capture")
+        yield
+        self.done.append("captured")
+
+    def Event(self, *, enable_timing: bool) -> Any:
+        assert enable_timing
+        event = SimpleNamespace(time=None, synchronize=lambda: self.done.append("wait for the end"))
+        event.record = lambda: setattr(event, "time", self.clock)
+        event.elapsed_time = lambda end: end.time - event.time
+        return event
+
+
+@pytest.fixture
+def cuda(monkeypatch):
+    stand_in = StandIn()
+    monkeypatch.setattr(on_device, "cuda", stand_in)
+    return stand_in
+
+
+def test_work_is_captured_once_after_it_ran_on_another_stream(cuda):
+    replay = captured(lambda: cuda.done.append("work"))
+    warm = ["side waits", "on side", *["work"] * 3, "off side", "main waits for side"]
+    assert cuda.done == [*warm, "capture", "work", "captured"]
+    replay()
+    assert cuda.done[-1] == "replay"
+
+
+def test_a_device_is_timed_by_its_own_clock_after_three_goes(cuda):
+    took = iter([50.0, 50.0, 50.0, 4.0, 9.0, 2.0])
+
+    def work() -> None:
+        cuda.clock += next(took)
+
+    assert device_milliseconds(work, 3) == 4.0
+    assert cuda.done == ["wait for the end"] * 3
+
+
+def test_each_way_does_the_same_work_on_a_core_of_its_own(cuda, monkeypatch):
+    monkeypatch.setattr(on_device, "with_compiled_step", partial(with_compiled_step, backend="eager"))
+    core, used = make("scoff"), []
+
+    def work_of(one: Any) -> Any:
+        used.append(one)
+
+        def work() -> None:
+            one.zero_grad(set_to_none=True)
+            unroll(one, slots(one)).output.sum().backward()
+
+        return work
+
+    assert set(device_rows(core, work_of, 2, device="cpu")) == {"eager", "compiled", "captured"}
+    assert core not in used
+    assert all(weight.grad is None for weight in core.parameters())
+    assert ["advance" in vars(one) for one in used] == [False, True]
+    assert cuda.done.count("replay") == 3 + 2  # goes that do not count, and those that do
+
+
+def test_a_core_is_timed_by_the_step(monkeypatch):
+    monkeypatch.setattr(bench, "device_rows", lambda core, work_of, repeats: {"eager": 30.0, "captured": 6.0})
+    subject = SUBJECTS["rims"]._replace(config=SMALL["rims"])
+    assert bench._device_row(subject, steps=6, batch=2, repeats=1) == {"eager": 5.0, "captured": 1.0}
+
+
+def test_without_a_device_nothing_is_measured(monkeypatch):
+    monkeypatch.setattr(on_device.cuda, "is_available", lambda: False)
+    assert device_rows(None, lambda core: pytest.fail("work was made"), 1) == {}
+
+
+def test_what_a_device_took_is_a_table_of_its_own():
+    row = {"core": "brims", "batch": 7, "eager": 1.25, "compiled": 0.5, "captured": 0.125}
+    header, line = bench._device_lines([row])
+    assert header.split() == ["CUDA,", "ms", "per", "step", "eager", "compiled", "captured"]
+    assert line.split() == ["brims,", "batch", "7", "1.250", "0.500", "0.125"]
+
+
+@pytest.mark.parametrize("name", ["rims", "scoff"])
+def test_a_core_with_a_compiled_step_is_the_same_function(name):
+    """On the path that a CUDA device takes, but with the backend that needs no compiler."""
+    core = make(name)
+    compiled = with_compiled_step(core, backend="eager")
+    assert "advance" in vars(compiled)
+    assert "advance" not in vars(core)
+    gradients = []
+    for one in (core, compiled):
+        core.zero_grad()
+        output = unroll(one, slots(core)).output
+        output.square().sum().backward()
+        gradients.append([output, *(weight.grad for weight in core.parameters())])
+    torch.testing.assert_close(gradients[0], gradients[1])
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_a_core_is_captured_on_a_cuda_device(name):
+    row = bench._device_row(SUBJECTS[name], steps=3, batch=2, repeats=2)
+    assert set(row) == {"eager", "compiled", "captured"}
+    assert min(row.values()) > 0
