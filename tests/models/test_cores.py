@@ -3,6 +3,7 @@
 from typing import Any
 
 import known_bad
+import known_bad_cores
 import pytest
 import torch
 from core_checks import BATCH, CHECKS, FEATURES, SMALL, make, slots
@@ -34,6 +35,14 @@ def test_the_core_that_the_broken_ones_derive_from_is_sound(check):
 @pytest.mark.parametrize(("broken", "check"), known_bad.CORES, ids=lambda item: getattr(item, "__name__", ""))
 def test_check_fails_on_a_broken_core(broken, check):
     with pytest.raises((AssertionError, RuntimeError)):
+        check(broken())
+
+
+@pytest.mark.parametrize(
+    ("broken", "check", "reason"), known_bad_cores.CORES, ids=lambda item: getattr(item, "__name__", "")
+)
+def test_check_says_which_of_its_demands_a_core_breaks(broken, check, reason):
+    with pytest.raises(AssertionError, match=reason):
         check(broken())
 
 

@@ -156,6 +156,8 @@ def test_a_core_that_raises_is_a_core_that_fails(place):
     ("source", "change", "message"),
     [
         ("broken", ("class Plain", "class Stepping:\n    step = 1\nclass Other"), r"its cores are Other$"),
+        ("broken", (PLAIN, ""), r"got None; it has no class with initial_state and step$"),
+        ("broken", ("from torch", "1 / 0\nfrom torch"), "must be importable, got ZeroDivisionError: division by zero"),
         ("broken", ("import nn", "import nnn"), r"must be importable, got ImportError: cannot import name 'nnn'"),
         ("broken", ("class Plain", "class Other"), r"must be a class in .*broken.py, got None; its cores are Other"),
         (
@@ -183,6 +185,12 @@ def test_what_is_no_core_is_named(place, source, change, message):
 def test_what_is_no_module_and_class_is_named(source):
     with pytest.raises(ValueError, match=r"--core must be MODULE:CLASS, got .*; write e\.g\. mycores:MyCore for a cla"):
         Layer(source, 5)
+
+
+def test_a_setting_may_say_what_it_reads(place):
+    (place / "choosing.py").write_text(MINE.replace("units: int", 'reads: str = "vector"\n    units: int'))
+    for read in ("vector", "map"):
+        assert reads(core_config("choosing:Leaky", reads=read)) == read
 
 
 def test_a_setting_that_it_does_not_have_is_named(place):

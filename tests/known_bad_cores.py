@@ -1,0 +1,105 @@
+"""Cores that break one demand of a check each, with the words of the reason that must be given."""
+
+from typing import Any
+
+import torch
+from known_bad import SoundCore
+from torch import Tensor
+
+from videopred.models import conformance
+from videopred.models.core import State, Trace
+
+
+class Changed(SoundCore):
+    """A sound core but for what it gives out of an unroll."""
+
+    def advance(self, projected: Tensor, state: State) -> tuple[Tensor, State, Trace]:
+        return self.changed(*super().advance(projected, state))
+
+    def changed(self, output: Tensor, state: State, trace: Trace) -> tuple[Tensor, State, Trace]:
+        raise NotImplementedError
+
+
+class SinglePrecision(Changed):
+    def changed(self, output: Tensor, state: State, trace: Trace) -> tuple[Tensor, State, Trace]:
+        return output.float(), state, trace
+
+
+class NotFinite(Changed):
+    def changed(self, output: Tensor, state: State, trace: Trace) -> tuple[Tensor, State, Trace]:
+        return output / 0, state, trace
+
+
+class NotANumber(Changed):
+    """Only at the later of the two times that it is asked."""
+
+    asked = 0
+
+    def changed(self, output: Tensor, state: State, trace: Trace) -> tuple[Tensor, State, Trace]:
+        self.asked += 1
+        return output if self.asked <= conformance.STEPS else output * torch.nan, state, trace
+
+
+class TraceOfTheBatch(Changed):
+    def changed(self, output: Tensor, state: State, trace: Trace) -> tuple[Tensor, State, Trace]:
+        return output, state, {"norm": trace["norm"].mean(0, keepdim=True)}
+
+
+class AlmostTheSame(SoundCore):
+    """A step is an unroll to six digits."""
+
+    def step(self, inputs: Tensor, state: State) -> tuple[Tensor, State, Trace]:
+        output, state, trace = super().step(inputs, state)
+        return output + 1e-7, state, trace
+
+
+class LastStateIsOther(SoundCore):
+    """What an unroll of all steps leaves behind is not what its last step led to."""
+
+    def run(self, slots: Tensor, state: State) -> tuple[Tensor, State, Trace]:
+        outputs = []
+        for inputs in slots.unbind(1):
+            output, state, _ = SoundCore.step(self, inputs, state)
+            outputs.append(output)
+        whole = slots.shape[1] == conformance.STEPS
+        return torch.stack(outputs, 1), state + whole, {}
+
+
+class WritesIntoItsInput(SoundCore):
+    def step(self, inputs: Tensor, state: State) -> tuple[Tensor, State, Trace]:
+        result = super().step(inputs, state)
+        inputs.data.mul_(0.5)
+        return result
+
+
+class DeafToTheFirst(SoundCore):
+    """Begins to listen at the second step."""
+
+    def project(self, slots: Tensor) -> Any:
+        return super().project(torch.cat([0 * slots[:, :1], slots[:, 1:]], 1))
+
+
+class StateOfOneClip(SoundCore):
+    def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> Tensor:
+        return super().initial_state(1)
+
+
+class OutputOfOneDtype(Changed):
+    def changed(self, output: Tensor, state: State, trace: Trace) -> tuple[Tensor, State, Trace]:
+        return output.double(), state, trace
+
+
+CORES = [
+    (SinglePrecision, conformance.shapes, "the output must have the parameters' dtype, got torch.float32"),
+    (NotFinite, conformance.shapes, "the output must be finite"),
+    (NotANumber, conformance.evaluation_is_deterministic, "two unrolls must be the same; they differ by nan"),
+    (TraceOfTheBatch, conformance.shapes, "trace norm must have one row per clip of the batch"),
+    (AlmostTheSame, conformance.step_is_one_unroll, "outputs of single steps must equal .* differ by 1e-07"),
+    (LastStateIsOther, conformance.step_is_one_unroll, "the state after single steps must equal that after an unroll"),
+    (LastStateIsOther, conformance.two_unrolls_are_one, "the state after two unrolls in a row must equal that"),
+    (WritesIntoItsInput, conformance.arguments_stay_as_they_were, "a step must not write into its input"),
+    (DeafToTheFirst, conformance.future_does_not_reach_the_past, "must depend on every input up to its step"),
+    (StateOfOneClip, conformance.state_follows_the_parameters, "a tensor of the state must have one row per clip"),
+    (OutputOfOneDtype, conformance.state_follows_the_parameters, "the output must be torch.float32"),
+]
+"""Each broken core, the check that must catch it, and words of the reason."""
