@@ -5,10 +5,12 @@ import io
 import json
 import shlex
 import shutil
+from dataclasses import replace
 from html import escape
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from page_checks import Page
@@ -25,6 +27,7 @@ from videopred.eval.tables import written
 from videopred.export import export_run
 from videopred.judging import evaluate, imagine
 from videopred.judging.runs import evaluate_runs
+from videopred.report import tables
 from videopred.report.page import write_report
 
 CONTEXT, HORIZON = 4, 5
@@ -47,6 +50,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def report(made: Path, out: Path, *runs: str, **options) -> Page:
     paths = [made / "models" / run for run in runs]
+    (made / "eval").mkdir(exist_ok=True)
     text = write_report(paths, out / "page.html", results=made / "eval", **options).read_text()
     page = Page(text)
     assert page.faults == []
@@ -100,7 +104,7 @@ def test_films_move_and_stand_still_beside(page):
     for film in films:
         assert plays(film) == CONTEXT + HORIZON
         assert film.info["loop"] == 0  # for ever
-    assert all("truth, prediction" in (image["alt"] or "") for image in page.images[::2])
+    assert all("Side by side: The true frames. What the" in (image["alt"] or "") for image in page.images[::2])
 
 
 def test_worst_median_and_best_are_those_of_the_films_themselves(made, page):
@@ -165,7 +169,8 @@ def test_its_commands_make_data_and_scores_again(made, page, tmp_path, monkeypat
 
 def test_what_is_missing_is_named_with_its_command(made, tmp_path):
     page = report(made, tmp_path, "gru")
-    assert f"videopred evaluate {made}/models/gru {made}/two.h5" in page.text
+    said = f"videopred evaluate {made}/models/gru {made}/two.h5 --metrics bce mse ssim f1 --part test"
+    assert f"{said} --context 4 --horizon 5" in page.text  # the data's own
     assert f"videopred plausibility {made}/models/gru DATA" in page.text
     assert "Clip 0" in page.text  # nothing says which is the worst
 
@@ -190,6 +195,47 @@ def test_an_export_stands_for_its_run(made, tmp_path):
     page = Page(text)
     assert page.faults == []
     assert "Worst of 5" in page.text
+
+
+def test_the_oracle_takes_no_part_in_the_contest(made, page):
+    scores = load_scores(made / "eval" / "rims" / "two")
+    table = tables.score_table(scores)
+    strong = {row.name: [cell.strong for cell in row.cells] for row in table.rows}
+    assert strong.pop("physics oracle") == [False, False]
+    assert np.array(list(strong.values())).sum(0).min() >= 1
+
+
+def test_other_rows_are_drawn_and_one_that_the_model_lacks_is_refused(made, tmp_path):
+    page = report(made, tmp_path, "rims", rows=("truth", "modules", "boxes"))
+    assert content(page.images[0]).n_frames > HORIZON
+    assert "Which modules were active. Boxes of the true objects" in (page.images[0]["alt"] or "")
+    with pytest.raises(ValueError, match="--rows must be among truth, pred, diff, overlay, boxes, what there is"):
+        report(made, tmp_path, "gru", rows=("modules",), overwrite=True)
+
+
+def test_runs_without_scores_are_told_how_the_others_were_scored(made, tmp_path):
+    shutil.copytree(made / "eval", tmp_path / "eval")
+    shutil.copytree(made / "models", tmp_path / "models")
+    page = report(tmp_path, tmp_path, "rims", "gru")
+    (command,) = [line for line in page.words if "evaluate" in line and "models/gru" in line]
+    theirs = load_scores(tmp_path / "eval" / "rims" / "two").protocol
+    assert f"--metrics {' '.join(theirs.metrics)} --part test --context {CONTEXT} --horizon {HORIZON}" in command
+    cli.run([*shlex.split(command)[1:], "--out", str(tmp_path / "eval" / "gru" / "two")])
+    again = report(tmp_path, tmp_path, "rims", "gru", overwrite=True)
+    assert "no scores on the same data" not in again.text
+
+
+def test_means_over_seeds_are_shown(made):
+    scores = load_scores(made / "eval" / "rims" / "two")
+    first = scores.measurements["model"]
+    second = {name: {key: 2 * value for key, value in of.items()} for name, of in first.items()}
+    seeds = {"rims, 2 seeds": ("a", "b")}
+    both = replace(scores, measurements={"a": first, "b": second}, models=("a", "b"), seeds=seeds)
+    assert tables.seed_table(scores) is None
+    table = tables.seed_table(both)
+    mean, half = both.over_seeds("rims, 2 seeds", "mse")
+    assert [row.name for row in table.rows] == ["rims, 2 seeds"]
+    assert table.rows[0].cells[0].text == f"{mean:.4f} ±{half:.4f}"
 
 
 def test_runs_stand_side_by_side(made, tmp_path):
@@ -243,6 +289,15 @@ def test_plausibility_is_shown_if_it_was_judged(made, tmp_path):
     assert page.faults == []
     assert "max, all scenes 7 0.250 (0.125 to 0.500) 0.250" in page.text
     assert "max, block O1" in page.text
+    assert "--part test --burn-in 3 --aggregates max --draw 0 --overwrite" in page.text
+    for kind in ("gif", "png"):
+        Image.new("RGB", (30, 20)).save(folder / f"scene-3.{kind}")
+    text = write_report([made / "models" / "rims"], tmp_path / "q.html", results=tmp_path / "eval").read_text()
+    assert Page(text).faults == []
+    assert "--draw 0" not in text
+    (film, still) = [content(image) for image in Page(text).images[-2:]]
+    assert film.size == still.size == (30, 20)
+    assert "Scene 3" in Page(text).text
     assert "--part test --burn-in 3 --aggregates max" in page.text
 
 
@@ -264,6 +319,7 @@ def test_names_are_text_and_never_markup(made, tmp_path):
         (["nowhere"], r"RUN must be a run folder with a settings\.json, got nowhere"),
         (["--data", "nowhere.h5"], r"--data must be an existing file or folder, got nowhere\.h5"),
         (["RIMS"], r"RUN must be runs of different names, got rims; leave one out"),
+        (["--rows", "truth,prd"], r"--rows must be one of truth, pred, .*, got prd; did you mean pred"),
         (["--by", "msa"], r"--by must be one of mse, f1, got msa; did you mean mse\?"),
         (["--device", "tpu"], r"--device must be one of"),
     ],

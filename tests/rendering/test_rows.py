@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from videopred.palette import INVENTED, MISSED, OBJECT_COLORS, PAGE, ROLLOUT, SCHEMA_COLORS, TRACK
+from videopred.palette import INK, INVENTED, MISSED, OBJECT_COLORS, PAGE, ROLLOUT, SCHEMA_COLORS, TRACK
 from videopred.rendering import ROWS, check_rows
 from videopred.rendering.film import _caption_width, film_frames
 from videopred.rendering.film_rows import difference, laid_over
@@ -105,7 +105,7 @@ def test_a_band_has_a_cell_for_each_frame_which_comes_when_it_is_reached(row, na
             np.testing.assert_array_equal(panel.stills[t, y, 5], expected)
             if t:
                 np.testing.assert_array_equal(panel.film[t - 1, y, x], TRACK)
-    assert (panel.film[:, :, round(edges[CONTEXT])] == ROLLOUT).all()
+    assert (panel.film[:, :, round(edges[CONTEXT])] == INK).all()
 
 
 def test_layers_stand_below_one_another_the_lowest_on_top():

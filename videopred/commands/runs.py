@@ -8,6 +8,7 @@ from tyro.conf import Positional, arg
 from videopred import check
 from videopred.commands import terminal
 from videopred.commands.options import Device, Json, Overwrite
+from videopred.rendering import check_rows
 
 
 def runs(
@@ -51,6 +52,7 @@ def report(
     by: Annotated[
         str | None, arg(metavar="METRIC", help="Says which clips are worst and best; default: the first scored.")
     ] = None,
+    rows: Annotated[str, arg(help="What is drawn of the clips, as `videopred render --rows`.")] = "truth,pred,diff",
     scores: Annotated[Path, arg(help="Folder that `videopred evaluate` and `plausibility` wrote to.")] = Path("eval"),
     out: Annotated[Path, arg(aliases=["-o"], help="HTML file.")] = Path("report.html"),
     device: Device = "auto",
@@ -68,7 +70,8 @@ def report(
         check.existing("--data", data)
     if scores != Path("eval"):
         check.existing("--scores", scores)
+    names = check_rows(tuple(rows.split(",")))
     from videopred.report.page import write_report
 
-    path = write_report(runs, out, data=data, results=scores, by=by, device=device, overwrite=overwrite)
+    path = write_report(runs, out, data=data, results=scores, by=by, rows=names, device=device, overwrite=overwrite)
     terminal.print_files([path], json_)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from videopred.palette import PAGE, ROLLOUT, SCHEMA_COLORS, TRACK, module_colors, schema_cells, tinted
+from videopred.palette import INK, PAGE, SCHEMA_COLORS, TRACK, module_colors, schema_cells, tinted
 from videopred.rendering.lettering import Label, write
 from videopred.rendering.panel import Panel, Swatch, numbers, shown
 from videopred.rendering.scene import Scene
@@ -68,7 +68,7 @@ def _raster(
             film[t:, top:bottom, edges[t] : edges[t + 1]] = cells[t, k]
             stills[t, top:bottom] = cells[t, k]
     turn = edges[scene.context]
-    film[:, :, turn - 1 : turn + 1] = ROLLOUT
+    film[:, :, turn - 1 : turn + 1] = INK  # no module has it
     every = -(-LETTER * bands // high)
     labels = [Label(str(k), GUTTER / 2, (tops[k] + tops[k + 1]) / 2) for k in range(0, bands, every)]
     film[:, :, :GUTTER] = write(film[0], labels)[:, :GUTTER]

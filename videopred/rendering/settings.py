@@ -79,9 +79,10 @@ class PictureConfig(Settings):
             return self
         check.one_of("--figure", self.figure, FIGURES)
         for name in ("rows", "format", "frame_ms"):
-            same = getattr(self, name) == type(self).model_fields[name].default
+            told = getattr(self, name)
+            same, got = told == type(self).model_fields[name].default, " ".join(told) if name == "format" else told
             fix = "a figure has rows and formats of its own"
-            check.require(same, f"--{name.replace('_', '-')}", "be left out with --figure", "one", fix)
+            check.require(same, f"--{name.replace('_', '-')}", "be left out with --figure", got, fix)
         return self
 
     def row_names(self, *, changed: bool) -> tuple[str, ...]:

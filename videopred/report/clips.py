@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import torch
 
 from videopred import pictures
 from videopred.activity import drawable
 from videopred.eval.intervals import mean_over_steps, reduce
 from videopred.eval.scores import Scores
 from videopred.eval.tables import written
-from videopred.judging import imagine
-from videopred.rendering.film import film_gif_frames
-from videopred.rendering.strip import film_strip
+from videopred.judging.drawing import scenes_of
+from videopred.rendering import ROWS, USUAL_ROWS
+from videopred.rendering.film import film_frames
+from videopred.rendering.strip import strip
 from videopred.report.charts import raster
 
 if TYPE_CHECKING:
@@ -68,10 +68,10 @@ def choose_clips(scores: Scores, column: str) -> list[Chosen]:
 
 
 class Predicted:
-    """What a model predicts of chosen clips, to be drawn in one size or another.
+    """What a model predicts of chosen clips, to be drawn in one size or another, with these rows.
 
     Raises:
-        ValueError: see `imagine`.
+        ValueError: see `imagine`; a row that the model has not, when it is drawn.
     """
 
     def __init__(
@@ -82,33 +82,34 @@ class Predicted:
         chosen: Sequence[Chosen],
         context: int,
         horizon: int,
+        rows: Sequence[str] = USUAL_ROWS,
     ) -> None:
-        self.part, self.chosen, self.context, self.horizon = part, chosen, context, horizon
-        self._rollout, self._truth = imagine(predictor, file, part, [one.clip for one in chosen], context, horizon)
+        self.part, self.chosen, self.context, self.horizon, self.rows = part, chosen, context, horizon, rows
+        self._scenes = scenes_of(predictor, file, part, [one.clip for one in chosen], context, horizon)
         there = drawable(getattr(predictor.core, "trace_axes", {}))
-        self._traces = [name for name in there if name in self._rollout.trace]
+        self._traces = [name for name in there if name in self._scenes[0].trace]
 
     def draw(self, panel_px: int) -> list[Shown]:
-        """Films and strips of the clips, with panels of at most that size; see `film_gif_frames`."""
+        """Films and strips of the clips, with panels of at most that size; see `film_frames`."""
         return [self._draw(place, one, panel_px) for place, one in enumerate(self.chosen)]
 
     def _draw(self, place: int, one: Chosen, panel_px: int) -> Shown:
-        rollout = self._rollout
-        films = (rollout.context[place], self._truth[place], rollout.prediction[place], rollout.one_step[place])
-        gif = pictures.gif_bytes(film_gif_frames(*films, panel_px=panel_px))
-        strip = pictures.png_bytes(film_strip(*films, panel_px=min(panel_px, 96)))
+        scene = self._scenes[place]
+        gif = pictures.gif_bytes(film_frames(scene, self.rows, panel_px=panel_px))
+        still = pictures.png_bytes(strip(scene, self.rows, panel_px=min(panel_px, 96)))
+        seen = " ".join(ROWS[row].summary for row in self.rows)
         alt = (
-            f"Clip {one.clip} of the {self.part} part plays: truth, prediction and where they differ, side by side; "
+            f"Clip {one.clip} of the {self.part} part plays. Side by side: {seen} "
             f"{self.context} frames are given and {self.horizon} predicted. {one.why}."
         )
-        activity = [_activity(name, rollout.trace[name][place], self.context) for name in self._traces]
-        return Shown(one.why, alt, _address("gif", gif), _address("png", strip), activity)
+        activity = [_activity(name, scene.trace[name][1:], self.context) for name in self._traces]
+        return Shown(one.why, alt, address("gif", gif), address("png", still), activity)
 
 
-def _activity(name: str, trace: torch.Tensor, context: int) -> str:
+def _activity(name: str, trace: np.ndarray, context: int) -> str:
     """A trace (T, K) as a raster."""
-    return raster(name.replace("_", " "), trace.float().cpu().numpy(), context, chosen=name.endswith("schema"))
+    return raster(name.replace("_", " "), trace, context, chosen=name.endswith("schema"))
 
 
-def _address(kind: str, content: bytes) -> str:
+def address(kind: str, content: bytes) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"

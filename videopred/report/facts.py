@@ -44,7 +44,11 @@ def learning_charts(run: FoundRun) -> list[str]:
         if kind in ("train", "validation") and loss:
             losses[f"{kind} {loss}"] = thinned(steps, values, f"line-{int(kind == 'validation')}")
         elif len(set(values)) > 1:
-            others.append(line_chart(name.replace("_", " "), {name: thinned(steps, values, "line-0")}, "updates"))
+            others.append(
+                line_chart(
+                    name.replace("/", ": ").replace("_", " "), {name: thinned(steps, values, "line-0")}, "updates"
+                )
+            )
     return [chart for chart in [line_chart("loss", losses, "updates"), *others] if chart]
 
 

@@ -29,6 +29,8 @@ class FoundRun(NamedTuple):
     """Name of data -> what `videopred evaluate` wrote."""
     plausibility: Mapping[str, Mapping[str, Any]]
     """Name of data -> what `videopred plausibility` wrote."""
+    surprise: Mapping[str, Sequence[tuple[Path, Path]]]
+    """Name of data -> the first scene that it drew, film and still; none if it drew none."""
 
     @property
     def core(self) -> str:
@@ -66,7 +68,13 @@ def find_run(path: Path, results: Path) -> FoundRun:
     scores = {file.parent.name: load_scores(file) for file in sorted(folder.glob("*/scores.json"))}
     judged = sorted(folder.glob(f"*/{PLAUSIBILITY_FILES[0]}"))
     plausibility = {file.parent.name: _read_json(file) for file in judged}
-    return FoundRun(path, name, settings, record, log, scores, plausibility)
+    surprise = {name: _drawn_scene(folder / name) for name in plausibility}
+    return FoundRun(path, name, settings, record, log, scores, plausibility, surprise)
+
+
+def _drawn_scene(folder: Path) -> list[tuple[Path, Path]]:
+    pairs = [(film, film.with_suffix(".png")) for film in sorted(folder.glob("scene-*.gif"))]
+    return [pair for pair in pairs if pair[1].is_file()][:1]
 
 
 def curves(run: FoundRun) -> dict[str, tuple[list[float], list[float]]]:

@@ -11,11 +11,12 @@ from videopred.device import pick_device
 from videopred.eval.comparison import compare
 from videopred.eval.scores import Scores, load_scores
 from videopred.files import whole_file
+from videopred.rendering import USUAL_ROWS, check_rows
 from videopred.report.charts import line_chart, styles
 from videopred.report.facts import thinned
 from videopred.report.found import FoundRun, curves, find_run
 from videopred.report.section import Section, tell_run
-from videopred.report.tables import Table, comparison_charts, comparison_tables
+from videopred.report.tables import Table, comparison_charts, comparison_tables, seed_table
 
 LARGEST = 5_000_000
 """Bytes of a page at most."""
@@ -44,6 +45,7 @@ def write_report(
     data: Path | None = None,
     results: Path = Path("eval"),
     by: str | None = None,
+    rows: Sequence[str] = USUAL_ROWS,
     device: str = "auto",
     overwrite: bool = False,
 ) -> Path:
@@ -57,23 +59,31 @@ def write_report(
         data: the clips to show; None is what each run learned from, if it still is there.
         results: where `videopred evaluate` and `videopred plausibility` wrote.
         by: the metric that says which clips are worst and best; the first that was scored when None.
+        rows: what is drawn of the clips, names of `videopred.rendering.ROWS`.
         device: where the clips are predicted; see `pick_device`.
         overwrite: replace a file that is there already.
 
     Raises:
-        FileNotFoundError: no run or no data is there. FileExistsError: the file is there already.
+        FileNotFoundError: no run, no data or no such folder is there. FileExistsError: the file is there already.
         ValueError: data that does not fit a run, an unknown metric, or a page that cannot be made small enough.
     """
     check.require(len(runs) > 0, "RUN", "be given", "nothing", "name a run folder")
     check.require(out.suffix == ".html", "--out", "end in .html", out, "rename it")
     check.absent("--out", out, overwrite)
+    check_rows(tuple(rows))
+    if results != Path("eval"):
+        check.existing("--scores", results)
     found = [find_run(run, results) for run in runs]
     names = [run.name for run in found]
     twice = sorted({name for name in names if names.count(name) > 1})
     check.require(not twice, "RUN", "be runs of different names", ", ".join(twice), "leave one out, or rename a folder")
     where = pick_device(device)
     compared = _compared(found, data, results) if len(found) > 1 else None
-    sections = [tell_run(run, data or run.data, by, where) for run in found]
+    sections = []
+    for run in found:
+        shown = data or run.data
+        others = [other.scores[shown.stem].protocol for other in found if shown and shown.stem in other.scores]
+        sections.append(tell_run(run, shown, by, where, rows=rows, like=next(iter(others), None)))
     for panel_px in _PANELS:
         text = set_page([_drawn(one, panel_px) for one in sections], compared)
         size = len(text.encode())
@@ -120,7 +130,9 @@ def _compared(runs: Sequence[FoundRun], data: Path | None, results: Path) -> Com
         comparison = compare(scores)
     except ValueError as error:
         return Compared([], [], f"Their scores cannot be compared: {error}.", learning, where)
-    return Compared(comparison_tables(comparison), comparison_charts(comparison), "", learning, where)
+    over_seeds = [table for one in scores.values() if (table := seed_table(one))]
+    found = [*comparison_tables(comparison), *over_seeds]
+    return Compared(found, comparison_charts(comparison), "", learning, where)
 
 
 def _common_scores(runs: Sequence[FoundRun], data: Path | None, results: Path) -> dict[str, Scores] | None:

@@ -11,8 +11,10 @@ from videopred.checkpoint import checkpoint_file, load_run
 from videopred.datasets.description import describe
 from videopred.datasets.opening import open_dataset
 from videopred.eval.scores import Scores
+from videopred.eval.settings import Protocol
+from videopred.rendering import USUAL_ROWS
 from videopred.report import again, tables
-from videopred.report.clips import Chosen, Predicted, Shown, choose_clips
+from videopred.report.clips import Chosen, Predicted, Shown, address, choose_clips
 from videopred.report.facts import data_card, data_record, first_facts, learning_charts, provenance, settings_by_part
 from videopred.report.found import FoundRun
 from videopred.report.tables import Table
@@ -46,8 +48,8 @@ class Section(NamedTuple):
     facts: Mapping[str, str]
     """What is to be seen first."""
     scores: Sequence[ScoreBlock]
-    plausibility: Sequence[tuple[str, Table]]
-    """Name of data and errors."""
+    plausibility: Sequence[tuple[str, Table, Sequence[Shown]]]
+    """Name of data, errors, and scenes whose surprise was drawn."""
     learning: Sequence[str]
     """SVGs of its curves."""
     data: Mapping[str, Mapping[str, str]]
@@ -57,7 +59,7 @@ class Section(NamedTuple):
     provenance: Mapping[str, str]
     commands: Mapping[str, str]
     """What a command makes -> the command."""
-    missing: Sequence[Missing]
+    missing: list[Missing]
     predicted: Predicted | None = None
     """Clips to watch; None if they cannot be predicted."""
     span: str = ""
@@ -66,13 +68,24 @@ class Section(NamedTuple):
     """The clips as they are drawn, once their size is known."""
 
 
-def tell_run(run: FoundRun, data: Path | None, by: str | None, device: torch.device) -> Section:
+def tell_run(
+    run: FoundRun,
+    data: Path | None,
+    by: str | None,
+    device: torch.device,
+    *,
+    rows: Sequence[str] = USUAL_ROWS,
+    like: Protocol | None = None,
+) -> Section:
     """What there is to say of a run.
 
     Args:
         run: what was found of it.
         data: the clips to show; None if they are not here.
         by: the metric that says which clips are worst and best; the first that was scored when None.
+        device: where they are predicted.
+        rows: what is drawn of them, names of `videopred.rendering.ROWS`.
+        like: how others were scored on the data, which this run should be if it was not.
 
     Raises:
         ValueError: the data does not fit the run, or the metric was not scored.
@@ -86,7 +99,10 @@ def tell_run(run: FoundRun, data: Path | None, by: str | None, device: torch.dev
         run=run,
         facts=first_facts(run, scores),
         scores=[_score_block(name, scored) for name, scored in run.scores.items()],
-        plausibility=[(name, tables.plausibility_table(judged)) for name, judged in run.plausibility.items()],
+        plausibility=[
+            (name, tables.plausibility_table(judged), [_scene_shown(*one) for one in run.surprise[name]])
+            for name, judged in run.plausibility.items()
+        ],
         learning=learning_charts(run),
         settings=settings_by_part(run),
         provenance=provenance(run),
@@ -99,11 +115,15 @@ def tell_run(run: FoundRun, data: Path | None, by: str | None, device: torch.dev
     with open_dataset(data) as file:
         fingerprint, made = file.fingerprint(), again.generate_command(file)
         card, commands = data_card(describe(file), fingerprint, run), _commands(run, made, data, file.parts)
+        if data.stem not in run.scores:
+            usual = Protocol(context=file.context, horizon=file.horizon, clips=file.parts.get("test"))
+            command = again.evaluate_command(run.path, str(data), like or usual, file.parts.get("test"))
+            section.missing.append(Missing(f"scores on {data.name}", command))
         section = section._replace(data=card, commands=commands)
         if not _has_checkpoint(run.path):
             return section
         same = scores if scores is not None and scores.fingerprint == fingerprint else None
-        predicted, span = _predicted(run, file, same, by, device)
+        predicted, span = _predicted(run, file, same, by, device, rows)
         if scores is not same:
             span += f". The scores on {data.stem} are of other clips than {data} holds, and say nothing of these"
         return section._replace(predicted=predicted, span=span)
@@ -117,9 +137,12 @@ def _missing(run: FoundRun, data: Path | None) -> list[Missing]:
         found.append(Missing(what, f"videopred report {run.path} --data DATA --out OTHER.html"))
     elif not _has_checkpoint(run.path):
         found.append(Missing("clips that play: no checkpoint", f"videopred train --resume {run.path}"))
-    if data is None or data.stem not in run.scores:
-        what = f"scores on {data.name if data else 'data'}"
-        found.append(Missing(what, f"videopred evaluate {run.path} {data or 'DATA'}"))
+    if data is None and not run.scores:
+        found.append(Missing("scores", f"videopred evaluate {run.path} DATA"))
+    for name, judged in run.plausibility.items():
+        if not run.surprise[name]:
+            command = f"{again.plausibility_command(run.path, judged)} --draw 0 --overwrite"
+            found.append(Missing(f"films of {name} beside the surprise at them", command))
     if not run.plausibility:
         what = "plausibility: how surprised it is by impossible films of the data set `occlusion`, or of IntPhys"
         found.append(Missing(what, f"videopred plausibility {run.path} DATA"))
@@ -136,7 +159,12 @@ def _has_checkpoint(run: Path) -> bool:
 
 
 def _predicted(
-    run: FoundRun, file: "ClipSource", scores: Scores | None, by: str | None, device: torch.device
+    run: FoundRun,
+    file: "ClipSource",
+    scores: Scores | None,
+    by: str | None,
+    device: torch.device,
+    rows: Sequence[str],
 ) -> tuple[Predicted, str]:
     """The worst, median and best clip, or the first three without scores of them; and how it went."""
     part = next((name for name in ("test", "validation", "train") if file.parts.get(name)), "test")
@@ -146,9 +174,16 @@ def _predicted(
         part, context, horizon = scores.protocol.part, scores.protocol.context, scores.protocol.horizon
         chosen = choose_clips(scores, by or next(iter(scores.metrics)))
     chosen = chosen or [Chosen(clip, f"Clip {clip}") for clip in range(min(3, file.count(part)))]
-    predicted = Predicted(load_run(run.path, device), file, part, chosen, context, horizon)
+    predicted = Predicted(load_run(run.path, device), file, part, chosen, context, horizon, rows)
     given = f"{context} true frame{'' if context == 1 else 's'}"
-    return predicted, f"{given} (grey border), then {horizon} of its own (orange), fed back as probabilities"
+    return predicted, f"{given} (blue-grey border), then {horizon} of its own (orange), fed back as probabilities"
+
+
+def _scene_shown(film: Path, still: Path) -> Shown:
+    """A scene's films and the surprise at them, as `videopred plausibility --draw` wrote them."""
+    title = film.stem.replace("-", " ").capitalize()
+    alt = f"{title}: films that are possible and impossible play, and the surprise at each frame grows below."
+    return Shown(title, alt, address("gif", film.read_bytes()), address("png", still.read_bytes()), [])
 
 
 def _score_block(name: str, scores: Scores) -> ScoreBlock:

@@ -8,7 +8,7 @@ import numpy as np
 
 from videopred.eval.comparison import Comparison, Difference
 from videopred.eval.scores import Scores
-from videopred.eval.tables import arrow, written
+from videopred.eval.tables import CEILING, arrow, written
 from videopred.report.charts import Line, line_chart, styles
 
 if TYPE_CHECKING:
@@ -51,6 +51,18 @@ def score_table(scores: Scores) -> Table:
         rows.append(Row(row, cells, row not in scores.models, style))
     horizon = scores.protocol.horizon
     return Table(f"Mean of {horizon} step{'' if horizon == 1 else 's'}; the best of a column is bold", heads, rows)
+
+
+def seed_table(scores: Scores) -> Table | None:
+    """Means over runs that differ in their seeds only, with half of their intervals over seeds; None without any."""
+    if not scores.seeds:
+        return None
+    heads, rows = [_head(scores, column) for column in scores.metrics], []
+    for name in scores.seeds:
+        found = [(*scores.over_seeds(name, column), metric) for column, metric in scores.metrics.items()]
+        cells = [Cell(f"{written(mean, metric)} ±{written(half, metric)}") for mean, half, metric in found]
+        rows.append(Row(name, cells))
+    return Table("Mean over runs from several seeds, with half of the 95 % interval over them", heads, rows)
 
 
 def score_charts(scores: Scores) -> list[str]:
@@ -115,7 +127,7 @@ def _mean(scores: Scores, row: str, column: str, best: float) -> Cell:
     metric, mean = scores.metrics[column], scores.mean(row, column)
     interval = scores.interval(row, column)
     half = "" if interval is None or isnan(interval.half) else f" ±{written(interval.half, metric)}"
-    return Cell(f"{written(mean, metric)}{half}", mean == best)
+    return Cell(f"{written(mean, metric)}{half}", mean == best and row != CEILING)
 
 
 def _head(scores: Scores, column: str) -> str:
@@ -123,7 +135,8 @@ def _head(scores: Scores, column: str) -> str:
 
 
 def _best(scores: Scores, column: str) -> float:
-    means = [mean for row in scores.values if not isnan(mean := scores.mean(row, column))] or [float("nan")]
+    rows = [row for row in scores.values if row != CEILING]
+    means = [mean for row in rows if not isnan(mean := scores.mean(row, column))] or [float("nan")]
     return max(means) if scores.metrics[column].higher_is_better else min(means)
 
 
