@@ -12,6 +12,7 @@ from small_worlds import small
 
 from videopred.datasets.generation import generate
 from videopred.datasets.store import ClipFile
+from videopred.datasets.verification import verify
 
 CLIPS = {"train": 37, "test": 5}
 
@@ -47,6 +48,11 @@ def test_the_same_values_packed_otherwise_have_the_same_fingerprint(path, tmp_pa
         assert other.read_bytes() != path.read_bytes()
         assert ClipFile(other).fingerprint() == ours
     assert ClipFile(packed_again(path, tmp_path / "x.h5", backwards=True, compression="gzip")).fingerprint() == ours
+
+
+def test_a_file_that_another_zlib_packed_is_as_good(path, tmp_path):
+    other = ClipFile(packed_again(path, tmp_path / "other.h5", compression="gzip", compression_opts=3))
+    assert verify(other).proved == verify(ClipFile(path)).proved
 
 
 @pytest.mark.parametrize("name", ["training/features", "test/positions", "training/objects/mass", "test/contacts"])

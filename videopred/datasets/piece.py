@@ -173,9 +173,9 @@ def _chunk(name: str, arrays: list[np.ndarray], clips: int) -> bytes:
 def pack(name: str, values: np.ndarray) -> bytes:
     """The bytes of a chunk of what stands under a name, as HDF5's gzip filter may have written them.
 
-    Masks, and frames of on and off, are runs of equal pixels: to look for nothing else is faster and smaller than level 2
-    of zlib-ng. That serves grey levels and colors, twice as fast as level 1 of zlib, and smaller; numbers take
-    so little that level 1 will do. (ISA-L is faster still, but once in some thousand times the same values become other
+    Masks, and frames of on and off, are runs of equal pixels: to look for nothing else is faster and smaller than level
+    2 of zlib-ng. That serves grey levels and colors, twice as fast as level 1 of zlib, and smaller; numbers take so
+    little that level 1 will do. (ISA-L is faster still, but once in some thousand times the same values become other
     bytes.)
     """
     content = np.ascontiguousarray(values).data
