@@ -116,6 +116,7 @@ BAD = {
     "import {films} --out x.h5 --axes TBHW": "--axes must name each axis of the array, (9, 24, 32) in",
     "import {films} --out x.h5 --height 5": "--height and --width must be given together, got --height 5 --width None",
     "import {films} --out x.h5 --array a": "--array must be left out, got a for",
+    "import {films} --out x.h5 --every 2": "--every must be left out, got 2 for",
     "import {films} --out x.hdf5": "--out must end in .h5, got x.hdf5; rename it",
     "import gone.npy --out x.h5": "SOURCE must be an existing file or folder, got gone.npy (nothing there); look at",
     "import . --out x.h5": "SOURCE must be one of: .npy; .npz; PNG frames in a folder or in folders in it; GIF or a",
@@ -124,7 +125,7 @@ BAD = {
     "export intphys gone.h5 --out films": "DATA must be an existing file, got gone.h5 (nothing there); make one with",
     "inspect cut.h5": "DATA must be a whole, undamaged HDF5 file, got cut.h5 (",
     "inspect gone.h5": "DATA must be an existing file, got gone.h5 (nothing there); make one with `videopred genera",
-    "inspect {data} --preview p.png": "p.png must end in .gif, got '.png'; rename it",
+    "inspect {data} --preview p.png": "--preview must end in .gif, got p.png; rename it",
 }
 """Words -> part of the one line that says what is wrong."""
 

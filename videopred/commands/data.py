@@ -82,6 +82,7 @@ def inspect(
     from videopred.datasets.opening import open_dataset
 
     if preview is not None:
+        check.require(preview.suffix == ".gif", "--preview", "end in .gif", preview, "rename it")
         check.absent("--preview", preview, overwrite)
     with open_dataset(data) as file:
         rows = describe(file)

@@ -90,14 +90,12 @@ def read_intphys(
     left_out = folders.pop("test", None) if "dev" in folders else None
     parts = {PARTS[name]: list(films_in(place)) for name, place in folders.items()}
     known = _look([film for films in parts.values() for film in films], labels_needed)
-    shown = _shown(known, every)
     size = (known.height, known.width) if height is None or width is None else (height, width)
 
     def record(part: str, index: int) -> dict[str, np.ndarray]:
         return _record(parts[part][index], known, size, every)
 
-    found = _found(known, size, {part: len(films) for part, films in parts.items()})
-    found |= {"frames": shown, "every": every}
+    found = _found(known, size, {part: len(films) for part, films in parts.items()}, every)
     if left_out is not None:
         found["left_out"] = f"{left_out}, because dev is the part test; import it alone"
     return ForeignFilms(found, {part: len(films) for part, films in parts.items()}, record)
@@ -135,14 +133,14 @@ def scored_films(folder: Path | str, *, height: int, width: int, every: int = 1)
 
 
 def _shown(known: _Known, every: int) -> int:
-    """How many frames are left of a film."""
+    """How many frames are left of a film; fewer than two are refused."""
     shown = len(range(0, known.frames, every))
     must, fix = f"leave two frames or more of {known.frames}", "lower it"
     check.require(shown > 1, "--every", must, f"{every}, which leaves {shown}", fix)
     return shown
 
 
-def _found(known: _Known, size: tuple[int, int], clips: Mapping[str, int]) -> dict[str, Any]:
+def _found(known: _Known, size: tuple[int, int], clips: Mapping[str, int], every: int) -> dict[str, Any]:
     """What is said to the user."""
     before = (
         f"from {known.height} x {known.width} (height x width), by Pillow's bilinear filter, masks by nearest pixel"
@@ -150,7 +148,8 @@ def _found(known: _Known, size: tuple[int, int], clips: Mapping[str, int]) -> di
     return {
         "format": "folder of IntPhys",
         "clips": ", ".join(f"{part} {count}" for part, count in clips.items()),
-        "frames": known.frames,
+        "frames": _shown(known, every),
+        "every": every,
         "height": size[0],
         "width": size[1],
         "channels": 3,
