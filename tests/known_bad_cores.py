@@ -79,6 +79,17 @@ class DeafToTheFirst(SoundCore):
         return super().project(torch.cat([0 * slots[:, :1], slots[:, 1:]], 1))
 
 
+class CancelsAParameter(Changed):
+    """Has a parameter that it uses, but to no effect."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.ones(4).double())
+
+    def changed(self, output: Tensor, state: State, trace: Trace) -> tuple[Tensor, State, Trace]:
+        return output + self.scale - self.scale, state, trace
+
+
 class StateOfOneClip(SoundCore):
     def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> Tensor:
         return super().initial_state(1)
@@ -99,6 +110,11 @@ CORES = [
     (LastStateIsOther, conformance.two_unrolls_are_one, "the state after two unrolls in a row must equal that"),
     (WritesIntoItsInput, conformance.arguments_stay_as_they_were, "a step must not write into its input"),
     (DeafToTheFirst, conformance.future_does_not_reach_the_past, "must depend on every input up to its step"),
+    (
+        CancelsAParameter,
+        conformance.every_parameter_learns,
+        "a gradient must reach every parameter, got none for scale",
+    ),
     (StateOfOneClip, conformance.state_follows_the_parameters, "a tensor of the state must have one row per clip"),
     (OutputOfOneDtype, conformance.state_follows_the_parameters, "the output must be torch.float32"),
 ]
