@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_worlds import small
+from zlib_ng import zlib_ng
 
 from videopred.datasets import make_world
 from videopred.datasets.contacts import CONTACT
@@ -100,6 +101,14 @@ def test_packed_pixels_take_no_more_than_by_gzip_at_level_1(name):
     for record in records(name, count=4):
         for kind in ("features", "groups", "collisions"):
             assert len(pack(kind, record[kind])) < 1.1 * len(zlib.compress(record[kind].tobytes(), 1)) + 100, kind
+
+
+@pytest.mark.parametrize("name", ["balls4", "curtain", "balls8"])
+def test_masks_and_frames_of_on_and_off_take_less_as_runs_than_by_level_2(name):
+    for kind in ("features", "groups", "collisions"):
+        values = [record[kind].tobytes() for record in records(name, count=8)]
+        by_level_2 = sum(len(zlib_ng.compress(content, 2)) for content in values)
+        assert sum(len(pack(kind, record[kind])) for record in records(name, count=8)) < by_level_2, kind
 
 
 def test_equal_values_are_packed_alike_wherever_they_lie_in_memory():

@@ -53,4 +53,5 @@ def _checksums(array: "h5py.Dataset", content: np.ndarray) -> np.ndarray | None:
     *places, passed_by, ends = np.array(chunks).T
     if passed_by.any():  # HDF5 may leave a chunk as it is
         return None
-    return content[ends[np.lexsort(places[::-1])][:, None] - np.arange(4, 0, -1)]
+    in_order = np.lexsort(places[::-1])  # HDF5 promises none
+    return content[ends[in_order, None] - np.arange(4, 0, -1)]
