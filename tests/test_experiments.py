@@ -190,6 +190,7 @@ def test_a_rival_is_as_wide_or_has_as_many_parameters(name, rival):
     core = wide.model.core
     width = core.rows * core.heads * core.head_size if rival == "rmc" else core.units
     assert width == sum(widths_of(ours.model.core))
+    assert (wide.model.stack, wide.model.codec) == (ours.model.stack, ours.model.codec)
     assert wide.model_copy(update={"model": ours.model, "summary": "", "stated": {}, "chosen": {}}) == ours.model_copy(
         update={"summary": "", "stated": {}, "chosen": {}}
     )
@@ -235,6 +236,16 @@ def test_a_scale_says_all_that_it_changes():
     assert told == set(changes(asked.whole, asked.scaled))
 
 
+def test_what_is_measured_in_pixels_shrinks_with_the_frames():
+    paper = find_experiment("brims-smmnist").recipe
+    assert paper.height == 64
+    for scale, height in (("small", 32), ("tiny", 24)):
+        recipe = at_scale(find_experiment("brims-smmnist"), scale).recipe
+        assert recipe.height == height
+        assert recipe.digit_size == round(paper.digit_size * height / 64)
+        assert recipe.speed == round(paper.speed * height / 64) >= 1
+
+
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_small_keeps_the_core_and_tiny_its_kind(name):
     paper = find_experiment(name)
@@ -248,7 +259,7 @@ OWN = {
     "plateau": {"schedule": "plateau", "decay": 0.3, "patience": 4, "improvement": 0.01},
     "stopping": {"schedule": "plateau", "improvement": 0.01, "stop_after": 7},
     "steps": {"schedule": "step", "decay_every": 31250, "decay": 0.3},
-    "pieces": {"accumulate": 32},
+    "pieces": {"batch_size": 60, "accumulate": 12},
     "rollouts": {"free_running": 40, "grow_over": 31250, "sampling": "linear", "sampling_over": 15625},
     "keeping": {"save_every": 1000, "keep_every": 31250},
 }
@@ -266,7 +277,7 @@ def test_whatever_an_own_file_says_goes_along_with_a_scale(name, scale):
         "plateau": {"decay": None, "patience": None, "improvement": None},
         "stopping": {"improvement": 0.01, "stop_after": 7},
         "steps": {"decay": None, "decay_every": None},
-        "pieces": {"accumulate": 16},
+        "pieces": {"accumulate": 4},  # the most that divides both 12 and 16
         "rollouts": {"free_running": 40, "grow_over": 120, "sampling_over": 60},  # 300 / 78125 of them
         "keeping": {"save_every": 4, "keep_every": 120},
     }

@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 import torch
 from tiny_runs import CODEC, tiny_data, tiny_model, tiny_training
-from training_runs import UNDRAWN, equal, everything_of, load, weights
+from training_runs import UNDRAWN, equal, everything_of, learner, load, weights
 
 from videopred.checkpoint import whole_checkpoint
 from videopred.models.rival_settings import GRUConfig
 from videopred.models.settings import PredictorConfig
 from videopred.settings import ComputeConfig, TrainingConfig
 from videopred.training import run as running
+from videopred.training.folder import RunFolder
 from videopred.training.keeping import KeepCheckpoints
 from videopred.training.learner import Learner
 from videopred.training.metrics_file import read_metrics
@@ -241,6 +242,14 @@ def test_the_record_says_where_a_run_was_resumed(stopped):
     assert [start["updates"] for start in then["resumed"]] == [3]
     assert then["resumed"][0]["process"] == os.getpid()
     assert then["seconds"] >= first["seconds"]
+
+
+def test_the_time_of_all_its_processes_adds_up(tmp_path):
+    folder, config = RunFolder(tmp_path / "run"), learner().config
+    folder.begin(config, "cpu", overwrite=False)
+    folder.go_on(config, {"seconds": 4000.0}, "cpu", 3)
+    folder.end("finished", 5)
+    assert 4000 <= json.loads((tmp_path / "run" / "run.json").read_text())["seconds"] < 5000
 
 
 def test_while_it_goes_on_its_record_does_not_say_how_far_it_once_was(stopped, monkeypatch):

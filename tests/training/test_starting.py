@@ -268,7 +268,7 @@ def test_shares_of_endless_batches(recipe):
 
 
 def test_training_on_a_recipe_with_workers_and_resumed(recipe, tmp_path, monkeypatch):
-    settings = tiny_training(updates=3, validation_clips=2)
+    settings = tiny_training(updates=3, validation_clips=2, accumulate=2)
     straight = train(recipe, tiny_model(), settings, out=tmp_path / "straight", device="cpu")
     two = ComputeConfig(workers=2)
     monkeypatch.setattr(StopSigns, "reason", lambda self, trainer: "stopped" if trainer.global_step == 1 else "")
