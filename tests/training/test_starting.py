@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from tiny_runs import CORE_SIZES, RECIPE, tiny_model, tiny_training
-from training_runs import equal, load, weights
+from training_runs import equal, learner, load, weights
 
 from videopred.checkpoint import ExperimentRecord, load_run
 from videopred.datasets.generation import generate
@@ -21,6 +21,7 @@ from videopred.settings import ComputeConfig
 from videopred.training import run as running
 from videopred.training.batches import MadeBatches, Shares
 from videopred.training.clips import TrainingClips, open_clips
+from videopred.training.folder import RunFolder
 from videopred.training.learner import Learner
 from videopred.training.resuming import read_settings
 from videopred.training.run import resume, train
@@ -81,6 +82,18 @@ def test_a_process_killed_before_it_saved_leaves_the_old_run_to_the_next(data, o
     with pytest.raises(FileExistsError, match="--out must be a new path"):
         train(data, tiny_model(), tiny_training(), out=old, device="cpu")
     assert equal(weights(old), before)
+
+
+def test_a_process_killed_after_it_saved_leaves_the_new_run_to_the_next(old):
+    aside, before = old.with_name(".run.replaced"), weights(old)
+    aside.mkdir()
+    with pytest.raises(FileExistsError, match="--out must be a new path"):
+        RunFolder(old).begin(learner().config, "cpu", overwrite=False)
+    assert equal(weights(old), before)
+    assert not aside.exists()
+    aside.mkdir()
+    RunFolder(old).settle()  # which every save calls
+    assert not aside.exists()
 
 
 # --- from other weights --------------------------------------------------------------------------------------
