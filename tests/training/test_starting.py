@@ -96,6 +96,16 @@ def test_a_process_killed_after_it_saved_leaves_the_new_run_to_the_next(old):
     assert not aside.exists()
 
 
+def test_a_run_that_was_stopped_before_it_saved_can_be_gone_on_with(old):
+    """Only a failure gives its place back; the old run waits until there is something to keep."""
+    folder = RunFolder(old)
+    folder.begin(learner().config, "cpu", overwrite=True)
+    folder.end("interrupted", 0)
+    assert json.loads((old / "run.json").read_text())["state"] == "interrupted"
+    assert read_settings(old)[0] == learner().config
+    assert weights(old.with_name(".run.replaced"))
+
+
 # --- from other weights --------------------------------------------------------------------------------------
 
 
