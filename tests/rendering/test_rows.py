@@ -168,6 +168,13 @@ def test_boxes_surround_the_true_objects_on_the_prediction():
     np.testing.assert_array_equal(film[:10], prediction[:10])
 
 
+def test_lines_of_boxes_are_seen_in_pictures_of_half_the_size():
+    film, prediction = (draw(row, scene(), 3).film[-1] for row in ("boxes", "pred"))
+    left, top = 6 * 3, 2 * 3
+    assert (film[top : top + 2, left : left + 2] == OBJECT_COLORS[0]).all()
+    np.testing.assert_array_equal(film[top + 2, left + 2], prediction[top + 2, left + 2])
+
+
 def test_a_strip_has_the_rows_that_were_asked_for():
     one, three = strip(scene(), ["schemata"]), strip(scene(), ["schemata", "masks", "modules"])
     assert three.shape[0] - one.shape[0] == 2 * (HEIGHT * 6 + 6)
