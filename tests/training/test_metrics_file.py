@@ -1,0 +1,38 @@
+"""The curves as a file: rows as they come, and those of a resumed run behind those that it keeps."""
+
+from pathlib import Path
+
+from videopred.training.metrics_file import MetricsFile, read_metrics
+
+
+def written(path: Path, steps: range, done: int = 0, **metrics: float) -> list[str]:
+    file = MetricsFile(path, done)
+    for step in steps:
+        file.log_metrics(metrics | {"epoch": 0.0}, step)
+    return [row["step"] for row in read_metrics(path)]
+
+
+def test_rows_beyond_the_checkpoint_come_again(tmp_path):
+    """A checkpoint after two updates holds steps 0 and 1."""
+    path = tmp_path / "metrics.csv"
+    assert written(path, range(4), loss=1.5) == ["0", "1", "2", "3"]
+    assert written(path, range(2, 3), 2, loss=2.5) == ["0", "1", "2"]
+    assert read_metrics(path)[-2:] == [{"step": "1", "loss": "1.5"}, {"step": "2", "loss": "2.5"}]
+
+
+def test_a_new_name_gets_a_column_and_half_a_line_is_passed_over(tmp_path):
+    path = tmp_path / "metrics.csv"
+    written(path, range(2), loss=1.5)
+    path.open("a").write("7,0.")
+    assert [row["step"] for row in read_metrics(path)] == ["0", "1"]
+    written(path, range(2, 3), 2, other=3.0)
+    assert read_metrics(path) == [
+        {"step": "0", "loss": "1.5"},
+        {"step": "1", "loss": "1.5"},
+        {"step": "2", "other": "3.0"},
+    ]
+    assert path.read_text().splitlines()[0] == "step,loss,other"
+
+
+def test_no_file_has_no_rows(tmp_path):
+    assert read_metrics(tmp_path / "metrics.csv") == []
