@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import torch
-from core_checks import BATCH, CHECKS, FEATURES, close, prepared, slots
+from core_checks import BATCH, CHECKS, FEATURES, SMALL, close, prepared, slots
 from modular_checks import by_level, drawn_inputs, drawn_state, joined, levels, seen
 from torch import Tensor
 
@@ -329,3 +329,13 @@ def test_a_random_choice_is_drawn_for_every_step_and_clip_in_training_from_the_g
 def test_settings_that_do_not_go_together(changes, message):
     with pytest.raises(ValueError, match="^" + message):
         RIMsConfig(**changes)
+
+
+@pytest.mark.parametrize(("name", "trace"), [("rims", "active"), ("brims", "layer1.active"), ("scoff", "active")])
+def test_chance_picks_others_at_each_step_in_evaluation_too(name, trace):
+    small = {"scoff": {"active": 2}}.get(name, {})
+    core = build_core(SMALL[name].changed(competition="random", **small), FEATURES).double().eval()
+    active = unroll(core, slots(core, steps=200), trace=True).trace[trace].double()[0]  # (T, K)
+    share = active.sum(1)[0] / active.shape[1]
+    torch.testing.assert_close(active.mean(0), share.expand(active.shape[1]), rtol=0, atol=0.1)
+    assert (active[1:] != active[:-1]).any(1).double().mean() > 0.5
