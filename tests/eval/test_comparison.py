@@ -52,6 +52,14 @@ def test_the_row_held_against_may_be_any():
         compare({"gru": scored(0), "rims": scored(0)}, "grru")
 
 
+def test_nothing_is_relative_to_a_perfect_row():
+    perfect = {row: {"mse": {"mse": np.zeros((60, 3))}} for row in ("model", "blank")}
+    compared = compare({"gru": replace(scored(0), measurements=perfect), "rims": scored(0)})
+    assert np.isnan(compared.difference("rims", "mse").ratio)
+    assert np.isnan(compared.difference("gru", "mse").ratio)
+    assert compared.to_dict()["rows"]["rims"]["mse"]["3"]["ratio"] is None
+
+
 def test_several_models_of_one_table_are_rows():
     one = scored(0)
     both = replace(

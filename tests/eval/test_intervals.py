@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from videopred.eval import make_metric
-from videopred.eval.intervals import mean_over_steps, middle, over_runs, reduce, resample
+from videopred.eval.intervals import Interval, mean_over_steps, middle, over_runs, reduce, resample
 
 
 def test_the_interval_of_a_mean_is_that_of_theory():
@@ -49,3 +49,7 @@ def test_steps_that_say_nothing_are_left_out_of_means():
 def test_values_are_those_of_the_metric():
     values = np.random.default_rng(3).normal(size=(7, 2))
     np.testing.assert_allclose(reduce(make_metric("mse"), {"mse": values}), values.mean(axis=0))
+
+
+def test_half_of_an_interval():
+    assert Interval(np.array(2.0), np.array(5.0)).half == 1.5
