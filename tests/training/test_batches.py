@@ -47,14 +47,14 @@ def test_the_validation_part_is_used_where_there_is_one(data):
     np.testing.assert_array_equal(frames_of(validate), ClipFile(data).read_frames("validation", 0, 3))
 
 
-@pytest.mark.parametrize(("share", "aside"), [(0.25, 3), (0.01, 1), (0.6, 7)])
+@pytest.mark.parametrize(("share", "aside"), [(None, 2), (0.25, 4), (0.01, 1), (0.6, 10)])
 def test_without_one_the_last_clips_are_kept_aside(tmp_path, share, aside):
-    path = tiny_data(tmp_path, {"train": 12, "test": 5})
+    path = tiny_data(tmp_path, {"train": 16, "test": 5})
     clips = TrainingClips(ClipFile(path), tiny_training(validation_share=share))
     learn, validate = clips.learn, clips.validate
-    every = ClipFile(path).read_frames("train", 0, 12)
-    np.testing.assert_array_equal(frames_of(learn), every[: 12 - aside])
-    np.testing.assert_array_equal(frames_of(validate), every[12 - aside :])
+    every = ClipFile(path).read_frames("train", 0, 16)
+    np.testing.assert_array_equal(frames_of(learn), every[: 16 - aside])
+    np.testing.assert_array_equal(frames_of(validate), every[16 - aside :])
 
 
 @pytest.mark.parametrize(
