@@ -11,6 +11,7 @@ from videopred import cli
 from videopred.datasets import DATASETS
 from videopred.experiments import EXPERIMENTS, experiment_names, find_experiment, read_experiment
 from videopred.experiments.asking import ask
+from videopred.experiments.clips import find_or_make_clips
 from videopred.experiments.rivals import MATCHED, RIVALS, as_wide, widths_of
 from videopred.experiments.scales import SCALES, at_scale, changes
 from videopred.experiments.settings import ExperimentConfig
@@ -408,3 +409,18 @@ def test_a_dry_run_makes_nothing(tmp_path, monkeypatch):
 def test_settings_refuse_what_they_do_not_know():
     with pytest.raises(ValueError, match="scales must be a known setting"):
         ExperimentConfig(**find_experiment("rims-balls4").model_dump(), scales="tiny")
+
+
+def test_what_is_there_under_the_name_of_an_experiment_is_data(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("rims-balls4").mkdir()
+    assert ask("rims-balls4", None) is None
+
+
+def test_data_of_other_numbers_of_clips_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tiny = at_scale(find_experiment("scoff-motion3"), "tiny")
+    find_or_make_clips(tiny.model_copy(update={"clips": {"train": 3, "test": 2}}))
+    message = "^data must hold train=12 validation=4 test=8, got train=3 test=2; move it away"
+    with pytest.raises(ValueError, match=message):
+        find_or_make_clips(tiny)
