@@ -210,8 +210,16 @@ def _fit(
                 "--workers only read validation clips: those to learn from wait on the device; --hold memory changes it"
             )
         _fit_to_the_end(folder, learner, clips, device, start, watch, progress)
-        say(f"finished; videopred evaluate {folder.path} DATA scores it")
+        say(f"finished; videopred evaluate {folder.path} {_shown(clips.file.path)} scores it")
     return folder.path
+
+
+def _shown(data: Path) -> Path | str:
+    """A data file as it may be typed here; DATA for clips that are in none."""
+    here = Path.cwd()
+    if not data.exists():
+        return "DATA"
+    return data.resolve().relative_to(here) if data.resolve().is_relative_to(here) else data
 
 
 def _fit_to_the_end(
