@@ -13,8 +13,8 @@ from videopred.models.scoff import SCOFF, Memory, Projected
 class FilesWithABias(SCOFF):
     """Tells files apart by their place."""
 
-    def _read(self, projected: Projected, query: Tensor) -> tuple[Tensor, Tensor]:
-        attention, read = super()._read(projected, query)
+    def _read(self, projected: Projected, query: Tensor, silent: Tensor | None) -> tuple[Tensor, Tensor]:
+        attention, read = super()._read(projected, query, silent)
         return attention, read + torch.arange(self.rows).unsqueeze(-1)
 
 
@@ -43,8 +43,8 @@ class CountsPositions(SCOFF):
 class SharesOutSlots(SCOFF):
     """Softmax over positions for every file, as in RIMs, where files should compete for each position."""
 
-    def _read(self, projected: Projected, query: Tensor) -> tuple[Tensor, Tensor]:
-        attention, read = super()._read(projected, query)
+    def _read(self, projected: Projected, query: Tensor, silent: Tensor | None) -> tuple[Tensor, Tensor]:
+        attention, read = super()._read(projected, query, silent)
         return attention / attention.sum(-1, keepdim=True), read
 
 
@@ -117,8 +117,8 @@ class RestingFilesHear(SCOFF):
 
 
 class LeastAttentiveAreActive(SCOFF):
-    def _read(self, projected: Projected, query: Tensor) -> tuple[Tensor, Tensor]:
-        attention, read = super()._read(projected, query)
+    def _read(self, projected: Projected, query: Tensor, silent: Tensor | None) -> tuple[Tensor, Tensor]:
+        attention, read = super()._read(projected, query, silent)
         return -attention, read
 
     def advance(self, projected: Projected, state: Any) -> Any:

@@ -19,6 +19,7 @@ from videopred.eval import METRICS, OBJECT_METRICS
 from videopred.eval.protocols import PROTOCOLS
 from videopred.eval.scores import FILES
 from videopred.experiments import experiment_summaries
+from videopred.experiments.figures import PAPER_FIGURES
 from videopred.judging import ROWS
 from videopred.models import CODECS, CORES, DECODERS
 from videopred.models.presets import PRESETS
@@ -187,7 +188,7 @@ def test_every_command_speaks_json(place, tmp_path, monkeypatch, capfd):
     listed = {shelf: list(rows) for shelf, rows in answers["list"].items()}
     shelves = {"datasets": DATASETS, "cores": CORES, "presets": PRESETS, "codecs": CODECS}
     shelves |= {"decoders": DECODERS, "metrics": METRICS, "object-metrics": OBJECT_METRICS, "protocols": PROTOCOLS}
-    shelves["experiments"] = experiment_summaries()
+    shelves |= {"experiments": experiment_summaries(), "figures": PAPER_FIGURES}
     assert listed == {shelf: list(table) for shelf, table in shelves.items()}
     assert answers["generate"] == {"files": ["my/folder/balls4.h5"]}
     assert answers["import"]["files"] == ["their.h5"]

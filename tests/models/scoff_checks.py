@@ -210,7 +210,8 @@ def noise_is_gumbels_and_for_training(kind: Kind) -> None:
         (projected,) = core.project(slots.expand(clips, -1, -1, -1))
         _, _, trace = core.advance(projected, state)
         asked = (hidden @ projected.queries.T).split(core._query_widths, -1)
-        _, read = core._read(projected._replace(keys=projected.keys[:1], values=projected.values[:1]), asked[0])
+        one = projected._replace(keys=projected.keys[:1], values=projected.values[:1])
+        _, read = core._read(one, asked[0], None)
         (candidates,) = core._imagine(read, (hidden,))
         chances = ((candidates[0, 0] @ asked[1][0, 0]) * 0.5).softmax(-1)
         counts = torch.bincount(trace["schema"].flatten(), minlength=3) / clips
