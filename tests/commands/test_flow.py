@@ -205,7 +205,7 @@ def test_every_command_speaks_json(place, tmp_path, monkeypatch, capfd):
     scores = answers["evaluate"]
     assert scores["protocol"] == {
         "name": None, "context": 2, "horizon": 3, "part": "train", "metrics": ["mse", "f1"], "clips": 4,
-        "feedback": "soft", "samples": 1, "means": [],
+        "feedback": "soft", "samples": 1, "means": [], "metric_settings": [], "changed": [],
     }  # fmt: skip
     assert list(scores["metrics"]) == ["mse", "f1"]
     assert all(Path(path).exists() for name in answers for path in answers[name].get("files", []))
