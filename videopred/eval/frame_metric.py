@@ -95,15 +95,13 @@ def _walk(metrics: Sequence[FrameMetric], prediction: Tensor, truth: Tensor) -> 
     """What each metric measures: name -> (B, T) float64. Clip by clip, since a score must not depend, even by
     rounding, on the clip's neighbours in a batch."""
     room = Room()
-    clips = [_of_clip(metrics, *pair, room) for pair in zip(prediction, truth, strict=True)]
-    return [{key: torch.stack([clip[i][key] for clip in clips]) for key in clips[0][i]} for i in range(len(metrics))]
-
-
-def _of_clip(metrics: Sequence[FrameMetric], prediction: Tensor, truth: Tensor, room: Room) -> list[dict[str, Tensor]]:
-    """What each metric measures in films (T, C, H, W): name -> (T,) float64."""
-    blocks = [[metric.measure_frames(frames) for metric in metrics] for frames in _in_blocks(prediction, truth, room)]
+    blocks = [
+        [metric.measure_frames(frames) for metric in metrics]
+        for clip in zip(prediction, truth, strict=True)
+        for frames in _in_blocks(*clip, room)
+    ]
     return [
-        {key: torch.cat([block[i][key] for block in blocks]).double() for key in blocks[0][i]}
+        {key: torch.cat([block[i][key] for block in blocks]).double().view(truth.shape[:2]) for key in blocks[0][i]}
         for i in range(len(metrics))
     ]
 
