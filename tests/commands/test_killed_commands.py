@@ -22,7 +22,9 @@ cli.main(sys.argv[1:])
 
 
 def kill_at(count: int, words: str, folder: Path, sign: signal.Signals = signal.SIGKILL) -> int:
-    """Run a command with its progress bar, and kill it as soon as the bar has come to that count of 90000.
+    """Run a command that says how far it is, and kill it as soon as that is a count of 90000.
+
+    Making shows a bar, learning says a line at each look at the validation clips.
 
     Returns its exit status.
     """
@@ -31,7 +33,7 @@ def kill_at(count: int, words: str, folder: Path, sign: signal.Signals = signal.
     with subprocess.Popen(command, stderr=subprocess.PIPE, cwd=folder, env=environment) as process:
         seen, stderr = b"", process.stderr
         assert stderr is not None
-        while not any(int(done) >= count for done in re.findall(rb"(\d+)/90000 \[", seen)):
+        while not any(int(done) >= count for done in re.findall(rb"(\d+)(?=/90000 \[|: validation)", seen)):
             byte = stderr.read(1)
             assert byte, f"it ended before: {seen.decode()}"
             seen = seen[-40:] + byte
