@@ -247,7 +247,7 @@ def test_runs_stand_side_by_side(made, tmp_path):
     page = report(tmp_path, tmp_path, "rims", "gru")
     tables = {name: load_scores(tmp_path / "eval" / name / "two") for name in ("rims", "gru")}
     found = comparison.compare(tables).difference("gru", "mse")
-    assert f"{found.difference:z.4f} ({found.low:z.4f} to {found.high:z.4f})" in page.text
+    assert f"{found.difference:z.4f} {found.low:z.4f} to {found.high:z.4f}" in page.text
     assert any("validation loss" in chart and "rims" in chart and "gru" in chart for chart in page.charts)
     assert "rims and gru" in page.text
 

@@ -20,6 +20,8 @@ class Cell(NamedTuple):
 
     text: str
     strong: bool = False
+    below: str = ""
+    """What stands in small under it."""
 
 
 class Row(NamedTuple):
@@ -114,7 +116,7 @@ def plausibility_table(judged: Mapping[str, Any]) -> Table:
 
 def _difference(one: Difference, metric: "Quantity") -> Cell:
     value, low, high = (written(number, metric) for number in (one.difference, one.low, one.high))
-    return Cell(f"{value} ({low} to {high})", one.told_apart)
+    return Cell(value, one.told_apart, f"{low} to {high}")
 
 
 def _estimate(said: dict[str, float | None]) -> Cell:
