@@ -33,6 +33,9 @@ def test_shares_name_what_takes_the_time():
     assert sum(found.values()) == pytest.approx(1)
     assert {"plain_balls", "_small_step", "_free_places", "_length"} <= set(found)
     assert list(found.values()) == sorted(found.values(), reverse=True)
+    less = shares(lambda: plain_balls(4, 30, [1.0], [1.0], 0.5, np.random.default_rng(0)), ("<lambda>", "plain_balls"))
+    assert not {"<lambda>", "plain_balls"} & set(less)
+    assert sum(less.values()) == pytest.approx(1)
 
 
 def test_plain_balls_are_discs_in_a_box_that_move():

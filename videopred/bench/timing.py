@@ -8,7 +8,7 @@ import cProfile
 import pstats
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,10 +51,14 @@ def compare(ours: Callable[[], Any], baseline: Callable[[], Any], repeats: int) 
     return Comparison([own for _, own in times], [other for other, _ in times])
 
 
-def shares(work: Callable[[], Any]) -> dict[str, float]:
+def shares(work: Callable[[], Any], apart_from: Collection[str] = ()) -> dict[str, float]:
     """Functions of this package -> share in [0, 1] of the work's time, largest first.
 
     A function's time is its own and that of the libraries it calls, without the functions of this package under it.
+
+    Args:
+        work: what is done.
+        apart_from: functions that only ask for it, whose own time is noise and does not count.
     """
     profile = cProfile.Profile()
     profile.runcall(work)
@@ -68,5 +72,6 @@ def shares(work: Callable[[], Any]) -> dict[str, float]:
                 if place in callers and callee[0].startswith(_PACKAGE) and callee != place
             )
             own[place[2]] = own.get(place[2], 0) + max(cumulative - under, 0)
+    own = {name: seconds for name, seconds in own.items() if name not in apart_from}
     whole = sum(own.values())
     return {name: seconds / whole for name, seconds in sorted(own.items(), key=lambda row: -row[1])}
