@@ -45,8 +45,7 @@ def frames_along(plot: Any, frames: int, context: int) -> None:
     """Frames 1, 2, … along x, with a line where the rollout begins."""
     plot.set_xlim(0.5, frames + 0.5)
     plot.xaxis.set_major_locator(MaxNLocator(integer=True))
-    plot.axvline(context + 0.5, color="white", linewidth=3)  # so that it is seen on black as well
-    plot.axvline(context + 0.5, color=hue(INK), linewidth=1.5, linestyle="--")
+    plot.axvline(context + 0.5, color=hue(INK), gapcolor="white", linewidth=2, linestyle="--")  # seen on black as well
 
 
 def cells(plot: Any, colors: np.ndarray) -> Any:
