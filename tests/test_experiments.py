@@ -1,20 +1,16 @@
 """Experiments: what their papers state, names, scales, files; and that each runs."""
 
 import json
-import re
 from pathlib import Path
 
 import pytest
 import torch
 
-from videopred import cli
 from videopred.datasets import DATASETS
 from videopred.experiments import EXPERIMENTS, experiment_names, find_experiment, read_experiment
 from videopred.experiments.asking import ask
-from videopred.experiments.clips import find_or_make_clips
 from videopred.experiments.rivals import MATCHED, RIVALS, as_wide, widths_of
 from videopred.experiments.scales import SCALES, at_scale, changes
-from videopred.experiments.settings import ExperimentConfig
 from videopred.models import build_core, reads
 from videopred.models.encoder import Encoder
 from videopred.models.presets import PRESETS
@@ -309,118 +305,3 @@ def test_the_next_command_asks_what_the_protocol_asks(name):
 
 def test_impossible_films_are_judged_by_plausibility():
     assert ask("scoff-intphys", "small").next_commands(Path("R"), Path("D")) == ["videopred plausibility R D"]
-
-
-@pytest.fixture(scope="module")
-def workplace(tmp_path_factory):
-    """One folder for all runs, so that experiments with the same recipe share their data."""
-    return tmp_path_factory.mktemp("experiments")
-
-
-@pytest.mark.parametrize("name", [*EXPERIMENTS, *(f"scoff-switching-{rival}-matched" for rival in RIVALS)])
-def test_an_experiment_runs(name, workplace, monkeypatch, capsys):
-    monkeypatch.chdir(workplace)
-    cli.run(["train", name, "--scale", "tiny", "--device", "cpu"])
-    written, following = capsys.readouterr().out.splitlines()
-    assert written == f"wrote models/{name}-tiny"
-    settings = json.loads(Path("models", f"{name}-tiny", "settings.json").read_text())
-    assert settings["experiment"] == {"name": name, "scale": "tiny", "changed": {}}
-    assert Path(settings["data"]["path"]).name == f"{find_experiment(name).data}-tiny.h5"
-    assert re.match(rf"next: videopred (evaluate|plausibility) models/{name}-tiny datasets/", following)
-
-
-def test_what_follows_runs(workplace, monkeypatch, capsys):
-    monkeypatch.chdir(workplace)
-    cli.run(["train", "rims-balls4", "--scale", "tiny", "--out", "models/judged", "--device", "cpu"])
-    following = capsys.readouterr().out.splitlines()[-1]
-    cli.run(following.removeprefix("next: videopred ").split())
-    assert "mean of 6 steps" in capsys.readouterr().out
-
-
-def test_a_copy_is_edited_and_run_with_flags(workplace, monkeypatch, capsys):
-    monkeypatch.chdir(workplace)
-    cli.run(["train", "rims-balls4", "--scale", "tiny", "--write", "my.json", "--learning-rate", "0.002"])
-    content = json.loads(Path("my.json").read_text())
-    assert content["training"]["learning_rate"] == 0.002
-    content["training"] |= {"updates": 2, "seed": 7}
-    Path("my.json").write_text(json.dumps(content))
-    cli.run(["train", "my.json", "--core.active", "3", "--seeds", "0,1", "--device", "cpu"])
-    for seed in (0, 1):
-        settings = json.loads(Path("models", "my", f"seed-{seed}", "settings.json").read_text())
-        assert settings["experiment"] == {"name": "my", "scale": "paper", "changed": {"core.active": 3}}
-        assert (settings["training"]["updates"], settings["training"]["learning_rate"]) == (2, 0.002)
-        assert (settings["model"]["core"]["active"], settings["model"]["core"]["units"]) == (3, 5)
-    assert "next: videopred evaluate models/my/seed-*" in capsys.readouterr().out
-
-
-def test_another_core_brings_its_own_decoder_and_leaves_the_learning(monkeypatch):
-    seen = {}
-    monkeypatch.setattr("videopred.flags.call", lambda command, name, words: seen.update(command.__kwdefaults__))
-    cli.run(["train", "scoff-switching", "--core", "lstm-balls"])
-    paper = find_experiment("scoff-switching")
-    assert (seen["core"], seen["decoder_name"]) == (PRESETS["lstm-balls"].core, "shared")
-    assert (seen["training"], seen["stack"]) == (paper.training, 5)
-
-
-@pytest.mark.parametrize(
-    ("words", "complaint"),
-    [
-        ("rims-balls4 --scale tinny", r"--scale must be one of paper, small, tiny, got tinny; did you mean tiny\?"),
-        ("--scale tiny rims-balls4", "DATA must come before the options where it is an experiment, got rims-balls4"),
-        (
-            "nothing.h5 --scale tiny",
-            "--scale must come with an experiment as DATA, got tiny with nothing.h5; leave it out",
-        ),
-        ("nothing.h5 --data x.h5", "--data must come with an experiment as DATA, got x.h5 with nothing.h5"),
-        ("nothing.h5 --write x.json", "--write must come with an experiment as DATA, got x.json with nothing.h5"),
-        ("rims-balls4 --write x.txt", "--write must end in .json, got x.txt; rename it"),
-        ("rims-balls4 --core.schemata 3", "--core.schemata must be a setting of rims"),
-        ("bad.json", "recipe must be given, got nothing; see --help"),
-        ("unknown.json", "protocols must be one of .*, got rnem-ball; did you mean rnem-balls"),
-        ("part.json", "clips must be one of train, validation, test, got training"),
-    ],
-)
-def test_bad_words(words, complaint, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    whole = json.loads(find_experiment("rims-balls4").model_dump_json())
-    Path("bad.json").write_text(json.dumps({name: whole[name] for name in whole if name != "recipe"} | {"model": {}}))
-    Path("unknown.json").write_text(json.dumps(whole | {"protocols": ["rnem-ball"]}))
-    Path("part.json").write_text(json.dumps(whole | {"clips": {"training": 3}}))
-    with pytest.raises(ValueError, match=complaint):
-        cli.run(["train", *words.split()])
-    assert not Path("datasets").exists()
-
-
-def test_data_of_another_recipe_is_refused(workplace, monkeypatch):
-    monkeypatch.chdir(workplace)
-    cli.run(["train", "rims-balls678", "--scale", "tiny", "--out", "models/first", "--device", "cpu"])
-    Path("datasets/balls4-tiny.h5").write_bytes(Path("datasets/balls678-rnem-tiny.h5").read_bytes())
-    with pytest.raises(ValueError, match="data must be made by the experiment's recipe, got datasets/balls4-tiny"):
-        cli.run(["train", "rims-balls4-exact", "--scale", "tiny"])
-
-
-def test_a_dry_run_makes_nothing(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(FileNotFoundError, match="leave out --dry-run to make it, or give --data"):
-        cli.run(["train", "rims-balls4", "--scale", "tiny", "--dry-run"])
-    assert not list(tmp_path.iterdir())
-
-
-def test_settings_refuse_what_they_do_not_know():
-    with pytest.raises(ValueError, match="scales must be a known setting"):
-        ExperimentConfig(**find_experiment("rims-balls4").model_dump(), scales="tiny")
-
-
-def test_what_is_there_under_the_name_of_an_experiment_is_data(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("rims-balls4").mkdir()
-    assert ask("rims-balls4", None) is None
-
-
-def test_data_of_other_numbers_of_clips_is_refused(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    tiny = at_scale(find_experiment("scoff-motion3"), "tiny")
-    find_or_make_clips(tiny.model_copy(update={"clips": {"train": 3, "test": 2}}))
-    message = "^data must hold train=12 validation=4 test=8, got train=3 test=2; move it away"
-    with pytest.raises(ValueError, match=message):
-        find_or_make_clips(tiny)
