@@ -118,6 +118,13 @@ def test_a_run_of_something_else_is_refused_before_anything_is_made(workplace):
     assert sorted(workplace.rglob("*")) == before
 
 
+def test_a_run_with_flags_of_its_own_is_none_of_the_figure(workplace):
+    words = "train rims-balls678 --scale tiny --core.active 3 --out models/rims-balls678-tiny --device cpu"
+    cli.run(words.split())
+    with pytest.raises(ValueError, match=r"got a run of rims-balls678 at scale tiny, with its own core\.active"):
+        cli.run(["reproduce", "rims-figure-12", "--scale", "tiny"])
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [

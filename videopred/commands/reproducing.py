@@ -25,7 +25,7 @@ def reproduce(
     """Make a figure or table of a paper again: clips, runs, scores and pictures.
 
     It prints each command and runs it. Clips and runs that are there are used, and runs that stopped go on; scores and
-    pictures are made anew. Runs of other settings under the same names are refused.
+    pictures are made anew. Under the same names, runs of other experiments, scales or flags of your own are refused.
     """
     check.one_of("FIGURE", figure, PAPER_FIGURES)
     check.device_kind(device)
@@ -74,7 +74,12 @@ def _check_run(training: Training) -> None:
 
     config, _ = read_settings(training.run)
     found, asked = config.experiment, training.asked
-    must = f"be of {asked.name} at scale {asked.scale}"
-    got = "a run of no experiment" if found is None else f"a run of {found.name} at scale {found.scale}"
-    fits = found is not None and (found.name, found.scale) == (asked.name, asked.scale)
+    must = f"be of {' '.join((asked.name, *training.flags))} at scale {asked.scale}"
+    if found is None:
+        fits, got = False, "a run of no experiment"
+    else:
+        # Flags are kept as what they change; the name of a run tells which flags a figure gave.
+        fits = (found.name, found.scale, bool(found.changed)) == (asked.name, asked.scale, bool(training.flags))
+        changed = f", with its own {', '.join(found.changed)}" if found.changed else ""
+        got = f"a run of {found.name} at scale {found.scale}{changed}"
     check.require(fits, str(training.run), must, got, "move it away")

@@ -19,6 +19,8 @@ class Training(NamedTuple):
     """A run that a figure needs."""
 
     asked: Asked
+    flags: Words
+    """What changes the experiment."""
     run: Path
     """Its folder."""
     words: Words
@@ -82,7 +84,7 @@ def _run(model: Model, scale: Scale) -> Path:
 def _train(model: Model, scale: Scale, where: Words) -> Training:
     run = _run(model, scale)
     words = ("train", model.experiment, "--scale", scale, *model.flags, "--out", str(run), *where)
-    return Training(_asked(model.experiment, scale), run, words, ("train", "--resume", str(run), *where))
+    return Training(_asked(model.experiment, scale), model.flags, run, words, ("train", "--resume", str(run), *where))
 
 
 def _judge(panel: Panel, scale: Scale, out: Path, where: Words) -> list[Words]:
