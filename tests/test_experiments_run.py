@@ -104,11 +104,21 @@ def test_data_of_another_recipe_is_refused(workplace, monkeypatch):
         cli.run(["train", "rims-balls4-exact", "--scale", "tiny"])
 
 
-def test_a_dry_run_makes_nothing(tmp_path, monkeypatch):
+def test_a_dry_run_foretells_clips_and_training_and_makes_nothing(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(FileNotFoundError, match="leave out --dry-run to make it, or give --data"):
-        cli.run(["train", "rims-balls4", "--scale", "tiny", "--dry-run"])
+    cli.run(["train", "rims-balls4", "--scale", "tiny", "--dry-run", "--json", "--device", "cpu"])
     assert not list(tmp_path.iterdir())
+    said = capsys.readouterr()
+    assert "datasets/balls4-rnem-tiny.h5 is not there; making 24 clips in 1 file" in said.err
+    unmade = json.loads(said.out)
+    assert unmade["seconds_per_epoch"] > 0  # as of a file, which has an end
+    find_or_make_clips(at_scale(find_experiment("rims-balls4"), "tiny"))
+    cli.run(["train", "rims-balls4", "--scale", "tiny", "--dry-run", "--json", "--device", "cpu"])
+    said = capsys.readouterr()
+    assert "is not there" not in said.err
+    made = json.loads(said.out)
+    sizes = ("parameters", "memory", "updates", "disk")
+    assert [made[size] for size in sizes] == [unmade[size] for size in sizes]
 
 
 def test_settings_refuse_what_they_do_not_know():

@@ -11,6 +11,7 @@ from videopred.experiments.settings import ExperimentConfig
 
 if TYPE_CHECKING:
     from videopred.checkpoint import ExperimentRecord
+    from videopred.datasets.source import ClipSource
 
 
 def write(experiment: ExperimentConfig, path: Path, overwrite: bool, json_: bool) -> None:
@@ -24,21 +25,33 @@ def write(experiment: ExperimentConfig, path: Path, overwrite: bool, json_: bool
     terminal.print_files([path], json_)
 
 
-def clips_of(asked: Asked, given: Path | None, dry_run: bool) -> Path:
-    """The data file that an experiment learns from: its own, made if it is not there, or one that was given.
-
-    Raises:
-        FileNotFoundError: it would have to be made, which a dry run does not.
-    """
-    if asked.scale != "paper":
-        print(asked.told(), file=sys.stderr)
+def clips_of(asked: Asked, given: Path | None) -> Path:
+    """The data file that an experiment learns from: its own, made if it is not there, or one that was given."""
+    _say_scale(asked)
     if given is not None:
         return given
     from videopred.experiments.clips import find_or_make_clips
 
-    if dry_run:
-        check.existing_file("DATA", asked.scaled.data_file, "leave out --dry-run to make it, or give --data")
     return find_or_make_clips(asked.scaled, progress=terminal.watched())
+
+
+def foreseen_clips(asked: Asked, given: Path | None) -> "Path | ClipSource":
+    """What `clips_of` would give, without making it; what that would take is said on stderr."""
+    if given is not None or asked.scaled.data_file.exists():
+        return clips_of(asked, given)
+    _say_scale(asked)
+    from videopred.datasets import generation
+    from videopred.datasets.made import open_recipe
+
+    scaled = asked.scaled
+    told = generation.foresee(scaled.data, scaled.clips, recipe=scaled.recipe, out=scaled.data_file)
+    print(f"{scaled.data_file} is not there; {told}", file=sys.stderr)
+    return open_recipe(scaled.recipe, scaled.clips)
+
+
+def _say_scale(asked: Asked) -> None:
+    if asked.scale != "paper":
+        print(asked.told(), file=sys.stderr)
 
 
 def record_of(asked: Asked, run: ExperimentConfig) -> "ExperimentRecord":

@@ -119,18 +119,17 @@ def train(
         out = out or Path("models") / asked.label
         if seeds is None and not dry_run:
             check.absent("--out", out, overwrite)
-        data = experiments.clips_of(asked, clips, dry_run)
         how["experiment"] = experiments.record_of(asked, experiment)
-    if data.suffix != ".json" and (data.exists() or str(data) not in DATASETS):  # else clips are made when needed
-        opened(data, device)
-    from videopred import training as learning
-
     where: dict[str, Any] = {"compute": compute, "watch": watch, "init_from": init_from, "device": device}
     if dry_run:
         check.require(seeds is None, "--dry-run", "come without --seeds", f"--seeds {seeds}", "each takes as long")
-        told = learning.foresee(data, model, training, **where)
-        terminal.print_json(told._asdict()) if json_ else print(told)
+        _foresee(experiments.foreseen_clips(asked, clips) if asked else data, model, training, where, json_)
         return
+    if asked is not None:
+        data = experiments.clips_of(asked, clips)
+    _check_opens(data, device)
+    from videopred import training as learning
+
     how |= where | {"overwrite": overwrite, "progress": True}
     if seeds is None:
         folder = learning.train(data, model, training, out=out, **how)
@@ -140,6 +139,24 @@ def train(
         check.require(training.seed == usual, "--seed", "be left out with --seeds", training.seed, "leave one out")
         folder = learning.train_seeds(data, chosen, model, training, out=out, **how)
     _say_trained(folder, watch, json_, asked.next_commands(folder, data) if asked else [])
+
+
+def _check_opens(data: Path, device: str) -> None:
+    """Refuse a file that is none, unless clips are made when they are needed."""
+    if data.suffix != ".json" and (data.exists() or str(data) not in DATASETS):
+        opened(data, device)
+
+
+def _foresee(
+    data: "Path | ClipSource", model: PredictorConfig, training: TrainingConfig, where: dict[str, Any], json_: bool
+) -> None:
+    """Say what a training would take."""
+    if isinstance(data, Path):
+        _check_opens(data, where["device"])
+    from videopred import training as learning
+
+    told = learning.foresee(data, model, training, **where)
+    terminal.print_json(told._asdict()) if json_ else print(told)
 
 
 def _say_trained(folder: Path, watch: WatchConfig, json_: bool, following: Sequence[str] = ()) -> None:

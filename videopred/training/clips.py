@@ -25,7 +25,7 @@ class TrainingClips:
 
     Attributes:
         learn, validate: the clips; `learn` is not there when they are endless.
-        endless: whether each batch is made anew, from a recipe.
+        endless: whether each batch is made anew, from a recipe; not so where `as_a_file` is asked for.
         kept: number of clips to learn from.
         held_on_device: whether the clips to learn from wait on the device.
 
@@ -35,10 +35,16 @@ class TrainingClips:
     """
 
     def __init__(
-        self, file: ClipSource, training: TrainingConfig, compute: ComputeConfig | None = None, device: str = "cpu"
+        self,
+        file: ClipSource,
+        training: TrainingConfig,
+        compute: ComputeConfig | None = None,
+        device: str = "cpu",
+        *,
+        as_a_file: bool = False,
     ) -> None:
         compute = compute or ComputeConfig()
-        self.file, self.endless = file, isinstance(file, RecipeClips)
+        self.file, self.endless = file, isinstance(file, RecipeClips) and not as_a_file
         count = file.parts.get("train", 0)
         _check_length(file, training)
         must, fix = "be auto, memory or disk where DATA is a preset or a recipe", "leave it out"

@@ -81,7 +81,7 @@ def train(
 
 
 def foresee(
-    data: Path | str,
+    data: Path | str | ClipSource,
     model: PredictorConfig | None = None,
     training: TrainingConfig | None = None,
     *,
@@ -92,6 +92,8 @@ def foresee(
 ) -> Forecast:
     """What `train` with the same arguments would take; writes nothing.
 
+    As data it also takes clips that are not in a file yet, and tells what they would take if they were.
+
     Raises:
         FileNotFoundError, ValueError: as `train`.
     """
@@ -99,7 +101,7 @@ def foresee(
 
 
 def _prepare(
-    data: Path | str,
+    data: Path | str | ClipSource,
     model: PredictorConfig | None,
     training: TrainingConfig | None,
     compute: ComputeConfig | None,
@@ -113,14 +115,14 @@ def _prepare(
     where = pick_device(device)
     check_compute(training, compute, where)
     check_watch(watch or WatchConfig(), compute)
-    file = open_clips(data, training)
-    clips = TrainingClips(file, training, compute, str(where))
+    file = data if isinstance(data, ClipSource) else open_clips(data, training)
+    clips = TrainingClips(file, training, compute, str(where), as_a_file=file is data)
     config = RunConfig(
         model=model,
         film_shape=(file.channels, file.height, file.width),
         training=training,
         compute=compute,
-        data=_recorded(data, file),
+        data=None if isinstance(data, ClipSource) else _recorded(data, file),
         init_from=None if init_from is None else str(init_from),
         experiment=experiment,
     )
