@@ -218,8 +218,30 @@ def test_a_map_is_its_positions_row_by_row_each_with_its_key(positions, width):
 
 
 @pytest.mark.parametrize("positions", ["learned", "coord4"])
-def test_keys_take_the_precision_of_the_map(positions):
-    encoder = Encoder(SMALL.model_copy(update={"positions": positions}), (3, 16, 32), "map")
+def test_an_added_key_is_one_of_each_position_and_of_nothing_else(positions):
+    encoder = Encoder(SMALL.model_copy(update={"positions": positions, "position_op": "add"}), (3, 16, 32), "map")
+    film = torch.rand(5, 3, 16, 32, generator=torch.Generator().manual_seed(0))
+    slots, channels = encoder(film), encoder.layers[:-1](film).flatten(2).transpose(1, 2)
+    assert slots.shape == (5, 2 * 4, encoder.features) == (5, 2 * 4, 4)
+    keys = slots - channels
+    torch.testing.assert_close(keys, keys[:1].expand_as(keys))
+    assert torch.pdist(keys[0]).min() > 1e-3, "two positions share a key"
+    if positions == "coord4":  # a linear map of the coordinates: even steps along rows and columns
+        steps = keys[0].view(2, 4, 4).diff(dim=1)
+        torch.testing.assert_close(steps, steps[:1, :1].expand_as(steps))
+
+
+@pytest.mark.parametrize("change", [{"positions": "coord4"}, {"position_op": "add"}])
+def test_a_width_that_nothing_has_is_refused(change):
+    assert RNEMConfig(position_width=3).position_width == 3
+    with pytest.raises(ValueError, match=r"position-width must come with --codec\.positions learned and"):
+        RNEMConfig(position_width=3, **change)
+
+
+@pytest.mark.parametrize("op", ["cat", "add"])
+@pytest.mark.parametrize("positions", ["learned", "coord4"])
+def test_keys_take_the_precision_of_the_map(positions, op):
+    encoder = Encoder(SMALL.model_copy(update={"positions": positions, "position_op": op}), (3, 16, 32), "map")
     with torch.autocast("cpu", torch.bfloat16):
         encoder.layers[:-1].append(nn.Identity())
         film = torch.rand(2, 3, 16, 32)

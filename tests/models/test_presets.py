@@ -35,6 +35,54 @@ def test_rivals_of_brims_on_balls_have_layers_as_wide(name):
     assert PRESETS[f"{name}-balls"].training == PRESETS["brims-balls"].training
 
 
+RIMS_ATTENTION = {"input_key": 64, "comm_heads": 4, "dropout": 0.1}
+SCOFF_ATTENTION = {"input_key": 64, "comm_value": 32, "comm_heads": 4, "dropout": 0.1, "query_from": "old"}
+FOUR_HEADS = SCOFF_ATTENTION | {"input_heads": 4}
+STATED = {
+    # RIMs: D.1 and table 1, D.2 and table 5, D.3 and table 1, table 3, D.4; figures 7 and 9.
+    "rims-copying": RIMS_ATTENTION | {"modules": 6, "active": 4, "units": 100, "input_heads": 1, "learning_rate": 1e-3},
+    "rims-adding": RIMS_ATTENTION | {"modules": 6, "active": 3, "units": 300 // 6, "batch_size": 64},
+    "rims-smnist": RIMS_ATTENTION | {"modules": 6, "active": 4, "units": 100, "input_heads": 1, "learning_rate": 1e-4},
+    "rims-balls": RIMS_ATTENTION | {"comm_key": 32, "comm_value": 32, "learning_rate": 7e-4, "batch_size": 64},
+    "lstm-copying": {"units": 600, "learning_rate": 1e-3},
+    "lstm-balls": {"units": 250, "learning_rate": 7e-4, "batch_size": 64},
+    # BRIMs: table 6, with A.2 against it for sequential MNIST; A.2 to A.6; 5.2 and A.4 for what is given out.
+    "brims-smnist": {"modules": (6, 3), "active": (4, 2), "units": (50, 100), "learning_rate": 7e-4},
+    "brims-scifar": {"modules": (6, 6), "active": (4, 4), "units": (50, 50), "learning_rate": 7e-4},
+    "brims-smmnist": {
+        "modules": (6, 6),
+        "active": (4, 4),
+        "learning_rate": 2e-3,
+        "batch_size": 100,
+        "readout": "lower",
+    },
+    "brims-balls": {"modules": (5, 5), "active": (3, 3), "learning_rate": 7e-4, "readout": "lower"},
+    "brims-adding": {"modules": (5, 5), "active": (3, 3), "units": (60, 60), "learning_rate": 1e-3, "readout": "top"},
+    # SCOFF: tables 2 and 4 to 7; section 5 for the files of balls; B for the step size and the LSTMs of adding.
+    "gru-balls": {"learning_rate": 1e-4},
+    "scoff-balls4": SCOFF_ATTENTION
+    | {"files": 4, "units": 100, "input_heads": 1, "input_value": 100, "comm_key": 32, "cell": "gru"}
+    | {"learning_rate": 1e-4, "batch_size": 64},
+    "scoff-balls678": SCOFF_ATTENTION | {"files": 8, "schemata": 4, "input_value": 100, "comm_key": 32, "cell": "gru"},
+    "scoff-intphys": FOUR_HEADS
+    | {"files": 6, "input_value": 85, "comm_key": 32, "learning_rate": 3e-4, "batch_size": 64},
+    "scoff-switching": FOUR_HEADS
+    | {"files": 6, "schemata": 2, "input_value": 64, "comm_key": 32, "learning_rate": 1e-4, "batch_size": 50},
+    "scoff-adding": FOUR_HEADS
+    | {"files": 5, "schemata": 2, "units": 300 // 5, "input_value": 60, "comm_key": 32, "cell": "lstm"}
+    | {"learning_rate": 1e-3, "batch_size": 64},
+    "scoff-babyai": FOUR_HEADS
+    | {"files": 1, "schemata": 4, "units": 510, "input_value": 256, "comm_key": 16, "learning_rate": 3e-4},
+}
+
+
+@pytest.mark.parametrize("name", STATED)
+def test_numbers_are_those_of_the_paper(name):
+    preset = PRESETS[name]
+    found = preset.training.model_dump() | preset.core.model_dump()
+    assert {setting: found[setting] for setting in STATED[name]} == STATED[name]
+
+
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_builds(name):
     layer = Layer(name, 7)

@@ -10,9 +10,11 @@ reads other slots, each with key and value maps of its own:
 
 "All of a layer" is the states of its active and resting modules in one vector: one slot.
 
-Source: sections 3.2 and 5.1 of the paper, its pseudocode, and the authors' code. Where that code differs from the
-paper: there only the lowest layer reads from above, and it reads the top layer, which is the same for two layers; the
-exchange within a layer is that of the RIMs code, which we follow.
+Source: sections 3.2 and 5.1 of the paper, its pseudocode (appendix B), and the authors' code. Where that code differs
+from the paper: there only the lowest layer reads from above, and it reads the top layer, which is the same for two
+layers: here we follow the paper. The exchange within a layer is that of the RIMs code, which we follow; eqs. 6 to 9
+have resting modules offer what they keep (`comm_source="state"`) and messages added as they are (`comm_gate`). One slot
+a layer is the pseudocode and the code; the text of 3.2 has keys and values of all modules (`per_module_slots`).
 The paper's rivals come without code: that they give out the top layer, as nothing below hears from it, is our reading.
 """
 

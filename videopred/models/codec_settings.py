@@ -1,10 +1,11 @@
 """Settings of codecs and decoders. Light: pydantic only."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, PositiveInt
+from pydantic import Field, PositiveInt, model_validator
 from tyro.conf import Suppress
 
+from videopred.check import require
 from videopred.settings import Settings
 
 
@@ -15,8 +16,18 @@ class CodecSettings(Settings):
 
     positions: Literal["learned", "coord4"] = "learned"
     """What says where a position of the map is, for cores that read a map: a learned key, or x, 1 - x, y, 1 - y."""
-    position_width: PositiveInt = 16
-    """Width of a learned position key; unpublished, so our choice."""
+    position_op: Literal["cat", "add"] = "cat"
+    """Whether it stands behind the channels of its position (SCOFF, algorithm 1), or is added to them."""
+    position_width: PositiveInt | None = None
+    """Width of a learned key behind the channels; default: 16; unpublished, so our choice."""
+
+    @model_validator(mode="after")
+    def _width_is_used(self) -> Self:
+        used = self.position_width is None or (self.positions == "learned" and self.position_op == "cat")
+        must = "come with --codec.positions learned and --codec.position-op cat"
+        got, fix = f"{self.position_width} with {self.positions} and {self.position_op}", "leave it out"
+        require(used, "--codec.position-width", must, got, fix)
+        return self
 
 
 class RNEMConfig(CodecSettings):

@@ -8,6 +8,8 @@ from torch import Tensor, nn
 from videopred.models import build_codec
 from videopred.models.codec_settings import CodecConfig, CodecSettings
 
+_USUAL_WIDTH = 16  # of a learned key behind the channels
+
 
 class Encoder(nn.Module):
     """Frames to slots, through the codec's convolutions.
@@ -16,7 +18,7 @@ class Encoder(nn.Module):
         config: settings of one of CODECS.
         film_shape: (channels, height, width) of the films.
         reads: what the core wants. `vector`: one slot per frame, its embedding. `map`: one slot per position of the
-            smallest map, row by row: its channels, then its key (SCOFF, Algorithm 1).
+            smallest map, row by row: its channels and its key (SCOFF, algorithm 1).
 
     Raises:
         ValueError: the codec cannot take frames of that size.
@@ -36,9 +38,9 @@ class Encoder(nn.Module):
         else:
             channels, rows, columns = codec.shrunk_shape
             self.map_shape = rows, columns
-            keys = Positions(config, rows, columns)
-            layers.append(keys)
-            self.features = channels + keys.width
+            slots = Positions(config, channels, rows, columns)
+            layers.append(slots)
+            self.features = slots.width
         self.layers = nn.Sequential(*layers)
 
     def forward(self, film: Tensor) -> Tensor:
@@ -47,27 +49,38 @@ class Encoder(nn.Module):
 
 
 class Positions(nn.Module):
-    """A map as slots, each with a key behind its channels that says where it is.
+    """A map as slots, each with a key behind its channels, or added to them, that says where it is.
 
     Learned keys start from a unit normal distribution, as large as the normalised channels beside them (our choice).
     `coord4` is x, 1 − x, y, 1 − y, with x and y from 0 at the first column and row to 1 at the last, or 0 if it is
-    the only one: what the SCOFF authors' slot encoder maps onto the channels and adds; here it stands beside them.
+    the only one. To be added it goes through a linear map, as in the SCOFF authors' later slot encoder.
+
+    Args:
+        config: which keys, and how they join the channels.
+        channels, rows, columns: sizes of the map.
     """
 
     keys: Tensor
+    width: int
+    """Features of a slot."""
 
-    def __init__(self, config: CodecSettings, rows: int, columns: int):
+    def __init__(self, config: CodecSettings, channels: int, rows: int, columns: int):
         super().__init__()
+        self.added = config.position_op == "add"
+        self.inward: nn.Linear | None = None
         if config.positions == "learned":
-            self.keys = nn.Parameter(torch.randn(rows * columns, config.position_width))
+            width = channels if self.added else config.position_width or _USUAL_WIDTH
+            self.keys = nn.Parameter(torch.randn(rows * columns, width))
         else:
             self.register_buffer("keys", coordinates(rows, columns).flatten(0, 1), persistent=False)
-        self.width = self.keys.shape[1]
+            self.inward = nn.Linear(4, channels) if self.added else None
+        self.width = channels if self.added else channels + self.keys.shape[1]
 
     def forward(self, features: Tensor) -> Tensor:
-        """(N, channels, rows, columns) -> (N, rows * columns, channels + width)."""
+        """(N, channels, rows, columns) -> (N, rows * columns, width)."""
         slots = features.flatten(2).transpose(1, 2)
-        return torch.cat([slots, self.keys.to(slots.dtype).expand(len(slots), -1, -1)], -1)
+        keys = (self.keys if self.inward is None else self.inward(self.keys)).to(slots.dtype)
+        return slots + keys if self.added else torch.cat([slots, keys.expand(len(slots), -1, -1)], -1)
 
 
 def coordinates(rows: int, columns: int) -> Tensor:

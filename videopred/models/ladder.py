@@ -10,9 +10,9 @@ lstm-hab    z[l] = what attention reads of h[l − 1] and h[l + 1]         BRIMs
 The last two are stacks of RIMs with one module in each layer, which is therefore always active and has nobody to talk
 to. The input is not dropped in the first two. The output is that of the highest layer.
 
-Source: the paper names these four (section 6, A.2) and gives layers of 300 or 600 units; how they are built is not
-published, so this is our reading. `lstm-hb` feeds the upper state beside the lower, as a branch in the authors' code
-would.
+Source: the paper names these four (5.1, A.1) and gives layers of 300 or 600 units, and a dropout of 0.5 without saying
+of what (A.2); how they are built is not published, so this is our reading. `lstm-hb` feeds the upper state beside the
+lower, as a branch in the authors' code would.
 """
 
 from collections.abc import Iterable

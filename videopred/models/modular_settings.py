@@ -66,7 +66,7 @@ def _check_modules(config: ModularSettings, modules: int, active: int, units: in
 
 
 class RIMsConfig(ModularSettings):
-    """Recurrent independent mechanisms (RIMs paper, sections 2.1 to 2.5, table 3)."""
+    """Recurrent independent mechanisms (RIMs paper, sections 2.1 to 2.4, table 3)."""
 
     kind: Suppress[Literal["rims"]] = "rims"
     modules: PositiveInt = 6
@@ -134,7 +134,8 @@ class BRIMsConfig(StackSettings):
 
     kind: Suppress[Literal["brims"]] = "brims"
     readout: Literal["lower", "top"] = "lower"
-    """The layer that is given out: the lowest, as for video, or the top one, as for classification."""
+    """The layer that is given out: the lowest, as for video, or the top one, as for classification (BRIMs paper, 5.2,
+    which for control has both side by side; not in here)."""
 
 
 class HierarchicalRIMsConfig(StackSettings):

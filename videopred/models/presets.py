@@ -2,8 +2,9 @@
 
 R is the RIMs paper (Goyal et al. 2021), B the BRIMs paper (Mittal et al. 2020), S the SCOFF paper (Goyal et al. 2020).
 What a preset does not name is the core's default. Of learning it holds Adam's step size and the batch; the clipping
-of gradients is left as it is, because the papers' losses are sums and ours is a mean per pixel. Where B names no batch,
-it is that of R.
+of gradients is left as it is, because ours suits a mean per pixel, and the papers' losses may be sums; the dropout of
+0.5 in B A.2 and A.3, which the latter calls that of embeddings, stands before a core. Where B names no batch, it is
+that of R.
 """
 
 from typing import NamedTuple
@@ -37,14 +38,16 @@ def _learning(step_size: float, clips: int) -> TrainingConfig:
 
 
 PRESETS: dict[str, Preset] = {
-    # S compares with GRUs on balls and gives no size: that of the LSTM in R 4.2. Step size S table 4, for all models.
+    # S compares with GRUs on balls and gives no size: that of the LSTM in R. Step size S 4, for all models.
     "gru-balls": Preset(
         "GRU of the SCOFF paper on bouncing balls, 250 units (our choice: as lstm-balls).",
         GRUConfig(units=250),
         _learning(1e-4, 64),
     ),
-    # R 4.2, fig. 7 to 10.
-    "lstm-balls": Preset("LSTM of the RIMs paper on bouncing balls, 250 units.", LSTMConfig(units=250)),
+    # R figures 7 and 9 (4.2 says 256 and 512 units); step size R D.4, for baselines too, batch R table 3.
+    "lstm-balls": Preset(
+        "LSTM of the RIMs paper on bouncing balls, 250 units.", LSTMConfig(units=250), _learning(7e-4, 64)
+    ),
     # R D.1, table 1: the same width as RIMs have in all.
     "lstm-copying": Preset("LSTM of the RIMs paper on copying, 600 units.", LSTMConfig(units=600), _learning(1e-3, 64)),
     # Sizes for bouncing balls are unpublished: modules and active as in R D.4.1, units as in R D.1 (our choice).
@@ -142,11 +145,13 @@ PRESETS: dict[str, Preset] = {
         BRIMsConfig(modules=(5, 5), active=(3, 3), units=(60, 60), readout="top"),
         _learning(1e-3, 64),
     ),
-    # Sizes for bouncing balls are unpublished: those of the maze in the RMC paper (Santoro et al. 2018, appendix: 4
-    # memories, 4 heads, 1024 numbers in all; our choice).
+    # Sizes for bouncing balls are unpublished: those of BoxWorld in the RMC paper (Santoro et al. 2018, A.3: 4 memories
+    # of 4 heads, 1024 numbers in all; our choice), but gated by unit, as Sonnet does unless told, not by row. Step size
+    # and batch are those of R for baselines.
     "rmc-balls": Preset(
         "RMC on bouncing balls: 4 memories of 4 heads of 64 (sizes our choice).",
         RMCConfig(rows=4, heads=4, head_size=64),
+        _learning(7e-4, 64),
     ),
     # S 5, multiple objects (4 files for 4Balls and Curtain, 8 for 678Balls, 4 schemata), and table 4.
     "scoff-balls4": Preset(
@@ -171,10 +176,11 @@ PRESETS: dict[str, Preset] = {
         SCOFFConfig(files=6, schemata=2, units=64, input_heads=4, input_value=64),
         _learning(1e-4, 50),
     ),
-    # S table 2, and the text of its appendix B (300 units, so 60 for each of 5 files; 0.001, where the table has 0.01).
+    # S table 2, and the text of its appendix B (LSTMs of 300 units, so 60 for each of 5 files; 0.001, where the table
+    # has 0.01).
     "scoff-adding": Preset(
-        "SCOFF on adding: 5 files of 60, 2 schemata.",
-        SCOFFConfig(reads="vector", files=5, schemata=2, units=60, input_heads=4, input_value=60),
+        "SCOFF on adding: 5 files of 60, 2 schemata of LSTMs.",
+        SCOFFConfig(reads="vector", cell="lstm", files=5, schemata=2, units=60, input_heads=4, input_value=60),
         _learning(1e-3, 64),
     ),
     # S table 5 (2, 4 or 6 schemata) and its appendix D (4 in the example).

@@ -1,4 +1,4 @@
-"""Recurrent independent mechanisms (Goyal et al. 2021, sections 2.1 to 2.5).
+"""Recurrent independent mechanisms (Goyal et al. 2021, sections 2.1 to 2.4).
 
 K modules with states h[k], cells c[k]; L input slots x[p] and a null slot whose key and value are 0. At each step
 
@@ -12,11 +12,12 @@ K modules with states h[k], cells c[k]; L input slots x[p] and a null slot whose
 Step 1 is `reading`, the others are `modular`, which BRIMs share.
 
 Source: the steps of the authors' code (event_based), which the published numbers came from. Where it differs from
-the paper's text: resting modules offer their hypothetical h̃, not h, in step 4 (`comm_source="state"` is the text), and
-no gradient flows back into them there (`block_gradient`); the exchange is gated (`comm_gate`). Where we differ from
-that code: key and value maps are shared over slots (the same function for one slot), the block-sparse dense matrices
-are K small ones, and ties are settled by index. Table 3 of the paper has 4 input heads; its experiments and the code
-have 1.
+the paper's text: resting modules offer their hypothetical h̃ in step 4, where section 2.4 defines it for active ones
+alone (`comm_source="state"` is our reading of the text), and no gradient flows back into them there (`block_gradient`,
+which only the pseudocode, appendix G, has); the exchange is gated (`comm_gate`). Key and value maps of the input are
+shared by all modules, as in eq. 2; appendix C.1 says that every weight is a module's own. Where we differ from that
+code: they are shared over slots too (the same function for one slot), the block-sparse dense matrices are K small
+ones, and ties are settled by index. Table 3 of the paper has 4 input heads; appendices D.1 and D.3 and the code have 1.
 
 Other ways to choose (`competition`):
 
@@ -25,9 +26,10 @@ modules   the authors' second version (atari): no null slot; the softmax runs ov
           start, nobody reads anything.
 random    an ablation, see `competition`.
 
-On a map (`reads="map"`) the paper's eq. 3 leaves open who is active. Our reading: eq. 2 with the positions as slots;
-and with `competition="modules"`, a softmax over modules at each position, a module reading the sum over positions, and
-its mean attention deciding on it.
+On a map (`reads="map"`) the paper has eq. 3, eq. 2 with positions for slots and no null slot, and lets the k modules
+with the highest attention be active at each position; who then updates, it leaves open. Our reading: eq. 2 with the
+positions as slots beside the null slot, which decides; and with `competition="modules"`, a softmax over modules at each
+position, a module reading the sum over positions, and its mean attention deciding on it.
 """
 
 from collections.abc import Sequence

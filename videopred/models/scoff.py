@@ -16,9 +16,11 @@ evaluation the likeliest schema is taken, unless `eval_sample`.
 Source: the paper; the authors' code for video is not public. In later code of theirs (neural production systems)
 every file gets what all files read, which breaks their exchange, and LSTM schemata are mixed softly; here the
 algorithm is kept. What it leaves open, and what is taken: one key map Wk' for all schemata; temperature 1; Wo, which
-the sizes in the tables imply; an LSTM's h and c come from the same schema. With `active`, the files with the highest
-mean attention over slots (or, as an ablation, random ones) update, in evaluation as in training, and the others keep
-their state to the bit.
+the sizes in the tables imply; an LSTM's h and c come from the same schema. Files hear themselves, too, as in step 4 of
+the algorithm; the text beside it speaks of others. With `active`, the files with the highest mean attention over slots
+(or, as an ablation, random ones) update, in evaluation as in training, and the others keep their state to the bit; the
+paper speaks of it in training alone (2.1). It speaks of typically 64×64 positions, too, while the encoder that it
+names for balls (5) leaves 8×8, which we take: the sum over thousands would saturate the gates.
 
 Files with equal states stay equal for ever when the choice is an argmax. So the first state is drawn, mean + scale ×
 normal noise, with a mean and a scale that are learned and shared by all files. In evaluation and without a generator
