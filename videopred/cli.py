@@ -76,8 +76,9 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     """Run one command and exit with its status. With VIDEOPRED_TRACEBACK set, failures show where they arose."""
     # Spinning threads crawl when anything else runs; torch reads this once, when it is first imported.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    if "" not in sys.path:
-        sys.path.append("")  # where MODULE:CLASS is looked for last: the current folder
+    if sys.modules["__main__"].__spec__ is None:  # not `python -m`, which may have found the package right here
+        # Loaders that Python starts afresh would take files of the current folder for modules of its library.
+        os.environ.setdefault("PYTHONSAFEPATH", "1")
     try:
         run(list(sys.argv[1:] if argv is None else argv))
         sys.stdout.flush()

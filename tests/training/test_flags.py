@@ -170,7 +170,7 @@ def test_machines_that_nobody_has_started_are_refused(data, tmp_path, monkeypatc
     compute = ComputeConfig(nodes=2, devices=2)
     message = (
         "^--nodes must come with the same command on each machine, started by torchrun or srun, got 2 without; run "
-        "`torchrun --nnodes 2 --node-rank 0 --master-addr FIRST --nproc-per-node 2 -m videopred train …` on machine"
+        "`torchrun --nnodes 2 --node-rank 0 --master-addr FIRST --nproc-per-node 2 --no-python videopred train …` on machine"
     )
     with pytest.raises(ValueError, match=message):
         train(data, tiny_model(), settings({}), compute=compute, out=tmp_path / "run", device="cpu")

@@ -1,12 +1,12 @@
 """How much memory work takes, seen from outside: in a process of its own, so that nothing else counts."""
 
 import resource
-import subprocess
 import sys
 from pathlib import Path
 
 import torch
 
+from videopred import child
 from videopred.bench.training_step import pair_of, training_step
 
 
@@ -17,12 +17,16 @@ def peak_bytes(name: str, who: str, batch: int, frames: int) -> int:
         name: one of MODELS.
         who: ours or plain.
         batch: clips. frames: of each, 64 x 64.
+
+    Raises:
+        ChildProcessError: the process failed, as where memory is short.
     """
-    words = [sys.executable, "-m", "videopred.bench.memory", name, who, str(batch), str(frames)]
-    return int(subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    work = f"print(raised({name!r}, {who!r}, {batch}, {frames}))"
+    return int(child.answer(f"from videopred.bench.memory import raised; {work}"))
 
 
-def _raised(name: str, who: str, batch: int, frames: int) -> int:
+def raised(name: str, who: str, batch: int, frames: int) -> int:
+    """Bytes by which a training step raises the peak of this process."""
     torch.set_num_threads(1)
     predictor = getattr(pair_of(name), who)
     training_step(predictor, torch.rand(1, 2, 1, 64, 64))()  # weights' gradients and Adam's averages are there
@@ -41,7 +45,3 @@ def most_bytes() -> int:
     if status.exists():
         return 1024 * int(status.read_text().partition("VmHWM:")[2].split()[0])
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-
-
-if __name__ == "__main__":
-    print(_raised(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])))

@@ -17,13 +17,13 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Self
 
-from videopred import check
+from videopred import check, child
 from videopred.datasets import make_world
 from videopred.datasets.making import Errand, Maker
 from videopred.datasets.piece import Piece, load_piece
 from videopred.datasets.settings import DatasetSettings, dump_recipe, load_recipe
 
-_COMMAND = "import sys; sys.path[:] = sys.argv[1:]; from videopred.datasets.crew import work; work()"
+_STATEMENT = "from videopred.datasets import crew; crew.work()"
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
@@ -76,7 +76,7 @@ class Crew:
 
     def _hire(self) -> None:
         process = subprocess.Popen(
-            [sys.executable, "-c", _COMMAND, *sys.path],
+            child.python(_STATEMENT),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=os.environ | _ONE_THREAD,

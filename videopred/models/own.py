@@ -6,6 +6,7 @@ for every field, as CLASS(settings, features). A class attribute or setting `rea
 map instead of one vector per frame.
 """
 
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -19,13 +20,15 @@ class NoSettings(CoreSettings):
 
 
 def own_class(source: str) -> Any:
-    """The class that MODULE:CLASS names, imported now.
+    """The class that MODULE:CLASS names, imported now; the current folder is the last where it is looked for.
 
     Raises:
         ValueError: there is no such module or class, the module cannot be imported, or the class is no core.
     """
     module_name, _, name = source.partition(":")
     argument = f"core {source}"
+    if "" not in sys.path:  # not for everybody: libraries try to import what is not installed, and would find it here
+        sys.path.append("")
     try:
         module = import_module(module_name)
     except Exception as error:  # the module is a stranger's, and may fail in any way

@@ -96,7 +96,7 @@ def _check_launcher(compute: ComputeConfig) -> None:
     must = "come with the same command on each machine, started by torchrun or srun"
     fix = (
         f"run `torchrun --nnodes {compute.nodes} --node-rank 0 --master-addr FIRST --nproc-per-node {compute.devices} "
-        "-m videopred train …` on machine FIRST, and the same with --node-rank 1 and so on"
+        "--no-python videopred train …` on machine FIRST, and the same with --node-rank 1 and so on"
     )
     alone = compute.nodes > 1 and not torchrun and not SLURMEnvironment.detect()
     check.require(not alone, "--nodes", must, f"{compute.nodes} without", fix)

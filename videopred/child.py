@@ -1,0 +1,29 @@
+"""Python programs of ours beside this one, which find the modules that this one finds.
+
+`python -m` and `python -c` look in the current folder first, where a file of the user's may be named like a module of
+some library.
+"""
+
+import subprocess
+import sys
+
+from videopred import check
+
+
+def python(statement: str) -> list[str]:
+    """The command that executes a statement in another Python, with this one's sys.path."""
+    return [sys.executable, "-c", f"import sys; sys.path[:] = {list(map(str, sys.path))!r}; {statement}"]
+
+
+def answer(statement: str) -> str:
+    """The last line that a statement prints in another Python.
+
+    Raises:
+        ChildProcessError: it failed, or printed nothing; with the last line of its complaint.
+    """
+    done = subprocess.run(python(statement), capture_output=True, text=True)
+    if done.returncode or not done.stdout.strip():
+        said = (done.stderr.strip() or "nothing said").splitlines()[-1]
+        got, fix = f"one that ended with status {done.returncode} ({said})", "see to what it says, and start again"
+        raise ChildProcessError(check.complaint("a process beside this one", "do its work", got, fix))
+    return done.stdout.strip().splitlines()[-1]
