@@ -1,6 +1,7 @@
 """Complaints: what a user reads when something was wrong."""
 
 from pathlib import Path
+from typing import Annotated, Literal
 
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, field_validator
@@ -147,6 +148,45 @@ def test_a_pydantic_error_becomes_a_complaint(values, said):
     with pytest.raises(ValidationError) as caught:
         Outer(**values)
     assert check.explain(caught.value, "--") == said
+
+
+def test_the_nearest_of_known_settings_is_offered():
+    with pytest.raises(ValidationError) as caught:
+        Outer(must_be_giving=1, must_be_given=1)
+    said = "--must-be-giving must be a known setting, got 1; did you mean --must-be-given?"
+    assert check.explain(caught.value, "--", Outer.model_fields) == said
+
+
+class Cat(Inner):
+    kind: Literal["cat"] = "cat"
+
+
+class Dog(Inner):
+    kind: Literal["dog"] = "dog"
+
+
+class Owner(BaseModel):
+    pet: Annotated[Cat | Dog, Field(discriminator="kind")]
+
+
+@pytest.mark.parametrize(
+    ("pet", "said"),
+    [
+        ({"kind": "dot"}, "--pet must be one of cat, dog, got dot; did you mean dog?"),
+        ({}, "--pet must be settings, got {}; give an object of their class, or a dict with their kind"),
+        ("dog", "--pet must be settings, got 'dog'; give an object of their class, or a dict with their kind"),
+    ],
+)
+def test_settings_of_no_known_kind_are_told_which_there_are(pet, said):
+    with pytest.raises(ValidationError) as caught:
+        Owner(pet=pet)
+    assert check.explain(caught.value, "--") == said
+
+
+def test_a_kind_is_required():
+    check.require_kind(True, "film", "be a tensor", "list", "make one")
+    with pytest.raises(TypeError, match=r"^film must be a tensor, got list; make one$"):
+        check.require_kind(False, "film", "be a tensor", "list", "make one")
 
 
 def test_a_text_that_is_no_number_is_said_without_the_parser():

@@ -32,6 +32,12 @@ def require(condition: bool, argument: str, must: str, got: Any, fix: str) -> No
         raise ValueError(complaint(argument, must, got, fix))
 
 
+def require_kind(condition: bool, argument: str, must: str, got: Any, fix: str) -> None:
+    """Raise TypeError with a `complaint` unless the condition, which is one of a kind of thing, holds."""
+    if not condition:
+        raise TypeError(complaint(argument, must, got, fix))
+
+
 class FaultyFileError(ValueError):
     """A file is damaged, incomplete, or of another kind. What was typed may be fine: a failure, no misuse."""
 
@@ -51,9 +57,19 @@ def one_of(argument: str, value: str, choices: Iterable[str]) -> str:
     names = list(choices)
     if value in names:
         return value
+    raise ValueError(_none_of(argument, value, names))
+
+
+def _none_of(argument: str, value: str, names: list[str]) -> str:
+    """The complaint about a value that is none of these names."""
+    fix = _nearest(value, names, "choose one of these")
+    return complaint(argument, f"be one of {', '.join(names)}", value, fix)
+
+
+def _nearest(value: str, names: list[str], otherwise: str, prefix: str = "") -> str:
+    """The question for the name that is most like a value, if any is; the prefix is put before it."""
     near = difflib.get_close_matches(str(value), names, n=1, cutoff=0.5)
-    fix = f"did you mean {near[0]}?" if near else "choose one of these"
-    raise ValueError(complaint(argument, f"be one of {', '.join(names)}", value, fix))
+    return f"did you mean {prefix}{near[0]}?" if near else otherwise
 
 
 def whole_number(argument: str, value: int, at_least: int, fix: str) -> int:
@@ -174,24 +190,36 @@ def run_or_runs(folder: Path) -> Path:
     return folder if (folder / "seeds.json").is_file() else run_folder(folder)
 
 
-def explain(error: ValidationError, prefix: str = "") -> str:
+def explain(error: ValidationError, prefix: str = "", known: Iterable[str] = ()) -> str:
     """The first complaint of a pydantic error, in the form of `complaint`.
 
     Args:
         error: what pydantic raised while building settings.
         prefix: put before the setting's name, e.g. `--`.
+        known: names of the settings that there are, from which the nearest is offered.
     """
     first = error.errors()[0]
-    words = [part.replace("_", "-") for part in first["loc"] if isinstance(part, str)]
+    words = [_as_flag(part) for part in first["loc"] if isinstance(part, str)]
     name = prefix + ".".join(words) if words else "settings"
     kind, message, got = first["type"], first["msg"], first["input"]
     if kind == "value_error":
         # Our own validators already speak in complaints; pydantic only puts its prefix before them.
         return message.removeprefix("Value error, ")
     if kind == "extra_forbidden":
-        return complaint(name, "be a known setting", repr(got), "remove it, or see --help for the names")
+        flags = [_as_flag(setting) for setting in known if setting != "kind"]
+        fix = _nearest(words[-1], flags, "remove it, or see --help for the names", prefix)
+        return complaint(name, "be a known setting", repr(got), fix)
     if kind == "missing":
         return complaint(name, "be given", "nothing", "see --help")
+    if kind == "union_tag_invalid":
+        return _none_of(name, first["ctx"]["tag"], re.findall("'(.+?)'", first["ctx"]["expected_tags"]))
+    if kind in ("union_tag_not_found", "model_type", "model_attributes_type"):
+        fix = "give an object of their class, or a dict with their kind"
+        return complaint(name, "be settings", repr(got), fix)
     must = message.removeprefix("Input should ").removeprefix("Tuple should ")
     must = re.sub(r"( after validation, not \d+|, unable to parse .*)$", "", must)
     return complaint(name, must, "nothing" if got in ((), []) else repr(got), "see --help for the range")
+
+
+def _as_flag(setting: str) -> str:
+    return setting.replace("_", "-")

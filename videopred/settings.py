@@ -45,7 +45,7 @@ class Settings(BaseModel):
         try:
             super().__init__(**values)
         except ValidationError as error:
-            raise ValueError(check.explain(error, self.flag_prefix)) from None
+            raise ValueError(check.explain(error, self.flag_prefix, type(self).model_fields)) from None
 
 
 def _tupled(value: Any) -> Any:

@@ -54,6 +54,9 @@ def test_a_state_of_another_batch(name):
 def test_a_state_of_another_core(name):
     core, others = make(name), [make(other).initial_state(BATCH) for other in CORES]
     others = [state for state in others if outline(state) != outline(core.initial_state(BATCH))]
+    # Of other clips too, where the parts show that it is of another core.
+    few, parts = [make(other).initial_state(2) for other in CORES], tree.tree_structure(core.initial_state(BATCH))
+    others += [state for state in few if tree.tree_structure(state) != parts]
     assert len(others) > 1
     for state in others:
         with pytest.raises(ValueError, match=rf"state must be one of {type(core).__name__}, with the shapes \(3, "):
@@ -77,7 +80,7 @@ def test_a_state_that_is_one_wide_is_not_stretched():
         unroll(narrow, slots(), wider.initial_state(BATCH))
 
 
-@pytest.mark.parametrize("state", [None, (), [1.0], "hidden"])
+@pytest.mark.parametrize("state", [None, (), [1.0], "hidden", (1.0, 2.0), (torch.ones(()),) * 2])
 def test_a_state_that_is_none(state):
     core = make("lstm")
     if state is None:
@@ -134,7 +137,7 @@ def test_a_state_that_is_not_finite_is_found_when_debugging(monkeypatch, name):
     state = unroll(core, slots()).state
     for leaf in tree.tree_leaves(state):
         if leaf.is_floating_point():
-            leaf.data[1] = float("inf")
+            leaf.data[1:] = float("inf")
     unroll(core, slots(), state)
     monkeypatch.setenv("VIDEOPRED_DEBUG", "1")
     unroll(core, slots(), core.initial_state(BATCH))

@@ -297,4 +297,5 @@ def test_dynamics_of_each_layer_start_within_one_over_the_root_of_its_units():
     core = BRIMs(BRIMsConfig(modules=(4, 8), active=(2, 2), units=(25, 50)), 64)
     for reading, layer, bound in zip(core.readings, core.layers, (0.1, 0.05), strict=True):
         for weight in (reading.gates.weight, layer.state_gates.weight, layer.input_bias, layer.state_bias):
-            assert 0.9 * bound < weight.abs().max().item() <= bound
+            assert 0.9 * bound < weight.max().item() <= bound
+            assert 0.9 * bound < -weight.min().item() <= bound

@@ -79,3 +79,7 @@ def test_clips_differ_in_training_and_nothing_is_drawn_in_evaluation():
     assert torch.equal(torch.get_rng_state(), state)
     assert (active == active[:, :1]).all()
     assert (active[0] != active[1]).any()
+
+
+def test_a_random_choice_adds_nothing_to_the_weights():
+    assert not RandomChoice(5).state_dict()

@@ -19,6 +19,19 @@ def test_entries_are_zero_by_chance_and_the_mean_is_one(rate):
     assert mask.unique().tolist() == [0, pytest.approx(1 / kept, rel=1e-15)]
 
 
+@pytest.mark.parametrize("rate", [0.1, 0.25, 1 - 2**-16])
+def test_of_all_draws_just_the_share_that_the_rate_says_is_zero(monkeypatch, rate):
+    every = torch.arange(-(2**15), 2**15, dtype=torch.int16).view(torch.int64)
+    monkeypatch.setattr(torch, "randint", lambda *range_and_size, device: every)
+    mask = dropout_mask(rate, torch.zeros(1, dtype=torch.float64), 2**16)
+    assert (mask == 0).sum() == round(rate * 2**16)
+    assert mask.mean().item() == pytest.approx(1, rel=1e-12)
+
+
+def test_a_mask_is_drawn_where_it_is_used():
+    assert dropout_mask(0.3, torch.zeros(1, device="meta"), 3, 5).is_meta
+
+
 def test_entries_that_share_a_draw_are_independent():
     torch.manual_seed(0)
     zero = dropout_mask(0.5, torch.zeros(1), 40_000, 4) == 0

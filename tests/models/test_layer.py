@@ -106,6 +106,13 @@ def test_a_first_state_is_drawn_from_the_generator_that_is_given():
         (lambda: Layer("rnn", 5), rf"--core must be one of {', '.join(CORES)}, .*, got rnn"),
         (lambda: Layer("rims-ball", 5), r"got rims-ball; did you mean rims-balls\?"),
         (lambda: Layer("gru", 5, modules=3), "--core.modules must be a known setting, got 3; remove it"),
+        (lambda: Layer("rims", 5, module=3), r"--core.module must be a known setting, got 3; did you mean --core.mod"),
+        (lambda: Layer("gru", 0), "input_size must be at least 1, got 0; it is the width of the inputs"),
+        (lambda: make("gru")(torch.zeros(5, 11)), r"inputs must be \(B, T, D\) or \(B, T, L, D\), got \(5, 11\); a s"),
+        (
+            lambda: make("gru").step(torch.zeros(11), torch.zeros(1, 13)),
+            r"inputs must be \(B, D\) or \(B, L, D\), got \(11,\); a single clip is B = 1",
+        ),
         (lambda: Layer("rims", 5, active=7), "--core.active must be at most 6, got 7"),
         (lambda: make("gru").step(inputs()[:, 0, :4], torch.zeros(3, 13)), "slots must have the D = 11 features"),
         (
@@ -121,4 +128,21 @@ def test_a_first_state_is_drawn_from_the_generator_that_is_given():
 )
 def test_what_does_not_fit_is_named(build, message):
     with pytest.raises(ValueError, match=message):
+        build()
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (
+            lambda: Layer(nn.LSTM, 5),
+            "core must be a name or settings, got <class 'torch.nn.*LSTM'>; give a name",
+        ),
+        (lambda: Layer("gru", 5.0), "input_size must be a whole number, got 5.0"),
+        (lambda: make("gru")([[[1.0]]]), "inputs must be a tensor, got list; make one"),
+        (lambda: unroll(make("gru").core, [[[1.0]]]), "slots must be a tensor, got list; make one"),
+    ],
+)
+def test_what_is_of_another_kind_is_named(build, message):
+    with pytest.raises(TypeError, match=message):
         build()

@@ -91,6 +91,21 @@ def test_the_decoder_is_the_cores_own_unless_chosen(name):
     assert PredictorConfig(core=SMALL[name], decoder=MasksConfig()).decoder == MasksConfig()
 
 
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_a_trace_keeps_no_graph(decoder):
+    done = make(decoder=DECODERS[decoder][0]())(film(), trace=True)
+    assert done.logits.requires_grad
+    assert not [name for name, value in done.trace.items() if value.requires_grad]
+
+
+def test_a_decoder_gets_as_many_frames_at_once_as_make_a_block_of_its_pictures(monkeypatch):
+    model, seen = make(decoder=MasksConfig()), []
+    model.decoder.register_forward_pre_hook(lambda _, outputs: seen.append(len(outputs[0])))
+    monkeypatch.setattr(predictor, "_BLOCK", 3 * model.core.rows + 1)
+    model(film())
+    assert seen == [3, 3, 3, 1]
+
+
 def test_trace_is_kept_when_asked_for():
     assert make()(film()).trace == {}
     assert make()(film(), trace=True).trace["active"].shape == (2, 5, SMALL["rims"].modules)

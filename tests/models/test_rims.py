@@ -219,7 +219,8 @@ def test_weights_start_as_the_authors_do():
     for part in (reading.query, reading.key, reading.value, layer.communication.attend):
         assert part.weight.std().item() == pytest.approx(0.01, rel=0.05)
     for weight in (reading.gates.weight, layer.state_gates.weight, layer.input_bias, layer.state_bias):
-        assert 0.09 < weight.abs().max().item() <= 0.1
+        assert 0.09 < weight.max().item() <= 0.1
+        assert 0.09 < -weight.min().item() <= 0.1
 
 
 def test_a_vector_reader_refuses_maps():

@@ -29,6 +29,14 @@ def test_what_is_seen_is_what_the_loader_stacks(tmp_path):
     assert torch.equal(stack_frames(film, 4)[0], expected)
 
 
+def test_each_frame_stands_behind_those_before_it_with_its_channels_together():
+    film = torch.rand(2, 5, 3, 4, 6)
+    stacked, _ = stack_frames(film, 2)
+    assert torch.equal(stacked[:, 1:, :3], film[:, :-1])
+    assert torch.equal(stacked[:, :, 3:], film)
+    assert torch.equal(stacked[:, 0, :3], film[:, 0])
+
+
 @pytest.mark.parametrize("cut", [1, 2, 5])
 def test_a_film_in_two_parts_is_stacked_as_a_whole(cut):
     film = torch.rand(2, 7, 3, 4, 5)
@@ -64,6 +72,10 @@ def test_a_stack_of_one_is_no_stack():
     one, plain = predictor(stack=1), PredictorConfig(core=tiny_model().core, codec=CODEC)
     assert one.config == plain
     assert not isinstance(one(torch.rand(1, 2, 1, HEIGHT, WIDTH)).state, Stacked)
+
+
+def test_a_stack_of_two_is_a_stack():
+    assert predictor(stack=2)(torch.rand(1, 2, 1, HEIGHT, WIDTH)).state.recent.shape == (1, 1, 1, HEIGHT, WIDTH)
 
 
 def test_a_state_of_another_kind_is_refused():

@@ -19,14 +19,15 @@ def check_slots(core: Any, slots: Tensor) -> None:
     Raises:
         ValueError: other axes, or another width than the core was built for; with VIDEOPRED_DEBUG, also a number that
             is not finite, with its clip and step.
-        TypeError: whole numbers; or another precision than the core's, unless autocast is to settle that.
+        TypeError: no tensor; whole numbers; or another precision than the core's, unless autocast is to settle that.
     """
+    kind, fix = type(slots).__name__, "make one, e.g. with torch.as_tensor"
+    check.require_kind(isinstance(slots, Tensor), "slots", "be a tensor", kind, fix)
     fits = slots.dim() == 4 and min(slots.shape[:3]) > 0
     must = "be (B, T, L, D) with B, T and L at least 1"
     check.require(fits, "slots", must, tuple(slots.shape), "give a plain vector as L = 1")
-    if not slots.is_floating_point():
-        fix = "convert them, e.g. with .float()"
-        raise TypeError(check.complaint("slots", "be floating point numbers", slots.dtype, fix))
+    fix = "convert them, e.g. with .float()"
+    check.require_kind(slots.is_floating_point(), "slots", "be floating point numbers", slots.dtype, fix)
     precisions = {parameter.dtype: None for parameter in core.parameters()}
     if precisions and slots.dtype not in precisions and not torch.is_autocast_enabled(slots.device.type):
         must = f"be {next(iter(precisions))}, as the parameters of {type(core).__name__} are"

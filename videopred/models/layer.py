@@ -5,7 +5,8 @@ from typing import Any
 import torch
 from torch import Generator, Tensor, nn
 
-from videopred.models import build_core, core_config
+from videopred import check
+from videopred.models import CORES, build_core, core_config
 from videopred.models.arguments import check_slots, check_state
 from videopred.models.core import State, unroll
 from videopred.models.core_settings import CoreSettings
@@ -24,13 +25,16 @@ class Layer(nn.Module):
         settings: changes to the core's settings, e.g. `modules=5`; `videopred train --core NAME --help` lists them.
 
     Raises:
-        ValueError: no such core or setting, or sizes that do not fit together.
+        ValueError: no such core or setting, or sizes that do not fit together. TypeError: a core or a width of another
+            kind.
     """
 
     def __init__(self, core: str | CoreSettings, input_size: int, **settings: Any):
         super().__init__()
+        fix = f"give a name such as {', '.join(CORES)}"
+        check.require_kind(isinstance(core, str | CoreSettings), "core", "be a name or settings", core, fix)
         config = core_config(core, **settings) if isinstance(core, str) else core.changed(**settings)
-        self.core = build_core(config, input_size)
+        self.core = build_core(config, check.whole_number("input_size", input_size, 1, "it is the width of the inputs"))
         self.input_size = input_size
         self.output_size = self.core.rows * self.core.units
 
@@ -48,14 +52,27 @@ class Layer(nn.Module):
         Returns:
             Outputs (B, T, K D) and the state after the last step.
         """
-        done = unroll(self.core, inputs.unsqueeze(2) if inputs.dim() == 3 else inputs, state)
+        done = unroll(self.core, _as_slots(inputs, 4, "(B, T, D) or (B, T, L, D)"), state)
         return done.output.flatten(2), done.state
 
     def step(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
         """One step: inputs (B, D) or (B, L, D) and a state -> output (B, K D) and the new state."""
-        slots = inputs.unsqueeze(1) if inputs.dim() == 2 else inputs
+        slots = _as_slots(inputs, 3, "(B, D) or (B, L, D)")
         check_slots(self.core, slots.unsqueeze(1))
         if not torch.compiler.is_compiling():  # what the state is compared with is not to be compiled
             check_state(self.core, len(slots), state)
         output, state, _ = self.core.step(slots, state)
         return output.flatten(1), state
+
+
+def _as_slots(inputs: Tensor, most: int, axes: str) -> Tensor:
+    """Inputs as slots, which have so many axes; with one less they are vectors, each of which is one slot.
+
+    Raises:
+        ValueError: they have other axes. TypeError: they are no tensor.
+    """
+    kind, fix = type(inputs).__name__, "make one, e.g. with torch.as_tensor"
+    check.require_kind(isinstance(inputs, Tensor), "inputs", "be a tensor", kind, fix)
+    fits, fix = inputs.dim() in (most - 1, most), "a single clip is B = 1"
+    check.require(fits, "inputs", f"be {axes}", tuple(inputs.shape), fix)
+    return inputs if inputs.dim() == most else inputs.unsqueeze(-2)

@@ -59,9 +59,8 @@ class Predictor(nn.Module):
         fits = film.dim() == 5 and tuple(film.shape[2:]) == self.film_shape
         must = f"be (B, T, {', '.join(map(str, self.film_shape))})"
         check.require(fits, "film", must, tuple(film.shape), "use films like those the model was built for")
-        if not film.is_floating_point():
-            fix = "make it with videopred.frames.to_film"
-            raise TypeError(check.complaint("film", "hold floating point numbers in [0, 1]", film.dtype, fix))
+        fix = "make it with videopred.frames.to_film"
+        check.require_kind(film.is_floating_point(), "film", "hold floating point numbers in [0, 1]", film.dtype, fix)
         batch_and_time = film.shape[:2]
         recent = None
         if self.config.stack > 1:
