@@ -2,14 +2,18 @@
 
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
+from core_checks import SMALL
 
-from videopred.bench.cores import bench_cores
+from videopred.bench import cores as bench
+from videopred.bench.cores import SUBJECTS, bench_cores
 from videopred.bench.cores import table as cores_table
 from videopred.bench.generate import bench_generate, table
+from videopred.bench.on_device import with_compiled_step
 from videopred.bench.plain_cores import PlainRIMs, with_weights_of
 from videopred.bench.plain_predictor import PlainPredictor
 from videopred.bench.plain_worlds import plain_balls, plain_digits
@@ -105,9 +109,24 @@ def test_the_benchmark_of_cores_runs_and_can_be_read():
     )
     assert all(word in shown for word in words)
     assert all(min(row["times_own_products"], row["times_the_limit"]) > 0 for row in rows["cores"])
+    assert "compiled" not in shown
     if not torch.cuda.is_available():
         assert rows["device"] == []
         assert "not measured, as there is no CUDA device here" in shown
+
+
+def test_a_compiled_step_is_timed_beside_ours(monkeypatch):
+    monkeypatch.setattr(bench, "with_compiled_step", partial(with_compiled_step, backend="eager"))
+    subject = SUBJECTS["rims"]._replace(config=SMALL["rims"])
+    row = bench._core_row(subject, steps=3, batch=2, repeats=1, compiled=True)
+    assert row["times_faster_compiled"] > 0
+    told = {"core": "rims", "batch": 2, "times_the_limit": 6.0, "times_faster_compiled": 1.25}
+    _, header, line = bench._compiled_lines([told])
+    assert header.split() == ["with", "a", "compiled", "step", "times", "faster", "times", "the", "limit"]
+    assert line.split() == ["rims,", "batch", "2", "1.25", "4.8"]
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    with pytest.raises(ValueError, match=r"^--compile must find the C\+\+ compiler no-such-compiler, got none"):
+        bench_cores(compiled=True)
 
 
 def test_the_plain_predictor_is_the_same_function():

@@ -88,6 +88,17 @@ def test_a_resumed_run_is_the_run_that_never_stopped(data, whole, tmp_path, monk
     assert_same(whole, everything_of(tmp_path / "run"))
 
 
+def test_a_run_with_a_compiled_step_is_resumed_as_well(data, whole, tmp_path, monkeypatch):
+    """Backend eager does the same operations in the same order, so it is the run without one, too."""
+    stop_after(monkeypatch, 3)
+    compute, settings = ComputeConfig(compile="eager"), tiny_training(**EVERYTHING)
+    with pytest.raises(KeyboardInterrupt):
+        train(data, tiny_model("rims"), settings, out=tmp_path / "run", compute=compute, device="cpu")
+    stop_after(monkeypatch, 0)
+    resume(tmp_path / "run", device="cpu")
+    assert_same(whole, everything_of(tmp_path / "run"))
+
+
 def test_work_since_the_last_checkpoint_is_done_again(data, whole, tmp_path, monkeypatch):
     """As after kill -9 or a failure: nothing is saved at that moment, and the log has gone on."""
     step = Learner.training_step

@@ -170,7 +170,8 @@ def test_machines_that_nobody_has_started_are_refused(data, tmp_path, monkeypatc
     compute = ComputeConfig(nodes=2, devices=2)
     message = (
         "^--nodes must come with the same command on each machine, started by torchrun or srun, got 2 without; run "
-        "`torchrun --nnodes 2 --node-rank 0 --master-addr FIRST --nproc-per-node 2 --no-python videopred train …` on machine"
+        "`torchrun --nnodes 2 --node-rank 0 --master-addr FIRST --nproc-per-node 2 --no-python videopred train …` on "
+        "machine"
     )
     with pytest.raises(ValueError, match=message):
         train(data, tiny_model(), settings({}), compute=compute, out=tmp_path / "run", device="cpu")
@@ -212,9 +213,11 @@ def test_loader_processes_are_as_many_as_asked_for(data, tmp_path, monkeypatch):
             {},
             "^--precision must be one that a CPU can compute in, got 16-mixed; choose bf16",
         ),
+        ({}, {"compile": "inductor"}, r"^--compile inductor must find the C\+\+ compiler no-such-compiler, got none"),
     ],
 )
-def test_what_lightning_would_refuse_late_or_replace(data, tmp_path, changes, compute, message):
+def test_what_would_fail_late_or_be_replaced(data, tmp_path, changes, compute, message, monkeypatch):
+    monkeypatch.setenv("CXX", "no-such-compiler")
     with pytest.raises(ValueError, match=message):
         train(
             data, tiny_model(), settings(changes), compute=ComputeConfig(**compute), out=tmp_path / "run", device="cpu"

@@ -347,10 +347,8 @@ def test_where_clips_wait_changes_nothing(data, tmp_path, hold):
     assert (clips.learn._held is not None) == (hold == "memory")
 
 
-def test_a_compiled_model_learns_the_same(tmp_path):
+def test_a_compiled_model_learns_the_same(data, tmp_path):
     """Backend eager compiles to the same operations; weights keep their names, so that the run loads."""
-    short = RECIPE.model_copy(update={"frames": 3})  # each step of the loop is compiled
-    data = generate("balls4", {"train": 4, "validation": 2}, recipe=short, out=tmp_path / "short.h5")
     usual = train(data, tiny_model(), tiny_training(), out=tmp_path / "usual", device="cpu")
     compiled = ComputeConfig(compile="eager")
     run = train(data, tiny_model(), tiny_training(), compute=compiled, out=tmp_path / "run", device="cpu")

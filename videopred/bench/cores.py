@@ -9,13 +9,14 @@ import torch
 from torch import Tensor, nn
 
 from videopred import check
-from videopred.bench.on_device import device_rows
+from videopred.bench.on_device import device_rows, with_compiled_step
 from videopred.bench.operations import operations, product_seconds, times_the_limit
 from videopred.bench.plain_cores import PlainBRIMs, PlainRIMs, with_weights_of
 from videopred.bench.plain_scoff import PlainSCOFF
 from videopred.bench.timing import compare
 from videopred.bench.training_step import MODELS, pair_of, training_step
 from videopred.models import build_core
+from videopred.models.compiling import check_compiler
 from videopred.models.core import unroll
 from videopred.models.core_settings import CoreSettings
 from videopred.models.modular_settings import BRIMsConfig
@@ -56,6 +57,7 @@ def bench_cores(
     cores: Sequence[str] = tuple(SUBJECTS),
     clips: int = 32,
     horizon: int = 35,
+    compiled: bool = False,
 ) -> dict[str, Any]:
     """Times of cores and of the whole model, on one thread, forward and backward, ready for JSON.
 
@@ -66,11 +68,13 @@ def bench_cores(
         cores: which of SUBJECTS.
         clips: of the whole model's training step, and of the larger of its rollouts.
         horizon: frames of its rollouts.
+        compiled: also measure the cores with a step that is compiled.
 
     Returns:
         cores: one row for each core and batch: ms per step of ours, the plain statement and an LSTM of equal width;
             ratios to both; how many times ours takes what as many floating point operations take in large matrix
-            products, the rate of these, and how many times what its own matrix products take alone.
+            products, the rate of these, and how many times what its own matrix products take alone; if asked for, how
+            many times faster it is with a compiled step.
         operations: core -> operations per step forward and backward, and how often the host waits.
         device: one row for each core and batch: ms per step on a CUDA device, eager, with a compiled step, and as a
             replayed CUDA graph; without such a device, none.
@@ -78,10 +82,12 @@ def bench_cores(
             the plain ones.
 
     Raises:
-        ValueError: a number is below 1, or no such core.
+        ValueError: a number is below 1, no such core, or no compiler.
     """
     for name, value in [("--steps", steps), ("--repeats", repeats), *(("--batches", batch) for batch in batches)]:
         check.whole_number(name, value, 1, "give at least 1")
+    if compiled:
+        check_compiler("--compile")
     subjects = {name: SUBJECTS[check.one_of("--cores", name, SUBJECTS)] for name in cores}
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -90,7 +96,7 @@ def bench_cores(
         on_device = [(pair, _device_row(subjects[pair[0]], steps, pair[1], repeats)) for pair in pairs]
         return {
             "cores": [
-                {"core": name, "batch": batch, **_core_row(subjects[name], steps, batch, repeats)}
+                {"core": name, "batch": batch, **_core_row(subjects[name], steps, batch, repeats, compiled)}
                 for name, batch in pairs
             ],
             "operations": {name: _operations_per_step(subject) for name, subject in subjects.items()},
@@ -101,7 +107,7 @@ def bench_cores(
         torch.set_num_threads(threads)
 
 
-def _core_row(subject: Subject, steps: int, batch: int, repeats: int) -> dict[str, float]:
+def _core_row(subject: Subject, steps: int, batch: int, repeats: int, compiled: bool) -> dict[str, float]:
     core = build_core(subject.config, subject.features)
     slots = torch.randn(batch, steps, subject.slots, subject.features)
     ours = _learning_step(core, lambda: unroll(core, slots).output)
@@ -112,7 +118,7 @@ def _core_row(subject: Subject, steps: int, batch: int, repeats: int) -> dict[st
     to_plain, to_lstm = compare(ours, beside, repeats), compare(ours, rival, repeats)
     own = sorted(to_plain.ours)[repeats // 2]
     to_limit, rate = times_the_limit(ours, repeats)
-    return {
+    row = {
         "ms_per_step": 1000 * own / steps,
         "plain_ms_per_step": 1000 * sorted(to_plain.baseline)[repeats // 2] / steps,
         "lstm_ms_per_step": 1000 * sorted(to_lstm.baseline)[repeats // 2] / steps,
@@ -122,6 +128,11 @@ def _core_row(subject: Subject, steps: int, batch: int, repeats: int) -> dict[st
         "limit": rate,
         "times_own_products": own / product_seconds(ours),
     }
+    if compiled:
+        quick = with_compiled_step(core)
+        faster = _learning_step(core, lambda: unroll(quick, slots).output)
+        row["times_faster_compiled"] = compare(faster, ours, repeats).ratio
+    return row
 
 
 def _device_row(subject: Subject, steps: int, batch: int, repeats: int) -> dict[str, float]:
@@ -214,6 +225,7 @@ def table(rows: dict[str, Any]) -> str:
             f"{row['times_faster_than_plain']:13.1f}{row['times_faster_than_lstm']:7.2f}{row['times_the_limit']:13.1f}"
             f"{row['times_own_products']:14.1f}"
         )
+    lines += _compiled_lines(rows["cores"])
     lines += ["", f"{'operations per step':24}{'forward':>9}{'backward':>9}{'host waits':>12}"]
     for name, row in rows["operations"].items():
         lines.append(f"  {name:22}{row['forward']:9.1f}{row['backward']:9.1f}{row['host_waits']:12.1f}")
@@ -221,6 +233,17 @@ def table(rows: dict[str, Any]) -> str:
     lines += ["", "the whole model with rims: times faster than frame by frame"]
     lines += [f"  {name.replace('_', ' '):30}{ratio:6.1f}" for name, ratio in rows["model"].items()]
     return "\n".join([*lines, _NOTES.format(rate=statistics.median(row["limit"] for row in rows["cores"]) / 1e9)])
+
+
+def _compiled_lines(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """How much faster compiled steps are; nothing where none was compiled."""
+    lines = [
+        f"  {row['core'] + ', batch ' + str(row['batch']):22}{row['times_faster_compiled']:8.2f}"
+        f"{row['times_the_limit'] / row['times_faster_compiled']:18.1f}"
+        for row in rows
+        if "times_faster_compiled" in row
+    ]
+    return ["", f"{'with a compiled step':24}{'times faster':>8}{'times the limit':>18}", *lines] if lines else []
 
 
 def _device_lines(rows: Sequence[dict[str, Any]]) -> list[str]:

@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import cuda
 
+from videopred.models.compiling import compile_step
+
 
 def device_rows(
     core: Any, work_of: Callable[[Any], Callable[[], None]], repeats: int, device: str = "cuda"
@@ -35,14 +37,13 @@ def device_rows(
 
 
 def with_compiled_step(core: Any, backend: str = "inductor") -> Any:
-    """A core with the same weights whose step is compiled, as one graph without breaks.
+    """A core with the same weights whose step is compiled.
 
     What this process compiled before is forgotten: torch keeps but a few versions of a function.
     """
     torch.compiler.reset()
     compiled = copy.copy(core)
-    name = "advance" if hasattr(core, "project") else "step"
-    setattr(compiled, name, torch.compile(getattr(core, name), backend=backend, fullgraph=True, dynamic=False))
+    compile_step(compiled, backend)
     return compiled
 
 

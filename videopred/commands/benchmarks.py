@@ -35,12 +35,13 @@ def bench_cores(
     batches: Annotated[tuple[int, ...], arg(metavar="CLIPS", help="Clips at a time.")] = (64, 8),
     steps: Annotated[int, arg(help="Steps of a sequence.")] = 50,
     repeats: Annotated[int, arg(help="Turns of each comparison.")] = 3,
+    compile_: Annotated[bool, arg(name="compile", help="Also measure compiled steps; needs a C++ compiler.")] = False,
     json_: Json = False,
 ) -> None:
     """Measure how fast cores run: ratios to plain statements of them and to an LSTM, on one thread."""
     from videopred.bench import cores as bench
 
-    rows = bench.bench_cores(cores=cores, batches=batches, steps=steps, repeats=repeats)
+    rows = bench.bench_cores(cores=cores, batches=batches, steps=steps, repeats=repeats, compiled=compile_)
     terminal.print_json(rows) if json_ else print(bench.table(rows))
 
 

@@ -13,6 +13,7 @@ from lightning.pytorch.strategies import StrategyRegistry
 
 from videopred import check
 from videopred.checkpoint import AtomicIO, RunConfig
+from videopred.models.compiling import check_compiler
 from videopred.settings import ComputeConfig, TrainingConfig
 from videopred.training.metrics_file import MetricsFile
 from videopred.training.watching import quiet_lightning
@@ -66,7 +67,8 @@ def make_trainer(
 
 
 def check_compute(training: TrainingConfig, compute: ComputeConfig, device: torch.device) -> None:
-    """Refuse devices, strategies and launchers that are not there, a precision they lack, batches not to be shared out.
+    """Refuse devices, strategies, launchers and compilers that are not there, a precision they lack, batches not to be
+    shared out.
 
     Raises:
         ValueError: names the flag.
@@ -75,6 +77,8 @@ def check_compute(training: TrainingConfig, compute: ComputeConfig, device: torc
     half = device.type == "cpu" and training.precision == "16-mixed"  # Lightning would take bf16-mixed instead
     fix = "choose bf16-mixed, or a --device that can"
     check.require(not half, "--precision", "be one that a CPU can compute in", training.precision, fix)
+    if compute.compile == "inductor" and device.type == "cpu":
+        check_compiler("--compile inductor")
     world = compute.devices * compute.nodes
     if device.type != "cpu":
         there = torch.cuda.device_count() if device.type == "cuda" else 1

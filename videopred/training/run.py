@@ -10,6 +10,7 @@ from videopred.checkpoint import DataRecord, ExperimentRecord, RunConfig, choice
 from videopred.datasets.source import ClipSource
 from videopred.device import pick_device
 from videopred.models import build
+from videopred.models.compiling import compile_predictor
 from videopred.models.predictor import Predictor
 from videopred.models.settings import PredictorConfig
 from videopred.settings import ComputeConfig, TrainingConfig, WatchConfig
@@ -252,7 +253,7 @@ def _fit_to_the_end(
             trainer = make_trainer(config, folder.path, device, callbacks, start.done, loggers)
             done = lambda: trainer.global_step  # noqa: E731
             if compute.compile != "none":
-                learner.predictor.compile(backend=compute.compile)
+                compile_predictor(learner.predictor, compute.compile)
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", module=r"lightning\.")  # hints about its own defaults
                 trainer.fit(learner, datamodule=Batches(clips, config, device), ckpt_path=start.checkpoint)
