@@ -112,6 +112,13 @@ def test_the_index_of_trivial_partitions_is_one():
     assert rand_index(torch.tensor([[2.0, 1.0]]).double()) == 0.0
 
 
+@pytest.mark.parametrize("name", ["fg-ari", "fg-ari-clip", "miou"])
+def test_large_numbers_of_objects_are_names_as_good_as_small_ones(name):
+    ours, theirs = random_masks(5)
+    small, large = of_masks(ours, theirs), of_masks(41 * ours, 37 * theirs)
+    assert score(name, *large) == pytest.approx(score(name, *small))
+
+
 def test_masks_of_another_size_or_kind_are_refused():
     metric = make_object_metric("miou")
     small = replace(as_predicted(TRUE), masks=TRUE.masks[..., 1:])
@@ -121,4 +128,9 @@ def test_masks_of_another_size_or_kind_are_refused():
         metric.measure(replace(small, masks=TRUE.masks.float()), TRUE)
     with pytest.raises(ValueError, match="metric miou must have the predicted masks, got none; give them"):
         metric.measure(replace(small, masks=None), TRUE)
+    below = TRUE.masks.int() - 1
+    with pytest.raises(ValueError, match="predicted masks must be at least 0, which is no object, got -1; count"):
+        metric.measure(replace(as_predicted(TRUE), masks=below), TRUE)
+    with pytest.raises(ValueError, match="true masks must be at least 0"):
+        metric.measure(as_predicted(TRUE), replace(TRUE, masks=below))
     assert len(TRUE.masks) == CLIPS

@@ -36,6 +36,30 @@ def test_bce_of_single_precision_films_is_good_to_6e_8_nats_per_pixel():
             assert single["bce"].item() == pytest.approx(double["bce"].item(), rel=3e-7, abs=23 * 35 * 6e-8), (p, y)
 
 
+@pytest.mark.parametrize("grey", [1e-30, 0.02, 0.5, 1 - 6e-8])
+def test_a_film_with_one_grey_pixel_is_not_taken_for_black_and_white(grey):
+    """Of 15 pixels this one alone is not missed, and costs what both of its parts do; it is lit from 0.5 on."""
+    truth = torch.zeros(1, 1, 1, 3, 5)
+    truth[..., 1, 2] = grey
+    prediction = torch.zeros_like(truth)
+    prediction[..., 1, 2] = 0.9
+    score = make_metric("bce").measure(prediction, truth)["bce"].item()
+    assert score == pytest.approx(-grey * math.log(0.9) - (1 - grey) * math.log(0.1), abs=2e-5)
+    assert make_metric("f1").measure(prediction, truth)["tp"].item() == (grey >= 0.5)
+
+
+def test_black_and_white_films_and_grey_ones_are_measured_alike():
+    """Two frames are black and white, of which one has a grey neighbour in the block."""
+    prediction, truth = torch.rand(1, 2, 3, 4, 5), torch.rand(1, 2, 3, 4, 5).round()
+    beside = truth.clone()
+    beside[:, 1] = torch.rand(3, 4, 5)
+    for name in METRICS:
+        if name != "lpips" and not name.startswith("ssim"):
+            ours, others = (make_metric(name).measure(prediction, film) for film in (truth, beside))
+            for key in ours:
+                torch.testing.assert_close(ours[key][:, 0], others[key][:, 0], rtol=1e-6, atol=1e-6)
+
+
 def test_bce_of_one_half_is_ln2_per_pixel_whatever_the_truth():
     truth = torch.rand(2, 3, 1, 4, 5)
     score = make_metric("bce").measure(torch.full_like(truth, 0.5), truth)["bce"]
@@ -168,6 +192,21 @@ def test_long_clips_are_measured_in_blocks(name, monkeypatch):
     assert sizes == [2, 2, 2, 2, 1]
     for key, values in blocks.items():
         torch.testing.assert_close(values, whole[key], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(("name", "other"), [("prediction", "truth"), ("truth", "prediction")])
+@pytest.mark.parametrize(("wrong", "told"), [(-1e-6, "-1e-06 to 1"), (1.5, "0 to 1.5"), (math.nan, "nan to nan")])
+def test_one_wrong_value_anywhere_is_seen_and_told_beside_the_film_s_others(name, other, wrong, told, monkeypatch):
+    """In the first, a middle and the last block; films of 0 and 1 else."""
+    monkeypatch.setattr(frame_metric, "VALUES_AT_ONCE", 2 * 4 * 5)
+    whole = torch.zeros(3, 6, 1, 4, 5)
+    whole[1, 3] = 1
+    for place in ((0, 0, 0, 0, 0), (1, 2, 0, 1, 3), (2, 5, 0, 3, 4)):
+        film = whole.clone()
+        film[place] = wrong
+        message = rf"^{name} must lie in \[0, 1\], got values from {told}; divide"
+        with pytest.raises(ValueError, match=message):
+            make_metric("mse").measure(**{name: film, other: whole})
 
 
 def test_metrics_measured_together_are_those_measured_alone():

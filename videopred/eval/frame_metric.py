@@ -3,12 +3,13 @@
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from videopred.eval.metric import Metric, check_films
+from videopred.eval.metric import Metric, check_bounds, check_pair, check_range
 
 VALUES_AT_ONCE = 2**17
 """Values of a film that are worked on together: few enough to stay in a processor's cache, so memory does not grow."""
@@ -45,6 +46,21 @@ class Frames:
     def room(self, copies: int) -> Tensor:
         """Uninitialised memory for copies of the prediction, (copies, N, C, H, W), until somebody asks again."""
         return self._room.like(self.prediction, copies)
+
+    @cached_property
+    def doubt(self) -> tuple[float, float]:
+        """Lowest and highest y − y² of the true values, both NaN if one of them is.
+
+        Below 0 a value is outside [0, 1]; where all are 0, every true value is 0 or 1. Takes the room of one copy.
+        """
+        (room,) = self.room(1)
+        torch.addcmul(self.truth, self.truth, self.truth, value=-1, out=room)
+        return room.amin().item(), room.amax().item()
+
+    @property
+    def black_and_white(self) -> bool:
+        """Whether every true value is 0 or 1, for which less arithmetic gives the same numbers."""
+        return self.doubt == (0, 0)
 
     def once(self, make: Callable[..., Any], *settings: Any) -> Any:
         """What `make(frames, *settings)` returns; a second metric that asks gets the same object."""
@@ -83,7 +99,7 @@ def measure_all(metrics: Sequence[Metric], prediction: Tensor, truth: Tensor) ->
     Raises:
         TypeError, ValueError: see `check_films`, or a metric's own.
     """
-    check_films(prediction, truth)
+    check_pair(prediction, truth)
     of_frames = [metric for metric in metrics if isinstance(metric, FrameMetric)]
     walked = dict(zip(of_frames, _walk(of_frames, prediction, truth), strict=True))
     return [
@@ -95,11 +111,17 @@ def _walk(metrics: Sequence[FrameMetric], prediction: Tensor, truth: Tensor) -> 
     """What each metric measures: name -> (B, T) float64. Clip by clip, since a score must not depend, even by
     rounding, on the clip's neighbours in a batch."""
     room = Room()
-    blocks = [
-        [metric.measure_frames(frames) for metric in metrics]
-        for clip in zip(prediction, truth, strict=True)
-        for frames in _in_blocks(*clip, room)
-    ]
+    blocks, lowest, highest, sound = [], [], [], True
+    for clip in zip(prediction, truth, strict=True):
+        for frames in _in_blocks(*clip, room):
+            # Values are looked at here, while they are in the cache, and complained of below, with those of all blocks.
+            lowest.append(frames.prediction.amin())
+            highest.append(frames.prediction.amax())
+            sound &= frames.doubt[0] >= 0
+            blocks.append([metric.measure_frames(frames) for metric in metrics])
+    check_bounds("prediction", torch.stack(lowest).amin(), torch.stack(highest).amax())
+    if not sound:
+        check_range("truth", truth)
     return [
         {key: torch.cat([block[i][key] for block in blocks]).double().view(truth.shape[:2]) for key in blocks[0][i]}
         for i in range(len(metrics))

@@ -7,7 +7,6 @@ reweighting clips, and exact sums over batches or processes.
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 
 from videopred.check import complaint, require
@@ -107,11 +106,16 @@ def check_films(prediction: Tensor, truth: Tensor) -> None:
         TypeError: one of them is not floating point.
         ValueError: they have not five axes, differ in shape, hold nothing, leave [0, 1] or hold NaN.
     """
+    check_pair(prediction, truth)
+    check_range("prediction", prediction)
+    check_range("truth", truth)
+
+
+def check_pair(prediction: Tensor, truth: Tensor) -> None:
+    """What `check_films` refuses, but for values outside [0, 1] and NaN."""
     check_axes("prediction", prediction)
     check_axes("truth", truth)
     check_same_shape("prediction", prediction, truth)
-    check_range("prediction", prediction)
-    check_range("truth", truth)
 
 
 def check_axes(name: str, film: Tensor) -> None:
@@ -133,7 +137,12 @@ def check_same_shape(name: str, film: Tensor, truth: Tensor) -> None:
 
 def check_range(name: str, film: Tensor) -> None:
     """Refuse with a ValueError a film with values outside [0, 1] or NaN."""
-    low, high = (bound.item() for bound in torch.aminmax(film))
+    check_bounds(name, film.amin(), film.amax())
+
+
+def check_bounds(name: str, lowest: Tensor, highest: Tensor) -> None:
+    """Refuse with a ValueError a film with these bounds, of which one may be NaN."""
+    low, high = lowest.item(), highest.item()
     inside = low >= 0 and high <= 1  # false for NaN too
     fix = "divide pixel values by their maximum, or apply a sigmoid to logits"
     require(inside, name, "lie in [0, 1]", f"values from {low:.4g} to {high:.4g}", fix)

@@ -108,11 +108,11 @@ class BalancedAccuracy(Overlap):
 def _counts(frames: Frames, threshold: float) -> dict[str, Tensor]:
     """Pixels of each frame by what was predicted and what is true: tp, fp, fn, tn, each (N,)."""
     # 1 where lit, else 0, in the films' own type: bytes take thrice as long to sum.
-    ours, true, both = room = frames.room(3)
-    torch.ge(frames.prediction, threshold, out=ours)
-    torch.ge(frames.truth, 0.5, out=true)
-    torch.mul(ours, true, out=both)
-    lit, truly_lit, hits = room.flatten(2).sum(2)  # exact as long as a frame has fewer than 2^24 values
+    ours, true = frames.room(2)
+    true = frames.truth if frames.black_and_white else torch.ge(frames.truth, 0.5, out=true)
+    lit = torch.ge(frames.prediction, threshold, out=ours).flatten(1).sum(1)
+    truly_lit = true.flatten(1).sum(1)
+    hits = ours.mul_(true).flatten(1).sum(1)  # exact as long as a frame has fewer than 2^24 values
     invented, missed = lit - hits, truly_lit - hits
     return {"tp": hits, "fp": invented, "fn": missed, "tn": frames.truth[0].numel() - lit - missed}
 

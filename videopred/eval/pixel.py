@@ -183,13 +183,22 @@ def bce_of_logits(logits: Tensor, truth: Tensor) -> Tensor:
 
 def _cross_entropy(frames: Frames, clamp: float) -> Tensor:
     """Nats per frame, (N,)."""
-    # From below before the logarithm, which takes twenty times as long for 0, and from above after it: in single
-    # precision 1 − 1e-6 has only three digits left of its distance to 1.
+    if frames.black_and_white:
+        (room,) = frames.room(1)
+        given = torch.sub(1, frames.prediction, out=room).lerp_(frames.prediction, frames.truth)
+        return -_clipped_log(given, clamp).flatten(1).sum(1)
     lit, dark = both = frames.room(2)
     lit.copy_(frames.prediction)
     torch.sub(1, frames.prediction, out=dark)
-    both.clamp_(min=clamp).log_().clamp_(max=math.log1p(-clamp))
+    _clipped_log(both, clamp)
     return -dark.lerp_(lit, frames.truth).flatten(1).sum(1)
+
+
+def _clipped_log(probability: Tensor, clamp: float) -> Tensor:
+    """ln of clip(p, clamp, 1 − clamp), in place."""
+    # From below before the logarithm, which takes twenty times as long for 0, and from above after it: in single
+    # precision 1 − 1e-6 has only three digits left of its distance to 1.
+    return probability.clamp_(min=clamp).log_().clamp_(max=math.log1p(-clamp))
 
 
 def _mean_square(frames: Frames) -> Tensor:

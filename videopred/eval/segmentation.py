@@ -130,23 +130,33 @@ def contingency(predicted: Tensor, true: Tensor, *, background: bool) -> Tensor:
     Returns:
         (B, T, N + 1, M + 1) float64, with the largest numbers N and M; row 0 is empty without background.
     """
-    clips, frames, height, width = true.shape
-    ours, theirs = (masks.cpu().numpy().reshape(-1) for masks in (predicted, true))
+    ours, theirs = (masks.cpu().numpy() for masks in (predicted, true))
     rows, columns = int(theirs.max()) + 1, int(ours.max()) + 1
+    tables = np.empty((*true.shape[:2], rows, columns))
+    for table, our, their in zip(tables, ours, theirs, strict=True):  # a clip stays in the cache
+        _count(our, their, table, background=background)
+    return torch.from_numpy(tables).to(true.device)
+
+
+def _count(ours: np.ndarray, theirs: np.ndarray, table: np.ndarray, *, background: bool) -> None:
+    """Fill the table (T, N + 1, M + 1) of a clip of masks (T, H, W)."""
+    frames, rows, columns = table.shape
+    size = theirs[0].size
     small = np.dtype(np.uint8 if rows * columns <= 256 else np.int64)  # bytes are eight times as fast to go through
-    pair = theirs.astype(small) * small.type(columns) + ours.astype(small, copy=False)
+    mine = ours.reshape(-1).astype(small, copy=False)
+    pair = theirs.reshape(-1).astype(small) * small.type(columns) + mine
 
     def count(pixels: np.ndarray, kinds: int, kind: np.ndarray) -> np.ndarray:
-        cell = pixels // (height * width) * kinds + kind
-        return np.bincount(cell, minlength=clips * frames * kinds).reshape(clips, frames, -1)
+        cell = pixels // size * kinds + kind
+        return np.bincount(cell, minlength=frames * kinds).reshape(frames, -1, columns)
 
     pixels = np.flatnonzero(pair >= columns)  # those of objects: a tenth of them, mostly
-    table = count(pixels, rows * columns, pair[pixels]).reshape(clips, frames, rows, columns)
+    table[:] = count(pixels, rows * columns, pair[pixels])
     if background:
-        pixels = np.flatnonzero(ours > 0)
-        table[:, :, 0] = count(pixels, columns, ours[pixels]) - table.sum(2)
-        table[:, :, 0, 0] = height * width - table.reshape(clips, frames, -1).sum(-1) + table[:, :, 0, 0]
-    return torch.from_numpy(table).to(true.device).double()
+        pixels = np.flatnonzero(mine > 0)
+        table[:, 0] = count(pixels, columns, mine[pixels])[:, 0] - table.sum(1)
+        table[:, 0, 0] = 0
+        table[:, 0, 0] = size - table.sum((1, 2))
 
 
 def rand_index(table: Tensor) -> Tensor:
@@ -176,4 +186,6 @@ def _masks(predicted: Tensor, true: Tensor | None) -> tuple[Tensor, Tensor]:
         if masks.is_floating_point() or masks.dtype == torch.bool:
             fix = "give the number of the object at each pixel"
             raise TypeError(complaint(f"{name} masks", "be whole numbers", masks.dtype, fix))
+        least = int(masks.min())
+        require(least >= 0, f"{name} masks", "be at least 0, which is no object", least, "count objects from 1")
     return ours, theirs
