@@ -104,7 +104,8 @@ def test_what_does_not_go_with_films_made_elsewhere(films, tmp_path, monkeypatch
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("{gru} {data} --pred p.npy", "RUN and DATA must be the one truth to --pred, or left out for --true, got "),
+        ("{gru} {data} --pred p.npy", "RUN and DATA must be DATA alone with --pred, got "),
+        ("--pred p.npy", "DATA or --true must be given with --pred, got neither; name the true films"),
         ("{data} --pred p.npy --true t.npy", "RUN and DATA must be left out with --pred and --true, got "),
         ("{gru} {data} --range 0,1", "--pred must be given for films made elsewhere, got --range; name the predicted"),
         ("{data}", "RUN and DATA must be given, got "),

@@ -94,7 +94,7 @@ def test_a_folder_shows_every_second_frame_at_the_size_asked_for(place):
 def test_pictures_that_are_not_shown_are_not_opened(copy):
     (copy / "dev/O1/0001/1/scene/scene_02.png").write_bytes(b"no picture")
     assert open_quadruplets(copy, **SIZE).read(0).shape == (4, 16, HEIGHT, WIDTH, 3)
-    with pytest.raises(ValueError, match=r"SOURCE must hold whole PNG files, got .*scene_02.png"):
+    with pytest.raises(ValueError, match=r"DATA must hold whole PNG files, got .*scene_02.png"):
         open_quadruplets(copy, every=1, **SIZE).read(0)
 
 
@@ -130,7 +130,7 @@ def test_what_holds_no_scenes_is_refused(place, tmp_path):
         (folder, {"every": 31}, "--every must leave two frames or more of 31, got 31, which leaves 1; lower it"),
         (films, {"every": 0}, "--every must be at least 1, got 0; 1 shows every frame"),
         (films, {"names": balls}, r"--names must be left out, except for folders of IntPhys, got .*balls.h5 for"),
-        (folder / "train", {}, r"SOURCE must hold films to be scored, such as dev/O1/01/1/scene, got none in "),
+        (folder / "train", {}, r"DATA must hold films to be scored, such as dev/O1/01/1/scene, got none in "),
     ):
         with pytest.raises(ValueError, match=message):
             open_quadruplets(path, **change)
@@ -141,14 +141,14 @@ def test_what_holds_no_scenes_is_refused(place, tmp_path):
 def test_a_spoiled_folder_is_refused_before_anything_is_scored(copy):
     film = copy / "dev/O2/0001/3"
     (film / "scene/scene_07.png").rename(film / "spare.png")
-    with pytest.raises(ValueError, match=r"SOURCE must hold every frame, got none of number 7 in .*0001/3/scene; comp"):
+    with pytest.raises(ValueError, match=r"DATA must hold every frame, got none of number 7 in .*0001/3/scene; comp"):
         open_quadruplets(copy)
     (film / "spare.png").rename(film / "scene/scene_07.png")
     (film / "status.json").write_text('{"header": {"is_possible": "yes"}}')
     with pytest.raises(ValueError, match=r"must say in status.json whether it is possible, got is_possible = yes"):
         open_quadruplets(copy)
     (film / "status.json").unlink()
-    with pytest.raises(ValueError, match=r"SOURCE must have status.json in all films or in none, got none in .*0001/3"):
+    with pytest.raises(ValueError, match=r"DATA must have status.json in all films or in none, got none in .*0001/3"):
         open_quadruplets(copy)
 
 

@@ -9,6 +9,7 @@ import pytest
 import torch
 from PIL import Image
 
+from videopred.check import FaultyFileError
 from videopred.eval.settings import GivenConfig, Protocol
 from videopred.judging.elsewhere import GivenFilms, GivenTruth, open_given, read_range
 from videopred.judging.evaluating import evaluate_given, judge
@@ -85,7 +86,7 @@ def test_gifs_and_pngs_are_read(tmp_path):
             {"levels": (0, 1), "axes": "BTCHW"},
             "--pred must hold numbers from 0 to 1, as its range",
         ),
-        (SOFT * np.nan, {"levels": (0, 1), "axes": "BTCHW"}, "--pred must hold numbers .* got nan to nan in clip 0 of"),
+        (SOFT * np.nan, {"levels": (0, 1), "axes": "BTCHW"}, "--pred must hold numbers .* got NaN in clip 0 of"),
         (HARD > 0, {"levels": (0, 255), "axes": "BTCHW"}, r"--range must be 0,1 or left out, got \(0, 255\) for bool"),
         (SOFT.astype(complex), {"axes": "BTCHW"}, "--pred must hold an array of numbers, got complex128"),
     ],
@@ -150,6 +151,23 @@ def test_without_context_only_blank_stands_beside(tmp_path):
     np.testing.assert_allclose(scores.values["prediction"]["mse"], expected)
     assert (scores.reference, scores.protocol.clips) == (None, 3)
     assert scores.skill("prediction", "mse") is None
+
+
+def test_a_damaged_file_is_a_failure_and_no_misuse(tmp_path):
+    np.save(tmp_path / "p.npy", SOFT)
+    (tmp_path / "p.npy").write_bytes((tmp_path / "p.npy").read_bytes()[:-9])
+    with pytest.raises(FaultyFileError, match=r"--pred must hold .*p.npy"):
+        given(tmp_path / "p.npy", levels=(0, 1), axes="BTCHW")
+
+
+def test_predictions_shorter_than_a_named_protocol_are_not_told_to_change_it(tmp_path):
+    """--horizon is refused beside --protocol."""
+    np.save(tmp_path / "t.npy", HARD.astype(bool))
+    np.save(tmp_path / "p.npy", SOFT[:, :3])
+    truth = GivenTruth(GivenFilms("--true", tmp_path / "t.npy", axes="BTCHW"))
+    asked = Protocol(name="ours", context=0, horizon=4, feedback="elsewhere", metrics=("mse",))
+    with pytest.raises(ValueError, match=r"frames of the horizon, got 3 in .*; predict as many as ours asks for"):
+        evaluate_given(given(tmp_path / "p.npy", levels=(0, 1), axes="BTCHW"), truth, asked)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ def rows(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file, strict=True))
 
 
-@pytest.mark.parametrize("name", ["scoff-intphys.csv", "figures.csv"])
+@pytest.mark.parametrize("name", ["scoff-intphys.csv", "in-text.csv", "figures.csv"])
 def test_every_line_says_its_place_and_a_protocol_of_ours(name):
     for row in rows(name):
         assert None not in row
@@ -26,8 +26,10 @@ def test_every_line_says_its_place_and_a_protocol_of_ours(name):
 def test_numbers_are_errors_and_none_is_read_off_a_plot():
     for row in rows("scoff-intphys.csv"):
         assert 0 < float(row["value"]) < 1
+    for row in rows("scoff-intphys.csv") + rows("in-text.csv"):
+        assert float(row["value"]) > 0
         assert row["read_off_a_plot"] == "no"
 
 
 def test_all_committed_tables_are_looked_at():
-    assert {path.name for path in FOLDER.iterdir()} == {"scoff-intphys.csv", "figures.csv"}
+    assert {path.name for path in FOLDER.iterdir()} == {"scoff-intphys.csv", "in-text.csv", "figures.csv"}

@@ -1,7 +1,5 @@
 """Judging models: what is fed back, several samples, several runs, one step ahead, and shares of processes."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,10 +9,8 @@ from torch import Tensor, nn
 
 from videopred.datasets.opening import open_dataset
 from videopred.datasets.shards import my_place
-from videopred.eval.protocols import PROTOCOLS, Card
 from videopred.eval.settings import Protocol
 from videopred.judging import evaluate, judge
-from videopred.judging.fitting import check_card
 from videopred.judging.sharing import Share
 from videopred.models.predictor import Prediction
 from videopred.rollout import predict_next, roll_out
@@ -117,29 +113,3 @@ def test_shares_are_disjoint_and_whole():
     assert sorted(item for part in parts for item in part) == work
     assert Share().of(work) == work
     assert my_place() == (0, 1)
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        (
-            "rnem-balls",
-            "DATA must be made as balls4, balls678, curtain for --protocol rnem-balls, got .*height",
-        ),
-        ("svg-smmnist", "for --protocol svg-smmnist, got .*, where the world is Balls .sm-mnist differs least"),
-    ],
-)
-def test_data_that_a_protocol_does_not_mean_is_refused(file, name, message):
-    with pytest.raises(ValueError, match=message):
-        check_card(name, PROTOCOLS[name], file)
-
-
-def committed(card: Card) -> dict[str, Any]:
-    """A card as its file holds it."""
-    return card.model_dump(mode="json", exclude={"protocol": {"changed", "metric_settings"}})
-
-
-def test_committed_cards_are_the_protocols():
-    folder = Path(__file__).parents[2] / "eval" / "protocols"
-    cards = {path.stem: json.loads(path.read_text()) for path in folder.glob("*.json")}
-    assert cards == {name: committed(card) for name, card in PROTOCOLS.items()}

@@ -222,9 +222,11 @@ def _split(paths: tuple[Path, ...], given: GivenConfig) -> tuple[list[Path], Pat
         got, fix = " ".join(map(str, paths)) or "nothing", "or --pred for films made elsewhere; see --help"
         check.require(len(paths) >= 2, "RUN and DATA", "be given", got, fix)
         return list(paths[:-1]), paths[-1]
-    must = "be left out with --pred and --true" if given.true else "be the one truth to --pred, or left out for --true"
+    there = given.true is not None or len(paths) > 0
+    check.require(there, "DATA or --true", "be given with --pred", "neither", "name the true films")
+    must = "be left out with --pred and --true" if given.true else "be DATA alone with --pred"
     fits = len(paths) == (0 if given.true else 1)
-    check.require(fits, "RUN and DATA", must, " ".join(map(str, paths)) or "nothing", "judge runs by themselves")
+    check.require(fits, "RUN and DATA", must, " ".join(map(str, paths)), "judge runs by themselves")
     return [], paths[0] if paths else None
 
 

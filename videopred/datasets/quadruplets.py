@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from videopred import check
-from videopred.datasets.intphys import scored_films
+from videopred.datasets.intphys import ScoredFilms, scored_films
 from videopred.datasets.intphys_layout import holds_intphys
 from videopred.datasets.opening import open_dataset
 from videopred.datasets.scene_names import condition, conditions_in, names_in, number_scenes
@@ -77,7 +77,8 @@ def open_quadruplets(
 
 
 def _of_folder(path: Path, height: int, width: int, every: int, names: Path | None) -> Quadruplets:
-    films = scored_films(path, height=height, width=width, every=every)
+    with check.named("DATA"):
+        films = scored_films(path, height=height, width=width, every=every)
     beside = films.place.parent / f"{films.place.name}_ids.txt"
     if names is not None:
         known = _named(check.existing_file("--names", names, "give a text file, one name a line"), films.folders)
@@ -99,8 +100,13 @@ def _of_folder(path: Path, height: int, width: int, every: int, names: Path | No
         None,
         every,
         films.frames,
-        lambda scene: np.stack([films.read(4 * scene + film) for film in range(4)]),
+        lambda scene: _read_scene(films, scene),
     )
+
+
+@check.named("DATA")
+def _read_scene(films: ScoredFilms, scene: int) -> np.ndarray:
+    return np.stack([films.read(4 * scene + film) for film in range(4)])
 
 
 def _named(path: Path, folders: Sequence[str]) -> list[str]:

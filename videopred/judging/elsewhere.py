@@ -61,7 +61,7 @@ class GivenFilms:
         try:
             self._films = _read(path, axes, array, part)
         except ValueError as error:
-            raise ValueError(_named(error, flag)) from None
+            raise type(error)(_named(error, flag)) from None
         self._stored = self._films[0]
         self.clips, self.samples = len(self._stored.names), len(self._films)
         first = self._raw(0)
@@ -111,10 +111,10 @@ class GivenFilms:
         assert self._levels is not None
         low, high = self._levels
         least, most = raw.min(), raw.max()
-        inside = bool(least >= low and most <= high)  # false for NaN, too
         must = f"hold numbers from {low:g} to {high:g}, as its range says"
         fix = "mend the films, or say what is black and white with --range"
-        self._require(inside, self.flag, must, f"{least:g} to {most:g} in {name}", fix)
+        self._require(not np.isnan(least), self.flag, must, f"NaN in {name}", "mend the films")
+        self._require(least >= low and most <= high, self.flag, must, f"{least:g} to {most:g} in {name}", fix)
         exact = np.float64 if raw.dtype == np.float64 else np.float32
         values = ((raw.astype(np.float64) - low) / (high - low)).astype(exact)
         return torch.from_numpy(np.ascontiguousarray(values.transpose(0, 3, 1, 2)))
@@ -125,7 +125,7 @@ class GivenFilms:
             return np.stack(list(self._films[sample].frames(index)))
         except ValueError as error:
             if "must" in str(error):
-                raise ValueError(str(error).replace("SOURCE", self.flag)) from None
+                raise type(error)(str(error).replace("SOURCE", self.flag)) from None
             must, name = "hold frames of one size", self._stored.names[index]
             raise ValueError(check.complaint(self.flag, must, f"others in {name}", "judge them one by one")) from None
 

@@ -116,7 +116,8 @@ def evaluate_given(predicted: GivenFilms, file: "ClipSource", protocol: Protocol
     must, got = f"hold the {clips} clips to score", f"{predicted.clips} in {name}"
     check.require(predicted.clips == clips, flag, must, got, "give --first for the first clips of the truth")
     must, got = f"hold the {protocol.horizon} frames of the horizon", f"{predicted.frames} in {name}"
-    check.require(predicted.frames >= protocol.horizon, flag, must, got, "give a shorter --horizon")
+    fix = f"predict as many as {protocol.name} asks for" if protocol.name else "give a shorter --horizon"
+    check.require(predicted.frames >= protocol.horizon, flag, must, got, fix)
     ours, theirs = predicted.film_shape, film_shape(file)
     must, got = f"hold frames of {written(theirs)} as the truth", f"{written(ours)} in {name}"
     check.require(ours == theirs, flag, must, got, "say with --axes which axis is which")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from videopred import check
 from videopred.datasets import DATASETS
+from videopred.datasets.digits import read_digits
 from videopred.datasets.world_settings import DatasetSettings
 from videopred.eval import METRICS, OBJECT_METRICS
 from videopred.eval.protocols import Card
@@ -63,9 +64,9 @@ def check_reference(reference: "ClipSource", file: "ClipSource") -> None:
     check.require(ours == theirs, "--reference", must, written(theirs), "give a file of the same frames")
 
 
-FREE = ("engine", "frames")
-"""What may differ from a protocol's data sets: the law of motion, which files of R-NEM's have as well, and how long
-clips are, which only has to suffice."""
+FREE = ("engine", "frames", "mnist_sha256")
+"""What may differ from a protocol's data sets: the law of motion, which files of R-NEM's have as well, how long clips
+are, which only has to suffice, and whose digits they show, which a file says and a preset leaves open."""
 
 
 def check_card(name: str, card: Card, file: "ClipSource") -> tuple[str, ...]:
@@ -89,6 +90,8 @@ def check_card(name: str, card: Card, file: "ClipSource") -> tuple[str, ...]:
     must = f"be made as {', '.join(card.datasets)} for --protocol {name}"
     got = f"{file.path}, where {', '.join(differing)} ({nearest} differs least)"
     check.require(not differing, "DATA", must, got, _other(card))
+    if getattr(file.recipe, "mnist_sha256", None) == read_digits().sha256:
+        return (f"{file.path.name} shows the package's own digits, MNIST's test file; {name} is of the whole MNIST",)
     return ()
 
 

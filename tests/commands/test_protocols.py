@@ -1,0 +1,151 @@
+"""Named protocols: their cards, the files they take, and each asked to its end."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import run
+
+from videopred.datasets.digits import read_digits
+from videopred.datasets.generation import generate
+from videopred.datasets.opening import open_dataset
+from videopred.eval.protocols import PROTOCOLS, Card
+from videopred.judging.fitting import check_card, trained_on
+
+LEARNING = "--core gru --core.units 5 --codec.channels 2 3 --codec.embedding 7 --updates 1 --batch-size 2 --device cpu"
+ASKED = [(name, preset) for name, card in PROTOCOLS.items() for preset in card.datasets]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """preset -> the file that `generate` makes of it, with as few clips as there can be."""
+    folder = tmp_path_factory.mktemp("made")
+
+    def make(preset: str, **clips: int) -> Path:
+        path = folder / f"{preset}-{len(clips)}" / f"{preset}.h5"
+        return path if path.exists() else generate(preset, clips, out=path)
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def learned(made, tmp_path_factory):
+    """preset -> a run that learned from it, if hardly."""
+    folder = tmp_path_factory.mktemp("runs")
+
+    def learn(preset: str) -> Path:
+        if not (folder / preset).exists():
+            data = made(preset, train=3, test=4 if preset == "occlusion" else 2)
+            assert run(f"train {data} {LEARNING} --out {folder / preset}") == 0
+        return folder / preset
+
+    return learn
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    from tiny_runs import tiny_data
+
+    return open_dataset(tiny_data(tmp_path_factory.mktemp("data")))
+
+
+@pytest.mark.parametrize(("name", "preset"), ASKED)
+def test_a_protocol_takes_what_generate_makes_of_each_of_its_data_sets(made, name, preset):
+    """A file says more than its preset, such as whose digits it shows."""
+    file = open_dataset(made(preset, test=4 if preset == "occlusion" else 1))
+    digits = f"{preset}.h5 shows the package's own digits, MNIST's test file; {name} is of the whole MNIST"
+    assert check_card(name, PROTOCOLS[name], file) == ((digits,) if "mnist" in preset else ())
+
+
+def test_digits_of_the_whole_mnist_need_no_word(made):
+    file = open_dataset(made("sm-mnist", test=1))
+    file.recipe = file.recipe.model_copy(update={"mnist_sha256": "0" * 64})
+    assert check_card("brims-smmnist", PROTOCOLS["brims-smmnist"], file) == ()
+    assert read_digits().sha256 != "0" * 64
+
+
+@pytest.mark.parametrize(
+    ("name", "learned", "tested", "asks"),
+    [
+        ("crops", "crops", "crops", None),
+        ("crops", "crops", "crops6", None),
+        ("crops", "crops6", "crops6", "crops"),
+        ("rims-transfer", "balls4", "balls678", None),
+        ("rims-transfer", "balls678", "balls4", None),
+        ("rims-transfer", "balls4", "curtain", None),
+        ("rims-transfer", "curtain", "curtain", "balls4"),
+        ("rnem-balls", "curtain", "curtain", None),
+        ("rnem-balls", "balls4", "curtain", "curtain"),
+    ],
+)
+def test_models_of_other_data_than_a_protocol_is_about_are_named(made, name, learned, tested, asks):
+    """RIMs, section 4.2: trained on 4 balls and shown the curtain; appendix D.5: trained on three balls."""
+    said = trained_on(name, PROTOCOLS[name], open_dataset(made(tested, test=1)), {Path("mine"): learned})
+    assert said == (() if asks is None else (f"mine was trained on {learned}, where {name} asks for {asks}",))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "preset"), ASKED)
+def test_each_protocol_runs_to_its_end(made, learned, tmp_path, capfd, monkeypatch, name, preset):
+    """Data, a run that learned from what the card says, and scores, as a reader of the paper would type them."""
+    card = PROTOCOLS[name]
+    pairs = card.trained_on or ((preset, preset),)
+    model = learned(next(trained for trained, tested in pairs if tested == preset))
+    tested = made(preset, train=3, test=4 if preset == "occlusion" else 2)
+    monkeypatch.chdir(tmp_path)
+    capfd.readouterr()
+    if card.command == "plausibility":
+        assert run(f"plausibility {model} {tested} --device cpu --json") == 0
+        assert set(json.loads(capfd.readouterr().out)["errors"]) == {"mean", "max", "matched"}
+        return
+    protocol = card.protocol
+    assert protocol is not None
+    assert run(f"evaluate {model} {tested} --protocol {name} --device cpu --json") == 0
+    told = json.loads(capfd.readouterr().out)
+    assert told["protocol"]["name"] == name
+    assert told["protocol"]["changed"] == []
+    assert tuple(told["rows"]["model"]) == protocol.metrics
+    for row in ("model", "blank", "mean frame", "copy last"):
+        for metric in protocol.metrics:
+            assert len(told["rows"][row][metric]["steps"]) == protocol.horizon
+    assert not [note for note in told["notes"] if "trained on" in note]
+
+
+def test_samples_are_as_many_as_a_card_says_where_pixels_are_drawn(made, learned, tmp_path, capfd, monkeypatch):
+    """SVG's hundred of each clip; here three, which are said to be other than asked."""
+    file = made("sm-mnist", train=3, test=2)
+    monkeypatch.chdir(tmp_path)
+    asked = f"evaluate {learned('sm-mnist')} {file} --protocol brims-smmnist --feedback sample --device cpu --json"
+    capfd.readouterr()
+    assert run(f"{asked} --samples 3 --first 1") == 0
+    told = json.loads(capfd.readouterr().out)
+    assert told["protocol"]["samples"] == 3
+    assert set(told["protocol"]["changed"]) == {"samples", "first"}
+    assert "ssim-svg best of 3" in told["rows"]["model"]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "rnem-balls",
+            "DATA must be made as balls4, balls678, curtain for --protocol rnem-balls, got .*height",
+        ),
+        ("svg-smmnist", "for --protocol svg-smmnist, got .*, where the world is Balls .sm-mnist differs least"),
+    ],
+)
+def test_data_that_a_protocol_does_not_mean_is_refused(small, name, message):
+    with pytest.raises(ValueError, match=message):
+        check_card(name, PROTOCOLS[name], small)
+
+
+def committed(card: Card) -> dict[str, Any]:
+    """A card as its file holds it."""
+    return card.model_dump(mode="json", exclude={"protocol": {"changed", "metric_settings"}})
+
+
+def test_committed_cards_are_the_protocols():
+    folder = Path(__file__).parents[2] / "eval" / "protocols"
+    cards = {path.stem: json.loads(path.read_text()) for path in folder.glob("*.json")}
+    assert cards == {name: committed(card) for name, card in PROTOCOLS.items()}
