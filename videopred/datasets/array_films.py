@@ -91,7 +91,7 @@ def films_of_array(source: Path, what: str, array: np.ndarray, config: ImportCon
     channels = films.shape[-1]
     fix = "leave alpha out" if channels == 4 else "say with --axes which axis is which"
     must = "have 1 or 3 channels"
-    check.require_sound(channels in (1, 3), "SOURCE", must, f"{channels} ({axes}, {array.shape}) in {source}", fix)
+    check.require(channels in (1, 3), "SOURCE", must, f"{channels} ({axes}, {array.shape}) in {source}", fix)
 
     def frames(clip: int) -> Iterator[np.ndarray]:
         for frame in films[clip]:
