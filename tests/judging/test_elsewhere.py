@@ -156,7 +156,7 @@ def test_without_context_only_blank_stands_beside(tmp_path):
 def test_a_damaged_file_is_a_failure_and_no_misuse(tmp_path):
     np.save(tmp_path / "p.npy", SOFT)
     (tmp_path / "p.npy").write_bytes((tmp_path / "p.npy").read_bytes()[:-9])
-    with pytest.raises(FaultyFileError, match=r"--pred must hold .*p.npy"):
+    with pytest.raises(FaultyFileError, match=r"--pred must be a whole array in NumPy.s format, got .*p.npy"):
         given(tmp_path / "p.npy", levels=(0, 1), axes="BTCHW")
 
 
