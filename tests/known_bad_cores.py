@@ -90,6 +90,17 @@ class CancelsAParameter(Changed):
         return output + self.scale - self.scale, state, trace
 
 
+class KeepsWeightsToItself(Changed):
+    """Has weights that are no parameters."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.offset = torch.full((4,), 0.3).double()
+
+    def changed(self, output: Tensor, state: State, trace: Trace) -> tuple[Tensor, State, Trace]:
+        return output + self.offset, state, trace
+
+
 class StateOfOneClip(SoundCore):
     def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> Tensor:
         return super().initial_state(1)
@@ -115,6 +126,7 @@ CORES = [
         conformance.every_parameter_learns,
         "a gradient must reach every parameter, got none for scale",
     ),
+    (KeepsWeightsToItself, conformance.weights_travel, "must give the same, so keep tensors as parameters or buffers"),
     (StateOfOneClip, conformance.state_follows_the_parameters, "a tensor of the state must have one row per clip"),
     (OutputOfOneDtype, conformance.state_follows_the_parameters, "the output must be torch.float32"),
 ]

@@ -12,7 +12,7 @@ from torch import Tensor
 from videopred.models import build_core
 from videopred.models.conformance import step_compiles_whole
 from videopred.models.core import unroll
-from videopred.models.modular_settings import BRIMsConfig, ModularSettings, RIMsConfig
+from videopred.models.modular_settings import BRIMsConfig, HierarchicalRIMsConfig, ModularSettings, RIMsConfig
 
 PARTS = {"input_key": 6, "comm_heads": 2, "comm_key": 4, "comm_value": 3}
 RIMS = RIMsConfig(modules=5, active=3, units=8, **PARTS)
@@ -163,6 +163,8 @@ def test_reading_is_what_it_says(name):
     read = core.reading(projected, hidden)
     attention, gates = slow_reading(core, slots, hidden)
     close(read.gates, gates)
+    several = options.get("reads") == "map" or options.get("null_slot", True)
+    assert ("input_attention" in read.trace) == (options.get("input_attention", True) and several)
     if "input_attention" in read.trace:
         close(read.trace["input_attention"], attention)
 
@@ -184,6 +186,21 @@ def test_by_positions_the_highest_mean_attention_wins():
     mean = trace["input_attention"].mean((1, 3))
     assert (mean.argmin(1) == (~trace["active"]).int().argmax(1)).all()
     close(trace["input_attention"].sum(2), torch.ones(BATCH, 1, 6).double())
+
+
+@pytest.mark.parametrize(
+    ("config", "slots", "expected"),
+    [
+        (BRIMsConfig, False, [True, False]),
+        (BRIMsConfig, True, [True, True]),
+        (HierarchicalRIMsConfig, False, [False, False]),
+        (HierarchicalRIMsConfig, True, [False, True]),
+    ],
+)
+def test_without_a_null_slot_a_layer_attends_where_it_has_several_slots(config, slots, expected):
+    settings = config(modules=(5, 4), active=(5, 4), units=(3, 2), null_slot=False, per_module_slots=slots)
+    axes = build_core(settings, FEATURES).trace_axes
+    assert [f"layer{level}.input_attention" in axes for level in (0, 1)] == expected
 
 
 @pytest.mark.parametrize("options", [OPTIONS["no input attention"], OPTIONS["no input attention, by chance"]])

@@ -143,12 +143,15 @@ def test_a_core_that_fails_is_told_why_one_line_per_check(place, capsys):
     )
 
 
-def test_a_core_that_raises_is_a_core_that_fails(place):
-    (place / "raising.py").write_text(PLAIN.replace("inputs.mean(1)", "inputs.mean(1) @ inputs"))
+@pytest.mark.parametrize(
+    ("wrong", "reason"), [("inputs.mean(1) @ inputs", "it raised RuntimeError: ."), ("{}[3]", "it raised KeyError: 3$")]
+)
+def test_a_core_that_raises_is_a_core_that_fails(place, wrong, reason):
+    (place / "raising.py").write_text(PLAIN.replace("inputs.mean(1)", wrong))
     import raising
 
     found = run_checks(lambda: raising.Plain(FEATURES))
-    assert re.match("it raised RuntimeError: .", found["shapes"])
+    assert re.match(reason, found["shapes"])
     assert found["initial_state_repeats"] == ""
 
 
@@ -168,6 +171,7 @@ def test_a_core_that_raises_is_a_core_that_fails(place):
         ("broken", ("(nn.Module)", ""), "core broken:Plain must be a torch module, got object; derive it from"),
         ("broken", ("def step", "def move"), "core broken:Plain must have a method step, got none; give it one"),
         ("broken", ("rows, units, reads = 2, 3,", "rows, reads = 2,"), "must have a whole number units, got None; set"),
+        ("broken", ("rows, units, reads = 2,", "rows, units, reads = 0,"), "must have a whole number rows, got 0; set"),
         (
             "broken",
             ("rows, units", "settings = 3\n    rows, units"),

@@ -36,6 +36,7 @@ def test_rivals_of_brims_on_balls_have_layers_as_wide(name):
 
 
 RIMS_ATTENTION = {"input_key": 64, "comm_heads": 4, "dropout": 0.1}
+RIMS_CODE = {"comm_source": "candidate", "block_gradient": True, "comm_gate": True, "cell": "lstm"}
 SCOFF_ATTENTION = {"input_key": 64, "comm_value": 32, "comm_heads": 4, "dropout": 0.1, "query_from": "old"}
 FOUR_HEADS = SCOFF_ATTENTION | {"input_heads": 4}
 STATED = {
@@ -43,7 +44,9 @@ STATED = {
     "rims-copying": RIMS_ATTENTION | {"modules": 6, "active": 4, "units": 100, "input_heads": 1, "learning_rate": 1e-3},
     "rims-adding": RIMS_ATTENTION | {"modules": 6, "active": 3, "units": 300 // 6, "batch_size": 64},
     "rims-smnist": RIMS_ATTENTION | {"modules": 6, "active": 4, "units": 100, "input_heads": 1, "learning_rate": 1e-4},
-    "rims-balls": RIMS_ATTENTION | {"comm_key": 32, "comm_value": 32, "learning_rate": 7e-4, "batch_size": 64},
+    "rims-balls": RIMS_ATTENTION
+    | RIMS_CODE
+    | {"comm_key": 32, "comm_value": 32, "learning_rate": 7e-4, "batch_size": 64},
     "lstm-copying": {"units": 600, "learning_rate": 1e-3},
     "lstm-balls": {"units": 250, "learning_rate": 7e-4, "batch_size": 64},
     # BRIMs: table 6, with A.2 against it for sequential MNIST; A.2 to A.6; 5.2 and A.4 for what is given out.
@@ -56,7 +59,7 @@ STATED = {
         "batch_size": 100,
         "readout": "lower",
     },
-    "brims-balls": {"modules": (5, 5), "active": (3, 3), "learning_rate": 7e-4, "readout": "lower"},
+    "brims-balls": RIMS_CODE | {"modules": (5, 5), "active": (3, 3), "learning_rate": 7e-4, "readout": "lower"},
     "brims-adding": {"modules": (5, 5), "active": (3, 3), "units": (60, 60), "learning_rate": 1e-3, "readout": "top"},
     # SCOFF: tables 2 and 4 to 7; section 5 for the files of balls; B for the step size and the LSTMs of adding.
     "gru-balls": {"learning_rate": 1e-4},

@@ -198,13 +198,18 @@ def state_follows_the_parameters(core: Any) -> None:
 def weights_travel(core: Any) -> None:
     """A state_dict makes another core the same, and holds nothing of what happened."""
     other = shaken(copy.deepcopy(core))
+    for module in other.modules():  # tensors that are no parameters and no buffers stay where they were made
+        for name, value in vars(module).items():
+            if isinstance(value, Tensor) and value.is_floating_point():
+                setattr(module, name, torch.randn_like(value))
     other.load_state_dict(core.state_dict())
     unroll(core, slots(core, seed=3))
     names = core.state_dict().keys() ^ other.state_dict().keys()
     _need(not names, f"running must add nothing to the state_dict, got {', '.join(sorted(names))}")
     start, inputs = core.initial_state(BATCH), slots(core)
     outputs = unroll(other, inputs, start).output, unroll(core, inputs, start).output
-    _same(*outputs, "a core with the state_dict of another must give the same")
+    reason = "a core with the state_dict of another must give the same, so keep tensors as parameters or buffers"
+    _same(*outputs, reason)
 
 
 def step_compiles_whole(core: Any) -> None:
