@@ -165,27 +165,6 @@ def test_what_the_trainer_is_told(data, tmp_path, monkeypatch, changes, argument
     assert told[argument] == value
 
 
-def test_machines_that_nobody_has_started_are_refused(data, tmp_path, monkeypatch):
-    """Else the first waits for the others until the end of days."""
-    compute = ComputeConfig(nodes=2, devices=2)
-    message = (
-        "^--nodes must come with the same command on each machine, started by torchrun or srun, got 2 without; run "
-        "`torchrun --nnodes 2 --node-rank 0 --master-addr FIRST --nproc-per-node 2 --no-python videopred train …` on "
-        "machine"
-    )
-    with pytest.raises(ValueError, match=message):
-        train(data, tiny_model(), settings({}), compute=compute, out=tmp_path / "run", device="cpu")
-    as_torchrun_would(monkeypatch, 2)
-    message = "^--devices must make 2 with --nodes, the processes that torchrun has started, got 2 with --nodes 2; give"
-    with pytest.raises(ValueError, match=message):
-        train(data, tiny_model(), settings({}), compute=compute, out=tmp_path / "run", device="cpu")
-    assert not (tmp_path / "run").exists()
-    monkeypatch.delenv("TORCHELASTIC_RUN_ID")
-    monkeypatch.setenv("SLURM_NTASKS", "4")
-    with watched_trainer(), pytest.raises(Enough):
-        train(data, tiny_model(), settings({}), compute=compute, out=tmp_path / "run", device="cpu")
-
-
 def test_every_setting_of_computing_is_shown_somewhere():
     """time_limit: test_exact_resume; hold and compile: test_starting; workers here and in test_run."""
     shown = {"devices", "nodes", "strategy", "time_limit", "hold", "compile", "workers"}

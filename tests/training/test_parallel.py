@@ -1,6 +1,9 @@
 """Several processes and pieces share a batch out, and learn what one learns."""
 
+import json
 import os
+import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -59,16 +62,83 @@ def assert_same_curves(one: Path, other: Path) -> None:
             assert float(row[name]) == pytest.approx(float(again[name]), rel=within), name
 
 
+def words(data: Path, out: Path, *more: str) -> list[str]:
+    """A training as a user types it, with a core that draws nothing."""
+    found = ["-m", "videopred", "train", str(data), "--core", "gru", "--core.units", "5", "--device", "cpu"]
+    found += ["--codec.channels", "2", "3", "--codec.embedding", "11", "--out", str(out), *more]
+    return found + [f"--{name.replace('_', '-')}={value}" for name, value in EXACT.items()]
+
+
 def launch(data: Path, out: Path, *more: str) -> dict[str, Any]:
-    """Train as a user does, with a core that draws nothing, and read the last checkpoint."""
-    command = [sys.executable, "-m", "videopred", "train", str(data), "--core", "gru", "--core.units", "5"]
-    command += ["--codec.channels", "2", "3", "--codec.embedding", "11", "--device", "cpu", "--out", str(out)]
-    for name, value in EXACT.items():
-        command += [f"--{name.replace('_', '-')}", str(value)]
-    done = subprocess.run([*command, *more], capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    """Train, and read the last checkpoint."""
+    command = [sys.executable, *words(data, out, *more)]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"wrote {out}\n"
     return load(out / "checkpoints" / "last.ckpt")
+
+
+def by_torchrun(rank: int, port: str, asked: list[str]) -> tuple[list[str], dict[str, str]]:
+    """What somebody types on machine `rank` of two, and the environment there."""
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nnodes", "2", "--node-rank", str(rank)]
+    return [*torchrun, "--master-addr", "localhost", "--master-port", port, "--nproc-per-node", "1", *asked], {}
+
+
+def by_srun(rank: int, port: str, asked: list[str]) -> tuple[list[str], dict[str, str]]:
+    """What srun starts on machine `rank` of two, and what Slurm says there."""
+    told = {"JOB_ID": "12345", "STEP_ID": "0", "NTASKS": "2", "NTASKS_PER_NODE": "1", "NNODES": "2"}
+    told |= {"PROCID": str(rank), "NODEID": str(rank), "LOCALID": "0", "NODELIST": "localhost", "JOB_NAME": "job"}
+    return [sys.executable, *asked], {f"SLURM_{name}": value for name, value in told.items()} | {"MASTER_PORT": port}
+
+
+def start_on_two_machines(start: Any, asked: list[str]) -> list["subprocess.Popen[str]"]:
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = str(free.getsockname()[1])
+    processes = []
+    for rank in (0, 1):
+        command, told = start(rank, port, asked)
+        environment = os.environ | {"OMP_NUM_THREADS": "1"} | told
+        pipe = subprocess.PIPE
+        processes.append(subprocess.Popen(command, env=environment, stdout=pipe, stderr=pipe, text=True))
+    return processes
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", [by_torchrun, by_srun])
+def test_two_machines_learn_what_one_learns(data, tmp_path, start):
+    """Both of them this one, each with a process."""
+    one = launch(data, tmp_path / "one")
+    out = tmp_path / "two"
+    first, second = start_on_two_machines(start, words(data, out, "--nodes", "2"))
+    said = [process.communicate() for process in (first, second)]
+    assert (first.returncode, second.returncode) == (0, 0), said
+    assert [told for told, _ in said] == [f"wrote {out}\n", ""]
+    assert close(one["state_dict"], load(out / "checkpoints" / "last.ckpt")["state_dict"], within=1e-10)
+    assert_same_curves(tmp_path / "one", out)
+
+
+@pytest.mark.slow
+def test_slurms_warning_stops_all_machines_and_the_run_goes_on(data, tmp_path):
+    """As `srun --signal SIGUSR1@120` sends it: to every process. The job that is started again says --resume."""
+    out = tmp_path / "run"
+    asked = words(data, out, "--nodes", "2", "--pictures-every", "0")
+    asked[asked.index("--updates=5")] = "--updates=100000"
+    processes = start_on_two_machines(by_srun, asked)
+    assert processes[0].stderr is not None
+    for line in processes[0].stderr:
+        if "update 4:" in line:
+            break
+    for process in processes:
+        process.send_signal(signal.SIGUSR1)
+    assert [process.wait() for process in processes] == [130, 0], processes[0].stderr.read()
+    record = json.loads((out / "run.json").read_text())
+    assert (record["state"], record["updates"] >= 4) == ("interrupted", True)
+    again = ["-m", "videopred", "train", "--resume", str(out), "--nodes", "2", "--time-limit", "1s", "--device", "cpu"]
+    processes = start_on_two_machines(by_srun, again)
+    said = [process.communicate()[1] for process in processes]
+    assert [process.returncode for process in processes] == [130, 0], said
+    assert f"goes on after {record['updates']} of 100000 updates" in said[0]
 
 
 @pytest.mark.slow

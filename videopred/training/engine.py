@@ -8,7 +8,6 @@ import lightning
 import torch
 from lightning.pytorch.callbacks import Callback
 from lightning.pytorch.loggers import Logger, TensorBoardLogger
-from lightning.pytorch.plugins.environments import SLURMEnvironment, TorchElasticEnvironment
 from lightning.pytorch.strategies import StrategyRegistry
 
 from videopred import check
@@ -16,6 +15,7 @@ from videopred.checkpoint import AtomicIO, RunConfig
 from videopred.models.compiling import check_compiler
 from videopred.settings import ComputeConfig, TrainingConfig
 from videopred.training.metrics_file import MetricsFile
+from videopred.training.processes import environment, launched
 from videopred.training.watching import quiet_lightning
 
 
@@ -59,7 +59,7 @@ def make_trainer(
         ],
         log_every_n_steps=min(10, training.validate_every, training.updates),
         callbacks=list(callbacks),
-        plugins=[AtomicIO()],
+        plugins=[AtomicIO(), *(environment() if compute.devices * compute.nodes > 1 else [])],
         enable_progress_bar=False,
         enable_model_summary=False,
         default_root_dir=run,
@@ -95,18 +95,26 @@ def check_compute(training: TrainingConfig, compute: ComputeConfig, device: torc
 
 
 def _check_launcher(compute: ComputeConfig) -> None:
-    """Refuse several machines that nobody has started: the first would wait for the others, and hear no signal."""
-    torchrun = TorchElasticEnvironment.detect()
+    """Refuse several machines that nobody has started: the first would wait for the others, and hear no signal.
+
+    And other processes than were started: each would train by itself, or be missing.
+    """
+    launcher = launched()
     must = "come with the same command on each machine, started by torchrun or srun"
     fix = (
         f"run `torchrun --nnodes {compute.nodes} --node-rank 0 --master-addr FIRST --nproc-per-node {compute.devices} "
         "--no-python videopred train …` on machine FIRST, and the same with --node-rank 1 and so on"
     )
-    alone = compute.nodes > 1 and not torchrun and not SLURMEnvironment.detect()
-    check.require(not alone, "--nodes", must, f"{compute.nodes} without", fix)
-    if torchrun:
-        started = int(os.environ["WORLD_SIZE"])
-        got = f"{compute.devices} with --nodes {compute.nodes}"
-        must = f"make {started} with --nodes, the processes that torchrun has started"
-        fix = "give torchrun's --nproc-per-node as --devices, and its --nnodes as --nodes"
-        check.require(started == compute.devices * compute.nodes, "--devices", must, got, fix)
+    check.require(compute.nodes == 1 or launcher is not None, "--nodes", must, f"{compute.nodes} without", fix)
+    if launcher is None:
+        return
+    name, started = launcher
+    options = {"torchrun": ("--nproc-per-node", "--nnodes"), "srun": ("--ntasks-per-node", "--nodes")}[name]
+    got = f"{compute.devices} with --nodes {compute.nodes}"
+    must = f"make {started} with --nodes, the processes that {name} has started"
+    fix = f"give {name}'s {options[0]} as --devices, and its {options[1]} as --nodes"
+    check.require(started == compute.devices * compute.nodes, "--devices", must, got, fix)
+    if name == "srun" and started > 1:
+        told = os.environ.get("SLURM_NTASKS_PER_NODE", "none")
+        fix = "give it to srun in the place of --ntasks"
+        check.require(told == str(compute.devices), "--ntasks-per-node", f"be {compute.devices}", told, fix)

@@ -21,7 +21,7 @@ from videopred.training.folder import RunFolder
 from videopred.training.forecast import Forecast, forecast
 from videopred.training.keeping import KeepCheckpoints
 from videopred.training.learner import Learner
-from videopred.training.processes import is_first
+from videopred.training.processes import end_together, is_first
 from videopred.training.resuming import Start, check_data, check_same, find_start, read_settings
 from videopred.training.stopping import Stopped, StopSigns
 from videopred.training.telling import TellLooks, listening, say
@@ -237,7 +237,8 @@ def _fit_to_the_end(
     """Foresee, train, and note in the folder how it ended, also where it fails before the first update."""
     config = learner.config
     updates, compute = config.training.updates, config.compute
-    signs = StopSigns(compute.time_limit, several=compute.devices * compute.nodes > 1)
+    several = compute.devices * compute.nodes > 1
+    signs = StopSigns(compute.time_limit, several)
     keep = KeepCheckpoints(folder.checkpoints, config.training, signs, start.best_so_far, folder.settle)
     state, told, done = "failed", "", lambda: start.done
     with signs.held:
@@ -252,6 +253,8 @@ def _fit_to_the_end(
             loggers = make_loggers(watch, folder.path)
             trainer = make_trainer(config, folder.path, device, callbacks, start.done, loggers)
             done = lambda: trainer.global_step  # noqa: E731
+            if several:
+                end_together()
             if compute.compile != "none":
                 compile_predictor(learner.predictor, compute.compile)
             with warnings.catch_warnings():
