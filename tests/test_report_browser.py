@@ -105,3 +105,16 @@ def test_nothing_sticks_out_on_a_phone(page, tmp_path):
     dom, _, _ = browse(frame, tmp_path, "--allow-file-access-from-files", "--virtual-time-budget=2000", "--dump-dom")
     wide, there = map(int, re.findall(r"<title>(\d+) of (\d+)</title>", dom)[0])
     assert wide <= there <= 390
+
+
+def test_a_strip_on_a_phone_keeps_its_size_and_scrolls_in_its_box(page, tmp_path):
+    """Shrunk to 390 px, its frames would be too small to see."""
+    frame = tmp_path / "phone.html"
+    measure = "const s = it.contentDocument.querySelector('img.strip'), b = s.parentElement; document.title = "
+    measure += "[s.width, s.naturalWidth, b.scrollWidth > b.clientWidth].join(' ')"
+    inside = f'<iframe id="it" src="{page.as_uri()}" style="width:390px;height:800px"></iframe>'
+    frame.write_text(f"{inside}<script>onload = () => {{ {measure} }}</script>")
+    dom, _, _ = browse(frame, tmp_path, "--allow-file-access-from-files", "--virtual-time-budget=2000", "--dump-dom")
+    drawn, natural, scrolls = re.findall(r"<title>(\d+) (\d+) (\w+)</title>", dom)[0]
+    assert int(drawn) == int(natural) > 390
+    assert scrolls == "true"
