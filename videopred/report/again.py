@@ -27,11 +27,12 @@ def generate_command(file: ClipSource) -> str | None:
     return shlex.join([*words, "--seed", str(file.seed), "--clips", *clips, "--out", str(file.path)])
 
 
-def evaluate_command(run: Path, data: str, protocol: Protocol, clips: int | None) -> str:
+def evaluate_command(run: Path, data: str, protocol: Protocol, clips: int | None, reference: str | None = None) -> str:
     """What scores a run again.
 
     Args:
         clips: how many the part has; None if that is not known.
+        reference: the file whose training part calibrated the trivial rows; None is the data itself.
     """
     words = ["videopred", "evaluate", str(run), data]
     said: dict[str, Any] = {"metrics": protocol.metrics}
@@ -39,9 +40,11 @@ def evaluate_command(run: Path, data: str, protocol: Protocol, clips: int | None
         said = {"protocol": protocol.name, **said}
     else:
         said |= {"part": protocol.part, "context": protocol.context, "horizon": protocol.horizon}
+    said |= {"metric_settings": protocol.metric_settings} if protocol.metric_settings else {}
     said |= {"feedback": protocol.feedback} if protocol.feedback != "soft" else {}
     said |= {"samples": protocol.samples} if protocol.samples > 1 else {}
     said |= {"first": protocol.clips} if clips is None or protocol.clips != clips else {}
+    said |= {"reference": reference} if reference not in (None, data) else {}
     for name, value in said.items():
         words += _flag(name, value)
     return shlex.join(words)

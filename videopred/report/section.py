@@ -202,7 +202,9 @@ def _commands(run: FoundRun, made: str | None, data: Path | None, parts: Mapping
         found["the run"] = str(run.record["command"])
     for name, scores in run.scores.items():
         count = parts.get(scores.protocol.part) if data is not None and data.stem == name else None
-        found[f"scores on {name}"] = again.evaluate_command(run.path, scores.file, scores.protocol, count)
+        found[f"scores on {name}"] = again.evaluate_command(
+            run.path, scores.file, scores.protocol, count, scores.reference
+        )
     for name, judged in run.plausibility.items():
         found[f"plausibility on {name}"] = again.plausibility_command(run.path, judged)
     return found
