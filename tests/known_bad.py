@@ -318,7 +318,7 @@ class OpensTheGradient(ModularLayer):
 
 class OffersWhatItKeeps(ModularLayer):
     def _source(self, keep: Tensor, candidate: Tensor, hidden: Tensor) -> Tensor:
-        return torch.where(keep, candidate, hidden.detach())
+        return torch.lerp(hidden.detach(), candidate, keep)
 
 
 class KnowsItsIndex(ModularLayer):

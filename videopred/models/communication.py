@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from videopred.models.grouped import GroupedLinear
-from videopred.models.heads import heads_together, per_head
+from videopred.models.heads import heads_together, per_head, softmax_over_few
 from videopred.models.modular_settings import ModularSettings
 from videopred.models.silence import unheard
 from videopred.models.sparse import sparsified
@@ -43,8 +43,8 @@ class Communication(nn.Module):
         """
         # Contiguous, or the products below and their gradients crawl through memory.
         query, key, value = per_head(self.attend(source), self.heads).contiguous().split(self.sizes, -1)
-        scores = torch.bmm(query, key.transpose(1, 2)) * self.scale
-        attention = torch.softmax(unheard(scores, silent, -1), -1)
+        scores = torch.bmm(key, query.transpose(1, 2)) * self.scale
+        attention = softmax_over_few(unheard(scores, silent, 1))
         if self.topk is not None:
             attention = sparsified(attention, self.topk, -1)
         heard = heads_together(torch.bmm(attention, value), self.heads)

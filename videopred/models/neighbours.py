@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from videopred.models.core import Trace
 from videopred.models.dropout import dropout_masks
 from videopred.models.grouped import GroupedLinear
-from videopred.models.heads import heads_together, per_head
+from videopred.models.heads import heads_together, per_head, softmax_over_few
 from videopred.models.modular import Read, bound_of, gates_of
 from videopred.models.modular_settings import StackSettings
 from videopred.models.silence import unheard
@@ -83,12 +83,12 @@ class ReadNeighbours(nn.Module):
             read = value.mean(1, keepdim=True).expand(-1, self.rows, -1)
         else:
             query = per_head(torch.bmm(hidden.transpose(0, 1), maps).transpose(0, 1), heads)
-            scores_of_slots = torch.bmm(query, key.transpose(1, 2))
-            attention = torch.softmax(unheard(scores_of_slots, self._mask(unread, below, slots), -1), -1)
+            scores_of_slots = torch.bmm(key, query.transpose(1, 2))
+            attention = softmax_over_few(unheard(scores_of_slots, self._mask(unread, below, slots), 1))
             read = torch.bmm(attention, value)
             scores, trace = self._look_at(attention.unflatten(0, (-1, heads)), len(below))
-        read = heads_together(read, heads)
-        return Read(scores, self.gates(read if mask is None else read * mask), trace)
+        read = heads_together(read, heads, mask)
+        return Read(scores, self.gates(read), trace)
 
     def _mask(self, unread: tuple[Tensor | None, Tensor | None], below: Tensor, slots: Tensor) -> Tensor | None:
         """Which of all slots nobody reads."""

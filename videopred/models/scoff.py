@@ -41,7 +41,7 @@ from videopred.models.communication import said
 from videopred.models.competition import RandomChoice, lowest
 from videopred.models.core import Core, State, Trace
 from videopred.models.dropout import dropout_masks
-from videopred.models.heads import heads_together, per_head
+from videopred.models.heads import heads_together, per_head, softmax_over_few
 from videopred.models.recurrent import gru_update, lstm_update
 from videopred.models.scoff_settings import SCOFFConfig
 from videopred.models.silence import awake, last, unheard
@@ -229,11 +229,9 @@ class SCOFF(Core):
             attention = torch.softmax(unheard(scores, silent, 1), 1)
         else:
             attention = values.new_full((len(values), self.rows, values.shape[1]), 1 / self.rows)
-        read = heads_together(torch.bmm(attention, values), config.input_heads)
+        read = heads_together(torch.bmm(attention, values), config.input_heads, projected.read_mask)
         if config.norm == "mean":
             read = read / values.shape[1]
-        if projected.read_mask is not None:
-            read = read * projected.read_mask
         return attention.unflatten(0, (-1, config.input_heads)), read
 
     def _imagine(self, read: Tensor, memory: Memory) -> Memory:
@@ -287,8 +285,8 @@ class Communication(nn.Module):
         if config.schema_comm:
             query, mapped = (pick(choice, part.unflatten(-1, (config.schemata, -1))) for part in (query, mapped))
         keys, values = per_head(mapped, config.comm_heads).split([config.comm_key, config.comm_value], -1)
-        scores = torch.bmm(per_head(query, config.comm_heads), keys.transpose(1, 2))
-        attention = torch.softmax(unheard(scores, silent, -1), -1)
+        scores = torch.bmm(keys, per_head(query, config.comm_heads).transpose(1, 2))
+        attention = softmax_over_few(unheard(scores, silent, 1))
         heard = self.message(heads_together(torch.bmm(attention, values), config.comm_heads))
         return said(heard, mask, config.comm_gate), attention.unflatten(0, (-1, config.comm_heads))
 
