@@ -271,7 +271,7 @@ def test_dropout_is_on_in_training_only(part):
         (BRIMsConfig, {"input_heads": 7}, "--core.input-heads must divide 4 units = 240, got 7; choose 1, 2 or 4"),
         (BRIMsConfig, {"modules": (5, 0)}, "--core.modules must be greater than 0, got 0"),
         (BRIMsConfig, {"comm_topk": 4}, "--core.comm-topk must be at most 3 for 5 modules, got 4; leave it out"),
-        (BRIMsConfig, {"null_slot": False}, "--core.active must be 5, all modules, with --core.null-slot False, got 3"),
+        (BRIMsConfig, {"null_slot": False}, "--core.active must be 5, all modules, with --core.no-null-slot, got 3"),
         (
             MLDRIMsConfig,
             {"modules": (5, 4)},

@@ -1,5 +1,6 @@
 """The contract of cores, over the table CORES."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import known_bad
@@ -48,6 +49,11 @@ def test_check_says_which_of_its_demands_a_core_breaks(broken, check, reason):
 
 def test_every_check_has_a_core_that_fails_it():
     assert {check for _, check in known_bad.CORES} == set(CHECKS)
+
+
+def test_cores_that_read_maps_are_checked_on_several_positions():
+    assert slots(make("scoff")).shape[2] > slots(make("gru")).shape[2] == slots().shape[2] == 1
+    assert slots(SimpleNamespace(reads="map")).shape[2] > 1
 
 
 def test_every_core_has_a_small_version():

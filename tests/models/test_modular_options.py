@@ -331,15 +331,18 @@ def test_a_random_choice_is_drawn_for_every_step_and_clip_in_training_from_the_g
             {"comm_topk": 5},
             "--core.comm-topk must be at most 4 for 6 modules, got 5; leave it out: a larger one change",
         ),
-        ({"null_slot": False}, "--core.active must be 6, all modules, with --core.null-slot False, got 4; there is no"),
-        ({"input_attention": False}, "--core.active must be 6, all modules, with --core.input-attention False, got 4"),
+        (
+            {"null_slot": False},
+            "--core.active must be 6, all modules, with --core.no-null-slot, got 4; there is n",
+        ),
+        ({"input_attention": False}, "--core.active must be 6, all modules, with --core.no-input-attention, got 4"),
         (
             {"competition": "modules", "null_slot": False},
-            "--core.null-slot must be left at True with --core.competition modules, got False; it is one ablation",
+            "--core.competition must be another than modules with --core.no-null-slot, got modules; it is one",
         ),
         (
             {"competition": "modules", "input_attention": False},
-            "--core.input-attention must be left at True with --core.competition modules, got False; it is one abl",
+            "--core.competition must be another than modules with --core.no-input-attention, got modules; it is",
         ),
     ],
 )

@@ -1,6 +1,8 @@
 """Presets of cores: what they are, and that they build."""
 
 import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -106,6 +108,34 @@ def test_a_preset_builds(name):
 )
 def test_a_preset_has_as_many_parameters_as_the_authors(name, features, expected):
     assert sum(weight.numel() for weight in Layer(name, features).parameters()) == expected
+
+
+def flags_of_ablations():
+    guide = (Path(__file__).parents[2] / "docs" / "cores.md").read_text()
+    section = guide.partition("## Ablations\n")[2].partition("\n## ")[0]
+    return re.findall("`--core ([^`]+)`", section)
+
+
+@pytest.mark.parametrize("flags", flags_of_ablations())
+def test_an_ablation_of_the_guide_is_one(flags):
+    core, *words = flags.split()
+    settings: dict[str, Any] = {}
+    for word in words:
+        if word.startswith("--core."):
+            name = word.removeprefix("--core.").removeprefix("no-").replace("-", "_")
+            settings[name] = not word.startswith("--core.no-")
+        else:
+            settings[name] = int(word) if word.isdecimal() else word
+    config = core_config(core, **settings)
+    assert config != core_config(core) or not settings
+    outputs, _ = Layer(config, 7)(torch.zeros(2, 3, 7))
+    assert outputs.isfinite().all()
+
+
+def test_every_ablation_of_the_papers_is_in_the_guide():
+    said = " ".join(flags_of_ablations())
+    for flag in ("no-comm", "no-input-attention", "competition random", "active 6", "no-null-slot", "frozen-schema"):
+        assert f"--core.{flag}" in said
 
 
 def test_a_presets_learning_is_a_default(monkeypatch):

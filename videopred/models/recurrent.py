@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from videopred.check import complaint
 from videopred.models.core import Core, Trace, batch_of
 from videopred.models.rival_settings import GRUConfig, LSTMConfig
 
@@ -42,7 +43,8 @@ def one_vector(slots: Tensor) -> Tensor:
         ValueError: there is more than one slot.
     """
     if slots.shape[2] != 1:
-        raise ValueError(f"slots must be one vector per step for this core, got L = {slots.shape[2]}; flatten them")
+        got = f"L = {slots.shape[2]}"
+        raise ValueError(complaint("slots", "be one vector per step for this core", got, "flatten them"))
     return slots.squeeze(2).transpose(0, 1)
 
 

@@ -76,7 +76,7 @@ class SCOFFConfig(CoreSettings):
         fix = "lower --core.active or raise --core.files"
         require(self.active <= self.files, "--core.active", f"be at most {self.files}", self.active, fix)
         if self.competition == "attention" and self.active < self.files:
-            must = f"be {self.files}, all files, with --core.input-attention False"
+            must = f"be {self.files}, all files, with --core.no-input-attention"
             fix = "there is nothing to choose by: give that, or --core.competition random"
             require(self.input_attention, "--core.active", must, self.active, fix)
         return self
