@@ -74,6 +74,19 @@ def test_a_file_or_folder_must_be_there(tmp_path):
         check.existing("--data", tmp_path / "gone")
 
 
+def test_what_is_gone_on_with_must_be_there(tmp_path):
+    (tmp_path / "settings.json").touch()
+    export = tmp_path / "run.safetensors"  # said to be one by who reads it
+    assert [check.run_or_runs(path) for path in (tmp_path, export)] == [tmp_path, export]
+    for path in (tmp_path / "gone", tmp_path / "settings.json"):
+        with pytest.raises(
+            FileNotFoundError, match=f"^--resume must be a folder that `videopred train` wrote, got {path};"
+        ):
+            check.run_or_runs(path)
+    (tmp_path / "settings.json").rename(tmp_path / "seeds.json")
+    assert check.run_or_runs(tmp_path) == tmp_path
+
+
 def test_what_is_there_stays_unless_overwriting_is_asked_for(tmp_path):
     assert check.absent("--out", tmp_path / "new", False) == tmp_path / "new"
     assert check.absent("--out", tmp_path, True) == tmp_path

@@ -194,12 +194,17 @@ def run_folder(run: Path) -> Path:
 
 
 def run_or_runs(folder: Path) -> Path:
-    """Return the path if it is a run folder, or one of runs from several seeds.
+    """Return the path that --resume names if it is a run folder, or one of runs from several seeds, or an export.
 
     Raises:
-        FileNotFoundError: it is neither.
+        FileNotFoundError: it is none of them.
     """
-    return folder if (folder / "seeds.json").is_file() else run_folder(folder)
+    if folder.suffix != ".safetensors" and not any(
+        (folder / name).is_file() for name in ("settings.json", "seeds.json")
+    ):
+        fix = "`videopred runs` lists those in models/"
+        raise FileNotFoundError(complaint("--resume", "be a folder that `videopred train` wrote", folder, fix))
+    return folder
 
 
 def explain(error: ValidationError, prefix: str = "", known: Iterable[str] = ()) -> str:

@@ -255,12 +255,16 @@ def test_seeds_that_cannot_begin_leave_nothing(data, tmp_path):
         ((), {}, "^--seeds must name at least one, got none"),
         ((1, 1), {}, "^--seeds must name each once, got 1,1"),
         ((1, 2**64), {}, r"^--seeds must be whole numbers from 0 to 2\*\*64 - 1, got 1,18446744073709551616"),
-        ((1, 2), {"devices": 2}, "^--devices must be 1 with --seeds, got 2"),
+        ((1, 2), {"devices": 2}, "^--devices must be 1 with --seeds, got 2; train one after the other"),
+        ((1, 2), {"nodes": 3}, "^--nodes must be 1 with --seeds, got 3; train one after the other"),
     ],
 )
 def test_seeds_that_do_not_do(data, tmp_path, seeds, compute, message):
     with pytest.raises(ValueError, match=message):
         train_seeds(data, seeds, out=tmp_path / "runs", compute=ComputeConfig(**compute))
+    if compute:
+        with pytest.raises(ValueError, match=message):
+            resume_seeds(tmp_path / "runs", compute=ComputeConfig(**compute))
 
 
 # --- clips that are made as it goes --------------------------------------------------------------------------

@@ -25,7 +25,7 @@ def launched() -> tuple[str, int] | None:
     """The launcher that started this process, and how many it started; None if it was none."""
     if TorchElasticEnvironment.detect():
         return "torchrun", int(os.environ["WORLD_SIZE"])
-    if SLURMEnvironment.detect() and "SLURM_STEP_ID" in os.environ:  # a batch script alone has the others as well
+    if "SLURM_STEP_ID" in os.environ and SLURMEnvironment.detect():  # a batch script alone has the others as well
         return "srun", int(os.environ["SLURM_NTASKS"])
     return None
 

@@ -39,7 +39,7 @@ def train_seeds(
         how: what else `train` takes.
 
     Raises:
-        ValueError: no seeds, the same twice or one out of range, or several devices.
+        ValueError: no seeds, the same twice or one out of range, or several devices or machines.
         FileExistsError: a run is there already. And what `train` raises.
     """
     training, model = training or TrainingConfig(), model or PredictorConfig()
@@ -49,8 +49,7 @@ def train_seeds(
     check.require(len(set(seeds)) == len(seeds), "--seeds", "name each once", given, "leave one out")
     must, fix = "be whole numbers from 0 to 2**64 - 1", "write e.g. --seeds 0,1,2"
     check.require(all(0 <= seed < 2**64 for seed in seeds), "--seeds", must, given, fix)
-    devices = 1 if compute is None else compute.devices
-    check.require(devices == 1, "--devices", "be 1 with --seeds", devices, "train one after the other with --seed")
+    _check_alone(compute)
     check.absent("--out", out / "settings.json", False)
     _check_room(out, seeds, overwrite)
     new = not (out / SUMMARY).exists()
@@ -67,6 +66,12 @@ def train_seeds(
                 with suppress(OSError):  # others have put something there
                     out.rmdir()
     return _summed_up(out, seeds)
+
+
+def _check_alone(compute: ComputeConfig | None) -> None:
+    """Refuse several processes, which are started once and would not be there for the next seed."""
+    for flag, number in () if compute is None else (("--devices", compute.devices), ("--nodes", compute.nodes)):
+        check.require(number == 1, flag, "be 1 with --seeds", number, "train one after the other with --seed")
 
 
 def _check_room(out: Path, seeds: Sequence[int], overwrite: bool) -> None:
@@ -104,7 +109,11 @@ def resume_seeds(out: Path, training: TrainingConfig | None = None, **how: Any) 
         out: the folder of the runs.
         training: must equal that of the runs, but for the seed; None takes theirs.
         how: what else `resume` takes.
+
+    Raises:
+        ValueError: several devices or machines. And what `resume` raises.
     """
+    _check_alone(how.get("compute"))
     seeds = _seeds_of(out)
     first, _ = read_settings(out / f"seed-{seeds[0]}")
     asked = training or first.training
