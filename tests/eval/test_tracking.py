@@ -103,10 +103,11 @@ def test_a_ball_that_nobody_expected_is_found_and_followed():
     assert_near(tracked(film).positions[:, :, : BALLS + 1], positions, 0.4)
 
 
-def test_specks_are_no_balls():
+@pytest.mark.parametrize("covered", [False, True])
+def test_specks_are_no_balls(covered):
     film = TRUE.film.clone()
     film[:, 2:, 0, 15:17, 20:23] = 1
-    found = tracked(film)
+    found = tracked(film, covered=covered)
     assert found.positions[:, :, BALLS:].isnan().all()
     assert torch.equal(found.masks > 0, TRUE.masks > 0)
 

@@ -125,8 +125,7 @@ def _move_on(objects: _Objects, height: int, width: int) -> None:
     place, near = objects.place + objects.speed, objects.radius[..., None]
     far = np.array([width, height]) - near
     low, high = place < near, place > far
-    place = np.where(low, 2 * near - place, np.where(high, 2 * far - place, place))
-    objects.place = np.clip(place, 0, np.array([width, height]))
+    objects.place = np.where(low, 2 * near - place, np.where(high, 2 * far - place, place))
     objects.speed = np.where(low, np.abs(objects.speed), np.where(high, -np.abs(objects.speed), objects.speed))
 
 
@@ -163,8 +162,7 @@ def _find_again(objects: _Objects, pixels: _Pixels) -> None:
 
 def _find_new(objects: _Objects, pixels: _Pixels, shape: tuple[int, ...]) -> None:
     """Give larger patches that are left over to lost objects not too far off, and else to new ones, in place."""
-    lost = (objects.known & ~objects.found).any(1)
-    share = np.where(objects.covered & lost, _PART, _HALF)
+    share = np.where(objects.covered, _PART, _HALF)
     least = share * np.pi * np.where(objects.known, objects.radius, np.inf).min(1) ** 2
     left = np.flatnonzero(pixels.owner < 0)
     if not (np.bincount(pixels.clip[left], minlength=shape[0]) >= least).any():
