@@ -15,6 +15,7 @@ from the paper: there only the lowest layer reads from above, and it reads the t
 layers: here we follow the paper. The exchange within a layer is that of the RIMs code, which we follow; eqs. 6 to 9
 have resting modules offer what they keep (`comm_source="state"`) and messages added as they are (`comm_gate`). One slot
 a layer is the pseudocode and the code; the text of 3.2 has keys and values of all modules (`per_module_slots`).
+What is given out is as in section 5.2, but that both layers side by side, as for control, are not offered.
 The paper's rivals come without code: that they give out the top layer, as nothing below hears from it, is our reading.
 """
 

@@ -17,7 +17,7 @@ class CodecSettings(Settings):
     positions: Literal["learned", "coord4"] = "learned"
     """What says where a position of the map is, for cores that read a map: a learned key, or x, 1 - x, y, 1 - y."""
     position_op: Literal["cat", "add"] = "cat"
-    """Whether it stands behind the channels of its position (SCOFF, algorithm 1), or is added to them."""
+    """Whether that key stands behind the channels of its position (SCOFF, algorithm 1), or is added to them."""
     position_width: PositiveInt | None = None
     """Width of a learned key behind the channels; default: 16; unpublished, so our choice."""
 

@@ -134,8 +134,7 @@ class BRIMsConfig(StackSettings):
 
     kind: Suppress[Literal["brims"]] = "brims"
     readout: Literal["lower", "top"] = "lower"
-    """The layer that is given out: the lowest, as for video, or the top one, as for classification (BRIMs paper, 5.2,
-    which for control has both side by side; not in here)."""
+    """The layer that is given out: the lowest, as for video, or the top one, as for classification."""
 
 
 class HierarchicalRIMsConfig(StackSettings):

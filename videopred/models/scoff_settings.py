@@ -19,7 +19,7 @@ class SCOFFConfig(CoreSettings):
     reads: Literal["vector", "map"] = "map"
     """What it sees of a frame: every position of the encoder's map, for which files compete, or one vector."""
     files: PositiveInt = 4
-    """Number of object files K: 4 as for four balls (SCOFF paper, 5), where 6 is its default (4)."""
+    """Number of object files K: 4, as for four balls (SCOFF paper, section 5); its general default is 6."""
     active: PositiveInt | None = None
     """Files that update at each step; None lets all update."""
     competition: Literal["attention", "random"] = "attention"
