@@ -219,15 +219,16 @@ def test_a_map_is_its_positions_row_by_row_each_with_its_key(positions, width):
 
 @pytest.mark.parametrize("positions", ["learned", "coord4"])
 def test_an_added_key_is_one_of_each_position_and_of_nothing_else(positions):
-    encoder = Encoder(SMALL.model_copy(update={"positions": positions, "position_op": "add"}), (3, 16, 32), "map")
+    config = SMALL.model_copy(update={"channels": (3, 5, 6), "positions": positions, "position_op": "add"})
+    encoder = Encoder(config, (3, 16, 32), "map")
     film = torch.rand(5, 3, 16, 32, generator=torch.Generator().manual_seed(0))
     slots, channels = encoder(film), encoder.layers[:-1](film).flatten(2).transpose(1, 2)
-    assert slots.shape == (5, 2 * 4, encoder.features) == (5, 2 * 4, 4)
+    assert slots.shape == (5, 2 * 4, encoder.features) == (5, 2 * 4, 6)
     keys = slots - channels
     torch.testing.assert_close(keys, keys[:1].expand_as(keys))
     assert torch.pdist(keys[0]).min() > 1e-3, "two positions share a key"
     if positions == "coord4":  # a linear map of the coordinates: even steps along rows and columns
-        steps = keys[0].view(2, 4, 4).diff(dim=1)
+        steps = keys[0].view(2, 4, 6).diff(dim=1)
         torch.testing.assert_close(steps, steps[:1, :1].expand_as(steps))
 
 

@@ -271,7 +271,7 @@ def test_active_files_by_chance_are_as_many_and_no_matter_of_attention():
     ("settings", "fault"),
     [
         ({"competition": "random"}, "--core.competition must be attention where all files are active, got random; say"),
-        ({"input_attention": False, "active": 3}, "--core.active must be 4, all files, with --core.input-attention F"),
+        ({"input_attention": False, "active": 3}, "--core.active must be 4, all files, with --core.no-input-atte"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(settings, fault):
