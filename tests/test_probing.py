@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from videopred.check import FaultyFileError
+from videopred.commands.probes import probe
 from videopred.datasets.made import open_recipe
 from videopred.datasets.one_ball_settings import SwitchingConfig
 from videopred.judging.probing import known_of, probe_trace
@@ -57,6 +58,16 @@ def test_states_that_hold_the_next_place_and_the_mode_show_it(tmp_path, known):
     assert report["series/indicator"]["modules"][2] == 1
     assert report["schema"]["series/indicator"] == {"nmi": 1, "purity": 1, "modules": [0, 1, 0]}
     assert "attention" not in report
+
+
+def test_the_screen_says_what_its_numbers_mean(tmp_path, known, capsys):
+    states, schema = np.random.default_rng(0).random((B, STEPS, K, D)), np.zeros((B, STEPS, K), int)
+    probe(kept(tmp_path / "some.npz", known, states))
+    some = capsys.readouterr().out.split("\n\n")[1]
+    probe(kept(tmp_path / "all.npz", known, states, schema=schema))
+    told = [line.split()[0] for line in capsys.readouterr().out.split("\n\n")[1].splitlines()]
+    assert told == ["r2", "error_px", "accuracy", "nmi", "purity", "modules"]
+    assert "nmi  " not in some  # nothing was chosen
 
 
 def test_the_steps_before_the_last_observed_frame_do_not_count(tmp_path, known):

@@ -217,6 +217,27 @@ def test_labels_settle_what_pictures_leave_open():
     assert mates(different, np.array([True, False, True, False])) in ([1, 0, 3, 2], [3, 2, 1, 0])
 
 
+def test_labels_are_heard_where_films_are_judged():
+    """All four part at frame 2; after it films 0 and 2 are the same again, and films 1 and 3."""
+    shown = np.zeros((4, 5, 2, 3, 1), np.uint8)
+    shown[:, 2] = np.arange(4)[:, None, None, None]
+    shown[[1, 3], 3:] = 9
+    names = [[f"scene/{film}" for film in range(4)]]
+    possible = np.array([[True, True, False, False]])
+    films = Quadruplets(Path("here"), "test", names, names, possible, {}, None, 1, 5, lambda scene: shown)
+    asked = PlausibilityConfig(aggregates=("mean",), resamples=1)
+    found = judge_scorer(lambda film: torch.zeros(4, 4, dtype=torch.float64), films, asked)
+    np.testing.assert_array_equal(found.differs[0], [[False, True, False, False]] * 4)
+
+
+def test_films_that_never_differ_begin_alike_longest():
+    """As where what changes is too small to be drawn: frame 7 of 7, so to speak, and 2 for all others."""
+    different = np.zeros((4, 4, 7), bool)
+    different[..., 2:] = True
+    different[0, 1] = different[1, 0] = False
+    assert mates(different, None) == [1, 0, 3, 2]
+
+
 # --- what is kept, and what is refused -----------------------------------------------------------------------
 
 

@@ -55,6 +55,21 @@ def test_the_curve_ends_at_the_score(file):
     np.testing.assert_allclose(scores.values["mine"]["mae mean of 7"], OFF.mean(), rtol=1e-6)
 
 
+def test_best_and_mean_are_blocks_of_their_own(file):
+    """Side by side, four metrics would make lines of some 180 letters."""
+    table = scores_of(file).table().split("\n\n")
+    heads = [block.splitlines()[0] for block in table if block.startswith(("mean of", "skill  "))]
+    assert [" ".join(head.split()[-10:]) for head in heads if head.startswith("mean")] == [
+        "MAE best of 7 ↓ F1 best of 7 ↑",
+        "MAE mean of 7 ↓ F1 mean of 7 ↑",
+    ]
+    assert [head.split()[1:] for head in heads if head.startswith("skill")] == [
+        ["MAE", "best", "of", "7", "F1", "best", "of", "7"],
+        ["MAE", "mean", "of", "7", "F1", "mean", "of", "7"],
+    ]
+    assert sum(block.startswith("mean of") for block in scores_of(file, samples=1).table().split("\n\n")) == 1
+
+
 def test_the_table_shows_the_curve_of_models(file):
     table = scores_of(file).table()
     (block,) = (block for block in table.split("\n\n") if block.startswith("MAE ↓, best of"))

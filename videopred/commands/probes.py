@@ -1,13 +1,24 @@
 """What can be read from the states that a rollout kept."""
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
 from videopred import check
 from videopred.commands import terminal
 from videopred.commands.options import Json
+
+_MEANINGS = {
+    "r2": "share of the variance of places that a linear map reads from states: 1 is all, 0 the best constant guess",
+    "error_px": "mean distance of the places read from the true ones, in px; mean_error_px: that of the guess",
+    "accuracy": "share of labels read rightly; commonest: that of who always says the commonest",
+    "nmi": "mutual information of choices and label, from 0 to 1",
+    "purity": "share of steps whose choices go with their label more often than with any other",
+    "modules": "r2, accuracy or nmi of each module alone",
+}
+"""Last word of a row -> what its number says."""
 
 
 def probe(
@@ -24,3 +35,15 @@ def probe(
         terminal.print_json(report)
     else:
         terminal.print_rows(report)
+        there = {name for told in report.values() if isinstance(told, dict) for name in _words(told)}
+        print()
+        terminal.print_rows({name: meaning for name, meaning in _MEANINGS.items() if name in there})
+
+
+def _words(told: Mapping[str, Any]) -> Iterator[str]:
+    """The last words of rows."""
+    for name, value in told.items():
+        if isinstance(value, Mapping):
+            yield from _words(value)
+        else:
+            yield name

@@ -28,10 +28,10 @@ def score_table(scores: "Scores", steps: Sequence[int] | None) -> str:
         require(inside, "steps", f"lie in 1 to {horizon}", step, "step 1 is the first predicted frame")
     blocks = [
         _title(scores),
-        *(_means(scores, span) for span in scores.protocol.spans),
-        *([_over_seeds(scores)] if scores.seeds else []),
+        *(_means(scores, columns, span) for span in scores.protocol.spans for columns in _side_by_side(scores)),
+        *(_over_seeds(scores, columns) for columns in _side_by_side(scores) if scores.seeds),
         *_best_of(scores),
-        _skills(scores),
+        *(_skills(scores, columns) for columns in _side_by_side(scores)),
         *(_at_steps(scores, column, steps) for column in scores.metrics),
         _legend(scores),
     ]
@@ -78,10 +78,23 @@ def _title(scores: "Scores") -> str:
     return f"{Path(scores.file).name}: {name}{clips}, {span}; * marks the best of a column"
 
 
-def _means(scores: "Scores", span: int) -> str:
+def _side_by_side(scores: "Scores") -> list[list[str]]:
+    """The columns of each block: all, or of several samples the best and the means, which are too many for a line."""
+    found: dict[str, list[str]] = {}
+    for column, metric in scores.metrics.items():
+        found.setdefault(column.removeprefix(metric.name), []).append(column)
+    return list(found.values())
+
+
+def _heads(scores: "Scores", columns: Sequence[str]) -> list[str]:
+    return [f"{scores.label(column)} {arrow(scores.metrics[column])} " for column in columns]
+
+
+def _means(scores: "Scores", shown: Sequence[str], span: int) -> str:
     """Means over the first steps, each with half of its interval."""
     columns = []
-    for column, metric in scores.metrics.items():
+    for column in shown:
+        metric = scores.metrics[column]
         stars = _stars(scores, column, slice(span))
         cells = []
         for row, star in zip(scores.values, stars, strict=True):
@@ -89,17 +102,17 @@ def _means(scores: "Scores", span: int) -> str:
             half = "" if interval is None or isnan(mean) else f" ±{written(interval.half, metric)}"
             cells.append(f"{written(mean, metric)}{half}{star}")
         columns.append(cells)
-    heads = [f"{scores.label(column)} {arrow(metric)} " for column, metric in scores.metrics.items()]
-    return aligned(f"mean of {span} step{'' if span == 1 else 's'}", heads, list(scores.values), columns)
+    corner = f"mean of {span} step{'' if span == 1 else 's'}"
+    return aligned(corner, _heads(scores, shown), list(scores.values), columns)
 
 
-def _over_seeds(scores: "Scores") -> str:
+def _over_seeds(scores: "Scores", shown: Sequence[str]) -> str:
     columns = []
-    for column, metric in scores.metrics.items():
+    for column in shown:
+        metric = scores.metrics[column]
         found = [scores.over_seeds(name, column) for name in scores.seeds]
         columns.append([f"{written(mean, metric)} ±{written(half, metric)} " for mean, half in found])
-    heads = [f"{scores.label(column)} {arrow(metric)} " for column, metric in scores.metrics.items()]
-    return aligned("mean over runs", heads, list(scores.seeds), columns)
+    return aligned("mean over runs", _heads(scores, shown), list(scores.seeds), columns)
 
 
 def _best_of(scores: "Scores") -> list[str]:
@@ -114,13 +127,10 @@ def _best_of(scores: "Scores") -> list[str]:
     return blocks
 
 
-def _skills(scores: "Scores") -> str:
+def _skills(scores: "Scores", of: Sequence[str]) -> str:
     """How much better than copy last; nothing where that cannot be told."""
-    shown = (
-        [column for column in scores.metrics if scores.skill("copy last", column) is not None]
-        if ("copy last" in scores.values)
-        else []
-    )
+    known = "copy last" in scores.values
+    shown = [column for column in of if known and scores.skill("copy last", column) is not None]
     if not shown:
         return ""
     rows = [row for row in scores.values if row != "copy last"]
@@ -164,7 +174,7 @@ def _legend(scores: "Scores") -> str:
         lines["±"] = "half of the 95 % interval over clips (bootstrap)"
     if scores.seeds:
         lines["±"] += "; of means over runs, over runs that differ in their seed (Student's t)"
-    if _skills(scores):
+    if _skills(scores, list(scores.metrics)):
         lines["skill"] = "of the mean: 0 is copy last, 1 a perfect prediction"
     if scores.protocol.samples > 1:
         lines["best"] = (
