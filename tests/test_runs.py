@@ -81,6 +81,12 @@ def test_what_is_said_of_a_run(tmp_path):
     assert look(tmp_path)["a"] == Run(str(tmp_path / "a"), "finished", 2, 2, 190.25, 260.75, 50.0)
 
 
+def test_a_run_written_by_a_clock_that_is_ahead_is_not_idle(tmp_path):
+    make_run(tmp_path / "a", idle=-20.0)
+    assert look(tmp_path)["a"].idle == 0.0
+    assert " 0 s" in table(list_runs(tmp_path, now=NOW))
+
+
 def test_before_its_end_a_run_is_as_far_as_its_log(tmp_path):
     make_run(tmp_path / "a", "running")
     assert look(tmp_path)["a"].updates == 40

@@ -104,7 +104,7 @@ def _duration(seconds: float) -> str:
     for unit, length in (("days", 86400), ("h", 3600), ("min", 60)):
         if seconds >= length:
             return f"{int(seconds // length)} {unit}".replace("1 days", "1 day")
-    return f"{max(0, int(seconds))} s"
+    return f"{int(seconds)} s"
 
 
 def _find(folder: Path, depth: int) -> list[Path]:

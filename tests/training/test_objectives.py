@@ -70,6 +70,19 @@ def test_what_is_fed_changes_nothing_where_all_is_true(data, core):
     torch.testing.assert_close(predict_next(predictor, film, 3, sampling=1e-12), tail, atol=1e-5, rtol=1e-4)
 
 
+def test_gradients_flow_through_samples_as_through_a_rollout(data):
+    """Where samples were cut off, weights would have no part in what came of their earlier predictions."""
+    film = to_film(ClipFile(data).read_frames("train", 0, 3))
+    predictor = learner("gru").predictor
+    found = []
+    for own, sampling in ((FRAMES - 2, 0.0), (0, 1.0)):
+        predictor.zero_grad()
+        predict_next(predictor, film, own, sampling=sampling)[:, -1].sum().backward()
+        found.append([weight.grad.clone() for weight in predictor.parameters()])
+    for rollout, samples in zip(*found, strict=True):
+        torch.testing.assert_close(samples, rollout, atol=1e-5, rtol=1e-4)
+
+
 class Echo:
     """A predictor whose logit says what it was fed: the film, and how often it was called."""
 
