@@ -1,6 +1,7 @@
 """The clips of a run: which are read, which are kept aside, and their order."""
 
 from itertools import islice
+from types import SimpleNamespace
 from typing import Any
 
 import h5py
@@ -83,6 +84,12 @@ def test_data_that_does_not_do(tmp_path, clips, training, message):
     with pytest.raises(ValueError, match=message):
         train(path, tiny_model(), tiny_training(**training), out=tmp_path / "run", device="cpu")
     assert not (tmp_path / "run").exists()
+
+
+def test_clips_of_one_frame_do_not_do():
+    file: Any = SimpleNamespace(frames=1, parts={"train": 6})
+    with pytest.raises(ValueError, match=r"^DATA must hold clips of two frames or more, got 1; there is nothing to"):
+        TrainingClips(file, tiny_training())
 
 
 def test_the_whole_length_may_be_free_running(data, tmp_path):

@@ -237,6 +237,16 @@ def test_a_summary_needs_no_best_checkpoint(data, tmp_path):
     assert summary["validation"]["1"] == json.loads(before)["validation"]["1"]
 
 
+def test_seeds_that_have_not_begun_learn_from_clips_that_were_moved(data, tmp_path):
+    here = tmp_path / "here.h5"
+    here.write_bytes(data.read_bytes())
+    out = train_seeds(here, (1,), tiny_model(), tiny_training(updates=1), out=tmp_path / "runs", device="cpu")
+    (out / "seeds.json").write_text('{"seeds": [1, 2]}')  # as a run that was killed leaves it
+    there = here.rename(tmp_path / "there.h5")
+    resume_seeds(out, data=there, device="cpu")
+    assert read_settings(out / "seed-2")[0].data.path == str(there)
+
+
 def test_several_seeds_do_not_move_into_a_run(data, old):
     with pytest.raises(FileExistsError, match=r"^--out must be a new path, got .*/run/settings\.json"):
         train_seeds(data, (1, 2), tiny_model(), tiny_training(), out=old, device="cpu", overwrite=True)
