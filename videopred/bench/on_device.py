@@ -37,11 +37,7 @@ def device_rows(
 
 
 def with_compiled_step(core: Any, backend: str = "inductor") -> Any:
-    """A core with the same weights whose step is compiled.
-
-    What this process compiled before is forgotten: torch keeps but a few versions of a function.
-    """
-    torch.compiler.reset()
+    """A core with the same weights whose step is compiled where it learns."""
     compiled = copy.copy(core)
     compile_step(compiled, backend)
     return compiled

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from functools import wraps
 from types import MethodType
 from typing import Any
 
@@ -30,14 +31,17 @@ def compile_step(core: Any, backend: str) -> None:
 
     A step from a state without a gradient stays as it is: the first of a clip, and all those of validation and
     rollouts. Each kind would be compiled anew, for longer than it gains.
+    What this process compiled before is forgotten: torch keeps but a few versions of a function.
     """
+    torch.compiler.reset()
     name = "advance" if hasattr(core, "project") else "step"
     plain = getattr(type(core), name)
     compiled = torch.compile(plain, backend=backend)
 
-    def step(self: Any, inputs: Any, state: Any, *silent: Any) -> Any:
+    @wraps(plain)
+    def step(self: Any, inputs: Any, state: Any, *others: Any) -> Any:
         learns = any(part.requires_grad for part in tree.tree_leaves(state))
-        return (compiled if learns else plain)(self, inputs, state, *silent)
+        return (compiled if learns else plain)(self, inputs, state, *others)
 
     setattr(core, name, MethodType(step, core))
 
