@@ -45,6 +45,20 @@ def test_differences_are_paired():
     assert not itself.told_apart
 
 
+def test_intervals_of_the_first_steps_are_of_these_alone():
+    """Two models are one at the first step, and 6 apart at the two that follow: 4 on average."""
+    ours = scored(0)
+    values = ours.measurements["model"]["mse"]["mse"] - np.array([0, 6, 6])
+    measurements = {**ours.measurements, "model": {"mse": {"mse": values}}}
+    theirs = replace(ours, measurements=measurements)
+    compared = compare({"gru": ours, "rims": theirs})
+    first, whole = compared.difference("rims", "mse", 1), compared.difference("rims", "mse")
+    assert (first.difference, first.low, first.high, first.told_apart) == (0, 0, 0, False)
+    assert (whole.difference, whole.low, whole.high) == pytest.approx((-4, -4, -4))
+    each = theirs.intervals("model", "mse")
+    assert theirs.interval("model", "mse", 1) == pytest.approx((each.low[0], each.high[0]))
+
+
 def test_the_row_held_against_may_be_any():
     compared = compare({"gru": scored(0), "rims": scored(-0.1)}, "blank")
     assert compared.difference("gru", "mse").difference == pytest.approx(-9, abs=0.02)

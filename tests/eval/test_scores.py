@@ -143,6 +143,17 @@ def test_no_row_is_marked_where_all_are_equal():
     assert "0.0*" not in scores.table()
 
 
+def test_where_copy_last_is_perfect_there_is_no_skill(tmp_path):
+    """Nothing moved: who is worse would be infinitely so, which JSON does not know, and who is as good has 0 of 0."""
+    measurements = {
+        row: {"bce": {"bce": np.full((7, 3), value)}} for row, value in (("model", 5.0), ("copy last", 0.0))
+    }
+    still = made_up(measurements=measurements, metrics={"bce": make_metric("bce")})
+    assert [still.skill(row, "bce") for row in still.values] == [None, None]
+    assert "skill" not in still.table()
+    assert json.loads(still.save(tmp_path)[0].read_text())["rows"]["model"]["bce"]["skill"] is None
+
+
 def test_a_row_of_which_less_can_be_said_takes_no_part_and_is_told():
     """As an error in px of objects that are soon lost: what is left are the easy first steps."""
     some = {row: {"bce": {"bce": np.tile(values, (7, 1))}} for row, values in {
