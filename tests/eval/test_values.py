@@ -228,6 +228,15 @@ def test_metrics_measured_together_are_those_measured_alone():
         assert all(torch.equal(measured[key], alone[key]) for key in alone)
 
 
+def test_films_that_remember_how_they_were_made_are_measured_like_others():
+    truth, prediction = torch.rand(1, 2, 1, 12, 15).round(), torch.rand(1, 2, 1, 12, 15)
+    for name in ("bce", "psnr", "ssim", "f1"):
+        ours = make_metric(name).measure(prediction.clone().requires_grad_(), truth)
+        for key, values in make_metric(name).measure(prediction, truth).items():
+            assert torch.equal(ours[key], values)
+            assert not ours[key].requires_grad
+
+
 def test_what_several_metrics_need_is_made_once():
     frames = Frames(torch.rand(2, 1, 3, 4), torch.rand(2, 1, 3, 4))
     asked = []

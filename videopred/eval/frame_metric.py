@@ -16,7 +16,8 @@ VALUES_AT_ONCE = 2**17
 
 
 class Room:
-    """Memory that is used again and again: fresh memory costs as much time as the arithmetic in it."""
+    """Memory that is used again and again, for films of one type on one device: fresh memory costs as much time as the
+    arithmetic in it."""
 
     def __init__(self) -> None:
         self._memory = torch.empty(0)
@@ -24,7 +25,7 @@ class Room:
     def like(self, film: Tensor, copies: int) -> Tensor:
         """Some uninitialised copies of a film, (copies, *its shape), in the same memory as those given before."""
         size = copies * film.numel()
-        if self._memory.numel() < size or (self._memory.dtype, self._memory.device) != (film.dtype, film.device):
+        if self._memory.numel() < size:
             self._memory = film.new_empty(size)
         return self._memory[:size].view(copies, *film.shape)
 
