@@ -169,6 +169,14 @@ def test_a_row_of_which_less_can_be_said_takes_no_part_and_is_told():
     assert [line.split()[-2:] for line in at_step.splitlines()[1:3]] == [["1.0*", "–"], ["2.0", "3.0*"]]
 
 
+def test_a_row_of_which_nothing_can_be_said_has_its_dash_and_no_remark():
+    """As masks of a model that gives none: that is told in a note, once."""
+    silent = {row: {"bce": {"bce": np.full((7, 3), value)}} for row, value in (("model", np.nan), ("blank", 2.0))}
+    scores = made_up(measurements=silent, metrics={"bce": make_metric("bce")})
+    assert scores.remarks == ()
+    assert re.search(r"^model +–$", scores.table(), re.MULTILINE)
+
+
 def test_steps_outside_the_rollout_are_refused(scores):
     with pytest.raises(ValueError, match="steps must lie in 1 to 3, got 0; step 1 is the first predicted frame"):
         scores.table(steps=[0])
