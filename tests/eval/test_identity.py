@@ -113,6 +113,14 @@ def test_survival_and_exit_are_by_length():
     assert by_length("exit-error", Scene(positions), true) == {1: pytest.approx(0.7), 3: pytest.approx(0)}
 
 
+def test_who_comes_out_on_its_track_and_leaves_it_at_once_has_not_survived():
+    """It is there in the first frame of three."""
+    true = hide(TRUE, 0, 1, slice(2, 4))
+    positions = as_predicted(true).positions.clone()
+    positions[0, 5:, 1] = torch.nan
+    assert by_length("survival", Scene(positions), true) == {2: 0.0}
+
+
 def test_who_comes_out_as_another_has_not_survived():
     """Balls 1 and 2 are hidden together and come out on each other's track."""
     true = hide(hide(TRUE, 0, 0, slice(3, 5)), 0, 1, slice(3, 5))
