@@ -17,7 +17,7 @@ from videopred.checkpoint import whole_checkpoint
 from videopred.models.rival_settings import GRUConfig
 from videopred.models.settings import PredictorConfig
 from videopred.settings import ComputeConfig, TrainingConfig
-from videopred.training import run as running
+from videopred.training.course import Course
 from videopred.training.folder import RunFolder
 from videopred.training.keeping import KeepCheckpoints
 from videopred.training.learner import Learner
@@ -266,7 +266,8 @@ def test_the_time_of_all_its_processes_adds_up(tmp_path):
 def test_while_it_goes_on_its_record_does_not_say_how_far_it_once_was(stopped, monkeypatch):
     """Whoever lists runs would believe it and not the log."""
     seen: list[dict[str, Any]] = []
-    monkeypatch.setattr(running, "_fit", lambda *rest: seen.append(json.loads((stopped / "run.json").read_text())))
+    record = stopped / "run.json"
+    monkeypatch.setattr(Course, "to_the_end", lambda course: seen.append(json.loads(record.read_text())))
     resume(stopped, watch=UNDRAWN, device="cpu")
     assert seen[0]["state"] == "running"
     assert not {"updates", "finished"} & set(seen[0])

@@ -15,8 +15,8 @@ from training_runs import equal, weights
 from videopred.cli import main
 from videopred.models import CORES, build
 from videopred.settings import ComputeConfig, TrainingConfig
+from videopred.training import course
 from videopred.training import forecast as forecasting
-from videopred.training import run as running
 from videopred.training.forecast import Forecast, duration, size
 from videopred.training.run import foresee, train
 
@@ -82,7 +82,7 @@ def test_a_run_that_was_foreseen_is_the_same_run(data, tmp_path, monkeypatch, co
     monkeypatch.setattr(forecasting, "_TIMED", 1)
     learned = []
     for least in (1, 1000):
-        monkeypatch.setattr(running, "_FORESEEN", least)
+        monkeypatch.setattr(course, "_FORESEEN", least)
         learned.append(weights(train(data, tiny_model(core), training, out=tmp_path / str(least), device="cpu")))
     assert "parameters" in (tmp_path / "1" / "log.txt").read_text()
     assert "parameters" not in (tmp_path / "1000" / "log.txt").read_text()

@@ -18,7 +18,7 @@ from videopred.models import CORES
 from videopred.models.codec_settings import RNEMConfig
 from videopred.models.settings import PredictorConfig
 from videopred.settings import ComputeConfig
-from videopred.training import run as running
+from videopred.training import course
 from videopred.training.batches import MadeBatches, Shares
 from videopred.training.clips import TrainingClips, open_clips
 from videopred.training.folder import RunFolder
@@ -49,7 +49,7 @@ def test_the_old_run_comes_back_if_the_new_one_fails_before_it_saves(data, old, 
 @pytest.mark.parametrize("step", ["forecast", "watchers", "make_trainer"])
 def test_a_failure_before_the_first_update_is_one_as_well(data, old, monkeypatch, step):
     before, settings = weights(old), tiny_training(updates=100, validate_every=100)
-    monkeypatch.setattr(running, step, lambda *anything: 1 / 0)
+    monkeypatch.setattr(course, step, lambda *anything: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         train(data, tiny_model(), settings, out=old, device="cpu", overwrite=True)
     assert equal(weights(old), before)

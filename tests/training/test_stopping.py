@@ -14,7 +14,7 @@ from videopred.datasets.store import ClipFile
 from videopred.frames import to_film
 from videopred.interrupt import HeldInterrupt
 from videopred.rollout import roll_out
-from videopred.training import run as running
+from videopred.training import course
 from videopred.training.learner import Learner
 from videopred.training.run import train
 from videopred.training.stopping import StopSigns
@@ -92,7 +92,7 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1]
 def test_before_the_first_update_a_signal_ends_it_at_once(data, tmp_path, monkeypatch, number):
     """Nothing is there to save, and whoever waits for other processes would wait on."""
     before = signal.getsignal(number)
-    monkeypatch.setattr(running, "forecast", lambda *anything: signal.raise_signal(number))
+    monkeypatch.setattr(course, "forecast", lambda *anything: signal.raise_signal(number))
     settings = tiny_training(updates=100, validate_every=100)
     with pytest.raises(KeyboardInterrupt, match=r"^at once: 0 of 100 updates are saved; `videopred train --resume"):
         train(data, tiny_model(), settings, out=tmp_path / "run", device="cpu")

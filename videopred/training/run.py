@@ -1,6 +1,5 @@
 """The way of one run: data and model in, a run folder out; begun, or gone on with."""
 
-import warnings
 from pathlib import Path
 
 import torch
@@ -10,26 +9,19 @@ from videopred.checkpoint import DataRecord, ExperimentRecord, RunConfig, choice
 from videopred.datasets.source import ClipSource
 from videopred.device import pick_device
 from videopred.models import build
-from videopred.models.compiling import compile_predictor
 from videopred.models.predictor import Predictor
 from videopred.models.settings import PredictorConfig
 from videopred.settings import ComputeConfig, TrainingConfig, WatchConfig
-from videopred.training.batches import Batches
 from videopred.training.clips import TrainingClips, open_clips
-from videopred.training.engine import check_compute, make_trainer
+from videopred.training.course import Course
+from videopred.training.engine import check_compute
 from videopred.training.folder import RunFolder
 from videopred.training.forecast import Forecast, forecast
-from videopred.training.keeping import KeepCheckpoints
 from videopred.training.learner import Learner
-from videopred.training.processes import end_together, is_first
 from videopred.training.resuming import Start, check_data, check_same, find_start, read_settings
-from videopred.training.stopping import Stopped, StopSigns
-from videopred.training.telling import TellLooks, listening, say
-from videopred.training.watching import check_watch, make_loggers, watchers
+from videopred.training.watching import check_watch
 
 _AFRESH = Start(None, 0, float("inf"))
-_FORESEEN = 100
-"""Updates from which on it is worth a few of them to say what all will take."""
 
 
 def train(
@@ -78,7 +70,7 @@ def train(
     config = learner.config
     folder = RunFolder(usual_folder(clips.file.path.stem, config.model) if out is None else Path(out))
     folder.begin(config, str(where), overwrite)
-    return _fit(folder, learner, clips, where, _AFRESH, watch or WatchConfig(), progress)
+    return Course(folder, learner, clips, where, _AFRESH, watch or WatchConfig(), progress).to_the_end()
 
 
 def foresee(
@@ -178,7 +170,7 @@ def resume(
     start = find_start(run)
     learner = Learner(_first_predictor(config), config)
     folder.go_on(config, record, str(where), start.done)
-    return _fit(folder, learner, clips, where, start, watch, progress)
+    return Course(folder, learner, clips, where, start, watch, progress).to_the_end()
 
 
 def _same_clips(config: RunConfig, data: Path | str | None) -> ClipSource:
@@ -193,83 +185,6 @@ def _same_clips(config: RunConfig, data: Path | str | None) -> ClipSource:
 def usual_folder(data: str, model: PredictorConfig) -> Path:
     """Where a run goes unless --out says otherwise."""
     return Path("models") / f"{data}-{model.core.label}"
-
-
-def _fit(
-    folder: RunFolder,
-    learner: Learner,
-    clips: TrainingClips,
-    device: torch.device,
-    start: Start,
-    watch: WatchConfig,
-    progress: bool,
-) -> Path:
-    """Train from a start to the end, or to where somebody stops it, and note in the folder what was said meanwhile."""
-    with listening(folder.path / "log.txt", progress):
-        updates = learner.config.training.updates
-        say(f"on {device}: {f'goes on after {start.done} of ' if start.checkpoint else ''}{updates} updates")
-        if clips.held_on_device and learner.config.compute.workers:
-            say(
-                "--workers only read validation clips: those to learn from wait on the device; --hold memory changes it"
-            )
-        _fit_to_the_end(folder, learner, clips, device, start, watch, progress)
-        say(f"finished; videopred evaluate {folder.path} {_shown(clips.file.path)} scores it")
-    return folder.path
-
-
-def _shown(data: Path) -> Path | str:
-    """A data file as it may be typed here; DATA for clips that are in none."""
-    here = Path.cwd()
-    if not data.exists():
-        return "DATA"
-    return data.resolve().relative_to(here) if data.resolve().is_relative_to(here) else data
-
-
-def _fit_to_the_end(
-    folder: RunFolder,
-    learner: Learner,
-    clips: TrainingClips,
-    device: torch.device,
-    start: Start,
-    watch: WatchConfig,
-    progress: bool,
-) -> None:
-    """Foresee, train, and note in the folder how it ended, also where it fails before the first update."""
-    config = learner.config
-    updates, compute = config.training.updates, config.compute
-    several = compute.devices * compute.nodes > 1
-    signs = StopSigns(compute.time_limit, several)
-    keep = KeepCheckpoints(folder.checkpoints, config.training, signs, start.best_so_far, folder.settle)
-    state, told, done = "failed", "", lambda: start.done
-    with signs.held:
-        try:
-            if not start.checkpoint and updates >= _FORESEEN and is_first():
-                say(str(forecast(learner, clips, device)))
-            callbacks = [
-                keep,
-                TellLooks(),
-                *watchers(watch, folder.path, clips, config.training, progress and is_first()),
-            ]
-            loggers = make_loggers(watch, folder.path)
-            trainer = make_trainer(config, folder.path, device, callbacks, start.done, loggers)
-            done = lambda: trainer.global_step  # noqa: E731
-            if several:
-                end_together()
-            if compute.compile != "none":
-                compile_predictor(learner.predictor, compute.compile)
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", module=r"lightning\.")  # hints about its own defaults
-                trainer.fit(learner, datamodule=Batches(clips, config, device), ckpt_path=start.checkpoint)
-            state = "finished"
-        except Stopped as stopped:
-            state, told = "interrupted", f"{stopped}: {done()} of {updates} updates are done"
-        except (KeyboardInterrupt, SystemExit):  # the second is how Lightning ends on the first
-            saved = max(keep.saved_at, start.done)
-            state, told = "interrupted", f"at once: {saved} of {updates} updates are saved"
-        finally:
-            folder.end(state, done())
-    if state == "interrupted" and is_first():  # in other processes, Lightning takes an error for a crash
-        raise KeyboardInterrupt(f"{told}; `videopred train --resume {folder.path}` goes on")
 
 
 def _first_predictor(config: RunConfig) -> Predictor:

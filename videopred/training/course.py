@@ -1,0 +1,117 @@
+"""Training from a start to the end, or to where somebody stops it; the run's folder is told how it ended."""
+
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+
+from videopred.models.compiling import compile_predictor
+from videopred.settings import WatchConfig
+from videopred.training.batches import Batches
+from videopred.training.clips import TrainingClips
+from videopred.training.engine import make_trainer
+from videopred.training.folder import RunFolder
+from videopred.training.forecast import forecast
+from videopred.training.keeping import KeepCheckpoints
+from videopred.training.learner import Learner
+from videopred.training.processes import end_together, is_first
+from videopred.training.resuming import Start
+from videopred.training.stopping import Stopped, StopSigns
+from videopred.training.telling import TellLooks, listening, say
+from videopred.training.watching import make_loggers, watchers
+
+if TYPE_CHECKING:
+    from lightning.pytorch import Trainer
+
+_FORESEEN = 100
+"""Updates from which on it is worth a few of them to say what all will take."""
+
+
+@dataclass
+class Course:
+    """The course of one training, all that it needs having been checked."""
+
+    folder: RunFolder
+    learner: Learner
+    clips: TrainingClips
+    device: torch.device
+    start: Start
+    watch: WatchConfig
+    progress: bool
+    """Whether what goes into the log is said on stderr, too."""
+    _trainer: "Trainer | None" = field(default=None, init=False)
+
+    @property
+    def done(self) -> int:
+        """Updates so far."""
+        return self._trainer.global_step if self._trainer else self.start.done
+
+    def to_the_end(self) -> Path:
+        """Train, keep in the log what was said meanwhile, and return the run's folder.
+
+        Raises:
+            KeyboardInterrupt: somebody stopped it; the message says who, and how to go on.
+        """
+        updates, compute = self.learner.config.training.updates, self.learner.config.compute
+        with listening(self.folder.path / "log.txt", self.progress):
+            before = f"goes on after {self.start.done} of " if self.start.checkpoint else ""
+            say(f"on {self.device}: {before}{updates} updates")
+            if self.clips.held_on_device and compute.workers:
+                why = "those to learn from wait on the device; --hold memory changes it"
+                say(f"--workers only read validation clips: {why}")
+            self._train_and_note()
+            say(f"finished; videopred evaluate {self.folder.path} {_shown(self.clips.file.path)} scores it")
+        return self.folder.path
+
+    def _train_and_note(self) -> None:
+        """Train, and note in the folder how it ended, also where it fails before the first update."""
+        training, compute = self.learner.config.training, self.learner.config.compute
+        signs = StopSigns(compute.time_limit, several=self._are_several)
+        keep = KeepCheckpoints(self.folder.checkpoints, training, signs, self.start.best_so_far, self.folder.settle)
+        state, told = "failed", ""
+        with signs.held:
+            try:
+                self._train(keep)
+                state = "finished"
+            except Stopped as stopped:
+                state, told = "interrupted", f"{stopped}: {self.done} of {training.updates} updates are done"
+            except (KeyboardInterrupt, SystemExit):  # the second is how Lightning ends on the first
+                saved = max(keep.saved_at, self.start.done)
+                state, told = "interrupted", f"at once: {saved} of {training.updates} updates are saved"
+            finally:
+                self.folder.end(state, self.done)
+        if state == "interrupted" and is_first():  # in other processes, Lightning takes an error for a crash
+            raise KeyboardInterrupt(f"{told}; `videopred train --resume {self.folder.path}` goes on")
+
+    def _train(self, keep: KeepCheckpoints) -> None:
+        """Foresee where that is worth it, and let Lightning train."""
+        config, clips, path = self.learner.config, self.clips, self.folder.path
+        if not self.start.checkpoint and config.training.updates >= _FORESEEN and is_first():
+            say(str(forecast(self.learner, clips, self.device)))
+        shown = self.progress and is_first()
+        callbacks = [keep, TellLooks(), *watchers(self.watch, path, clips, config.training, shown)]
+        loggers = make_loggers(self.watch, path)
+        self._trainer = make_trainer(config, path, self.device, callbacks, self.start.done, loggers)
+        if self._are_several:
+            end_together()
+        if config.compute.compile != "none":
+            compile_predictor(self.learner.predictor, config.compute.compile)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module=r"lightning\.")  # hints about its own defaults
+            batches = Batches(clips, config, self.device)
+            self._trainer.fit(self.learner, datamodule=batches, ckpt_path=self.start.checkpoint)
+
+    @property
+    def _are_several(self) -> bool:
+        """Whether other processes train along."""
+        return self.learner.config.compute.devices * self.learner.config.compute.nodes > 1
+
+
+def _shown(data: Path) -> Path | str:
+    """A data file as it may be typed here; DATA for clips that are in none."""
+    here = Path.cwd()
+    if not data.exists():
+        return "DATA"
+    return data.resolve().relative_to(here) if data.resolve().is_relative_to(here) else data
