@@ -186,6 +186,6 @@ def _masks(predicted: Tensor, true: Tensor | None) -> tuple[Tensor, Tensor]:
         if masks.is_floating_point() or masks.dtype == torch.bool:
             fix = "give the number of the object at each pixel"
             raise TypeError(complaint(f"{name} masks", "be whole numbers", masks.dtype, fix))
-        least = int(masks.min())
+        least = int(masks.min()) if masks.dtype.is_signed else 0
         require(least >= 0, f"{name} masks", "be at least 0, which is no object", least, "count objects from 1")
     return ours, theirs
