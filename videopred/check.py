@@ -5,8 +5,7 @@ Other modules say what was wrong through these functions, so that all messages r
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -41,17 +40,6 @@ def require_kind(condition: bool, argument: str, must: str, got: Any, fix: str) 
 
 class FaultyFileError(ValueError):
     """A file is damaged, incomplete, or of another kind. What was typed may be fine: a failure, no misuse."""
-
-
-@contextmanager
-def named(argument: str) -> Iterator[None]:
-    """Complaints of readers about SOURCE, which is what `import` calls its argument, become ones about another."""
-    try:
-        yield
-    except (ValueError, OSError) as error:
-        if not str(error).startswith("SOURCE "):
-            raise
-        raise type(error)(argument + str(error).removeprefix("SOURCE")) from None
 
 
 def require_sound(condition: bool, argument: str, must: str, got: Any, fix: str) -> None:

@@ -1,6 +1,7 @@
 """Scenes of four films, two of them possible, for judging plausibility: from data files or folders of IntPhys."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,8 +77,19 @@ def open_quadruplets(
     return _of_file(open_dataset(path), part, every or 1)
 
 
+@contextmanager
+def _called_data() -> Iterator[None]:
+    """Complaints of readers about SOURCE, which is what `import` calls its argument, become ones about DATA."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        if not str(error).startswith("SOURCE "):
+            raise
+        raise type(error)("DATA" + str(error).removeprefix("SOURCE")) from None
+
+
 def _of_folder(path: Path, height: int, width: int, every: int, names: Path | None) -> Quadruplets:
-    with check.named("DATA"):
+    with _called_data():
         films = scored_films(path, height=height, width=width, every=every)
     beside = films.place.parent / f"{films.place.name}_ids.txt"
     if names is not None:
@@ -104,7 +116,7 @@ def _of_folder(path: Path, height: int, width: int, every: int, names: Path | No
     )
 
 
-@check.named("DATA")
+@_called_data()
 def _read_scene(films: ScoredFilms, scene: int) -> np.ndarray:
     return np.stack([films.read(4 * scene + film) for film in range(4)])
 
