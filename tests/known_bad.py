@@ -304,6 +304,15 @@ class ForgetsWhileItRests(ModularLayer):
         return (hidden * trace["active"].unsqueeze(-1), cell), trace
 
 
+class MixesWhatItKeeps(ModularLayer):
+    """The cells that resting modules would have had count 0 times."""
+
+    def forward(self, prepared: Any, read: Any, state: Any, active: Any = None, silent: Any = None) -> Any:
+        (hidden, _), trace = super().forward(prepared, read, state, active)
+        new = self._dynamics(prepared.bias, read.gates, *state)[1]
+        return (hidden, torch.lerp(state[1], new, trace["active"].unsqueeze(-1).to(new))), trace
+
+
 class LeaksBetweenModules(ModularLayer):
     """Its recurrent weights have entries between modules."""
 
@@ -312,13 +321,13 @@ class LeaksBetweenModules(ModularLayer):
 
 
 class OpensTheGradient(ModularLayer):
-    def _source(self, keep: Tensor, candidate: Tensor, hidden: Tensor) -> Tensor:
+    def _source(self, moves: Tensor, candidate: Tensor, hidden: Tensor) -> Tensor:
         return candidate
 
 
 class OffersWhatItKeeps(ModularLayer):
-    def _source(self, keep: Tensor, candidate: Tensor, hidden: Tensor) -> Tensor:
-        return torch.lerp(hidden.detach(), candidate, keep)
+    def _source(self, moves: Tensor, candidate: Tensor, hidden: Tensor) -> Tensor:
+        return torch.where(moves, candidate, hidden.detach())
 
 
 class KnowsItsIndex(ModularLayer):
@@ -333,6 +342,7 @@ LAYERS = [
     (OneMoreIsActive, modular_checks.exactly_k_are_active),
     (LosesItsCells, modular_checks.resting_modules_keep_their_state_to_the_bit),
     (ForgetsWhileItRests, modular_checks.resting_modules_keep_their_state_to_the_bit),
+    (MixesWhatItKeeps, modular_checks.resting_modules_stay_untouched_by_what_they_would_have_become),
     (InvertedChoice, modular_checks.modules_that_attend_least_to_null_are_active),
     (InvertedChoice, modular_checks.the_module_that_cares_most_for_its_input_is_active),
     (TiesToTheHighest, modular_checks.without_a_state_all_slots_are_alike_and_ties_go_to_the_lowest_index),

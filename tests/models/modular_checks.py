@@ -69,6 +69,20 @@ def resting_modules_keep_their_state_to_the_bit(core: Any) -> None:
                 assert (is_[active] != was[active]).all()
 
 
+def resting_modules_stay_untouched_by_what_they_would_have_become(core: Any) -> None:
+    """Whose NaN it is shows in who was active: a product with 0 would carry it into all."""
+    before = drawn_state(core)
+    with torch.no_grad():
+        for _, layer in levels(core):
+            layer.state_bias.fill_(torch.nan)
+    _, after, trace = core.step(drawn_inputs(), before)
+    for level, (old, new) in enumerate(zip(by_level(core, before), by_level(core, after), strict=True)):
+        active = seen(core, trace, level, "active")
+        for was, is_ in zip(old[:2], new[:2], strict=True):
+            assert torch.equal(is_[~active], was[~active])
+            assert is_[active].isnan().any(-1).all()
+
+
 def modules_that_attend_least_to_null_are_active(core: Any) -> None:
     _, _, trace = core.step(drawn_inputs(), drawn_state(core))
     for level in range(len(levels(core))):
@@ -179,6 +193,7 @@ def permuting_modules_with_their_weights_permutes_them(core: Any) -> None:
 MODULAR_CHECKS: list[Callable[[Any], None]] = [
     exactly_k_are_active,
     resting_modules_keep_their_state_to_the_bit,
+    resting_modules_stay_untouched_by_what_they_would_have_become,
     modules_that_attend_least_to_null_are_active,
     the_module_that_cares_most_for_its_input_is_active,
     without_a_state_all_slots_are_alike_and_ties_go_to_the_lowest_index,

@@ -220,13 +220,13 @@ def test_without_input_attention_brims_read_the_mean_of_their_neighbours(options
 # --- exchange --------------------------------------------------------------------------------------------
 
 
-def moved_by(core: Any, part: int) -> Tensor:
+def moved_by(core: Any, part: int, change: float = 1e-6) -> Tensor:
     """Which active modules of the lowest layer notice a change of the resting ones' hidden state or cell."""
     state, inputs = drawn_state(core), drawn_inputs()
     _, after, trace = core.step(inputs, state)
     active, states = seen(core, trace, 0, "active"), by_level(core, state)
     own = list(states[0])
-    own[part] = own[part] + 1e-6 * (~active).unsqueeze(-1)
+    own[part] = torch.where(active.unsqueeze(-1), own[part], own[part] + change)
     _, other, again = core.step(inputs, joined(core, [tuple(own), *states[1:]]))
     assert torch.equal(seen(core, again, 0, "active"), active)
     return (by_level(core, other)[0][0] != by_level(core, after)[0][0]).any(-1)[active]
@@ -236,6 +236,7 @@ def moved_by(core: Any, part: int) -> Tensor:
 def test_what_a_resting_module_offers(config):
     assert moved_by(make(config, {}), 1).all()
     assert not moved_by(make(config, {"comm_source": "state"}), 1).any()
+    assert not moved_by(make(config, {"comm_source": "state"}), 1, torch.nan).any()
     assert moved_by(make(config, {"comm_source": "state"}), 0).all()
     assert not moved_by(make(config, {"comm": False}), 0).any()
 

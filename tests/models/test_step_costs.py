@@ -6,7 +6,7 @@ from core_checks import FEATURES, operations_of_a_step
 
 from videopred.models import CORES, build_core
 
-LIMITS = {"rims": (36, 65), "brims": (78, 150)}
+LIMITS = {"rims": (35, 64), "brims": (76, 148)}
 """Core -> operations forward and backward, at most, with the default settings in training mode."""
 
 

@@ -7,7 +7,7 @@ K modules with states h[k], cells c[k]; L input slots x[p] and a null slot whose
 3. dynamics     h̃[k], c̃[k] = LSTM[k] or GRU[k] (z[k], h[k])                                   for every module
 4. communicate  o[k] = attention of h̃[k] over all h̃[j], self included, every module with its own q, k, v maps;
                 h̃[k] += σ(Wg o[k] + bg) tanh(dropout(Wf o[k] + bf)),  Wf, Wg, bf, bg shared by all modules
-5. keep         an active module takes h̃, c̃; a resting one keeps h, c to the bit
+5. keep         an active module takes h̃, c̃; a resting one keeps h, c to the bit, whatever h̃, c̃ are
 
 Step 1 is `reading`, the others are `modular`, which BRIMs share.
 
