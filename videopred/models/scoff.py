@@ -10,8 +10,8 @@ belongs to a file, so files can be exchanged, and weights learned with K files r
 4. communicate  o[k] = attention over all files, self included: query from h[k], keys and values from h'
                 h'[k] += dropout (o[k] Wo)
 
-The choice is hard forward; backward it is softmax(l / temperature), straight through. Noise is drawn in training; in
-evaluation the likeliest schema is taken, unless `eval_sample`.
+Step 3 is `schemata`, step 4 `file_communication`. The choice is hard forward; backward it is softmax(l / temperature),
+straight through. Noise is drawn in training; in evaluation the likeliest schema is taken, unless `eval_sample`.
 
 Source: the paper; the authors' code for video is not public. In later code of theirs (neural production systems)
 every file gets what all files read, which breaks their exchange, and LSTM schemata are mixed softly; here the
@@ -37,12 +37,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from videopred.check import complaint
-from videopred.models.communication import said
 from videopred.models.competition import RandomChoice, lowest
 from videopred.models.core import Core, State, Trace
 from videopred.models.dropout import dropout_masks
-from videopred.models.heads import heads_together, per_head, softmax_over_few
+from videopred.models.file_communication import FileCommunication
+from videopred.models.heads import heads_together, per_head
 from videopred.models.recurrent import gru_update, lstm_update
+from videopred.models.schemata import choose, pick
 from videopred.models.scoff_settings import SCOFFConfig
 from videopred.models.silence import awake, last, unheard
 
@@ -78,6 +79,8 @@ class SCOFF(Core):
     `comm_attention` (B, heads, K, K), who listens by who is heard; `active` (B, K) bool, where files may rest.
     """
 
+    _choose = staticmethod(choose)
+
     def __init__(self, config: SCOFFConfig, features: int):
         super().__init__()
         self.config = config
@@ -99,7 +102,7 @@ class SCOFF(Core):
             self.schema_query = nn.Linear(units, config.schema_key, bias=False)
             self.schema_key = nn.Linear(units, config.schema_key, bias=False)
         if config.comm:
-            self.communication = Communication(config)
+            self.communication = FileCommunication(config)
             self.trace_axes["comm_attention"] = "heads K K"
         self._query_widths = [
             heads * self._key,
@@ -203,23 +206,28 @@ class SCOFF(Core):
         memory = tuple(pick(choice, candidate) for candidate in candidates)
         trace = {"schema": schema, "input_attention": attention}
         if self.config.active is not None:
-            scores = -attention.mean((1, 3))
-            if self.random is not None:
-                scores, *phase = self.random(*phase)
-            trace["active"] = awake(lowest(last(scores, silent), self.config.active), silent)
-            keep = trace["active"].unsqueeze(-1)
-            memory = tuple(torch.where(keep, new, kept) for new, kept in zip(memory, state[0], strict=True))
+            trace["active"], phase = self._active(self.config.active, attention, phase, silent)
+            moves = trace["active"].unsqueeze(-1)
+            memory = tuple(torch.where(moves, new, kept) for new, kept in zip(memory, state[0], strict=True))
         hidden = memory[0]
         if self.config.comm:
             if self.config.query_from == "new":
-                asked = functional.linear(hidden, projected.queries)
-                comm_query = asked.split(self._query_widths, -1)[2]
+                comm_query = functional.linear(hidden, projected.queries).split(self._query_widths, -1)[2]
             message, trace["comm_attention"] = self.communication(
                 comm_query, hidden, choice, projected.message_mask, silent
             )
             told = hidden + message
-            hidden = told if self.config.active is None else torch.where(keep, told, hidden)
+            hidden = told if self.config.active is None else torch.where(moves, told, hidden)
         return hidden, ((hidden, *memory[1:]), frozen, *phase), trace
+
+    def _active(
+        self, count: int, attention: Tensor, phase: list[Tensor], silent: Tensor | None
+    ) -> tuple[Tensor, list[Tensor]]:
+        """Which files update, (B, K) bool, and the next phase of a random choice."""
+        scores = -attention.mean((1, 3))
+        if self.random is not None:
+            scores, *phase = self.random(*phase)
+        return awake(lowest(last(scores, silent), count), silent), phase
 
     def _read(self, projected: Projected, query: Tensor, silent: Tensor | None) -> tuple[Tensor, Tensor]:
         """Attention (B, heads, K, L) and what each file reads, (B, K, heads value)."""
@@ -242,56 +250,3 @@ class SCOFF(Core):
         if self.config.cell == "lstm":
             return lstm_update(from_input + from_state, memory[1].unsqueeze(2))
         return (gru_update(from_input, from_state, memory[0].unsqueeze(2)),)
-
-    def _choose(self, candidates: Tensor, query: Tensor, noise: Tensor | None) -> tuple[Tensor, Tensor]:
-        """The chosen schema (B, K) and its one-hot (B, K, S), through which the gradient of the softmax flows."""
-        rows, query = candidates.flatten(0, 1), query.flatten(0, 1).unsqueeze(-1)
-        noise = None if noise is None else noise.flatten(0, 1).unsqueeze(-1)
-        logits = torch.bmm(rows, query) if noise is None else torch.baddbmm(noise, rows, query)
-        logits = logits.view(candidates.shape[:3])
-        soft = torch.softmax(logits, -1)
-        schema = logits.argmax(-1)
-        hard = torch.zeros_like(soft).scatter_(-1, schema.unsqueeze(-1), 1.0)
-        return schema, hard + (soft - soft.detach())  # the difference is 0, so what comes out is exactly one-hot
-
-
-class Communication(nn.Module):
-    """What each file hears from all of them."""
-
-    def __init__(self, config: SCOFFConfig):
-        super().__init__()
-        self.config = config
-        heads, units = config.comm_heads, config.units
-        maps = heads * config.schemata if config.schema_comm else heads
-        self.query = nn.Linear(units, maps * config.comm_key, bias=False)
-        self.map = nn.Linear(units, maps * (config.comm_key + config.comm_value), bias=False)  # keys, then values
-        heard = heads * config.comm_value
-        self.message = nn.Linear(heard, 2 * units) if config.comm_gate else nn.Linear(heard, units, bias=False)
-
-    def forward(
-        self, query: Tensor, files: Tensor, choice: Tensor, mask: Tensor | None, silent: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """Messages (B, K, D), and attention (B, heads, K, K).
-
-        Args:
-            query: what each file asks, scaled: (B, K, heads key).
-            files: states after the update, (B, K, D).
-            choice: each file's schema, one-hot (B, K, S).
-            mask: dropout of the messages, (B, K, D).
-            silent: (K,) bool, files that nobody hears.
-        """
-        config = self.config
-        mapped = self.map(files)
-        if config.schema_comm:
-            query, mapped = (pick(choice, part.unflatten(-1, (config.schemata, -1))) for part in (query, mapped))
-        keys, values = per_head(mapped, config.comm_heads).split([config.comm_key, config.comm_value], -1)
-        scores = torch.bmm(keys, per_head(query, config.comm_heads).transpose(1, 2))
-        attention = softmax_over_few(unheard(scores, silent, 1))
-        heard = self.message(heads_together(torch.bmm(attention, values), config.comm_heads))
-        return said(heard, mask, config.comm_gate), attention.unflatten(0, (-1, config.comm_heads))
-
-
-def pick(choice: Tensor, candidates: Tensor) -> Tensor:
-    """The chosen candidate of each file: one-hot (B, K, S) and (B, K, S, D) -> (B, K, D)."""
-    chosen = torch.bmm(choice.flatten(0, 1).unsqueeze(1), candidates.flatten(0, 1))
-    return chosen.view(*choice.shape[:2], -1)

@@ -1,0 +1,28 @@
+"""Which schema each object file takes: hard forward, soft backward (step 3 of `scoff`)."""
+
+import torch
+from torch import Tensor
+
+
+def choose(candidates: Tensor, query: Tensor, noise: Tensor | None) -> tuple[Tensor, Tensor]:
+    """The chosen schema (B, K) int64 and its one-hot (B, K, S), through which the gradient of the softmax flows.
+
+    Args:
+        candidates: what each schema would make of each file, (B, K, S, D).
+        query: what each file looks for in them, over the temperature: (B, K, D).
+        noise: on the logits, over the temperature: (B, K, S), or None.
+    """
+    rows, query = candidates.flatten(0, 1), query.flatten(0, 1).unsqueeze(-1)
+    noise = None if noise is None else noise.flatten(0, 1).unsqueeze(-1)
+    logits = torch.bmm(rows, query) if noise is None else torch.baddbmm(noise, rows, query)
+    logits = logits.view(candidates.shape[:3])
+    soft = torch.softmax(logits, -1)
+    schema = logits.argmax(-1)
+    hard = torch.zeros_like(soft).scatter_(-1, schema.unsqueeze(-1), 1.0)
+    return schema, hard + (soft - soft.detach())  # the difference is 0, so what comes out is exactly one-hot
+
+
+def pick(choice: Tensor, candidates: Tensor) -> Tensor:
+    """The chosen candidate of each file: one-hot (B, K, S) and (B, K, S, D) -> (B, K, D)."""
+    chosen = torch.bmm(choice.flatten(0, 1).unsqueeze(1), candidates.flatten(0, 1))
+    return chosen.view(*choice.shape[:2], -1)
