@@ -17,7 +17,8 @@ SHARED = {"check", "files", "frames", "interrupt", "settings"}
 
 ROOMS: dict[str, set[str]] = {
     "": set(),
-    "check": set(),
+    "check": {"spelling"},
+    "spelling": set(),
     "child": {"check"},
     "frames": {"check"},
     "files": {"check"},
@@ -59,7 +60,7 @@ ROOMS: dict[str, set[str]] = {
     "commands": SHARED
     | {"flags", "model_flags", *SHELVES, "rollout", "rendering", "checkpoint", "device", "training", "judging", "demo"}
     | {"pictures", "preview", "cards", "bench", "comparing", "commands", "experiments", "export", "runs"}
-    | {"surprise", "surprise_curves", "report", "doctor"}
+    | {"spelling", "surprise", "surprise_curves", "report", "doctor"}
     | {"cli"},  # a figure of a paper is made by commands
     "cli": SHARED | {"flags", "model_flags", "datasets", "commands"},
     "__main__": {"cli"},
@@ -171,6 +172,7 @@ LIGHT = {
     "unboxing",
     "flags",
     "settings",
+    "spelling",
     "datasets",
     "eval",
     "models",

@@ -80,11 +80,20 @@ def test_what_is_gone_on_with_must_be_there(tmp_path):
     assert [check.run_or_runs(path) for path in (tmp_path, export)] == [tmp_path, export]
     for path in (tmp_path / "gone", tmp_path / "settings.json"):
         with pytest.raises(
-            FileNotFoundError, match=f"^--resume must be a folder that `videopred train` wrote, got {path};"
+            FileNotFoundError, match=f"^--resume must be a folder that `videopred train` wrote, got {path}[; ]"
         ):
             check.run_or_runs(path)
     (tmp_path / "settings.json").rename(tmp_path / "seeds.json")
     assert check.run_or_runs(tmp_path) == tmp_path
+
+
+def test_of_runs_from_several_seeds_one_must_be_named(tmp_path):
+    (tmp_path / "seeds.json").touch()
+    for made, named in ((None, "seed-0"), ("seed-5", "seed-5"), ("seed-3", "seed-3")):
+        if made:
+            (tmp_path / made).mkdir()
+        with pytest.raises(FileNotFoundError, match=f"several seeds; give one of them, such as .*/{named}$"):
+            check.run_folder(tmp_path)
 
 
 def test_what_is_there_stays_unless_overwriting_is_asked_for(tmp_path):

@@ -173,7 +173,7 @@ def test_damaged_settings_are_one_clear_line(tmp_path, content):
 
 
 def test_a_run_that_is_not_there(tmp_path):
-    message = "^RUN must be a run folder with a settings.json, got .*gone; give a folder that `videopred train` wrote"
+    message = r"^RUN must be a run folder with a settings.json, got .*gone \(nothing there\); give a folder"
     with pytest.raises(FileNotFoundError, match=message):
         load_run(tmp_path / "gone")
     write_run(tmp_path, config_of())

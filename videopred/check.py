@@ -3,13 +3,14 @@
 Other modules say what was wrong through these functions, so that all messages read alike.
 """
 
-import difflib
 import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
+
+from videopred.spelling import nearest, nearest_path, nearest_run
 
 
 def complaint(argument: str, must: str, got: Any, fix: str) -> str:
@@ -68,8 +69,8 @@ def _none_of(argument: str, value: str, names: list[str]) -> str:
 
 def _nearest(value: str, names: list[str], otherwise: str, prefix: str = "") -> str:
     """The question for the name that is most like a value, if any is; the prefix is put before it."""
-    near = difflib.get_close_matches(str(value), names, n=1, cutoff=0.5)
-    return f"did you mean {prefix}{near[0]}?" if near else otherwise
+    near = nearest(str(value), names)
+    return f"did you mean {prefix}{near}?" if near else otherwise
 
 
 def whole_number(argument: str, value: int, at_least: int, fix: str) -> int:
@@ -90,10 +91,17 @@ def existing_file(argument: str, path: Path, fix: str) -> Path:
     Raises:
         FileNotFoundError: nothing, or a folder, is there; `fix` names the command that makes the file.
     """
+    if path.is_dir():
+        raise FileNotFoundError(complaint(argument, "be an existing file", f"{path} (a folder)", fix))
     if not path.is_file():
-        got = f"{path} (a folder)" if path.is_dir() else f"{path} (nothing there)"
-        raise FileNotFoundError(complaint(argument, "be an existing file", got, fix))
+        raise nothing_there(argument, "be an existing file", path, fix, nearest_path(path))
     return path
+
+
+def nothing_there(argument: str, must: str, path: Path, fix: str, near: str | None) -> FileNotFoundError:
+    """The complaint about a path to nothing, with what it was likely meant to be before what else to do."""
+    offered = fix if near is None else f"did you mean {near}? Or {fix}"
+    return FileNotFoundError(complaint(argument, must, f"{path} (nothing there)", offered))
 
 
 def existing(argument: str, path: Path) -> Path:
@@ -104,7 +112,7 @@ def existing(argument: str, path: Path) -> Path:
     """
     if not path.exists():
         fix = "look at its spelling and at the folder you are in"
-        raise FileNotFoundError(complaint(argument, "be an existing file or folder", f"{path} (nothing there)", fix))
+        raise nothing_there(argument, "be an existing file or folder", path, fix, nearest_path(path))
     return path
 
 
@@ -175,10 +183,17 @@ def run_folder(run: Path) -> Path:
     Raises:
         FileNotFoundError: a folder without settings.json, another file, or nothing.
     """
-    if not (run / "settings.json").is_file() and not (run.is_file() and run.suffix == ".safetensors"):
-        fix = "give a folder that `videopred train` wrote, e.g. models/balls4-rims, or a file of `videopred export`"
-        raise FileNotFoundError(complaint("RUN", "be a run folder with a settings.json", run, fix))
-    return run
+    if (run / "settings.json").is_file() or (run.is_file() and run.suffix == ".safetensors"):
+        return run
+    must = "be a run folder with a settings.json"
+    if (run / "seeds.json").is_file():
+        first = min(run.glob("seed-*"), default=run / "seed-0")
+        fix = f"give one of them, such as {first}"
+        raise FileNotFoundError(complaint("RUN", must, f"{run}, which holds runs from several seeds", fix))
+    fix = "give a folder that `videopred train` wrote, e.g. models/balls4-rims, or a file of `videopred export`"
+    if not run.exists():
+        raise nothing_there("RUN", must, run, fix, nearest_run(run))
+    raise FileNotFoundError(complaint("RUN", must, run, fix))
 
 
 def run_or_runs(folder: Path) -> Path:
@@ -190,8 +205,10 @@ def run_or_runs(folder: Path) -> Path:
     if folder.suffix != ".safetensors" and not any(
         (folder / name).is_file() for name in ("settings.json", "seeds.json")
     ):
-        fix = "`videopred runs` lists those in models/"
-        raise FileNotFoundError(complaint("--resume", "be a folder that `videopred train` wrote", folder, fix))
+        must, fix = "be a folder that `videopred train` wrote", "`videopred runs` lists those in models/"
+        if not folder.exists():
+            raise nothing_there("--resume", must, folder, f"choose another: {fix}", nearest_run(folder))
+        raise FileNotFoundError(complaint("--resume", must, folder, fix))
     return folder
 
 

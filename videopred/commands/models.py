@@ -10,11 +10,13 @@ from videopred import check, flags, model_flags
 from videopred.commands import experiments, terminal
 from videopred.commands.options import CORE_HELP, Context, Data, Device, Horizon, Json, Overwrite, Part, Run
 from videopred.datasets import DATASETS
+from videopred.experiments import experiment_names
 from videopred.experiments.asking import ask
 from videopred.experiments.settings import Scale
 from videopred.models.codec_settings import CodecConfig, DecoderConfig, RNEMConfig, SharedConfig
 from videopred.models.settings import CoreConfig, PredictorConfig, RIMsConfig
 from videopred.settings import ComputeConfig, TrainingConfig, WatchConfig
+from videopred.spelling import nearest_path
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -109,6 +111,7 @@ def train(
     asked = ask(str(data), scale)
     how: dict[str, Any] = {}
     if asked is None:
+        _check_there(data)
         for flag, word in (("--scale", scale), ("--data", clips), ("--write", write)):
             check.require(word is None, flag, "come with an experiment as DATA", f"{word} with {data}", "leave it out")
     else:
@@ -139,6 +142,24 @@ def train(
         check.require(training.seed == usual, "--seed", "be left out with --seeds", training.seed, "leave one out")
         folder = learning.train_seeds(data, chosen, model, training, out=out, **how)
     _say_trained(folder, watch, json_, asked.next_commands(folder, data) if asked else [])
+
+
+def _check_there(data: Path) -> None:
+    """Refuse a word that means nothing, and offer what it could have been: a file, a preset or an experiment.
+
+    Raises:
+        FileNotFoundError: it is neither a path to something nor a name.
+    """
+    if data.exists() or str(data) in DATASETS:
+        return
+    known, experiments_there = data.stem if data.stem in DATASETS else "NAME", experiment_names()
+    fix = f"make one with `videopred generate {known}`"
+    if data.suffix == ".json":
+        known = data.stem if data.stem in experiments_there else "rims-balls4"
+        fix = f"write one with `videopred train {known} --write {data}`"
+    must = "be an existing file" if data.suffix else "be a data file, or a name that `videopred list` shows"
+    names = [] if data.suffix else [*DATASETS, *experiments_there]
+    raise check.nothing_there("DATA", must, data, fix, nearest_path(data, names))
 
 
 def _check_opens(data: Path, device: str) -> None:

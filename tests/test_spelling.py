@@ -1,0 +1,61 @@
+from pathlib import Path
+
+import pytest
+
+from videopred.spelling import nearest, nearest_path, nearest_run
+
+
+def test_the_nearest_word_is_found_if_any_is_near():
+    assert nearest("rimz", ["gru", "rims", "brims"]) == "rims"
+    assert nearest("transformer", ["gru", "rims"]) is None
+    assert nearest("rims", []) is None
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name in ("two.h5", "two.gif", ".twos.h5", "threes.json"):
+        Path(name).touch()
+    for run in ("models/three-gru/settings.json", "models/two-gru/seeds.json", "runs/two-rims/settings.json"):
+        Path(run).parent.mkdir(parents=True)
+        Path(run).touch()
+    Path("models/two-rims").mkdir()  # holds no run
+    Path("models/far.safetensors").touch()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("path", "names", "near"),
+    [
+        ("tow.h5", [], "two.h5"),
+        ("tow.gif", [], "two.gif"),
+        ("twos.h5", [], "two.h5"),  # hidden files are none of anybody's business
+        ("three.h5", [], None),  # an ending alone makes nothing alike
+        ("three", [], "threes.json"),
+        ("balls5", ["balls4", "rims"], "balls4"),
+        ("two", ["tow"], "two.h5"),
+        ("gone/two.h5", [], None),
+        ("models/two-gur", [], "models/two-gru"),
+    ],
+)
+def test_a_path_to_nothing_is_like_a_file_of_its_kind_or_a_name(folder, path, names, near):
+    assert nearest_path(Path(path), names) == near
+
+
+def test_a_folder_is_offered_with_its_whole_path(folder):
+    assert nearest_path(folder / "tow.h5") == str(folder / "two.h5")
+
+
+@pytest.mark.parametrize(
+    ("path", "near"),
+    [
+        ("models/three-gur", "models/three-gru"),
+        ("three-gru", "models/three-gru"),
+        ("models/two-rims", "models/two-gru"),
+        ("runs/two-rms", "runs/two-rims"),
+        ("fra", "models/far.safetensors"),
+        ("nothing-like-it", None),
+    ],
+)
+def test_a_path_to_no_run_is_like_a_run_beside_it_or_in_models(folder, path, near):
+    assert nearest_run(Path(path)) == near
