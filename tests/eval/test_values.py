@@ -238,7 +238,7 @@ def test_films_that_remember_how_they_were_made_are_measured_like_others():
 
 
 def test_what_several_metrics_need_is_made_once():
-    frames = Frames(torch.rand(2, 1, 3, 4), torch.rand(2, 1, 3, 4))
+    frames = Frames(*torch.rand(2, 2, 1, 3, 4), spare=torch.empty(2, 2, 1, 3, 4))
     asked = []
 
     def make(frames, setting=0):

@@ -15,48 +15,30 @@ VALUES_AT_ONCE = 2**17
 """Values of a film that are worked on together: few enough to stay in a processor's cache, so memory does not grow."""
 
 
-class Room:
-    """Memory that is used again and again, for films of one type on one device: fresh memory costs as much time as the
-    arithmetic in it."""
-
-    def __init__(self) -> None:
-        self._memory = torch.empty(0)
-
-    def like(self, film: Tensor, copies: int) -> Tensor:
-        """Some uninitialised copies of a film, (copies, *its shape), in the same memory as those given before."""
-        size = copies * film.numel()
-        if self._memory.numel() < size:
-            self._memory = film.new_empty(size)
-        return self._memory[:size].view(copies, *film.shape)
-
-
 class Frames:
     """Frames to compare, and what several metrics make of them, made once.
 
     Attributes:
         prediction: (N, C, H, W) float32 or float64 in [0, 1], contiguous.
         truth: the same, of the same type.
+        spare: two films of the same shape and type that anybody may write over: fresh memory costs as much time as the
+            arithmetic in it.
     """
 
-    def __init__(self, prediction: Tensor, truth: Tensor, room: Room | None = None):
+    def __init__(self, prediction: Tensor, truth: Tensor, spare: Sequence[Tensor]):
         self.prediction = prediction
         self.truth = truth
-        self._room = Room() if room is None else room
+        self.spare = spare
         self._made: dict[tuple, Any] = {}
-
-    def room(self, copies: int) -> Tensor:
-        """Uninitialised memory for copies of the prediction, (copies, N, C, H, W), until somebody asks again."""
-        return self._room.like(self.prediction, copies)
 
     @cached_property
     def doubt(self) -> tuple[float, float]:
         """Lowest and highest y − y² of the true values, both NaN if one of them is.
 
-        Below 0 a value is outside [0, 1]; where all are 0, every true value is 0 or 1. Takes the room of one copy.
+        Below 0 a value is outside [0, 1]; where all are 0, every true value is 0 or 1. Writes over a spare film.
         """
-        (room,) = self.room(1)
-        torch.addcmul(self.truth, self.truth, self.truth, value=-1, out=room)
-        return room.amin().item(), room.amax().item()
+        doubts = torch.addcmul(self.truth, self.truth, self.truth, value=-1, out=self.spare[0])
+        return doubts.amin().item(), doubts.amax().item()
 
     @property
     def black_and_white(self) -> bool:
@@ -76,7 +58,16 @@ class FrameMetric(Metric):
 
     @abstractmethod
     def measure_frames(self, frames: Frames) -> dict[str, Tensor]:
-        """Measurements of a few frames: name -> (N,), of any floating type. The films are checked already."""
+        """What is counted of a few frames: name -> (N,), of any floating type. The films are checked already."""
+
+    def finish(self, counted: dict[str, Tensor], values: int) -> dict[str, Tensor]:
+        """The measurements that come of it: the same, unless a metric says otherwise.
+
+        Args:
+            counted: name -> (B, T) float64, from `measure_frames`.
+            values: values of a frame, C·H·W.
+        """
+        return counted
 
     def measure(self, prediction: Tensor, truth: Tensor) -> dict[str, Tensor]:
         (measured,) = measure_all([self], prediction, truth)
@@ -109,31 +100,34 @@ def measure_all(metrics: Sequence[Metric], prediction: Tensor, truth: Tensor) ->
 
 
 def _walk(metrics: Sequence[FrameMetric], prediction: Tensor, truth: Tensor) -> list[dict[str, Tensor]]:
-    """What each metric measures: name -> (B, T) float64. Clip by clip, since a score must not depend, even by
-    rounding, on the clip's neighbours in a batch."""
-    room = Room()
+    """What each metric measures: name -> (B, T) float64."""
     blocks, lowest, highest, sound = [], [], [], True
-    for clip in zip(prediction, truth, strict=True):
-        for frames in _in_blocks(*clip, room):
-            # Values are looked at here, while they are in the cache, and complained of below, with those of all blocks.
-            lowest.append(frames.prediction.amin())
-            highest.append(frames.prediction.amax())
-            sound &= frames.doubt[0] >= 0
-            blocks.append([metric.measure_frames(frames) for metric in metrics])
+    for frames in _in_blocks(prediction, truth):
+        # Values are looked at here, while they are in the cache, and complained of below, with those of all blocks.
+        lowest.append(frames.prediction.amin())
+        highest.append(frames.prediction.amax())
+        sound &= frames.doubt[0] >= 0
+        blocks.append([metric.measure_frames(frames) for metric in metrics])
     check_bounds("prediction", torch.stack(lowest).amin(), torch.stack(highest).amax())
     if not sound:
         check_range("truth", truth)
-    return [
-        {key: torch.cat([block[i][key] for block in blocks]).double().view(truth.shape[:2]) for key in blocks[0][i]}
-        for i in range(len(metrics))
-    ]
+    measured = []
+    for metric, counted in zip(metrics, zip(*blocks, strict=True), strict=True):
+        joined = {key: torch.cat([block[key] for block in counted]) for key in counted[0]}
+        films = {key: values.double().view(truth.shape[:2]) for key, values in joined.items()}
+        measured.append(metric.finish(films, truth[0, 0].numel()))
+    return measured
 
 
-def _in_blocks(prediction: Tensor, truth: Tensor, room: Room) -> Iterator[Frames]:
-    """Films (T, C, H, W) a few frames at a time, in single precision or, if one of them is in double, in that."""
+def _in_blocks(prediction: Tensor, truth: Tensor) -> Iterator[Frames]:
+    """Films (B, T, C, H, W) a few frames at a time, in single precision or, if one of them is in double, in that.
+
+    Clip by clip, since a score must not depend, even by rounding, on the clip's neighbours in a batch.
+    """
     dtype = torch.promote_types(torch.promote_types(prediction.dtype, truth.dtype), torch.float32)
-    blocks = math.ceil(truth.numel() / VALUES_AT_ONCE)
-    length = math.ceil(len(truth) / blocks)
-    for block in zip(prediction.split(length), truth.split(length), strict=True):
-        ours, true = (frames.to(dtype).contiguous() for frames in block)
-        yield Frames(ours, true, room)
+    length = math.ceil(truth.shape[1] / math.ceil(truth[0].numel() / VALUES_AT_ONCE))
+    spare = truth.new_empty(2, length, *truth.shape[2:], dtype=dtype)
+    for clip in zip(prediction, truth, strict=True):
+        for first in range(0, truth.shape[1], length):
+            ours, true = (film[first : first + length].to(dtype).contiguous() for film in clip)
+            yield Frames(ours, true, spare[:, : len(true)].unbind())

@@ -39,6 +39,11 @@ class Overlap(FrameMetric):
     def measure_frames(self, frames: Frames) -> dict[str, Tensor]:
         return frames.once(_counts, self.config.threshold)
 
+    def finish(self, counted: dict[str, Tensor], values: int) -> dict[str, Tensor]:
+        hits = counted["hits"]
+        invented, missed = counted["lit"] - hits, counted["truly lit"] - hits
+        return {"tp": hits, "fp": invented, "fn": missed, "tn": values - counted["lit"] - missed}
+
     def reduce(self, measured: dict[str, Tensor], clip_weights: Tensor | None = None) -> Tensor:
         weights = weights_of(measured["tp"], clip_weights)
         return self.of_counts(*(weights @ measured[key] for key in ("tp", "fp", "fn", "tn")))
@@ -106,15 +111,12 @@ class BalancedAccuracy(Overlap):
 
 
 def _counts(frames: Frames, threshold: float) -> dict[str, Tensor]:
-    """Pixels of each frame by what was predicted and what is true: tp, fp, fn, tn, each (N,)."""
-    # 1 where lit, else 0, in the films' own type: bytes take thrice as long to sum.
-    ours, true = frames.room(2)
+    """Pixels of each frame that are predicted lit, truly lit, and both, (N,)."""
+    # 1 where lit, else 0, in the films' own type: bytes take thrice as long to sum. Exact below 2^24 values.
+    ours, true = frames.spare
     true = frames.truth if frames.black_and_white else torch.ge(frames.truth, 0.5, out=true)
-    lit = torch.ge(frames.prediction, threshold, out=ours).flatten(1).sum(1)
-    truly_lit = true.flatten(1).sum(1)
-    hits = ours.mul_(true).flatten(1).sum(1)  # exact as long as a frame has fewer than 2^24 values
-    invented, missed = lit - hits, truly_lit - hits
-    return {"tp": hits, "fp": invented, "fn": missed, "tn": frames.truth[0].numel() - lit - missed}
+    lit = torch.ge(frames.prediction, threshold, out=ours).sum((1, 2, 3))
+    return {"lit": lit, "truly lit": true.sum((1, 2, 3)), "hits": ours.mul_(true).sum((1, 2, 3))}
 
 
 def _ratio(part: Tensor, whole: Tensor, otherwise: Tensor | float) -> Tensor:

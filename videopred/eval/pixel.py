@@ -56,8 +56,8 @@ class BCEMean(BCE):
     def convention(self) -> str:
         return f"nats per value: mean over channels and pixels, {self._clipping}"
 
-    def measure_frames(self, frames: Frames) -> dict[str, Tensor]:
-        return {self.name: frames.once(_cross_entropy, self.config.clamp) / frames.truth[0].numel()}
+    def finish(self, counted: dict[str, Tensor], values: int) -> dict[str, Tensor]:
+        return {self.name: counted[self.name] / values}
 
 
 class MSE(FrameMetric):
@@ -97,7 +97,10 @@ class MSESum(FrameMetric):
         return "per frame: sum over channels and pixels, intensities in [0, 1]"
 
     def measure_frames(self, frames: Frames) -> dict[str, Tensor]:
-        return {self.name: frames.once(_mean_square).double() * frames.truth[0].numel()}
+        return {self.name: frames.once(_mean_square)}
+
+    def finish(self, counted: dict[str, Tensor], values: int) -> dict[str, Tensor]:
+        return {self.name: counted[self.name] * values}
 
 
 class MAE(MSE):
@@ -117,7 +120,7 @@ class MAESum(MSESum):
     label = "MAE sum"
 
     def measure_frames(self, frames: Frames) -> dict[str, Tensor]:
-        return {self.name: frames.once(_mean_absolute).double() * frames.truth[0].numel()}
+        return {self.name: frames.once(_mean_absolute)}
 
 
 class PSNR(FrameMetric):
@@ -139,7 +142,10 @@ class PSNR(FrameMetric):
         return f"dB, peak 1: mean of the values of frames, each at most {self.best:g}"
 
     def measure_frames(self, frames: Frames) -> dict[str, Tensor]:
-        decibels = -10 * frames.once(_mean_square).double().log10()
+        return {"mse": frames.once(_mean_square)}
+
+    def finish(self, counted: dict[str, Tensor], values: int) -> dict[str, Tensor]:
+        decibels = -10 * counted["mse"].log10()
         return {"psnr": decibels.clamp(max=self.best), "capped": (decibels > self.best).double()}
 
     def reduce(self, measured: dict[str, Tensor], clip_weights: Tensor | None = None) -> Tensor:
@@ -183,15 +189,15 @@ def bce_of_logits(logits: Tensor, truth: Tensor) -> Tensor:
 
 def _cross_entropy(frames: Frames, clamp: float) -> Tensor:
     """Nats per frame, (N,)."""
-    if frames.black_and_white:
-        (room,) = frames.room(1)
-        given = torch.sub(1, frames.prediction, out=room).lerp_(frames.prediction, frames.truth)
-        return -_clipped_log(given, clamp).flatten(1).sum(1)
-    lit, dark = both = frames.room(2)
-    lit.copy_(frames.prediction)
+    black_and_white = frames.black_and_white  # writes over a spare film
+    dark, lit = frames.spare
     torch.sub(1, frames.prediction, out=dark)
-    _clipped_log(both, clamp)
-    return -dark.lerp_(lit, frames.truth).flatten(1).sum(1)
+    if black_and_white:
+        logarithm = _clipped_log(dark.lerp_(frames.prediction, frames.truth), clamp)
+    else:
+        _clipped_log(dark, clamp)
+        logarithm = dark.lerp_(_clipped_log(lit.copy_(frames.prediction), clamp), frames.truth)
+    return -logarithm.sum((1, 2, 3))
 
 
 def _clipped_log(probability: Tensor, clamp: float) -> Tensor:
@@ -203,14 +209,13 @@ def _clipped_log(probability: Tensor, clamp: float) -> Tensor:
 
 def _mean_square(frames: Frames) -> Tensor:
     """Squared error per value, (N,)."""
-    return _difference(frames).square_().flatten(1).mean(1)
+    return _difference(frames).square_().mean((1, 2, 3))
 
 
 def _mean_absolute(frames: Frames) -> Tensor:
     """Absolute error per value, (N,)."""
-    return _difference(frames).abs_().flatten(1).mean(1)
+    return _difference(frames).abs_().mean((1, 2, 3))
 
 
 def _difference(frames: Frames) -> Tensor:
-    (room,) = frames.room(1)
-    return torch.sub(frames.prediction, frames.truth, out=room)
+    return torch.sub(frames.prediction, frames.truth, out=frames.spare[0])
