@@ -276,7 +276,7 @@ def test_runs_that_cannot_be_compared_say_why(made, tmp_path):
     assert "They have no scores on the same data" in report(made, tmp_path, "rims", "gru").text
 
 
-def test_plausibility_is_shown_if_it_was_judged(made, tmp_path):
+def test_plausibility_is_shown_if_it_was_judged(made, tmp_path, monkeypatch):
     estimate = {"value": 0.25, "low": 0.125, "high": None}
     error = {"where": {}, "scenes": 7, "relative": estimate | {"high": 0.5}, "strict": 0.5, "ties": 0}
     errors = {"max": [error | {"absolute": estimate}, error | {"where": {"block": "O1"}, "absolute": estimate}]}
@@ -291,12 +291,19 @@ def test_plausibility_is_shown_if_it_was_judged(made, tmp_path):
     assert "max, block O1" in page.text
     assert "--part test --burn-in 3 --aggregates max --draw 0 --overwrite" in page.text
     for kind in ("gif", "png"):
-        Image.new("RGB", (30, 20)).save(folder / f"scene-3.{kind}")
+        Image.effect_noise((800, 700), 50).save(folder / f"scene-3.{kind}")
     text = write_report([made / "models" / "rims"], tmp_path / "q.html", results=tmp_path / "eval").read_text()
     assert Page(text).faults == []
     assert "--draw 0" not in text
     (film, still) = [content(image) for image in Page(text).images[-2:]]
-    assert film.size == still.size == (30, 20)
+    assert film.size == still.size == (800, 700)
+    assert "Scene 3: films that are possible and impossible play" in (Page(text).images[-2]["alt"] or "")
+    monkeypatch.setattr("videopred.report.page.LARGEST", len(text))
+    text = write_report([made / "models" / "rims"], tmp_path / "r.html", results=tmp_path / "eval").read_text()
+    assert Page(text).faults == []
+    still = Page(text).images[-1]
+    assert content(still).size == (800, 700)
+    assert "Scene 3: films that are possible and impossible stand" in (still["alt"] or "")
     assert "Scene 3" in Page(text).text
     assert "--part test --burn-in 3 --aggregates max" in page.text
 
@@ -339,6 +346,11 @@ def test_films_shrink_until_the_page_is_small_enough(made, page, tmp_path, monke
     small = report(made, tmp_path, "rims")
     assert (tmp_path / "page.html").stat().st_size < usual
     assert content(small.images[0]).height < content(page.images[0]).height
+    monkeypatch.setattr("videopred.report.clips.SIZES", ((224, 1), (64, 4)))
+    fewer = report(made, tmp_path, "rims", overwrite=True).images[0]
+    assert content(fewer).n_frames == 3  # of 9, the first, fifth and ninth
+    assert plays(content(fewer)) == 12  # each as long as four
+    assert "4 frames are given and 5 predicted, one in 4 shown." in (fewer["alt"] or "")
     monkeypatch.setattr("videopred.report.page.LARGEST", 10_000)
     with pytest.raises(
         ValueError, match=r"RUN must make a page of at most 0\.01 MB, got 0\.\d MB; report on fewer runs"

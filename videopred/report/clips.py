@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     from videopred.models.predictor import Predictor
 
 
+SIZES = ((224, 1), (160, 1), (96, 1), (64, 1), (64, 2), (64, 4), (64, 8))
+"""Longest side of a film's panels, px, and which share of its frames is shown: one in so many. Largest first."""
+_MARKUP = 1_000
+"""Bytes of the page around a clip, about."""
+
+
 class Chosen(NamedTuple):
     """A clip, and why it is shown."""
 
@@ -37,7 +43,7 @@ class Shown(NamedTuple):
     alt: str
     """What who cannot see it is told."""
     film: str
-    """A GIF, as a data: address."""
+    """A GIF, as a data: address; empty where there is no room for one."""
     strip: str
     """A PNG of every n-th frame, likewise: for paper, and for who wants nothing to move."""
     activity: Sequence[str]
@@ -89,18 +95,33 @@ class Predicted:
         there = drawable(getattr(predictor.core, "trace_axes", {}))
         self._traces = [name for name in there if name in self._scenes[0].trace]
 
-    def draw(self, panel_px: int) -> list[Shown]:
-        """Films and strips of the clips, with panels of at most that size; see `film_frames`."""
-        return [self._draw(place, one, panel_px) for place, one in enumerate(self.chosen)]
+    def draw(self, room: int) -> list[Shown]:
+        """Films and strips of the clips in the largest of SIZES that fits into so many bytes; else in the smallest."""
+        *larger, smallest = SIZES
+        for size in larger:
+            shown = self._fitting(room, *size)
+            if shown:
+                return shown
+        return [self._draw(place, *smallest) for place in range(len(self.chosen))]
 
-    def _draw(self, place: int, one: Chosen, panel_px: int) -> Shown:
-        scene = self._scenes[place]
-        gif = pictures.gif_bytes(film_frames(scene, self.rows, panel_px=panel_px))
+    def _fitting(self, room: int, panel_px: int, every: int) -> list[Shown]:
+        """The clips in that size; none as soon as those drawn say that all would not fit, for to draw is slow."""
+        shown: list[Shown] = []
+        for place in range(len(self.chosen)):
+            shown.append(self._draw(place, panel_px, every))
+            if bytes_of(shown) * len(self.chosen) > room * len(shown):
+                return []
+        return shown
+
+    def _draw(self, place: int, panel_px: int, every: int) -> Shown:
+        scene, one = self._scenes[place], self.chosen[place]
+        frames = film_frames(scene, self.rows, panel_px=panel_px)[::every]
+        gif = pictures.gif_bytes(frames, frame_ms=100 * every)
         still = pictures.png_bytes(strip(scene, self.rows, panel_px=min(panel_px, 96)))
         seen = " ".join(ROWS[row].summary for row in self.rows)
         alt = (
             f"Clip {one.clip} of the {self.part} part plays. Side by side: {seen} "
-            f"{self.context} frames are given and {self.horizon} predicted. {one.why}."
+            f"{self.context} frames are given and {self.horizon} predicted{_sparse(every)}. {one.why}."
         )
         activity = [_activity(name, scene.trace[name][1:], self.context) for name in self._traces]
         return Shown(one.why, alt, address("gif", gif), address("png", still), activity)
@@ -109,6 +130,15 @@ class Predicted:
 def _activity(name: str, trace: np.ndarray, context: int) -> str:
     """A trace (T, K) as a raster."""
     return raster(name.replace("_", " "), trace, context, chosen=name.endswith("schema"))
+
+
+def _sparse(every: int) -> str:
+    return f", one in {every} shown" if every > 1 else ""
+
+
+def bytes_of(clips: Sequence[Shown]) -> int:
+    """What clips take of a page, about."""
+    return sum(_MARKUP + sum(map(len, (one.alt, one.film, one.strip, *one.activity))) for one in clips)
 
 
 def address(kind: str, content: bytes) -> str:

@@ -13,6 +13,7 @@ from videopred.eval.scores import Scores, load_scores
 from videopred.files import whole_file
 from videopred.rendering import USUAL_ROWS, check_rows
 from videopred.report.charts import line_chart, styles
+from videopred.report.clips import bytes_of
 from videopred.report.facts import thinned
 from videopred.report.found import FoundRun, curves, find_run
 from videopred.report.section import Section, tell_run
@@ -20,8 +21,6 @@ from videopred.report.tables import Table, comparison_charts, comparison_tables,
 
 LARGEST = 5_000_000
 """Bytes of a page at most."""
-_PANELS = (224, 160, 96, 64)
-"""Sizes of a film's panels that are tried, px, until the page is no larger than that."""
 
 
 class Compared(NamedTuple):
@@ -84,11 +83,8 @@ def write_report(
         shown = data or run.data
         others = [other.scores[shown.stem].protocol for other in found if shown and shown.stem in other.scores]
         sections.append(tell_run(run, shown, by, where, rows=rows, like=next(iter(others), None)))
-    for panel_px in _PANELS:
-        text = set_page([_drawn(one, panel_px) for one in sections], compared)
-        size = len(text.encode())
-        if size <= LARGEST:
-            break
+    text = set_page(_with_clips(sections, compared), compared)
+    size = len(text.encode())
     must, got = f"make a page of at most {LARGEST / 1e6:g} MB", f"{size / 1e6:.1f} MB"
     check.require(size <= LARGEST, "RUN", must, got, "report on fewer runs, or on smaller films")
     with whole_file(out, "--out") as partial:
@@ -108,9 +104,19 @@ def set_page(sections: Sequence[Section], compared: Compared | None) -> str:
     return environment.get_template("page.html").render(title=title, sections=sections, compared=compared, style=style)
 
 
-def _drawn(section: Section, panel_px: int) -> Section:
-    """The section with its clips in that size."""
-    return section._replace(clips=section.predicted.draw(panel_px)) if section.predicted else section
+def _with_clips(sections: Sequence[Section], compared: Compared | None) -> list[Section]:
+    """The sections with their clips, which share what room there is on the page beside all else.
+
+    Scenes of films whose surprise was drawn come in one size; where they would take half of the page, they stand still.
+    """
+    if len(set_page(sections, compared).encode()) > LARGEST / 2:
+        sections = [one.with_still_scenes() for one in sections]
+    room, drawn = LARGEST - len(set_page(sections, compared).encode()), []
+    for place, section in enumerate(sections):
+        clips = section.predicted.draw(room // (len(sections) - place)) if section.predicted else ()
+        room -= bytes_of(clips)
+        drawn.append(section._replace(clips=clips))
+    return drawn
 
 
 def _compared(runs: Sequence[FoundRun], data: Path | None, results: Path) -> Compared:

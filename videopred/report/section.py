@@ -67,6 +67,14 @@ class Section(NamedTuple):
     clips: Sequence[Shown] = ()
     """The clips as they are drawn, once their size is known."""
 
+    def with_still_scenes(self) -> "Section":
+        """The same without the films of scenes, whose strips and curves stay."""
+        still = [
+            (name, table, [scene._replace(film="", alt=_scene_alt(scene.title, "stand")) for scene in scenes])
+            for name, table, scenes in self.plausibility
+        ]
+        return self._replace(plausibility=still)
+
 
 def tell_run(
     run: FoundRun,
@@ -182,8 +190,13 @@ def _predicted(
 def _scene_shown(film: Path, still: Path) -> Shown:
     """A scene's films and the surprise at them, as `videopred plausibility --draw` wrote them."""
     title = film.stem.replace("-", " ").capitalize()
-    alt = f"{title}: films that are possible and impossible play, and the surprise at each frame grows below."
-    return Shown(title, alt, address("gif", film.read_bytes()), address("png", still.read_bytes()), [])
+    return Shown(
+        title, _scene_alt(title, "play"), address("gif", film.read_bytes()), address("png", still.read_bytes()), []
+    )
+
+
+def _scene_alt(title: str, how: str) -> str:
+    return f"{title}: films that are possible and impossible {how} above the curves of the surprise at their frames."
 
 
 def _score_block(name: str, scores: Scores) -> ScoreBlock:
