@@ -48,11 +48,18 @@ def predict_on(
     Returns:
         Logits (B, T + own, C, H, W), entry t about frame t + 1; the last state; the trace of all T + own steps.
     """
-    done = [predictor(film, trace=trace)]
+    return go_on(predictor, predictor(film, trace=trace), own, feed=feed, trace=trace)
+
+
+def go_on(
+    predictor: Predictor, said: Prediction, own: int, *, feed: Feed | None = None, trace: bool = False
+) -> Prediction:
+    """A prediction, and `own` more that follow from its last frame, fed back; see `predict_on`."""
+    done = [said]
     for _ in range(own):
-        said = torch.sigmoid(done[-1].logits[:, -1:])
-        done.append(predictor(said if feed is None else feed(said), done[-1].state, trace=trace))
-    traces = {name: torch.cat([one.trace[name] for one in done], 1) for name in done[0].trace}
+        frame = torch.sigmoid(done[-1].logits[:, -1:])
+        done.append(predictor(frame if feed is None else feed(frame), done[-1].state, trace=trace))
+    traces = {name: torch.cat([one.trace[name] for one in done], 1) for name in said.trace}
     return Prediction(torch.cat([one.logits for one in done], 1), done[-1].state, traces)
 
 

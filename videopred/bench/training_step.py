@@ -15,6 +15,7 @@ from videopred.models.modular_settings import RIMsConfig
 from videopred.models.predictor import Predictor
 from videopred.models.scoff_settings import SCOFFConfig
 from videopred.models.settings import PredictorConfig
+from videopred.training.feeding import loss_of_next
 
 MODELS = {
     "rims": PredictorConfig(core=RIMsConfig(modules=6, active=4, units=100)),
@@ -48,14 +49,18 @@ def training_step(predictor: nn.Module, film: Tensor, dtype: torch.dtype | None 
     """
     on_cuda = film.device.type == "cuda"
     adam = torch.optim.Adam(predictor.parameters(), lr=1e-4, capturable=on_cuda)
-    past, future = film[:, :-1], film[:, 1:]
+
+    def loss(logits: Tensor, truth: Tensor) -> Tensor:
+        return functional.binary_cross_entropy_with_logits(logits.float(), truth)
 
     def work() -> None:
         adam.zero_grad(set_to_none=True)
         with torch.autocast(film.device.type, dtype, enabled=dtype is not None):
-            said = predictor(past)
-        logits = said if isinstance(said, Tensor) else said.logits
-        functional.binary_cross_entropy_with_logits(logits.float(), future).backward()
+            if isinstance(predictor, Predictor):
+                lost = loss_of_next(predictor, film, loss)
+            else:
+                lost = loss(predictor(film[:, :-1]), film[:, 1:])
+        lost.backward()
         adam.step()
 
     return work

@@ -20,10 +20,15 @@ def compile_predictor(predictor: Predictor, backend: str) -> None:
     to compile the longer the clips are; so the whole is compiled only where the core has no loop over steps, or where
     the backend records what a device does, all of it at once.
     """
-    if backend == "cudagraphs" or hasattr(predictor.core, "run"):
+    if compiles_whole(predictor, backend):
         predictor.compile(backend=backend)
     else:
         compile_step(predictor.core, backend)
+
+
+def compiles_whole(predictor: Predictor, backend: str) -> bool:
+    """Whether a backend of `train --compile`, which may be none, gets the whole predictor."""
+    return backend == "cudagraphs" or (backend != "none" and hasattr(predictor.core, "run"))
 
 
 def compile_step(core: Any, backend: str) -> None:

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from videopred import check
 from videopred.models import build_core, build_decoder, reads
-from videopred.models.core import State, Trace, unroll
+from videopred.models.core import State, Trace, Unrolled, unroll
 from videopred.models.encoder import Encoder
 from videopred.models.settings import PredictorConfig
 from videopred.models.stacking import Stacked, stack_frames
@@ -56,6 +56,14 @@ class Predictor(nn.Module):
             ValueError: the film is not of the shape the predictor was built for, or the state is not one of its core
                 for so many clips. TypeError: the film holds whole numbers.
         """
+        outputs, state, happened = self.observe(film, state, trace=trace)
+        logits, painted = self.paint(outputs, trace=trace)
+        if trace:
+            happened |= painted | {"states": outputs.detach()}
+        return Prediction(logits, state, happened)
+
+    def observe(self, film: Tensor, state: State | None = None, *, trace: bool = False) -> Unrolled:
+        """Read T frames as `forward` does, and paint none: the core's outputs, where it stands, and what it did."""
         fits = film.dim() == 5 and tuple(film.shape[2:]) == self.film_shape
         must = f"be (B, T, {', '.join(map(str, self.film_shape))})"
         check.require(fits, "film", must, tuple(film.shape), "use films like those the model was built for")
@@ -68,15 +76,20 @@ class Predictor(nn.Module):
             film, recent = stack_frames(film, self.config.stack, recent)
         frames = film.flatten(0, 1).split(_BLOCK)
         slots = torch.cat([self.encoder(block) for block in frames]).unflatten(0, batch_and_time)
-        output, state, happened = unroll(self.core, slots, state, trace=trace)
-        blocks = output.flatten(0, 1).split(max(1, _BLOCK // self.decoder.pictures))
-        said = [self.decoder(block, trace=trace) for block in blocks]
-        for name in said[0][1]:
-            happened[name] = torch.cat([painted[name].detach() for _, painted in said]).unflatten(0, batch_and_time)
-        if trace:
-            happened["states"] = output.detach()
-        logits = torch.cat([logits for logits, _ in said]).unflatten(0, batch_and_time)
-        return Prediction(logits, state if recent is None else Stacked(state, recent), happened)
+        outputs, state, happened = unroll(self.core, slots, state, trace=trace)
+        return Unrolled(outputs, state if recent is None else Stacked(state, recent), happened)
+
+    def paint(self, outputs: Tensor, *, trace: bool = False) -> tuple[Tensor, Trace]:
+        """The core's outputs (B, T, K, D) as logits (B, T, C, H, W), and what the decoder did."""
+        said = [self.decoder(block, trace=trace) for block in self.blocks(outputs)]
+        logits = torch.cat([block for block, _ in said]).unflatten(0, outputs.shape[:2])
+        names = said[0][1]
+        happened = {name: torch.cat([painted[name].detach() for _, painted in said]) for name in names}
+        return logits, {name: values.unflatten(0, outputs.shape[:2]) for name, values in happened.items()}
+
+    def blocks(self, values: Tensor) -> tuple[Tensor, ...]:
+        """(B, T, …), such as the core's outputs, in blocks (N, …) of as many frames as the decoder paints at once."""
+        return values.flatten(0, 1).split(max(1, _BLOCK // self.decoder.pictures))
 
     def _parted(self, state: State | None) -> tuple[State | None, Tensor | None]:
         """State of the core, and the frames before the film."""

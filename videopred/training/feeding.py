@@ -3,8 +3,9 @@
 import torch
 from torch import Tensor
 
-from videopred.models.predictor import Predictor
-from videopred.rollout import predict_on
+from videopred.models.predictor import Prediction, Predictor
+from videopred.rollout import go_on, predict_on
+from videopred.training.painted_loss import Loss, painted_loss
 
 
 def predict_next(
@@ -23,10 +24,7 @@ def predict_next(
         noise: share of the values of true frames that become one minus themselves.
         sampling: see above.
     """
-    given = film[:, : film.shape[1] - 1 - own]
-    if noise:
-        flipped = (torch.rand(given.shape, device=film.device) < noise).to(given.dtype)
-        given = given + flipped - 2 * given * flipped
+    given = _given(film, own, noise)
     if not sampling:
         return predict_on(predictor, given, own).logits
     fed_back = torch.rand(film.shape[0], film.shape[1] - 1, device=film.device) < sampling
@@ -41,3 +39,30 @@ def predict_next(
         said, state = predictor(frame, state)[:2]
         logits.append(said)
     return torch.cat(logits, 1)
+
+
+def loss_of_next(
+    predictor: Predictor, film: Tensor, loss: Loss, own: int = 0, *, noise: float = 0.0, sampling: float = 0.0
+) -> Tensor:
+    """The loss of what `predict_next` gives, of which no more is in memory at once than has to be.
+
+    Frames that nothing follows from, all that are given but the last, are painted in blocks; see `painted_loss`.
+    """
+    if sampling:
+        return loss(predict_next(predictor, film, own, noise=noise, sampling=sampling), film[:, 1:])
+    outputs, state, _ = predictor.observe(_given(film, own, noise))
+    last = Prediction(predictor.paint(outputs[:, -1:])[0], state, {})
+    early, late = outputs.shape[1] - 1, 1 + own
+    lost = late * loss(go_on(predictor, last, own).logits, film[:, 1 + early :])
+    if early:
+        lost = lost + early * painted_loss(predictor, outputs[:, :-1], film[:, 1 : 1 + early], loss)
+    return lost / (early + late)
+
+
+def _given(film: Tensor, own: int, noise: float) -> Tensor:
+    """The true frames of a film that are fed, with flipped pixels."""
+    given = film[:, : film.shape[1] - 1 - own]
+    if not noise:
+        return given
+    flipped = (torch.rand(given.shape, device=film.device) < noise).to(given.dtype)
+    return given + flipped - 2 * given * flipped

@@ -1,9 +1,12 @@
 """What a training will take, told before it begins: seen by doing a few of its updates on a copy of the model."""
 
 import time
-from collections.abc import Callable
+import weakref
+from collections import Counter
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
@@ -129,28 +132,19 @@ class _Trial:
 
     def look(self, batch: Tensor) -> None:
         with torch.no_grad(), self.rounding():
-            self.copy.loss_of(batch, self.training.free_running)
+            self.copy.losses_of(batch)
 
     def bytes_kept(self, batch: Tensor) -> int:
-        """Bytes of what the way forward keeps for the way back, weights aside; on a CUDA device, of the peak."""
+        """Most bytes that are kept at once for the way back, weights aside; on a CUDA device, of all."""
         if self.device.type == "cuda":
             torch.cuda.reset_peak_memory_stats(self.device)
             before = torch.cuda.memory_allocated(self.device)
             self.loss(batch).backward()
             return torch.cuda.max_memory_allocated(self.device) - before
-        weights = {weight.untyped_storage().data_ptr() for weight in self.copy.parameters()}
-        kept: dict[int, int] = {}
-
-        def keep(tensor: Tensor) -> Tensor:
-            storage = tensor.untyped_storage()
-            if storage.data_ptr() not in weights:
-                kept[storage.data_ptr()] = storage.nbytes()
-            return tensor
-
-        with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-            loss = self.loss(batch)
-        loss.backward()  # what is kept lives until here, so no place in memory was counted for two
-        return sum(kept.values())
+        kept = _Kept(self.copy.parameters())
+        with torch.autograd.graph.saved_tensors_hooks(kept.take, lambda ticket: ticket.tensor):
+            self.loss(batch).backward()
+        return kept.most
 
     def seconds_of(self, work: Callable[[], Any]) -> float:
         """Median of a few times, after one that does not count."""
@@ -159,6 +153,39 @@ class _Trial:
         while len(times) < _TIMED and sum(times) < _ENOUGH:
             times.append(_timed(work, self.device)[0])
         return sorted(times)[len(times) // 2]
+
+
+class _Kept:
+    """Counts the bytes of what is kept for the way back, each place in memory once, and the most there ever were.
+
+    Args:
+        weights: not counted.
+    """
+
+    def __init__(self, weights: Iterable[Tensor]) -> None:
+        self.most = self._now = 0
+        self._weights = {weight.untyped_storage().data_ptr() for weight in weights}
+        self._holders: Counter[int] = Counter()
+
+    def take(self, tensor: Tensor) -> "_Ticket":
+        """What autograd keeps in place of a tensor; when it lets go of it, the bytes no longer count."""
+        ticket, storage = _Ticket(tensor), tensor.untyped_storage()
+        place, size = storage.data_ptr(), storage.nbytes()
+        if place not in self._weights:
+            self._now += 0 if self._holders[place] else size
+            self._holders[place] += 1
+            self.most = max(self.most, self._now)
+            weakref.finalize(ticket, self._leave, place, size)
+        return ticket
+
+    def _leave(self, place: int, size: int) -> None:
+        self._holders[place] -= 1
+        self._now -= 0 if self._holders[place] else size
+
+
+@dataclass(eq=False)
+class _Ticket:
+    tensor: Tensor
 
 
 def _timed(work: Callable[[], Any], device: torch.device) -> tuple[float, Any]:

@@ -1,5 +1,6 @@
 """The objective of training, as Lightning's loop calls it."""
 
+from functools import partial
 from typing import Any
 
 import lightning
@@ -11,10 +12,11 @@ from torch import Tensor
 from videopred import check
 from videopred.checkpoint import CONFIG_KEY, RunConfig
 from videopred.frames import to_film
+from videopred.models.compiling import compiles_whole
 from videopred.models.predictor import Predictor
 from videopred.training.chance import NOISE, source_of
 from videopred.training.faults import first_bad_gradient, first_fault
-from videopred.training.feeding import predict_next
+from videopred.training.feeding import loss_of_next, predict_next
 from videopred.training.looks import Looks
 from videopred.training.losses import as_logged, loss_between
 from videopred.training.resuming import LOOKS_KEY, as_if_between_updates
@@ -64,13 +66,25 @@ class Learner(lightning.LightningModule):
                 self.log("learning_rate", self.step_size())
         return loss
 
-    def loss_of(
-        self, frames: Tensor, own: int, *, noise: float = 0.0, sampling: float = 0.0, by: str = "mean"
-    ) -> Tensor:
-        """Loss of frames (B, T, H, W, C) uint8 but the first; see `predict_next` and `loss_between`."""
+    def loss_of(self, frames: Tensor, own: int, *, noise: float = 0.0, sampling: float = 0.0) -> Tensor:
+        """Mean loss of frames (B, T, H, W, C) uint8 but the first; see `predict_next` and `loss_between`."""
+        film, loss = to_film(frames, self.dtype_of_films), partial(loss_between, self.config.training)
+        if self.paints_in_blocks:
+            return loss_of_next(self.predictor, film, loss, own, noise=noise, sampling=sampling)
+        return loss(predict_next(self.predictor, film, own, noise=noise, sampling=sampling), film[:, 1:])
+
+    @property
+    def paints_in_blocks(self) -> bool:
+        """Whether `painted_loss` may be used: losses are not scaled, weights are whole, and so is the decoder."""
+        training, compute = self.config.training, self.config.compute
+        whole = compute.strategy == "auto" or compute.strategy.startswith("ddp")
+        return training.precision != "16-mixed" and whole and not compiles_whole(self.predictor, compute.compile)
+
+    def losses_of(self, frames: Tensor) -> Tensor:
+        """Losses (B, T − 1, C, H, W) of the full task, without noise, of frames (B, T, H, W, C) uint8 but the first."""
         film = to_film(frames, self.dtype_of_films)
-        logits = predict_next(self.predictor, film, own, noise=noise, sampling=sampling)
-        return loss_between(self.config.training, logits, film[:, 1:], by)
+        logits = predict_next(self.predictor, film, self.config.training.free_running)
+        return loss_between(self.config.training, logits, film[:, 1:], "none")
 
     @property
     def dtype_of_films(self) -> torch.dtype:
@@ -85,7 +99,7 @@ class Learner(lightning.LightningModule):
     def validation_step(self, batch: tuple[Tensor, Tensor], number: int) -> None:
         """Adds the losses of clips; those of weight 0 only make batches equal among processes."""
         frames, weights = batch
-        clips = self.loss_of(frames, self.config.training.free_running, by="none").flatten(1).mean(1)
+        clips = self.losses_of(frames).flatten(1).mean(1)
         weights = weights.cpu().double()  # Apple's GPU has no float64
         self._sums += torch.stack([(clips.cpu().double() * weights).sum(), weights.sum()])
 

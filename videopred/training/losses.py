@@ -36,12 +36,12 @@ def loss_between(training: TrainingConfig, logits: Tensor, truth: Tensor, by: st
 
     Args:
         training: says which loss.
-        logits: (B, T, C, H, W), about the frames of `truth`.
-        truth: (B, T, C, H, W) float in [0, 1].
-        by: mean for one number, none for (B, T, C, H, W) numbers whose mean it is.
+        logits: (…, C, H, W), about the frames of `truth`.
+        truth: (…, C, H, W) float in [0, 1].
+        by: mean for one number, none for (…, C, H, W) numbers whose mean it is.
     """
     loss = LOSSES[training.loss](logits, truth, 0.1 if training.deviation is None else training.deviation, by)
-    return loss * truth[0, 0].numel() if training.reduction == "sum" else loss
+    return loss * truth.shape[-3:].numel() if training.reduction == "sum" else loss
 
 
 def as_logged(training: TrainingConfig, loss: Tensor, pixels: int) -> Tensor:
