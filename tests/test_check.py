@@ -219,3 +219,16 @@ def test_a_text_that_is_no_number_is_said_without_the_parser():
 
 def test_paths_are_shown_as_they_were_typed():
     assert "got models/x;" in check.complaint("RUN", "be there", Path("models/x"), "go")
+
+
+@pytest.mark.parametrize("kind", [ValueError, check.FaultyFileError, FileNotFoundError])
+def test_a_complaint_is_about_what_the_command_calls_it(kind):
+    with pytest.raises(kind, match=r"^--pred must be DATA, got SOURCE; see DATA$"), check.named({"SOURCE": "--pred"}):
+        raise kind(check.complaint("SOURCE", "be DATA", "SOURCE", "see DATA"))
+
+
+@pytest.mark.parametrize("error", [ValueError("DATA must be there, got none; make it"), OSError("SOURCE is full")])
+def test_other_complaints_stay_as_they_are(error):
+    with pytest.raises(type(error)) as caught, check.named({"SOURCE": "--pred"}):
+        raise error
+    assert caught.value is error

@@ -4,7 +4,8 @@ Other modules say what was wrong through these functions, so that all messages r
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,18 @@ def require_kind(condition: bool, argument: str, must: str, got: Any, fix: str) 
 
 class FaultyFileError(ValueError):
     """A file is damaged, incomplete, or of another kind. What was typed may be fine: a failure, no misuse."""
+
+
+@contextmanager
+def named(names: Mapping[str, str]) -> Iterator[None]:
+    """Complaints about an argument become ones about another: what a reader calls SOURCE, a command may call --pred."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        argument, must, rest = str(error).partition(" must ")
+        if not must or argument not in names:
+            raise
+        raise type(error)(f"{names[argument]}{must}{rest}") from None
 
 
 def require_sound(condition: bool, argument: str, must: str, got: Any, fix: str) -> None:

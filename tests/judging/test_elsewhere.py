@@ -11,8 +11,9 @@ from PIL import Image
 
 from videopred.check import FaultyFileError
 from videopred.eval.settings import GivenConfig, Protocol
-from videopred.judging.elsewhere import GivenFilms, GivenTruth, open_given, read_range
+from videopred.judging.elsewhere import GivenFilms, GivenTruth
 from videopred.judging.evaluating import evaluate_given, judge
+from videopred.judging.opening import open_given, read_range
 
 CLIPS, FRAMES, HEIGHT, WIDTH = 3, 4, 5, 7
 CHANCE = np.random.default_rng(0)
@@ -201,3 +202,97 @@ def test_words_about_nothing_are_refused():
         GivenConfig(range="0,1")
     with pytest.raises(ValueError, match="--true must be given with words about it, got --true-axes; a data file says"):
         GivenConfig(pred=Path("p.npy"), true_axes="TBHW")
+
+
+@pytest.mark.parametrize("chunks", [None, (2, 2, 1, 3, 7)])
+def test_arrays_of_hdf5_files_are_read_as_those_of_numpy(tmp_path, chunks):
+    with h5py.File(tmp_path / "p.h5", "w") as file:
+        file.create_dataset("deep/mine", data=SOFT, chunks=chunks)
+        file["rate"] = 25  # a single number, and so no array
+    one = given(tmp_path / "p.h5", levels=(0, 1), axes="BTCHW")
+    np.testing.assert_array_equal(one.read(0, CLIPS), SOFT)
+    with h5py.File(tmp_path / "p.h5", "a") as file:
+        file["other"] = np.stack([SOFT, SOFT / 2])
+    with pytest.raises(ValueError, match="--pred-array must be given where a file holds several arrays, got none of"):
+        given(tmp_path / "p.h5", levels=(0, 1), axes="BTCHW")
+    several = given(tmp_path / "p.h5", levels=(0, 1), axes="NBTCHW", array="other")
+    np.testing.assert_array_equal(several.read(1, CLIPS, sample=1), SOFT[1:] / 2)
+    with pytest.raises(ValueError, match="--pred-array must be one of deep/mine, other, got odd"):
+        given(tmp_path / "p.h5", levels=(0, 1), axes="BTCHW", array="odd")
+
+
+def test_an_hdf5_file_without_numbers_or_cut_off_is_a_failure(tmp_path):
+    with h5py.File(tmp_path / "p.h5", "w") as file:
+        file["words"] = [b"one", b"two"]
+    with pytest.raises(FaultyFileError, match=r"--pred must hold an array of numbers, got object in"):
+        given(tmp_path / "p.h5", axes="BTCHW")
+    (tmp_path / "p.h5").write_bytes((tmp_path / "p.h5").read_bytes()[:-9])
+    with pytest.raises(FaultyFileError, match=r"--pred must be a whole HDF5 file, got .*truncated.*; save it again"):
+        given(tmp_path / "p.h5", axes="BTCHW")
+    np.save(tmp_path / "p.npy", SOFT)
+    with pytest.raises(FaultyFileError, match="--true must be a whole HDF5 file, got"):
+        open_given(GivenConfig(pred=tmp_path / "p.npy", true=tmp_path / "p.h5", range="0,1", axes="BTCHW"), "test")
+
+
+def test_an_array_of_a_data_file_may_be_meant_as_one(tmp_path):
+    """By its name: then its range and axes must be said, as of any array."""
+    with h5py.File(tmp_path / "p.h5", "w") as file:
+        file["test/features"] = SOFT.transpose(1, 0, 3, 4, 2)
+    films = given(tmp_path / "p.h5", levels=(0, 1), axes="TBHWC", array="test/features")
+    np.testing.assert_array_equal(films.read(0, CLIPS), SOFT)
+    with pytest.raises(ValueError, match=r"--axes must be left out, got TBHWC for .*p\.h5; a data file says them"):
+        given(tmp_path / "p.h5", axes="TBHWC")
+
+
+def test_what_is_said_of_arrays_holds_for_those_that_are(tmp_path):
+    np.save(tmp_path / "a.npy", HARD[0])
+    images = [Image.fromarray(frame * 255) for frame in HARD[0, :, 0]]
+    images[0].save(tmp_path / "g.gif", save_all=True, append_images=images[1:], duration=100)
+    array, gif = tmp_path / "a.npy", tmp_path / "g.gif"
+    for pred, true in ((array, gif), (gif, array)):
+        predicted, truth = open_given(GivenConfig(pred=pred, true=true, range="0,1", axes="TCHW"), "test")
+        assert truth is not None
+        np.testing.assert_array_equal(predicted.read(0, 1), HARD[:1])
+        np.testing.assert_array_equal(truth.given.read(0, 1), HARD[:1])
+    for words in ({"range": "0,1"}, {"axes": "TCHW"}, {"true_range": "0,1"}, {"true_axes": "TCHW"}):
+        flag = f"--{next(iter(words)).replace('_', '-')}"
+        with pytest.raises(ValueError, match=f"{flag} must be left out where no array is given, got .*; pictures and"):
+            open_given(GivenConfig(pred=gif, true=gif, **words), "test")
+    with pytest.raises(ValueError, match="--true-range must be left out where no array is given"):
+        open_given(GivenConfig(pred=array, true=gif, range="0,1", axes="TCHW", true_range="0,1"), "test")
+
+
+def test_the_true_films_own_words_are_named_as_they_were_typed(tmp_path):
+    np.save(tmp_path / "p.npy", SOFT)
+    np.save(tmp_path / "t.npy", HARD > 0)
+    said = {"pred": tmp_path / "p.npy", "true": tmp_path / "t.npy", "range": "0,1", "axes": "BTCHW"}
+    with pytest.raises(ValueError, match=r"--true-axes must name each axis of the array, .*t\.npy, got 4 \(BTHW\)"):
+        open_given(GivenConfig(**said, true_axes="BTHW"), "test")
+    with pytest.raises(ValueError, match="--true-range must be 0,1 or left out, got"):
+        open_given(GivenConfig(**said, true_range="0,255"), "test")
+    with pytest.raises(ValueError, match=r"--pred-array must be left out, got mine for .*p\.npy; the file holds one"):
+        open_given(GivenConfig(**said, pred_array="mine"), "test")
+
+
+def test_frames_that_are_not_of_one_size_are_refused(tmp_path):
+    for number, wide in enumerate([4, 6]):
+        Image.new("L", (wide, 3)).save(tmp_path / f"{number}.png")
+    with pytest.raises(
+        ValueError, match=r"--pred must hold frames of one size, got others in .*; judge them one by one"
+    ):
+        given(tmp_path)
+
+
+def test_a_range_that_the_films_hardly_use_is_remarked(tmp_path):
+    np.save(tmp_path / "t.npy", HARD)
+    np.save(tmp_path / "p.npy", SOFT)
+    asked = Protocol(context=0, horizon=4, metrics=("mse",), feedback="elsewhere")
+    said = {"pred": tmp_path / "p.npy", "true": tmp_path / "t.npy", "axes": "BTCHW"}
+    predicted, truth = open_given(GivenConfig(**said, range="0,255"), "test")
+    notes = evaluate_given(predicted, truth, asked).notes
+    assert [note.partition(" goes ")[0].rpartition("/")[2] for note in notes] == ["p.npy", "t.npy"]
+    assert notes[1].endswith("goes from 0 to 1, of a range from 0 to 255")
+    predicted, truth = open_given(GivenConfig(**said, range="0,90", true_range="0,1"), "test")
+    assert evaluate_given(predicted, truth, asked).notes == ()
+    np.save(tmp_path / "p.npy", np.zeros_like(SOFT))
+    assert given(tmp_path / "p.npy", levels=(0, 1), axes="BTCHW").remark == ""

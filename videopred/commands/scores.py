@@ -189,9 +189,9 @@ def _score(
             )
         options["reference"] = None if reference is None else open_dataset(reference)
         return evaluate_runs(runs, file, asked, device=device, **options)
-    from videopred.judging import elsewhere, evaluating, fitting
+    from videopred.judging import evaluating, fitting, opening
 
-    predicted, true = elsewhere.open_given(given, said.get("part", "test"))
+    predicted, true = opening.open_given(given, said.get("part", "test"))
     truth = true or open_dataset(data or "")
     asked = _protocol(protocol, {**said, "samples": predicted.samples} if predicted.samples > 1 else said, truth)
     if not asked.one_step:  # else the trivial rows are drawn from the true frames as well

@@ -53,11 +53,7 @@ def _unpacked(source: Path, wanted: str | None) -> tuple[str, np.ndarray]:
     try:
         with zipfile.ZipFile(source) as pack, tempfile.TemporaryFile() as unpacked:
             arrays = [name.removesuffix(".npy") for name in pack.namelist() if name.endswith(".npy")]
-            check.require_sound(len(arrays) > 0, "SOURCE", "hold an array", f"none in {source}", "choose another file")
-            if wanted is None:
-                must, fix = "be given where a file holds several arrays", "name one of them"
-                check.require(len(arrays) == 1, "--array", must, f"none of {', '.join(arrays)} in {source}", fix)
-            name = arrays[0] if wanted is None else check.one_of("--array", wanted, arrays)
+            name = pick_array(wanted, arrays, source)
             with pack.open(f"{name}.npy") as packed:
                 shutil.copyfileobj(packed, unpacked)
             unpacked.seek(0)
@@ -67,13 +63,31 @@ def _unpacked(source: Path, wanted: str | None) -> tuple[str, np.ndarray]:
         raise check.FaultyFileError(check.complaint("SOURCE", must, f"{source} ({error})", fix)) from None
 
 
+def pick_array(wanted: str | None, arrays: list[str], source: Path) -> str:
+    """The name of the array that is meant: the one that is wanted, or else the only one.
+
+    Raises:
+        ValueError: there is no such array, none at all, or several without a wish.
+    """
+    check.require_sound(len(arrays) > 0, "SOURCE", "hold an array", f"none in {source}", "choose another file")
+    if wanted is not None:
+        return check.one_of("--array", wanted, arrays)
+    must, fix = "be given where a file holds several arrays", "name one of them"
+    check.require(len(arrays) == 1, "--array", must, f"none of {', '.join(arrays)} in {source}", fix)
+    return arrays[0]
+
+
+def require_numbers(dtype: np.dtype, shape: tuple[int, ...], source: Path, fix: str) -> None:
+    """Refuse an array that is empty, or of other things than numbers."""
+    check.require_sound(dtype.kind in "biuf", "SOURCE", "hold an array of numbers", f"{dtype} in {source}", fix)
+    check.require_sound(0 not in shape, "SOURCE", "hold an array that is not empty", f"{shape} in {source}", fix)
+
+
 def _mapped(file: IO[bytes], source: Path) -> np.ndarray:
     """The array in a file of NumPy's format, read only where it is looked at."""
     try:
         shape, fortran, dtype = _HEADERS[np.lib.format.read_magic(file)](file)
-        numbers, filled = dtype.kind in "biuf", 0 not in shape
-        check.require_sound(numbers, "SOURCE", "hold an array of numbers", f"{dtype} in {source}", _FIX)
-        check.require_sound(filled, "SOURCE", "hold an array that is not empty", f"{shape} in {source}", _FIX)
+        require_numbers(dtype, shape, source, _FIX)
         return np.memmap(file, dtype, "r", file.tell(), shape, "F" if fortran else "C")
     except (ValueError, KeyError, EOFError) as error:
         if str(error).startswith("SOURCE"):

@@ -1,7 +1,6 @@
 """Scenes of four films, two of them possible, for judging plausibility: from data files or folders of IntPhys."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +12,9 @@ from videopred.datasets.intphys_layout import holds_intphys
 from videopred.datasets.opening import open_dataset
 from videopred.datasets.scene_names import condition, conditions_in, names_in, number_scenes
 from videopred.datasets.source import ClipSource
+
+_NAMES = {"SOURCE": "DATA"}
+"""What readers, which `import` uses as well, call their argument -> what it is called here."""
 
 
 @dataclass(frozen=True)
@@ -77,19 +79,8 @@ def open_quadruplets(
     return _of_file(open_dataset(path), part, every or 1)
 
 
-@contextmanager
-def _called_data() -> Iterator[None]:
-    """Complaints of readers about SOURCE, which is what `import` calls its argument, become ones about DATA."""
-    try:
-        yield
-    except (ValueError, OSError) as error:
-        if not str(error).startswith("SOURCE "):
-            raise
-        raise type(error)("DATA" + str(error).removeprefix("SOURCE")) from None
-
-
 def _of_folder(path: Path, height: int, width: int, every: int, names: Path | None) -> Quadruplets:
-    with _called_data():
+    with check.named(_NAMES):
         films = scored_films(path, height=height, width=width, every=every)
     beside = films.place.parent / f"{films.place.name}_ids.txt"
     if names is not None:
@@ -116,7 +107,7 @@ def _of_folder(path: Path, height: int, width: int, every: int, names: Path | No
     )
 
 
-@_called_data()
+@check.named(_NAMES)
 def _read_scene(films: ScoredFilms, scene: int) -> np.ndarray:
     return np.stack([films.read(4 * scene + film) for film in range(4)])
 

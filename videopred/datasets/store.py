@@ -1,4 +1,4 @@
-"""Reads data files: HDF5, as `record` lays them out, and R-NEM's original files. One of the two doors of h5py."""
+"""Reads data files: HDF5, as `record` lays them out, and R-NEM's original files. One of the three doors of h5py."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-"""Writes data files: HDF5, as `record` lays them out. One of the two doors of h5py.
+"""Writes data files: HDF5, as `record` lays them out. One of the three doors of h5py.
 
 Everything is gzipped, and its checksum finds flipped bits; one chunk holds one clip's pixels, or small things of
 several clips. Equal records give equal bytes, on any day, however they were cut into pieces.

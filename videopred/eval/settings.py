@@ -69,7 +69,7 @@ class GivenConfig(Settings):
     """Films made elsewhere. Of arrays that are not bool, the range must be given, and the axes unless three say all."""
 
     pred: Path | None = None
-    """Predicted films instead of a run's: an array, a data file, GIFs, MP4s or PNG frames."""
+    """Predicted films instead of a run's: an array (.npy, .npz, .h5), a data file, GIFs, MP4s or PNG frames."""
     true: Path | None = None
     """The true films, instead of DATA; the same kinds."""
     range: str | None = None
@@ -82,9 +82,9 @@ class GivenConfig(Settings):
     true_axes: str | None = None
     """The same of the true films, if theirs are others."""
     pred_array: str | None = None
-    """Name of the array of predictions in a .npz file."""
+    """Name of the array of predictions in a .npz or .h5 file that holds several."""
     true_array: str | None = None
-    """Name of the array of true films in a .npz file."""
+    """Name of the array of true films, likewise."""
 
     @model_validator(mode="after")
     def _goes_together(self) -> "GivenConfig":

@@ -8,15 +8,9 @@ import torch
 from torch import Tensor
 
 from videopred import check
-from videopred.datasets.array_films import films_of_array, open_array
-from videopred.datasets.films import read_numbers
 from videopred.datasets.fingerprint import hash_files
-from videopred.datasets.foreign import StoredFilms
-from videopred.datasets.import_settings import ImportConfig
-from videopred.datasets.opening import open_dataset
 from videopred.datasets.source import ClipSource
-from videopred.datasets.store import ClipFile
-from videopred.eval.settings import GivenConfig
+from videopred.judging.reading import holds_array, read_samples
 
 _LEVELS = {np.dtype(bool): (0.0, 1.0)}
 """Kinds of numbers that leave no doubt -> black and white."""
@@ -33,13 +27,14 @@ class GivenFilms:
         path: an array, a data file, GIFs, MP4s or PNG frames; see FORMATS of datasets.films.
         levels: the numbers that mean black and white.
         axes: the array's axes, such as BTCHW.
-        array: name of the array in a .npz file.
+        array: name of the array in a .npz or .h5 file.
         part: part of a data file to take.
 
     Attributes:
         clips, frames: how many clips, of how many frames each.
         samples: how many films of each clip.
         film_shape: channels, height, width.
+        remark: that the first clip takes a small share of the range, which may be the wrong one; else empty.
 
     Raises:
         FileNotFoundError: nothing is there.
@@ -58,16 +53,16 @@ class GivenFilms:
     ) -> None:
         check.existing(flag, path)
         self.flag, self.path, self._levels = flag, path, levels
-        try:
-            self._films = _read(path, axes, array, part)
-        except ValueError as error:
-            raise type(error)(_named(error, flag)) from None
+        self._names = {"SOURCE": flag, "DATA": flag, "--array": f"{flag}-array"}
+        with check.named(self._names):
+            is_array = holds_array(path, array)
+            self._films = read_samples(path, axes, array, part)
         self._stored = self._films[0]
         self.clips, self.samples = len(self._stored.names), len(self._films)
         first = self._raw(0)
         self._kind = first.dtype
         self._grey = self._stored.grey_in_color and bool((first == first[..., :1]).all())
-        if path.suffix not in (".npy", ".npz"):
+        if not is_array:
             self._require(levels is None, "--range", "be left out where no array is given", levels, "leave it away")
             self._levels = (0.0, 255.0) if self._kind == np.uint8 else (0.0, 1.0)
         elif self._kind in _LEVELS:
@@ -79,6 +74,10 @@ class GivenFilms:
         self._require(self._levels is not None, "--range", must, got, "give e.g. --range 0,1 or --range 0,255")
         self.frames, height, width, channels = first.shape
         self.film_shape = (1 if self._grey else channels, height, width)
+        assert self._levels is not None
+        least, most, (low, high) = float(first.min()), float(first.max()), self._levels
+        self.remark = f"the first clip of {path} goes from {least:g} to {most:g}, of a range from {low:g} to {high:g}"
+        self.remark *= 0 < most - least < (high - low) / 100
 
     def read(self, start: int, stop: int, sample: int = 0) -> Tensor:
         """Clips as a film: (B, T, C, H, W) float in [0, 1]; float64 if they are kept so, else float32.
@@ -121,13 +120,12 @@ class GivenFilms:
 
     def _raw(self, index: int, sample: int = 0) -> np.ndarray:
         """A clip as it is kept: (T, H, W, C)."""
-        try:
-            return np.stack(list(self._films[sample].frames(index)))
-        except ValueError as error:
-            if "must" in str(error):
-                raise type(error)(str(error).replace("SOURCE", self.flag)) from None
-            must, name = "hold frames of one size", self._stored.names[index]
-            raise ValueError(check.complaint(self.flag, must, f"others in {name}", "judge them one by one")) from None
+        with check.named(self._names):
+            frames = list(self._films[sample].frames(index))
+        got = f"others in {self._stored.names[index]}"
+        one_size = len({frame.shape for frame in frames}) == 1
+        self._require(one_size, self.flag, "hold frames of one size", got, "judge them one by one")
+        return np.stack(frames)
 
     @staticmethod
     def _require(condition: bool, argument: str, must: str, got: Any, fix: str) -> None:
@@ -164,87 +162,3 @@ class GivenTruth(ClipSource):
 
     def fingerprint(self) -> str:
         return self.given.fingerprint()
-
-
-def _read(path: Path, axes: str | None, array: str | None, part: str) -> list[StoredFilms]:
-    """The films of each sample; one of all but arrays with an axis N."""
-    known = _data_films(path, part)
-    if known is not None:
-        return [known]
-    if axes is None or "N" not in axes:
-        return [read_numbers(path, ImportConfig(axes=axes, array=array))]
-    is_array = path.suffix in (".npy", ".npz")
-    check.require(is_array, "--axes", "name an axis N of arrays only", f"{axes} for {path}", "leave N out")
-    check.require(axes.count("N") == 1, "--axes", "name each axis once", axes, "leave one N out")
-    config = ImportConfig(axes=axes.replace("N", ""), array=array)
-    what, films = open_array(path, array)
-    must, got = f"name each axis of the array, {films.shape} in {path}", f"{len(axes)} ({axes})"
-    check.require(len(axes) == films.ndim, "--axes", must, got, "give one letter for each")
-    samples = np.moveaxis(films, axes.index("N"), 0)
-    return [films_of_array(path, what, sample, config) for sample in samples]
-
-
-def _named(error: ValueError, flag: str) -> str:
-    """A reader's complaint in the words of this command."""
-    return str(error).replace("SOURCE", flag).replace("DATA", flag).replace("--array", f"{flag}-array")
-
-
-def _is_data(path: Path) -> bool:
-    """Whether a path is a data file or a folder of shards."""
-    return path.suffix.lower() in (".h5", ".hdf5") or (path.is_dir() and any(path.glob("*.h5")))
-
-
-def _data_films(path: Path, part: str) -> StoredFilms | None:
-    """The films of a data file or a folder of shards; None for other films."""
-    if not _is_data(path):
-        return None
-    file = open_dataset(path)
-    names = [f"clip {clip}" for clip in range(file.count(part))]
-
-    def frames(clip: int) -> Any:
-        if isinstance(file, ClipFile) and file.kind.kind == "f":  # exact: read_frames rounds to 256 levels
-            return iter(np.ascontiguousarray(file.stored(part, "features", clip, clip + 1)[:, 0]))
-        return iter(file.read_frames(part, clip, clip + 1)[0])
-
-    return StoredFilms(path, {"format": "data file"}, names, frames)
-
-
-def read_range(flag: str, text: str) -> tuple[float, float]:
-    """The two numbers in e.g. `0,1`.
-
-    Raises:
-        ValueError: it is something else.
-    """
-    fix = f"write e.g. {flag} 0,1, or {flag}=-1,1"
-    try:
-        low, high = map(float, text.split(","))
-    except ValueError:
-        low, high = 0.0, 0.0
-    check.require(low < high, flag, "be two numbers, black first, with a comma between", repr(text), fix)
-    return low, high
-
-
-def open_given(given: GivenConfig, part: str) -> tuple[GivenFilms, GivenTruth | None]:
-    """The films that a user named: predicted ones, and true ones if these are not a data file.
-
-    Args:
-        given: what the user said of them.
-        part: part of data files to take.
-
-    Raises:
-        FileNotFoundError, ValueError: see `GivenFilms`.
-    """
-    assert given.pred is not None
-    levels = None if given.range is None else read_range("--range", given.range)
-    predicted = GivenFilms("--pred", given.pred, levels=levels, axes=given.axes, array=given.pred_array, part=part)
-    if given.true is None:
-        return predicted, None
-    array = given.true.suffix in (".npy", ".npz")  # of other films, a range and axes say nothing
-    axes = given.true_axes or (given.axes.replace("N", "") if array and given.axes else None)
-    if given.true_range is not None:
-        levels = read_range("--true-range", given.true_range)
-    elif not array:
-        levels = None
-    true = GivenFilms("--true", given.true, levels=levels, axes=axes, array=given.true_array, part=part)
-    check.require(true.samples == 1, "--true-axes", "name no axis N", given.true_axes, "there is one truth of a clip")
-    return predicted, GivenTruth(true, part if _is_data(given.true) else "test")

@@ -13,7 +13,7 @@ from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.frames import to_film
 from videopred.judging.batches import Batch, read_film
-from videopred.judging.elsewhere import GivenFilms
+from videopred.judging.elsewhere import GivenFilms, GivenTruth
 from videopred.judging.fitting import check_fit, check_part, check_protocol, film_shape, written
 from videopred.judging.forecasts import Predict, device_of, forecast_of
 from videopred.judging.own_masks import asks_for_masks, check_masks, source_of, usual_metrics
@@ -113,18 +113,22 @@ def evaluate_given(predicted: GivenFilms, file: "ClipSource", protocol: Protocol
     flag, name = predicted.flag, predicted.path
     must, got = f"hold {protocol.samples} films of each clip", f"{predicted.samples} in {name}"
     check.require(predicted.samples == protocol.samples, flag, must, got, "say with an N in --axes which axis they are")
-    must, got = f"hold the {clips} clips to score", f"{predicted.clips} in {name}"
-    check.require(predicted.clips == clips, flag, must, got, "give --first for the first clips of the truth")
+    must, got = f"hold the {clips} clip{'s' * (clips > 1)} to score", f"{predicted.clips} in {name}"
+    fewer = predicted.clips < clips
+    fix = f"give --first {predicted.clips} for the first of the truth" if fewer else "leave the others out"
+    check.require(predicted.clips == clips, flag, must, got, fix)
     must, got = f"hold the {protocol.horizon} frames of the horizon", f"{predicted.frames} in {name}"
     fix = f"predict as many as {protocol.name} asks for" if protocol.name else "give a shorter --horizon"
     check.require(predicted.frames >= protocol.horizon, flag, must, got, fix)
     ours, theirs = predicted.film_shape, film_shape(file)
     must, got = f"hold frames of {written(theirs)} as the truth", f"{written(ours)} in {name}"
     check.require(ours == theirs, flag, must, got, "say with --axes which axis is which")
+    films = [predicted, file.given] if isinstance(file, GivenTruth) else [predicted]
+    how["notes"] = (*how.get("notes", ()), *(one.remark for one in films if one.remark))
     if predicted.frames > protocol.horizon:
         _check_beginning(predicted, file, protocol)
         note = f"of the {predicted.frames} frames in {name}, the first {protocol.horizon} were scored"
-        how["notes"] = (*how.get("notes", ()), note)
+        how["notes"] = (*how["notes"], note)
 
     def forecast(batch: Batch, sample: int) -> Tensor:
         film = predicted.read(batch.start, batch.start + len(batch.film), sample)

@@ -1,0 +1,79 @@
+"""From what a user says of films made elsewhere to the films."""
+
+from pathlib import Path
+
+from videopred import check
+from videopred.eval.settings import GivenConfig
+from videopred.judging.elsewhere import GivenFilms, GivenTruth
+from videopred.judging.reading import holds_array, is_data
+
+
+def open_given(given: GivenConfig, part: str) -> tuple[GivenFilms, GivenTruth | None]:
+    """The films that a user named: predicted ones, and true ones if these are not DATA.
+
+    What is said of arrays holds for those of both that are arrays.
+
+    Args:
+        given: what the user said of them.
+        part: part of data files to take.
+
+    Raises:
+        FileNotFoundError, ValueError: see `GivenFilms`.
+    """
+    assert given.pred is not None
+    pred_is_array = _is_array("--pred", given.pred, given.pred_array)
+    true_is_array = given.true is not None and _is_array("--true", given.true, given.true_array)
+    for flag, word, means in (
+        ("--range", given.range, pred_is_array or true_is_array),
+        ("--axes", given.axes, pred_is_array or true_is_array),
+        ("--true-range", given.true_range, true_is_array),
+        ("--true-axes", given.true_axes, true_is_array),
+    ):
+        fix = "pictures and data files say it themselves"
+        check.require(word is None or means, flag, "be left out where no array is given", word, fix)
+    levels = None if given.range is None else read_range("--range", given.range)
+    true_levels = levels if given.true_range is None else read_range("--true-range", given.true_range)
+    predicted = GivenFilms(
+        "--pred",
+        given.pred,
+        levels=levels if pred_is_array else None,
+        axes=given.axes if pred_is_array else None,
+        array=given.pred_array,
+        part=part,
+    )
+    if given.true is None:
+        return predicted, None
+    axes = given.true_axes or (given.axes and given.axes.replace("N", ""))
+    own = {"--range": given.true_range, "--axes": given.true_axes}
+    with check.named({flag: flag.replace("--", "--true-") for flag, word in own.items() if word is not None}):
+        true = GivenFilms(
+            "--true",
+            given.true,
+            levels=true_levels if true_is_array else None,
+            axes=axes if true_is_array else None,
+            array=given.true_array,
+            part=part,
+        )
+    check.require(true.samples == 1, "--true-axes", "name no axis N", given.true_axes, "there is one truth of a clip")
+    return predicted, GivenTruth(true, part if is_data(given.true) else "test")
+
+
+def _is_array(flag: str, path: Path, array: str | None) -> bool:
+    """Whether something must be said of the films at a path."""
+    with check.named({"SOURCE": flag}):
+        return holds_array(check.existing(flag, path), array)
+
+
+def read_range(flag: str, text: str) -> tuple[float, float]:
+    """The two numbers in e.g. `0,1`.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    fix = f"write e.g. {flag} 0,1, or {flag}=-1,1"
+    try:
+        low, high = map(float, text.split(","))
+    except ValueError:
+        low, high = 0.0, 0.0
+    check.require(low < high, flag, "be two numbers, black first, with a comma between", repr(text), fix)
+    return low, high

@@ -1,0 +1,95 @@
+"""Films at a path, whatever keeps them: our data files, or arrays and pictures of others."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from videopred import check
+from videopred.datasets.array_films import films_of_array, open_array
+from videopred.datasets.clip import PARTS
+from videopred.datasets.films import read_numbers
+from videopred.datasets.foreign import StoredFilms
+from videopred.datasets.h5_arrays import arrays_in, open_h5_array
+from videopred.datasets.import_settings import ImportConfig
+from videopred.datasets.opening import open_dataset
+from videopred.datasets.store import ClipFile
+
+_HDF5 = (".h5", ".hdf5")
+
+
+def is_data(path: Path) -> bool:
+    """Whether a path is a data file or a folder of shards; an HDF5 file of other arrays is none.
+
+    Raises:
+        ValueError: an HDF5 file is damaged.
+    """
+    if path.suffix.lower() not in _HDF5:
+        return path.is_dir() and any(path.glob("*.h5"))
+    return any(f"{group}/features" in arrays_in(path) for group in PARTS.values())
+
+
+def holds_array(path: Path, array: str | None) -> bool:
+    """Whether a path is an array, of which it must be said what its numbers and axes mean.
+
+    Args:
+        path: where it is.
+        array: the name that is given; one in a data file may be meant as an array.
+    """
+    suffix = path.suffix.lower()
+    return suffix in (".npy", ".npz") or (suffix in _HDF5 and (array is not None or not is_data(path)))
+
+
+def read_samples(path: Path, axes: str | None, array: str | None, part: str) -> list[StoredFilms]:
+    """The films of each sample; one of all but arrays with an axis N.
+
+    Args:
+        path: where they are.
+        axes: of an array.
+        array: its name in a file that may hold several.
+        part: of a data file.
+
+    Raises:
+        ValueError: they cannot be read; or axes are named of what is no array, or not those it has.
+    """
+    is_array, several = holds_array(path, array), axes is not None and "N" in axes
+    check.require(
+        is_array or not several, "--axes", "name an axis N of arrays only", f"{axes} for {path}", "leave N out"
+    )
+    if not is_array and is_data(path):
+        check.require(axes is None, "--axes", "be left out", f"{axes} for {path}", "a data file says them itself")
+        return [_data_films(path, part)]
+    if not is_array:
+        return [read_numbers(path, ImportConfig(axes=axes, array=array))]
+    what, films = _open_array(path, array)
+    if axes is None or not several:
+        return [films_of_array(path, what, films, ImportConfig(axes=axes))]
+    check.require(axes.count("N") == 1, "--axes", "name each axis once", axes, "leave one N out")
+    config = ImportConfig(axes=axes.replace("N", ""))
+    must, got = f"name each axis of the array, {films.shape} in {path}", f"{len(axes)} ({axes})"
+    check.require(len(axes) == films.ndim, "--axes", must, got, "give one letter for each")
+    samples = np.moveaxis(films, axes.index("N"), 0)
+    return [films_of_array(path, what, sample, config) for sample in samples]
+
+
+def _open_array(path: Path, array: str | None) -> tuple[str, np.ndarray]:
+    """What an array is called, and the array, read only where it is looked at."""
+    suffix = path.suffix.lower()
+    if suffix in _HDF5:
+        return open_h5_array(path, array)
+    named = array is None or suffix == ".npz"
+    check.require(named, "--array", "be left out", f"{array} for {path}", "the file holds one array, without a name")
+    return open_array(path, array)
+
+
+def _data_films(path: Path, part: str) -> StoredFilms:
+    """The films of a data file or a folder of shards."""
+    file = open_dataset(path)
+    names = [f"clip {clip}" for clip in range(file.count(part))]
+
+    def frames(clip: int) -> Iterator[np.ndarray]:
+        if isinstance(file, ClipFile) and file.kind.kind == "f":  # exact: read_frames rounds to 256 levels
+            return iter(np.ascontiguousarray(file.stored(part, "features", clip, clip + 1)[:, 0]))
+        return iter(file.read_frames(part, clip, clip + 1)[0])
+
+    return StoredFilms(path, {"format": "data file"}, names, frames)
