@@ -51,7 +51,7 @@ ROOMS: dict[str, set[str]] = {
     | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "record", "training", "pictures", "activity"},
     "judging": SHARED | {"judging", *SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training"},
     "surprise": SHARED | {"datasets", "models", "eval", "rollout", "checkpoint", "device"},
-    "surprise_curves": SHARED | {"datasets", "eval", "pictures", "surprise"},
+    "surprise_curves": SHARED | {"datasets", "eval", "pictures", "rendering"},
     "report": SHARED
     | {*SHELVES, "rendering", "activity", "checkpoint", "device", "pictures", "training", "judging", "runs", "weights"}
     | {"report"},
@@ -84,6 +84,7 @@ DOORS: dict[str, set[str]] = {
         "rendering.canvas",
         "rendering.lettering",
         "rendering.mask_out_figure",
+        "rendering.page",
         "rendering.paper_figures",
         "rendering.top_down_figure",
         "surprise_curves",
@@ -119,6 +120,7 @@ DOORS: dict[str, set[str]] = {
     "tyro": {
         "cli",
         "commands.benchmarks",
+        "commands.comparison",
         "commands.data",
         "commands.doctor",
         "commands.models",
@@ -155,6 +157,7 @@ LIGHT = {
     "commands",
     "commands.terminal",
     "commands.benchmarks",
+    "commands.comparison",
     "commands.data",
     "commands.doctor",
     "commands.experiments",

@@ -15,9 +15,10 @@ from videopred.datasets.intphys_export import export_intphys
 from videopred.datasets.opening import open_dataset
 from videopred.datasets.quadruplets import Quadruplets, open_quadruplets
 from videopred.datasets.settings import OcclusionConfig
+from videopred.eval.mates import mates
 from videopred.eval.plausibility_settings import PlausibilityConfig
 from videopred.models.predictor import Prediction
-from videopred.surprise import SURPRISES, Scorer, differing, judge_scorer, mates, plausibility, score_file, scorer_of
+from videopred.surprise import SURPRISES, Scorer, judge_scorer, plausibility, score_file, scorer_of
 
 FRAMES, HEIGHT, WIDTH, SCENES = 53, 40, 56, 54
 
@@ -192,29 +193,6 @@ def test_without_labels_there_are_scores_but_no_errors(few):
     ours, theirs = (dict(line.split() for line in scores.answers().splitlines()) for scores in (known, found))
     assert ours.keys() == theirs.keys()
     assert all(abs(float(ours[name]) - float(theirs[name])) < 1e-14 for name in ours), "but for mended ties"
-
-
-# --- who is whose mate ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("order", [(0, 1, 2, 3), (2, 0, 3, 1), (3, 2, 1, 0)])
-def test_films_that_begin_alike_are_mates(order):
-    """AA with AB, BB with BA, in any order, with labels or without."""
-    chance = np.random.default_rng(0)
-    a, b = chance.integers(0, 9, (2, 7, 2, 3, 1), np.uint8)
-    a[0] = b[0]
-    splice = 4
-    runs = [a, b, np.r_[a[:splice], b[splice:]], np.r_[b[:splice], a[splice:]]]
-    shown, possible = np.stack([runs[k] for k in order]), np.array([True, True, False, False])[list(order)]
-    for known in (possible, None):
-        np.testing.assert_array_equal(differing(shown, known), [[False] * splice + [True] * 3] * 4)
-
-
-def test_labels_settle_what_pictures_leave_open():
-    """All begin alike for as long; a possible film is never set beside a possible one."""
-    different = np.ones((4, 4, 5), bool)
-    assert mates(different, np.array([True, True, False, False])) in ([2, 3, 0, 1], [3, 2, 1, 0])
-    assert mates(different, np.array([True, False, True, False])) in ([1, 0, 3, 2], [3, 2, 1, 0])
 
 
 def test_labels_are_heard_where_films_are_judged():

@@ -16,6 +16,7 @@ from tyro.conf import OmitArgPrefixes
 from videopred import check, flags, model_flags
 from videopred.commands import (
     benchmarks,
+    comparison,
     data,
     doctor,
     models,
@@ -53,7 +54,7 @@ GROUPS: dict[str, dict[str, Callable[..., None]]] = {
     },
     "judging: trained run + file -> rollout -> scores by horizon -> pictures and report": {
         "evaluate": scores.evaluate,
-        "compare": scores.compare,
+        "compare": comparison.compare,
         "render": pictures.render,
         "report": runs.report,
         "plausibility": plausibility.plausibility,

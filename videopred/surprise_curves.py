@@ -11,22 +11,20 @@ from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
 from videopred import pictures
 from videopred.check import require
 from videopred.datasets.quadruplets import Quadruplets
+from videopred.eval.mates import differences, mates
 from videopred.eval.plausibility_scores import PlausibilityScores
-from videopred.surprise import differences, mates
+from videopred.rendering.page import LETTERS, Page, enlarged, points
 
 POSSIBLE, IMPOSSIBLE, OTHER = (0, 114, 178), (213, 94, 0), (0, 158, 115)
 """Colours of Okabe and Ito's, which colour-blind readers tell apart."""
 TRICK, CALM = (80, 80, 80), (200, 206, 212)
 UNITS = {"bce": "surprise, nats", "kl": "surprise, nats", "mse": "surprise, MSE"}
 
-_DPI = 64  # a power of two: size / dpi * dpi is exact, so no pixel is lost to rounding
-_LETTERS, _MARGIN, _BORDER, _COLUMNS = 15, 16, 4, 9
+_MARGIN, _BORDER, _COLUMNS = 16, 4, 9
 
 
 class Pair(NamedTuple):
@@ -106,8 +104,8 @@ def scene_still(pairs: Sequence[Pair], name: str, unit: str) -> np.ndarray:
     scale, left = max(1, 88 // max(height, width)), 150
     high, pitch = height * scale + 6, width * scale + 4
     tall, span = 2 * high + 250, len(shown) * pitch - 4
-    page = _Page(52 + len(pairs) * tall, left + span + _MARGIN)
-    page.write(name, _MARGIN, 22, align="left", size=_LETTERS + 3)
+    page = Page(52 + len(pairs) * tall, left + span + _MARGIN)
+    page.write(name, _MARGIN, 22, align="left", size=LETTERS + 3)
     for number, pair in enumerate(pairs):
         top = 48 + number * tall
         for row in range(2):
@@ -149,7 +147,7 @@ def scene_gif_frames(pairs: Sequence[Pair], name: str, unit: str, *, panel_px: i
                 image[y - _BORDER : y + layout.high + _BORDER, x - _BORDER : x + layout.wide + _BORDER] = (
                     IMPOSSIBLE if tricked and pair.known else CALM
                 )
-                image[y : y + layout.high, x : x + layout.wide] = _enlarged(pair.shown[film, t], layout.scale)
+                image[y : y + layout.high, x : x + layout.wide] = enlarged(pair.shown[film, t], layout.scale)
         made.append(image)
     return np.stack(made)
 
@@ -186,8 +184,8 @@ class _Layout(NamedTuple):
 
 def _gif_page(pairs: Sequence[Pair], name: str, unit: str, layout: _Layout, *, curves: bool) -> np.ndarray:
     """What all frames of a GIF share, without the curves or with all of them."""
-    page = _Page(layout.below + 230, layout.plot_left(len(pairs)) - 76 + _MARGIN)
-    page.write(name, _MARGIN, 20, align="left", size=_LETTERS + 3)
+    page = Page(layout.below + 230, layout.plot_left(len(pairs)) - 76 + _MARGIN)
+    page.write(name, _MARGIN, 20, align="left", size=LETTERS + 3)
     for number, pair in enumerate(pairs):
         for film, label in enumerate(pair.names):
             page.write(label, layout.film_left(number, film) + layout.wide / 2, layout.top - 18, _color(pair, film))
@@ -198,52 +196,20 @@ def _gif_page(pairs: Sequence[Pair], name: str, unit: str, layout: _Layout, *, c
 # --- parts of a page -----------------------------------------------------------------------------------------
 
 
-class _Page:
-    """A white page with pictures, text and plots; places are px from the upper left."""
-
-    def __init__(self, height: int, width: int) -> None:
-        self._pixels = np.full((height, width, 3), 255, np.uint8)
-        self._figure = Figure(figsize=(width / _DPI, height / _DPI), dpi=_DPI)
-        self._canvas = FigureCanvasAgg(self._figure)
-        self._height, self._width = height, width
-
-    def paste(self, picture: np.ndarray, scale: int, left: int, top: int) -> None:
-        large = _enlarged(picture, scale)
-        self._pixels[top : top + large.shape[0], left : left + large.shape[1]] = large
-
-    def write(
-        self, text: str, x: float, y: float, color: str = "#333333", align: str = "center", size: int = _LETTERS
-    ) -> None:
-        at = x / self._width, 1 - y / self._height
-        self._figure.text(*at, text, size=_points(size), ha=align, va="center_baseline", color=color)
-
-    def axes(self, left: int, top: int, width: int, height: int) -> Axes:
-        bottom = 1 - (top + height) / self._height
-        return self._figure.add_axes((left / self._width, bottom, width / self._width, height / self._height))
-
-    def drawn(self) -> np.ndarray:
-        """(height, width, 3) uint8: where nothing is drawn, the pictures show."""
-        self._figure.patch.set_alpha(0)
-        self._canvas.draw()
-        seen = np.asarray(self._canvas.buffer_rgba()).astype(np.float32)
-        share = seen[..., 3:] / 255
-        return (seen[..., :3] * share + self._pixels * (1 - share)).round().astype(np.uint8)
-
-
 def _plot(axes: Axes, pair: Pair, unit: str, *, curves: bool = True) -> None:
     """The curves of a pair, the possible film's on top and thinner, so that both are seen where they agree."""
     low, high = float(pair.surprise.min()), float(pair.surprise.max())
     room = (high - low or 1.0) * 0.08
     axes.set(xlim=(0, _end(pair)), ylim=(low - room, high + 3 * room))
-    axes.set_xlabel("frame", size=_points(_LETTERS))
-    axes.set_ylabel(unit, size=_points(_LETTERS))
-    axes.tick_params(labelsize=_points(_LETTERS - 2))
+    axes.set_xlabel("frame", size=points(LETTERS))
+    axes.set_ylabel(unit, size=points(LETTERS))
+    axes.tick_params(labelsize=points(LETTERS - 2))
     axes.spines[["top", "right"]].set_visible(False)
     for place in pair.marks:
         axes.axvline(place, color=_hex(TRICK), linestyle="--", linewidth=1.2)
     for place in pair.marks[:1]:
         axes.annotate(
-            f" {pair.marked}", (place, 1), xycoords=("data", "axes fraction"), size=_points(_LETTERS - 2), va="top",
+            f" {pair.marked}", (place, 1), xycoords=("data", "axes fraction"), size=points(LETTERS - 2), va="top",
             color=_hex(TRICK),
         )  # fmt: skip
     for row, width in ((1, 3.2), (0, 1.6)):
@@ -254,15 +220,6 @@ def _plot(axes: Axes, pair: Pair, unit: str, *, curves: bool = True) -> None:
 def _end(pair: Pair) -> int:
     """Where the axis of frames ends; it begins at 0."""
     return int(pair.numbers[-1]) + 1
-
-
-def _enlarged(image: np.ndarray, scale: int) -> np.ndarray:
-    """Each pixel as a square of scale x scale."""
-    return image.repeat(scale, axis=0).repeat(scale, axis=1)
-
-
-def _points(px: float) -> float:
-    return px * 72 / _DPI
 
 
 def _color(pair: Pair, row: int) -> str:

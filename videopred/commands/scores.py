@@ -1,4 +1,4 @@
-"""Commands that score predictions, and compare scores."""
+"""The command that scores predictions."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -86,73 +86,6 @@ def evaluate(
         return
     print(scores.table(), end="\n\n")
     terminal.print_files(paths_written, False)
-
-
-def compare(
-    paths: Annotated[
-        Positional[tuple[Path, ...]],
-        arg(metavar="SCORES...", help="Folders that `videopred evaluate` wrote, or runs: then eval/<run>/<--data>."),
-    ],
-    *,
-    data: Annotated[str | None, arg(metavar="NAME", help="Which scores of the runs: the name of the data.")] = None,
-    relative_to: Annotated[
-        str | None, arg(metavar="ROW", help="Hold all rows against this one; default: the first model.")
-    ] = None,
-    out: Annotated[Path, arg(help="Folder for comparison.md, .csv, .png and .svg.")] = Path("eval/comparison"),
-    overwrite: Overwrite = False,
-    json_: Json = False,
-) -> None:
-    """Hold models against each other on the same clips: paired differences, ratios, curves."""
-    check.require(len(paths) > 0, "SCORES", "be given", "nothing", "name folders that `videopred evaluate` wrote")
-    of_runs = [path for path in paths if not _holds_scores(path)]
-    fix = "leave it out: a folder of scores is of one data set"
-    check.require(data is None or len(of_runs) > 0, "--data", "be given with runs", data, fix)
-    folders = [_scores_of(path, data) for path in paths]
-    targets = {suffix: out / f"comparison{suffix}" for suffix in (".md", ".csv", ".png", ".svg")}
-    for target in targets.values():
-        check.absent("--out", target, overwrite)
-    from videopred.eval import comparison
-    from videopred.eval.scores import load_scores
-
-    names = comparison.names_of([str(_unlike(folder)) for folder in folders])
-    tables = {name: load_scores(folder) for name, folder in zip(names, folders, strict=True)}
-    compared = comparison.compare(tables, relative_to)
-    from videopred.comparing import save_comparison
-
-    save_comparison(compared, targets)
-    if json_:
-        terminal.print_json(compared.to_dict() | {"files": [str(path) for path in targets.values()]})
-        return
-    print(compared.table(), end="\n\n")
-    terminal.print_files(list(targets.values()), False)
-
-
-def _holds_scores(path: Path) -> bool:
-    return path.name == "scores.json" or (path / "scores.json").is_file()
-
-
-def _scores_of(path: Path, data: str | None) -> Path:
-    """The folder of scores that a path means: itself, or where `evaluate` puts those of a run."""
-    if _holds_scores(path):
-        return path
-    if not (path / "settings.json").is_file() and path.suffix != ".safetensors":
-        fix = "make them with `videopred evaluate`"
-        check.existing_file("SCORES", path / "scores.json", fix)
-    from videopred.runs import run_name
-
-    found = Path("eval") / run_name(path)
-    there = sorted(folder.parent.name for folder in found.glob("*/scores.json"))
-    fix = f"score it with `videopred evaluate {path} DATA`, or name the folder of its scores"
-    got = f"{path}, of which {', '.join(there) or 'nothing'} is in {found}"
-    must = "have scores of one data set" if data is None else f"have scores of {data}"
-    check.require(there == [there[0]] if data is None and there else data in there, "SCORES", must, got, fix)
-    return found / (data or there[0])
-
-
-def _unlike(folder: Path) -> Path:
-    """The part of a path that names a run, where `evaluate` wrote eval/<run>/<data>."""
-    folder = folder.parent if folder.name == "scores.json" else folder
-    return folder.parent if folder.parent.parent.name == "eval" else folder
 
 
 def _score(
