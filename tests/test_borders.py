@@ -27,7 +27,7 @@ ROOMS: dict[str, set[str]] = {
     "interrupt": set(),
     "unboxing": {"check"},
     "flags": {"check", "unboxing"},
-    "model_flags": SHARED | {"flags", "models", "experiments"},
+    "model_flags": SHARED | {"flags", "models", "experiments", "weights"},
     "experiments": SHARED | {*SHELVES, "experiments"},
     "datasets": SHARED | {"child", "datasets"},
     "models": SHARED | {"models"},

@@ -21,14 +21,17 @@ from videopred.settings import ComputeConfig, Settings, TrainingConfig
 def with_model_flags(command: Callable[..., None], words: Sequence[str]) -> Callable[..., None]:
     """A command with keywords core, codec, decoder and training, with the settings of those that its words name.
 
-    A preset also brings what it says of learning, as defaults; an experiment or a run that is resumed, all it has.
+    A preset also brings what it says of learning, as defaults; an experiment or a run that is resumed, all it has; a
+    run whose weights are the first, its model.
 
     Raises:
         ValueError: an unknown name, or a flag that belongs to another core, codec or decoder.
     """
     run = flags.value_of("--resume", words, "")
     theirs = _settings_of(Path(run)) if run else _settings_of_experiment(words)
-    command, model = _with_defaults(command, theirs), theirs.get("model")
+    command = _with_defaults(command, theirs)
+    first = flags.value_of("--init-from", words, "")
+    model = theirs.get("model") or (_settings_of(Path(first)).get("model") if first else None)
     core_name = flags.value_of("--core", words, _name_of(model.core) if model else "rims")
     core = core_flags(core_name, words)
     if model and core_name == _name_of(model.core):
@@ -65,13 +68,22 @@ def _with_defaults(command: Callable[..., None], settings: Mapping[str, Any]) ->
 def _settings_of(run: Path) -> dict[str, Any]:
     """Model, training and compute settings of a run, or of the first of several seeds; none if they cannot be read."""
     try:
-        if (run / "seeds.json").is_file():
-            run = run / f"seed-{json.loads((run / 'seeds.json').read_text())['seeds'][0]}"
-        settings = json.loads((run / "settings.json").read_text())
+        settings = _saved(run)
         kinds = {"model": PredictorConfig, "training": TrainingConfig, "compute": ComputeConfig}
         return {name: kind(**settings[name]) for name, kind in kinds.items()}
     except (OSError, ValueError, KeyError, TypeError):
         return {}  # the command itself says what is wrong
+
+
+def _saved(run: Path) -> dict[str, Any]:
+    """The settings in the folder or export of a run."""
+    if run.suffix == ".safetensors":
+        from videopred.weights import read_header
+
+        return read_header(run)[0]
+    if (run / "seeds.json").is_file():
+        run = run / f"seed-{json.loads((run / 'seeds.json').read_text())['seeds'][0]}"
+    return json.loads((run / "settings.json").read_text())
 
 
 def _settings_of_experiment(words: Sequence[str]) -> dict[str, Any]:

@@ -150,12 +150,27 @@ def test_a_broken_last_checkpoint_falls_back_to_the_one_before(data, stopped, tm
     resume(stopped, watch=UNDRAWN, device="cpu")
     said = capfd.readouterr().err
     assert "last.ckpt must be a whole checkpoint, got" in said
-    assert said.endswith("; the one before it is taken\n")
+    assert said.endswith("; it goes on from best.ckpt\n")
     straight = train(
         data, tiny_model(), tiny_training(updates=5), watch=UNDRAWN, out=tmp_path / "straight", device="cpu"
     )
     assert equal(weights(stopped), weights(straight))
     assert read_metrics(stopped / "logs" / "metrics.csv") == read_metrics(straight / "logs" / "metrics.csv")
+
+
+@pytest.mark.parametrize("kept", ["best.ckpt", None])
+def test_what_is_left_of_damaged_checkpoints_is_said(stopped, kept, capfd):
+    for name in ("best.ckpt", "previous.ckpt", "last.ckpt"):
+        if name != kept:
+            damage(stopped / "checkpoints" / name, 0.5)
+    start = find_start(stopped)
+    assert (start.checkpoint and start.checkpoint.name) == kept
+    said = capfd.readouterr().err.splitlines()
+    told = "it goes on from best.ckpt" if kept else "nothing else is saved, and it begins anew"
+    assert [line.partition("; ")[2] for line in said[-2:]] == [told, told]
+    find_start(stopped)
+    anew = f"videopred: {stopped} has saved nothing yet; it begins anew\n"
+    assert capfd.readouterr().err == ("" if kept else anew)
 
 
 def test_what_is_damaged_is_taken_away_before_it_takes_the_place_of_what_is_whole(stopped):

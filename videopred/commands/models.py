@@ -68,7 +68,7 @@ def train(
         str | None, arg(metavar="0,1,2", help="Train once from each seed, in <out>/seed-0 and so on.")
     ] = None,
     init_from: Annotated[
-        Path | None, arg(metavar="RUN", help="Run or export of the same model whose weights are the first.")
+        Path | None, arg(metavar="RUN", help="Run or export whose weights are the first; its model is the default.")
     ] = None,
     resume: Annotated[
         Path | None, arg(metavar="RUN", help="Go on with this run; settings and DATA are its own, and may be left out.")
@@ -181,7 +181,7 @@ def _foresee(
 
 
 def _say_trained(folder: Path, watch: WatchConfig, json_: bool, following: Sequence[str] = ()) -> None:
-    """Where a run is, or runs from several seeds are, and what judges it; their profiles if they were asked for.
+    """Where a run is, or runs from several seeds are, and what judges it; their spread, and profiles if asked for.
 
     Said once per launch.
     """
@@ -189,11 +189,15 @@ def _say_trained(folder: Path, watch: WatchConfig, json_: bool, following: Seque
 
     if not is_first():
         return
-    if watch.profile and not json_:
-        from videopred.training import profiling
+    if not json_:
+        from videopred.training import profiling, seeds
 
-        for run in sorted(folder.glob("seed-*")) or [folder]:
-            print(profiling.table(run))
+        runs = [folder]
+        if (folder / seeds.SUMMARY).is_file():
+            runs = sorted(folder.glob("seed-*"))
+            print(seeds.spread(folder))
+        for run in runs if watch.profile else []:
+            print(f"{run}: {profiling.table(run)}")
     terminal.print_files([folder], json_)
     for command in [] if json_ else following:
         print(f"next: {command}")

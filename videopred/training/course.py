@@ -57,7 +57,7 @@ class Course:
         updates, compute = self.learner.config.training.updates, self.learner.config.compute
         with listening(self.folder.path / "log.txt", self.progress):
             before = f"goes on after {self.start.done} of " if self.start.checkpoint else ""
-            say(f"on {self.device}: {before}{updates} updates")
+            say(f"{self.folder.path} on {self.device}: {before}{updates} updates")
             if self.clips.held_on_device and compute.workers:
                 why = "those to learn from wait on the device; --hold memory changes it"
                 say(f"--workers only read validation clips: {why}")

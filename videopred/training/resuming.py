@@ -45,9 +45,13 @@ def read_settings(run: Path) -> tuple[RunConfig, dict[str, Any]]:
 
 
 def find_start(run: Path) -> Start:
-    """The latest whole checkpoint of a run. A damaged one is said on stderr and taken away."""
+    """The latest whole checkpoint of a run; damaged ones are taken away.
+
+    That one was damaged, and that there is none, is said on stderr.
+    """
     folder, start = run / "checkpoints", Start(None, 0, float("inf"))
     best_so_far = float("inf")
+    damaged: dict[str, str] = {}
     for name in (BEST, PREVIOUS, LAST):
         path = folder / name
         if not path.exists():
@@ -55,14 +59,20 @@ def find_start(run: Path) -> Start:
         try:
             content = whole_checkpoint(path)
         except ValueError as error:
-            instead = "the best from here on is kept" if name == BEST else "the one before it is taken"
-            print(f"videopred: {error.args[0].partition(';')[0]}; {instead}", file=sys.stderr)
+            damaged[name] = error.args[0].partition(";")[0]
             path.unlink()
             continue
         if name == BEST:
             best_so_far = content[LOOKS_KEY]["latest"]
         if content["global_step"] >= start.done:
             start = Start(path, content["global_step"], 0.0)
+    instead = "nothing else is saved, and it begins anew"
+    if start.checkpoint is not None:
+        instead = f"it goes on from {start.checkpoint.name}"
+    elif not damaged:
+        print(f"videopred: {run} has saved nothing yet; it begins anew", file=sys.stderr)
+    for name, said in damaged.items():
+        print(f"videopred: {said}; {'the best from here on is kept' if name == BEST else instead}", file=sys.stderr)
     return start._replace(best_so_far=best_so_far)
 
 

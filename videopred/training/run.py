@@ -1,5 +1,6 @@
 """The way of one run: data and model in, a run folder out; begun, or gone on with."""
 
+import sys
 from pathlib import Path
 
 import torch
@@ -156,10 +157,10 @@ def resume(
     check_same(config, model, training)
     config = config.model_copy(update={"compute": compute or config.compute})
     finished = record.get("state") == "finished"
-    if finished and data is None:
-        return run
-    file = _same_clips(config, data)
-    if finished:
+    file = None if finished and data is None else _same_clips(config, data)
+    if finished or file is None:
+        if progress:
+            print(f"{run} is finished, and left as it is", file=sys.stderr)
         return run
     watch, where = watch or WatchConfig(), pick_device(device)
     check_compute(config.training, config.compute, where)
@@ -199,8 +200,10 @@ def _first_predictor(config: RunConfig) -> Predictor:
         theirs, weights = read_run(Path(config.init_from))
         ours, other = choices(config), choices(theirs)
         differing = [name for name in {**ours, **other} if ours.get(name) != other.get(name)]
-        must = "hold the same model, with " + ", ".join(f"{name} {ours.get(name)}" for name in differing)
-        got = ", ".join(f"{name} {other.get(name)}" for name in differing)
+        # Of two cores that differ, it is enough to say so; their settings would be no answer.
+        told = [name for name in differing if "." not in name or name.partition(".")[0] not in differing]
+        must = "hold the same model, with " + ", ".join(f"{name} {ours.get(name)}" for name in told)
+        got = ", ".join(f"{name} {other.get(name)}" for name in told)
         check.require(not differing, "--init-from", must, got, "give a run of this model, or these settings")
         predictor.load_state_dict(weights)
     return predictor

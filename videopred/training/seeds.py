@@ -136,6 +136,17 @@ def resume_seeds(out: Path, training: TrainingConfig | None = None, **how: Any) 
     return _summed_up(out, seeds)
 
 
+def spread(out: Path) -> str:
+    """What runs from several seeds reached, as one line for a terminal."""
+    summary = json.loads((out / SUMMARY).read_text())
+    if summary["mean"] is None:
+        return "not every seed has seen a finite validation loss"
+    if summary["deviation"] is None:
+        return f"lowest validation loss: {summary['mean']:.6g}"
+    spread = f"{summary['mean']:.6g} ± {summary['deviation']:.3g} (standard deviation)"
+    return f"lowest validation loss, mean of {len(summary['seeds'])} seeds: {spread}"
+
+
 def _path(text: str | None) -> Path | None:
     return None if text is None else Path(text)
 

@@ -1,0 +1,62 @@
+"""What `videopred train` takes from other runs, and what it says at the end."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from command_line import LEARNING, core_flags, run, unasked, written
+
+from videopred.checkpoint import load_run, read_run
+from videopred.training.seeds import spread
+
+
+@pytest.mark.parametrize("kind", ["folder", "export"])
+def test_a_run_that_gives_its_weights_gives_its_model(place, tmp_path, monkeypatch, capfd, kind):
+    monkeypatch.chdir(tmp_path)
+    first = place / "gru"
+    if kind == "export":
+        assert run(f"export {first} --out gru.safetensors") == 0
+        first = Path("gru.safetensors")
+    assert run(f"train {place / 'balls4.h5'} {LEARNING} --init-from {first} --out new") == 0
+    assert read_run(Path("new"))[0].model == read_run(place / "gru")[0].model
+    capfd.readouterr()
+    assert run(f"train {place / 'balls4.h5'} {LEARNING} --init-from {first} --core lstm --out other") == 2
+    told = "videopred: --init-from must hold the same model, with core lstm, got core gru; give a run of this model, "
+    assert capfd.readouterr().err.startswith(told)
+    assert not Path("other").exists()
+
+
+def test_a_folder_that_one_stands_in_gives_nothing_unasked(place, monkeypatch, tmp_path):
+    (tmp_path / "settings.json").write_text((place / "gru" / "settings.json").read_text())
+    monkeypatch.chdir(tmp_path)
+    assert run(f"train {place / 'balls4.h5'} {LEARNING} --codec.channels 2 3 --codec.embedding 11 --out new") == 0
+    assert load_run("new").core.config.kind == "rims"
+
+
+def test_runs_from_several_seeds_are_told_apart_and_summed_up(place, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    words = f"{place / 'balls4.h5'} {LEARNING} {core_flags('gru')} --seeds 3,5 --profile --out runs"
+    assert run(f"train {words}") == 0
+    out, err = capfd.readouterr()
+    assert [line for line in err.splitlines() if " on cpu" in line] == [
+        f"runs/seed-{n} on cpu: 2 updates" for n in (3, 5)
+    ]
+    assert unasked(err) == ""
+    summary = json.loads(Path("runs/seeds.json").read_text())
+    first, *others = out.splitlines()
+    mean, deviation = f"{summary['mean']:.6g}", f"{summary['deviation']:.3g}"
+    assert first == f"lowest validation loss, mean of 2 seeds: {mean} ± {deviation} (standard deviation)"
+    assert [line.partition(":")[0] for line in others if "frames/s" in line] == ["runs/seed-3", "runs/seed-5"]
+    assert written(out) == [Path("runs")]
+    Path("runs/seeds.json").write_text(json.dumps(summary | {"mean": None}))
+    assert spread(Path("runs")) == "not every seed has seen a finite validation loss"
+    Path("runs/seeds.json").write_text(json.dumps(summary | {"seeds": [3], "deviation": None}))
+    assert spread(Path("runs")) == f"lowest validation loss: {mean}"
+
+
+def test_a_run_that_is_finished_already_is_said_to_be(place, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    for words in (f"--resume {place / 'gru'}", f"{place / 'balls4.h5'} --resume {place / 'gru'}"):
+        assert run(f"train {words} --device cpu") == 0
+        assert re.fullmatch(r".*/gru is finished, and left as it is\n", capfd.readouterr().err)
