@@ -27,6 +27,8 @@ def test_waiting_for_a_value_is_noticed():
     numbers = torch.rand(3)
     assert operations(lambda: numbers.sum().item()).host_waits == 1
     assert operations(lambda: numbers[numbers > 0.5]).host_waits == 1
+    assert operations(lambda: numbers.index_put_((numbers > 0.5,), numbers[:1])).host_waits == 1
+    assert operations(lambda: numbers.index_select(0, torch.tensor([2, 0]))).host_waits == 0
 
 
 def test_flops_of_a_product_are_twice_its_multiplications():

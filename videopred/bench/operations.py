@@ -14,6 +14,8 @@ from videopred.bench.timing import compare, cpu_seconds
 _PRODUCTS = ("aten.mm", "aten.bmm", "aten.addmm", "aten.baddbmm")
 _WAITING = ("aten._local_scalar_dense", "aten.nonzero", "aten.masked_select", "aten.equal", "aten.is_nonzero")
 
+_BY_INDEX = ("aten.index.Tensor", "aten.index_put", "aten.index_put_")
+
 
 class OperationCount(TorchDispatchMode):
     """Within it, counts the operations that compute something: views, which only rename memory, are free.
@@ -32,7 +34,7 @@ class OperationCount(TorchDispatchMode):
         if not operation.is_view and operation.namespace == "aten" and "view" not in operation.name():
             name = str(operation).removesuffix(".default")
             self.counts[name] += 1
-            by_mask = name.startswith("aten.index") and any(_is_mask(index) for index in args[1])
+            by_mask = name in _BY_INDEX and any(_is_mask(index) for index in args[1])
             self.host_waits += name.startswith(_WAITING) or by_mask
         return operation(*args, **(kwargs or {}))
 
