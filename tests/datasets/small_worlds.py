@@ -8,6 +8,8 @@ SHORTEST = {"occlusion": 30}
 """Fewest frames of a clip, where that is not 2."""
 WITHOUT_CONTACTS = {"occlusion"}
 """Worlds in which nothing ever collides."""
+OFF_THE_STRAIGHT = {"motion3", "switching"}
+"""Worlds in which velocities change between contacts, too."""
 
 
 def small(name: str, **changes: object) -> DatasetSettings:

@@ -176,5 +176,3 @@ def test_the_preset_is_as_documented():
     assert (recipe.frames, recipe.height, recipe.width, recipe.radius) == (51, 64, 64, 0.8)
     assert (recipe.context, recipe.horizon) == (5, 46)
     assert recipe.binary
-    assert not recipe.flies_straight
-    assert MotionConfig(modes=("constant",)).flies_straight

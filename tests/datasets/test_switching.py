@@ -133,4 +133,3 @@ def test_the_preset_is_as_documented():
     assert recipe.switch_frames == (25, 25)
     assert (recipe.context, recipe.horizon) == (5, 46)
     assert not recipe.binary
-    assert not recipe.flies_straight

@@ -49,7 +49,7 @@ def read_digits(mnist: Path | None = None) -> Digits:
     """
     if mnist is None:
         images, labels = _read_pair(EMBEDDED, "t10k")
-        return Digits(images, labels, _thirds(labels))
+        return Digits(images, labels, _split(labels))
     raw = mnist / "MNIST" / "raw"
     images, labels = _read_pair(raw, "train")
     test_images, test_labels = _read_pair(raw, "t10k")
@@ -73,7 +73,7 @@ def resize(image: np.ndarray, side: int) -> np.ndarray:
     return np.asarray(Image.fromarray(image).resize((side, side), Image.Resampling.BILINEAR))
 
 
-def _thirds(labels: np.ndarray) -> dict[str, np.ndarray]:
+def _split(labels: np.ndarray) -> dict[str, np.ndarray]:
     """Rows of each part: 80, 10 and 10 % of every class, in the order of the file."""
     shares: dict[str, list[np.ndarray]] = {"train": [], "validation": [], "test": []}
     for digit in range(10):

@@ -73,11 +73,6 @@ class MotionConfig(OneBallSettings):
         """Whether pixels are only on or off."""
         return True
 
-    @property
-    def flies_straight(self) -> bool:
-        """Whether objects keep their velocity from one contact to the next."""
-        return set(self.modes) == {"constant"}
-
     @model_validator(mode="after")
     def _motion_stays_inside(self) -> "MotionConfig":
         room = min(self.room)
@@ -101,11 +96,6 @@ class SwitchingConfig(OneBallSettings):
     """Least and greatest speed, in arena units per frame."""
     switch: tuple[PositiveInt, PositiveInt] | None = None
     """First and last frame at which the switch may be, all equally likely; the middle frame when None."""
-
-    @property
-    def flies_straight(self) -> bool:
-        """Whether objects keep their velocity from one contact to the next."""
-        return False
 
     @property
     def switch_frames(self) -> tuple[int, int]:

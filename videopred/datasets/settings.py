@@ -71,11 +71,6 @@ class BallsConfig(ArenaSettings):
         return self.colors == "white" and self.edges == "hard"
 
     @property
-    def flies_straight(self) -> bool:
-        """Whether objects keep their velocity from one contact to the next."""
-        return self.gravity == 0
-
-    @property
     def objects(self) -> int:
         """Largest number of balls in a clip, fixed ones included."""
         return len(self.fixed) + max(self.balls)

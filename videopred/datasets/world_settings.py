@@ -38,11 +38,6 @@ class DatasetSettings(Settings):
         """Whether clips come from one stream, each depending on those before: for laws that know no addresses."""
         return False
 
-    @property
-    def flies_straight(self) -> bool:
-        """Whether objects keep their velocity from one contact to the next."""
-        return True
-
     def clips_per_scene(self, part: str) -> int:
         """Clips that belong together, one after the other; a part holds whole scenes only."""
         return 1

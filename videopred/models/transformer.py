@@ -28,8 +28,6 @@ class Transformer(Core):
     The trace is empty: attention stays inside torch's scaled_dot_product_attention, which is what makes it fast.
     """
 
-    frequencies: Tensor
-
     def __init__(self, config: TransformerConfig, features: int):
         super().__init__()
         self.config = config
