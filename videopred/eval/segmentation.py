@@ -146,9 +146,10 @@ def _count(ours: np.ndarray, theirs: np.ndarray, table: np.ndarray, *, backgroun
     small, large = np.min_scalar_type(kinds), np.min_scalar_type(frames * kinds)
     pair = theirs.reshape(frames, -1).astype(small, copy=False) * small.type(columns)
     pair += ours.reshape(frames, -1).astype(small, copy=False)
-    cell = pair + (np.arange(frames) * kinds).astype(large)[:, None]
     counted = np.flatnonzero(pair >= (1 if background else columns))  # a tenth of the pixels, mostly
-    table[:] = np.bincount(cell.reshape(-1)[counted], minlength=table.size).reshape(table.shape)
+    cell = pair.astype(large)
+    cell += (np.arange(frames) * kinds).astype(large)[:, None]
+    table[:] = np.bincount(cell.ravel().take(counted), minlength=table.size).reshape(table.shape)
     if background:
         table[:, 0, 0] = pair.shape[1] - table.sum((1, 2))
 

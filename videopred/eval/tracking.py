@@ -10,7 +10,8 @@ overlap the true places are where it comes to rest, for every pixel of a disc li
 is a fit of discs of known radii. Where two objects share pixels that are enough for one, one of them is given up.
 
 Lit pixels that are left over go to objects that were lost, near to where constant velocity takes them; and what is
-still left, if it is as large as half of the smallest object, to objects that nobody expected.
+still left, if it is as large as half of the smallest object, to objects that nobody expected. Where something may cover
+objects, those that are seen in part are placed by their edge.
 
 We use the true places, velocities and radii of the last observed frame, which whoever saw the context may know, and
 nothing of what came after.
@@ -33,6 +34,7 @@ _ROUNDS = 4
 _WHOLE = 0.93  # share of a disc's area from which on all of it is seen: pixels count 4 % more or fewer
 _HOLDING_ROUNDS = 12
 _HALF, _PART = 0.5, 0.15  # shares of a disc that are enough for one nobody expected, and for one that was covered
+_FAR_OFF = 100.0  # px: many radii
 _FAR = 3.0  # radii from where it is expected within which a lost object may turn up
 _IN_PLANE = np.zeros((3, 3, 3), int)  # neighbours along rows and columns, within a frame
 _IN_PLANE[1] = ndimage.generate_binary_structure(2, 1)
@@ -52,6 +54,8 @@ class _Objects:
     """(B, M) bool: whether there is such an object at all."""
     found: np.ndarray
     """(B, M) bool: whether it was found in this frame."""
+    seen: np.ndarray
+    """(B, M, 2) px: where it was found last."""
     covered: np.ndarray
     """(B,) bool: whether something may cover objects."""
 
@@ -98,6 +102,7 @@ def track(film: Tensor, places: Tensor, velocities: Tensor, radius: Tensor, cove
         if frame:  # what is followed corrects its speed by how far off it was
             objects.speed += np.where((objects.found & followed)[..., None], objects.place - before, 0)
         objects.known[:, -UNEXPECTED:] &= objects.found[:, -UNEXPECTED:]
+        objects.seen = np.where(objects.found[..., None], objects.place, objects.seen)
         positions[:, frame] = np.where(objects.found[..., None], objects.place, np.nan)
         row, column = (pixels.place[:, 1] - 0.5).astype(int), (pixels.place[:, 0] - 0.5).astype(int)
         masks[pixels.clip, frame, row, column] = pixels.owner + 1
@@ -112,7 +117,7 @@ def _expected(places: Tensor, velocities: Tensor, radius: Tensor, covered: Tenso
     known = ~np.isnan(place).any(-1)
     size = np.pad(radius.cpu().numpy().astype(float), room)
     place, speed, size = (np.nan_to_num(values) for values in (place, speed, size))
-    return _Objects(place, speed, size, known, known.copy(), covered.cpu().numpy())
+    return _Objects(place, speed, size, known, known.copy(), place.copy(), covered.cpu().numpy())
 
 
 def _lit_pixels(lit: np.ndarray) -> _Pixels:
@@ -171,20 +176,26 @@ def _find_new(objects: _Objects, pixels: _Pixels, shape: tuple[int, ...]) -> Non
     row, column = (pixels.place[left, 1] - 0.5).astype(int), (pixels.place[left, 0] - 0.5).astype(int)
     rest[pixels.clip[left], row, column] = True
     patch = ndimage.label(rest, _IN_PLANE)[0][pixels.clip[left], row, column]
-    area = np.bincount(patch)
-    for number in range(1, len(area)):
+    sizes = np.bincount(patch)
+    area, behind = np.zeros(objects.found.shape), objects.place.copy()
+    for number in range(1, len(sizes)):
         mine = left[patch == number]
-        clip = pixels.clip[mine[0]]
-        if area[number] < least[clip]:
+        clip, places = pixels.clip[mine[0]], pixels.place[mine]
+        if sizes[number] < least[clip]:
             continue
-        chosen = _newcomer(objects, clip, pixels.place[mine].mean(0), area[number])
+        chosen = _newcomer(objects, clip, places)
         if chosen is not None:
             pixels.owner[mine] = chosen
+            area[clip, chosen] = sizes[number]
+            behind[clip, chosen] = _far_behind(places, objects.seen[clip, chosen])
+    _uncover(objects, pixels, behind, area, area > 0)
 
 
-def _newcomer(objects: _Objects, clip: int, place: np.ndarray, area: int) -> int | None:
-    """The object of a clip that a patch now is: the lost one nearest to it, or a new one; None if there is no room."""
-    apart = np.linalg.norm(objects.place[clip] - place, axis=-1)
+def _newcomer(objects: _Objects, clip: int, places: np.ndarray) -> int | None:
+    """The object of a clip that a patch, pixels (P, 2), now is: the lost one nearest to it, or a new one; None if there
+    is no room."""
+    middle, area = places.mean(0), len(places)
+    apart = np.linalg.norm(objects.place[clip] - middle, axis=-1)
     # What is covered may turn in secret and come out anywhere; elsewhere nothing jumps.
     limit = np.inf if objects.covered[clip] else _FAR * objects.radius[clip]
     apart[~objects.known[clip] | objects.found[clip] | (apart > limit)] = np.inf
@@ -197,11 +208,22 @@ def _newcomer(objects: _Objects, clip: int, place: np.ndarray, area: int) -> int
             return None
         chosen = objects.known.shape[1] - UNEXPECTED + int(free[0])
         objects.radius[clip, chosen] = np.sqrt(area / np.pi)
-        objects.speed[clip, chosen] = 0
         objects.known[clip, chosen] = True
-    objects.place[clip, chosen] = place
+    objects.place[clip, chosen] = middle
+    objects.speed[clip, chosen] = 0
     objects.found[clip, chosen] = True
     return chosen
+
+
+def _far_behind(places: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """A place (2,) far off where the rest of a disc must be of which a patch, pixels (P, 2), comes out.
+
+    The edge of what covers it cuts the patch short, so that it is shortest across that edge; behind it is where the
+    disc was seen last.
+    """
+    apart = places - places.mean(0)
+    across = np.linalg.eigh(apart.T @ apart)[1][:, 0]
+    return places.mean(0) + np.copysign(_FAR_OFF, across @ (seen - places.mean(0))) * across
 
 
 def _settle(objects: _Objects, pixels: _Pixels, wanted: np.ndarray) -> np.ndarray:
