@@ -1,5 +1,6 @@
 """Pictures of surprise: the films are in them pixel by pixel, curves grow, and the trick is where it happens."""
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -67,6 +68,17 @@ def test_pairs_are_a_possible_film_and_its_mate(place):
         assert (pair.shown[0, : pair.marks[0] - 1] == pair.shown[1, : pair.marks[0] - 1]).all()
 
 
+def test_the_possible_film_comes_first_whichever_its_number(place):
+    _, films = judged(place / "films.h5")
+    order = [3, 0, 2, 1]  # in our files possible films have the lower numbers of their pairs
+    assert films.possible is not None
+    mixed = replace(films, read=lambda scene: films.read(scene)[order], possible=films.possible[:, order])
+    for pair in pairs_of(judge_scorer(moving, mixed, PlausibilityConfig(resamples=1)), mixed, 1):
+        first, second = (int(name.removeprefix("film ").partition(",")[0]) - 1 for name in pair.names)
+        assert (mixed.possible[1, first], mixed.possible[1, second]) == (True, False)
+        np.testing.assert_array_equal(pair.shown, mixed.read(1)[[first, second]])
+
+
 def test_of_a_folder_the_first_difference_is_marked(place):
     scores, films = judged(place / "folder", every=2)
     for pair in pairs_of(scores, films, 0):
@@ -105,6 +117,18 @@ def test_a_still_shows_first_and_last_frames_and_both_curves(place):
             assert where(image, film[-1], 2)
     assert has(image, POSSIBLE)
     assert has(image, IMPOSSIBLE)
+
+
+def test_a_curve_stands_at_the_frames_that_it_is_of(place):
+    """A peak at one frame is drawn at the same place whether or not the first frames count."""
+    peaks = []
+    for burn_in in (1, 4):
+        pair = pairs_of(*judged(place / "films.h5", burn_in=burn_in), 1)[0]
+        surprise = np.zeros_like(pair.surprise)
+        surprise[1, 11 - burn_in] = 1  # of frame 12, and the first is of frame burn_in + 1
+        plot = (scene_still([pair._replace(surprise=surprise)], "O1", "nats")[190:, 150:] == IMPOSSIBLE).all(-1)
+        peaks.append(np.flatnonzero(plot[plot.any(1).argmax()]).mean())
+    assert peaks[0] == peaks[1] > 0
 
 
 def test_without_labels_nothing_is_called_impossible(place):

@@ -1,18 +1,21 @@
 """Text on pixels."""
 
+from functools import cache
+from math import ceil
 from typing import NamedTuple
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import TextPath
 
 from videopred.palette import INK, PAGE
 from videopred.rendering.panel import Swatch
 
 TEXT, SWATCH = 18, 14
 """Size of letters, and side of a colour in a legend, px."""
-_LETTER = 10.5
-"""Width of a letter, on the average, px."""
+_FONT = "DejaVu Sans"
 
 
 class Label(NamedTuple):
@@ -33,27 +36,35 @@ def blank_page(height: int, width: int) -> np.ndarray:
 
 def legend_width(swatches: tuple[Swatch, ...]) -> int:
     """Of a legend, px."""
-    return round(sum(map(_swatch_width, swatches)) - 21) if swatches else 0
+    return sum(map(_swatch_width, swatches)) - 3 * _gap(swatches[-1]) if swatches else 0
 
 
-def _swatch_width(swatch: Swatch) -> float:
-    return SWATCH + 7 + _LETTER * len(swatch.name) + 21 - (7 if len(swatch.name) == 1 else 0)
+def _swatch_width(swatch: Swatch) -> int:
+    """Of a colour, its name, and the space before the next."""
+    return SWATCH + text_width(swatch.name) + 4 * _gap(swatch)
+
+
+def _gap(swatch: Swatch) -> int:
+    """Between a colour and its name, px: numbers stand closer."""
+    return 7 if len(swatch.name) > 1 else 4
 
 
 def paint_legend(page: np.ndarray, swatches: tuple[Swatch, ...], x: int, y: int) -> list[Label]:
     """Paint swatches from x on, and return their labels."""
-    labels, left = [], float(x)
+    labels = []
     for swatch in swatches:
-        at = round(left)
-        page[y - SWATCH // 2 : y + SWATCH // 2, at : at + SWATCH] = swatch.color
-        labels.append(Label(swatch.name, at + SWATCH + (7 if len(swatch.name) > 1 else 4), y, "left"))
-        left += _swatch_width(swatch)
+        page[y - SWATCH // 2 : y + SWATCH // 2, x : x + SWATCH] = swatch.color
+        labels.append(Label(swatch.name, x + SWATCH + _gap(swatch), y, "left"))
+        x += _swatch_width(swatch)
     return labels
 
 
+@cache
 def text_width(text: str) -> int:
-    """About how wide a text is, px."""
-    return round(_LETTER * len(text))
+    """How wide a text is, px."""
+    if not text:
+        return 0
+    return ceil(TextPath((0, 0), text, size=TEXT, prop=FontProperties(family=_FONT)).get_extents().width)
 
 
 def write(image: np.ndarray, labels: list[Label]) -> np.ndarray:
@@ -66,7 +77,7 @@ def write(image: np.ndarray, labels: list[Label]) -> np.ndarray:
     for label in labels:
         figure.text(
             label.x / width, 1 - label.y / height, label.text, size=TEXT * 72 / dpi,
-            ha=label.align, va="center_baseline", color=np.array(INK) / 255, family="DejaVu Sans",
+            ha=label.align, va="center_baseline", color=np.array(INK) / 255, family=_FONT,
         )  # fmt: skip
     canvas.draw()
     return np.asarray(canvas.buffer_rgba())[..., :3].copy()

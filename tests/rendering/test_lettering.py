@@ -1,0 +1,40 @@
+"""Text and legends on pixels: as wide as they are said to be, so that nothing overlaps."""
+
+import numpy as np
+import pytest
+
+from videopred.rendering.lettering import SWATCH, Label, blank_page, legend_width, paint_legend, text_width, write
+from videopred.rendering.panel import Swatch
+
+HIGH, WIDE, LEFT = 41, 640, 30
+
+
+def inked(image: np.ndarray) -> np.ndarray:
+    """The columns that are not blank."""
+    return np.flatnonzero((image != 255).any((0, 2)))
+
+
+@pytest.mark.parametrize("text", ["0", "schema", "iiiiiiii", "WWWWWWWW", "active modules, changed"])
+def test_a_text_is_as_wide_as_is_said(text):
+    columns = inked(write(blank_page(HIGH, WIDE), [Label(text, LEFT, HIGH / 2, "left")]))
+    assert columns[0] - LEFT in (0, 1)
+    assert abs(columns[-1] + 1 - columns[0] - text_width(text)) <= 2
+    assert text_width("") == 0
+
+
+@pytest.mark.parametrize("names", [("missed", "invented"), ("0", "1", "2"), ("truth",), ("0", "iiiiiiii", "WWWW")])
+def test_a_legend_is_as_wide_as_is_said_and_its_parts_stand_apart(names):
+    swatches = tuple(Swatch((9 * k, 200, 90), name) for k, name in enumerate(names))
+    page = blank_page(HIGH, WIDE)
+    labels = paint_legend(page, swatches, LEFT, HIGH // 2)
+    columns = inked(write(page, labels))
+    assert columns[0] == LEFT
+    assert abs(columns[-1] + 1 - LEFT - legend_width(swatches)) <= 2
+    assert legend_width(()) == 0
+    for swatch, label in zip(swatches, labels, strict=True):
+        place = np.flatnonzero((page == swatch.color).all(-1).any(0))
+        assert len(place) == SWATCH
+        text = inked(write(blank_page(HIGH, WIDE), [label]))
+        assert place[-1] + 3 < text[0] < place[-1] + 10
+        after = inked(page)[inked(page) > place[-1]]
+        assert len(after) == 0 or text[-1] + 9 < after[0], "nearer to its own colour than to the next"
