@@ -188,10 +188,10 @@ def device_kind(name: str) -> str:
     return one_of("--device", name if kind == "auto" else kind, ["auto", "cpu", "cuda", "mps"])
 
 
-def run_folder(run: Path) -> Path:
+def run_folder(run: Path, argument: str = "RUN") -> Path:
     """Return the path if it is a folder that `videopred train` wrote, or a file that `videopred export` wrote.
 
-    What is in the file is `load_run`'s matter.
+    What is in the file is `load_run`'s matter. `argument` is what the user gave it as.
 
     Raises:
         FileNotFoundError: a folder without settings.json, another file, or nothing.
@@ -202,11 +202,11 @@ def run_folder(run: Path) -> Path:
     if (run / "seeds.json").is_file():
         first = min(run.glob("seed-*"), default=run / "seed-0")
         fix = f"give one of them, such as {first}"
-        raise FileNotFoundError(complaint("RUN", must, f"{run}, which holds runs from several seeds", fix))
+        raise FileNotFoundError(complaint(argument, must, f"{run}, which holds runs from several seeds", fix))
     fix = "give a folder that `videopred train` wrote, e.g. models/balls4-rims, or a file of `videopred export`"
     if not run.exists():
-        raise nothing_there("RUN", must, run, fix, nearest_run(run))
-    raise FileNotFoundError(complaint("RUN", must, run, fix))
+        raise nothing_there(argument, must, run, fix, nearest_run(run))
+    raise FileNotFoundError(complaint(argument, must, run, fix))
 
 
 def run_or_runs(folder: Path) -> Path:

@@ -59,6 +59,10 @@ BAD = {
     "train gone.json": "be an existing file, got gone.json (nothing there); write one with `videopred train rims-b",
     "train rims-crops.json": "(nothing there); write one with `videopred train rims-crops --write rims-crops.json`",
     "evaluate brokn {data}": "got brokn (nothing there); did you mean broken? Or give a folder that `videopred train`",
+    "train {data} --init-from brokn": "--init-from must be a run folder with a settings.json, got brokn (nothing",
+    "train rims-balls4 --init-from gone": "--init-from must be a run folder with a settings.json, got gone (",
+    "train rims-balls4 --seeds 0,x": "--seeds must be whole numbers with commas between them, got 0,x; write",
+    "train rims-balls4 --scale tiny --seeds 1,2 --seed 3": "--seed must be left out with --seeds, got 3; leave one out",
     "train .": "DATA must be a data file or a folder of shards, got . (a folder without any); make it with `video",
     "train cut.h5": "DATA must be a whole, undamaged HDF5 file, got cut.h5 (",
     "train foreign.h5": "DATA must be a whole, undamaged HDF5 file, got foreign.h5 (",
@@ -167,7 +171,7 @@ def test_what_is_wrong_is_one_clear_line(place, bad_place, monkeypatch, capfd, w
     assert err.startswith("videopred: ")
     assert BAD[words] in err
     assert err.count("\n") == 1
-    missing = any(sign in err for sign in ("nothing there", "a folder)", "RUN must be", "idx3"))
+    missing = any(sign in err for sign in ("nothing there", "a folder)", "be a run folder", "idx3"))
     faulty = any(
         sign in err
         for sign in ("undamaged", "best.ckpt", "SOURCE must", "must hold some", "must hold clips", "(a folder")

@@ -11,7 +11,7 @@ from videopred.commands import experiments, terminal
 from videopred.commands.options import CORE_HELP, Context, Data, Device, Horizon, Json, Overwrite, Part, Run
 from videopred.datasets import DATASETS
 from videopred.experiments import experiment_names
-from videopred.experiments.asking import ask
+from videopred.experiments.asking import Asked, ask
 from videopred.experiments.settings import Scale
 from videopred.models.codec_settings import CodecConfig, DecoderConfig, RNEMConfig, SharedConfig
 from videopred.models.settings import CoreConfig, PredictorConfig, RIMsConfig
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from videopred.rollout import Rollout
 
 
-class Asked(NamedTuple):
+class Opened(NamedTuple):
     """What a command works on."""
 
     file: "ClipSource"
@@ -88,27 +88,16 @@ def train(
         }  # fmt: skip
         for flag, given in others.items():
             check.require(not given, flag, "be left out with --resume", given, "the run goes on where it is")
-        check.device_kind(device)
-        check.run_or_runs(resume)
-        from videopred import training as learning
-
-        go_on = learning.resume_seeds if (resume / "seeds.json").is_file() else learning.resume
-        folder = go_on(
-            resume,
-            data=data,
-            model=model,
-            training=training,
-            compute=compute,
-            watch=watch,
-            device=device,
-            progress=True,
-        )
-        _say_trained(folder, watch, json_)
+        same = {"model": model, "training": training, "compute": compute, "watch": watch, "device": device}
+        _say_trained(_go_on(resume, data, same), watch, json_)
         return
     check.require(data is not None, "DATA", "be given", "nothing", "name a data file, or a run with --resume")
     assert data is not None
     check.device_kind(device)
+    if init_from is not None:
+        check.run_folder(init_from, "--init-from")
     asked = ask(str(data), scale)
+    chosen = None if seeds is None else _seeds(seeds, training, asked)
     how: dict[str, Any] = {}
     if asked is None:
         _check_there(data)
@@ -120,12 +109,12 @@ def train(
             experiments.write(experiment, write, overwrite, json_)
             return
         out = out or Path("models") / asked.label
-        if seeds is None and not dry_run:
+        if chosen is None and not dry_run:
             check.absent("--out", out, overwrite)
         how["experiment"] = experiments.record_of(asked, experiment)
     where: dict[str, Any] = {"compute": compute, "watch": watch, "init_from": init_from, "device": device}
     if dry_run:
-        check.require(seeds is None, "--dry-run", "come without --seeds", f"--seeds {seeds}", "each takes as long")
+        check.require(chosen is None, "--dry-run", "come without --seeds", f"--seeds {seeds}", "each takes as long")
         _foresee(experiments.foreseen_clips(asked, clips) if asked else data, model, training, where, json_)
         return
     if asked is not None:
@@ -134,14 +123,29 @@ def train(
     from videopred import training as learning
 
     how |= where | {"overwrite": overwrite, "progress": True}
-    if seeds is None:
+    if chosen is None:
         folder = learning.train(data, model, training, out=out, **how)
     else:
-        chosen = flags.seeds(seeds)
-        usual = asked.scaled.training.seed if asked else TrainingConfig().seed
-        check.require(training.seed == usual, "--seed", "be left out with --seeds", training.seed, "leave one out")
         folder = learning.train_seeds(data, chosen, model, training, out=out, **how)
     _say_trained(folder, watch, json_, asked.next_commands(folder, data) if asked else [])
+
+
+def _go_on(run: Path, data: Path | None, how: dict[str, Any]) -> Path:
+    """Resume a run, or runs from several seeds; the folder."""
+    check.device_kind(how["device"])
+    check.run_or_runs(run)
+    from videopred import training as learning
+
+    go_on = learning.resume_seeds if (run / "seeds.json").is_file() else learning.resume
+    return go_on(run, data=data, progress=True, **how)
+
+
+def _seeds(words: str, training: TrainingConfig, asked: Asked | None) -> tuple[int, ...]:
+    """The seeds asked for; refused beside --seed, before the clips of an experiment are made."""
+    seeds = flags.seeds(words)
+    usual = asked.scaled.training.seed if asked else TrainingConfig().seed
+    check.require(training.seed == usual, "--seed", "be left out with --seeds", training.seed, "leave one out")
+    return seeds
 
 
 def _check_there(data: Path) -> None:
@@ -280,7 +284,7 @@ def _first_clips(data: Path, part: str, first: int | None, usual: int) -> range:
 
 def opened(
     data: Path, device: str, run: Path | None = None, context: int | None = None, horizon: int | None = None
-) -> Asked:
+) -> Opened:
     """The data file, and the context and horizon asked for or usual; all is checked before torch is loaded."""
     check.device_kind(device)
     check.whole_number("--context", 1 if context is None else context, 1, "give at least one frame to start from")
@@ -293,7 +297,7 @@ def opened(
     from videopred.datasets.opening import open_dataset
 
     file = open_dataset(data)
-    asked = Asked(file, file.context if context is None else context, file.horizon if horizon is None else horizon)
+    asked = Opened(file, file.context if context is None else context, file.horizon if horizon is None else horizon)
     if run is not None:
         check.context_and_horizon(asked.context, asked.horizon, file.frames)
     return asked
