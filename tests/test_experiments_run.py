@@ -49,10 +49,12 @@ def test_a_copy_is_edited_and_run_with_flags(workplace, monkeypatch, capsys):
     assert content["training"]["learning_rate"] == 0.002
     content["training"] |= {"updates": 2, "seed": 7}
     Path("my.json").write_text(json.dumps(content))
-    cli.run(["train", "my.json", "--core.active", "3", "--seeds", "0,1", "--device", "cpu"])
+    flags = ["--core.active", "3", "--codec.channels", "3", "4"]  # a number, and several
+    cli.run(["train", "my.json", *flags, "--seeds", "0,1", "--device", "cpu"])
     for seed in (0, 1):
         settings = json.loads(Path("models", "my", f"seed-{seed}", "settings.json").read_text())
-        assert settings["experiment"] == {"name": "my", "scale": "paper", "changed": {"core.active": 3}}
+        changed = {"core.active": 3, "codec.channels": [3, 4]}
+        assert settings["experiment"] == {"name": "my", "scale": "paper", "changed": changed}
         assert (settings["training"]["updates"], settings["training"]["learning_rate"]) == (2, 0.002)
         assert (settings["model"]["core"]["active"], settings["model"]["core"]["units"]) == (3, 5)
     assert "next: videopred evaluate models/my/seed-*" in capsys.readouterr().out

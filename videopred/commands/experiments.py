@@ -59,5 +59,6 @@ def record_of(asked: Asked, run: ExperimentConfig) -> "ExperimentRecord":
     from videopred.checkpoint import ExperimentRecord
     from videopred.experiments.scales import changes
 
-    changed = {setting: after for setting, (_, after) in changes(asked.scaled, run).items()}
+    after = {setting: value for setting, (_, value) in changes(asked.scaled, run).items()}
+    changed = {setting: list(value) if isinstance(value, tuple) else value for setting, value in after.items()}
     return ExperimentRecord(name=asked.name, scale=asked.scale, changed=changed)
