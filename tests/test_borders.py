@@ -46,6 +46,11 @@ ROOMS: dict[str, set[str]] = {
     "weights": SHARED,
     "checkpoint": SHARED | {"models", "weights"},
     "export": SHARED | {"checkpoint", "weights"},
+    "recipe_words": SHARED | {"datasets"},
+    "model_card": SHARED | {"datasets", "eval", "models", "checkpoint", "weights", "recipe_words"},
+    "card_export": SHARED
+    | {"datasets", "eval", "checkpoint", "judging", "rendering", "pictures", "runs", "weights"}
+    | {"export", "model_card"},
     "rollout": SHARED | {"models"},
     "training": SHARED
     | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "record", "training", "pictures", "activity"},
@@ -60,7 +65,7 @@ ROOMS: dict[str, set[str]] = {
     "commands": SHARED
     | {"flags", "model_flags", *SHELVES, "rollout", "rendering", "checkpoint", "device", "training", "judging", "demo"}
     | {"pictures", "preview", "cards", "bench", "comparing", "commands", "experiments", "export", "runs"}
-    | {"spelling", "surprise", "surprise_curves", "report", "doctor"}
+    | {"spelling", "card_export", "surprise", "surprise_curves", "report", "doctor"}
     | {"cli"},  # a figure of a paper is made by commands
     "cli": SHARED | {"flags", "model_flags", "datasets", "commands"},
     "__main__": {"cli"},
@@ -199,6 +204,7 @@ LIGHT = {
     "models.scoff_settings",
     "models.presets",
     "model_flags",
+    "recipe_words",
     "experiments",
     "experiments.asking",
     "experiments.figures",

@@ -112,7 +112,10 @@ def test_only_a_run_folder_is_exported(run, tmp_path):
         export_run(file, tmp_path / "copy.safetensors")
     with pytest.raises(ValueError, match=r"^--out must end in \.safetensors, got .*weights\.pt; rename it"):
         export_run(run, tmp_path / "weights.pt")
-    with pytest.raises(FileNotFoundError, match=r"^RUN must be a run folder with a settings\.json, got .*gone; give a"):
+    with pytest.raises(
+        FileNotFoundError,
+        match=r"^RUN must be a run folder with a settings\.json, got .*gone \(nothing there\)",
+    ):
         export_run(tmp_path / "gone")
 
 

@@ -10,7 +10,7 @@ from videopred.checkpoint import RunConfig, read_run
 from videopred.weights import Export, write_export
 
 
-def export_run(run: Path, out: Path | None = None, *, overwrite: bool = False) -> Path:
+def export_run(run: Path, out: Path | None = None, *, half: bool = False, overwrite: bool = False) -> Path:
     """Write the settings and the best weights of a run as one file, and return its path.
 
     It holds no state of the optimiser, so training cannot be resumed from it, only begun.
@@ -18,19 +18,43 @@ def export_run(run: Path, out: Path | None = None, *, overwrite: bool = False) -
     Args:
         run: a run folder.
         out: the file; ends in .safetensors. None is the run's name beside the run.
+        half: round the weights to 16 bits, which halves the file and changes scores a little.
         overwrite: replace a file that is there already.
 
     Raises:
         FileNotFoundError, ValueError: no run or no checkpoint there, or a damaged one.
         FileExistsError: the file is there already.
     """
+    out = export_file(run, out, overwrite)
+    return write_export(out, gather(run, half))
+
+
+def export_file(run: Path, out: Path | None, overwrite: bool) -> Path:
+    """Where the export of a run goes, after a look whether it may; see `export_run`."""
     check.run_folder(run)
     check.require(run.is_dir(), "RUN", "be a run folder", f"{run}, an export", "copy the file")
     out = out or run.resolve().with_name(f"{run.resolve().name}.safetensors")
     check.require(out.suffix == ".safetensors", "--out", "end in .safetensors", out, "rename it")
-    check.absent("--out", out, overwrite)
+    return check.absent("--out", out, overwrite)
+
+
+def gather(run: Path, half: bool) -> Export:
+    """What an export of a run folder holds: settings, record and best weights, without what is of this machine only.
+
+    Args:
+        run: a run folder.
+        half: round the weights to float16; who loads them has float32 again.
+
+    Raises:
+        ValueError: a weight is too large for float16; or see `read_run`.
+    """
     config, weights = read_run(run)
-    return write_export(out, Export(_settings(config), _record(run), weights))
+    if half:
+        weights = {name: value.half() if value.is_floating_point() else value for name, value in weights.items()}
+        for name, value in weights.items():
+            fits, fix = bool(value.isfinite().all()), "leave --half out"
+            check.require(fits, "RUN", "have weights below 65,504 for --half", f"larger ones in {name}", fix)
+    return Export(_settings(config), _record(run), weights)
 
 
 def _settings(config: RunConfig) -> dict[str, Any]:

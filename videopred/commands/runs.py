@@ -30,15 +30,31 @@ def runs(
 def export(
     run: Annotated[Positional[Path], arg(metavar="RUN", help="Run folder that `videopred train` wrote.")],
     *,
+    card: Annotated[bool, arg(help="Write a card (.md) and a film (.gif) of it as well, for whoever gets it.")] = False,
+    data: Annotated[
+        Path | None, arg(metavar="DATA", help="Clips that the card shows; default: what the run learned from.")
+    ] = None,
+    scores: Annotated[Path, arg(help="Folder that `videopred evaluate` wrote to, for the card.")] = Path("eval"),
+    half: Annotated[bool, arg(help="Round the weights to 16 bits: half the size, slightly other scores.")] = False,
     out: Annotated[Path | None, arg(help="File that ends in .safetensors; default: RUN.safetensors.")] = None,
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
     """Write a trained model as one small file, which every command takes for its run."""
+    for flag, given in (("--data", data), ("--scores", None if scores == Path("eval") else scores)):
+        check.require(card or given is None, flag, "come with --card", given, "leave it out")
+        if given is not None:
+            check.existing(flag, given)
     check.run_folder(run)
-    from videopred.export import export_run
+    if card:
+        from videopred.card_export import export_with_card
 
-    terminal.print_files([export_run(run, out, overwrite=overwrite)], json_)
+        made = export_with_card(run, out, data=data, results=scores, half=half, overwrite=overwrite)
+    else:
+        from videopred.export import export_run
+
+        made = [export_run(run, out, half=half, overwrite=overwrite)]
+    terminal.print_files(made, json_)
 
 
 def report(

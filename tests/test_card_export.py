@@ -1,0 +1,226 @@
+"""Exports with cards: every command of a card runs and gives its numbers; what cannot be told is said or refused."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import imageio.v3 as iio
+import pytest
+import torch
+from tiny_runs import CLIPS, no_file_longer_than, tiny_data, tiny_model, tiny_training
+
+from videopred import cli
+from videopred.card_export import export_with_card
+from videopred.checkpoint import load_run
+from videopred.datasets.opening import open_dataset
+from videopred.judging import evaluate
+from videopred.training import train
+
+ASKED = ["--context", "4", "--horizon", "5"]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory) -> Path:
+    """A workplace with clips, a run and its scores."""
+    place = tmp_path_factory.mktemp("cards")
+    data = tiny_data(place / "datasets")
+    run = train(data, tiny_model("rims"), tiny_training(free_running=3), out=place / "models" / "mine")
+    scores = evaluate(load_run(run), open_dataset(data), context=4, horizon=5)
+    scores.save(place / "eval" / "mine" / "balls4")
+    return place
+
+
+@pytest.fixture
+def place(trained, tmp_path, monkeypatch) -> Path:
+    """A copy to spoil; its run names the clips where they were first."""
+    shutil.copytree(trained, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def commands_of(card: Path) -> list[list[str]]:
+    """Every command in a card, as words after `videopred`."""
+    blocks = re.findall(r"```sh\n(.*?)```", card.read_text(), re.DOTALL)
+    return [shlex.split(line)[1:] for block in blocks for line in block.splitlines()]
+
+
+def rows_of(text: str) -> dict[str, str]:
+    """The rows of the first table of scores: name -> numbers."""
+    table = text.partition("mean of")[2].partition("\n\n")[0]
+    return {line[:20].strip(): line[20:].replace("*", "") for line in table.splitlines()[1:]}
+
+
+def test_somebody_else_gets_the_numbers_of_the_card(place, tmp_path_factory, monkeypatch, capsys):
+    """With the export and nothing else: the clips are made by the card's command, to the byte."""
+    export, card, film = export_with_card(Path("models/mine"))
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "models").mkdir()
+    shutil.copy(export, elsewhere / "models")
+    monkeypatch.chdir(elsewhere)
+    make, evaluate_it, render_it, *_ = commands_of(card)
+    assert make[-5:-2] == [f"{part}={count}" for part, count in CLIPS.items()]
+    for words in (make, evaluate_it, render_it):
+        cli.run(words)
+    told, printed = rows_of(card.read_text()), rows_of(capsys.readouterr().out)
+    assert printed == told
+    fewer = ["train=1" if word.startswith("train=") else word for word in make]
+    for words in (fewer, evaluate_it):
+        cli.run([*words, "--overwrite"])
+    assert rows_of(capsys.readouterr().out)["model"] == told["model"]
+    cli.run([*make, "--overwrite"])
+    assert open_dataset("datasets/balls4.h5").fingerprint() in card.read_text()
+    assert len(iio.imread(film, index=None)) == 9
+
+
+def test_a_card_says_what_the_model_is_and_where_it_is_from(place):
+    text = export_with_card(Path("models/mine"))[1].read_text()
+    model = load_run(place / "models" / "mine")
+    count = sum(weight.numel() for weight in model.parameters())
+    for line in (
+        "# mine\n",
+        "![Truth and prediction](mine.gif)",
+        "4 frames are given (blue-grey border), then 5 are the model's own",
+        "| core | `rims`, modules 4, active 2, units 5, input heads 1, input key 7, comm heads 3, comm key 8, comm",
+        f"| parameters | {count:,}, of which",
+        "| weights | float32; ",
+        "| frames | 24 × 32 px, 1 channel |",
+        "12 train, 3 validation, 5 test; each of 9 frames. Fingerprint",
+        "2 updates of 4 clips from seed 0, ",
+        f"torch {torch.__version__.partition('+')[0]}",
+        "of 9 frames, the last 3 from its own predictions",
+    ):
+        assert line in text, line
+    assert str(place) not in text
+
+
+def test_the_claims_of_a_card_are_those_of_the_scores(place):
+    text = export_with_card(Path("models/mine"))[1].read_text()
+    rows = json.loads(Path("eval/mine/balls4/scores.json").read_text())["rows"]
+    trivial = [row for row in rows if row not in ("model", "physics oracle")]
+    for column, label, sign in (("bce", "BCE", -1), ("f1", "F1", 1)):
+        steps = [
+            step + 1
+            for step, value in enumerate(rows["model"][column]["steps"])
+            if all(sign * value > sign * rows[row][column]["steps"][step] for row in trivial)
+        ]
+        (line,) = [line for line in text.splitlines() if line.startswith(f"- {label}: ahead")]
+        said = [tuple(map(int, span.split(" to "))) for span in re.findall(r"\d+(?: to \d+)?", line)][
+            : -1 if steps else None
+        ]
+        told = [step for span in said for step in range(span[0], span[-1] + 1)] if "no step" not in line else []
+        assert told == steps
+
+
+def test_without_scores_a_card_says_how_to_make_them(place):
+    shutil.rmtree("eval")
+    text = export_with_card(Path("models/mine"))[1].read_text()
+    assert "No scores were found; this makes some:\n\n```sh\nvideopred evaluate models/mine.safetensors" in text
+
+
+def test_scores_of_a_part_of_the_clips_are_told_with_their_words(place):
+    shutil.rmtree("eval")
+    asked = ["--first", "2", "--feedback", "threshold:0.5", "--metrics", "mse", "f1", "--part", "validation"]
+    cli.run(["evaluate", "models/mine", "datasets/balls4.h5", *ASKED, *asked])
+    told = commands_of(export_with_card(Path("models/mine"))[1])[-1]
+    assert told[:3] == ["evaluate", "models/mine.safetensors", "datasets/balls4.h5"]
+    words = [*ASKED, "--part", "validation", "--metrics", "mse", "f1", "--first", "2", "--feedback", "threshold:0.5"]
+    assert told[3:] == words
+
+
+def test_scores_under_a_protocol_are_told_by_its_name(place):
+    path = Path("eval/mine/balls4/scores.json")
+    content = json.loads(path.read_text())
+    content["protocol"] |= {"name": "rnem-balls", "changed": ["first"], "clips": 2}
+    path.write_text(json.dumps(content))
+    told = commands_of(export_with_card(Path("models/mine"))[1])[-1]
+    assert told[3:] == ["--protocol", "rnem-balls", "--first", "2"]
+
+
+def test_clips_that_it_did_not_learn_from_are_told_apart(place):
+    other = tiny_data(Path("other.h5"), seed=5)
+    text = export_with_card(Path("models/mine"), data=other)[1].read_text()
+    learned = json.loads(Path("models/mine/run.json").read_text())["data"]["sha256"]
+    assert f"It learned from other clips, balls4, of fingerprint `{learned}`." in text
+    assert "--seed 5 --out datasets/other.h5" in text
+
+
+def test_halved_weights_are_half_the_size_and_nearly_the_same(place):
+    whole = export_with_card(Path("models/mine"))[0]
+    half, card, _ = export_with_card(Path("models/mine"), Path("models/half.safetensors"), half=True)
+    ours, theirs = load_run(whole).state_dict(), load_run(half).state_dict()
+    for name, value in ours.items():
+        assert theirs[name].dtype == value.dtype
+        torch.testing.assert_close(theirs[name], value, rtol=2**-10, atol=1e-7)
+    weights = sum(4 * value.numel() for value in ours.values())
+    assert weights * 0.4 < whole.stat().st_size - half.stat().st_size < weights * 0.5 + 100  # and the head
+    assert "| weights | float16; " in card.read_text()
+
+
+def test_weights_that_are_too_large_for_16_bits_are_refused(place):
+    path = Path("models/mine/checkpoints/best.ckpt")
+    content = torch.load(path, weights_only=True)
+    name = next(iter(content["state_dict"]))
+    content["state_dict"][name].view(-1)[0] = 1e5
+    torch.save(content, path)
+    message = rf"^RUN must have weights below 65,504 for --half, got larger ones in {name.partition('.')[2]}; leave"
+    with pytest.raises(ValueError, match=message):
+        export_with_card(Path("models/mine"), half=True)
+    assert not list(Path("models").glob("mine.*"))
+
+
+def test_scores_of_an_earlier_run_of_that_name_are_refused(place):
+    os.utime("eval/mine/balls4/scores.json", (1e9, 1e9))
+    message = r"^--scores must be of this run, got eval/mine/balls4/scores\.json, older than the end of"
+    with pytest.raises(ValueError, match=message):
+        export_with_card(Path("models/mine"))
+
+
+def test_what_is_there_stays_there(place):
+    Path("models/mine.gif").write_text("mine")
+    with pytest.raises(FileExistsError, match=r"^--out must be a new path, got .*mine\.gif \(already there\)"):
+        export_with_card(Path("models/mine"))
+    assert [path.name for path in Path("models").glob("mine.*")] == ["mine.gif"]
+    export_with_card(Path("models/mine"), overwrite=True)
+    assert Path("models/mine.gif").read_bytes()[:3] == b"GIF"
+
+
+def test_a_full_disk_leaves_no_half_file(place):
+    with no_file_longer_than(2_000), pytest.raises(OSError, match=r"mine\.safetensors"):
+        export_with_card(Path("models/mine"))
+    assert not list(Path("models").glob("*mine.*"))
+
+
+def test_clips_that_cannot_be_told_of_are_refused(place, trained, tmp_path):
+    settings = json.loads(Path("models/mine/settings.json").read_text())
+    settings["data"]["path"] = "/gone/balls4.h5"
+    Path("models/mine/settings.json").write_text(json.dumps(settings))
+    message = r"^RUN must have its clips where they were, got /gone/balls4\.h5 \(nothing there\); name"
+    with pytest.raises(ValueError, match=message):
+        export_with_card(Path("models/mine"))
+    bare = tiny_data(Path("bare.h5"), {"train": 3})
+    with pytest.raises(ValueError, match=r"^--data must hold a test part, got bare\.h5 without one; name others"):
+        export_with_card(Path("models/mine"), data=bare)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--data datasets/balls4.h5", "--data must come with --card, got datasets/balls4.h5; leave it out"),
+        ("--scores elsewhere", "--scores must come with --card, got elsewhere; leave it out"),
+        ("--card --scores elsewhere", "--scores must be an existing file or folder, got elsewhere (nothing there)"),
+        ("--card --data x.h5", "--data must be an existing file or folder, got x.h5 (nothing there)"),
+    ],
+)
+def test_words_that_do_not_fit(place, words, message):
+    with pytest.raises((ValueError, FileNotFoundError), match=re.escape(message)):
+        cli.run(["export", "models/mine", *words.split()])
+
+
+def test_the_command_says_what_it_wrote(place, capsys):
+    cli.run(["export", "models/mine", "--card", "--half", "--out", "shared/a.safetensors", "--json"])
+    assert json.loads(capsys.readouterr().out) == {
+        "files": [f"shared/a{end}" for end in (".safetensors", ".md", ".gif")]
+    }

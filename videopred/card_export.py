@@ -1,0 +1,97 @@
+"""An export with a card and a GIF beside it, for whoever is to use the model and was not there."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from videopred import check, pictures
+from videopred.checkpoint import RunConfig, load_run
+from videopred.datasets.opening import open_dataset
+from videopred.datasets.source import ClipSource
+from videopred.eval.scores import Scores, load_scores
+from videopred.export import export_file, gather
+from videopred.files import whole_file
+from videopred.judging.drawing import scenes_of
+from videopred.model_card import Described, card_text
+from videopred.rendering.film import film_frames
+from videopred.runs import run_name
+from videopred.weights import write_export
+
+_PANEL_PX = 144
+
+
+def export_with_card(
+    run: Path,
+    out: Path | None = None,
+    *,
+    data: Path | None = None,
+    results: Path = Path("eval"),
+    half: bool = False,
+    overwrite: bool = False,
+) -> list[Path]:
+    """Write the export of a run, its card and its GIF, of one name beside each other, and return the three paths.
+
+    Args:
+        run: a run folder.
+        out: the export; see `export_run`.
+        data: clips with a test part, the first of which is shown; None is what the run learned from.
+        results: where `videopred evaluate` wrote; scores of this run found there are told.
+        half: see `export_run`; scores are to be those of such an export, then.
+        overwrite: replace files that are there already.
+
+    Raises:
+        FileNotFoundError, ValueError: no run, no clips, clips that do not fit, or scores older than the run.
+        FileExistsError: a file is there already; then nothing is written.
+    """
+    out = export_file(run, out, overwrite)
+    card, film = (check.absent("--out", out.with_suffix(suffix), overwrite) for suffix in (".md", ".gif"))
+    export = gather(run, half)
+    file = _clips(run, data)
+    of = Described(out.stem, export, load_run(run, "cpu"), file, _scores_of(run, results, export.record))
+    text, frames = card_text(of), _film(of)  # all that can fail, before anything is written
+    write_export(out, export)
+    pictures.write_gif(frames, film)
+    with whole_file(card) as partial:
+        partial.write_text(text, encoding="utf-8")
+    return [out, card, film]
+
+
+def _clips(run: Path, data: Path | None) -> ClipSource:
+    """The clips that are shown, which have a test part and were made by us."""
+    if data is None:
+        known = RunConfig.model_validate_json((run / "settings.json").read_text()).data
+        there = known is not None and Path(known.path).exists()
+        got = "a run without a record of its clips" if known is None else f"{known.path} (nothing there)"
+        check.require(there, "RUN", "have its clips where they were", got, "name clips with --data FILE")
+        assert known is not None
+        data = Path(known.path)
+    file = open_dataset(data)
+    fix = "name others with --data FILE"
+    check.require(file.parts.get("test", 0) > 0, "--data", "hold a test part", f"{data} without one", fix)
+    must = "be made by `videopred generate`, so that a card can say how to make them"
+    check.require(file.recipe is not None, "--data", must, data, fix)
+    return file
+
+
+def _scores_of(run: Path, results: Path, record: Mapping[str, Any]) -> list[Scores]:
+    """What `videopred evaluate` said of the run alone, one for each data set; comparisons are passed over."""
+    found = []
+    for path in sorted((results / run_name(run)).glob("*/scores.json")):
+        scores = load_scores(path)
+        if len(scores.models) > 1:
+            continue
+        finished = record.get("finished")
+        old = finished is not None and path.stat().st_mtime < datetime.fromisoformat(finished).timestamp()
+        fix = "score the run again with `videopred evaluate --overwrite`, or move them away"
+        check.require(not old, "--scores", "be of this run", f"{path}, older than the end of its training", fix)
+        found.append(scores)
+    return found
+
+
+def _film(of: Described) -> np.ndarray:
+    """Frames of the first test clip, truth beside prediction."""
+    (scene,) = scenes_of(of.predictor, of.file, "test", [0], *of.given)
+    return film_frames(scene, ("truth", "pred"), panel_px=_PANEL_PX)

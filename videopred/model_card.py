@@ -1,0 +1,238 @@
+"""The card of a trained model, in Markdown: what it is, how to make its clips again, how it learned, what it reaches.
+
+It is for somebody who has the export and the package, and nothing else: every command in it can be copied.
+"""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from videopred.checkpoint import RunConfig
+from videopred.datasets.source import ClipSource
+from videopred.eval.scores import Scores
+from videopred.eval.settings import Protocol
+from videopred.eval.tables import CEILING
+from videopred.models.predictor import Predictor
+from videopred.recipe_words import generate_words
+from videopred.weights import Export
+
+
+class Described(NamedTuple):
+    """All that a card is made of."""
+
+    name: str
+    """What the model is called: the export's name without suffix."""
+    export: Export
+    predictor: Predictor
+    file: ClipSource
+    """The clips that are shown."""
+    scores: Sequence[Scores]
+    """What `videopred evaluate` said of the run; may be none."""
+
+    @property
+    def run(self) -> str:
+        """The export, as commands of the card call it."""
+        return f"models/{self.name}.safetensors"
+
+    @property
+    def data(self) -> str:
+        """The clips, as commands of the card call them."""
+        return f"datasets/{self.file.path.name}"
+
+    @property
+    def given(self) -> tuple[int, int]:
+        """Frames given and predicted, of its first scores; else the usual ones of the clips."""
+        asked = self.scores[0].protocol if self.scores else self.file
+        return asked.context, asked.horizon
+
+    @property
+    def config(self) -> RunConfig:
+        return RunConfig(**self.export.settings)
+
+
+def card_text(of: Described) -> str:
+    """The card, in Markdown."""
+    context, horizon = of.given
+    shown = f"*The first test clip, truth and prediction: {context} frames are given (blue-grey border), then "
+    shown += f"{horizon} are the model's own (orange).*"
+    head = [f"# {of.name}", f"![Truth and prediction]({of.name}.gif)", shown, _summary(of)]
+    sections = {
+        "Use": _use(of),
+        "The clips": _origin(of),
+        "The training": _training(of),
+        "What it reaches": _reached(of),
+        "Limits": _limits(of),
+    }
+    return "\n\n".join([*head, *(part for title, parts in sections.items() for part in (f"## {title}", *parts))]) + "\n"
+
+
+def _summary(of: Described) -> str:
+    """A table of what the model is."""
+    model, (channels, height, width) = of.config.model, of.predictor.film_shape
+    core, codec, decoder = (_settings(part) for part in (model.core, model.codec, model.decoder))
+    count = sum(weight.numel() for weight in of.predictor.parameters())
+    inside = sum(weight.numel() for weight in of.predictor.core.parameters())
+    weights = of.export.weights.values()
+    kinds = dict.fromkeys(str(weight.dtype).removeprefix("torch.") for weight in weights if weight.is_floating_point())
+    size = sum(weight.numel() * weight.element_size() for weight in weights)
+    rows = {
+        "core": core,
+        "codec": codec + (f", of {model.stack} frames at once" if model.stack > 1 else ""),
+        "decoder": decoder,
+        "parameters": f"{count:,}, of which {inside:,} are the core's",
+        "weights": f"{', '.join(kinds)}; {size / 1e6:.2f} MB",
+        "frames": f"{height} × {width} px, {channels} channel{'' if channels == 1 else 's'}",
+    }
+    experiment = of.config.experiment
+    if experiment is not None:
+        not_as_published = "" if experiment.scale == "paper" else ", which is not as published"
+        rows["experiment"] = f"`{experiment.name}` at scale {experiment.scale}{not_as_published}"
+    return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows.items())])
+
+
+def _settings(settings: Any) -> str:
+    """The kind, all sizes, and what else is set otherwise than usual; what is the kind's own comes first."""
+    kind, fields = type(settings), type(settings).model_fields
+    said = [name for name, value in settings if _is_size(value) or value != fields[name].default]
+    said.sort(key=lambda name: name not in kind.__annotations__)
+    told = (f"{name.replace('_', ' ')} {_written(getattr(settings, name))}" for name in said if name != "kind")
+    return ", ".join([f"`{getattr(settings, 'kind', kind.__name__)}`", *told])
+
+
+def _is_size(value: Any) -> bool:
+    """Whether it is a whole number, or several."""
+    return all(type(one) is int for one in (value if isinstance(value, tuple) else (value,)))
+
+
+def _written(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _use(of: Described) -> Iterator[str]:
+    context, horizon = of.given
+    asked = ("--context", str(context), "--horizon", str(horizon))
+    yield "In a clone of the repository, or wherever this file's export is in `models/`:"
+    yield _shell(_generate(of), ("evaluate", of.run, of.data, *asked), ("render", of.run, of.data, *asked))
+    yield (
+        "The first makes the clips to the byte. Of training clips fewer will do: only the rows drawn from them change. "
+        "`videopred train DATA --init-from` begins with these weights."
+    )
+
+
+def _origin(of: Described) -> Iterator[str]:
+    counts = ", ".join(f"{count:,} {part}" for part, count in of.file.parts.items())
+    yield f"{counts}; each of {of.file.frames} frames. Fingerprint (SHA-256 of all values): `{of.file.fingerprint()}`."
+    learned = of.config.data
+    if learned is not None and learned.sha256 != of.file.fingerprint():
+        yield f"It learned from other clips, {learned.name}, of fingerprint `{learned.sha256}`."
+
+
+def _training(of: Described) -> Iterator[str]:
+    record, training = of.export.record, of.config.training
+    if "command" in record:
+        words = shlex.split(record["command"])
+        place = {of.file.path.name: of.data}  # of paths the record keeps the names of files
+        yield _shell([place.get(word, word) for word in words[1:]])
+    done = record.get("updates", training.updates)
+    told = [f"{done:,} updates of {training.batch_size} clips from seed {training.seed}"]
+    if "seconds" in record:
+        told.append(f"{_duration(record['seconds'])} by the clock")
+    if "device" in record:
+        told.append(f"on {record['device']}, {_counted(record.get('threads', 1), 'thread')}")
+    resumed = len(record.get("resumed", ()))
+    told += [f"resumed {_counted(resumed, 'time')}"] if resumed else []
+    yield f"{', '.join(told)}. The weights are those of the lowest validation loss."
+    known = {"Machine": record.get("machine"), "Python": record.get("python"), **record.get("versions", {})}
+    known["commit"] = record.get("commit")
+    yield f"{', '.join(f'{name} {value}' for name, value in known.items() if value)}."
+
+
+def _reached(of: Described) -> Iterator[str]:
+    if not of.scores:
+        yield "No scores were found; this makes some:"
+        context, horizon = map(str, of.given)
+        yield _shell(("evaluate", of.run, of.data, "--context", context, "--horizon", horizon))
+    for scores in of.scores:
+        yield _shell(_evaluate(of, scores))
+        yield f"```text\n{scores.table()}\n```"
+        yield "\n".join(f"- {line}" for line in _ahead(scores))
+
+
+def _ahead(scores: Scores) -> Iterator[str]:
+    """Of each metric, the steps at which the model is better than every row that has learned nothing."""
+    (model,) = scores.models
+    trivial = [row for row in scores.values if row not in (model, CEILING)]
+    for column, metric in scores.metrics.items():
+        rows = [row for row in trivial if not np.isnan(scores.values[row][column]).all()]
+        if not rows:
+            continue
+        sign = 1 if metric.higher_is_better else -1
+        best = np.nanmax([sign * scores.values[row][column] for row in rows], axis=0)
+        won = sign * scores.values[model][column] > best
+        where = f"at steps {_ranges(won)} of {len(won)}" if won.any() else "at no step"
+        yield f"{scores.label(column)}: ahead of every trivial row {where}."
+
+
+def _ranges(held: np.ndarray) -> str:
+    """Steps, counted from 1, as `1 to 3, 5`."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], held, [False]]).astype(int)))
+    spans = zip(edges[::2] + 1, edges[1::2], strict=True)
+    return ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in spans)
+
+
+def _limits(of: Described) -> Iterator[str]:
+    training, frames = of.config.training, of.file.frames
+    own = training.free_running
+    fed = f"the last {own} from its own predictions" if own else "each from the true ones before it"
+    yield (
+        f"It has seen such clips only, of {frames} frames, {fed}, and was trained once: another seed, or another order "
+        "of sums on another machine, gives other scores. Intervals are over clips. Nothing is known of longer "
+        "rollouts, other numbers of objects or other sizes."
+    )
+
+
+def _generate(of: Described) -> Sequence[str]:
+    """The command that makes the clips."""
+    recipe, seed = of.file.recipe, of.file.seed
+    assert recipe is not None
+    assert seed is not None
+    return generate_words(recipe, of.file.parts, seed, of.data)
+
+
+def _evaluate(of: Described, scores: Scores) -> Sequence[str]:
+    """The command that gave some scores."""
+    asked, usual = scores.protocol, Protocol(context=1, horizon=1)
+    flags = {"metric_settings": "metric-settings", "clips": "first"}
+    names = [] if asked.name else ["context", "horizon"]
+    for name, value in asked:
+        if name in ("name", "changed", "context", "horizon"):
+            continue
+        changed = flags.get(name, name) in asked.changed if asked.name else value != getattr(usual, name)
+        every = name == "clips" and scores.fingerprint == of.file.fingerprint() and value == of.file.count(asked.part)
+        names += [name] if changed and not every else []
+    words = ["--protocol", asked.name] if asked.name else []
+    for name in names:
+        value = getattr(asked, name)
+        words += [f"--{flags.get(name, name)}", *map(str, value if isinstance(value, tuple) else (value,))]
+    if scores.reference not in (None, scores.file):
+        words += ["--reference", f"datasets/{Path(str(scores.reference)).name}"]
+    return ["evaluate", of.run, f"datasets/{Path(scores.file).name}", *words]
+
+
+def _shell(*commands: Sequence[str]) -> str:
+    """Commands as a block that can be copied."""
+    return "\n".join(["```sh", *(f"videopred {shlex.join(words)}" for words in commands), "```"])
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count} {thing}{'' if count == 1 else 's'}"
+
+
+def _duration(seconds: float) -> str:
+    """Hours and minutes, or minutes and seconds."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, left = divmod(minutes, 60)
+    return f"{hours} h {left} min" if hours else f"{minutes} min {rest} s"
