@@ -12,6 +12,7 @@ from videopred.experiments.asking import ask
 from videopred.experiments.rivals import MATCHED, RIVALS, as_wide, widths_of
 from videopred.experiments.scales import SCALES, at_scale, changes
 from videopred.models import build_core, reads
+from videopred.models.codec_settings import MilaConfig
 from videopred.models.encoder import Encoder
 from videopred.models.presets import PRESETS
 from videopred.settings import TrainingConfig
@@ -225,7 +226,7 @@ def test_a_scale_says_all_that_it_changes():
     asked = ask("scoff-curtain", "small")
     assert asked is not None
     assert asked.told().startswith("scoff-curtain at scale small, which is not as published:\n")
-    assert "  recipe.curtain  28 28 -> 14 14\n" in asked.told()
+    assert "  recipe.curtain  28 28 -> 10 10\n" in asked.told()
     assert "  clips.train  50,000 -> 2,000\n" in asked.told()
     assert ask("scoff-curtain", None).told() == ""
     assert at_scale(find_experiment("scoff-curtain"), "paper") == find_experiment("scoff-curtain")
@@ -236,7 +237,7 @@ def test_a_scale_says_all_that_it_changes():
 def test_what_is_measured_in_pixels_shrinks_with_the_frames():
     paper = find_experiment("brims-smmnist").recipe
     assert paper.height == 64
-    for scale, height in (("small", 32), ("tiny", 24)):
+    for scale, height in (("small", 24), ("tiny", 24)):
         recipe = at_scale(find_experiment("brims-smmnist"), scale).recipe
         assert recipe.height == height
         assert recipe.digit_size == round(paper.digit_size * height / 64)
@@ -247,9 +248,22 @@ def test_what_is_measured_in_pixels_shrinks_with_the_frames():
 def test_small_keeps_the_core_and_tiny_its_kind(name):
     paper = find_experiment(name)
     small, tiny = at_scale(paper, "small"), at_scale(paper, "tiny")
-    assert small.model == paper.model
+    assert (small.model.core, small.model.decoder, small.model.stack) == (
+        paper.model.core, paper.model.decoder, paper.model.stack
+    )  # fmt: skip
+    assert small.training.learning_rate == (1e-3 if name.startswith("scoff") else 3e-3)
+    assert small.training.free_running == min(20, small.recipe.frames - 2)
     assert tiny.model.core.kind == paper.model.core.kind
     assert tiny.recipe.height != tiny.recipe.width
+
+
+def test_small_narrows_the_papers_codec_and_leaves_any_other():
+    paper = find_experiment("rims-balls4")
+    narrow = at_scale(paper, "small").model.codec
+    assert (narrow.channels, narrow.embedding) == ((8, 16, 32), 128)
+    assert narrow == paper.model.codec.model_copy(update={"channels": (8, 16, 32), "embedding": 128})
+    other = paper.model.model_copy(update={"codec": MilaConfig()})
+    assert at_scale(paper.model_copy(update={"model": other}), "small").model == other
 
 
 OWN = {
@@ -275,8 +289,8 @@ def test_whatever_an_own_file_says_goes_along_with_a_scale(name, scale):
         "stopping": {"improvement": 0.01, "stop_after": 7},
         "steps": {"decay": None, "decay_every": None},
         "pieces": {"accumulate": 4},  # the most that divides both 12 and 16
-        "rollouts": {"free_running": 40, "grow_over": 120, "sampling_over": 60},  # 300 / 78125 of them
-        "keeping": {"save_every": 4, "keep_every": 120},
+        "rollouts": {"free_running": 20, "grow_over": 350, "sampling_over": 140},  # 700 / 78125 of them
+        "keeping": {"save_every": 9, "keep_every": 280},
     }
     tiny = {
         "plateau": {"decay": 0.3, "patience": 4, "improvement": 0.01},
