@@ -7,15 +7,18 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
-from tiny_runs import tiny_data, tiny_model, tiny_training
-from training_runs import load, weights
+from tiny_runs import CLIPS, tiny_data, tiny_model, tiny_training
+from training_runs import learner, load, weights
 
+from videopred.datasets.store import ClipFile
 from videopred.settings import ComputeConfig
-from videopred.training.batches import Shares, equal_numbers
+from videopred.training.batches import Batches, Shares, equal_numbers
+from videopred.training.clips import TrainingClips
 from videopred.training.metrics_file import read_metrics
 from videopred.training.run import train
 
@@ -39,6 +42,20 @@ def test_every_validation_clip_is_looked_at_once(clips, world):
     numbers = [equal_numbers(clips, world, rank) for rank in range(world)]
     assert len({len(one) for one in numbers}) == 1
     assert sorted(number for one in numbers for number in one if number < clips) == list(range(clips))
+
+
+@pytest.mark.parametrize(("pieces", "world"), [(1, 1), (3, 1), (1, 2), (3, 2)])
+def test_looks_count_each_clip_once_and_take_no_more_at_once_than_a_piece(data, pieces, world):
+    config = learner(batch_size=6, accumulate=pieces).config
+    clips = TrainingClips(ClipFile(data), config.training)
+    counted: list[torch.Tensor] = []
+    for rank in range(world):
+        batches = Batches(clips, config, torch.device("cpu"))
+        batches.trainer = SimpleNamespace(world_size=world, global_rank=rank)  # type: ignore[assignment]
+        loader = batches.val_dataloader()
+        assert loader.batch_size == 6 // (pieces * world)
+        counted += [weight for _, weight in loader]
+    assert torch.cat(counted).sum() == len(clips.validate) == CLIPS["validation"]
 
 
 def test_pieces_learn_what_the_whole_learns(data, tmp_path):

@@ -108,11 +108,8 @@ def open_clips(data: Path | str, training: TrainingConfig) -> ClipSource:
         must, asked = "come with a preset or a recipe as DATA", training.validation_clips
         check.require(asked is None, "--validation-clips", must, f"{asked} with {path}", "leave it out")
         return open_dataset(path)
-    settings = DATASETS[recipe].recipe if isinstance(recipe, str) else recipe
     counts = {"train": training.updates * training.batch_size, "validation": training.validation_clips or 200}
-    scenes = {part: settings.clips_per_scene(part) for part in counts}
-    whole = {part: -(-count // scenes[part]) * scenes[part] for part, count in counts.items()}
-    return open_recipe(recipe, whole, seed=training.seed)
+    return open_recipe(recipe, counts, seed=training.seed)
 
 
 def _check_length(file: ClipSource, training: TrainingConfig) -> None:
