@@ -81,6 +81,7 @@ DOORS: dict[str, set[str]] = {
         "datasets.digits",
         "datasets.intphys",
         "datasets.intphys_export",
+        "pictures",
     },
     "av": {"datasets.video_films"},
     "imageio": {"pictures"},

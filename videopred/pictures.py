@@ -1,10 +1,12 @@
 """Image files: GIF and MP4 films, and PNG stills. The only door of imageio."""
 
+import io
 from importlib.util import find_spec
 from pathlib import Path
 
 import imageio.v3 as iio
 import numpy as np
+from PIL import Image
 
 from videopred.check import complaint, require, whole_number
 from videopred.files import whole_file
@@ -35,20 +37,31 @@ def gif_bytes(frames: np.ndarray, *, frame_ms: int = 100) -> bytes:
     _check_pixels("frames", frames, axes=4)
     allowed = isinstance(frame_ms, int) and frame_ms >= 20 and frame_ms % 10 == 0
     require(allowed, "frame_ms", "be a multiple of 10, at least 20", frame_ms, "try 100, ten frames a second")
-    fewer = np.stack([_with_256_colors(frame) for frame in frames])
-    return iio.imwrite("<bytes>", fewer, plugin="pillow", extension=".gif", duration=frame_ms, loop=0)
+    first, *others = map(_with_palette, frames)  # by imageio, Pillow would look for a palette again, for twice as long
+    content = io.BytesIO()
+    first.save(content, "GIF", save_all=True, append_images=others, duration=frame_ms, loop=0)
+    return content.getvalue()
 
 
-def _with_256_colors(frame: np.ndarray) -> np.ndarray:
-    """A frame (H, W, 3) whose rarer colours, beyond 256, are replaced by the nearest of the others."""
+def _with_palette(frame: np.ndarray) -> Image.Image:
+    """A frame (H, W, 3) as numbers of at most 256 colours; a rarer one becomes the nearest of these."""
     packed = frame.astype(np.int32) @ np.array([1 << 16, 1 << 8, 1], np.int32)
-    colors, where, counts = np.unique(packed, return_inverse=True, return_counts=True)
-    if len(colors) <= 256:
-        return frame
-    unpacked = np.stack([colors >> 16, colors >> 8 & 255, colors & 255], -1).astype(np.float32)
-    kept = unpacked[np.argsort(-counts, kind="stable")[:256]]
-    nearest = ((unpacked[:, None] - kept) ** 2).sum(-1).argmin(1)
-    return kept[nearest][where.reshape(packed.shape)].astype(np.uint8)
+    found, where, counts = np.unique(packed, return_inverse=True, return_counts=True)
+    # The brightest comes first: a palette of 0, 1, … 255 would be taken for a film without colours.
+    kept = np.sort(found[np.argsort(-counts, kind="stable")[:256]])[::-1]
+    if len(found) > len(kept):
+        apart = _unpacked(found).astype(np.float32)[:, None] - _unpacked(kept).astype(np.float32)
+        numbers = (apart**2).sum(-1).argmin(1)
+    else:
+        numbers = np.arange(len(kept))[::-1]
+    image = Image.fromarray(numbers[where.reshape(packed.shape)].astype(np.uint8))
+    image.putpalette(_unpacked(kept).tobytes())
+    return image
+
+
+def _unpacked(colors: np.ndarray) -> np.ndarray:
+    """(N, 3) uint8: red, green and blue of numbers that hold all three."""
+    return np.stack([colors >> 16, colors >> 8 & 255, colors & 255], -1).astype(np.uint8)
 
 
 def write_mp4(frames: np.ndarray, path: Path, *, frame_ms: int = 100) -> Path:

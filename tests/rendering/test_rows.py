@@ -133,6 +133,15 @@ def test_attention_of_a_core_that_reads_vectors_is_how_much_each_module_reads():
     np.testing.assert_allclose(bands[0], 0.25 * OBJECT_COLORS[0] + 0.75 * 255, atol=0.5)
 
 
+def test_attention_of_several_layers_is_how_much_each_module_reads_of_all_positions():
+    read = np.full((FRAMES, 2, 1, 5), 0.15)
+    layers = {"layer0.input_attention": read, "layer1.input_attention": read / 3}
+    stills = draw("attention", scene(trace=layers), SCALE).stills[-1]
+    for k, share in enumerate((0.75, 0.25)):
+        band = stills[round((k + 0.5) * SCALE * HEIGHT / 2), 5]
+        np.testing.assert_allclose(band, share * OBJECT_COLORS[k] + (1 - share) * 255, atol=0.5)
+
+
 def test_masks_mix_the_colours_of_their_modules():
     film = in_small(draw("masks", scene(), SCALE).film)
     shares = trace()["masks"][4, :, 3, 17]
