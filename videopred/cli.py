@@ -28,6 +28,7 @@ from videopred.commands import (
     scores,
     start,
     terminal,
+    training,
 )
 from videopred.datasets import DATASETS
 
@@ -46,7 +47,7 @@ GROUPS: dict[str, dict[str, Callable[..., None]]] = {
         "cards": data.cards,
     },
     "learning: HDF5 file -> loader -> encoder -> core over time -> decoder -> loss": {
-        "train": models.train,
+        "train": training.train,
         "reproduce": reproducing.reproduce,
         "runs": runs.runs,
         "export": runs.export,

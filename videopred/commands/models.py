@@ -1,22 +1,16 @@
-"""Commands that train models, and let them predict, be scored and be seen."""
+"""Commands that hold cores to what they must do, and let trained models predict."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-from tyro.conf import OmitArgPrefixes, Positional, arg
+from tyro.conf import Positional, arg
 
-from videopred import check, flags, model_flags
-from videopred.commands import experiments, terminal
+from videopred import check, model_flags
+from videopred.commands import terminal
 from videopred.commands.options import CORE_HELP, Context, Data, Device, Horizon, Json, Overwrite, Part, Run
 from videopred.datasets import DATASETS
-from videopred.experiments import experiment_names
-from videopred.experiments.asking import Asked, ask
-from videopred.experiments.settings import Scale
-from videopred.models.codec_settings import CodecConfig, DecoderConfig, RNEMConfig, SharedConfig
-from videopred.models.settings import CoreConfig, PredictorConfig, RIMsConfig
-from videopred.settings import ComputeConfig, TrainingConfig, WatchConfig
-from videopred.spelling import nearest_path
+from videopred.models.settings import CoreConfig, RIMsConfig
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -31,180 +25,6 @@ class Opened(NamedTuple):
     file: "ClipSource"
     context: int
     horizon: int
-
-
-def train(
-    data: Annotated[
-        Positional[Path | None],
-        arg(
-            metavar="DATA",
-            help="HDF5 file of clips, a folder of shards, a preset or JSON recipe for endless clips, or an experiment: "
-            "one of `videopred list experiments` or its JSON file.",
-        ),
-    ] = None,
-    *,
-    core_name: Annotated[str, arg(name="core", metavar="NAME", help=CORE_HELP)] = "rims",
-    core: CoreConfig = RIMsConfig(),
-    codec_name: Annotated[str, arg(name="codec", metavar="NAME", help="One of `videopred list codecs`.")] = "rnem",
-    codec: CodecConfig = RNEMConfig(),
-    decoder_name: Annotated[
-        str, arg(name="decoder", metavar="NAME", help="One of `videopred list decoders`; default: the core's own.")
-    ] = "shared",
-    decoder: DecoderConfig = SharedConfig(),
-    stack: Annotated[int, arg(help="Frames that the encoder sees at once, the latest and those before it.")] = 1,
-    training: OmitArgPrefixes[TrainingConfig] = TrainingConfig(),
-    watch: OmitArgPrefixes[WatchConfig] = WatchConfig(),
-    compute: OmitArgPrefixes[ComputeConfig] = ComputeConfig(),
-    scale: Annotated[
-        Scale | None, arg(help="Size of an experiment: as published, for a laptop, for a test; default: paper.")
-    ] = None,
-    clips: Annotated[
-        Path | None, arg(name="data", metavar="FILE", help="Clips for an experiment in place of its own.")
-    ] = None,
-    write: Annotated[
-        Path | None, arg(metavar="FILE", help="Only write the experiment, as it would be run, to a JSON file.")
-    ] = None,
-    seeds: Annotated[
-        str | None, arg(metavar="0,1,2", help="Train once from each seed, in <out>/seed-0 and so on.")
-    ] = None,
-    init_from: Annotated[
-        Path | None, arg(metavar="RUN", help="Run or export whose weights are the first; its model is the default.")
-    ] = None,
-    resume: Annotated[
-        Path | None, arg(metavar="RUN", help="Go on with this run; settings and DATA are its own, and may be left out.")
-    ] = None,
-    out: Annotated[Path | None, arg(help="Run folder; default: models/<experiment> or models/<data>-<core>.")] = None,
-    device: Device = "auto",
-    dry_run: Annotated[bool, arg(help="Only say how long it would take, and how much memory and disk.")] = False,
-    overwrite: Overwrite = False,
-    json_: Json = False,
-) -> None:
-    """Train a predictor on a data file, run an experiment, or go on with a run that stopped."""
-    model = PredictorConfig(core=model_flags.chosen_core(core_name, core), codec=codec, decoder=decoder, stack=stack)
-    if resume is not None:
-        others = {
-            "--out": out, "--init-from": init_from, "--seeds": seeds, "--overwrite": overwrite,
-            "--scale": scale, "--data": clips, "--write": write, "--dry-run": dry_run,
-        }  # fmt: skip
-        for flag, given in others.items():
-            check.require(not given, flag, "be left out with --resume", given, "the run goes on where it is")
-        same = {"model": model, "training": training, "compute": compute, "watch": watch, "device": device}
-        _say_trained(_go_on(resume, data, same), watch, json_)
-        return
-    check.require(data is not None, "DATA", "be given", "nothing", "name a data file, or a run with --resume")
-    assert data is not None
-    check.device_kind(device)
-    if init_from is not None:
-        check.run_folder(init_from, "--init-from")
-    asked = ask(str(data), scale)
-    chosen = None if seeds is None else _seeds(seeds, training, asked)
-    how: dict[str, Any] = {}
-    if asked is None:
-        _check_there(data)
-        for flag, word in (("--scale", scale), ("--data", clips), ("--write", write)):
-            check.require(word is None, flag, "come with an experiment as DATA", f"{word} with {data}", "leave it out")
-    else:
-        experiment = asked.with_flags(model, training)
-        if write is not None:
-            experiments.write(experiment, write, overwrite, json_)
-            return
-        out = out or Path("models") / asked.label
-        if chosen is None and not dry_run:
-            check.absent("--out", out, overwrite)
-        how["experiment"] = experiments.record_of(asked, experiment)
-    where: dict[str, Any] = {"compute": compute, "watch": watch, "init_from": init_from, "device": device}
-    if dry_run:
-        check.require(chosen is None, "--dry-run", "come without --seeds", f"--seeds {seeds}", "each takes as long")
-        _foresee(experiments.foreseen_clips(asked, clips) if asked else data, model, training, where, json_)
-        return
-    if asked is not None:
-        data = experiments.clips_of(asked, clips)
-    _check_opens(data, device)
-    from videopred import training as learning
-
-    how |= where | {"overwrite": overwrite, "progress": True}
-    if chosen is None:
-        folder = learning.train(data, model, training, out=out, **how)
-    else:
-        folder = learning.train_seeds(data, chosen, model, training, out=out, **how)
-    _say_trained(folder, watch, json_, asked.next_commands(folder, data) if asked else [])
-
-
-def _go_on(run: Path, data: Path | None, how: dict[str, Any]) -> Path:
-    """Resume a run, or runs from several seeds; the folder."""
-    check.device_kind(how["device"])
-    check.run_or_runs(run)
-    from videopred import training as learning
-
-    go_on = learning.resume_seeds if (run / "seeds.json").is_file() else learning.resume
-    return go_on(run, data=data, progress=True, **how)
-
-
-def _seeds(words: str, training: TrainingConfig, asked: Asked | None) -> tuple[int, ...]:
-    """The seeds asked for; refused beside --seed, before the clips of an experiment are made."""
-    seeds = flags.seeds(words)
-    usual = asked.scaled.training.seed if asked else TrainingConfig().seed
-    check.require(training.seed == usual, "--seed", "be left out with --seeds", training.seed, "leave one out")
-    return seeds
-
-
-def _check_there(data: Path) -> None:
-    """Refuse a word that means nothing, and offer what it could have been: a file, a preset or an experiment.
-
-    Raises:
-        FileNotFoundError: it is neither a path to something nor a name.
-    """
-    if data.exists() or str(data) in DATASETS:
-        return
-    known, experiments_there = data.stem if data.stem in DATASETS else "NAME", experiment_names()
-    fix = f"make one with `videopred generate {known}`"
-    if data.suffix == ".json":
-        known = data.stem if data.stem in experiments_there else "rims-balls4"
-        fix = f"write one with `videopred train {known} --write {data}`"
-    must = "be an existing file" if data.suffix else "be a data file, or a name that `videopred list` shows"
-    names = [] if data.suffix else [*DATASETS, *experiments_there]
-    raise check.nothing_there("DATA", must, data, fix, nearest_path(data, names))
-
-
-def _check_opens(data: Path, device: str) -> None:
-    """Refuse a file that is none, unless clips are made when they are needed."""
-    if data.suffix != ".json" and (data.exists() or str(data) not in DATASETS):
-        opened(data, device)
-
-
-def _foresee(
-    data: "Path | ClipSource", model: PredictorConfig, training: TrainingConfig, where: dict[str, Any], json_: bool
-) -> None:
-    """Say what a training would take."""
-    if isinstance(data, Path):
-        _check_opens(data, where["device"])
-    from videopred import training as learning
-
-    told = learning.foresee(data, model, training, **where)
-    terminal.print_json(told._asdict()) if json_ else print(told)
-
-
-def _say_trained(folder: Path, watch: WatchConfig, json_: bool, following: Sequence[str] = ()) -> None:
-    """Where a run is, or runs from several seeds are, and what judges it; their spread, and profiles if asked for.
-
-    Said once per launch.
-    """
-    from videopred.training.processes import is_first
-
-    if not is_first():
-        return
-    if not json_:
-        from videopred.training import profiling, seeds
-
-        runs = [folder]
-        if (folder / seeds.SUMMARY).is_file():
-            runs = sorted(folder.glob("seed-*"))
-            print(seeds.spread(folder))
-        for run in runs if watch.profile else []:
-            print(f"{run}: {profiling.table(run)}")
-    terminal.print_files([folder], json_)
-    for command in [] if json_ else following:
-        print(f"next: {command}")
 
 
 def check_core(
