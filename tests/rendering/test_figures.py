@@ -83,10 +83,12 @@ def test_schemata_are_coloured_and_their_shares_add_up():
     raster, shares = schema_use([scene()]).axes
     chosen = trace()["schema"][1:].astype(int)
     np.testing.assert_array_equal(cells_of(raster)[:, 1:], SCHEMA_COLORS[chosen].swapaxes(0, 1))
-    widths = np.zeros((4, MODULES))
+    widths, lefts = np.zeros((2, 4, MODULES))
     for bar in shares.patches:
         schema = [tuple(color / 255) for color in SCHEMA_COLORS].index(tuple(bar.get_facecolor()[:3]))
-        widths[schema, round(bar.get_y() + bar.get_height() / 2)] = bar.get_width()
+        place = schema, round(bar.get_y() + bar.get_height() / 2)
+        widths[place], lefts[place] = bar.get_width(), bar.get_x()
+    np.testing.assert_allclose(lefts, widths.cumsum(0) - widths, atol=1e-12)  # one bar begins where another ends
     for schema in range(4):
         np.testing.assert_allclose(widths[schema], (chosen == schema).mean(0))
 

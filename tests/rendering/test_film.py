@@ -11,10 +11,11 @@ import torch
 from torch import Tensor
 
 from videopred.frames import to_frames
-from videopred.palette import AGREED, CONTEXT, INVENTED, MISSED, ROLLOUT
+from videopred.palette import AGREED, CONTEXT, INVENTED, MISSED, ROLLOUT, TRACK
 from videopred.rendering import film as rendering
 from videopred.rendering.film import film_gif_frames
 from videopred.rendering.film_rows import difference
+from videopred.rendering.scene import scene_of_rollout
 from videopred.rendering.strip import GAP, NAMES, TOP, every_nth, film_strip
 from videopred.rendering.writing import render
 
@@ -51,6 +52,10 @@ def test_panels_show_the_right_frames_in_the_colour_of_their_time(channels):
         np.testing.assert_array_equal(shown[0], np.broadcast_to(true[t], (HEIGHT, WIDTH, 3)))
         np.testing.assert_array_equal(shown[1], np.broadcast_to(ours[t], (HEIGHT, WIDTH, 3)))
         np.testing.assert_array_equal(shown[2], difference(true[t], ours[t]))
+        timeline = image[-17]
+        given, own, rest = (int((timeline == color).all(-1).sum()) for color in (CONTEXT, ROLLOUT, TRACK))
+        whole = given + own + rest
+        assert (given, own) == (round(whole * min(t + 1, 3) / 7), round(whole * (t + 1) / 7) - given)
 
 
 def test_without_one_step_predictions_the_context_is_shown_itself():
@@ -129,6 +134,14 @@ def test_render_writes_film_and_strip_of_the_chosen_clip(tmp_path):
     assert [path.name for path in paths] == ["test-1.gif", "test-1.png"]
     np.testing.assert_array_equal(iio.imread(paths[1]), film_strip(*clips[1]))
     assert len(iio.imread(paths[0])) == 7
+
+
+def test_a_trace_is_blank_at_the_frame_that_nobody_predicts():
+    """What a model did to predict frame t stands at t."""
+    context, truth, prediction, one_step = (film[None] for film in films())
+    did = torch.arange(6.0).view(1, 6, 1)
+    scene = scene_of_rollout(Films(context, one_step, prediction, {"active": did}), truth, 0)
+    np.testing.assert_array_equal(scene.trace["active"], [[np.nan], [0], [1], [2], [3], [4], [5]])
 
 
 def test_rollout_from_one_frame_can_be_drawn():

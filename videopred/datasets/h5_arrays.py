@@ -46,7 +46,6 @@ def open_h5_array(source: Path, wanted: str | None) -> tuple[str, np.ndarray]:
             except OSError as error:
                 raise _damaged(source, error) from None
             unpacked.write(rows.tobytes())
-        unpacked.flush()
         return f"HDF5 array {name} of {len(arrays)}", np.memmap(unpacked, array.dtype, "r", shape=array.shape)
 
 
