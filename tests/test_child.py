@@ -22,6 +22,7 @@ def hostile(tmp_path, monkeypatch) -> Path:
     for name in names - {"sys", "builtins", "videopred", "msvcrt", "winreg"}:
         (tmp_path / f"{name}.py").write_text(HOSTILE)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [folder for folder in sys.path if folder])  # a core of one's own adds this folder
     monkeypatch.delenv("PYTHONSAFEPATH", raising=False)  # the command line sets it, also where a test calls it in here
     return tmp_path
 

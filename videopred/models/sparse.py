@@ -1,5 +1,6 @@
 """Attention weights that keep few entries."""
 
+import torch
 from torch import Tensor
 
 # What the authors add to thresholds and sums, so that equal entries give zeros and not a division by zero.
@@ -18,6 +19,7 @@ def sparsified(attention: Tensor, count: int, dim: int) -> Tensor:
     """
     if attention.shape[dim] <= count + 1:
         return attention
-    threshold = attention.topk(count + 1, dim).values.narrow(dim, count, 1)
-    rest = (attention - (threshold + _EPSILON)).clamp(min=0)
-    return rest / (rest.sum(dim, keepdim=True) + _EPSILON)
+    exact = attention.to(torch.promote_types(attention.dtype, torch.float32))  # 1 / ε is infinite in float16
+    threshold = exact.topk(count + 1, dim).values.narrow(dim, count, 1)
+    rest = (exact - (threshold + _EPSILON)).clamp(min=0)
+    return (rest / (rest.sum(dim, keepdim=True) + _EPSILON)).to(attention.dtype)
