@@ -53,6 +53,16 @@ def test_energy_is_of_what_was_found_and_moves():
     assert score("energy", Scene(some), true).isnan().tolist() == [False, False, True, True, False]
 
 
+def test_energy_is_of_steps_between_frames_that_show_the_ball():
+    """Of the heavy one, hidden in frame 3, a model may think what it likes there."""
+    true = flight([[9, 9], [30, 20]], [[1, 0], [0, 0.5]], [1, 6])
+    true = replace(true, visibility=torch.ones(1, 6, 2))
+    true.visibility[0, 3, 1] = 0
+    thought = true.positions.clone()
+    thought[0, 3, 1] += 5
+    assert score("energy", Scene(thought), true) == pytest.approx([0] * 5)
+
+
 def test_a_contact_keeps_momentum_and_a_turn_does_not():
     """Equal masses meet head on between two frames and trade velocities."""
     true = flight([[15, 15], [25, 15]], [[1, 0], [-1, 0]], [3, 3], frames=7)
@@ -78,6 +88,26 @@ def test_momentum_is_not_asked_for_at_walls_nor_of_some_of_the_balls():
     assert score("momentum", Scene(gone), near).isnan().tolist() == [True, False, True, True, True]
     fixed = replace(near, mass=torch.tensor([[1.0, torch.inf]]).double())
     assert score("momentum", as_predicted(fixed), fixed).isnan().all()
+
+
+def test_momentum_is_a_share_of_that_of_both_steps():
+    """What was 1 + 3 becomes 3 + 3: a jump of 2, and 5 on average."""
+    true = flight([[9, 9], [20, 20]], [[1, 0], [0, 0.5]], [1, 6])
+    faster = true.positions.clone()
+    faster[0, 3:, 0, 0] += torch.tensor([2.0, 4, 6])
+    assert score("momentum", Scene(faster), true)[1:] == pytest.approx([0, 0.4, 0, 0])
+
+
+def test_where_all_rest_nothing_can_be_said_of_momentum():
+    rest = flight([[9, 9], [20, 20]], [[0, 0], [0, 0]], [1, 6])
+    measured = make_object_metric("momentum").measure(as_predicted(rest), rest)
+    assert not torch.stack([measured["total"], measured["count"]]).any()
+
+
+def test_momentum_is_not_asked_for_right_after_a_wall():
+    """A ball that may have touched a wall in step 1 is far from it after, and in step 2 farther than it moves."""
+    true = flight([[3, 9], [30, 20]], [[6, 0], [0, 0.5]], [1, 6])
+    assert score("momentum", as_predicted(true), true).isnan().tolist() == [True, True, False, False, False]
 
 
 def test_absent_balls_have_no_momentum():

@@ -141,6 +141,14 @@ def test_what_comes_out_unexpected_is_placed_by_its_edge_at_once(first, mirrored
     assert (found[6:] - place[6:]).norm(dim=-1).max() < 0.5
 
 
+def test_what_comes_out_unexpected_is_not_expected_to_go_on_as_before():
+    """It went in at 2 px a frame along the edge, and rests where a quarter of it is seen."""
+    place, found = behind_a_curtain(
+        [11, 14, 17, 20, 23, 26, *[17.3] * 4], [9.5, 11.5, 13.5, 15.5, 17.5, 19.5, *[26.5] * 4], True
+    )
+    assert (found[6:] - place[6:]).norm(dim=-1).max() < 0.2
+
+
 def test_what_turned_behind_a_curtain_is_soon_placed_to_half_a_pixel():
     """Though it was expected to come out elsewhere, and is seen in part only."""
     place, found = behind_a_curtain([11, 13, 15, 18, 21, 21, 19, 18, 17, 16], [16.3] * 5 + [27, 26, 25, 24, 23], True)

@@ -36,7 +36,7 @@ class Energy(ObjectMetric):
     def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
         ours, theirs = followed(predicted, true).diff(dim=1), true.positions.diff(dim=1)
         mass = _moving_mass(true)
-        found = (mass > 0) & ~ours.isnan().any(-1) & ~theirs.isnan().any(-1) & true.seen[:, 1:] & true.seen[:, :-1]
+        found = ~ours.isnan().any(-1) & ~theirs.isnan().any(-1) & true.seen[:, 1:] & true.seen[:, :-1]
         energies = (torch.where(found, mass * steps.square().sum(-1), 0.0).sum(-1) / 2 for steps in (ours, theirs))
         return dict(zip(("total", "count"), energies, strict=True))
 
