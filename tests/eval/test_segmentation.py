@@ -99,7 +99,8 @@ def test_the_background_does_not_count_for_the_index():
 
 
 def test_contingency_by_hand():
-    ours, theirs = torch.tensor([[0, 1, 1, 2]]), torch.tensor([[1, 1, 0, 2]])
+    """Of five pixels, the last of which is of nothing in both."""
+    ours, theirs = torch.tensor([[0, 1, 1, 2, 0]]), torch.tensor([[1, 1, 0, 2, 0]])
     table = contingency(ours[None, None], theirs[None, None], background=True)
     assert table[0, 0].tolist() == [[0, 1, 0], [1, 1, 0], [0, 0, 1]]
     assert contingency(ours[None, None], theirs[None, None], background=False)[0, 0, 0].tolist() == [0, 0, 0]

@@ -141,6 +141,14 @@ def test_what_comes_out_unexpected_is_placed_by_its_edge_at_once(first, mirrored
     assert (found[6:] - place[6:]).norm(dim=-1).max() < 0.5
 
 
+def test_the_rest_of_what_comes_out_is_where_it_was_seen_last_and_not_where_it_is_expected():
+    """It is thought to have come back from the far wall, and to be out already."""
+    xs = [11, 17, 23, 29, 35, 41, 39, 33, 27, 27, 27, 27, 17.3]
+    place, found = behind_a_curtain(xs, [7.5] * 10 + [24.5] * 3, True)
+    assert found[2:12].isnan().all()
+    assert (found[12] - place[12]).norm() < 0.2
+
+
 def test_what_comes_out_unexpected_is_not_expected_to_go_on_as_before():
     """It went in at 2 px a frame along the edge, and rests where a quarter of it is seen."""
     place, found = behind_a_curtain(

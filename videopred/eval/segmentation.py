@@ -125,10 +125,11 @@ def contingency(predicted: Tensor, true: Tensor, *, background: bool) -> Tensor:
     Args:
         predicted: (B, T, H, W) whole numbers from 0.
         true: the same.
-        background: whether to count pixels of no true object as well.
+        background: whether to count, beside the pixels of true objects, those of predicted ones alone.
 
     Returns:
-        (B, T, N + 1, M + 1) float64, with the largest numbers N and M; row 0 is empty without background.
+        (B, T, N + 1, M + 1) float64, with the largest numbers N and M; row 0 is empty without background,
+        and its first place in any case: pixels of nothing are not counted.
     """
     ours, theirs = (masks.cpu().numpy() for masks in (predicted, true))
     rows, columns = int(theirs.max()) + 1, int(ours.max()) + 1
@@ -150,8 +151,6 @@ def _count(ours: np.ndarray, theirs: np.ndarray, table: np.ndarray, *, backgroun
     cell = pair.astype(large)
     cell += (np.arange(frames) * kinds).astype(large)[:, None]
     table[:] = np.bincount(cell.ravel().take(counted), minlength=table.size).reshape(table.shape)
-    if background:
-        table[:, 0, 0] = pair.shape[1] - table.sum((1, 2))
 
 
 def rand_index(table: Tensor) -> Tensor:
