@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import imageio.v3 as iio
+import numpy as np
 import pytest
 import torch
 from tiny_runs import CLIPS, no_file_longer_than, tiny_data, tiny_model, tiny_training
@@ -17,6 +18,7 @@ from videopred.card_export import export_with_card
 from videopred.checkpoint import load_run
 from videopred.datasets.opening import open_dataset
 from videopred.judging import evaluate
+from videopred.model_card import ranges
 from videopred.training import train
 
 ASKED = ["--context", "4", "--horizon", "5"]
@@ -112,6 +114,13 @@ def test_the_claims_of_a_card_are_those_of_the_scores(place):
         ]
         told = [step for span in said for step in range(span[0], span[-1] + 1)] if "no step" not in line else []
         assert told == steps
+
+
+@pytest.mark.parametrize(
+    ("held", "told"), [([1, 1, 0, 1], "1 to 2, 4"), ([0, 1, 1, 1], "2 to 4"), ([1, 0, 0, 1], "1, 4"), ([0, 1, 0], "2")]
+)
+def test_steps_are_counted_from_1(held, told):
+    assert ranges(np.array(held, bool)) == told
 
 
 def test_without_scores_a_card_says_how_to_make_them(place):

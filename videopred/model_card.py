@@ -172,11 +172,11 @@ def _ahead(scores: Scores) -> Iterator[str]:
         sign = 1 if metric.higher_is_better else -1
         best = np.nanmax([sign * scores.values[row][column] for row in rows], axis=0)
         won = sign * scores.values[model][column] > best
-        where = f"at steps {_ranges(won)} of {len(won)}" if won.any() else "at no step"
+        where = f"at steps {ranges(won)} of {len(won)}" if won.any() else "at no step"
         yield f"{scores.label(column)}: ahead of every trivial row {where}."
 
 
-def _ranges(held: np.ndarray) -> str:
+def ranges(held: np.ndarray) -> str:
     """Steps, counted from 1, as `1 to 3, 5`."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], held, [False]]).astype(int)))
     spans = zip(edges[::2] + 1, edges[1::2], strict=True)
