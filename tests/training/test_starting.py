@@ -1,6 +1,7 @@
 """How a run begins: over an old one, from other weights, from several seeds, on clips that are made as it goes."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,20 @@ def test_the_first_weights_are_those_of_another_run(data, old, tmp_path):
     assert equal(weights(run), theirs)
     assert not equal(weights(train(data, tiny_model("lstm"), settings, out=tmp_path / "fresh", device="cpu")), theirs)
     assert json.loads((run / "settings.json").read_text())["init_from"] == str(old)
+
+
+def test_first_weights_are_not_asked_for_again_once_something_is_saved(data, old, tmp_path, monkeypatch):
+    """The run that they are from may be gone, or be named from another folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(StopSigns, "reason", lambda self, trainer: "stopped" if trainer.global_step == 1 else "")
+    settings = tiny_training(updates=3, validate_every=1)
+    with pytest.raises(KeyboardInterrupt):
+        train(data, tiny_model("lstm"), settings, out=tmp_path / "new", init_from="run", device="cpu")
+    monkeypatch.undo()
+    assert read_settings(tmp_path / "new")[0].init_from == str(old)
+    straight = train(data, tiny_model("lstm"), settings, out=tmp_path / "straight", init_from=old, device="cpu")
+    shutil.rmtree(old)
+    assert equal(weights(resume(tmp_path / "new", device="cpu")), weights(straight))
 
 
 @pytest.mark.parametrize(

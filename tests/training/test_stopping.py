@@ -123,3 +123,11 @@ def test_outside_the_main_thread_signals_are_left_alone():
     thread.start()
     thread.join()
     assert seen == [handler]
+
+
+def test_an_update_of_several_pieces_is_finished_before_a_stop(data, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(StopSigns, "reason", lambda self, trainer: asked.append(trainer.global_step) or "")
+    settings = tiny_training(updates=3, accumulate=2, validate_every=3)
+    train(data, tiny_model(), settings, out=tmp_path / "run", device="cpu")
+    assert asked == [1, 2]

@@ -117,7 +117,7 @@ def _prepare(
         training=training,
         compute=compute,
         data=None if isinstance(data, ClipSource) else _recorded(data, file),
-        init_from=None if init_from is None else str(init_from),
+        init_from=None if init_from is None else str(Path(init_from).resolve()),
         experiment=experiment,
     )
     return Learner(_first_predictor(config), config), clips, where
@@ -169,7 +169,9 @@ def resume(
     folder.take_up()
     clips = TrainingClips(file, config.training, config.compute, str(where))
     start = find_start(run)
-    learner = Learner(_first_predictor(config), config)
+    # A checkpoint brings its weights; the run that the first were from may be gone.
+    predictor = build(config.model, config.film_shape) if start.checkpoint else _first_predictor(config)
+    learner = Learner(predictor, config)
     folder.go_on(config, record, str(where), start.done)
     return Course(folder, learner, clips, where, start, watch, progress).to_the_end()
 

@@ -129,7 +129,7 @@ def resume_seeds(out: Path, training: TrainingConfig | None = None, **how: Any) 
                 first.model,
                 chosen,
                 out=run,
-                init_from=_path(first.init_from),
+                init_from=first.init_from,
                 experiment=first.experiment,
                 **also,
             )
@@ -145,10 +145,6 @@ def spread(out: Path) -> str:
         return f"lowest validation loss: {summary['mean']:.6g}"
     spread = f"{summary['mean']:.6g} ± {summary['deviation']:.3g} (standard deviation)"
     return f"lowest validation loss, mean of {len(summary['seeds'])} seeds: {spread}"
-
-
-def _path(text: str | None) -> Path | None:
-    return None if text is None else Path(text)
 
 
 def _summed_up(out: Path, seeds: Sequence[int]) -> Path:
