@@ -120,7 +120,7 @@ CORES = [
     (LastStateIsOther, conformance.step_is_one_unroll, "the state after single steps must equal that after an unroll"),
     (LastStateIsOther, conformance.two_unrolls_are_one, "the state after two unrolls in a row must equal that"),
     (WritesIntoItsInput, conformance.arguments_stay_as_they_were, "a step must not write into its input"),
-    (DeafToTheFirst, conformance.future_does_not_reach_the_past, "must depend on every input up to its step"),
+    (DeafToTheFirst, conformance.future_does_not_reach_the_past, "must depend on the inputs of every step up to"),
     (
         CancelsAParameter,
         conformance.every_parameter_learns,

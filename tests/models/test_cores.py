@@ -33,6 +33,20 @@ def test_the_core_that_the_broken_ones_derive_from_is_sound(check):
     check(known_bad.SoundCore())
 
 
+class LooksAtTheLargest(known_bad.SoundCore):
+    """Of a map, each of its units hears the slot that excites it most, so that some slots are heard by none."""
+
+    reads = "map"
+
+    def project(self, slots):
+        return self.inward(slots).amax(2).unbind(1)
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_a_core_that_chooses_among_slots_is_sound(check):
+    check(LooksAtTheLargest())
+
+
 @pytest.mark.parametrize(("broken", "check"), known_bad.CORES, ids=lambda item: getattr(item, "__name__", ""))
 def test_check_fails_on_a_broken_core(broken, check):
     with pytest.raises((AssertionError, RuntimeError)):
