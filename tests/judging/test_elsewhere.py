@@ -296,3 +296,22 @@ def test_a_range_that_the_films_hardly_use_is_remarked(tmp_path):
     assert evaluate_given(predicted, truth, asked).notes == ()
     np.save(tmp_path / "p.npy", np.zeros_like(SOFT))
     assert given(tmp_path / "p.npy", levels=(0, 1), axes="BTCHW").remark == ""
+
+
+def test_the_truth_has_the_axes_of_the_predictions_but_for_their_samples(tmp_path):
+    np.save(tmp_path / "p.npy", np.stack([SOFT, 1 - SOFT]))
+    np.save(tmp_path / "t.npy", HARD)
+    said = {"pred": tmp_path / "p.npy", "true": tmp_path / "t.npy", "range": "0,1", "axes": "NBTCHW"}
+    predicted, truth = open_given(GivenConfig(**said), "test")
+    assert (predicted.samples, truth.given.samples) == (2, 1)
+    np.testing.assert_array_equal(truth.given.read(0, CLIPS), HARD)
+
+
+def test_a_colored_film_after_a_grey_one_is_refused(tmp_path):
+    for number, color in enumerate(["white", "red"]):
+        frames = [Image.new("RGB", (WIDTH, HEIGHT), each) for each in ("black", color)]
+        frames[0].save(tmp_path / f"{number}.gif", save_all=True, append_images=frames[1:], duration=100)
+    with pytest.raises(
+        ValueError, match=r"--pred must be grey throughout, as its first clip is, got color in .*1\.gif of"
+    ):
+        given(tmp_path).read(0, 2)
