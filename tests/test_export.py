@@ -98,6 +98,16 @@ def test_weights_that_share_memory_are_written_as_well(run):
     assert same_weights(load_run(export_run(run)), load_run(run))
 
 
+def test_weights_whose_memory_is_in_another_order_are_written_as_well(run):
+    path = run / "checkpoints" / "best.ckpt"
+    content = torch.load(path, weights_only=True)
+    name, weight = next(item for item in content["state_dict"].items() if item[1].dim() == 2)
+    content["state_dict"][name] = weight.t().contiguous().t()
+    torch.save(content, path)
+    assert not torch.load(path, weights_only=True)["state_dict"][name].is_contiguous()
+    assert same_weights(load_run(export_run(run)), load_run(run))
+
+
 def _sizes_agree(content: dict, one: str, other: str) -> bool:
     return content["state_dict"][one].shape == content["state_dict"][other].shape
 

@@ -34,8 +34,9 @@ def write_export(path: Path, export: Export) -> Path:
     from safetensors.torch import save
 
     text = json.dumps({"settings": export.settings, "record": export.record})
-    # Tensors that share memory are refused, and those of a checkpoint may.
-    content = save({name: value.detach().cpu().clone() for name, value in export.weights.items()}, {_KEY: text})
+    # Tensors that share memory, which those of a checkpoint may, or whose memory is in another order are refused.
+    weights = {name: value.detach().cpu().contiguous().clone() for name, value in export.weights.items()}
+    content = save(weights, {_KEY: text})
     with whole_file(path) as partial:
         partial.write_bytes(content)
     return path

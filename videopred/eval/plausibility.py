@@ -26,8 +26,6 @@ import numpy as np
 
 from videopred import check
 
-FILMS = 4
-"""Films of a scene."""
 _AT_ONCE = 200  # resamples
 
 
