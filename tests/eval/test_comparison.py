@@ -74,6 +74,17 @@ def test_nothing_is_relative_to_a_perfect_row():
     assert compared.to_dict()["rows"]["rims"]["mse"]["3"]["ratio"] is None
 
 
+@pytest.mark.parametrize(("name", "ours", "theirs", "ratio"), [("ssim", 0.9, 0.8, 0.5), ("psnr", 30.0, 20.0, 70 / 80)])
+def test_relative_errors_are_distances_from_the_best_value(name, ours, theirs, ratio):
+    """Half as far from 1, and seven eighths as far from 100 dB."""
+    tables = {}
+    for model, value in (("gru", theirs), ("rims", ours)):
+        measured = {row: {name: {name: np.full((60, 3), value)}} for row in ("model", "blank")}
+        protocol = scored(0).protocol.model_copy(update={"metrics": (name,)})
+        tables[model] = scored(0, measurements=measured, metrics={name: make_metric(name)}, protocol=protocol)
+    assert compare(tables).difference("rims", name).ratio == pytest.approx(ratio)
+
+
 def test_several_models_of_one_table_are_rows():
     one = scored(0)
     both = replace(
@@ -152,6 +163,8 @@ def test_trivial_rows_are_shown_if_they_are_the_same_in_all_tables():
     assert list(compared.rows) == ["gru", "rims"]
     assert "not the same in all tables (see --reference), and so left out: blank" in compared.table()
     assert "left out" not in compare({"gru": scored(0), "rims": other}).table()
+    nearly = {**other.measurements, "blank": {"mse": {"mse": (EASY_OR_HARD + 9) * 1.001}}}
+    assert list(compare({"gru": scored(0), "rims": replace(other, measurements=nearly)}).rows) == ["gru", "rims"]
 
 
 def test_a_model_does_not_take_the_place_of_a_trivial_row():
@@ -171,6 +184,7 @@ def test_tables_hold_every_row_and_span():
     assert "mean of 3" in text
     assert "relative to gru" in text
     assert text.count("rims") == 1
+    assert [line.split()[0] for line in text.splitlines() if "!" in line and "±" not in line][:2] == ["rims", "blank"]
     assert document.count("| rims |") == 1
     lines = list(csv.DictReader(io.StringIO(compared.to_csv())))
     assert [(line["row"], line["steps"]) for line in lines] == [
@@ -189,6 +203,7 @@ def test_one_clip_gives_no_interval():
     assert "no interval of a single clip" in compared.table()
     assert not compared.difference("blank", "mse").told_apart
     assert compared.to_dict()["rows"]["blank"]["mse"]["3"]["low"] is None
+    assert "nan" not in compared.to_csv()
 
 
 def test_short_names_tell_paths_apart():

@@ -56,12 +56,19 @@ def test_labels_that_split_the_states_are_read():
     assert probe.commonest == pytest.approx(common)
 
 
+def test_the_commonest_label_is_that_of_the_fitted_clips():
+    labels = np.repeat(np.array([4, 4, 4, 9, 9, 9, 9, 9, 9, 4])[:, None], T, axis=1)
+    assert probe_labels(draw(B, T, D), labels).commonest == pytest.approx(1 / 5)
+
+
 def test_absent_objects_and_constant_states_do_not_count():
     states = np.concatenate([draw(B, T, D), np.ones((B, T, 1))], -1)
     places = (states[..., :D] @ draw(D, N * 2, seed=1)).reshape(B, T, N, 2)
     places[1, 3:, 1] = np.nan
     places[B - 1, :, 0] = np.nan
-    assert probe_places(states, places).r2 > 0.999
+    probe = probe_places(states, places)
+    assert probe.r2 > 0.999
+    assert probe.error_px < 0.1 < probe.mean_error_px
     places[:, :, 1] = np.nan
     assert probe_places(states, places).r2 > 0.999
     assert np.isnan(probe_places(states, np.full_like(places, np.nan)).error_px)

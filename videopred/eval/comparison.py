@@ -5,7 +5,6 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +27,7 @@ class Difference(NamedTuple):
     """Where the difference lies, 95 % of the time, by paired draws of the clips; NaN of a single clip."""
     ratio: float
     """What it is short of the metric's best value, over what the other is short of it: of an error, whose best is 0,
-    the error relative to the other's (SCOFF, figure 5). NaN where the other is perfect, or there is no finite best."""
+    the error relative to the other's (SCOFF, figure 5). NaN where the other is perfect."""
 
     @property
     def told_apart(self) -> bool:
@@ -238,7 +237,7 @@ def _model_rows(scores: Mapping[str, Scores]) -> dict[str, list[str]]:
 
 
 def _ratio(value: float, other: float, best: float) -> float:
-    return (best - value) / (best - other) if isfinite(best) and other != best else float("nan")
+    return (best - value) / (best - other) if other != best else float("nan")
 
 
 def _same_row(row: str, ours: Scores, theirs: Scores) -> bool:
