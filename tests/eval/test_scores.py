@@ -213,6 +213,25 @@ def test_what_was_saved_is_read_again(scores, tmp_path):
         np.testing.assert_array_equal(again.measurements["model"]["f1"]["fn"], scores.measurements["model"]["f1"]["fn"])
 
 
+def test_all_that_is_told_is_read_again(scores, tmp_path):
+    """With rows that are called after folders, as those of several runs are."""
+    ours, blank, last = scores.measurements.values()
+    rows = {"runs/gru/seed-0": ours, "runs/gru/seed-1": last, "blank": blank}
+    told = made_up(
+        measurements=rows,
+        models=("runs/gru/seed-0", "runs/gru/seed-1"),
+        seeds={"gru": ("runs/gru/seed-0", "runs/gru/seed-1")},
+        notes=("trained on other clips",),
+        best_of={"runs/gru/seed-1": {"bce": {1: 7.5, 10: 6.25}}},
+        foretold=19,
+    )
+    told.save(tmp_path)
+    again = load_scores(tmp_path)
+    for name in ("models", "seeds", "notes", "best_of", "foretold", "file", "fingerprint", "reference", "protocol"):
+        assert getattr(again, name) == getattr(told, name), name
+    assert {row: list(columns) for row, columns in again.measurements.items()} == {row: ["bce", "f1"] for row in rows}
+
+
 def test_what_is_no_scores_is_refused(scores, tmp_path):
     must = "SCORES must be a folder with the scores that `videopred evaluate` wrote, got"
     with pytest.raises(FileNotFoundError, match=r"SCORES must be an existing file, got .*scores.json"):
