@@ -92,6 +92,24 @@ def test_a_protocol_can_ask_for_means_over_fewer_steps(scores):
     assert made_up(protocol=asked).to_dict()["rows"]["model"]["bce"]["means"] == {"2": 10.5, "3": 107.0}
 
 
+def test_stars_and_intervals_of_the_first_steps_are_of_these_alone(scores):
+    """At the third step the model is worst, and its clips differ. The oracle, best of all, has no star."""
+    late = np.array([1.0, 20.0, 900.0]) + SPREAD * np.array([0, 0, 1])
+    measured = {"model": {"bce": {"bce": late}}, "blank": {"bce": scores.measurements["blank"]["bce"]}}
+    measured["physics oracle"] = {"bce": {"bce": np.zeros((7, 3))}}
+    asked = Protocol(context=4, horizon=3, metrics=("bce",), clips=7, means=(2,))
+    bce = {"bce": make_metric("bce")}
+    lines = made_up(measurements=measured, metrics=bce, protocol=asked).table().splitlines()
+    short, whole = (next(n for n, line in enumerate(lines) if line.startswith(f"mean of {k} steps")) for k in (2, 3))
+    assert [line.split()[-2:] for line in lines[short + 1 : short + 4]] == [
+        ["10.5", "±0.0*"],
+        ["11.0", "±0.0"],
+        ["0.0", "±0.0"],
+    ]
+    assert re.fullmatch(r"model +307\.0 ±0\.[2-9]", lines[whole + 1].rstrip())
+    assert [line.rstrip().endswith("*") for line in lines[whole + 1 : whole + 4]] == [False, True, False]
+
+
 def test_one_clip_has_no_interval():
     one = made_up(clips=1)
     assert one.interval("blank", "bce") is None
@@ -180,6 +198,8 @@ def test_a_row_of_which_nothing_can_be_said_has_its_dash_and_no_remark():
 def test_steps_outside_the_rollout_are_refused(scores):
     with pytest.raises(ValueError, match="steps must lie in 1 to 3, got 0; step 1 is the first predicted frame"):
         scores.table(steps=[0])
+    with pytest.raises(ValueError, match="steps must lie in 1 to 3, got 4"):
+        scores.table(steps=[1, 4])
 
 
 def test_saved_files_hold_every_value_exactly(scores, tmp_path):
