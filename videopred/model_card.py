@@ -142,8 +142,6 @@ def _training(of: Described) -> Iterator[str]:
         told.append(f"{_duration(record['seconds'])} by the clock")
     if "device" in record:
         told.append(f"on {record['device']}, {_counted(record.get('threads', 1), 'thread')}")
-    resumed = len(record.get("resumed", ()))
-    told += [f"resumed {_counted(resumed, 'time')}"] if resumed else []
     yield f"{', '.join(told)}. The weights are those of the lowest validation loss."
     known = {"Machine": record.get("machine"), "Python": record.get("python"), **record.get("versions", {})}
     known["commit"] = record.get("commit")
