@@ -106,6 +106,20 @@ def test_contingency_by_hand():
     assert contingency(ours[None, None], theirs[None, None], background=False)[0, 0, 0].tolist() == [0, 0, 0]
 
 
+@pytest.mark.parametrize(("height", "width"), [(3, 5), (3, 6), (6, 10), (4, 6)])  # pixels in 1s, 2s, 4s and 8s
+@pytest.mark.parametrize("numbers", [5, 17, 300])  # pairs of numbers in 1, 2 and 4 bytes
+@pytest.mark.parametrize("background", [False, True])
+def test_contingency_is_a_plain_count_for_frames_of_any_size(height, width, numbers, background):
+    random = torch.Generator().manual_seed(0)
+    draws = torch.randint(-2 * numbers, numbers, (2, 2, 3, height, width), generator=random)
+    ours, theirs = draws.clamp(min=0)
+    expected = torch.zeros(2, 3, int(theirs.max()) + 1, int(ours.max()) + 1, dtype=torch.float64)
+    for place in np.ndindex(2, 3, height, width):
+        if theirs[place] > 0 or (background and ours[place] > 0):
+            expected[*place[:2], theirs[place], ours[place]] += 1
+    assert torch.equal(contingency(ours, theirs, background=background), expected)
+
+
 def test_the_index_of_trivial_partitions_is_one():
     """Of one part, and of parts of one pixel each, as in scikit-learn."""
     for table in ([[3.0]], [[1.0, 0.0], [0.0, 1.0]], [[1.0]]):

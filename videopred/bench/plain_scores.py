@@ -1,5 +1,7 @@
 """Scores as one writes them first: frame by frame, with the libraries that everybody has."""
 
+import warnings
+
 import numpy as np
 from skimage.metrics import structural_similarity
 from torch import Tensor
@@ -36,8 +38,7 @@ def plain_ssim(prediction: np.ndarray, truth: np.ndarray) -> np.ndarray:
 
 def plain_fg_ari(predicted: Tensor, true: Tensor) -> list[float]:
     """FG-ARI of each row of pixels by torchmetrics, for whole numbers (N, L): the object at each pixel, 0 none."""
-    scores = []
-    for ours, theirs in zip(predicted, true, strict=True):
-        foreground = theirs > 0
-        scores.append(adjusted_rand_score(ours[foreground], theirs[foreground]).item())
-    return scores
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse invariant checks", UserWarning)  # torchmetrics' own affair
+        rows = zip(predicted, true, strict=True)
+        return [adjusted_rand_score(ours[theirs > 0], theirs[theirs > 0]).item() for ours, theirs in rows]

@@ -92,11 +92,8 @@ def _ssim(films: tuple[Tensor, Tensor]) -> Work:
 
 def _fg_ari(frames: int, size: int, *, whole: bool) -> Work:
     """Frame by frame, or over the pixels of a clip at once."""
-    chance = torch.Generator().manual_seed(0)
-    shape = (_CLIPS, frames + 1, size, size)
-    true = torch.randint(-20, _OBJECTS + 1, shape, generator=chance).clamp_(min=0)
-    predicted = torch.where(torch.rand(shape, generator=chance) < 0.7, true, true.roll(1, 3))
-    predicted, true = predicted.byte(), true.byte()  # as files hold them
+    true = _discs(frames + 1, size)
+    predicted = true.roll(size // 32, -1)
     metric = make_object_metric("fg-ari-clip" if whole else "fg-ari")
     nowhere = torch.zeros(_CLIPS, frames + 1, _OBJECTS, 2, dtype=torch.float64)
     scenes = Scene(positions=nowhere, masks=predicted), Scene(positions=nowhere, masks=true)
@@ -106,6 +103,17 @@ def _fg_ari(frames: int, size: int, *, whole: bool) -> Work:
     plain = torch.tensor(plain_fg_ari(*pixels))
     difference = float(((ours[:, -1] if whole else ours.flatten()) - plain).abs().max())
     return lambda: metric.measure(*scenes), lambda: plain_fg_ari(*pixels), difference
+
+
+def _discs(frames: int, size: int) -> Tensor:
+    """Masks (clips, frames, size, size) uint8 of discs, a fifth of a frame wide, that cross it."""
+    chance = torch.Generator().manual_seed(0)
+    first, last = torch.rand(2, _CLIPS, 1, _OBJECTS, 2, generator=chance) * size
+    places = first + (last - first) * torch.linspace(0, 1, frames)[:, None, None]  # (clips, frames, objects, 2)
+    down, across = ((torch.arange(size) - place.unsqueeze(-1)) ** 2 for place in places.unbind(-1))
+    inside = down.unsqueeze(-1) + across.unsqueeze(-2) < (size / 10) ** 2
+    numbers = torch.arange(1, _OBJECTS + 1, dtype=torch.uint8)[:, None, None]
+    return (inside * numbers).amax(2)
 
 
 def _row(
