@@ -13,7 +13,7 @@ import videopred.check
 
 PACKAGE = Path(videopred.check.__file__).parent
 SHELVES = ("datasets", "models", "eval")
-SHARED = {"check", "files", "frames", "interrupt", "settings"}
+SHARED = {"check", "durations", "files", "frames", "interrupt", "settings"}
 
 ROOMS: dict[str, set[str]] = {
     "": set(),
@@ -24,6 +24,7 @@ ROOMS: dict[str, set[str]] = {
     "files": {"check"},
     "settings": {"check"},
     "device": {"check"},
+    "durations": set(),
     "interrupt": set(),
     "unboxing": {"check"},
     "flags": {"check", "unboxing"},

@@ -12,6 +12,7 @@ import numpy as np
 
 from videopred.checkpoint import RunConfig
 from videopred.datasets.source import ClipSource
+from videopred.durations import duration
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.eval.tables import CEILING
@@ -139,7 +140,7 @@ def _training(of: Described) -> Iterator[str]:
     done = record.get("updates", training.updates)
     told = [f"{done:,} updates of {training.batch_size} clips from seed {training.seed}"]
     if "seconds" in record:
-        told.append(f"{_duration(record['seconds'])} by the clock")
+        told.append(f"{duration(record['seconds'])} by the clock")
     if "device" in record:
         told.append(f"on {record['device']}, {_counted(record.get('threads', 1), 'thread')}")
     yield f"{', '.join(told)}. The weights are those of the lowest validation loss."
@@ -227,10 +228,3 @@ def _shell(*commands: Sequence[str]) -> str:
 
 def _counted(count: int, thing: str) -> str:
     return f"{count} {thing}{'' if count == 1 else 's'}"
-
-
-def _duration(seconds: float) -> str:
-    """Hours and minutes, or minutes and seconds."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, left = divmod(minutes, 60)
-    return f"{hours} h {left} min" if hours else f"{minutes} min {rest} s"

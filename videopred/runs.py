@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from videopred import check
+from videopred.durations import duration
 from videopred.files import lives
 from videopred.weights import read_header
 
@@ -90,21 +91,13 @@ def _lines(run: Run) -> Iterator[tuple[str, ...]]:
     done = "?" if run.updates is None else str(run.updates)
     updates = "" if run.asked is None else f"{done}/{run.asked}"
     losses = ["" if loss is None else f"{loss:.6g}" for loss in (run.loss, run.validation)]
-    idle = "" if run.idle is None else _duration(run.idle)
+    idle = "" if run.idle is None else duration(run.idle)
     said = [
         f"{data}: {', '.join(f'{name} {value:.4g}' for name, value in of.items())}" for data, of in run.scores.items()
     ]
     first, *others = said or [run.problem]
     yield run.path, run.state, updates, *losses, idle, first
     yield from (("",) * 6 + (other,) for other in others)
-
-
-def _duration(seconds: float) -> str:
-    """In the largest unit that is not 0: 45 s, 12 min, 3 h, 8 days."""
-    for unit, length in (("days", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= length:
-            return f"{int(seconds // length)} {unit}".replace("1 days", "1 day")
-    return f"{int(seconds)} s"
 
 
 def _find(folder: Path, depth: int) -> list[Path]:

@@ -259,7 +259,7 @@ def test_a_dry_run_says_what_it_would_take_and_makes_nothing(tmp_path, monkeypat
     words = f"generate balls4 {SIZES} --balls 2 --clips train=12 --workers 2 --dry-run"
     assert run(words) == 0
     out, err = capfd.readouterr()
-    assert re.fullmatch(r"making 12 clips in 1 file of 0\.00 GB takes about \d+ s with 2 workers\n", out)
+    assert re.fullmatch(r"making 12 clips in 1 file of 0\.00 GB takes about [\d.]+ s with 2 workers\n", out)
     assert err == ""
     assert run(f"{words} --json") == 0
     told = json.loads(capfd.readouterr().out)

@@ -15,6 +15,7 @@ from videopred.datasets.making import Maker
 from videopred.datasets.plan import Target
 from videopred.datasets.settings import DatasetSettings
 from videopred.datasets.unfinished import Unfinished
+from videopred.durations import duration
 
 _FEW, _MORE = 16, 128  # clips that are made to see how long they take
 _NUMBERS = 2**26  # in the frames of the clips that are made, at most; a scene is the least that can be
@@ -40,7 +41,7 @@ class Forecast(NamedTuple):
     def __str__(self) -> str:
         files, workers = _counted(len(self.files), "file"), _counted(self.workers, "worker")
         clips, size = _counted(self.clips, "clip"), f"{self.bytes / 1e9:.2f} GB"
-        return f"making {clips} in {files} of {size} takes about {_duration(self.seconds)} with {workers}"
+        return f"making {clips} in {files} of {size} takes about {duration(self.seconds)} with {workers}"
 
 
 def forecast(targets: Sequence[Target], alone: Maker, workers: int) -> Forecast:
@@ -104,13 +105,3 @@ def _sample(recipe: DatasetSettings, few: int, scene: int) -> int:
 
 def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
-
-
-def _duration(seconds: float) -> str:
-    """As people say it: 35 s, 2 min 5 s, 3 h 10 min."""
-    whole = max(round(seconds), 1)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"

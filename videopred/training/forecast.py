@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from videopred.checkpoint import RunConfig
+from videopred.durations import duration
 from videopred.training.clips import TrainingClips
 from videopred.training.learner import Learner
 
@@ -200,15 +201,3 @@ def _timed(work: Callable[[], Any], device: torch.device) -> tuple[float, Any]:
 def size(count: int) -> str:
     """Bytes as people say them: 3 MB, 1.2 GB."""
     return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{max(1, round(count / 1e6))} MB"
-
-
-def duration(seconds: float) -> str:
-    """As people say it: 0.4 s, 35 s, 2 min 5 s, 3 h 10 min."""
-    if seconds < 9.95:
-        return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"

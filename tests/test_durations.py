@@ -1,0 +1,27 @@
+"""How durations are said."""
+
+import pytest
+
+from videopred.durations import duration
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [
+        (0, "0.0 s"),
+        (0.04, "0.0 s"),
+        (9.94, "9.9 s"),
+        (9.96, "10 s"),
+        (59.4, "59 s"),
+        (59.6, "1 min 0 s"),
+        (125, "2 min 5 s"),
+        (3599, "59 min 59 s"),
+        (3599.7, "1 h 0 min"),
+        (11_405, "3 h 10 min"),
+        (86_399, "23 h 59 min"),
+        (90_000, "1 day 1 h"),
+        (9e5, "10 days 10 h"),
+    ],
+)
+def test_a_duration_is_told_in_its_two_largest_units(seconds, told):
+    assert duration(seconds) == told
