@@ -91,6 +91,8 @@ def test_a_card_says_what_the_model_is_and_where_it_is_from(place):
         "| frames | 24 × 32 px, 1 channel |",
         "12 train, 3 validation, 5 test; each of 9 frames. Fingerprint",
         "2 updates of 4 clips from seed 0, ",
+        " s by the clock, ",
+        " s of CPU time, on ",
         f"torch {torch.__version__.partition('+')[0]}",
         "of 9 frames, the last 3 from its own predictions",
     ):

@@ -4,12 +4,14 @@ import json
 import os
 import platform
 import subprocess
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 
-from videopred.record import commit, ending, provenance
+from videopred.record import TimeSpent, commit, provenance
 
 
 def test_what_is_known_before_the_first_update(monkeypatch):
@@ -22,10 +24,35 @@ def test_what_is_known_before_the_first_update(monkeypatch):
     assert json.loads(json.dumps(told)) == told
 
 
-def test_what_is_known_at_the_end(monkeypatch):
-    monkeypatch.setattr("videopred.record.now", lambda: "2026-03-01T00:00:30+00:00")
-    told = ending({"started": "2026-02-28T23:59:00+00:00"}, "interrupted")
-    assert told == {"state": "interrupted", "finished": "2026-03-01T00:00:30+00:00", "seconds": 90}
+def set_clocks(monkeypatch: pytest.MonkeyPatch, clock: float, *worked: float) -> None:
+    """Worked: CPU time of the process and of the system for it, and those of its children."""
+    names = ("user", "system", "children_user", "children_system")
+    monkeypatch.setattr(time, "monotonic", lambda: clock)
+    monkeypatch.setattr(os, "times", lambda: SimpleNamespace(**dict(zip(names, worked, strict=True))))
+
+
+def test_time_spent_is_that_of_the_clock_and_of_all_that_worked(monkeypatch):
+    set_clocks(monkeypatch, 500, 10, 1, 3, 0)
+    spent = TimeSpent()
+    assert spent.so_far() == {"seconds": 0, "cpu_seconds": 0}
+    set_clocks(monkeypatch, 560.04, 40, 3, 8, 0.5)
+    assert spent.so_far() == {"seconds": 60, "cpu_seconds": 37.5}  # 30 + 2 + 5 + 0.5
+
+
+@pytest.mark.parametrize(
+    ("before", "told"),
+    [
+        ({"seconds": 4000.0, "cpu_seconds": 7000.0}, {"seconds": 4060, "cpu_seconds": 7020}),
+        ({}, {"seconds": 60, "cpu_seconds": 20}),  # killed before it saved
+        ({"seconds": 4000.0}, {"seconds": 4060}),
+    ],
+)
+def test_what_was_spent_before_adds_up_as_far_as_it_is_known(monkeypatch, before, told):
+    set_clocks(monkeypatch, 0, 0, 0, 0, 0)
+    spent = TimeSpent()
+    spent.add(before)
+    set_clocks(monkeypatch, 60, 20, 0, 0, 0)
+    assert spent.so_far() == told
 
 
 def git(folder: Path, *words: str) -> str:

@@ -77,8 +77,13 @@ def test_states(tmp_path, state, idle, record, shown):
 
 
 def test_what_is_said_of_a_run(tmp_path):
+    make_run(tmp_path / "a", updates=2, seconds=4000.5, cpu_seconds=7000.0)
+    assert look(tmp_path)["a"] == Run(str(tmp_path / "a"), "finished", 2, 2, 190.25, 260.75, 4000.5, 7000.0, 50.0)
+
+
+def test_a_record_from_before_time_was_noted_has_none(tmp_path):
     make_run(tmp_path / "a", updates=2)
-    assert look(tmp_path)["a"] == Run(str(tmp_path / "a"), "finished", 2, 2, 190.25, 260.75, 50.0)
+    assert look(tmp_path)["a"][-5:-2] == (None, None, 50.0)
 
 
 def test_a_run_written_by_a_clock_that_is_ahead_is_not_idle(tmp_path):
@@ -133,6 +138,7 @@ def _break(folder: Path, name: str, text: str | None) -> None:
         ("run.json", None, "no run.json in it"),
         ("run.json", "", "run.json is not what was written there"),
         ("run.json", "{}", "no 'state'"),
+        ("run.json", '{"state": "finished", "seconds": "many"}', "could not convert string to float: 'many'"),
     ],
 )
 def test_bad_folders_are_named_and_hide_no_other(tmp_path, name, text, problem):
@@ -162,18 +168,21 @@ def test_scores_are_those_of_the_model_on_each_file(tmp_path):
     assert found["sweep/seed-1"].scores == {"balls": {"mse": 0.75}}
 
 
-def test_the_table(tmp_path):
+SCORES = {"x": {"mse": 0.25, "f1": 0.5}, "y": {"mse": 1.0}}
+
+
+def test_the_table():
     runs = [
-        Run("models/a", "finished", 20, 20, 190.25, 260.75, 45.0, {"x": {"mse": 0.25, "f1": 0.5}, "y": {"mse": 1.0}}),
-        Run("models/long-name", "running", None, 5000, None, None, 3700.0),
+        Run("models/a", "finished", 20, 20, 190.25, 260.75, 75.0, 9000.0, 45.0, SCORES),
+        Run("models/long", "running", None, 5000, idle=3700.0),
         Run("models/b", "damaged", problem="no run.json in it"),
     ]
     assert table(runs).splitlines() == [
-        "run               state     updates    loss  validation       idle  scores",
-        "models/a          finished    20/20  190.25      260.75       45 s  x: mse 0.25, f1 0.5",
-        "                                                                    y: mse 1",
-        "models/long-name  running    ?/5000                      1 h 1 min",
-        "models/b          damaged                                           no run.json in it",
+        "run          state     updates    loss  validation        time    CPU time       idle  scores",
+        "models/a     finished    20/20  190.25      260.75  1 min 15 s  2 h 30 min       45 s  x: mse 0.25, f1 0.5",
+        "                                                                                       y: mse 1",
+        "models/long  running    ?/5000                                              1 h 1 min",
+        "models/b     damaged                                                                   no run.json in it",
     ]
     assert table([]) == "no runs"
 

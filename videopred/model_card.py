@@ -141,6 +141,8 @@ def _training(of: Described) -> Iterator[str]:
     told = [f"{done:,} updates of {training.batch_size} clips from seed {training.seed}"]
     if "seconds" in record:
         told.append(f"{duration(record['seconds'])} by the clock")
+    if "cpu_seconds" in record:
+        told.append(f"{duration(record['cpu_seconds'])} of CPU time")
     if "device" in record:
         told.append(f"on {record['device']}, {_counted(record.get('threads', 1), 'thread')}")
     yield f"{', '.join(told)}. The weights are those of the lowest validation loss."

@@ -5,6 +5,8 @@ import platform
 import shlex
 import subprocess
 import sys
+import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -31,11 +33,34 @@ def provenance() -> dict[str, Any]:
     }
 
 
-def ending(record: dict[str, Any], state: str) -> dict[str, Any]:
-    """What is known when the process of a run ends well or badly: state, time, and seconds since `started`."""
-    finished = now()
-    seconds = (datetime.fromisoformat(finished) - datetime.fromisoformat(record["started"])).total_seconds()
-    return {"state": state, "finished": finished, "seconds": seconds}
+class TimeSpent:
+    """Seconds since it was made, by the clock and of CPU time, with those that a record has from before.
+
+    CPU time is that of this process, in all its threads, and of its loader processes once they have ended.
+    """
+
+    def __init__(self) -> None:
+        self._began = _clocks()
+        self._before: dict[str, float | None] = dict.fromkeys(self._began, 0.0)
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Count what was spent before, as a record has it.
+
+        A record that has the one and not the other was written when only the one was counted: the other stays unknown.
+        """
+        usual = None if any(name in record for name in self._before) else 0.0
+        self._before = {name: record.get(name, usual) for name in self._before}
+
+    def so_far(self) -> dict[str, float]:
+        """For the record: `seconds` and `cpu_seconds`, to a tenth, as far as they are known."""
+        spent = {name: value - self._began[name] for name, value in _clocks().items()}
+        return {name: round(spent[name] + before, 1) for name, before in self._before.items() if before is not None}
+
+
+def _clocks() -> dict[str, float]:
+    times = os.times()
+    worked = times.user + times.system + times.children_user + times.children_system
+    return {"seconds": time.monotonic(), "cpu_seconds": worked}
 
 
 def now() -> str:

@@ -37,6 +37,10 @@ class Run(NamedTuple):
     """Last training loss in the log."""
     validation: float | None = None
     """Lowest validation loss in the log."""
+    seconds: float | None = None
+    """How long it trained, by the clock."""
+    cpu_seconds: float | None = None
+    """CPU time that it took."""
     idle: float | None = None
     """Seconds since it last wrote a file."""
     scores: Mapping[str, Mapping[str, float]] = {}
@@ -74,7 +78,7 @@ def table(runs: list[Run]) -> str:
     """Plain text for a terminal: a line for each run, and one more for each further evaluation."""
     if not runs:
         return "no runs"
-    heads = ("run", "state", "updates", "loss", "validation", "idle", "scores")
+    heads = ("run", "state", "updates", "loss", "validation", "time", "CPU time", "idle", "scores")
     lines = [heads, *(line for run in runs for line in _lines(run))]
     widths = [max(len(line[column]) for line in lines) for column in range(len(heads) - 1)]
     return "\n".join(_aligned(line, widths) for line in lines)
@@ -91,13 +95,13 @@ def _lines(run: Run) -> Iterator[tuple[str, ...]]:
     done = "?" if run.updates is None else str(run.updates)
     updates = "" if run.asked is None else f"{done}/{run.asked}"
     losses = ["" if loss is None else f"{loss:.6g}" for loss in (run.loss, run.validation)]
-    idle = "" if run.idle is None else duration(run.idle)
+    times = ["" if time is None else duration(time) for time in (run.seconds, run.cpu_seconds, run.idle)]
     said = [
         f"{data}: {', '.join(f'{name} {value:.4g}' for name, value in of.items())}" for data, of in run.scores.items()
     ]
     first, *others = said or [run.problem]
-    yield run.path, run.state, updates, *losses, idle, first
-    yield from (("",) * 6 + (other,) for other in others)
+    yield run.path, run.state, updates, *losses, *times, first
+    yield from (("",) * 8 + (other,) for other in others)
 
 
 def _find(folder: Path, depth: int) -> list[Path]:
@@ -134,6 +138,8 @@ def _look_at(path: Path, scores: Path, now: float) -> Run:
             asked=settings["training"]["updates"],
             loss=loss,
             validation=validation,
+            seconds=_number(record, "seconds"),
+            cpu_seconds=_number(record, "cpu_seconds"),
             idle=max(0.0, now - written),
             scores=_scores(scores / run_name(path)),
         )
@@ -152,6 +158,10 @@ def _read_json(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise ValueError(f"{path.name} is not what was written there")
     return content
+
+
+def _number(record: Mapping[str, Any], name: str) -> float | None:
+    return float(record[name]) if name in record else None
 
 
 def _state(record: dict[str, Any], idle: float) -> str:

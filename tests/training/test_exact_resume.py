@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_runs import CODEC, tiny_data, tiny_model, tiny_training
+from tiny_runs import CODEC, no_file_longer_than, tiny_data, tiny_model, tiny_training
 from training_runs import UNDRAWN, equal, everything_of, learner, load, weights
 
 from videopred.checkpoint import whole_checkpoint
@@ -273,9 +273,34 @@ def test_the_record_says_where_a_run_was_resumed(stopped):
 def test_the_time_of_all_its_processes_adds_up(tmp_path):
     folder, config = RunFolder(tmp_path / "run"), learner().config
     folder.begin(config, "cpu", overwrite=False)
-    folder.go_on(config, {"seconds": 4000.0}, "cpu", 3)
+    folder.go_on(config, {"seconds": 4000.0, "cpu_seconds": 7000.0}, "cpu", 3)
     folder.end("finished", 5)
-    assert 4000 <= json.loads((tmp_path / "run" / "run.json").read_text())["seconds"] < 5000
+    record = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert 4000 <= record["seconds"] < 5000
+    assert 7000 <= record["cpu_seconds"] < 8000
+
+
+def test_the_time_of_a_process_that_is_killed_counts_up_to_its_last_save(tmp_path):
+    folder, config = RunFolder(tmp_path / "run"), learner().config
+    folder.begin(config, "cpu", overwrite=False)
+    folder.go_on(config, {"seconds": 4000.0, "cpu_seconds": 7000.0}, "cpu", 3)
+    folder.settle()  # which every save calls
+    record = read_settings(tmp_path / "run")[1]
+    assert (record["state"], "updates" in record) == ("running", False)
+    again = RunFolder(tmp_path / "run")
+    again.go_on(config, record, "cpu", 4)
+    again.end("finished", 5)
+    record = read_settings(tmp_path / "run")[1]
+    assert record["seconds"] >= 4000
+    assert record["cpu_seconds"] >= 7000
+
+
+def test_a_disk_that_is_full_does_not_end_a_training_that_has_just_saved(tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    folder.begin(learner().config, "cpu", overwrite=False)
+    with no_file_longer_than(10):
+        folder.settle()
+    assert read_settings(tmp_path / "run")[1]["state"] == "running"
 
 
 def test_while_it_goes_on_its_record_does_not_say_how_far_it_once_was(stopped, monkeypatch):

@@ -40,7 +40,8 @@ def test_a_run_folder_describes_itself(run, data):
     assert record["data"] == config.data.model_dump() == told
     assert {"command", "started", "python", "machine", "host", "process", "commit", "versions"} < set(record)
     assert record["started"] <= record["finished"]
-    assert 0 <= record["seconds"] < 600
+    assert 0 < record["seconds"] < 600
+    assert 0 < record["cpu_seconds"] < 600
 
 
 def test_checkpoints_load_safely_and_hold_all_settings(run):

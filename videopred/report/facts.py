@@ -97,7 +97,7 @@ def _written_groups(groups: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[s
 def provenance(run: FoundRun) -> dict[str, str]:
     """Where it came from; not the name of the machine, which is nobody's matter who reads the page."""
     record = run.record
-    names = ("started", "finished", "seconds", "device", "threads", "python", "machine", "commit")
+    names = ("started", "finished", "seconds", "cpu_seconds", "device", "threads", "python", "machine", "commit")
     found = {name: _written(record[name]) for name in names if record.get(name) is not None}
     return found | {name: str(number) for name, number in record.get("versions", {}).items()}
 

@@ -1,12 +1,13 @@
 """The folder of a run: made, gone on with, or put in the place of an older one."""
 
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from videopred import check
 from videopred.checkpoint import RunConfig, write_json
-from videopred.record import ending, now, provenance
+from videopred.record import TimeSpent, now, provenance
 from videopred.training.locking import FolderLock
 from videopred.training.processes import is_first
 
@@ -26,8 +27,7 @@ class RunFolder:
         self._old = path.with_name(f".{path.name}.replaced")
         self._lock = FolderLock(path)
         self._record: dict[str, Any] = {}
-        self._began = now()
-        self._seconds = 0.0
+        self._time = TimeSpent()
 
     def begin(self, config: RunConfig, device: str, overwrite: bool) -> None:
         """Make the folder of a new run, with its settings.
@@ -71,16 +71,22 @@ class RunFolder:
         """Note in the settings and the record of a run how it is resumed after so many updates."""
         if is_first():
             write_json(self.path / "settings.json", config.model_dump(mode="json"))
-        self._seconds = record.get("seconds", 0.0)
+        self._time.add(record)
         start = {"updates": done, **provenance()}
         starts = [*record.get("resumed", []), start]
         record = {name: value for name, value in record.items() if name not in ("updates", "finished")}  # of its past
         self._write(record | {"state": "running", "device": device, "process": start["process"], "resumed": starts})
 
     def settle(self) -> None:
-        """The run has saved something: what it replaces may go."""
-        if is_first():
-            shutil.rmtree(self._old, ignore_errors=True)
+        """The run has saved something: what it replaces may go, and what it took so far is noted.
+
+        A killed process notes nothing more.
+        """
+        if not is_first():
+            return
+        shutil.rmtree(self._old, ignore_errors=True)
+        with suppress(OSError):  # no reason to end a training that has just saved
+            self._write(self._record | self._time.so_far())
 
     def end(self, state: str, updates: int) -> None:
         """Note how it ended; a run that failed before it saved anything gives its place back to the one before."""
@@ -95,8 +101,8 @@ class RunFolder:
         if state == "failed" and self._old.exists():
             self._mend()
             return
-        told = ending({"started": self._began}, state)
-        self._write(self._record | told | {"seconds": told["seconds"] + self._seconds, "updates": updates})
+        ended = {"state": state, "finished": now(), **self._time.so_far(), "updates": updates}
+        self._write(self._record | ended)
 
     def _mend(self) -> None:
         """Put things right after a process that ended between setting the old run aside and saving a new one."""
