@@ -74,8 +74,12 @@ def evaluate(
     folder = out or _results(runs, data, given)
     for name in ("scores.json", "scores.csv", "measurements.npz"):
         check.absent("--out", folder / name, overwrite)
-    options: dict[str, Any] = {"batch_size": batch_size, "progress": terminal.watched()}
-    scores = _score(runs, data, given, protocol, said, reference, device, options)
+    options: dict[str, Any] = {"batch_size": batch_size, "progress": terminal.watched(), "device": device}
+    if given.pred is not None:
+        scores = _score_films(given, data, protocol, said, reference, options)
+    else:
+        assert data is not None  # _split has asked for it
+        scores = _score_runs(runs, data, protocol, said, reference, options)
     from videopred.judging.sharing import my_place
 
     if my_place()[0] > 0:  # another process writes and prints
@@ -88,40 +92,45 @@ def evaluate(
     terminal.print_files(paths_written, False)
 
 
-def _score(
+def _score_runs(
     runs: list[Path],
-    data: Path | None,
-    given: GivenConfig,
+    data: Path,
     protocol: str | None,
     said: Mapping[str, Any],
     reference: Path | None,
-    device: str,
     options: dict[str, Any],
 ) -> "Scores":
-    """The scores asked for; what does not go together is refused before torch is loaded, as far as it can be."""
+    """Scores of the runs' own rollouts; what can be refused before torch is loaded is."""
     from videopred.datasets.opening import open_dataset
 
-    if given.pred is None:
-        assert data is not None
-        file = open_dataset(data)
-        asked = _protocol(protocol, said, file)
-        if protocol is None:  # else what differs from the protocol's data is said first
-            check.context_and_horizon(asked.context, asked.horizon, file.frames)
-        from videopred.judging import fitting
-        from videopred.judging.own_masks import usual_metrics
-        from videopred.judging.runs import data_of, evaluate_runs, model_of
+    file = open_dataset(data)
+    asked = _protocol(protocol, said, file)
+    if protocol is None:  # else what differs from the protocol's data is said first
+        check.context_and_horizon(asked.context, asked.horizon, file.frames)
+    from videopred.judging import fitting
+    from videopred.judging.own_masks import usual_metrics
+    from videopred.judging.runs import data_of, evaluate_runs, model_of
 
-        if protocol is None and "metrics" not in said:
-            asked = asked.model_copy(update={"metrics": usual_metrics([model_of(run) for run in runs], file)})
-        if protocol is not None:
-            card = PROTOCOLS[protocol]
-            learned = {run: data_of(run) for run in runs}
-            options["notes"] = (
-                *fitting.check_card(protocol, card, file),
-                *fitting.trained_on(protocol, card, file, learned),
-            )
-        options["reference"] = None if reference is None else open_dataset(reference)
-        return evaluate_runs(runs, file, asked, device=device, **options)
+    notes: tuple[str, ...] = ()
+    if protocol is not None:
+        card, learned = PROTOCOLS[protocol], {run: data_of(run) for run in runs}
+        notes = (*fitting.check_card(protocol, card, file), *fitting.trained_on(protocol, card, file, learned))
+    elif "metrics" not in said:
+        asked = asked.model_copy(update={"metrics": usual_metrics([model_of(run) for run in runs], file)})
+    calibrating = None if reference is None else open_dataset(reference)
+    return evaluate_runs(runs, file, asked, notes=notes, reference=calibrating, **options)
+
+
+def _score_films(
+    given: GivenConfig,
+    data: Path | None,
+    protocol: str | None,
+    said: Mapping[str, Any],
+    reference: Path | None,
+    options: dict[str, Any],
+) -> "Scores":
+    """Scores of films made elsewhere."""
+    from videopred.datasets.opening import open_dataset
     from videopred.judging import evaluating, fitting, opening
 
     predicted, true = opening.open_given(given, said.get("part", "test"))
@@ -129,9 +138,9 @@ def _score(
     asked = _protocol(protocol, {**said, "samples": predicted.samples} if predicted.samples > 1 else said, truth)
     if not asked.one_step:  # else the trivial rows are drawn from the true frames as well
         asked = asked.model_copy(update={"feedback": "elsewhere"})
-    options["notes"] = () if protocol is None else fitting.check_card(protocol, PROTOCOLS[protocol], truth)
-    options["reference"] = None if reference is None else open_dataset(reference)
-    return evaluating.evaluate_given(predicted, truth, asked, device=device, **options)
+    notes = () if protocol is None else fitting.check_card(protocol, PROTOCOLS[protocol], truth)
+    calibrating = None if reference is None else open_dataset(reference)
+    return evaluating.evaluate_given(predicted, truth, asked, notes=notes, reference=calibrating, **options)
 
 
 def _protocol(name: str | None, said: Mapping[str, Any], file: "ClipSource") -> Protocol:
