@@ -106,6 +106,10 @@ def test_models_of_one_name_in_several_tables_are_all_there():
     assert compared.relative_to == "gru/seed-0"
     for row, offset in zip(compared.rows, range(4), strict=True):
         assert compared.difference(row, "mse").difference == pytest.approx(offset, abs=0.05)
+    model = scored(0).measurements["model"]
+    beside = replace(scored(0), measurements={"seed-1": model, "seed-2": model}, models=("seed-1", "seed-2"))
+    rows = list(compare({"gru": pair(0, 1), "rims": beside}).rows)
+    assert rows == ["seed-0", "gru/seed-1", "rims/seed-1", "seed-2"], "a name that stands alone stays as it is"
 
 
 @pytest.mark.parametrize(
@@ -172,9 +176,22 @@ def test_a_model_does_not_take_the_place_of_a_trivial_row():
         compare({"blank": scored(0), "rims": scored(0)})
 
 
-def test_films_made_elsewhere_may_be_compared_with_a_run():
-    asked = scored(0).protocol.model_copy(update={"feedback": "elsewhere", "name": "rnem-balls"})
-    assert len(compare({"gru": scored(0), "theirs": scored(0, protocol=asked)}).rows) == 3
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"feedback": "elsewhere"},
+        {"name": "rnem-balls", "changed": ("clips",)},
+        {"metrics": ("mse", "f1"), "metric_settings": ("f1.threshold=0.4",)},
+    ],
+    ids=["made elsewhere", "by a name", "of more metrics"],
+)
+@pytest.mark.parametrize("order", [1, -1])
+def test_what_changes_no_number_may_be_asked_otherwise(said, order):
+    tables = {"gru": scored(0), "theirs": scored(0, protocol=scored(0).protocol.model_copy(update=said))}
+    assert len(compare(dict(list(tables.items())[::order])).rows) == 3
+    fed = scored(0).protocol.model_copy(update={"feedback": "threshold:0.5"})
+    with pytest.raises(ValueError, match="SCORES must be of the same protocol as gru, got theirs"):
+        compare({"gru": scored(0), "theirs": scored(0, protocol=fed)})
 
 
 def test_tables_hold_every_row_and_span():

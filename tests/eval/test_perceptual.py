@@ -30,8 +30,12 @@ def named(monkeypatch):
 
 
 def test_it_is_what_the_library_gives_that_loads_its_trunk_itself(tmp_path, monkeypatch, named):
-    """lpips takes the file from torch's cache under torchvision's name, without a look at its hash."""
+    """lpips takes the file from torch's cache under torchvision's name, without a look at its hash.
+
+    Ours has hyphens before its hash as well, as the one of AlexNet.
+    """
     path = stand_in("squeeze", tmp_path, whole=True)
+    path = path.rename(tmp_path / f"by-hand-{path.name}")
     monkeypatch.setenv("TORCH_HOME", str(tmp_path))
     (tmp_path / "hub" / "checkpoints").mkdir(parents=True)
     published = squeezenet.SqueezeNet1_1_Weights.DEFAULT.url.rpartition("/")[2]
@@ -41,7 +45,9 @@ def test_it_is_what_the_library_gives_that_loads_its_trunk_itself(tmp_path, monk
         theirs = lpips.LPIPS(net="squeeze", verbose=False)
 
     prediction, truth = films()
-    ours = make_metric("lpips", named("squeeze", path)).measure(prediction, truth)["lpips"]
+    metric = make_metric("lpips", named("squeeze", path))
+    assert "squeeze trunk" in metric.convention
+    ours = metric.measure(prediction, truth)["lpips"]
     with torch.no_grad():
         expected = theirs(prediction.flatten(0, 1), truth.flatten(0, 1), normalize=True).view(2, 3)
     torch.testing.assert_close(ours, expected.double(), rtol=1e-5, atol=1e-7)

@@ -1,6 +1,7 @@
 """Values of single metrics that can be worked out by hand."""
 
 import math
+import re
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ from videopred.eval import METRICS, frame_metric, make_metric
 from videopred.eval.frame_metric import Frames, measure_all
 from videopred.eval.metric import Metric
 from videopred.eval.pixel import bce_of_logits
-from videopred.eval.settings import BCEConfig, BCEMeanConfig, F1Config, SSIMConfig
+from videopred.eval.settings import BCEConfig, BCEMeanConfig, F1Config, OverlapConfig, SSIMConfig
 from videopred.settings import Settings
 
 
@@ -152,6 +153,34 @@ def test_overlap_by_hand(name, score, unpredicted, invented, dark):
     assert of(black, black) == dark
 
 
+def test_of_a_truth_that_is_all_lit_balance_is_the_share_that_is_found():
+    truth = torch.ones(1, 1, 1, 3, 4)
+    prediction = truth.clone()
+    prediction[..., 1, :3] = 0
+    metric = make_metric("balanced-accuracy")
+    assert metric.reduce(metric.measure(prediction, truth)).item() == 9 / 12
+
+
+@pytest.mark.parametrize("name", [name for name, (config, _) in METRICS.items() if issubclass(config, OverlapConfig)])
+def test_the_formula_that_is_told_is_the_one_that_is_counted(name):
+    counts = {"TP": 3.0, "FP": 5.0, "FN": 7.0, "TN": 11.0}
+    metric = make_metric(name)
+    formula = metric.convention.partition(";")[0]
+    measured = {key.lower(): torch.tensor([[count]]) for key, count in counts.items()}
+    told = eval(re.sub(r"(\d) ([TF])", r"\1 * \2", formula), counts)
+    assert metric.reduce(measured).item() == pytest.approx(told)
+
+
+@pytest.mark.parametrize("name", ["bce", "bce-mean", "mse", "mse-sum", "mae", "mae-sum"])
+def test_the_convention_tells_sums_from_means(name):
+    """Wrong in every value, a frame of 4 x 5 pixels scores 20 times what one pixel does, or as much."""
+    truth = torch.ones(1, 1, 3, 4, 5)
+    whole, pixel = (make_metric(name).measure(film * 0, film)[name].item() for film in (truth, truth[..., :1, :1]))
+    word, factor = ("sum", 20) if name in ("bce", "mse-sum", "mae-sum") else ("mean", 1)
+    assert whole == pytest.approx(factor * pixel)
+    assert f"{word} over channels and pixels" in make_metric(name).convention
+
+
 @pytest.mark.parametrize("name", [name for name in METRICS if name.startswith("ssim")])
 def test_two_black_frames_are_perfectly_similar(name):
     black = torch.zeros(1, 2, 1, 12, 15)
@@ -259,7 +288,14 @@ def test_expanded_films_are_measured_like_whole_ones():
 
 
 @pytest.mark.parametrize(
-    ("name", "size"), [("ssim", (10, 15)), ("ssim-svg", (9, 6)), ("ssim-uniform", (6, 9)), ("ssim-same", (5, 12))]
+    ("name", "size"),
+    [
+        ("ssim", (10, 15)),
+        ("ssim-svg", (9, 6)),
+        ("ssim-uniform", (6, 9)),
+        ("ssim-same", (5, 12)),
+        ("ssim-same", (12, 5)),
+    ],
 )
 def test_frames_below_the_window_are_refused(name, size):
     small = torch.zeros(1, 1, 1, *size)
@@ -292,13 +328,22 @@ def test_bce_of_logits_clips_nothing():
     assert bce_of_logits(logits, truth).item() == pytest.approx(40)
 
 
+def test_bce_of_logits_of_single_precision_is_summed_in_double():
+    """A hundred and five sure misses of 40.1 nats; float32 would be 2e-4 off the sum of what it holds."""
+    logits = torch.full((1, 1, 3, 5, 7), 40.1)
+    nats = bce_of_logits(logits, torch.zeros_like(logits))
+    assert nats.dtype == torch.float64
+    assert nats.item() == pytest.approx(105 * logits[0, 0, 0, 0, 0].item(), rel=1e-12)
+
+
 def test_what_is_no_logits_is_refused():
     truth = torch.zeros(2, 3, 1, 4, 5)
     for logits, true, kind, message in (
         (truth.byte(), truth, TypeError, "logits must be floating point"),
         (truth[0], truth, ValueError, "logits must have the axes"),
         (truth[:1], truth, ValueError, "logits must have the truth's shape"),
-        (truth / 0, truth, ValueError, "logits must be finite, got infinity or NaN; look for a loss that diverged"),
+        (truth / 0, truth, ValueError, "logits must be finite, got infinity or NaN"),
+        (truth + math.inf, truth, ValueError, "logits must be finite, .*; look for a loss that diverged"),
         (truth, truth + 2, ValueError, r"truth must lie in \[0, 1\]"),
         (truth, truth.byte(), TypeError, "truth must be floating point"),
     ):

@@ -69,7 +69,6 @@ class LPIPS(FrameMetric):
     def convention(self) -> str:
         return f"version 0.1, {self.config.net} trunk, intensities scaled to [-1, 1], grey as three equal channels"
 
-    @torch.no_grad()
     def measure_frames(self, frames: Frames) -> dict[str, Tensor]:
         channels, height, width = frames.truth.shape[1:]
         fix = f"score larger frames, or leave {self.name} out of --metrics"
@@ -108,4 +107,4 @@ def _network(net: str, trunk: Path) -> nn.Module:
     # What lpips calls slice2.3.weight is features.3.weight in torchvision.
     names = {name: "features." + name.partition(".")[2] for name in network.net.state_dict()}
     network.net.load_state_dict({name: weights[theirs] for name, theirs in names.items()})
-    return network.requires_grad_(False)
+    return network
