@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -183,6 +184,8 @@ def test_a_row_of_which_less_can_be_said_takes_no_part_and_is_told():
     assert re.search(r"^blank +3\.0 ±0\.0\*$", table, re.MULTILINE)
     assert scores.remarks == ("BCE of model: the mean is over 1 of 3 steps; of the others nothing can be said of it",)
     assert "BCE of model: the mean is over 1 of 3 steps" in table
+    easy = replace(scores, models=("blank",)).remarks
+    assert easy == scores.remarks, "also of a trivial row, whose good mean would mislead as much"
     (at_step,) = (block for block in table.split("\n\n") if "at step" in block)
     assert [line.split()[-2:] for line in at_step.splitlines()[1:3]] == [["1.0*", "–"], ["2.0", "3.0*"]]
 

@@ -10,9 +10,8 @@ import torch
 from PIL import Image
 
 from videopred.check import FaultyFileError
-from videopred.eval.settings import GivenConfig, Protocol
+from videopred.eval.settings import GivenConfig
 from videopred.judging.elsewhere import GivenFilms, GivenTruth
-from videopred.judging.evaluating import evaluate_given, judge
 from videopred.judging.opening import open_given, read_range
 
 CLIPS, FRAMES, HEIGHT, WIDTH = 3, 4, 5, 7
@@ -34,12 +33,16 @@ def given(path: Path, **changes: Any) -> GivenFilms:
         (SOFT * 2 - 1, (-1, 1), "BTCHW", SOFT),
         (SOFT.transpose(1, 0, 3, 4, 2), (0, 1), "TBHWC", SOFT),
         (HARD.astype(bool), None, "BTCHW", HARD),
+        (HARD.astype(bool), (0, 1), "BTCHW", HARD),
         (HARD * 255, (0, 255), "BTCHW", HARD),
         (HARD.astype(np.int64), (0, 1), "BTCHW", HARD),
         (SOFT[0, :, 0], (0, 1), None, SOFT[:1]),
     ],
-    ids=["double", "single", "minus one to one", "other axes", "bool", "bytes", "integers", "three axes"],
-)
+    ids=[
+        "double", "single", "minus one to one", "other axes", "bool", "bool with its range", "bytes", "integers",
+        "three axes",
+    ],
+)  # fmt: skip
 def test_arrays_are_read_exactly(tmp_path, array, levels, axes, expected):
     np.save(tmp_path / "p.npy", array)
     np.savez(tmp_path / "p.npz", other=np.zeros(2), mine=array)
@@ -85,8 +88,9 @@ def test_gifs_and_pngs_are_read(tmp_path):
         (
             SOFT + 0.1,
             {"levels": (0, 1), "axes": "BTCHW"},
-            "--pred must hold numbers from 0 to 1, as its range",
+            "--pred must hold numbers from 0 to 1, as its range says, got .* in clip 0 of .*; mend the films, or say",
         ),
+        (SOFT - 0.1, {"levels": (0, 1), "axes": "BTCHW"}, "--pred must hold numbers from 0 to 1, as its range says"),
         (SOFT * np.nan, {"levels": (0, 1), "axes": "BTCHW"}, "--pred must hold numbers .* got NaN in clip 0 of"),
         (HARD > 0, {"levels": (0, 255), "axes": "BTCHW"}, r"--range must be 0,1 or left out, got \(0, 255\) for bool"),
         (SOFT.astype(complex), {"axes": "BTCHW"}, "--pred must hold an array of numbers, got complex128"),
@@ -125,33 +129,43 @@ def test_a_range_is_two_numbers(text):
         read_range("--true-range", text)
 
 
-def test_predictions_are_scored_as_a_models_would_be(tmp_path):
-    """The same films by way of a file and of a function: the same scores to the last bit, in batches of any size."""
-    np.save(tmp_path / "t.npy", HARD)
-    np.save(tmp_path / "p.npy", SOFT[:, 1:])
-    words = {"range": "0,1", "axes": "BTCHW"}
-    predicted, truth = open_given(GivenConfig(pred=tmp_path / "p.npy", true=tmp_path / "t.npy", **words), "test")
-    asked = Protocol(context=1, horizon=3, metrics=("bce", "mse", "f1"), feedback="elsewhere")
-    scores = [evaluate_given(predicted, truth, asked, batch_size=size) for size in (1, 2, 5)]
-    films = iter([torch.from_numpy(SOFT[:, 1:])])
-    by_function = judge(lambda *_: next(films), truth, asked, batch_size=5)
-    for one in scores:
-        assert tuple(one.values) == ("prediction", "blank", "copy last")
-        for name, values in by_function.values["model"].items():
-            np.testing.assert_array_equal(one.values["prediction"][name], values)
+def test_of_true_films_nothing_is_known_but_their_frames(tmp_path):
+    np.save(tmp_path / "t.npy", SOFT)
+    truth = GivenTruth(GivenFilms("--true", tmp_path / "t.npy", levels=(0, 1), axes="BTCHW"))
+    for ask in (lambda: truth.read("test", "positions", 0, 1), lambda: truth.clip("test", 0)):
+        with pytest.raises(ValueError, match=r"the truth must be known of the films, got .*; give a data file"):
+            ask()
+    with pytest.raises(ValueError, match=r"clips must be at least one, between 0 and 3 .*, got 0 to 4"):
+        truth.read_frames("test", 0, CLIPS + 1)
 
 
-def test_without_context_only_blank_stands_beside(tmp_path):
-    np.save(tmp_path / "t.npy", HARD.astype(bool))
-    truth = GivenTruth(GivenFilms("--true", tmp_path / "t.npy", axes="BTCHW"))
+def test_the_part_of_a_data_file_that_is_the_truth_keeps_its_name(tmp_path):
+    with h5py.File(tmp_path / "t.h5", "w") as file:
+        file["training/features"] = SOFT.transpose(1, 0, 3, 4, 2)
+        file["test/features"] = SOFT.transpose(1, 0, 3, 4, 2)[:, :1]
     np.save(tmp_path / "p.npy", SOFT)
-    predicted = given(tmp_path / "p.npy", levels=(0, 1), axes="BTCHW")
-    scores = evaluate_given(predicted, truth, Protocol(context=0, horizon=4, metrics=("mse",), feedback="elsewhere"))
-    assert tuple(scores.values) == ("prediction", "blank")
-    expected = ((SOFT - HARD) ** 2).mean(axis=(0, 2, 3, 4))
-    np.testing.assert_allclose(scores.values["prediction"]["mse"], expected)
-    assert (scores.reference, scores.protocol.clips) == (None, 3)
-    assert scores.skill("prediction", "mse") is None
+    said = {"pred": tmp_path / "p.npy", "range": "0,1", "axes": "BTCHW"}
+    _, truth = open_given(GivenConfig(**said, true=tmp_path / "t.h5"), "train")
+    assert truth.parts == {"train": CLIPS}
+    np.testing.assert_array_equal(truth.given.read(0, CLIPS), SOFT)
+    _, truth = open_given(GivenConfig(**said, true=tmp_path / "p.npy"), "train")
+    assert truth.parts == {"test": CLIPS}
+
+
+def test_films_are_known_again_by_their_bytes(tmp_path):
+    """As comparisons must: those of a folder by all that is in it."""
+    folder = tmp_path / "png"
+    folder.mkdir()
+    for number, frame in enumerate(HARD[0, :, 0]):
+        Image.fromarray(frame * 255).save(folder / f"{number}.png")
+    np.save(tmp_path / "t.npy", HARD)
+    for path, change in ((folder, folder / "3.png"), (tmp_path / "t.npy", tmp_path / "t.npy")):
+        said = {"levels": (0, 1), "axes": "BTCHW"} if path.is_file() else {}
+        seen = [GivenTruth(given(path, **said)).fingerprint() for _ in range(2)]
+        change.write_bytes(change.read_bytes() + b" ")
+        seen.append(GivenTruth(given(path, **said)).fingerprint())
+        assert seen[0] == seen[1] != seen[2]
+        assert len(seen[0]) == 64
 
 
 def test_a_damaged_file_is_a_failure_and_no_misuse(tmp_path):
@@ -159,42 +173,6 @@ def test_a_damaged_file_is_a_failure_and_no_misuse(tmp_path):
     (tmp_path / "p.npy").write_bytes((tmp_path / "p.npy").read_bytes()[:-9])
     with pytest.raises(FaultyFileError, match=r"--pred must be a whole array in NumPy.s format, got .*p.npy"):
         given(tmp_path / "p.npy", levels=(0, 1), axes="BTCHW")
-
-
-def test_predictions_shorter_than_a_named_protocol_are_not_told_to_change_it(tmp_path):
-    """--horizon is refused beside --protocol."""
-    np.save(tmp_path / "t.npy", HARD.astype(bool))
-    np.save(tmp_path / "p.npy", SOFT[:, :3])
-    truth = GivenTruth(GivenFilms("--true", tmp_path / "t.npy", axes="BTCHW"))
-    asked = Protocol(name="ours", context=0, horizon=4, feedback="elsewhere", metrics=("mse",))
-    with pytest.raises(ValueError, match=r"frames of the horizon, got 3 in .*; predict as many as ours asks for"):
-        evaluate_given(given(tmp_path / "p.npy", levels=(0, 1), axes="BTCHW"), truth, asked)
-
-
-@pytest.mark.parametrize(
-    ("array", "horizon", "message"),
-    [
-        (SOFT[:2], 4, "--pred must hold the 3 clips to score, got 2 in .*p.npy; give --first"),
-        (SOFT[:, :3], 4, "--pred must hold the 4 frames of the horizon, got 3 in .*p.npy; give a shorter --horizon"),
-        (SOFT[..., :6], 4, r"--pred must hold frames of 1 x 5 x 7 .* as the truth, got 1 x 5 x 6"),
-    ],
-)
-def test_predictions_that_do_not_fit_the_truth_are_refused(tmp_path, array, horizon, message):
-    np.save(tmp_path / "t.npy", HARD.astype(bool))
-    np.save(tmp_path / "p.npy", array)
-    truth = GivenTruth(GivenFilms("--true", tmp_path / "t.npy", axes="BTCHW"))
-    predicted = given(tmp_path / "p.npy", levels=(0, 1), axes="BTCHW")
-    with pytest.raises(ValueError, match=message):
-        evaluate_given(predicted, truth, Protocol(context=0, horizon=horizon, feedback="elsewhere", metrics=("mse",)))
-
-
-def test_longer_predictions_are_cut_and_that_is_said(tmp_path):
-    np.save(tmp_path / "t.npy", HARD.astype(bool))
-    np.save(tmp_path / "p.npy", SOFT)
-    truth = GivenTruth(GivenFilms("--true", tmp_path / "t.npy", axes="BTCHW"))
-    predicted = given(tmp_path / "p.npy", levels=(0, 1), axes="BTCHW")
-    scores = evaluate_given(predicted, truth, Protocol(context=0, horizon=2, metrics=("mse",), feedback="elsewhere"))
-    assert "of the 4 frames in" in scores.table()
 
 
 def test_words_about_nothing_are_refused():
@@ -274,6 +252,24 @@ def test_the_true_films_own_words_are_named_as_they_were_typed(tmp_path):
         open_given(GivenConfig(**said, pred_array="mine"), "test")
 
 
+def test_the_white_of_pictures_is_that_of_their_bits(tmp_path):
+    lit = HARD[0, 0, 0] > 0
+    for bits, frame in ((1, lit), (8, lit * np.uint8(255)), (16, lit * np.uint16(65535))):
+        (tmp_path / f"{bits}").mkdir()
+        Image.fromarray(frame).save(tmp_path / f"{bits}" / "0.png")
+        np.testing.assert_array_equal(given(tmp_path / f"{bits}").read(0, 1)[0, 0, 0], lit)
+    message = r"--pred must hold clips of one shape and kind, .* bool as the first, got .* uint8 in .*8 of"
+    with pytest.raises(ValueError, match=message):
+        given(tmp_path).read(0, 2)
+
+
+def test_of_a_data_file_no_range_is_asked(tmp_path):
+    with h5py.File(tmp_path / "p.h5", "w") as file:
+        file["test/features"] = (SOFT * 2).transpose(1, 0, 3, 4, 2)
+    with pytest.raises(ValueError, match=r"--pred must hold numbers from 0 to 1, .*p\.h5; mend the films$"):
+        given(tmp_path / "p.h5").read(0, 1)
+
+
 def test_frames_that_are_not_of_one_size_are_refused(tmp_path):
     for number, wide in enumerate([4, 6]):
         Image.new("L", (wide, 3)).save(tmp_path / f"{number}.png")
@@ -283,21 +279,6 @@ def test_frames_that_are_not_of_one_size_are_refused(tmp_path):
         given(tmp_path)
 
 
-def test_a_range_that_the_films_hardly_use_is_remarked(tmp_path):
-    np.save(tmp_path / "t.npy", HARD)
-    np.save(tmp_path / "p.npy", SOFT)
-    asked = Protocol(context=0, horizon=4, metrics=("mse",), feedback="elsewhere")
-    said = {"pred": tmp_path / "p.npy", "true": tmp_path / "t.npy", "axes": "BTCHW"}
-    predicted, truth = open_given(GivenConfig(**said, range="0,255"), "test")
-    notes = evaluate_given(predicted, truth, asked).notes
-    assert [note.partition(" goes ")[0].rpartition("/")[2] for note in notes] == ["p.npy", "t.npy"]
-    assert notes[1].endswith("goes from 0 to 1, of a range from 0 to 255")
-    predicted, truth = open_given(GivenConfig(**said, range="0,90", true_range="0,1"), "test")
-    assert evaluate_given(predicted, truth, asked).notes == ()
-    np.save(tmp_path / "p.npy", np.zeros_like(SOFT))
-    assert given(tmp_path / "p.npy", levels=(0, 1), axes="BTCHW").remark == ""
-
-
 def test_the_truth_has_the_axes_of_the_predictions_but_for_their_samples(tmp_path):
     np.save(tmp_path / "p.npy", np.stack([SOFT, 1 - SOFT]))
     np.save(tmp_path / "t.npy", HARD)
@@ -305,6 +286,14 @@ def test_the_truth_has_the_axes_of_the_predictions_but_for_their_samples(tmp_pat
     predicted, truth = open_given(GivenConfig(**said), "test")
     assert (predicted.samples, truth.given.samples) == (2, 1)
     np.testing.assert_array_equal(truth.given.read(0, CLIPS), HARD)
+
+
+def test_a_film_whose_first_clip_has_color_is_in_color(tmp_path):
+    frames = [Image.new("RGB", (WIDTH, HEIGHT), color) for color in ("white", "blue")]
+    frames[0].save(tmp_path / "0.gif", save_all=True, append_images=frames[1:], duration=100)
+    films = given(tmp_path / "0.gif")
+    assert films.film_shape == (3, HEIGHT, WIDTH)
+    assert films.read(0, 1)[0, :, :, 2, 3].tolist() == [[1, 1, 1], [0, 0, 1]]
 
 
 def test_a_colored_film_after_a_grey_one_is_refused(tmp_path):

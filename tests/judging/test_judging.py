@@ -153,6 +153,18 @@ def test_the_global_random_stream_is_left_alone_and_cannot_change_scores(file):
     np.testing.assert_array_equal(*results)
 
 
+def test_every_batch_and_sample_has_a_stream_of_its_own(file):
+    drawn = []
+
+    def dice(context: Tensor, horizon: int) -> Tensor:
+        film = torch.rand(len(context), horizon, 1, HEIGHT, WIDTH)
+        drawn.append(film[0, 0, 0, 0, 0].item())
+        return film
+
+    judge(dice, file, Protocol(context=3, horizon=5, metrics=("mse",), samples=3), batch_size=2)
+    assert len(drawn) == len(set(drawn)) == 4 * 3
+
+
 def test_reference_gives_the_trained_rows(file):
     """Another training part moves the two rows that learn from it, and no other."""
     sparse = Clips({"train": noise(4, 5) * np.uint8(0), "test": noise(2, 6)}, name="sparse.h5")
@@ -221,10 +233,19 @@ def test_a_prediction_of_another_length_is_refused(file):
         judge(lambda context, horizon: grey(context, horizon - 1), file, Protocol(context=3, horizon=5))
 
 
-@pytest.mark.parametrize(("clips", "message"), [([7], "--clips must lie in 0 to 6, .* got 7"), ([], "got none")])
+@pytest.mark.parametrize(
+    ("clips", "message"),
+    [
+        ([7], "--clips must lie in 0 to 6, .* got 7"),
+        ([3, -1], "--clips must lie in 0 to 6, .* got -1"),
+        ([], "got none"),
+    ],
+)
 def test_clips_that_are_not_there_cannot_be_imagined(file, clips, message):
     with pytest.raises(ValueError, match=message):
         imagine(Fading(), file, "test", clips, 3, 5)
+    with pytest.raises(ValueError, match=r"--context plus --horizon must be at most 9, .* got 4 \+ 6 = 10"):
+        imagine(Fading(), file, "test", [0], 4, 6)
 
 
 def test_progress_goes_to_stderr(file, capsys):

@@ -75,7 +75,8 @@ def expected_scores(masks: Tensor, true: Tensor) -> np.ndarray:
 def test_each_frame_is_scored_by_the_masks_that_are_of_it(file, make, feedback):
     model, film = make(), film_of(file)
     asked = Protocol(context=CONTEXT, horizon=HORIZON, metrics=("mse", *NAMES), feedback=feedback)
-    scores = evaluate_protocol(model, file, asked, batch_size=2)
+    scores = evaluate_protocol(model, file, asked, batch_size=2, notes=("by hand",))
+    assert [note.partition(":")[0] for note in scores.notes] == ["by hand", "own masks of model"]
     seen = film
     if feedback != "true":
         given = film[:, :CONTEXT]

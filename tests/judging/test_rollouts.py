@@ -107,6 +107,14 @@ def test_several_models_are_rows_on_the_same_clips(file):
     np.testing.assert_array_equal(both.values["b"]["mse"], alone.values["model"]["mse"])
 
 
+def test_the_data_says_how_many_frames_are_given_and_predicted(file):
+    asked = evaluate(Doubting(), file, metrics=("mse",)).protocol
+    assert (asked.context, asked.horizon) == (file.context, file.horizon)
+    assert file.context != file.horizon
+    with pytest.raises(ValueError, match="--context must be at least 1, got 0"):
+        evaluate(Doubting(), file, context=0, metrics=("mse",))
+
+
 def test_shares_are_disjoint_and_whole():
     work = list(range(11))
     parts = [Share(rank, 3).of(work) for rank in range(3)]

@@ -114,7 +114,7 @@ class Scores:
             for row in self.models
             if metric.is_time
         ]
-        found += [(column, row, self._coverage(row, column)) for column in self.metrics for row in self.models]
+        found += [(column, row, self._coverage(row, column)) for column in self.metrics for row in self.values]
         return tuple(f"{self.label(column)} of {row}: {remark}" for column, row, remark in [*found, *times] if remark)
 
     def _coverage(self, row: str, column: str) -> str:

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import torch
 
 from videopred import check
 from videopred.eval import METRICS, make_metric
@@ -39,7 +38,7 @@ def clip_scores(
         batch_size: clips at a time.
 
     Returns:
-        (clips,) float64; NaN where no step has a value.
+        (clips,) float64.
 
     Raises:
         ValueError: there is no such metric, part or number of clips, or the file's frames are not the model's.
@@ -59,7 +58,7 @@ def clip_scores(
         measured = measure.measure(roll_out(predictor, given, horizon).prediction, truth)
         for clip in range(len(film)):
             alone = {name: values[clip : clip + 1].cpu() for name, values in measured.items()}
-            scores.append(torch.nanmean(measure.reduce(alone)).item())
+            scores.append(measure.reduce(alone).mean().item())
     return np.array(scores)
 
 
@@ -67,17 +66,16 @@ def extreme_clips(scores: np.ndarray, metric: str, which: Literal["worst", "best
     """Indices of the clips with the worst or best scores, the most extreme first; of equal ones the first.
 
     Args:
-        scores: (clips,), see `clip_scores`; a clip whose score is NaN is never taken.
+        scores: (clips,), see `clip_scores`.
         metric: says whether high is good.
         count: how many, at least 1.
 
     Raises:
-        ValueError: fewer clips have a score.
+        ValueError: there are fewer clips.
     """
-    known = np.flatnonzero(~np.isnan(scores))
     check.whole_number(f"--{which}", count, 1, "ask for at least one clip")
-    must = f"be at most {len(known)}, the clips that have a score"
-    check.require(count <= len(known), f"--{which}", must, count, "lower it")
+    must = f"be at most {len(scores)}, the clips that have a score"
+    check.require(count <= len(scores), f"--{which}", must, count, "lower it")
     descending = make_metric(metric).higher_is_better == (which == "best")
-    order = np.argsort(-scores[known] if descending else scores[known], kind="stable")
-    return [int(clip) for clip in known[order][:count]]
+    order = np.argsort(-scores if descending else scores, kind="stable")
+    return [int(clip) for clip in order[:count]]

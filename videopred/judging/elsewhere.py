@@ -55,16 +55,17 @@ class GivenFilms:
         self.flag, self.path, self._levels = flag, path, levels
         self._names = {"SOURCE": flag, "DATA": flag, "--array": f"{flag}-array"}
         with check.named(self._names):
-            is_array = holds_array(path, array)
+            self._is_array = holds_array(path, array)
             self._films = read_samples(path, axes, array, part)
         self._stored = self._films[0]
         self.clips, self.samples = len(self._stored.names), len(self._films)
         first = self._raw(0)
         self._kind = first.dtype
         self._grey = self._stored.grey_in_color and bool((first == first[..., :1]).all())
-        if not is_array:
+        if not self._is_array:
             self._require(levels is None, "--range", "be left out where no array is given", levels, "leave it away")
-            self._levels = (0.0, 255.0) if self._kind == np.uint8 else (0.0, 1.0)
+            white = np.iinfo(self._kind).max if self._kind.kind == "u" else 1  # as PNG has it, of 8 or 16 bits
+            self._levels = (0.0, float(white))
         elif self._kind in _LEVELS:
             got, fix = f"{levels} for {self._kind}", "False is black and True white"
             self._require(levels in (None, _LEVELS[self._kind]), "--range", "be 0,1 or left out", got, fix)
@@ -111,7 +112,7 @@ class GivenFilms:
         low, high = self._levels
         least, most = raw.min(), raw.max()
         must = f"hold numbers from {low:g} to {high:g}, as its range says"
-        fix = "mend the films, or say what is black and white with --range"
+        fix = "mend the films" + ", or say what is black and white with --range" * self._is_array
         self._require(not np.isnan(least), self.flag, must, f"NaN in {name}", "mend the films")
         self._require(least >= low and most <= high, self.flag, must, f"{least:g} to {most:g} in {name}", fix)
         exact = np.float64 if raw.dtype == np.float64 else np.float32

@@ -1,0 +1,131 @@
+"""Scores of films made elsewhere: those of the same films by a function, and a line for whatever does not fit."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from videopred.eval.settings import GivenConfig, Protocol
+from videopred.judging.elsewhere import GivenFilms, GivenTruth
+from videopred.judging.evaluating import evaluate_given, judge
+from videopred.judging.opening import open_given
+
+CLIPS, FRAMES, HEIGHT, WIDTH = 3, 4, 5, 7
+CHANCE = np.random.default_rng(0)
+SOFT = CHANCE.random((CLIPS, FRAMES, 1, HEIGHT, WIDTH))
+"""B T C H W, float64."""
+HARD = (CHANCE.random((CLIPS, FRAMES, 1, HEIGHT, WIDTH)) < 0.4).astype(np.uint8)
+
+
+def given(path: Path, **changes: Any) -> GivenFilms:
+    return GivenFilms("--pred", path, **changes)
+
+
+def test_predictions_are_scored_as_a_models_would_be(tmp_path):
+    """The same films by way of a file and of a function: the same scores to the last bit, in batches of any size."""
+    np.save(tmp_path / "t.npy", HARD)
+    np.save(tmp_path / "p.npy", SOFT[:, 1:])
+    words = {"range": "0,1", "axes": "BTCHW"}
+    predicted, truth = open_given(GivenConfig(pred=tmp_path / "p.npy", true=tmp_path / "t.npy", **words), "test")
+    asked = Protocol(context=1, horizon=3, metrics=("bce", "mse", "f1"), feedback="elsewhere")
+    scores = [evaluate_given(predicted, truth, asked, batch_size=size) for size in (1, 2, 5)]
+    films = iter([torch.from_numpy(SOFT[:, 1:])])
+    by_function = judge(lambda *_: next(films), truth, asked, batch_size=5)
+    for one in scores:
+        assert tuple(one.values) == ("prediction", "blank", "copy last")
+        for name, values in by_function.values["model"].items():
+            np.testing.assert_array_equal(one.values["prediction"][name], values)
+
+
+def test_without_context_only_blank_stands_beside(tmp_path):
+    np.save(tmp_path / "t.npy", HARD.astype(bool))
+    truth = GivenTruth(GivenFilms("--true", tmp_path / "t.npy", axes="BTCHW"))
+    np.save(tmp_path / "p.npy", SOFT)
+    predicted = given(tmp_path / "p.npy", levels=(0, 1), axes="BTCHW")
+    scores = evaluate_given(predicted, truth, Protocol(context=0, horizon=4, metrics=("mse",), feedback="elsewhere"))
+    assert tuple(scores.values) == ("prediction", "blank")
+    expected = ((SOFT - HARD) ** 2).mean(axis=(0, 2, 3, 4))
+    np.testing.assert_allclose(scores.values["prediction"]["mse"], expected)
+    assert (scores.reference, scores.protocol.clips) == (None, 3)
+    assert scores.skill("prediction", "mse") is None
+
+
+def test_true_films_keep_their_exact_numbers(tmp_path):
+    """Who asks for frames gets 256 levels, as of any data; scores see none of that."""
+    np.save(tmp_path / "t.npy", SOFT)
+    films = GivenFilms("--true", tmp_path / "t.npy", levels=(0, 1), axes="BTCHW")
+    truth = GivenTruth(films)
+    asked = Protocol(context=0, horizon=4, metrics=("mae",), feedback="elsewhere")
+    assert evaluate_given(films, truth, asked).values["prediction"]["mae"].tolist() == [0] * 4
+    levels = truth.read_frames("test", 1, 3)
+    np.testing.assert_array_equal(levels, np.round(SOFT[1:] * 255).transpose(0, 1, 3, 4, 2))
+    assert levels.dtype == np.uint8
+
+
+def test_predictions_shorter_than_a_named_protocol_are_not_told_to_change_it(tmp_path):
+    """--horizon is refused beside --protocol."""
+    np.save(tmp_path / "t.npy", HARD.astype(bool))
+    np.save(tmp_path / "p.npy", SOFT[:, :3])
+    truth = GivenTruth(GivenFilms("--true", tmp_path / "t.npy", axes="BTCHW"))
+    asked = Protocol(name="ours", context=0, horizon=4, feedback="elsewhere", metrics=("mse",))
+    with pytest.raises(ValueError, match=r"frames of the horizon, got 3 in .*; predict as many as ours asks for"):
+        evaluate_given(given(tmp_path / "p.npy", levels=(0, 1), axes="BTCHW"), truth, asked)
+
+
+@pytest.mark.parametrize(
+    ("array", "horizon", "message"),
+    [
+        (SOFT[:2], 4, "--pred must hold the 3 clips to score, got 2 in .*p.npy; give --first 2 for the first"),
+        (SOFT[[0, 1, 2, 0]], 4, "--pred must hold the 3 clips to score, got 4 in .*p.npy; leave the others out"),
+        (SOFT[:, :3], 4, "--pred must hold the 4 frames of the horizon, got 3 in .*p.npy; give a shorter --horizon"),
+        (SOFT[..., :6], 4, r"--pred must hold frames of 1 x 5 x 7 .* as the truth, got 1 x 5 x 6"),
+    ],
+)
+def test_predictions_that_do_not_fit_the_truth_are_refused(tmp_path, array, horizon, message):
+    np.save(tmp_path / "t.npy", HARD.astype(bool))
+    np.save(tmp_path / "p.npy", array)
+    truth = GivenTruth(GivenFilms("--true", tmp_path / "t.npy", axes="BTCHW"))
+    predicted = given(tmp_path / "p.npy", levels=(0, 1), axes="BTCHW")
+    with pytest.raises(ValueError, match=message):
+        evaluate_given(predicted, truth, Protocol(context=0, horizon=horizon, feedback="elsewhere", metrics=("mse",)))
+
+
+def test_longer_predictions_are_cut_and_that_is_said(tmp_path):
+    np.save(tmp_path / "t.npy", HARD.astype(bool))
+    np.save(tmp_path / "p.npy", SOFT)
+    truth = GivenTruth(GivenFilms("--true", tmp_path / "t.npy", axes="BTCHW"))
+    predicted = given(tmp_path / "p.npy", levels=(0, 1), axes="BTCHW")
+    scores = evaluate_given(predicted, truth, Protocol(context=0, horizon=2, metrics=("mse",), feedback="elsewhere"))
+    assert "of the 4 frames in" in scores.table()
+    expected = ((SOFT - HARD) ** 2).mean(axis=(0, 2, 3, 4))[:2]
+    np.testing.assert_allclose(scores.values["prediction"]["mse"], expected)
+
+
+@pytest.mark.parametrize(("frames", "context", "horizon"), [(4, 1, 3), (4, 2, 2), (2, 3, 1)])
+def test_longer_predictions_that_begin_with_the_context_are_refused(tmp_path, frames, context, horizon):
+    """As films of whole clips do; the last is so short that it is all context."""
+    np.save(tmp_path / "t.npy", HARD)
+    np.save(tmp_path / "p.npy", np.concatenate([HARD[:, :context], SOFT], axis=1)[:, :frames])
+    words = {"range": "0,1", "axes": "BTCHW"}
+    predicted, truth = open_given(GivenConfig(pred=tmp_path / "p.npy", true=tmp_path / "t.npy", **words), "test")
+    asked = Protocol(context=context, horizon=horizon, metrics=("mse",), feedback="elsewhere")
+    message = "--pred must begin with the first predicted frame, got .*, which begins with the . true ones before it"
+    with pytest.raises(ValueError, match=message):
+        evaluate_given(predicted, truth, asked)
+
+
+def test_a_range_that_the_films_hardly_use_is_remarked(tmp_path):
+    np.save(tmp_path / "t.npy", HARD)
+    np.save(tmp_path / "p.npy", SOFT)
+    asked = Protocol(context=0, horizon=4, metrics=("mse",), feedback="elsewhere")
+    said = {"pred": tmp_path / "p.npy", "true": tmp_path / "t.npy", "axes": "BTCHW"}
+    predicted, truth = open_given(GivenConfig(**said, range="0,255"), "test")
+    notes = evaluate_given(predicted, truth, asked).notes
+    assert [note.partition(" goes ")[0].rpartition("/")[2] for note in notes] == ["p.npy", "t.npy"]
+    assert notes[1].endswith("goes from 0 to 1, of a range from 0 to 255")
+    predicted, truth = open_given(GivenConfig(**said, range="0,90", true_range="0,1"), "test")
+    assert evaluate_given(predicted, truth, asked).notes == ()
+    np.save(tmp_path / "p.npy", np.zeros_like(SOFT))
+    assert given(tmp_path / "p.npy", levels=(0, 1), axes="BTCHW").remark == ""
