@@ -228,6 +228,17 @@ class StateOfOneDtype(SoundCore):
         return torch.zeros(batch, 4, dtype=torch.float64)
 
 
+class LeavesATableBehind(SoundCore):
+    """Keeps numbers that go nowhere with its parameters."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = torch.linspace(0.5, 2, 4, dtype=torch.float64)
+
+    def advance(self, projected: Tensor, state: State) -> tuple[Tensor, State, Trace]:
+        return super().advance(projected * self.scale, state)
+
+
 class KeepsWhatHappened(SoundCore):
     """Puts its last state into its state_dict."""
 
@@ -264,6 +275,7 @@ CORES = [
     (DeafParameter, conformance.every_parameter_learns),
     (DrawsInEvaluation, conformance.evaluation_is_deterministic),
     (StateOfOneDtype, conformance.state_follows_the_parameters),
+    (LeavesATableBehind, conformance.moves_to_another_device),
     (KeepsWhatHappened, conformance.weights_travel),
     (DrawsItsStateUnasked, conformance.initial_state_repeats),
     (AsksTheDevice, conformance.step_compiles_whole),

@@ -3,7 +3,7 @@
 from typing import Any
 
 import torch
-from known_bad import SoundCore
+from known_bad import LeavesATableBehind, SoundCore
 from torch import Tensor
 
 from videopred.models import conformance
@@ -111,6 +111,12 @@ class OutputOfOneDtype(Changed):
         return output.double(), state, trace
 
 
+class TracesOnTheCPU(SoundCore):
+    def advance(self, projected: Tensor, state: State) -> tuple[Tensor, State, Trace]:
+        output, state, _ = super().advance(projected, state)
+        return output, state, {"norm": torch.zeros(len(state), dtype=torch.float64)}
+
+
 CORES = [
     (SinglePrecision, conformance.shapes, "the output must have the parameters' dtype, got torch.float32"),
     (NotFinite, conformance.shapes, "the output must be finite"),
@@ -127,6 +133,12 @@ CORES = [
         "a gradient must reach every parameter, got none for scale",
     ),
     (KeepsWeightsToItself, conformance.weights_travel, "must give the same, so keep tensors as parameters or buffers"),
+    (
+        LeavesATableBehind,
+        conformance.moves_to_another_device,
+        "on the device of its parameters: .* it raised Tens",
+    ),
+    (TracesOnTheCPU, conformance.moves_to_another_device, "on the device of its parameters: .* gave .* on cpu"),
     (StateOfOneClip, conformance.state_follows_the_parameters, "a tensor of the state must have one row per clip"),
     (OutputOfOneDtype, conformance.state_follows_the_parameters, "the output must be torch.float32"),
 ]

@@ -189,7 +189,7 @@ def evaluation_is_deterministic(core: Any) -> None:
 
 
 def state_follows_the_parameters(core: Any) -> None:
-    """In dtype, half precision too, and so in device: a core has no device argument."""
+    """In dtype, half precision too: a core has no argument for it."""
     for dtype in (torch.float32, torch.bfloat16):
         other = copy.deepcopy(core).to(dtype)
         for leaf in tree.tree_leaves(other.initial_state(BATCH)):
@@ -197,6 +197,24 @@ def state_follows_the_parameters(core: Any) -> None:
             _need(leaf.shape[0] == BATCH, f"a tensor of the state must have one row per clip, got {tuple(leaf.shape)}")
         got = unroll(other, slots(core).to(dtype)).output.dtype
         _need(got == dtype, f"the output must be {dtype}, as the parameters are, got {got}")
+
+
+def moves_to_another_device(core: Any) -> None:
+    """On the device of its parameters it makes all that it makes, in training too: there is no device argument.
+
+    Shown on torch's `meta` device, which every machine has: tensors there have shapes and no numbers, and those of the
+    CPU do not go with them.
+    """
+    away = copy.deepcopy(core).to("meta").train()
+    fix = "make tensors like those that are there, or keep them as buffers; on torch's device meta it"
+    must = "what a core makes must be on the device of its parameters"
+    try:
+        done = unroll(away, slots(core).to("meta"), trace=True)
+        done.output.sum().backward()
+    except RuntimeError as error:
+        raise AssertionError(f"{must}: {fix} raised {error}") from error
+    left = {str(leaf.device) for leaf in tree.tree_leaves(tuple(done))} - {"meta"}
+    _need(not left, f"{must}: {fix} gave a tensor on {', '.join(left)}")
 
 
 def weights_travel(core: Any) -> None:
@@ -237,6 +255,7 @@ CHECKS: list[Callable[[Any], None]] = [
     every_parameter_learns,
     evaluation_is_deterministic,
     state_follows_the_parameters,
+    moves_to_another_device,
     weights_travel,
     step_compiles_whole,
 ]
