@@ -6,6 +6,8 @@ import re
 import shlex
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import imageio.v3 as iio
 import numpy as np
@@ -18,7 +20,8 @@ from videopred.card_export import export_with_card
 from videopred.checkpoint import load_run
 from videopred.datasets.opening import open_dataset
 from videopred.judging import evaluate
-from videopred.model_card import ranges
+from videopred.model_card import _limits, ranges
+from videopred.settings import TrainingConfig
 from videopred.training import train
 
 ASKED = ["--context", "4", "--horizon", "5"]
@@ -98,6 +101,14 @@ def test_a_card_says_what_the_model_is_and_where_it_is_from(place):
     ):
         assert line in text, line
     assert str(place) not in text
+
+
+@pytest.mark.parametrize(("window", "seen"), [(None, "of 9 frames"), (7, "7 frames of one at a time")])
+def test_a_card_says_how_much_of_a_clip_the_model_has_seen_at_once(window, seen):
+    training = TrainingConfig(window=window, free_running=3)
+    of: Any = SimpleNamespace(config=SimpleNamespace(training=training), file=SimpleNamespace(frames=9))
+    [told] = _limits(of)
+    assert told.startswith(f"It has seen such clips only, {seen}, the last 3 from its own predictions, and was trained")
 
 
 def test_the_claims_of_a_card_are_those_of_the_scores(place):

@@ -273,6 +273,7 @@ OWN = {
     "pieces": {"batch_size": 60, "accumulate": 12},
     "rollouts": {"free_running": 40, "grow_over": 31250, "sampling": "linear", "sampling_over": 15625},
     "keeping": {"save_every": 1000, "keep_every": 31250},
+    "window": {"window": 14, "free_running": 12},
 }
 
 
@@ -291,6 +292,7 @@ def test_whatever_an_own_file_says_goes_along_with_a_scale(name, scale):
         "pieces": {"accumulate": 4},  # the most that divides both 12 and 16
         "rollouts": {"free_running": 20, "grow_over": 350, "sampling_over": 140},  # 700 / 78125 of them
         "keeping": {"save_every": 9, "keep_every": 280},
+        "window": {"window": 14, "free_running": 12},
     }
     tiny = {
         "plateau": {"decay": 0.3, "patience": 4, "improvement": 0.01},
@@ -298,6 +300,7 @@ def test_whatever_an_own_file_says_goes_along_with_a_scale(name, scale):
         "pieces": {"accumulate": 4},
         "rollouts": {"free_running": 10, "grow_over": 1, "sampling_over": 1},
         "keeping": {"save_every": 1, "keep_every": 1},
+        "window": {"window": 12, "free_running": 10},
     }
     expected = (small if scale == "small" else tiny).get(name, {})
     assert {setting: getattr(scaled.training, setting) for setting in expected} == expected

@@ -185,11 +185,11 @@ def ranges(held: np.ndarray) -> str:
 
 
 def _limits(of: Described) -> Iterator[str]:
-    training, frames = of.config.training, of.file.frames
-    own = training.free_running
+    training, own = of.config.training, of.config.training.free_running
+    seen = f"of {of.file.frames} frames" if training.window is None else f"{training.window} frames of one at a time"
     fed = f"the last {own} from its own predictions" if own else "each from the true ones before it"
     yield (
-        f"It has seen such clips only, of {frames} frames, {fed}, and was trained once: another seed, or another order "
+        f"It has seen such clips only, {seen}, {fed}, and was trained once: another seed, or another order "
         "of sums on another machine, gives other scores. Intervals are over clips. Nothing is known of longer "
         "rollouts, other numbers of objects or other sizes."
     )

@@ -62,6 +62,9 @@ class TrainingConfig(Settings):
     """Clips per update, of all devices and pieces together."""
     accumulate: PositiveInt = 1
     """Pieces that the clips of an update pass in, one after another: less memory, the same gradient."""
+    window: Annotated[int, Field(ge=2)] | None = None
+    """Frames in a row that an update learns from in each of its clips, which may then be of any length, beginning
+    anywhere; default: whole clips."""
     loss: Literal["bce", "mse", "gaussian"] = "bce"
     """Binary cross-entropy from logits, squared error, or likelihood of a Gaussian around the predicted intensity."""
     deviation: PositiveFloat | None = None
@@ -86,7 +89,7 @@ class TrainingConfig(Settings):
     clip_norm: PositiveFloat | None = 0.1
     """Largest norm of the whole gradient; a longer one is scaled down to it. None leaves all as they are."""
     free_running: NonNegativeInt = 0
-    """Frames at the end of each clip that are predicted from the model's own predictions; 0 is teacher forcing."""
+    """Frames at the end of each clip, or window, that are predicted from own predictions; 0 is teacher forcing."""
     grow_over: PositiveInt | None = None
     """Updates over which --free-running grows from 0 to its length; default: it has its length from the start."""
     sampling: Literal["none", "linear", "exponential", "sigmoid"] = "none"
@@ -130,6 +133,10 @@ class TrainingConfig(Settings):
         missing = self.schedule == "step" and self.decay_every is None
         fix = "say after how many updates the step size is lower"
         check.require(not missing, "--decay-every", "come with --schedule step", "nothing", fix)
+        if self.window is not None:
+            must = f"be at most {self.window - 2}, so that of --window {self.window} one frame is given and one follows"
+            fits = self.free_running <= self.window - 2
+            check.require(fits, "--free-running", must, self.free_running, "lower it, or widen the window")
         must, fix = f"be a multiple of --accumulate {self.accumulate}", "choose one that is"
         check.require(self.batch_size % self.accumulate == 0, "--batch-size", must, self.batch_size, fix)
         return self

@@ -16,6 +16,7 @@ from videopred.datasets.crops import CropDataset, cut_crops
 from videopred.datasets.generation import generate
 from videopred.datasets.loader import FilmDataset
 from videopred.datasets.made import open_recipe
+from videopred.datasets.opening import open_dataset
 from videopred.datasets.source import ClipSource
 from videopred.datasets.store import ClipFile
 from videopred.frames import to_film
@@ -87,8 +88,9 @@ def test_clips_of_a_file_and_of_its_recipe_are_the_same(path):
 
 def test_memory_is_used_up_to_the_limit(path, monkeypatch):
     reads = []
-    read_frames = ClipFile.read_frames
-    monkeypatch.setattr(ClipFile, "read_frames", lambda *args: reads.append(args) or read_frames(*args))
+    for name in ("read_frames", "read_window"):
+        read = getattr(ClipFile, name)
+        monkeypatch.setattr(ClipFile, name, lambda *args, read=read: reads.append(args) or read(*args))
     for truth, size in ((), 11 * T * H * W), (("groups", "events"), 11 * T * (2 * H * W + 1)):
         reads.clear()
         held = FilmDataset(path, "train", memory_limit=size, truth=truth)
@@ -110,6 +112,36 @@ def test_wrong_ranges_and_parts(path):
         FilmDataset(path, "train", stop=12)
     with pytest.raises(ValueError, match="must be one of train, test, got validation"):
         FilmDataset(path, "validation")
+
+
+@pytest.mark.parametrize("kind", ["file", "shards", "recipe"])
+def test_windows_are_frames_of_their_clips_from_every_source(tmp_path, kind):
+    recipe, shards = small("sm-mnist"), 3 if kind == "shards" else 1
+    clips = {"train": 5, "test": 3}
+    if kind == "recipe":
+        source: ClipSource = open_recipe(recipe, clips)
+    else:
+        source = open_dataset(generate("sm-mnist", clips, out=tmp_path / "of", recipe=recipe, shards=shards))
+    for part, count in clips.items():
+        whole = source.read_frames(part, 0, count)
+        for clip, start, stop in ((0, 0, T), (count - 1, 2, 3), (1, 1, T)):
+            window = source.read_window(part, clip, start, stop)
+            assert window.dtype == np.uint8
+            np.testing.assert_array_equal(window, whole[clip, start:stop])
+    for start, stop in ((0, T + 1), (-1, 2), (3, 3)):
+        message = f"frames must be at least one, between 0 and {T} (the frames of a clip in {source.path}), got {start}"
+        with pytest.raises(ValueError, match=f"^{re.escape(message)} to {stop}; ask for those that are there$"):
+            source.read_window("train", 0, start, stop)
+    with pytest.raises(ValueError, match=r"^clips must be at least one, between 0 and 5 \(the clips of train in"):
+        source.read_window("train", 5, 0, 1)
+
+
+def test_of_a_clip_on_disk_no_more_is_read_than_its_window_and_what_it_looks_back_at(path, monkeypatch):
+    shapes, stored = [], ClipFile.stored
+    monkeypatch.setattr(ClipFile, "stored", lambda *args: shapes.append(stored(*args).shape) or stored(*args))
+    films = FilmDataset(path, "train", memory_limit=0, window=3, stack=2)
+    films[1], films[0]
+    assert shapes == [(4, 1, H, W, 1), (3, 1, H, W, 1)]
 
 
 # --- windows, stacks, films and truth ----------------------------------------------------------------------

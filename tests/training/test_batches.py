@@ -26,14 +26,14 @@ def test_the_test_part_is_never_read(data, tmp_path, monkeypatch):
     damaged.write_bytes(content)
     with pytest.raises(ValueError, match="undamaged"):
         ClipFile(damaged).read_frames("test", 0, 1)
-    read, read_frames = set(), ClipFile.read_frames
+    read, stored = set(), ClipFile.stored
 
-    def watched(self: ClipFile, part: str, start: int, stop: int) -> np.ndarray:
+    def watched(self: ClipFile, part: str, *address: Any) -> np.ndarray:
         read.add(part)
-        return read_frames(self, part, start, stop)
+        return stored(self, part, *address)
 
-    monkeypatch.setattr(ClipFile, "read_frames", watched)
-    train(damaged, tiny_model(), tiny_training(), out=tmp_path / "run", device="cpu")
+    monkeypatch.setattr(ClipFile, "stored", watched)
+    train(damaged, tiny_model(), tiny_training(window=5), out=tmp_path / "run", device="cpu")
     assert read == {"train", "validation"}
 
 
@@ -75,6 +75,11 @@ def test_without_one_the_last_clips_are_kept_aside(tmp_path, share, aside):
             {"train": 6},
             {"batch_size": 6},
             "^--batch-size must be at most 5, the clips left to learn from, got 6; lower",
+        ),
+        (
+            {"train": 6},
+            {"window": 10},
+            "^--window must be at most 9, the frames of a clip, got 10; leave it out to",
         ),
         ({"train": 6}, {"free_running": 8}, "^--free-running must be at most 7, .* of 9 frames one is given .*, got 8"),
     ],

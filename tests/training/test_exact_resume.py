@@ -30,6 +30,7 @@ EVERYTHING = {
     "updates": 7,
     "validate_every": 3,
     "accumulate": 2,
+    "window": 7,
     "schedule": "plateau",
     "patience": 1,
     "improvement": 0.9,
@@ -318,6 +319,10 @@ def test_while_it_goes_on_its_record_does_not_say_how_far_it_once_was(stopped, m
     [
         ({"training": tiny_training(updates=9)}, "--updates must be 5, as in the run that is resumed, got 9; leave it"),
         ({"training": tiny_training(updates=5, seed=4)}, "--seed must be 0, as in the run that is resumed, got 4"),
+        (
+            {"training": tiny_training(updates=5, window=6)},
+            "--window must be None, as in the run that is resumed, got 6; leave it",
+        ),
         ({"model": tiny_model("lstm")}, "--core must be gru, as in the run that is resumed, got lstm; leave it out"),
         (
             {"model": PredictorConfig(core=GRUConfig(units=7), codec=CODEC)},

@@ -28,6 +28,7 @@ CHANGES_WEIGHTS: dict[str, dict[str, Any]] = {
     "updates": {"updates": 3},
     "batch_size": {"batch_size": 3},
     "accumulate": {"accumulate": 2},  # to rounding, and in the draws of dropout
+    "window": {"window": 6},
     "loss": {"loss": "mse"},
     "deviation": {"loss": "gaussian", "deviation": 0.7},
     "reduction": {"reduction": "sum", "clip_norm": None},
@@ -219,6 +220,11 @@ def test_what_would_fail_late_or_be_replaced(data, tmp_path, changes, compute, m
         ({"grow_over": 9}, "--grow-over must come with --free-running, got 9 without"),
         ({"sampling_share": 0.5}, "--sampling-share must come with --sampling, got 0.5 without"),
         ({"sampling_over": 5}, "--sampling-over must come with --sampling, got 5 without"),
+        (
+            {"window": 6, "free_running": 5},
+            "--free-running must be at most 4, so that of --window 6 one frame is given and one follows, got 5; lower",
+        ),
+        ({"window": 1}, "--window must be greater than or equal to 2, got 1"),
         ({"accumulate": 3}, "--batch-size must be a multiple of --accumulate 3, got 4; choose one that is"),
     ],
 )

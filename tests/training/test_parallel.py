@@ -22,7 +22,7 @@ from videopred.training.clips import TrainingClips
 from videopred.training.metrics_file import read_metrics
 from videopred.training.run import train
 
-EXACT = {"updates": 5, "validate_every": 2, "batch_size": 4, "precision": "64-true", "learning_rate": 0.01}
+EXACT = {"updates": 5, "validate_every": 2, "batch_size": 4, "precision": "64-true", "learning_rate": 0.01, "window": 7}
 
 
 def close(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor], within: float) -> bool:

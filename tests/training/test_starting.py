@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from tiny_runs import CORE_SIZES, RECIPE, tiny_model, tiny_training
-from training_runs import equal, learner, load, weights
+from training_runs import UNDRAWN, equal, learner, load, weights
 
 from videopred.checkpoint import ExperimentRecord, load_run
 from videopred.datasets.generation import generate
@@ -305,22 +305,23 @@ def recipe(tmp_path) -> Path:
 def test_endless_clips_are_those_that_a_file_would_hold_each_seen_once(recipe, tmp_path):
     settings = tiny_training(updates=3, validation_clips=2, seed=6)
     clips = TrainingClips(open_clips(recipe, settings), settings)
-    made = MadeBatches(clips, Shares(4, 1, 1, 0))
+    made = MadeBatches(clips, Shares(4, 1, 1, 0), settings.seed)
     seen = torch.cat([made[k] for k in range(3)])
     file = generate("balls4", {"train": 12, "validation": 2}, recipe=RECIPE, out=tmp_path / "file.h5", seed=6)
     assert torch.equal(seen, torch.from_numpy(ClipFile(file).read_frames("train", 0, 12)))
     assert len(clips.validate) == 2
 
 
-def test_shares_of_endless_batches(recipe):
-    settings = tiny_training(updates=2, accumulate=2)
+@pytest.mark.parametrize("window", [None, 5])
+def test_shares_of_endless_batches(recipe, window):
+    settings = tiny_training(updates=2, accumulate=2, window=window)
     clips = TrainingClips(open_clips(recipe, settings), settings)
-    whole, pieces = MadeBatches(clips, Shares(4, 1, 1, 0)), MadeBatches(clips, Shares(4, 2, 1, 0))
+    whole, pieces = (MadeBatches(clips, Shares(4, count, 1, 0), settings.seed) for count in (1, 2))
     assert torch.equal(torch.cat([pieces[2], pieces[3]]), whole[1])
 
 
 def test_training_on_a_recipe_with_workers_and_resumed(recipe, tmp_path, monkeypatch):
-    settings = tiny_training(updates=3, validation_clips=2, accumulate=2)
+    settings = tiny_training(updates=3, validation_clips=2, accumulate=2, window=6)
     straight = train(recipe, tiny_model(), settings, out=tmp_path / "straight", device="cpu")
     two = ComputeConfig(workers=2)
     monkeypatch.setattr(StopSigns, "reason", lambda self, trainer: "stopped" if trainer.global_step == 1 else "")
@@ -366,12 +367,13 @@ def test_loaders_of_clips_that_are_not_loaded_are_refused_or_named(data, tmp_pat
 
 
 @pytest.mark.parametrize("hold", ["device", "memory", "disk"])
-def test_where_clips_wait_changes_nothing(data, tmp_path, hold):
-    compute = ComputeConfig(hold=hold)
-    usual = train(data, tiny_model(), tiny_training(), out=tmp_path / "usual", device="cpu")
-    run = train(data, tiny_model(), tiny_training(), compute=compute, out=tmp_path / "run", device="cpu")
+@pytest.mark.parametrize("window", [None, 6])
+def test_where_clips_wait_changes_nothing(data, tmp_path, hold, window):
+    compute, settings = ComputeConfig(hold=hold), tiny_training(window=window)
+    usual = train(data, tiny_model(), settings, watch=UNDRAWN, out=tmp_path / "usual", device="cpu")
+    run = train(data, tiny_model(), settings, watch=UNDRAWN, compute=compute, out=tmp_path / "run", device="cpu")
     assert equal(weights(run), weights(usual))
-    clips = TrainingClips(ClipFile(data), tiny_training(), compute)
+    clips = TrainingClips(ClipFile(data), settings, compute)
     assert clips.held_on_device == (hold == "device")
     assert (clips.learn._held is not None) == (hold == "memory")
 

@@ -59,6 +59,13 @@ class ClipFolder(ClipSource):
         self.check_clips(part, start, stop)
         return _joined([file.read_frames(part, *places) for file, *places in self._files_of(part, start, stop)])
 
+    def read_window(self, part: str, clip: int, start: int, stop: int) -> np.ndarray:
+        """Frames (T, H, W, C) uint8 of one clip from `start` up to `stop`; no other chunks are unpacked."""
+        self.check_clips(part, clip, clip + 1)
+        self.check_window(start, stop)
+        [(file, place, _)] = self._files_of(part, clip, clip + 1)
+        return file.read_window(part, place, start, stop)
+
     def read(self, part: str, name: str, start: int, stop: int) -> np.ndarray:
         """(B, T, ...) or, for objects/… and labels/…, (B, ...): one kind of truth about some clips."""
         self.check_clips(part, start, stop)

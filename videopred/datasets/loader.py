@@ -83,15 +83,17 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
 
     def __getitem__(self, item: int) -> Tensor | dict[str, Tensor]:
         clip, first = self.address(item)
+        begin, end = max(0, first + 1 - self.stack), first + self.window
         if self._held is not None:
             whole = {name: values[clip - self.start] for name, values in self._held.items()}
+            frames = whole["frames"][begin:end]
         else:
-            whole = {name: torch.from_numpy(values)[0] for name, values in self._read(clip, clip + 1).items()}
-        seen = self._seen(whole["frames"], first)
+            whole = {name: torch.from_numpy(values)[0] for name, values in self._read_truth(clip, clip + 1).items()}
+            frames = torch.from_numpy(self.file.read_window(self.part, clip, begin, end))
+        seen = self._seen(frames, first - begin)
         if not self.truth:
             return seen
-        window = slice(first, first + self.window)
-        truth = {name: whole[name][window] if has_time(name) else whole[name] for name in self.truth}
+        truth = {name: whole[name][first:end] if has_time(name) else whole[name] for name in self.truth}
         return {"frames": seen} | truth
 
     def address(self, item: int) -> tuple[int, int]:
@@ -106,7 +108,7 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
         return self.start + clip, number * self.stride
 
     def _seen(self, frames: Tensor, first: int) -> Tensor:
-        """What an item shows of a clip's frames (T, H, W, C), from the frame `first` on."""
+        """What an item shows, given frames (T, H, W, C), of which `first` is the first of its window."""
         seen = frames[first : first + self.window]
         if self.stack > 1:
             back = torch.arange(1 - self.stack, 1)
@@ -117,8 +119,10 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
 
     def _read(self, start: int, stop: int) -> dict[str, np.ndarray]:
         """Frames and truth of the clips from `start` up to `stop`, (B, ...) each."""
-        frames = {"frames": self.file.read_frames(self.part, start, stop)}
-        return frames | {name: self.file.read(self.part, name, start, stop) for name in self.truth}
+        return {"frames": self.file.read_frames(self.part, start, stop)} | self._read_truth(start, stop)
+
+    def _read_truth(self, start: int, stop: int) -> dict[str, np.ndarray]:
+        return {name: self.file.read(self.part, name, start, stop) for name in self.truth}
 
     def _bytes_of_clip(self) -> int:
         """Bytes that one clip takes, with its truth."""

@@ -54,6 +54,18 @@ class ClipSource(ABC):
             ValueError: no such part or clips, or they cannot be read.
         """
 
+    def read_window(self, part: str, clip: int, start: int, stop: int) -> np.ndarray:
+        """Frames of one clip from `start` up to `stop`; sources that can do so read no others.
+
+        Returns:
+            (T, H, W, C) uint8, 0 to 255.
+
+        Raises:
+            ValueError: no such part, clip or frames, or they cannot be read.
+        """
+        self.check_window(start, stop)
+        return self.read_frames(part, clip, clip + 1)[0, start:stop]
+
     @abstractmethod
     def read(self, part: str, name: str, start: int, stop: int) -> np.ndarray:
         """One kind of truth about the clips from `start` up to `stop`, and nothing else of them.
@@ -90,6 +102,12 @@ class ClipSource(ABC):
         count = self.count(part)
         must = f"be at least one, between 0 and {count} (the clips of {part} in {self.path})"
         check.require(0 <= start < stop <= count, "clips", must, f"{start} to {stop}", "ask for those that are there")
+
+    def check_window(self, start: int, stop: int) -> None:
+        """Raise ValueError unless the frames from `start` up to `stop` are in a clip, and are at least one."""
+        must = f"be at least one, between 0 and {self.frames} (the frames of a clip in {self.path})"
+        there = 0 <= start < stop <= self.frames
+        check.require(there, "frames", must, f"{start} to {stop}", "ask for those that are there")
 
     def values(self) -> str:
         """What pixels may be, in words."""

@@ -65,6 +65,12 @@ class ClipFile(ClipSource):
         shown = self._shown(self.stored(part, "features", start, stop))
         return np.ascontiguousarray(shown.swapaxes(0, 1))
 
+    def read_window(self, part: str, clip: int, start: int, stop: int) -> np.ndarray:
+        """Frames (T, H, W, C) uint8 of one clip from `start` up to `stop`; no other chunks are unpacked."""
+        self.check_clips(part, clip, clip + 1)
+        self.check_window(start, stop)
+        return self._shown(self.stored(part, "features", clip, clip + 1, slice(start, stop)))[:, 0]
+
     def read(self, part: str, name: str, start: int, stop: int) -> np.ndarray:
         """(B, T, ...) or, for objects/… and labels/…, (B, ...): one kind of truth about some clips."""
         self.check_clips(part, start, stop)
@@ -100,15 +106,19 @@ class ClipFile(ClipSource):
             labels=_below("labels", truth),
         )
 
-    def stored(self, part: str, name: str, start: int, stop: int) -> np.ndarray:
-        """What stands under a name about some clips, as it stands there: (T, B, ...) or (B, ...)."""
+    def stored(self, part: str, name: str, start: int, stop: int, frames: slice = slice(None)) -> np.ndarray:
+        """What stands under a name about some clips, as it stands there: (T, B, ...) or (B, ...).
+
+        Args:
+            frames: of what has time, only these.
+        """
         place = f"{PARTS[part]}/{name}"
         with self._reading() as file:
             if place not in self._arrays:
                 self._arrays[place] = file[place]
             array = self._arrays[place]
-            clips = np.s_[:, start:stop] if has_time(name) else np.s_[start:stop]
-            times = array.shape[:1] if has_time(name) else ()
+            clips = np.s_[frames, start:stop] if has_time(name) else np.s_[start:stop]
+            times = (len(range(*frames.indices(array.shape[0]))),) if has_time(name) else ()
             stored = np.empty((*times, stop - start, *array.shape[len(times) + 1 :]), array.dtype)
             if stored.size:
                 array.read_direct(stored, clips)  # an index of single clips would take 30 times as long

@@ -93,7 +93,8 @@ def shortened(training: TrainingConfig, changes: Mapping[str, Any], frames: int)
         if values[name] is not None and name not in changes:
             values[name] = max(1, round(values[name] * share))
     values["accumulate"] = math.gcd(values["accumulate"], values["batch_size"])
-    values["free_running"] = min(values["free_running"], frames - 2)
+    values["window"] = None if training.window is None else min(training.window, frames)
+    values["free_running"] = min(values["free_running"], (values["window"] or frames) - 2)
     if values["schedule"] != training.schedule:
         values |= {"decay": None, "decay_every": None, "patience": None}
         values["improvement"] = values["improvement"] if values["stop_after"] else None

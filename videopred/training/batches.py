@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 
 from videopred.checkpoint import RunConfig
 from videopred.datasets.loader import FilmDataset
-from videopred.training.chance import ORDER, source_of
+from videopred.training.chance import ORDER, WINDOW, source_of
 from videopred.training.clips import TrainingClips
 
 
@@ -29,13 +29,13 @@ class Batches(lightning.LightningDataModule):
         done = self.trainer.global_step
         shares = Shares(training.batch_size, training.accumulate, self.trainer.world_size, self.trainer.global_rank)
         if self.clips.endless:
-            made = MadeBatches(self.clips, shares)
+            made = MadeBatches(self.clips, shares, training.seed)
             numbers = Rounds(training.updates * training.accumulate, start=done * training.accumulate)
             return DataLoader(made, batch_size=None, sampler=numbers, num_workers=compute.workers)
-        whole = ShuffledBatches(len(self.clips.learn), training.batch_size, training.seed, start=done)
-        batches = SharedBatches(whole, shares)
+        clips, windows = self.clips.kept, self.clips.windows
+        batches = SharedBatches(ShuffledBatches(clips, training.batch_size, training.seed, done, windows), shares)
         if self.clips.held_on_device:
-            return HeldBatches(self.clips.frames_on(self.device), batches)
+            return HeldBatches(self.clips.frames_on(self.device), batches, self.clips.frames)
         return DataLoader(self.clips.learn, batch_sampler=batches, num_workers=compute.workers)
 
     def val_dataloader(self) -> "DataLoader[tuple[Tensor, Tensor]]":
@@ -67,18 +67,26 @@ class Shares:
         return slice(start, start + self.clips)
 
 
+def starts_of(seed: int, batch: int, size: int, windows: int) -> np.ndarray:
+    """The frames at which the windows of a batch begin, (B,): each of them equally likely in each clip."""
+    return np.random.default_rng(source_of(seed, WINDOW, batch)).integers(windows, size=size)
+
+
 class ShuffledBatches(Sampler[list[int]]):
     """Endless batches of whole shuffles; batch k is a function of (seed, k), and a shuffle's remainder is skipped.
+
+    A batch is of windows, one drawn from each of its clips, counted clip by clip as `FilmDataset` does.
 
     Args:
         clips: number of clips.
         size: clips per batch, at most `clips`.
         seed: source of the shuffles.
         start: the first batch to give.
+        windows: of each clip, each beginning a frame after the other.
     """
 
-    def __init__(self, clips: int, size: int, seed: int, start: int = 0):
-        self.clips, self.size, self.seed, self.start = clips, size, seed, start
+    def __init__(self, clips: int, size: int, seed: int, start: int = 0, windows: int = 1):
+        self.clips, self.size, self.seed, self.start, self.windows = clips, size, seed, start, windows
 
     def __iter__(self) -> Iterator[list[int]]:
         per_shuffle = self.clips // self.size
@@ -86,7 +94,9 @@ class ShuffledBatches(Sampler[list[int]]):
         while True:
             order = np.random.default_rng(source_of(self.seed, ORDER, shuffle)).permutation(self.clips)
             for k in range(offset, per_shuffle):
-                yield order[k * self.size : (k + 1) * self.size].tolist()
+                clips = order[k * self.size : (k + 1) * self.size]
+                starts = starts_of(self.seed, shuffle * per_shuffle + k, self.size, self.windows)
+                yield (clips * self.windows + starts).tolist()
             shuffle, offset = shuffle + 1, 0
 
 
@@ -117,27 +127,33 @@ class Rounds(Sampler[int]):
 
 
 class HeldBatches:
-    """Batches of frames (N, T, H, W, C) that are on the device already."""
+    """Batches of windows of so many frames, from clips (N, T, H, W, C) that are on the device already."""
 
-    def __init__(self, frames: Tensor, batches: SharedBatches) -> None:
-        self.frames, self.batches = frames, batches
+    def __init__(self, clips: Tensor, batches: SharedBatches, frames: int) -> None:
+        self.clips, self.batches, self.frames = clips, batches, frames
 
     def __iter__(self) -> Iterator[Tensor]:
+        windows = self.clips.shape[1] - self.frames + 1
         for batch in self.batches:
-            yield self.frames[batch]
+            clips, starts = map(torch.from_numpy, np.divmod(batch, windows))
+            yield self.clips[clips[:, None], starts[:, None] + torch.arange(self.frames)]
 
 
 class MadeBatches(Dataset[Tensor]):
-    """Batches that are made when they are asked for and never come again: batch k is the clips from k times size on."""
+    """Batches that are made when they are asked for and never come again: batch k is the clips from k times size on.
 
-    def __init__(self, clips: TrainingClips, shares: Shares) -> None:
-        self.file, self.shares = clips.file, shares
+    Of each clip, which is made whole, comes the one window that is drawn for it.
+    """
+
+    def __init__(self, clips: TrainingClips, shares: Shares, seed: int) -> None:
+        self.clips, self.shares, self.seed = clips, shares, seed
 
     def __getitem__(self, number: int) -> Tensor:
         """Piece `number`, counted over all updates: (B, T, H, W, C) uint8."""
         batch, piece = divmod(number, self.shares.pieces)
         part, first = self.shares.slice_of(piece), batch * self.shares.size
-        return torch.from_numpy(self.file.read_frames("train", first + part.start, first + part.stop))
+        starts = starts_of(self.seed, batch, self.shares.size, self.clips.windows)
+        return torch.from_numpy(self.clips.read_windows(first + part.start, starts[part]))
 
 
 class WeightedClips(Dataset[tuple[Tensor, Tensor]]):

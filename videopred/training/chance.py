@@ -2,9 +2,9 @@
 
 import numpy as np
 
-ORDER, NOISE = range(2)
+ORDER, NOISE, WINDOW = range(3)
 
 
 def source_of(seed: int, *address: int) -> np.random.SeedSequence:
-    """The random source of one shuffle, or of one step's noise."""
+    """The random source of one shuffle, of one step's noise, or of where its windows start."""
     return np.random.SeedSequence(seed, spawn_key=address)

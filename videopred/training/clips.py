@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import torch
 from pydantic import ValidationError
 from torch import Tensor
@@ -24,14 +25,17 @@ class TrainingClips:
     Where the file has no validation part, the last clips of the training part are kept aside.
 
     Attributes:
-        learn, validate: the clips; `learn` is not there when they are endless.
+        learn: all windows of the clips to learn from, clip by clip; not there when they are endless.
+        validate: windows of the others, side by side from each clip's first frame; a rest that is shorter is left out.
+        frames: of a window, or of a clip where windows are not asked for: then each clip is one window.
+        windows: that begin at different frames of a clip.
         endless: whether each batch is made anew, from a recipe; not so where `as_a_file` is asked for.
         kept: number of clips to learn from.
         held_on_device: whether the clips to learn from wait on the device.
 
     Raises:
-        ValueError: the file has no training part, or too few clips for a batch, or clips that are too short; or a
-            setting that goes with other data.
+        ValueError: the file has no training part, or too few clips for a batch, or clips that are too short or shorter
+            than the window; or a setting that goes with other data.
     """
 
     def __init__(
@@ -44,9 +48,12 @@ class TrainingClips:
         as_a_file: bool = False,
     ) -> None:
         compute = compute or ComputeConfig()
-        self.file, self.endless = file, isinstance(file, RecipeClips) and not as_a_file
+        self.file, self._are_made = file, isinstance(file, RecipeClips)
+        self.endless = self._are_made and not as_a_file
         count = file.parts.get("train", 0)
         _check_length(file, training)
+        self.frames = file.frames if training.window is None else training.window
+        self.windows = file.frames - self.frames + 1
         must, fix = "be auto, memory or disk where DATA is a preset or a recipe", "leave it out"
         check.require(not (self.endless and compute.hold == "device"), "--hold", must, compute.hold, fix)
         idle, fix = compute.hold == "device" and compute.workers > 0, "leave one of them out"
@@ -67,17 +74,41 @@ class TrainingClips:
         limit = {"auto": MEMORY_LIMIT, "disk": 0}.get(compute.hold, _EVERYTHING)
         self.held_on_device = not self.endless and self._belongs_on(device, compute)
         if not self.endless:
-            self.learn = FilmDataset(file, "train", stop=self.kept, memory_limit=0 if self.held_on_device else limit)
-        if aside:
-            self.validate = FilmDataset(file, "train", start=self.kept, memory_limit=limit)
-        else:
-            self.validate = FilmDataset(file, "validation", memory_limit=limit)
+            most = 0 if self.held_on_device else limit
+            self.learn = FilmDataset(file, "train", stop=self.kept, memory_limit=most, window=self.frames)
+        part, first = ("train", self.kept) if aside else ("validation", 0)
+        self.validate = FilmDataset(file, part, first, memory_limit=limit, window=self.frames, stride=self.frames)
 
     def frames_on(self, device: torch.device) -> Tensor:
         """All clips to learn from, (N, T, H, W, C) uint8, on the device."""
         starts = range(0, self.kept, _AT_ONCE)
         blocks = (self.file.read_frames("train", start, min(start + _AT_ONCE, self.kept)) for start in starts)
         return torch.cat([torch.from_numpy(block).to(device) for block in blocks])
+
+    @property
+    def are_read_each_time(self) -> bool:
+        """Whether an update waits for its clips to be made, or read from a file as they are held nowhere."""
+        return self.endless or not (self._are_made or self.held_on_device or self.learn.held)
+
+    def read_windows(self, first: int, starts: np.ndarray) -> np.ndarray:
+        """Windows of the clips to learn from `first` on, one of each; (B, T, H, W, C) uint8.
+
+        Args:
+            first: the first clip.
+            starts: (B,) frames at which the windows begin.
+        """
+        last, windows = first + len(starts), [slice(start, start + self.frames) for start in starts]
+        if self._are_made:  # many at once, which takes a quarter of the time
+            clips = self.file.read_frames("train", first, last)
+            return np.stack([clip[window] for clip, window in zip(clips, windows, strict=True)])
+        addresses = zip(range(first, last), windows, strict=True)
+        return np.stack([self.file.read_window("train", clip, one.start, one.stop) for clip, one in addresses])
+
+    def beginnings(self, clips: int, frames: int) -> np.ndarray:
+        """The first frames of the first validation clips, (B, T, H, W, C) uint8; fewer where there are fewer."""
+        kept, last = self.validate, min(frames, self.file.frames)
+        chosen = range(kept.start, min(kept.start + clips, kept.stop))
+        return np.stack([self.file.read_window(kept.part, clip, 0, last) for clip in chosen])
 
     def _belongs_on(self, device: str, compute: ComputeConfig) -> bool:
         """Whether the clips shall wait on the device; without a word, if they take a quarter of its free memory."""
@@ -116,6 +147,9 @@ def _check_length(file: ClipSource, training: TrainingConfig) -> None:
     """Refuse clips that are too short to predict anything in."""
     fix = "there is nothing to predict"
     check.require(file.frames > 1, "DATA", "hold clips of two frames or more", file.frames, fix)
+    if training.window is not None:
+        must, fix = f"be at most {file.frames}, the frames of a clip", "leave it out to learn from whole clips"
+        check.require(training.window <= file.frames, "--window", must, training.window, fix)
     most = file.frames - 2
     must = f"be at most {most}, so that of {file.frames} frames one is given and one is predicted from it"
     check.require(training.free_running <= most, "--free-running", must, training.free_running, "lower it")

@@ -9,6 +9,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -60,16 +61,16 @@ def forecast(learner: Learner, clips: TrainingClips, device: torch.device) -> Fo
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         torch.manual_seed(0)
         trial = _Trial(learner, device)
-        reading, frames = _timed(lambda: clips.file.read_frames("train", 0, size_of_share), device)
+        starts = np.zeros(size_of_share, int)
+        reading, frames = _timed(lambda: clips.read_windows(0, starts), device)
         batch = torch.from_numpy(frames).to(device)
         activations = trial.bytes_kept(batch)
         update = trial.seconds_of(lambda: trial.update(batch)) * training.accumulate
         look = trial.seconds_of(lambda: trial.look(batch)) * len(clips.validate) / size_of_share
     reading *= training.accumulate
-    if config.compute.workers:
-        update = max(update, reading / config.compute.workers)
-    elif clips.endless:
-        update += reading
+    if clips.are_read_each_time:
+        workers = config.compute.workers
+        update = max(update, reading / workers) if workers else update + reading
     looks = -(-training.updates // training.validate_every)
     epoch = None if clips.endless else len_of_epoch(clips, config) * update
     held = _bytes_of_clips(clips) if _are_held(clips, device) else 0
@@ -87,7 +88,7 @@ def forecast(learner: Learner, clips: TrainingClips, device: torch.device) -> Fo
 
 
 def len_of_epoch(clips: TrainingClips, config: RunConfig) -> int:
-    """Updates in which every clip to learn from is seen once."""
+    """Updates in which every clip to learn from is seen once, if only in one window."""
     return clips.kept // config.training.batch_size
 
 

@@ -77,10 +77,10 @@ def watchers(
         training: says how many clips an update learns from.
         progress: show a bar on stderr, if that is a terminal.
     """
-    file, validate = clips.file, clips.validate
-    watched = np.stack([np.asarray(validate[clip]) for clip in range(min(_WATCHED, len(validate)))])
-    found: list[Callback] = [WatchClips(watched[:, : file.context + file.horizon], file.context, watch.pictures_every)]
-    frames = training.batch_size * file.frames
+    context = clips.file.context
+    watched = clips.beginnings(_WATCHED, context + clips.file.horizon)
+    found: list[Callback] = [WatchClips(watched, context, watch.pictures_every)]
+    frames = training.batch_size * clips.frames
     if progress:
         found.append(ProgressBar(training.updates, frames // training.accumulate))
     if watch.profile:

@@ -1,0 +1,209 @@
+"""Windows of clips: which frames an update learns from, and that nothing else of a long clip is in its way."""
+
+from collections import Counter
+from itertools import islice
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiny_runs import CLIPS, FRAMES, HEIGHT, RECIPE, WIDTH, tiny_model, tiny_training
+from training_runs import everything_of, learner, load
+
+from videopred.datasets.generation import generate
+from videopred.datasets.settings import BallsConfig
+from videopred.datasets.store import ClipFile
+from videopred.frames import to_film
+from videopred.settings import ComputeConfig
+from videopred.training import forecast as forecasting
+from videopred.training.batches import Batches, MadeBatches, Shares, ShuffledBatches, starts_of
+from videopred.training.clips import TrainingClips, open_clips
+from videopred.training.run import foresee, train
+from videopred.training.watching import WatchClips
+
+WINDOW = 6
+
+
+def batches_of(data: Any, hold: str = "memory", workers: int = 0, rank: int = 0, world: int = 1, **training: Any):
+    """The first batches that a run learns from."""
+    config, compute = learner(window=WINDOW, **training).config, ComputeConfig(hold=hold, workers=workers)
+    config = config.model_copy(update={"compute": compute})
+    batches = Batches(TrainingClips(ClipFile(data), config.training, compute), config, torch.device("cpu"))
+    batches.trainer = SimpleNamespace(global_step=0, world_size=world, global_rank=rank)  # type: ignore[assignment]
+    return list(islice(batches.train_dataloader(), 5))
+
+
+def places_of(batch: torch.Tensor, clips: np.ndarray) -> list[tuple[int, int]]:
+    """The clip and the first frame of each window of a batch, by looking for it in all clips."""
+    places = []
+    for window in batch.numpy():
+        found = [
+            (clip, start)
+            for clip in range(len(clips))
+            for start in range(clips.shape[1] - len(window) + 1)
+            if (clips[clip, start:][: len(window)] == window).all()
+        ]
+        [place] = found
+        places.append(place)
+    return places
+
+
+def test_an_update_sees_one_window_of_each_of_its_clips(data):
+    """Three updates pass the twelve clips once, and what they see of a clip the next time begins elsewhere."""
+    clips = ClipFile(data).read_frames("train", 0, CLIPS["train"])
+    seen = [places_of(batch, clips) for batch in batches_of(data)]
+    assert sorted(clip for places in seen[:3] for clip, _ in places) == list(range(12))
+    first, again = (dict(place for places in some for place in places) for some in (seen[:3], seen[3:]))
+    assert any(first[clip] != again[clip] for clip in again)
+    assert len({start for places in seen for _, start in places}) == FRAMES - WINDOW + 1
+
+
+@pytest.mark.parametrize("how", [{"hold": "disk"}, {"hold": "device"}, {"workers": 2}, {"hold": "disk", "workers": 2}])
+def test_windows_are_the_same_wherever_clips_wait_and_whoever_reads_them(data, how):
+    for batch, usual in zip(batches_of(data, **how), batches_of(data), strict=True):
+        assert torch.equal(batch, usual)
+
+
+@pytest.mark.parametrize("hold", ["memory", "device"])
+def test_pieces_and_processes_share_the_windows_of_a_batch_out(data, hold):
+    [whole, *_] = batches_of(data, hold)
+    pieces = [piece for rank in (0, 1) for piece in batches_of(data, hold, rank=rank, world=2, accumulate=2)[:2]]
+    assert torch.equal(torch.cat(pieces), whole)
+
+
+@pytest.mark.parametrize("start", [1, 3, 7])
+def test_a_batch_of_windows_depends_on_seed_and_number_alone(start):
+    batches = list(islice(ShuffledBatches(11, 4, seed=5, windows=6), 12))
+    assert list(islice(ShuffledBatches(11, 4, seed=5, start=start, windows=6), 12 - start)) == batches[start:]
+    assert len({tuple(item % 6 for item in batch) for batch in batches}) > 8
+
+
+@given(st.integers(1, 40), st.integers(1, 30), st.integers(0, 99))
+@settings(max_examples=30)
+def test_the_clips_of_a_batch_are_the_same_with_windows(clips, windows, seed):
+    size = max(1, clips // 3)
+    plain, cut = (islice(ShuffledBatches(clips, size, seed, windows=count), 7) for count in (1, windows))
+    assert [[item // windows for item in batch] for batch in cut] == list(plain)
+
+
+def test_starts_are_even():
+    """χ² of 13 starts, 12 degrees of freedom, within three deviations of its mean; also of one clip's neighbours."""
+    drawn = np.array([starts_of(7, batch, 26, 13) for batch in range(200)])  # (200, 26)
+    for values, cells in ((drawn, 13), (drawn[:, 0], 13), (drawn[1:, :] // 4 * 4 + drawn[:-1, :] // 4, 16)):
+        seen = Counter(values.ravel().tolist())
+        if cells == 13:
+            assert set(seen) == set(range(13))
+            mean = values.size / 13
+            assert abs(sum((seen[start] - mean) ** 2 / mean for start in range(13)) - 12) < 3 * np.sqrt(24)
+        else:
+            assert len(seen) == cells
+    assert not np.array_equal(drawn[0], starts_of(8, 0, 26, 13))
+
+
+def test_windows_of_endless_clips_are_of_those_that_a_file_would_hold(tmp_path):
+    recipe = tmp_path / "two.json"
+    recipe.write_text(RECIPE.model_dump_json())
+    training = tiny_training(updates=3, validation_clips=2, seed=6, window=WINDOW)
+    made = MadeBatches(TrainingClips(open_clips(recipe, training), training), Shares(4, 1, 1, 0), training.seed)
+    file = generate("balls4", {"train": 12, "validation": 2}, recipe=RECIPE, out=tmp_path / "file.h5", seed=6)
+    clips, starts = ClipFile(file).read_frames("train", 0, 12), set()
+    for number in range(3):
+        places = places_of(made[number], clips)
+        assert [clip for clip, _ in places] == list(range(4 * number, 4 * number + 4))
+        starts |= {start for _, start in places}
+    assert len(starts) > 1
+
+
+def test_a_window_of_the_whole_clip_is_no_window(data, tmp_path):
+    runs = [
+        everything_of(train(data, tiny_model("rims"), tiny_training(window=window), out=tmp_path / name, device="cpu"))
+        for name, window in (("whole", None), ("window", FRAMES))
+    ]
+    for name in ("best.ckpt", "last.ckpt"):
+        one, other = (run[name]["weights"] for run in runs)
+        assert all(torch.equal(one[key], other[key]) for key in one)
+    assert runs[0]["metrics"] == runs[1]["metrics"]
+
+
+# --- looks at validation clips -------------------------------------------------------------------------------
+
+
+def test_looks_take_windows_side_by_side(data, tmp_path):
+    """Of nine frames two windows of four; the loss is the mean over all of them."""
+    training = tiny_training(updates=1, learning_rate=1e-30, window=4, free_running=1)
+    clips = TrainingClips(ClipFile(data), training)
+    frames = torch.from_numpy(ClipFile(data).read_frames("validation", 0, 3))
+    expected = torch.stack([frames[clip, start : start + 4] for clip in range(3) for start in (0, 4)])
+    assert torch.equal(torch.stack(list(clips.validate)), expected)
+    run = train(data, tiny_model(), training, out=tmp_path / "run", device="cpu")
+    ours = learner(**training.model_dump())
+    ours.load_state_dict(load(run / "checkpoints" / "last.ckpt")["state_dict"])
+    with torch.no_grad():
+        loss = ours.losses_of(expected).mean() * HEIGHT * WIDTH
+    seen = load(run / "checkpoints" / "last.ckpt")["videopred_looks"]["latest"]
+    assert seen == pytest.approx(loss.item(), rel=1e-5)
+
+
+def test_clips_are_watched_from_their_beginnings_however_short_the_window(data, tmp_path, monkeypatch):
+    """As `evaluate` judges them."""
+    watched: list[Any] = []
+    plain = WatchClips._roll_out
+    monkeypatch.setattr(WatchClips, "_roll_out", lambda self, model: watched.append(self) or plain(self, model))
+    train(data, tiny_model(), tiny_training(updates=1, window=3), out=tmp_path / "run", device="cpu")
+    frames = torch.from_numpy(ClipFile(data).read_frames("validation", 0, 3))
+    assert torch.equal(watched[0].frames, frames)
+    clips = TrainingClips(ClipFile(data), tiny_training(window=3))
+    np.testing.assert_array_equal(clips.beginnings(2, 5), frames[:2, :5])
+    aside = TrainingClips(ClipFile(data), tiny_training(window=3))
+    aside.validate.part, aside.validate.start, aside.validate.stop = "train", 10, 12
+    np.testing.assert_array_equal(aside.beginnings(5, 4), ClipFile(data).read_frames("train", 10, 12)[:, :4])
+
+
+# --- what an update takes ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def long_and_short(tmp_path_factory):
+    """Files of equal clips but for their length."""
+    recipes = [BallsConfig(frames=frames, height=HEIGHT, width=WIDTH, balls=(2,)) for frames in (11, 60)]
+    counts = {"train": 5, "validation": 2}
+    folder = tmp_path_factory.mktemp("lengths")
+    return [generate("balls4", counts, recipe=one, out=folder / f"{one.frames}.h5") for one in recipes]
+
+
+def test_what_an_update_takes_does_not_grow_with_the_clips(long_and_short, monkeypatch):
+    """Bytes of a batch, and all memory that is foreseen, where clips stay on disk."""
+    monkeypatch.setattr(forecasting, "_timed", lambda work, device: (0.5, work()))
+    for data in long_and_short:
+        for batch in batches_of(data, "disk"):
+            assert batch.shape == (4, WINDOW, HEIGHT, WIDTH, 1)
+    training, disk = tiny_training(window=WINDOW), ComputeConfig(hold="disk")
+    short, long = (foresee(data, tiny_model(), training, compute=disk, device="cpu") for data in long_and_short)
+    assert short.memory == long.memory
+    whole = [foresee(data, tiny_model(), tiny_training(), compute=disk, device="cpu") for data in long_and_short]
+    assert short.memory < whole[0].memory < whole[1].memory / 2
+    # Half a second an update, as much to read its clips, and a look at 2 windows of the short or 20 of the long clips.
+    looks = [told.seconds - told.updates * 1.0 for told in (short, long)]
+    assert looks == pytest.approx([training.updates * 0.5 * count / 4 for count in (2, 20)])
+
+
+def test_clips_that_stay_on_disk_take_the_time_to_read_them_unless_others_read(data, monkeypatch):
+    monkeypatch.setattr(forecasting, "_timed", lambda work, device: (0.5, work()))
+    seconds = [
+        foresee(data, tiny_model(), tiny_training(), compute=ComputeConfig(**compute), device="cpu").seconds_per_update
+        for compute in ({}, {"hold": "disk"}, {"hold": "disk", "workers": 1}, {"hold": "device"})
+    ]
+    assert seconds == [0.5, 1.0, 0.5, 0.5]
+
+
+def test_a_window_is_read_where_the_forecast_reads(long_and_short):
+    """One frame after the other is no other clip: a slice of what is there."""
+    clips = TrainingClips(ClipFile(long_and_short[1]), tiny_training(window=WINDOW))
+    whole = ClipFile(long_and_short[1]).read_frames("train", 0, 5)
+    read = clips.read_windows(1, np.array([54, 0, 17]))
+    expected = [whole[1, 54:60], whole[2, :6], whole[3, 17:23]]
+    np.testing.assert_array_equal(read, np.stack(expected))
+    assert to_film(read).shape == (3, 6, 1, HEIGHT, WIDTH)
