@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from videopred.datasets.contacts import CONTACT
+from videopred.datasets.piece import frames_per_chunk, make_piece
 from videopred.datasets.record import Record
 from videopred.datasets.store import ClipFile
 from videopred.datasets.writer import new_file
@@ -46,6 +47,60 @@ def test_tables_are_cut_into_chunks_however_their_rows_come(tmp_path, monkeypatc
         np.testing.assert_array_equal(group["contacts"][:], np.concatenate(rows))
         assert group["contact_offsets"][:].tolist() == np.cumsum([0, *map(len, rows)]).tolist()
         assert group["labels/kind"][:].tolist() == list(range(17))
+
+
+def test_long_clips_are_cut_into_chunks_that_are_read_alone(tmp_path, monkeypatch):
+    """Of five frames two a chunk, the last filled up; of a damaged chunk no window suffers but its own."""
+    monkeypatch.setattr("videopred.datasets.piece._LONG", T * H * W * C - 1)
+    monkeypatch.setattr("videopred.datasets.piece._LARGE", 3 * H * W * C - 1)
+    path, records = tmp_path / "a.h5", films(19)
+    with new_file(path, {"name": "theirs"}) as writer:
+        writer.write_part("train", records, 19)
+    whole = np.stack([record["features"] for record in records])
+    with h5py.File(path) as file:
+        features = file["training/features"]
+        assert features.chunks == (2, 1, H, W, C)
+        places = [features.id.get_chunk_info(number) for number in range(features.id.get_num_chunks())]
+        np.testing.assert_array_equal(features[:], whole.swapaxes(0, 1))
+    assert len(places) == 3 * 19
+    with ClipFile(path) as file:
+        np.testing.assert_array_equal(file.read_window("train", 17, 1, 4), whole[17, 1:4])
+        assert list(file.unpack("train")).count("features") == 3 * 19
+    [place] = [place for place in places if place.chunk_offset[:2] == (2, 18)]
+    content = bytearray(path.read_bytes())
+    content[place.byte_offset + place.size // 2] ^= 4
+    path.write_bytes(content)
+    np.testing.assert_array_equal(ClipFile(path).read_window("train", 18, 0, 2), whole[18, :2])
+    np.testing.assert_array_equal(ClipFile(path).read_window("train", 18, 4, 5), whole[18, 4:])
+    with pytest.raises(ValueError, match="undamaged"):
+        ClipFile(path).read_window("train", 18, 1, 3)
+
+
+def test_long_clips_are_the_same_bytes_however_they_were_cut_into_pieces(tmp_path, monkeypatch):
+    monkeypatch.setattr("videopred.datasets.piece._LONG", 1000)
+    monkeypatch.setattr("videopred.datasets.piece._LARGE", 600)
+    records = films(40)
+    for name in ("at once", "in steps"):
+        with new_file(tmp_path / name, {"name": "theirs"}) as writer:
+            if name == "at once":
+                writer.write_pieces("train", [make_piece(records, "train", 0, 40)], 40)
+            else:
+                writer.write_part("train", records, 40)
+    assert (tmp_path / "at once").read_bytes() == (tmp_path / "in steps").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "frames"),
+    [
+        ("features", (512, 64, 64, 1), 512),  # 2 MiB
+        ("features", (513, 64, 64, 1), 64),
+        ("groups", (513, 64, 64, 1), 64),
+        ("positions", (70000, 4, 2), 70000),
+        ("features", (9, 600, 601, 3), 1),
+    ],
+)
+def test_how_many_frames_share_a_chunk(name, shape, frames):
+    assert frames_per_chunk(name, np.empty((0, *shape), np.uint8)) == frames
 
 
 @pytest.mark.parametrize(

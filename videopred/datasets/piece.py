@@ -5,7 +5,7 @@ The chunks of a piece are those of the file, byte by byte, so that whoever puts 
 
 import io
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from pathlib import Path
@@ -24,6 +24,7 @@ Forms = Mapping[str, np.ndarray]
 """Name in the file -> an array (0, ...) with the dtype of its values and the shape of one clip's."""
 
 _PIXELS = ("features", "groups", "collisions")  # one clip a chunk, so that reading a clip unpacks no other
+_LONG, _LARGE = 2**21, 2**18  # bytes of a clip from which on it is in several chunks, and of each of these
 _NUMBER = 8  # bytes of each of the two numbers that a saved piece begins with
 _MOST_MEMORY = 9  # of 1 to 9, that zlib may use
 _SMALL = 2**13  # bytes of a clip; what takes less shares chunks, or there would be more index than data
@@ -38,7 +39,7 @@ class Piece:
     forms: Forms
     """What every clip of the part is alike in."""
     chunks: Mapping[str, list[bytes]]
-    """Names with time -> their chunks, compressed, in the order of clips."""
+    """Names with time -> their chunks, compressed, in the order of clips, and of frames in each."""
     tables: Mapping[str, np.ndarray]
     """Names without time -> (clips, ...), and the contacts of all clips (E,)."""
     contact_counts: np.ndarray
@@ -115,10 +116,10 @@ def make_piece(records: Iterable[Record], part: str, start: int, count: int) -> 
         for name, values in record.items():
             held[name].append(values)
             if len(held[name]) == sizes.get(name):  # at once: pixels that were just drawn are still in the cache
-                chunks[name].append(_chunk(name, held[name], sizes[name]))
+                chunks[name] += _chunks(name, held[name], sizes[name], forms[name])
                 held[name] = []
     for name in filter(held.get, chunks):
-        chunks[name].append(_chunk(name, held[name], sizes[name]))
+        chunks[name] += _chunks(name, held[name], sizes[name], forms[name])
     tables = {
         name: np.concatenate(rows) if name == CONTACTS else np.stack(rows)
         for name, rows in held.items()
@@ -137,6 +138,21 @@ def clips_per_chunk(name: str, form: np.ndarray, count: int) -> int:
     """
     bytes_per_clip = int(np.prod(form.shape[1:])) * form.itemsize
     return 1 if name in _PIXELS or bytes_per_clip > _SMALL else min(STEP, count)
+
+
+def frames_per_chunk(name: str, form: np.ndarray) -> int:
+    """How many frames of a clip share a chunk of what stands under a name with time: all, unless they take much.
+
+    A long film is cut, so that reading a few of its frames does not unpack them all.
+
+    Args:
+        name: in the file.
+        form: as in `Piece.forms`.
+    """
+    frames, *rest = form.shape[1:]
+    bytes_per_frame = int(np.prod(rest)) * form.itemsize
+    is_long = name in _PIXELS and frames * bytes_per_frame > _LONG
+    return max(1, _LARGE // bytes_per_frame) if is_long else frames
 
 
 def _kinds(record: Record) -> list[tuple[Any, ...]]:
@@ -161,13 +177,18 @@ def _told(name: str, forms: Forms) -> str:
     return f"{name} as {forms[name].dtype} {forms[name].shape[1:]}" if name in forms else f"no {name}"
 
 
-def _chunk(name: str, arrays: list[np.ndarray], clips: int) -> bytes:
-    """The chunk of `clips` clips that begins with these arrays (T, ...), one of each clip; the last is filled up."""
-    if clips == 1:
-        return pack(name, arrays[0])
-    whole = np.zeros((len(arrays[0]), clips, *arrays[0].shape[1:]), arrays[0].dtype)
-    np.stack(arrays, axis=1, out=whole[:, : len(arrays)])
-    return pack(name, whole)
+def _chunks(name: str, arrays: list[np.ndarray], clips: int, form: np.ndarray) -> Iterator[bytes]:
+    """The chunks of `clips` clips that begin with these arrays (T, ...), one of each clip; the last are filled up."""
+    whole = arrays[0]
+    if clips > 1:
+        whole = np.zeros((len(arrays[0]), clips, *arrays[0].shape[1:]), arrays[0].dtype)
+        np.stack(arrays, axis=1, out=whole[:, : len(arrays)])
+    frames = frames_per_chunk(name, form)
+    for start in range(0, len(whole), frames):
+        some = whole[start : start + frames]
+        if len(some) < frames:
+            some = np.concatenate([some, np.zeros_like(some, shape=(frames - len(some), *some.shape[1:]))])
+        yield pack(name, some)
 
 
 def pack(name: str, values: np.ndarray) -> bytes:

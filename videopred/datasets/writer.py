@@ -1,7 +1,7 @@
 """Writes data files: HDF5, as `record` lays them out. One of the three doors of h5py.
 
-Everything is gzipped, and its checksum finds flipped bits; one chunk holds one clip's pixels, or small things of
-several clips. Equal records give equal bytes, on any day, however they were cut into pieces.
+Everything is gzipped, and its checksum finds flipped bits; one chunk holds one clip's pixels, or some frames of a long
+clip's, or small things of several clips. Equal records give equal bytes, on any day, however they were cut into pieces.
 """
 
 import os
@@ -18,7 +18,16 @@ import numpy as np
 from videopred import check
 from videopred.datasets.clip import PARTS
 from videopred.datasets.patient_file import PatientFile
-from videopred.datasets.piece import STEP, Forms, Piece, clips_per_chunk, make_piece, pack, require_forms
+from videopred.datasets.piece import (
+    STEP,
+    Forms,
+    Piece,
+    clips_per_chunk,
+    frames_per_chunk,
+    make_piece,
+    pack,
+    require_forms,
+)
 from videopred.datasets.record import CONTACTS, FORMAT, Record, has_time
 from videopred.files import whole_file
 from videopred.interrupt import HeldInterrupt
@@ -36,17 +45,22 @@ class _Frames:
     def __init__(self, group: h5py.Group, name: str, form: np.ndarray, count: int) -> None:
         frames, *rest = form.shape[1:]
         self._clips, self._next = clips_per_chunk(name, form, count), 0
-        chunk, self._rest = (frames, self._clips, *rest), [0] * len(rest)
+        at_once = frames_per_chunk(name, form)
+        self._times = range(0, frames, at_once)
+        chunk, self._rest = (at_once, self._clips, *rest), [0] * len(rest)
         self._data = group.create_dataset(name, (frames, count, *rest), form.dtype, chunks=chunk, **_GZIP)
 
     def add(self, chunks: list[bytes]) -> None:
-        for chunk in chunks:
-            self._data.id.write_direct_chunk((0, self._next, *self._rest), chunk)
-            self._next += self._clips
+        times = len(self._times)
+        for place, chunk in enumerate(chunks):
+            clips = self._next + place // times * self._clips
+            self._data.id.write_direct_chunk((self._times[place % times], clips, *self._rest), chunk)
+        self._next += len(chunks) // times * self._clips
 
     def chunks_of(self, start: int, stop: int) -> slice:
         """Where in a piece the chunks of its clips from `start` up to `stop` are."""
-        return slice(start // self._clips, -(-stop // self._clips))
+        times = len(self._times)
+        return slice(start // self._clips * times, -(-stop // self._clips) * times)
 
 
 class _Table:
