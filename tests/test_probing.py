@@ -8,6 +8,7 @@ from videopred.check import FaultyFileError
 from videopred.commands.probes import probe
 from videopred.datasets.made import open_recipe
 from videopred.datasets.one_ball_settings import SwitchingConfig
+from videopred.judging import probing
 from videopred.judging.probing import known_of, probe_trace
 from videopred.rollout import Rollout, save_trace
 
@@ -58,6 +59,48 @@ def test_states_that_hold_the_next_place_and_the_mode_show_it(tmp_path, known):
     assert report["series/indicator"]["modules"][2] == 1
     assert report["schema"]["series/indicator"] == {"nmi": 1, "purity": 1, "modules": [0, 1, 0]}
     assert "attention" not in report
+
+
+def test_clips_are_known_in_the_order_that_is_asked():
+    file = open_recipe(SwitchingConfig(frames=12, height=24, width=32, switch=(3, 8)), {"test": B}, seed=2)
+    some = known_of(file, "test", [5, 1], 7)
+    np.testing.assert_array_equal(some["positions"], file.read("test", "positions", 0, B)[[5, 1], :7])
+
+
+def test_places_are_of_objects_from_left_to_right_whatever_their_numbers(tmp_path):
+    """Of two objects, whose numbers are swapped in odd clips, the first module holds the left one."""
+    places = np.random.default_rng(0).random((B, CONTEXT + HORIZON, 2, 2)) * (6, 20) + [[2, 2], [20, 2]]
+    numbered = places.copy()
+    numbered[1::2] = places[1::2, :, ::-1]
+    states = np.concatenate([places[:, 1:], places[:, 1:] ** 0], -1)
+    report = probe_trace(kept(tmp_path / "t.npz", {"positions": numbered}, states, schema=np.ones((B, STEPS, 2), int)))
+    assert report["positions"]["r2"] > 0.999
+    assert "schema" not in report, "there is nothing to hold it against"
+
+
+def test_what_all_modules_choose_together_may_tell_what_none_tells_alone(tmp_path, monkeypatch):
+    """One chooses by the clip, one by the step, and the label is whether the two agree.
+
+    What has one value, too many, or no whole ones is no label.
+    """
+    monkeypatch.setattr(probing, "_MOST_KINDS", B * HORIZON - 1)
+    clip, step = np.indices((B, STEPS)) % 2
+    known = {
+        "series/agree": np.pad(clip == step, ((0, 0), (0, 1))),
+        "series/half": np.pad(clip / 2, ((0, 0), (0, 1))),
+        "series/many": np.arange(B * (STEPS + 1)).reshape(B, -1),
+        "labels/one": np.ones(B, int),
+    }
+    states = np.random.default_rng(0).standard_normal((B, STEPS, 2, D))
+    report = probe_trace(kept(tmp_path / "t.npz", known, states, schema=np.stack([clip, step], -1)))
+    together = {"nmi": pytest.approx(2 / 3, abs=1e-3), "purity": 1, "modules": [0, 0]}
+    assert report["schema"] == {"series/agree": together}
+
+
+def test_what_cannot_be_read_of_places_that_stay_is_null(tmp_path):
+    states = np.random.default_rng(0).standard_normal((B, STEPS, K, D))
+    report = probe_trace(kept(tmp_path / "t.npz", {"positions": np.zeros((B, CONTEXT + HORIZON, 1, 2))}, states))
+    assert report["positions"]["r2"] is None
 
 
 def test_the_screen_says_what_its_numbers_mean(tmp_path, known, capsys):

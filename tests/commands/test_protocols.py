@@ -2,11 +2,13 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from command_line import run
 
+from videopred.datasets import DATASETS
 from videopred.datasets.digits import read_digits
 from videopred.datasets.generation import generate
 from videopred.datasets.opening import open_dataset
@@ -63,6 +65,30 @@ def test_digits_of_the_whole_mnist_need_no_word(made):
     file.recipe = file.recipe.model_copy(update={"mnist_sha256": "0" * 64})
     assert check_card("brims-smmnist", PROTOCOLS["brims-smmnist"], file) == ()
     assert read_digits().sha256 != "0" * 64
+
+
+def test_films_of_others_are_held_against_the_size_of_frames():
+    """A file that came by `import` says nothing of its law."""
+    theirs = SimpleNamespace(recipe=None, path=Path("theirs.h5"), channels=1, height=64, width=64)
+    (note,) = check_card("rnem-balls", PROTOCOLS["rnem-balls"], theirs)
+    assert note.startswith("theirs.h5 does not say how it was made: only the size of its frames was held against rnem")
+    theirs.width = 48
+    with pytest.raises(ValueError, match=r"DATA must hold frames of 1 x 64 x 64 .* for rnem-balls, got 1 x 64 x 48"):
+        check_card("rnem-balls", PROTOCOLS["rnem-balls"], theirs)
+
+
+@pytest.mark.parametrize(
+    ("changes", "differs"),
+    [({"engine": "rnem"}, ""), ({"frames": 70}, ""), ({"engine": "rnem", "frames": 70, "balls": (3,)}, "balls is")],
+)
+def test_a_protocol_minds_neither_the_law_of_motion_nor_longer_clips(changes, differs):
+    recipe = DATASETS["balls4"].recipe.model_copy(update=changes)
+    file = SimpleNamespace(recipe=recipe, path=Path("mine.h5"))
+    if not differs:
+        assert check_card("rnem-balls", PROTOCOLS["rnem-balls"], file) == ()
+        return
+    with pytest.raises(ValueError, match=rf"got mine\.h5, where {differs} \(3,\) for \(4,\) \(balls4 differs least\)"):
+        check_card("rnem-balls", PROTOCOLS["rnem-balls"], file)
 
 
 @pytest.mark.parametrize(

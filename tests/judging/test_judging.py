@@ -210,6 +210,9 @@ def test_frames_of_another_shape_name_both(file):
         evaluate(Fading(), wide, context=3, horizon=5)
     with pytest.raises(ValueError, match=message):
         imagine(Fading(), wide, "test", [0], 3, 5)
+    colored = Clips({"test": noise(2, 1).repeat(3, axis=-1)})
+    with pytest.raises(ValueError, match=r"which the model was built for, got 3 x 13 x 17"):
+        evaluate(Fading(), colored, context=3, horizon=5, reference=file)
     with pytest.raises(ValueError, match=r"--reference must hold frames of 1 x 13 x 17 .*, as data/made-up.h5 does"):
         judge(grey, file, Protocol(context=3, horizon=5), reference=wide)
 

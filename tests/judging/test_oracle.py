@@ -9,7 +9,7 @@ from videopred.datasets.opening import open_dataset
 from videopred.eval.settings import Protocol
 from videopred.judging import judge
 from videopred.judging.batches import Batch, read_film
-from videopred.judging.oracle import knows_physics, physics_oracle
+from videopred.judging.oracle import NEEDED, knows_physics, physics_oracle
 
 
 def batch_of(folder, preset: str, given: int, one_step: bool = False, **changes) -> Batch:
@@ -50,6 +50,13 @@ def test_it_is_a_row_where_physics_is_known(tmp_path):
     assert list(scores.values)[-1] == "physics oracle"
     assert scores.mean("physics oracle", "f1") > 0.99
     assert scores.models == ("model",)
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_nothing_is_known_of_balls_without_their_states(tmp_path, name):
+    file = batch_of(tmp_path, "balls4", 4).file
+    file.truth = tuple(truth for truth in file.truth if truth != name)
+    assert not knows_physics(file)
 
 
 def test_nothing_is_known_of_digits(tmp_path):

@@ -8,11 +8,12 @@ from torch import Tensor
 from torchmetrics.functional.clustering import adjusted_rand_score
 
 from videopred.datasets.made import RecipeClips, open_recipe
+from videopred.eval import DEFAULT_METRICS
 from videopred.eval.settings import Protocol
 from videopred.frames import to_film
 from videopred.judging import evaluate
 from videopred.judging.evaluating import evaluate_given, evaluate_protocol
-from videopred.judging.own_masks import masks_of, source_of
+from videopred.judging.own_masks import masks_of, source_of, usual_metrics
 from videopred.models import CORES, build
 from videopred.models.codec_settings import MasksConfig
 from videopred.models.predictor import Predictor
@@ -37,7 +38,8 @@ def painting() -> Predictor:
 
 def attending() -> Predictor:
     torch.manual_seed(0)
-    return build(PredictorConfig(core=CORES["scoff"][0](**CORE_SIZES["scoff"]), codec=CODEC), SHAPE).eval()
+    core = CORES["scoff"][0](**CORE_SIZES["scoff"], input_heads=3)
+    return build(PredictorConfig(core=core, codec=CODEC), SHAPE).eval()
 
 
 def without() -> Predictor:
@@ -138,6 +140,22 @@ def test_a_decoder_of_masks_has_its_segmentation_among_the_usual_scores(file):
     asked = {"context": CONTEXT, "horizon": HORIZON}
     assert list(evaluate(painting(), file, **asked).metrics) == ["bce", "mse", "ssim", "f1", "own-fg-ari", "own-miou"]
     assert list(evaluate(without(), file, **asked).metrics) == ["bce", "mse", "ssim", "f1"]
+
+
+def test_segmentation_is_usual_if_one_of_several_paints_and_the_file_knows_objects(file):
+    models = [without().config, painting().config]
+    assert usual_metrics(models, file)[-2:] == ("own-fg-ari", "own-miou")
+    bare = open_recipe(RECIPE, {"test": CLIPS}, seed=1)
+    for name in ("positions", "groups"):
+        bare.truth = tuple(truth for truth in file.truth if truth != name)
+        assert usual_metrics(models, bare) == DEFAULT_METRICS
+
+
+def test_masks_of_pixels_that_are_drawn_are_of_the_clip_s_own_chance(file):
+    asked = {"context": CONTEXT, "horizon": HORIZON, "metrics": ("mse", "own-miou"), "feedback": "sample"}
+    whole, parts = (evaluate(painting(), file, batch_size=size, **asked).values["model"] for size in (3, 2))
+    for name in ("mse", "own-miou"):
+        np.testing.assert_allclose(parts[name], whole[name], rtol=1e-5)
 
 
 def test_masks_that_nobody_gives_are_refused(file):

@@ -11,7 +11,9 @@ from videopred.datasets.opening import open_dataset
 from videopred.datasets.shards import my_place
 from videopred.eval.settings import Protocol
 from videopred.judging import evaluate, judge
-from videopred.judging.sharing import Share
+from videopred.judging.batches import Batch
+from videopred.judging.forecasts import forecast_of
+from videopred.judging.sharing import Share, my_device
 from videopred.models.predictor import Prediction
 from videopred.rollout import predict_next, roll_out
 
@@ -115,8 +117,38 @@ def test_the_data_says_how_many_frames_are_given_and_predicted(file):
         evaluate(Doubting(), file, context=0, metrics=("mse",))
 
 
+def test_the_noise_of_a_clip_is_its_own(file):
+    """Of four clips that are the same, and of the last two by themselves: these draw as they did, and as no other."""
+    same = torch.ones(1, 6, 1, HEIGHT, WIDTH)
+    draw = forecast_of(Doubting(), "sample")
+    four, two = (draw(Batch(file, "test", start, same.repeat(4 - start, 1, 1, 1, 1), 2), 1) for start in (0, 2))
+    assert torch.equal(four[2:], two)
+    assert len({clip.numpy().tobytes() for clip in four}) == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "gpus", "device"),
+    [
+        ("auto", "5", 3, "cuda:2"),
+        ("cuda", "1", 3, "cuda:1"),
+        ("cpu", "1", 3, "cpu"),
+        ("cuda:0", "1", 3, "cuda:0"),
+        ("auto", None, 3, "auto"),
+        ("auto", "1", 0, "auto"),
+    ],
+)
+def test_each_process_takes_a_gpu_of_its_own(monkeypatch, name, place, gpus, device):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus > 0)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
+    monkeypatch.delenv("LOCAL_RANK", raising=False)
+    if place is not None:
+        monkeypatch.setenv("LOCAL_RANK", place)
+    assert my_device(name) == device
+
+
 def test_shares_are_disjoint_and_whole():
     work = list(range(11))
+    assert [Share(rank, 3).writes for rank in range(3)] == [True, False, False]
     parts = [Share(rank, 3).of(work) for rank in range(3)]
     assert sorted(item for part in parts for item in part) == work
     assert Share().of(work) == work

@@ -32,7 +32,7 @@ def check_protocol(protocol: Protocol, file: "ClipSource") -> int:
         check.require(got <= file.frames, "--horizon", must, got, "lower it")
     else:
         check.context_and_horizon(protocol.context, protocol.horizon, file.frames)
-    check_truth(protocol.metrics, file, protocol.context)
+    check_truth(protocol.metrics, file)
     clips = there if protocol.clips is None else protocol.clips
     check.whole_number("--first", clips, 1, "score at least one clip")
     must = f"be at most {there}, the clips of the {protocol.part} part"

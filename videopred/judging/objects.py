@@ -24,24 +24,21 @@ _TO_TRACK = ("positions", "groups")
 """What tracking needs to know: where objects are in the last observed frame, and, of the masks, how large."""
 
 
-def check_truth(names: Iterable[str], file: "ClipSource", context: int) -> None:
+def check_truth(names: Iterable[str], file: "ClipSource") -> None:
     """Refuse object metrics of a file that does not know its objects.
 
     Args:
         names: metrics asked for, of any kind.
         file: holds the clips.
-        context: frames given.
 
     Raises:
-        ValueError: a truth that a metric needs is not in the file, or there is no observed frame.
+        ValueError: a truth that a metric needs is not in the file.
     """
     for name in (name for name in names if name in OBJECT_METRICS):
         fix = "leave it out, or score clips that `videopred generate` made"
         for truth in dict.fromkeys((*_TO_TRACK, *make_object_metric(name).needs)):
             must = f"be a metric that {file.path} has the truth for"
             check.require(truth in (*file.truth, "film"), "--metrics", must, f"{name}, which needs {truth}", fix)
-        must, fix = f"be at least 1 for the metric {name}", "give a frame that shows where the objects are"
-        check.require(context > 0, "--context", must, context, fix)
 
 
 def true_scene(batch: Batch) -> Scene:
