@@ -7,7 +7,7 @@ from pathlib import Path
 import lightning
 import torch
 from lightning.pytorch.callbacks import Callback
-from lightning.pytorch.loggers import Logger, TensorBoardLogger
+from lightning.pytorch.loggers import Logger
 from lightning.pytorch.strategies import StrategyRegistry
 
 from videopred import check
@@ -16,7 +16,7 @@ from videopred.models.compiling import check_compiler
 from videopred.settings import ComputeConfig, TrainingConfig
 from videopred.training.metrics_file import MetricsFile
 from videopred.training.processes import environment, launched
-from videopred.training.watching import quiet_lightning
+from videopred.training.watching import Curves, quiet_lightning
 
 
 def make_trainer(
@@ -54,7 +54,7 @@ def make_trainer(
         use_distributed_sampler=False,
         logger=[
             MetricsFile(run / "logs" / "metrics.csv", done),
-            TensorBoardLogger(run, name="tensorboard", version="", purge_step=done if done else None),
+            Curves(run, name="tensorboard", version="", purge_step=done if done else None),
             *loggers,
         ],
         log_every_n_steps=min(10, training.validate_every, training.updates),

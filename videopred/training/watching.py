@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from lightning.pytorch import loggers
 from lightning.pytorch.callbacks import Callback
+from lightning.pytorch.utilities import rank_zero_only
 from tensorboard.compat.proto.summary_pb2 import Summary
 from tqdm import tqdm
 
@@ -57,6 +58,14 @@ def check_watch(watch: WatchConfig, compute: ComputeConfig) -> None:
             must, got = f"find {package} installed", f"{name} ({error})"
             fix = f"`pip install {package}`, or leave --logger {name} out; CSV and TensorBoard are always written"
             raise ValueError(check.complaint("--logger", must, got, fix)) from None
+
+
+class Curves(loggers.TensorBoardLogger):
+    """TensorBoard's curves, without that of epochs: it is 0 throughout, for all updates are of one."""
+
+    @rank_zero_only
+    def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
+        super().log_metrics({name: value for name, value in metrics.items() if name != "epoch"}, step)
 
 
 def make_loggers(watch: WatchConfig, run: Path) -> list[loggers.Logger]:
