@@ -27,12 +27,15 @@ class Trainer:
         self.saves.append(path.name)
 
 
-def look(folder: Path, losses: list[float], best_so_far: float = float("inf")) -> dict[str, str]:
+def look(
+    folder: Path, losses: list[float], best_so_far: float = float("inf"), remembered: float = float("inf")
+) -> dict[str, str]:
     """File -> update, after looks at each tenth update."""
     told: list[int] = []
     keep = KeepCheckpoints(folder, tiny_training(), StopSigns(), best_so_far, lambda: told.append(trainer.global_step))
     trainer: Any = Trainer()
     model = learner()
+    model.looks.lowest = remembered
     for number, loss in enumerate(losses, 1):
         trainer.global_step = 10 * number
         model.looks.note(loss, trainer.global_step, 5)
@@ -59,6 +62,11 @@ def test_what_is_there_already_gives_way_to_a_lower_loss_only(tmp_path):
     (tmp_path / "best.ckpt").write_text("of before")
     assert look(tmp_path, [2.0, 3.0], 2.0)["best"] == "of before"
     assert look(tmp_path, [2.0, 1.9, 1.95], 2.0)["best"] == "20"
+
+
+def test_a_lowest_loss_whose_checkpoint_is_lost_makes_no_other_the_best(tmp_path):
+    """The looks remember it; what is kept is the best of those that are there."""
+    assert look(tmp_path, [3.0, 2.0, 4.0], remembered=1.0)["best"] == "20"
 
 
 def test_nothing_is_best_where_no_loss_is_a_number(tmp_path):

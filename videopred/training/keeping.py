@@ -51,7 +51,8 @@ class KeepCheckpoints(Checkpoint):
         self._begun = self.saved_at = trainer.global_step
         self.signs.held.listen()  # Lightning has put a handler of its own in place
         # A run that was killed right after the look that ended it has ended.
-        trainer.should_stop = trainer.should_stop or pl_module.has_stopped_falling
+        if pl_module.has_stopped_falling:
+            trainer.should_stop = True
 
     def on_train_batch_start(
         self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, batch: Any, batch_idx: int
@@ -77,7 +78,8 @@ class KeepCheckpoints(Checkpoint):
 
     def on_train_batch_end(self, trainer: lightning.Trainer, *others: Any) -> None:
         """The last update is looked at, too; Lightning looks before it stops."""
-        trainer.should_stop = trainer.should_stop or trainer.global_step >= self.training.updates
+        if trainer.global_step >= self.training.updates:
+            trainer.should_stop = True
 
     def _save(self, trainer: lightning.Trainer) -> None:
         done = trainer.global_step

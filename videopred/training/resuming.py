@@ -18,13 +18,13 @@ LOOKS_KEY = "videopred_looks"
 
 
 class Start(NamedTuple):
-    """Where a resumed run begins."""
+    """Where a run begins; one without a past, if nothing else is said."""
 
-    checkpoint: Path | None
+    checkpoint: Path | None = None
     """None: nothing was saved, and it begins anew."""
-    done: int
+    done: int = 0
     """Updates that are in the checkpoint."""
-    best_so_far: float
+    best_so_far: float = float("inf")
     """Loss of the best checkpoint that is there."""
 
 
@@ -49,8 +49,7 @@ def find_start(run: Path) -> Start:
 
     That one was damaged, and that there is none, is said on stderr.
     """
-    folder, start = run / "checkpoints", Start(None, 0, float("inf"))
-    best_so_far = float("inf")
+    folder, start = run / "checkpoints", Start()
     damaged: dict[str, str] = {}
     for name in (BEST, PREVIOUS, LAST):
         path = folder / name
@@ -63,9 +62,9 @@ def find_start(run: Path) -> Start:
             path.unlink()
             continue
         if name == BEST:
-            best_so_far = content[LOOKS_KEY]["latest"]
+            start = start._replace(best_so_far=content[LOOKS_KEY]["latest"])
         if content["global_step"] >= start.done:
-            start = Start(path, content["global_step"], 0.0)
+            start = start._replace(checkpoint=path, done=content["global_step"])
     instead = "nothing else is saved, and it begins anew"
     if start.checkpoint is not None:
         instead = f"it goes on from {start.checkpoint.name}"
@@ -73,7 +72,7 @@ def find_start(run: Path) -> Start:
         print(f"videopred: {run} has saved nothing yet; it begins anew", file=sys.stderr)
     for name, said in damaged.items():
         print(f"videopred: {said}; {'the best from here on is kept' if name == BEST else instead}", file=sys.stderr)
-    return start._replace(best_so_far=best_so_far)
+    return start
 
 
 def check_same(config: RunConfig, model: PredictorConfig | None, training: TrainingConfig | None) -> None:

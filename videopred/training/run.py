@@ -22,8 +22,6 @@ from videopred.training.learner import Learner
 from videopred.training.resuming import Start, check_data, check_same, find_start, read_settings
 from videopred.training.watching import check_watch
 
-_AFRESH = Start(None, 0, float("inf"))
-
 
 def train(
     data: Path | str,
@@ -71,7 +69,7 @@ def train(
     config = learner.config
     folder = RunFolder(usual_folder(clips.file.path.stem, config.model) if out is None else Path(out))
     folder.begin(config, str(where), overwrite)
-    return Course(folder, learner, clips, where, _AFRESH, watch or WatchConfig(), progress).to_the_end()
+    return Course(folder, learner, clips, where, Start(), watch or WatchConfig(), progress).to_the_end()
 
 
 def foresee(
