@@ -9,7 +9,7 @@ from tyro.conf import Positional, arg
 from videopred import check, model_flags
 from videopred.commands import terminal
 from videopred.commands.options import CORE_HELP, Context, Data, Device, Horizon, Json, Overwrite, Part, Run
-from videopred.datasets import DATASETS
+from videopred.datasets import how_to_make
 from videopred.models.settings import CoreConfig, RIMsConfig
 
 if TYPE_CHECKING:
@@ -111,9 +111,8 @@ def opened(
     check.whole_number("--horizon", 1 if horizon is None else horizon, 1, "ask for at least one frame")
     if run is not None:
         check.run_folder(run)
-    known = data.stem if data.stem in DATASETS else "NAME"
     if not data.is_dir():  # a folder of shards is looked at when it is opened
-        check.existing_file("DATA", data, f"make one with `videopred generate {known}`")
+        check.existing_file("DATA", data, how_to_make(data))
     from videopred.datasets.opening import open_dataset
 
     file = open_dataset(data)

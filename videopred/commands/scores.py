@@ -9,7 +9,7 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 from videopred import check
 from videopred.commands import terminal
 from videopred.commands.options import Context, Device, Horizon, Json, Overwrite, Part
-from videopred.datasets import DATASETS
+from videopred.datasets import how_to_make
 from videopred.eval import DEFAULT_METRICS, METRICS, OBJECT_METRICS, read_metric_settings
 from videopred.eval.protocols import PROTOCOLS
 from videopred.eval.settings import GivenConfig, Protocol
@@ -69,8 +69,7 @@ def evaluate(
     for run in runs:
         check.run_folder(run)
     if data is not None and not data.is_dir():  # a folder of shards is looked at when it is opened
-        known = data.stem if data.stem in DATASETS else "NAME"
-        check.existing_file("DATA", data, f"make one with `videopred generate {known}`")
+        check.existing_file("DATA", data, how_to_make(data))
     folder = out or _results(runs, data, given)
     for name in ("scores.json", "scores.csv", "measurements.npz"):
         check.absent("--out", folder / name, overwrite)

@@ -152,6 +152,11 @@ def find_recipe(name: str, **changes: Any) -> DatasetSettings:
     return type(recipe)(**{**dict(recipe), **changes}) if changes else recipe
 
 
+def how_to_make(path: Path) -> str:
+    """What makes a data file that is not there; it is likely one of the preset that it is called as."""
+    return f"make one with `videopred generate {path.stem if path.stem in DATASETS else 'NAME'}`"
+
+
 def make_world(recipe: DatasetSettings | str, mnist: Path | None = None) -> "World":
     """The world that makes clips by a recipe.
 

@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 
 from videopred import check
-from videopred.datasets import DATASETS
+from videopred.datasets import how_to_make
 from videopred.datasets.clip import PARTS, Clip
 from videopred.datasets.fingerprint import hash_files, hash_values
 from videopred.datasets.record import CONTACTS, FORMAT, NOT_TRUTH, has_time, without_thin_axes
@@ -47,8 +47,7 @@ class ClipFile(ClipSource):
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
-        known = self.path.stem if self.path.stem in DATASETS else "NAME"
-        check.existing_file("DATA", self.path, f"make one with `videopred generate {known}`")
+        check.existing_file("DATA", self.path, how_to_make(self.path))
         self._handle: h5py.File | None = None
         self._arrays: dict[str, h5py.Dataset] = {}  # kept open, with what HDF5 remembers of the last chunks
         self._owner = 0
