@@ -216,6 +216,8 @@ LIGHT = {
     "experiments.rivals",
     "experiments.scales",
     "experiments.settings",
+    "training",
+    "training.seeds_folder",
 }
 """What help and usage errors load: no torch and no NumPy in these, and `cli` has only these at the top of its file."""
 

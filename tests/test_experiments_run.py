@@ -60,6 +60,19 @@ def test_a_copy_is_edited_and_run_with_flags(workplace, monkeypatch, capsys):
     assert "next: videopred evaluate models/my/seed-*" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("there", "more"),
+    [("models/rims-balls4-tiny", []), ("mine/seed-1", ["--seeds", "0,1", "--out", "mine"])],
+)
+def test_a_folder_that_is_in_use_is_said_before_clips_are_made(tmp_path, monkeypatch, there, more):
+    monkeypatch.chdir(tmp_path)
+    Path(there).mkdir(parents=True)
+    with pytest.raises(FileExistsError) as caught:
+        cli.run(["train", "rims-balls4", "--scale", "tiny", "--device", "cpu", *more])
+    assert str(caught.value).startswith(f"--out must be a new path, got {there} (already there)")
+    assert not Path("datasets").exists()
+
+
 def test_another_core_brings_its_own_decoder_and_leaves_the_learning(monkeypatch):
     seen = {}
     monkeypatch.setattr("videopred.flags.call", lambda command, name, words: seen.update(command.__kwdefaults__))

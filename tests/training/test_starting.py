@@ -1,17 +1,15 @@
-"""How a run begins: over an old one, from other weights, from several seeds, on clips that are made as it goes."""
+"""How a run begins: over an old one, from other weights, on clips that are made as it goes."""
 
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from tiny_runs import CORE_SIZES, RECIPE, tiny_model, tiny_training
 from training_runs import UNDRAWN, equal, learner, load, weights
 
-from videopred.checkpoint import ExperimentRecord, load_run
+from videopred.checkpoint import load_run
 from videopred.datasets.generation import generate
 from videopred.datasets.settings import dump_recipe
 from videopred.datasets.store import ClipFile
@@ -26,7 +24,6 @@ from videopred.training.folder import RunFolder
 from videopred.training.learner import Learner
 from videopred.training.resuming import read_settings
 from videopred.training.run import resume, train
-from videopred.training.seeds import resume_seeds, train_seeds
 from videopred.training.stopping import StopSigns
 
 # --- over an old run -----------------------------------------------------------------------------------------
@@ -152,144 +149,6 @@ def test_weights_of_another_model_are_refused(data, old, tmp_path, model, messag
     with pytest.raises(ValueError, match=f"^--init-from must hold the same model, {message}"):
         train(data, model, tiny_training(), out=tmp_path / "new", init_from=old, device="cpu")
     assert not (tmp_path / "new").exists()
-
-
-# --- from several seeds --------------------------------------------------------------------------------------
-
-
-def test_several_seeds_are_several_runs_and_a_summary(data, tmp_path):
-    out = train_seeds(data, (2, 5), tiny_model(), tiny_training(), out=tmp_path / "runs", device="cpu")
-    summary = json.loads((out / "seeds.json").read_text())
-    lowest = [load(out / f"seed-{seed}" / "checkpoints" / "best.ckpt")["videopred_looks"]["lowest"] for seed in (2, 5)]
-    assert summary == {
-        "seeds": [2, 5],
-        "validation": {"2": lowest[0], "5": lowest[1]},
-        "mean": pytest.approx(np.mean(lowest)),
-        "deviation": pytest.approx(np.std(lowest, ddof=1)),
-    }
-    alone = train(data, tiny_model(), tiny_training(seed=5), out=tmp_path / "alone", device="cpu")
-    assert equal(weights(out / "seed-5"), weights(alone))
-
-
-def test_several_seeds_are_gone_on_with(data, tmp_path, monkeypatch):
-    """The first is finished, the second has stopped, the third has not begun."""
-    count = iter(range(100))
-    monkeypatch.setattr(StopSigns, "reason", lambda self, trainer: "stopped" if next(count) == 1 else "")
-    settings = tiny_training()
-    with pytest.raises(KeyboardInterrupt):
-        train_seeds(data, (0, 1, 2), tiny_model(), settings, out=tmp_path / "runs", device="cpu")
-    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["seed-0", "seed-1", "seeds.json"]
-    out = resume_seeds(tmp_path / "runs", settings, device="cpu")
-    straight = train_seeds(data, (0, 1, 2), tiny_model(), settings, out=tmp_path / "straight", device="cpu")
-    assert (out / "seeds.json").read_text() == (straight / "seeds.json").read_text()
-    with pytest.raises(ValueError, match=r"^--updates must be 2, as in the run that is resumed, got 9"):
-        resume_seeds(out, tiny_training(updates=9), device="cpu")
-
-
-def test_seeds_are_gone_on_with_where_the_first_was_stopped(data, tmp_path, monkeypatch):
-    count, out = iter(range(100)), tmp_path / "runs"
-    monkeypatch.setattr(StopSigns, "reason", lambda self, trainer: "stopped" if next(count) == 0 else "")
-    with pytest.raises(KeyboardInterrupt, match=f"`videopred train --resume {out}` with all$"):
-        train_seeds(data, (3, 4), tiny_model(), tiny_training(), out=out, device="cpu")
-    assert set(json.loads((resume_seeds(out, device="cpu") / "seeds.json").read_text())["validation"]) == {"3", "4"}
-
-
-def test_seeds_are_gone_on_with_where_the_first_was_killed(data, tmp_path, monkeypatch):
-    """A killed process can write nothing more, so they are written before. What has not begun begins as the first."""
-    first = train(data, tiny_model("lstm"), tiny_training(updates=1), out=tmp_path / "first", device="cpu")
-
-    class Killed(BaseException):
-        pass
-
-    def killed(*anything: object) -> None:
-        assert json.loads((tmp_path / "runs" / "seeds.json").read_text()) == {"seeds": [3, 4]}
-        raise Killed
-
-    monkeypatch.setattr(Learner, "training_step", killed)
-    how: dict[str, Any] = {"init_from": first, "experiment": ExperimentRecord(name="mine", scale="tiny")}
-    with pytest.raises(Killed):
-        train_seeds(data, (3, 4), tiny_model("lstm"), tiny_training(), out=tmp_path / "runs", device="cpu", **how)
-    monkeypatch.undo()
-    out = resume_seeds(tmp_path / "runs", device="cpu")
-    assert set(json.loads((out / "seeds.json").read_text())["validation"]) == {"3", "4"}
-    one, other = (read_settings(out / f"seed-{seed}")[0] for seed in (3, 4))
-    same = other.model_copy(update={"training": other.training.model_copy(update={"seed": 3})})
-    assert same == one
-    assert one.init_from == str(first)
-
-
-def test_runs_of_other_seeds_are_not_left_behind_without_a_summary(data, tmp_path):
-    out = train_seeds(data, (1, 2), tiny_model(), tiny_training(updates=1), out=tmp_path / "runs", device="cpu")
-    before = (out / "seeds.json").read_bytes()
-    with pytest.raises(FileExistsError, match=r"^--out must be a new path, got .*seeds\.json \(already there\)"):
-        train_seeds(data, (3,), tiny_model(), tiny_training(), out=out, device="cpu")
-    message = "^--seeds must name those of the runs that are there, 1,2, got 2,3; name them as well, or choose another"
-    with pytest.raises(ValueError, match=message):
-        train_seeds(data, (2, 3), tiny_model(), tiny_training(), out=out, device="cpu", overwrite=True)
-    assert (out / "seeds.json").read_bytes() == before
-    more = tiny_training(updates=1, learning_rate=0.01)
-    train_seeds(data, (1, 2, 3), tiny_model(), more, out=out, device="cpu", overwrite=True)
-    assert set(json.loads((out / "seeds.json").read_text())["validation"]) == {"1", "2", "3"}
-    (out / "seeds.json").write_text("{}")
-    with pytest.raises(ValueError, match=r"seeds\.json must name the seeds of the runs, got something else; write {"):
-        resume_seeds(out, device="cpu")
-
-
-def test_a_summary_needs_no_best_checkpoint(data, tmp_path):
-    """It may have been damaged; and where no look saw a number, there never was one."""
-    settings = tiny_training(updates=1)
-    out = train_seeds(data, (1, 2), tiny_model(), settings, out=tmp_path / "runs", device="cpu")
-    before = (out / "seeds.json").read_text()
-    for best in out.glob("seed-*/checkpoints/best.ckpt"):
-        best.unlink()
-    assert (resume_seeds(out, device="cpu") / "seeds.json").read_text() == before
-    last = out / "seed-2" / "checkpoints" / "last.ckpt"
-    content = load(last)
-    content["videopred_looks"]["lowest"] = float("inf")
-    torch.save(content, last)
-    summary = json.loads((resume_seeds(out, device="cpu") / "seeds.json").read_text())
-    assert (summary["validation"]["2"], summary["mean"], summary["deviation"]) == (None, None, None)
-    assert summary["validation"]["1"] == json.loads(before)["validation"]["1"]
-
-
-def test_seeds_that_have_not_begun_learn_from_clips_that_were_moved(data, tmp_path):
-    here = tmp_path / "here.h5"
-    here.write_bytes(data.read_bytes())
-    out = train_seeds(here, (1,), tiny_model(), tiny_training(updates=1), out=tmp_path / "runs", device="cpu")
-    (out / "seeds.json").write_text('{"seeds": [1, 2]}')  # as a run that was killed leaves it
-    there = here.rename(tmp_path / "there.h5")
-    resume_seeds(out, data=there, device="cpu")
-    assert read_settings(out / "seed-2")[0].data.path == str(there)
-
-
-def test_several_seeds_do_not_move_into_a_run(data, old):
-    with pytest.raises(FileExistsError, match=r"^--out must be a new path, got .*/run/settings\.json"):
-        train_seeds(data, (1, 2), tiny_model(), tiny_training(), out=old, device="cpu", overwrite=True)
-    assert not (old / "seeds.json").exists()
-
-
-def test_seeds_that_cannot_begin_leave_nothing(data, tmp_path):
-    with pytest.raises(ValueError, match=r"^--batch-size must be at most"):
-        train_seeds(data, (3, 4), tiny_model(), tiny_training(batch_size=400), out=tmp_path / "runs", device="cpu")
-    assert not (tmp_path / "runs").exists()
-
-
-@pytest.mark.parametrize(
-    ("seeds", "compute", "message"),
-    [
-        ((), {}, "^--seeds must name at least one, got none"),
-        ((1, 1), {}, "^--seeds must name each once, got 1,1"),
-        ((1, 2**64), {}, r"^--seeds must be whole numbers from 0 to 2\*\*64 - 1, got 1,18446744073709551616"),
-        ((1, 2), {"devices": 2}, "^--devices must be 1 with --seeds, got 2; train one after the other"),
-        ((1, 2), {"nodes": 3}, "^--nodes must be 1 with --seeds, got 3; train one after the other"),
-    ],
-)
-def test_seeds_that_do_not_do(data, tmp_path, seeds, compute, message):
-    with pytest.raises(ValueError, match=message):
-        train_seeds(data, seeds, out=tmp_path / "runs", compute=ComputeConfig(**compute))
-    if compute:
-        with pytest.raises(ValueError, match=message):
-            resume_seeds(tmp_path / "runs", compute=ComputeConfig(**compute))
 
 
 # --- clips that are made as it goes --------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from videopred import check, flags, model_flags
 from videopred.commands import experiments, terminal
 from videopred.commands.models import opened
 from videopred.commands.options import CORE_HELP, Device, Json, Overwrite
-from videopred.datasets import DATASETS
+from videopred.datasets import DATASETS, how_to_make
 from videopred.experiments import experiment_names
 from videopred.experiments.asking import Asked, ask
 from videopred.experiments.settings import Scale
@@ -18,6 +18,7 @@ from videopred.models.codec_settings import CodecConfig, DecoderConfig, RNEMConf
 from videopred.models.settings import CoreConfig, PredictorConfig, RIMsConfig
 from videopred.settings import ComputeConfig, TrainingConfig, WatchConfig
 from videopred.spelling import nearest_path
+from videopred.training.seeds_folder import SUMMARY, check_room, spread
 
 if TYPE_CHECKING:
     from videopred.datasets.source import ClipSource
@@ -71,63 +72,79 @@ def train(
 ) -> None:
     """Train a predictor on a data file, run an experiment, or go on with a run that stopped."""
     model = PredictorConfig(core=model_flags.chosen_core(core_name, core), codec=codec, decoder=decoder, stack=stack)
+    where: dict[str, Any] = {"compute": compute, "watch": watch, "device": device}
     if resume is not None:
         others = {
             "--out": out, "--init-from": init_from, "--seeds": seeds, "--overwrite": overwrite,
             "--scale": scale, "--data": clips, "--write": write, "--dry-run": dry_run,
         }  # fmt: skip
-        for flag, given in others.items():
-            check.require(not given, flag, "be left out with --resume", given, "the run goes on where it is")
-        same = {"model": model, "training": training, "compute": compute, "watch": watch, "device": device}
-        _say_trained(_go_on(resume, data, same), watch, json_)
+        folder = _go_on(resume, data, others, {"model": model, "training": training, **where})
+        _say_trained(folder, watch, json_)
         return
     check.require(data is not None, "DATA", "be given", "nothing", "name a data file, or a run with --resume")
     assert data is not None
     check.device_kind(device)
     if init_from is not None:
         check.run_folder(init_from, "--init-from")
+    where["init_from"] = init_from
     asked = ask(str(data), scale)
     chosen = None if seeds is None else _seeds(seeds, training, asked)
-    how: dict[str, Any] = {}
     if asked is None:
         _check_there(data)
-        for flag, word in (("--scale", scale), ("--data", clips), ("--write", write)):
-            check.require(word is None, flag, "come with an experiment as DATA", f"{word} with {data}", "leave it out")
-    else:
-        experiment = asked.with_flags(model, training)
-        if write is not None:
-            experiments.write(experiment, write, overwrite, json_)
-            return
-        out = out or Path("models") / asked.label
-        if chosen is None and not dry_run:
-            check.absent("--out", out, overwrite)
-        how["experiment"] = experiments.record_of(asked, experiment)
-    where: dict[str, Any] = {"compute": compute, "watch": watch, "init_from": init_from, "device": device}
+        _check_no_experiment(data, {"--scale": scale, "--data": clips, "--write": write})
+    experiment = asked.with_flags(model, training) if asked else None
+    if experiment is not None and write is not None:
+        experiments.write(experiment, write, overwrite, json_)
+        return
     if dry_run:
         check.require(chosen is None, "--dry-run", "come without --seeds", f"--seeds {seeds}", "each takes as long")
         _foresee(experiments.foreseen_clips(asked, clips) if asked else data, model, training, where, json_)
         return
-    if asked is not None:
+    if asked is not None and experiment is not None:
+        out = out or Path("models") / asked.label
+        _check_room(out, chosen, overwrite)
+        where["experiment"] = experiments.record_of(asked, experiment)
         data = experiments.clips_of(asked, clips)
     _check_opens(data, device)
-    from videopred import training as learning
-
-    how |= where | {"overwrite": overwrite, "progress": True}
-    if chosen is None:
-        folder = learning.train(data, model, training, out=out, **how)
-    else:
-        folder = learning.train_seeds(data, chosen, model, training, out=out, **how)
+    folder = _learn(data, model, training, chosen, {**where, "out": out, "overwrite": overwrite})
     _say_trained(folder, watch, json_, asked.next_commands(folder, data) if asked else [])
 
 
-def _go_on(run: Path, data: Path | None, how: dict[str, Any]) -> Path:
-    """Resume a run, or runs from several seeds; the folder."""
+def _go_on(run: Path, data: Path | None, others: dict[str, Any], how: dict[str, Any]) -> Path:
+    """Resume a run, or runs from several seeds; the folder. Other flags than those of how it is done are refused."""
+    for flag, given in others.items():
+        check.require(not given, flag, "be left out with --resume", given, "the run goes on where it is")
     check.device_kind(how["device"])
     check.run_or_runs(run)
     from videopred import training as learning
 
-    go_on = learning.resume_seeds if (run / "seeds.json").is_file() else learning.resume
+    go_on = learning.resume_seeds if (run / SUMMARY).is_file() else learning.resume
     return go_on(run, data=data, progress=True, **how)
+
+
+def _learn(
+    data: Path, model: PredictorConfig, training: TrainingConfig, seeds: Sequence[int] | None, how: dict[str, Any]
+) -> Path:
+    """Train, once or from each of several seeds; the folder."""
+    from videopred import training as learning
+
+    if seeds is None:
+        return learning.train(data, model, training, progress=True, **how)
+    return learning.train_seeds(data, seeds, model, training, progress=True, **how)
+
+
+def _check_room(out: Path, seeds: Sequence[int] | None, overwrite: bool) -> None:
+    """Refuse a folder that is in use before the clips of an experiment are made, which may take hours."""
+    if seeds is None:
+        check.absent("--out", out, overwrite)
+    else:
+        check_room(out, seeds, overwrite)
+
+
+def _check_no_experiment(data: Path, words: dict[str, Any]) -> None:
+    """Refuse what only experiments have."""
+    for flag, word in words.items():
+        check.require(word is None, flag, "come with an experiment as DATA", f"{word} with {data}", "leave it out")
 
 
 def _seeds(words: str, training: TrainingConfig, asked: Asked | None) -> tuple[int, ...]:
@@ -146,8 +163,7 @@ def _check_there(data: Path) -> None:
     """
     if data.exists() or str(data) in DATASETS:
         return
-    known, experiments_there = data.stem if data.stem in DATASETS else "NAME", experiment_names()
-    fix = f"make one with `videopred generate {known}`"
+    fix, experiments_there = how_to_make(data), experiment_names()
     if data.suffix == ".json":
         known = data.stem if data.stem in experiments_there else "rims-balls4"
         fix = f"write one with `videopred train {known} --write {data}`"
@@ -184,12 +200,12 @@ def _say_trained(folder: Path, watch: WatchConfig, json_: bool, following: Seque
     if not is_first():
         return
     if not json_:
-        from videopred.training import profiling, seeds
+        from videopred.training import profiling
 
         runs = [folder]
-        if (folder / seeds.SUMMARY).is_file():
+        if (folder / SUMMARY).is_file():
             runs = sorted(folder.glob("seed-*"))
-            print(seeds.spread(folder))
+            print(spread(folder))
         for run in runs if watch.profile else []:
             print(f"{run}: {profiling.table(run)}")
     terminal.print_files([folder], json_)

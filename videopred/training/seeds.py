@@ -1,21 +1,20 @@
 """The same training from several seeds: runs in one folder, so that results carry a spread."""
 
-import json
 import math
 import statistics
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from videopred import check
 from videopred.checkpoint import whole_checkpoint, write_json
+from videopred.files import whole_file
 from videopred.models.settings import PredictorConfig
 from videopred.settings import ComputeConfig, TrainingConfig
 from videopred.training.resuming import LAST, LOOKS_KEY, read_settings
 from videopred.training.run import resume, train, usual_folder
-
-SUMMARY = "seeds.json"
+from videopred.training.seeds_folder import SUMMARY, check_room, run_of, seeds_of
 
 
 def train_seeds(
@@ -50,56 +49,48 @@ def train_seeds(
     must, fix = "be whole numbers from 0 to 2**64 - 1", "write e.g. --seeds 0,1,2"
     check.require(all(0 <= seed < 2**64 for seed in seeds), "--seeds", must, given, fix)
     _check_alone(compute)
-    check.absent("--out", out / "settings.json", False)
-    _check_room(out, seeds, overwrite)
-    new = not (out / SUMMARY).exists()
+    check_room(out, seeds, overwrite)
+    before, first = _kept(out / SUMMARY), run_of(out, seeds[0]) / "settings.json"
+    there = _kept(first)
     write_json(out / SUMMARY, {"seeds": list(seeds)})  # before the first, which may be killed
     for seed in seeds:
         chosen = training.model_copy(update={"seed": seed})
         try:
-            train(data, model, chosen, out=out / f"seed-{seed}", compute=compute, overwrite=overwrite, **how)
+            train(data, model, chosen, out=run_of(out, seed), compute=compute, overwrite=overwrite, **how)
         except KeyboardInterrupt as stopped:
             raise KeyboardInterrupt(f"{stopped} with this seed, `videopred train --resume {out}` with all") from None
         finally:
-            if new and not (out / f"seed-{seeds[0]}").exists():  # nothing has begun
-                (out / SUMMARY).unlink()
-                with suppress(OSError):  # others have put something there
-                    out.rmdir()
+            if _kept(first) == there:  # nothing has begun
+                _put_back(out, before)
     return _summed_up(out, seeds)
+
+
+class _Kept(NamedTuple):
+    """A file, and what tells it from another of the same content."""
+
+    content: bytes
+    written: int
+
+
+def _kept(path: Path) -> _Kept | None:
+    return _Kept(path.read_bytes(), path.stat().st_mtime_ns) if path.exists() else None
+
+
+def _put_back(out: Path, summary: _Kept | None) -> None:
+    """Leave the folder as it was, with the summary of the runs that are there, or none."""
+    if summary is not None:
+        with whole_file(out / SUMMARY) as partial:
+            partial.write_bytes(summary.content)
+        return
+    (out / SUMMARY).unlink()
+    with suppress(OSError):  # others have put something there
+        out.rmdir()
 
 
 def _check_alone(compute: ComputeConfig | None) -> None:
     """Refuse several processes, which are started once and would not be there for the next seed."""
     for flag, number in () if compute is None else (("--devices", compute.devices), ("--nodes", compute.nodes)):
         check.require(number == 1, flag, "be 1 with --seeds", number, "train one after the other with --seed")
-
-
-def _check_room(out: Path, seeds: Sequence[int], overwrite: bool) -> None:
-    """Refuse a folder that holds runs which would be lost, or be left behind without a summary."""
-    for seed in seeds:
-        check.absent("--out", out / f"seed-{seed}", overwrite)
-    if not (out / SUMMARY).exists():
-        return
-    check.absent("--out", out / SUMMARY, overwrite)
-    there = _seeds_of(out)
-    must = f"name those of the runs that are there, {','.join(map(str, there))}"
-    fix = "name them as well, or choose another --out"
-    check.require(set(there) <= set(seeds), "--seeds", must, ",".join(map(str, seeds)), fix)
-
-
-def _seeds_of(out: Path) -> list[int]:
-    """The seeds of the runs in a folder, as its summary has them.
-
-    Raises:
-        ValueError: the summary is damaged.
-    """
-    try:
-        seeds = json.loads((out / SUMMARY).read_text())["seeds"]
-        return [int(seed) for seed in seeds]
-    except (ValueError, KeyError, TypeError):
-        fix = 'write {"seeds": [0, 1]} into it, with the numbers of the folders beside it'
-        said = check.complaint(str(out / SUMMARY), "name the seeds of the runs", "something else", fix)
-        raise check.FaultyFileError(said) from None
 
 
 def resume_seeds(out: Path, training: TrainingConfig | None = None, **how: Any) -> Path:
@@ -114,37 +105,19 @@ def resume_seeds(out: Path, training: TrainingConfig | None = None, **how: Any) 
         ValueError: several devices or machines. And what `resume` raises.
     """
     _check_alone(how.get("compute"))
-    seeds = _seeds_of(out)
-    first, _ = read_settings(out / f"seed-{seeds[0]}")
+    seeds = seeds_of(out)
+    first, _ = read_settings(run_of(out, seeds[0]))
     asked = training or first.training
     for seed in seeds:
-        run, chosen = out / f"seed-{seed}", asked.model_copy(update={"seed": seed})
+        run, chosen = run_of(out, seed), asked.model_copy(update={"seed": seed})
         if (run / "settings.json").exists():  # as the first surely does; it refuses settings that are not the runs'
             resume(run, training=chosen, **how)
         else:
             also = {name: how[name] for name in ("compute", "watch", "device", "progress") if how.get(name) is not None}
             data = how.get("data") or (first.data.path if first.data else "")
-            train(
-                data,
-                first.model,
-                chosen,
-                out=run,
-                init_from=first.init_from,
-                experiment=first.experiment,
-                **also,
-            )
+            more = {"init_from": first.init_from, "experiment": first.experiment, **also}
+            train(data, first.model, chosen, out=run, **more)
     return _summed_up(out, seeds)
-
-
-def spread(out: Path) -> str:
-    """What runs from several seeds reached, as one line for a terminal."""
-    summary = json.loads((out / SUMMARY).read_text())
-    if summary["mean"] is None:
-        return "not every seed has seen a finite validation loss"
-    if summary["deviation"] is None:
-        return f"lowest validation loss: {summary['mean']:.6g}"
-    spread = f"{summary['mean']:.6g} ± {summary['deviation']:.3g} (standard deviation)"
-    return f"lowest validation loss, mean of {len(summary['seeds'])} seeds: {spread}"
 
 
 def _summed_up(out: Path, seeds: Sequence[int]) -> Path:
@@ -154,7 +127,7 @@ def _summed_up(out: Path, seeds: Sequence[int]) -> Path:
     """
     lowest: dict[str, float | None] = {}
     for seed in seeds:
-        seen = whole_checkpoint(out / f"seed-{seed}" / "checkpoints" / LAST)[LOOKS_KEY]["lowest"]
+        seen = whole_checkpoint(run_of(out, seed) / "checkpoints" / LAST)[LOOKS_KEY]["lowest"]
         lowest[str(seed)] = seen if math.isfinite(seen) else None
     values = [value for value in lowest.values() if value is not None]
     complete = len(values) == len(seeds)

@@ -1,0 +1,203 @@
+"""One training from several seeds: which runs and what summary it leaves, and what is in its way."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tiny_runs import tiny_model, tiny_training
+from training_runs import UNDRAWN, equal, load, weights
+
+from videopred.checkpoint import ExperimentRecord
+from videopred.settings import ComputeConfig
+from videopred.training import seeds as several
+from videopred.training.learner import Learner
+from videopred.training.resuming import read_settings
+from videopred.training.run import train
+from videopred.training.seeds import resume_seeds, train_seeds
+from videopred.training.stopping import StopSigns
+
+
+def test_several_seeds_are_several_runs_and_a_summary(data, tmp_path):
+    out = train_seeds(data, (2, 5), tiny_model(), tiny_training(), out=tmp_path / "runs", device="cpu")
+    summary = json.loads((out / "seeds.json").read_text())
+    lowest = [load(out / f"seed-{seed}" / "checkpoints" / "best.ckpt")["videopred_looks"]["lowest"] for seed in (2, 5)]
+    assert summary == {
+        "seeds": [2, 5],
+        "validation": {"2": lowest[0], "5": lowest[1]},
+        "mean": pytest.approx(np.mean(lowest)),
+        "deviation": pytest.approx(np.std(lowest, ddof=1)),
+    }
+    alone = train(data, tiny_model(), tiny_training(seed=5), out=tmp_path / "alone", device="cpu")
+    assert equal(weights(out / "seed-5"), weights(alone))
+
+
+def test_several_seeds_are_gone_on_with(data, tmp_path, monkeypatch):
+    """The first is finished, the second has stopped, the third has not begun."""
+    count = iter(range(100))
+    monkeypatch.setattr(StopSigns, "reason", lambda self, trainer: "stopped" if next(count) == 1 else "")
+    settings = tiny_training()
+    with pytest.raises(KeyboardInterrupt):
+        train_seeds(data, (0, 1, 2), tiny_model(), settings, out=tmp_path / "runs", device="cpu")
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["seed-0", "seed-1", "seeds.json"]
+    out = resume_seeds(tmp_path / "runs", settings, device="cpu")
+    straight = train_seeds(data, (0, 1, 2), tiny_model(), settings, out=tmp_path / "straight", device="cpu")
+    assert (out / "seeds.json").read_text() == (straight / "seeds.json").read_text()
+    with pytest.raises(ValueError, match=r"^--updates must be 2, as in the run that is resumed, got 9"):
+        resume_seeds(out, tiny_training(updates=9), device="cpu")
+
+
+def test_seeds_are_gone_on_with_where_the_first_was_stopped(data, tmp_path, monkeypatch):
+    count, out = iter(range(100)), tmp_path / "runs"
+    monkeypatch.setattr(StopSigns, "reason", lambda self, trainer: "stopped" if next(count) == 0 else "")
+    with pytest.raises(KeyboardInterrupt, match=f"`videopred train --resume {out}` with all$"):
+        train_seeds(data, (3, 4), tiny_model(), tiny_training(), out=out, device="cpu")
+    assert set(json.loads((resume_seeds(out, device="cpu") / "seeds.json").read_text())["validation"]) == {"3", "4"}
+
+
+def test_seeds_are_gone_on_with_where_the_first_was_killed(data, tmp_path, monkeypatch):
+    """A killed process can write nothing more, so they are written before. What has not begun begins as the first."""
+    first = train(data, tiny_model("lstm"), tiny_training(updates=1), out=tmp_path / "first", device="cpu")
+
+    class Killed(BaseException):
+        pass
+
+    def killed(*anything: object) -> None:
+        assert json.loads((tmp_path / "runs" / "seeds.json").read_text()) == {"seeds": [3, 4]}
+        raise Killed
+
+    monkeypatch.setattr(Learner, "training_step", killed)
+    how: dict[str, Any] = {"init_from": first, "experiment": ExperimentRecord(name="mine", scale="tiny")}
+    with pytest.raises(Killed):
+        train_seeds(data, (3, 4), tiny_model("lstm"), tiny_training(), out=tmp_path / "runs", device="cpu", **how)
+    monkeypatch.undo()
+    out = resume_seeds(tmp_path / "runs", device="cpu")
+    assert set(json.loads((out / "seeds.json").read_text())["validation"]) == {"3", "4"}
+    one, other = (read_settings(out / f"seed-{seed}")[0] for seed in (3, 4))
+    same = other.model_copy(update={"training": other.training.model_copy(update={"seed": 3})})
+    assert same == one
+    assert one.init_from == str(first)
+
+
+def test_runs_of_other_seeds_are_not_left_behind_without_a_summary(data, tmp_path):
+    out = train_seeds(data, (1, 2), tiny_model(), tiny_training(updates=1), out=tmp_path / "runs", device="cpu")
+    before = (out / "seeds.json").read_bytes()
+    with pytest.raises(FileExistsError, match=r"^--out must be a new path, got .*seeds\.json \(already there\)"):
+        train_seeds(data, (3,), tiny_model(), tiny_training(), out=out, device="cpu")
+    message = "^--seeds must name those of the runs that are there, 1,2, got 2,3; name them as well, or choose another"
+    with pytest.raises(ValueError, match=message):
+        train_seeds(data, (2, 3), tiny_model(), tiny_training(), out=out, device="cpu", overwrite=True)
+    assert (out / "seeds.json").read_bytes() == before
+    more = tiny_training(updates=1, learning_rate=0.01)
+    train_seeds(data, (1, 2, 3), tiny_model(), more, out=out, device="cpu", overwrite=True)
+    assert set(json.loads((out / "seeds.json").read_text())["validation"]) == {"1", "2", "3"}
+    for damaged in ("{}", '{"seeds": ["one"]}', ""):
+        (out / "seeds.json").write_text(damaged)
+        with pytest.raises(
+            ValueError, match=r"seeds\.json must name the seeds of the runs, got something else; write {"
+        ):
+            resume_seeds(out, device="cpu")
+
+
+def test_a_summary_needs_no_best_checkpoint(data, tmp_path):
+    """It may have been damaged; and where no look saw a number, there never was one."""
+    settings = tiny_training(updates=1)
+    out = train_seeds(data, (1, 2, 4), tiny_model(), settings, out=tmp_path / "runs", device="cpu")
+    before = (out / "seeds.json").read_text()
+    for best in out.glob("seed-*/checkpoints/best.ckpt"):
+        best.unlink()
+    assert (resume_seeds(out, device="cpu") / "seeds.json").read_text() == before
+    last = out / "seed-2" / "checkpoints" / "last.ckpt"
+    content = load(last)
+    content["videopred_looks"]["lowest"] = float("inf")
+    torch.save(content, last)
+    summary = json.loads((resume_seeds(out, device="cpu") / "seeds.json").read_text())
+    assert (summary["validation"]["2"], summary["mean"], summary["deviation"]) == (None, None, None)
+    assert summary["validation"]["1"] == json.loads(before)["validation"]["1"]
+
+
+def test_seeds_that_have_not_begun_learn_from_clips_that_were_moved(data, tmp_path):
+    here = tmp_path / "here.h5"
+    here.write_bytes(data.read_bytes())
+    out = train_seeds(here, (1,), tiny_model(), tiny_training(updates=1), out=tmp_path / "runs", device="cpu")
+    (out / "seeds.json").write_text('{"seeds": [1, 2]}')  # as a run that was killed leaves it
+    there = here.rename(tmp_path / "there.h5")
+    resume_seeds(out, data=there, device="cpu")
+    assert read_settings(out / "seed-2")[0].data.path == str(there)
+
+
+def test_seeds_that_have_not_begun_are_trained_as_the_others_are_gone_on_with(data, tmp_path, monkeypatch):
+    out = train_seeds(data, (1,), tiny_model(), tiny_training(updates=1), out=tmp_path / "runs", device="cpu")
+    (out / "seeds.json").write_text('{"seeds": [1, 2]}')
+    told: dict[str, dict[str, Any]] = {}
+    monkeypatch.setattr(several, "resume", lambda run, **how: told.update({run.name: how}))
+    monkeypatch.setattr(several, "train", lambda *anything, out, **how: told.update({out.name: how}))
+    monkeypatch.setattr(several, "_summed_up", lambda out, seeds: out)
+    how: dict[str, Any] = {"compute": ComputeConfig(hold="disk"), "watch": UNDRAWN, "device": "cpu", "progress": True}
+    resume_seeds(out, **how)
+    assert told["seed-1"].items() >= how.items()
+    assert told["seed-2"].items() >= how.items()
+
+
+def test_the_usual_folder_of_several_seeds(data, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    out = train_seeds(data, (1,), tiny_model(), tiny_training(updates=1), device="cpu")
+    assert out == Path("models/balls4-gru")
+    assert (out / "seed-1" / "settings.json").exists()
+
+
+def test_several_seeds_do_not_move_into_a_run(data, tmp_path):
+    old = train(data, tiny_model(), tiny_training(updates=1), out=tmp_path / "run", device="cpu")
+    with pytest.raises(FileExistsError, match=r"^--out must be a new path, got .*/run/settings\.json"):
+        train_seeds(data, (1, 2), tiny_model(), tiny_training(), out=old, device="cpu", overwrite=True)
+    assert not (old / "seeds.json").exists()
+
+
+@pytest.mark.parametrize("seeds", [(3, 1, 2), (1, 2, 3)], ids=str)
+def test_seeds_that_cannot_begin_leave_the_summary_of_those_that_are_there(data, tmp_path, seeds):
+    out = train_seeds(data, (1, 2), tiny_model(), tiny_training(updates=1), out=tmp_path / "runs", device="cpu")
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    settings = tiny_training(batch_size=400)
+    with pytest.raises(ValueError, match=r"^--batch-size must be at most"):
+        train_seeds(data, seeds, tiny_model(), settings, out=out, device="cpu", overwrite=True)
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+
+
+def test_a_run_that_is_in_the_way_of_the_last_seed_is_said_before_the_first(data, tmp_path):
+    """And not when that has been trained."""
+    train(data, tiny_model(), tiny_training(updates=1, seed=5), out=tmp_path / "runs" / "seed-5", device="cpu")
+    with pytest.raises(FileExistsError, match=r"^--out must be a new path, got .*seed-5 \(already there\); choose an"):
+        train_seeds(data, (4, 5), tiny_model(), tiny_training(), out=tmp_path / "runs", device="cpu")
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == ["seed-5"]
+
+
+def test_seeds_that_cannot_begin_leave_nothing(data, tmp_path):
+    with pytest.raises(ValueError, match=r"^--batch-size must be at most"):
+        train_seeds(data, (3, 4), tiny_model(), tiny_training(batch_size=400), out=tmp_path / "runs", device="cpu")
+    assert not (tmp_path / "runs").exists()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("")
+    with pytest.raises(ValueError, match=r"^--batch-size must be at most"):
+        train_seeds(data, (3, 4), tiny_model(), tiny_training(batch_size=400), out=tmp_path / "mine", device="cpu")
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.parametrize(
+    ("seeds", "compute", "message"),
+    [
+        ((), {}, "^--seeds must name at least one, got none"),
+        ((1, 1), {}, "^--seeds must name each once, got 1,1"),
+        ((-1, 2), {}, r"^--seeds must be whole numbers from 0 to 2\*\*64 - 1, got -1,2"),
+        ((1, 2**64), {}, r"^--seeds must be whole numbers from 0 to 2\*\*64 - 1, got 1,18446744073709551616"),
+        ((1, 2), {"devices": 2}, "^--devices must be 1 with --seeds, got 2; train one after the other"),
+        ((1, 2), {"nodes": 3}, "^--nodes must be 1 with --seeds, got 3; train one after the other"),
+    ],
+)
+def test_seeds_that_do_not_do(data, tmp_path, seeds, compute, message):
+    with pytest.raises(ValueError, match=message):
+        train_seeds(data, seeds, out=tmp_path / "runs", compute=ComputeConfig(**compute))
+    if compute:
+        with pytest.raises(ValueError, match=message):
+            resume_seeds(tmp_path / "runs", compute=ComputeConfig(**compute))

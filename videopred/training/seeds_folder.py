@@ -1,0 +1,61 @@
+"""The folder of runs from several seeds: of which it is, whether there is room in it, and what they reached.
+
+Nothing here loads torch, so that what is wrong is said before anything is made.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from videopred import check
+
+SUMMARY = "seeds.json"
+
+
+def run_of(out: Path, seed: int) -> Path:
+    """The run from a seed."""
+    return out / f"seed-{seed}"
+
+
+def check_room(out: Path, seeds: Sequence[int], overwrite: bool) -> None:
+    """Refuse a folder that is a run, or holds runs which would be lost, or be left behind without a summary.
+
+    Raises:
+        FileExistsError: a run is there. ValueError: `seeds` lack some of those that are there.
+    """
+    check.absent("--out", out / "settings.json", False)
+    for seed in seeds:
+        check.absent("--out", run_of(out, seed), overwrite)
+    if not (out / SUMMARY).exists():
+        return
+    check.absent("--out", out / SUMMARY, overwrite)
+    there = seeds_of(out)
+    must = f"name those of the runs that are there, {','.join(map(str, there))}"
+    fix = "name them as well, or choose another --out"
+    check.require(set(there) <= set(seeds), "--seeds", must, ",".join(map(str, seeds)), fix)
+
+
+def seeds_of(out: Path) -> list[int]:
+    """The seeds of the runs in a folder, as its summary has them.
+
+    Raises:
+        ValueError: the summary is damaged.
+    """
+    try:
+        seeds = json.loads((out / SUMMARY).read_text())["seeds"]
+        return [int(seed) for seed in seeds]
+    except (ValueError, KeyError, TypeError):
+        fix = 'write {"seeds": [0, 1]} into it, with the numbers of the folders beside it'
+        said = check.complaint(str(out / SUMMARY), "name the seeds of the runs", "something else", fix)
+        raise check.FaultyFileError(said) from None
+
+
+def spread(out: Path) -> str:
+    """What the runs reached, as one line for a terminal."""
+    summary = json.loads((out / SUMMARY).read_text())
+    if summary["mean"] is None:
+        return "not every seed has seen a finite validation loss"
+    if summary["deviation"] is None:
+        return f"lowest validation loss: {summary['mean']:.6g}"
+    spread = f"{summary['mean']:.6g} ± {summary['deviation']:.3g} (standard deviation)"
+    return f"lowest validation loss, mean of {len(summary['seeds'])} seeds: {spread}"
