@@ -107,12 +107,15 @@ class _Making(TorchDispatchMode):
     """Sees the operations that have no tensor yet, and make one."""
 
     def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
         if torch.is_inference_mode_enabled():
             with self:  # what is made of other operations, which autograd takes apart, comes whole
-                found = operation.decompose(*args, **(kwargs or {}))
+                found = operation.decompose(*args, **kwargs)
             if found is not NotImplemented:
                 return found
-        return _compute(operation, args, kwargs or {})
+        if Pretended not in types and kwargs.get("device") in (None, torch.device("cpu")):
+            return operation(*args, **kwargs)  # as below, but at once
+        return _compute(operation, args, kwargs)
 
 
 def _compute(operation: Any, args: Any, kwargs: dict[str, Any]) -> Any:

@@ -1,0 +1,82 @@
+"""Trainings on a device, a pretended one, from the first clip to the last checkpoint: the weights are the CPU's."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from pretended_device import Pretended, pretended_device
+from test_exact_resume import stop_after
+from tiny_runs import tiny_model, tiny_training
+from training_runs import UNDRAWN, everything_of, weights
+
+from videopred.datasets.opening import open_dataset
+from videopred.settings import ComputeConfig, WatchConfig
+from videopred.training.clips import TrainingClips
+from videopred.training.run import foresee, resume, train
+
+EVERYTHING = {"accumulate": 2, "free_running": 3, "noise": 0.1, "sampling": "linear", "clip_norm": 0.5}
+
+
+def same(here: Path, there: Path) -> None:
+    """Raise AssertionError unless both runs came to the same weights, and their files are readable without a device."""
+    torch.testing.assert_close(weights(there), weights(here), rtol=1e-4, atol=1e-6)
+    assert json.loads((there / "run.json").read_text())["state"] == "finished"
+
+
+@pytest.mark.parametrize(("core", "workers"), [("scoff", 0), ("brims", 2)])
+def test_a_training_there_is_that_on_the_cpu(data, tmp_path, core, workers):
+    """With workers the clips come from the host's memory, else they wait on the device."""
+    settings, compute = tiny_training(**EVERYTHING), ComputeConfig(workers=workers)
+    how: dict[str, Any] = {"compute": compute, "watch": WatchConfig()}
+    here = train(data, tiny_model(core), settings, out=tmp_path / "here", device="cpu", **how)
+    with pretended_device():
+        there = train(data, tiny_model(core), settings, out=tmp_path / "there", device="cuda", **how)
+    same(here, there)
+    assert json.loads((there / "run.json").read_text())["device"] == "cuda"
+
+
+def test_a_training_goes_on_there(data, tmp_path, monkeypatch):
+    """From a checkpoint of the device; and a run of the device goes on on the CPU."""
+    settings = tiny_training(**EVERYTHING, updates=3)
+    whole = train(data, tiny_model(), settings, out=tmp_path / "whole", watch=UNDRAWN, device="cpu")
+    for name, second in (("there", "cuda"), ("back", "cpu")):
+        with pretended_device():
+            stop_after(monkeypatch, 1)
+            with pytest.raises(KeyboardInterrupt):
+                train(data, tiny_model(), settings, out=tmp_path / name, watch=UNDRAWN, device="auto")
+            stop_after(monkeypatch, 0)
+            if second == "cuda":
+                resume(tmp_path / name, device="cuda")
+        if second == "cpu":
+            resume(tmp_path / name, device="cpu")
+        same(whole, tmp_path / name)
+        assert everything_of(tmp_path / name)["updates"] == 3
+
+
+@pytest.mark.parametrize("precision", ["16-mixed", "bf16-mixed", "bf16-true", "64-true"])
+def test_every_precision_comes_to_its_end(data, tmp_path, precision):
+    settings = tiny_training(precision=precision)
+    with pretended_device():
+        run = train(data, tiny_model(), settings, out=tmp_path / "run", watch=WatchConfig(profile=True), device="cuda")
+    assert all(value.isfinite().all() for value in weights(run).values())
+    assert (run / "profile.json").is_file()
+
+
+@pytest.mark.parametrize("hold", ["auto", "device"])
+def test_clips_wait_on_the_device(data, hold):
+    with pretended_device() as device:
+        clips = TrainingClips(open_dataset(data), tiny_training(), ComputeConfig(hold=hold), str(device))
+        frames = clips.frames_on(device)
+    assert clips.held_on_device
+    assert isinstance(frames, Pretended)
+    assert torch.equal(frames.held, torch.from_numpy(open_dataset(data).read_frames("train", 0, 12)))
+
+
+def test_what_a_training_will_take_there_is_foretold(data):
+    with pretended_device():
+        foretold = foresee(data, tiny_model("rims"), tiny_training(), device="cuda")
+    here = foresee(data, tiny_model("rims"), tiny_training(), device="cpu")
+    assert foretold.device == "cuda"
+    assert (foretold.parameters, foretold.disk) == (here.parameters, here.disk)
