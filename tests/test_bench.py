@@ -122,7 +122,7 @@ def test_a_compiled_step_is_timed_beside_ours(monkeypatch):
     assert row["times_faster_compiled"] > 0
     told = {"core": "rims", "batch": 2, "times_the_limit": 6.0, "times_faster_compiled": 1.25}
     _, header, line = bench._compiled_lines([told])
-    assert header.split() == ["with", "a", "compiled", "step", "times", "faster", "times", "the", "limit"]
+    assert header.split() == ["with", "compiled", "steps", "times", "faster", "times", "the", "limit"]
     assert line.split() == ["rims,", "batch", "2", "1.25", "4.8"]
     monkeypatch.setenv("CXX", "no-such-compiler")
     with pytest.raises(ValueError, match=r"^--compile must find the C\+\+ compiler no-such-compiler, got none"):

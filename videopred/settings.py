@@ -152,7 +152,7 @@ class ComputeConfig(Settings):
     strategy: str = "auto"
     """How devices share the work: a name that Lightning knows, such as ddp or fsdp."""
     compile: Literal["none", "eager", "inductor", "cudagraphs"] = "none"
-    """Backend of torch.compile: inductor for the step of the core, cudagraphs for the whole model; eager only tries."""
+    """Backend of torch.compile: inductor for steps of the core, cudagraphs for the whole model; eager only tries."""
     workers: NonNegativeInt = 0
     """Loader processes; 0 is fastest when the clips fit in memory. Clips that wait on the device are not loaded."""
     hold: Literal["auto", "device", "memory", "disk"] = "auto"

@@ -1,4 +1,4 @@
-"""A predictor that learns with a compiled step: the same function, few graphs, the same names."""
+"""A predictor that learns with compiled steps: the same function, few graphs, the same names."""
 
 import copy
 import inspect
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from core_checks import close, make, slots
+from core_checks import FEATURES, close, make, slots
 from tiny_runs import HEIGHT, WIDTH, tiny_model
 from torch import Tensor, nn
 
@@ -18,14 +18,19 @@ from videopred.rollout import predict_on
 
 
 class Graphs:
-    """A backend that runs what it is given as it is, and counts."""
+    """A backend that runs what it is given as it is, and counts: graphs, and how often one is called."""
 
     def __init__(self) -> None:
-        self.count = 0
+        self.count = self.calls = 0
 
     def __call__(self, graph: Any, inputs: Any) -> Any:
         self.count += 1
-        return graph.forward
+
+        def run(*args: Any) -> Any:
+            self.calls += 1
+            return graph.forward(*args)
+
+        return run
 
 
 class Averaging(nn.Module):
@@ -34,7 +39,7 @@ class Averaging(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.rows, self.units = 1, 3
-        self.inward = nn.Linear(5, 3)
+        self.inward = nn.Linear(FEATURES, 3)
 
     def initial_state(self, batch: int, *, generator: Any = None) -> Tensor:
         return self.inward.weight.new_zeros(batch, 3)
@@ -52,10 +57,16 @@ def learned(core: Any, given: Tensor) -> list[Tensor]:
     return [output, *(weight.grad for weight in core.parameters())]
 
 
+def given_to(name: str, steps: int) -> tuple[Any, Tensor]:
+    """A core, `own` being somebody's, and slots (B, T, L, D) for it."""
+    core = Averaging().double() if name == "own" else make(name)
+    return core, torch.rand(2, steps, 3 if name in ("scoff", "own") else 1, FEATURES, dtype=torch.float64)
+
+
+@pytest.mark.parametrize("steps", [3, 4, 11, 13])
 @pytest.mark.parametrize("name", ["lstm", "rims", "brims", "scoff", "own"])
-def test_a_compiled_step_learns_the_same(name):
-    core = Averaging() if name == "own" else make(name)
-    given = torch.rand(2, 6, 3, 5) if name == "own" else slots(core)
+def test_a_compiled_step_learns_the_same(name, steps):
+    core, given = given_to(name, steps)
     expected, graphs = learned(core, given), Graphs()
     names = list(core.state_dict())
     compile_step(core, graphs)  # type: ignore[arg-type]
@@ -65,18 +76,57 @@ def test_a_compiled_step_learns_the_same(name):
     assert list(core.state_dict()) == names
 
 
+@pytest.mark.parametrize("name", ["lstm", "rims", "brims", "scoff", "own"])
+def test_steps_of_a_long_clip_are_called_four_at_a_time(name):
+    """Steps before the first four are not compiled."""
+    core, given = given_to(name, 15)
+    graphs = Graphs()
+    compile_step(core, graphs)  # type: ignore[arg-type]
+    learned(core, given)
+    assert (graphs.count, graphs.calls) == (1, 3)
+
+
+@pytest.mark.parametrize("name", ["rims", "brims", "scoff", "own"])
+def test_a_compiled_core_goes_on_from_a_state_it_learned(name):
+    core, given = given_to(name, 16)
+    expected = learned(core, given)
+    compile_step(core, "eager")
+    core.zero_grad()
+    outputs, state = [], None
+    for part in given.split([5, 1, 3, 7], 1):
+        output, state, _ = unroll(core, part, state)
+        outputs.append(output)
+    torch.cat(outputs, 1).square().sum().backward()
+    for weight, other in zip(core.parameters(), expected[1:], strict=True):
+        close(weight.grad, other)
+
+
+def test_a_compiled_core_tells_what_happened():
+    core, given = given_to("rims", 7)
+    expected = unroll(core, given, trace=True)
+    compile_step(core, "eager")
+    found = unroll(core, given, trace=True)
+    close(found.output, expected.output)
+    assert found.trace.keys() == expected.trace.keys()
+    for name, values in expected.trace.items():
+        close(found.trace[name], values)
+
+
 def test_longer_clips_are_not_compiled_anew_nor_is_evaluation():
-    """The second length may be: it shows that memory is laid out by it."""
+    """The second length may be: it shows that memory is laid out by it. Short clips are compiled step by step."""
     torch.manual_seed(0)
     predictor, graphs = build(tiny_model("rims"), (1, HEIGHT, WIDTH)), Graphs()
     compile_predictor(predictor, graphs)  # type: ignore[arg-type]
-    film = torch.rand(2, 7, 1, HEIGHT, WIDTH)
-    for steps in (3, 5, 6, 7):
-        predictor(film[:, :steps]).logits.sum().backward()
-    assert graphs.count <= 2
+    film = torch.rand(2, 13, 1, HEIGHT, WIDTH)
+    for most, lengths in ((2, (5, 9, 6, 12, 13)), (4, (3, 4, 2))):
+        for steps in lengths:
+            predictor(film[:, :steps]).logits.sum().backward()
+        assert graphs.count <= most
+    calls = graphs.calls
     with torch.no_grad():
-        predict_on(predictor.eval(), film[:1, :4], 2, trace=True)
-    assert graphs.count <= 2
+        predict_on(predictor.eval(), film[:1, :9], 2, trace=True)
+        predictor(film)
+    assert graphs.calls == calls
 
 
 def test_a_copy_computes_with_its_own_weights():
@@ -115,8 +165,8 @@ def test_a_missing_compiler_is_named(monkeypatch, tmp_path):
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++ compiler")
 @pytest.mark.parametrize("name", ["rims", "brims", "scoff"])
 def test_inductor_learns_the_same(name):
-    core = make(name)
-    expected = learned(core, slots(core))
+    core, given = given_to(name, 9)
+    expected = learned(core, given)
     compile_step(core, "inductor")
-    for one, other in zip(learned(core, slots(core)), expected, strict=True):
+    for one, other in zip(learned(core, given), expected, strict=True):
         close(one, other)

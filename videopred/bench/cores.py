@@ -74,9 +74,9 @@ def bench_cores(
         cores: one row for each core and batch: ms per step of ours, the plain statement and an LSTM of equal width;
             ratios to both; how many times ours takes what as many floating point operations take in large matrix
             products, the rate of these, and how many times what its own matrix products take alone; if asked for, how
-            many times faster it is with a compiled step.
+            many times faster it is with compiled steps.
         operations: core -> operations per step forward and backward, and how often the host waits.
-        device: one row for each core and batch: ms per step on a CUDA device, eager, with a compiled step, and as a
+        device: one row for each core and batch: ms per step on a CUDA device, eager, with compiled steps, and as a
             replayed CUDA graph; without such a device, none.
         model: ratios of a training step in float32 and with bfloat16, and of rollouts of one clip and of all clips, to
             the plain ones.
@@ -243,7 +243,7 @@ def _compiled_lines(rows: Sequence[dict[str, Any]]) -> list[str]:
         for row in rows
         if "times_faster_compiled" in row
     ]
-    return ["", f"{'with a compiled step':24}{'times faster':>8}{'times the limit':>18}", *lines] if lines else []
+    return ["", f"{'with compiled steps':24}{'times faster':>8}{'times the limit':>18}", *lines] if lines else []
 
 
 def _device_lines(rows: Sequence[dict[str, Any]]) -> list[str]:

@@ -14,7 +14,7 @@ from videopred.models.compiling import compile_step
 def device_rows(
     core: Any, work_of: Callable[[Any], Callable[[], None]], repeats: int, device: str = "cuda"
 ) -> dict[str, float]:
-    """Milliseconds of the same work done eagerly, with a compiled step, and as a replayed CUDA graph.
+    """Milliseconds of the same work done eagerly, with compiled steps, and as a replayed CUDA graph.
 
     Args:
         core: the core inside the work, on the CPU; it stays as it is.
@@ -37,7 +37,7 @@ def device_rows(
 
 
 def with_compiled_step(core: Any, backend: str = "inductor") -> Any:
-    """A core with the same weights whose step is compiled where it learns."""
+    """A core with the same weights whose steps are compiled where it learns."""
     compiled = copy.copy(core)
     compile_step(compiled, backend)
     return compiled

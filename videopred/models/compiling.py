@@ -2,21 +2,28 @@
 
 import os
 import shutil
-from functools import wraps
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial, wraps
+from itertools import islice
 from types import MethodType
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.utils import _pytree as tree
 
 from videopred import check
 from videopred.models.predictor import Predictor
 
+_BLOCK = 4
+"""Steps that are compiled as one, which saves what every call of something compiled costs. More take longer to compile
+and gain no more."""
+
 
 def compile_predictor(predictor: Predictor, backend: str) -> None:
     """Compile, when it is next used, what of a predictor is worth it; weights keep their names.
 
-    That is the step of the core. A graph of the whole predictor would hold every step on its own, and take the longer
+    That is steps of the core. A graph of the whole predictor would hold every step on its own, and take the longer
     to compile the longer the clips are; so the whole is compiled only where the core has no loop over steps, or where
     the backend records what a device does, all of it at once.
     """
@@ -34,21 +41,51 @@ def compiles_whole(predictor: Predictor, backend: str) -> bool:
 def compile_step(core: Any, backend: str) -> None:
     """Compile the step of a core where it learns, when it is next used. Deep copies of the core are compiled as well.
 
-    A step from a state without a gradient stays as it is: the first of a clip, and all those of validation and
-    rollouts. Each kind would be compiled anew, for longer than it gains.
+    Beyond four steps, an unroll takes them four at a time, the one to four that are left over first; those stay as they
+    are. So does a step from a state without a gradient: the first of a clip, and all those of validation and rollouts.
+    Each kind would be compiled anew, for longer than it gains. Fewer steps, as where predictions are fed back, are
+    compiled alone.
     What this process compiled before is forgotten: torch keeps but a few versions of a function.
     """
     torch.compiler.reset()
     name = "advance" if hasattr(core, "project") else "step"
     plain = getattr(type(core), name)
-    compiled = torch.compile(plain, backend=backend)
+
+    def block(self: Any, entries: Sequence[Any], state: Any) -> tuple[list[Tensor], Any]:
+        return _walk(partial(plain, self), entries, state)
+
+    compiled, compiled_block = torch.compile(plain, backend=backend), torch.compile(block, backend=backend)
 
     @wraps(plain)
     def step(self: Any, inputs: Any, state: Any, *others: Any) -> Any:
-        learns = any(part.requires_grad for part in tree.tree_leaves(state))
-        return (compiled if learns else plain)(self, inputs, state, *others)
+        return (compiled if _learns(state) else plain)(self, inputs, state, *others)
+
+    def advance_all(self: Any, entries: Iterable[Any], steps: int, state: Any) -> tuple[list[Tensor], Any]:
+        waiting = iter(entries)
+        alone = partial(step if steps <= _BLOCK else plain, self)
+        outputs, state = _walk(alone, islice(waiting, (steps - 1) % _BLOCK + 1), state)
+        together = compiled_block if _learns(state) else block
+        while entries := list(islice(waiting, _BLOCK)):
+            more, state = together(self, entries, state)
+            outputs += more
+        return outputs, state
 
     setattr(core, name, MethodType(step, core))
+    core.advance_all = MethodType(advance_all, core)
+
+
+def _walk(advance: Callable[..., Any], entries: Iterable[Any], state: Any) -> tuple[list[Tensor], Any]:
+    """Outputs of steps in a row, and the state after them."""
+    outputs = []
+    for entry in entries:
+        output, state, _ = advance(entry, state)
+        outputs.append(output)
+    return outputs, state
+
+
+def _learns(state: Any) -> bool:
+    """Whether a gradient flows back into a state."""
+    return any(part.requires_grad for part in tree.tree_leaves(state))
 
 
 def check_compiler(flag: str) -> None:

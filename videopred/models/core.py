@@ -109,6 +109,9 @@ def unroll(core: Any, slots: Tensor, state: State | None = None, *, trace: bool 
         return Unrolled(output, state, {name: value.detach() for name, value in happened.items()} if trace else {})
     projecting = hasattr(core, "project")
     inputs = core.project(slots) if projecting else slots.unbind(1)
+    if hasattr(core, "advance_all") and not trace:  # see compile_step
+        outputs, state = core.advance_all(inputs, slots.shape[1], state)
+        return Unrolled(torch.stack(outputs, 1), state, {})
     advance = core.advance if projecting else core.step
     outputs, traces = [], []
     for entry in inputs:
