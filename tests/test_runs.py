@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from safetensors.torch import save_file
 from test_checkpoint import config_of, write_run
 
+from videopred import runs
 from videopred.checkpoint import write_json
 from videopred.cli import main
 from videopred.export import export_run
@@ -25,7 +28,7 @@ CURVES = """step,train_bce,validation_bce
 9,,280.25
 19,250.5,
 19,,260.75
-29,200.5,
+29,180.5,
 29,,270
 39,190.25,
 """
@@ -121,6 +124,35 @@ def test_seeds_exports_and_folders_of_runs_are_found(tmp_path):
     assert list(look(tmp_path / "b")) == ["."]
 
 
+def test_runs_are_looked_for_three_folders_below_and_no_further(tmp_path):
+    """Somebody may list a whole disk."""
+    make_run(tmp_path / "a" / "b" / "run", updates=2)
+    make_run(tmp_path / "c" / "d" / "e" / "run", updates=2)
+    assert {name: run.state for name, run in look(tmp_path).items()} == {"a/b/run": "finished", "c": "none"}
+
+
+def test_a_run_that_goes_away_while_it_is_looked_at_hides_no_other(tmp_path, monkeypatch):
+    for name in ("a", "b"):
+        make_run(tmp_path / name, updates=2)
+    look_at = runs._last_written
+
+    def going(run: Path) -> float:
+        if run.name == "a":
+            raise FileNotFoundError(f"no {run}")
+        return look_at(run)
+
+    monkeypatch.setattr(runs, "_last_written", going)
+    assert {name: run.state for name, run in look(tmp_path).items()} == {"a": "damaged", "b": "finished"}
+
+
+def test_an_export_with_a_record_that_is_none_hides_no_other(tmp_path):
+    text = json.dumps({"settings": {"training": {"updates": 2}}, "record": []})
+    save_file({"a": torch.zeros(9)}, tmp_path / "a.safetensors", {"videopred": text})
+    make_run(tmp_path / "b", updates=2)
+    found = {name: run.state for name, run in look(tmp_path).items()}
+    assert found == {"a.safetensors": "damaged", "b": "finished"}
+
+
 def _break(folder: Path, name: str, text: str | None) -> None:
     if text is None:
         (folder / name).unlink()
@@ -135,6 +167,7 @@ def _break(folder: Path, name: str, text: str | None) -> None:
         ("settings.json", "{", "settings.json is not what was written there"),
         ("settings.json", "[]", "settings.json is not what was written there"),
         ("settings.json", "{}", "no 'training'"),
+        ("settings.json", '{"training": 3}', "'int' object is not subscriptable"),
         ("run.json", None, "no run.json in it"),
         ("run.json", "", "run.json is not what was written there"),
         ("run.json", "{}", "no 'state'"),
@@ -162,6 +195,8 @@ def test_scores_are_those_of_the_model_on_each_file(tmp_path):
     for run, data, mse in (("a", "balls", 0.25), ("a", "curtain", 0.5), ("sweep/seed-1", "balls", 0.75)):
         rows = {"model": {"mse": {"mean": mse, "steps": [mse]}}, "blank": {"mse": {"mean": 9.0, "steps": [9.0]}}}
         write_json(scores / run / data / "scores.json", {"models": ["model"], "rows": rows})
+    several = {"models": ["model", "rival"], "rows": {"model": {"mse": {"mean": 0.125}}}}
+    write_json(scores / "a" / "compared" / "scores.json", several)
     write_json(scores / "a" / "other" / "scores.json", {"of": "another program"})
     found = look(tmp_path / "models", scores)
     assert found["a"].scores == {"balls": {"mse": 0.25}, "curtain": {"mse": 0.5}}
@@ -172,12 +207,12 @@ SCORES = {"x": {"mse": 0.25, "f1": 0.5}, "y": {"mse": 1.0}}
 
 
 def test_the_table():
-    runs = [
+    found = [
         Run("models/a", "finished", 20, 20, 190.25, 260.75, 75.0, 9000.0, 45.0, SCORES),
         Run("models/long", "running", None, 5000, idle=3700.0),
         Run("models/b", "damaged", problem="no run.json in it"),
     ]
-    assert table(runs).splitlines() == [
+    assert table(found).splitlines() == [
         "run          state     updates    loss  validation        time    CPU time       idle  scores",
         "models/a     finished    20/20  190.25      260.75  1 min 15 s  2 h 30 min       45 s  x: mse 0.25, f1 0.5",
         "                                                                                       y: mse 1",

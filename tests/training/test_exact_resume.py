@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_runs import CODEC, no_file_longer_than, tiny_data, tiny_model, tiny_training
-from training_runs import UNDRAWN, equal, everything_of, learner, load, weights
+from tiny_runs import CODEC, tiny_data, tiny_model, tiny_training
+from training_runs import UNDRAWN, equal, everything_of, load, weights
 
 from videopred.checkpoint import whole_checkpoint
+from videopred.export import export_run
 from videopred.models.rival_settings import GRUConfig
 from videopred.models.settings import PredictorConfig
 from videopred.settings import ComputeConfig, TrainingConfig
 from videopred.training.course import Course
-from videopred.training.folder import RunFolder
 from videopred.training.keeping import KeepCheckpoints
 from videopred.training.learner import Learner
 from videopred.training.metrics_file import read_metrics
@@ -168,6 +168,7 @@ def test_what_is_left_of_damaged_checkpoints_is_said(stopped, kept, capfd):
     assert (start.checkpoint and start.checkpoint.name) == kept
     said = capfd.readouterr().err.splitlines()
     told = "it goes on from best.ckpt" if kept else "nothing else is saved, and it begins anew"
+    assert len(said) == (2 if kept else 3)
     assert [line.partition("; ")[2] for line in said[-2:]] == [told, told]
     find_start(stopped)
     anew = f"videopred: {stopped} has saved nothing yet; it begins anew\n"
@@ -271,39 +272,6 @@ def test_the_record_says_where_a_run_was_resumed(stopped):
     assert then["seconds"] >= first["seconds"]
 
 
-def test_the_time_of_all_its_processes_adds_up(tmp_path):
-    folder, config = RunFolder(tmp_path / "run"), learner().config
-    folder.begin(config, "cpu", overwrite=False)
-    folder.go_on(config, {"seconds": 4000.0, "cpu_seconds": 7000.0}, "cpu", 3)
-    folder.end("finished", 5)
-    record = json.loads((tmp_path / "run" / "run.json").read_text())
-    assert 4000 <= record["seconds"] < 5000
-    assert 7000 <= record["cpu_seconds"] < 8000
-
-
-def test_the_time_of_a_process_that_is_killed_counts_up_to_its_last_save(tmp_path):
-    folder, config = RunFolder(tmp_path / "run"), learner().config
-    folder.begin(config, "cpu", overwrite=False)
-    folder.go_on(config, {"seconds": 4000.0, "cpu_seconds": 7000.0}, "cpu", 3)
-    folder.settle()  # which every save calls
-    record = read_settings(tmp_path / "run")[1]
-    assert (record["state"], "updates" in record) == ("running", False)
-    again = RunFolder(tmp_path / "run")
-    again.go_on(config, record, "cpu", 4)
-    again.end("finished", 5)
-    record = read_settings(tmp_path / "run")[1]
-    assert record["seconds"] >= 4000
-    assert record["cpu_seconds"] >= 7000
-
-
-def test_a_disk_that_is_full_does_not_end_a_training_that_has_just_saved(tmp_path):
-    folder = RunFolder(tmp_path / "run")
-    folder.begin(learner().config, "cpu", overwrite=False)
-    with no_file_longer_than(10):
-        folder.settle()
-    assert read_settings(tmp_path / "run")[1]["state"] == "running"
-
-
 def test_while_it_goes_on_its_record_does_not_say_how_far_it_once_was(stopped, monkeypatch):
     """Whoever lists runs would believe it and not the log."""
     seen: list[dict[str, Any]] = []
@@ -350,9 +318,23 @@ def test_other_data_is_refused(stopped, data, tmp_path):
     assert resume(stopped, data=moved, device="cpu") == stopped
 
 
+@pytest.mark.parametrize("record", [None, "{"])
+def test_a_run_goes_on_without_its_record(stopped, record):
+    """It tells only of the past; and what is left of it after a crash may be nothing."""
+    (stopped / "run.json").unlink() if record is None else (stopped / "run.json").write_text(record)
+    resume(stopped, watch=UNDRAWN, device="cpu")
+    told = json.loads((stopped / "run.json").read_text())
+    assert (told["state"], told["updates"], [one["updates"] for one in told["resumed"]]) == ("finished", 5, [3])
+
+
 def test_what_cannot_be_resumed(stopped, tmp_path):
     with pytest.raises(FileNotFoundError, match=r"^RUN must be a run folder"):
         resume(tmp_path / "gone")
+    export = export_run(stopped)
+    with pytest.raises(
+        ValueError, match=r"^--resume must be a run folder, got .*run\.safetensors; an export has no ch"
+    ):
+        resume(export)
     (stopped / "settings.json").write_text("{}")
     with pytest.raises(ValueError, match=r"^RUN must hold the settings of a run, got"):
         resume(stopped)
