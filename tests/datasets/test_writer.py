@@ -1,5 +1,7 @@
 """Writing files of records: clips of any origin, and records that do not go together."""
 
+import zlib
+
 import h5py
 import numpy as np
 import pytest
@@ -80,6 +82,8 @@ def test_long_clips_are_the_same_bytes_however_they_were_cut_into_pieces(tmp_pat
     monkeypatch.setattr("videopred.datasets.piece._LONG", 1000)
     monkeypatch.setattr("videopred.datasets.piece._LARGE", 600)
     records = films(40)
+    chunks = make_piece(records, "train", 0, 40).chunks["features"]
+    assert {len(zlib.decompress(chunk)) for chunk in chunks} == {2 * H * W * C}  # also the last of a clip
     for name in ("at once", "in steps"):
         with new_file(tmp_path / name, {"name": "theirs"}) as writer:
             if name == "at once":
@@ -90,17 +94,17 @@ def test_long_clips_are_the_same_bytes_however_they_were_cut_into_pieces(tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("name", "shape", "frames"),
+    ("name", "shape", "kind", "frames"),
     [
-        ("features", (512, 64, 64, 1), 512),  # 2 MiB
-        ("features", (513, 64, 64, 1), 64),
-        ("groups", (513, 64, 64, 1), 64),
-        ("positions", (70000, 4, 2), 70000),
-        ("features", (9, 600, 601, 3), 1),
+        ("features", (512, 64, 64, 1), np.uint8, 512),  # 2 MiB
+        ("features", (513, 64, 64, 1), np.uint8, 64),
+        ("groups", (129, 64, 64, 1), np.float32, 16),
+        ("positions", (90000, 4, 2), np.float32, 90000),
+        ("features", (9, 600, 601, 3), np.uint8, 1),
     ],
 )
-def test_how_many_frames_share_a_chunk(name, shape, frames):
-    assert frames_per_chunk(name, np.empty((0, *shape), np.uint8)) == frames
+def test_how_many_frames_share_a_chunk(name, shape, kind, frames):
+    assert frames_per_chunk(name, np.empty((0, *shape), kind)) == frames
 
 
 @pytest.mark.parametrize(

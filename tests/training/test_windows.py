@@ -1,6 +1,5 @@
 """Windows of clips: which frames an update learns from, and that nothing else of a long clip is in its way."""
 
-from collections import Counter
 from itertools import islice
 from types import SimpleNamespace
 from typing import Any
@@ -14,12 +13,13 @@ from tiny_runs import CLIPS, FRAMES, HEIGHT, RECIPE, WIDTH, tiny_model, tiny_tra
 from training_runs import everything_of, learner, load
 
 from videopred.datasets.generation import generate
+from videopred.datasets.made import RecipeClips, open_recipe
 from videopred.datasets.settings import BallsConfig
 from videopred.datasets.store import ClipFile
-from videopred.frames import to_film
 from videopred.settings import ComputeConfig
 from videopred.training import forecast as forecasting
 from videopred.training.batches import Batches, MadeBatches, Shares, ShuffledBatches, starts_of
+from videopred.training.chance import ORDER, source_of
 from videopred.training.clips import TrainingClips, open_clips
 from videopred.training.run import foresee, train
 from videopred.training.watching import WatchClips
@@ -31,7 +31,8 @@ def batches_of(data: Any, hold: str = "memory", workers: int = 0, rank: int = 0,
     """The first batches that a run learns from."""
     config, compute = learner(window=WINDOW, **training).config, ComputeConfig(hold=hold, workers=workers)
     config = config.model_copy(update={"compute": compute})
-    batches = Batches(TrainingClips(ClipFile(data), config.training, compute), config, torch.device("cpu"))
+    clips = TrainingClips(open_clips(data, config.training), config.training, compute)
+    batches = Batches(clips, config, torch.device("cpu"))
     batches.trainer = SimpleNamespace(global_step=0, world_size=world, global_rank=rank)  # type: ignore[assignment]
     return list(islice(batches.train_dataloader(), 5))
 
@@ -89,18 +90,22 @@ def test_the_clips_of_a_batch_are_the_same_with_windows(clips, windows, seed):
     assert [[item // windows for item in batch] for batch in cut] == list(plain)
 
 
-def test_starts_are_even():
-    """χ² of 13 starts, 12 degrees of freedom, within three deviations of its mean; also of one clip's neighbours."""
-    drawn = np.array([starts_of(7, batch, 26, 13) for batch in range(200)])  # (200, 26)
-    for values, cells in ((drawn, 13), (drawn[:, 0], 13), (drawn[1:, :] // 4 * 4 + drawn[:-1, :] // 4, 16)):
-        seen = Counter(values.ravel().tolist())
-        if cells == 13:
-            assert set(seen) == set(range(13))
-            mean = values.size / 13
-            assert abs(sum((seen[start] - mean) ** 2 / mean for start in range(13)) - 12) < 3 * np.sqrt(24)
-        else:
-            assert len(seen) == cells
-    assert not np.array_equal(drawn[0], starts_of(8, 0, 26, 13))
+def test_starts_are_even_and_drawn_apart():
+    """χ² with a fixed seed is within three deviations of its mean: of starts, and of two of one update or place."""
+    drawn = np.array([starts_of(7, batch, 26, 13) for batch in range(200)])  # (updates, clips)
+    for values, cells in (
+        (drawn, 13),
+        (drawn[:, 0], 13),
+        (drawn[:, 1:] * 13 + drawn[:, :-1], 169),
+        (drawn[1:] * 13 + drawn[:-1], 169),
+    ):
+        seen = np.bincount(values.ravel(), minlength=cells)
+        assert len(seen) == cells
+        mean = values.size / cells
+        assert abs(((seen - mean) ** 2 / mean).sum() - (cells - 1)) < 3 * np.sqrt(2 * (cells - 1))
+    shuffling = np.random.default_rng(source_of(7, ORDER, 0)).integers(13, size=26)
+    for other in (starts_of(8, 0, 26, 13), shuffling):
+        assert not np.array_equal(drawn[0], other)
 
 
 def test_windows_of_endless_clips_are_of_those_that_a_file_would_hold(tmp_path):
@@ -110,7 +115,8 @@ def test_windows_of_endless_clips_are_of_those_that_a_file_would_hold(tmp_path):
     made = MadeBatches(TrainingClips(open_clips(recipe, training), training), Shares(4, 1, 1, 0), training.seed)
     file = generate("balls4", {"train": 12, "validation": 2}, recipe=RECIPE, out=tmp_path / "file.h5", seed=6)
     clips, starts = ClipFile(file).read_frames("train", 0, 12), set()
-    for number in range(3):
+    for number, seen in zip(range(3), batches_of(recipe, updates=3, validation_clips=2, seed=6), strict=False):
+        assert torch.equal(made[number], seen)
         places = places_of(made[number], clips)
         assert [clip for clip, _ in places] == list(range(4 * number, 4 * number + 4))
         starts |= {start for _, start in places}
@@ -191,19 +197,40 @@ def test_what_an_update_takes_does_not_grow_with_the_clips(long_and_short, monke
 
 
 def test_clips_that_stay_on_disk_take_the_time_to_read_them_unless_others_read(data, monkeypatch):
-    monkeypatch.setattr(forecasting, "_timed", lambda work, device: (0.5, work()))
-    seconds = [
-        foresee(data, tiny_model(), tiny_training(), compute=ComputeConfig(**compute), device="cpu").seconds_per_update
-        for compute in ({}, {"hold": "disk"}, {"hold": "disk", "workers": 1}, {"hold": "device"})
-    ]
-    assert seconds == [0.5, 1.0, 0.5, 0.5]
+    """Three seconds to read a piece of a batch, half a second to learn from it."""
+
+    def timed(work: Any, device: Any) -> tuple[float, Any]:
+        done = work()
+        return (3.0 if isinstance(done, np.ndarray) else 0.5), done
+
+    def seconds_of(clips: Any, accumulate: int = 1, **where: Any) -> float:
+        training, compute = tiny_training(accumulate=accumulate), ComputeConfig(**where)
+        return foresee(clips, tiny_model(), training, compute=compute, device="cpu").seconds_per_update
+
+    monkeypatch.setattr(forecasting, "_timed", timed)
+    assert seconds_of(data) == seconds_of(data, hold="device") == seconds_of(data, workers=2) == 0.5
+    assert seconds_of(data, hold="disk") == 3.5
+    assert seconds_of(data, accumulate=2, hold="disk") == 7.0
+    assert seconds_of(data, hold="disk", workers=2) == 1.5
+    assert seconds_of(data, hold="disk", workers=9) == 0.5
+    to_be_written = open_recipe(RECIPE, CLIPS)
+    assert seconds_of(to_be_written, hold="disk") == 0.5
 
 
-def test_a_window_is_read_where_the_forecast_reads(long_and_short):
-    """One frame after the other is no other clip: a slice of what is there."""
-    clips = TrainingClips(ClipFile(long_and_short[1]), tiny_training(window=WINDOW))
+def test_of_files_windows_are_read_and_clips_of_recipes_are_made_at_once(long_and_short, monkeypatch):
     whole = ClipFile(long_and_short[1]).read_frames("train", 0, 5)
-    read = clips.read_windows(1, np.array([54, 0, 17]))
-    expected = [whole[1, 54:60], whole[2, :6], whole[3, 17:23]]
-    np.testing.assert_array_equal(read, np.stack(expected))
-    assert to_film(read).shape == (3, 6, 1, HEIGHT, WIDTH)
+    read: list[tuple[type, Any]] = []
+    for kind in (ClipFile, RecipeClips):
+
+        def watched(self: Any, *clips: Any, plain: Any = kind.read_frames) -> np.ndarray:
+            read.append((type(self), clips))
+            return plain(self, *clips)
+
+        monkeypatch.setattr(kind, "read_frames", watched)
+    training = tiny_training(window=WINDOW)
+    clips = TrainingClips(ClipFile(long_and_short[1]), training, ComputeConfig(hold="disk"))
+    windows = clips.read_windows(1, np.array([54, 0, 17]))
+    np.testing.assert_array_equal(windows, np.stack([whole[1, 54:60], whole[2, :6], whole[3, 17:23]]))
+    assert read == []
+    TrainingClips(open_recipe(RECIPE, CLIPS), training, ComputeConfig(hold="disk")).read_windows(2, np.array([1, 0, 2]))
+    assert read == [(RecipeClips, ("train", 2, 5))]

@@ -106,9 +106,9 @@ class TrainingClips:
 
     def beginnings(self, clips: int, frames: int) -> np.ndarray:
         """The first frames of the first validation clips, (B, T, H, W, C) uint8; fewer where there are fewer."""
-        kept, last = self.validate, min(frames, self.file.frames)
+        kept = self.validate
         chosen = range(kept.start, min(kept.start + clips, kept.stop))
-        return np.stack([self.file.read_window(kept.part, clip, 0, last) for clip in chosen])
+        return np.stack([self.file.read_window(kept.part, clip, 0, frames) for clip in chosen])
 
     def _belongs_on(self, device: str, compute: ComputeConfig) -> bool:
         """Whether the clips shall wait on the device; without a word, if they take a quarter of its free memory."""
