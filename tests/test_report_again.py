@@ -2,11 +2,13 @@
 
 import shlex
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from videopred.datasets import find_recipe
 from videopred.eval.settings import Protocol
-from videopred.report.again import evaluate_command, plausibility_command
+from videopred.report.again import evaluate_command, generate_command, plausibility_command
 
 ASKED = Protocol(context=4, horizon=3, part="validation", metrics=("mse", "f1"), clips=7)
 WORDS = "videopred evaluate models/mine data.h5 --metrics mse f1 --part validation --context 4 --horizon 3"
@@ -27,6 +29,11 @@ def test_all_that_was_asked_is_said(other, clips, more):
     assert evaluate_command(Path("models/mine"), "data.h5", ASKED.model_copy(update=other), clips) == WORDS + more
 
 
+def test_names_of_several_words_are_one():
+    said = evaluate_command(Path("my runs/mine"), "my data.h5", ASKED, 7)
+    assert shlex.split(said)[2:4] == ["my runs/mine", "my data.h5"]
+
+
 @pytest.mark.parametrize(("reference", "more"), [(None, ""), ("data.h5", ""), ("old.h5", " --reference old.h5")])
 def test_another_reference_is_named(reference, more):
     assert evaluate_command(Path("models/mine"), "data.h5", ASKED, 7, reference) == WORDS + more
@@ -36,6 +43,21 @@ def test_a_named_protocol_says_its_part_and_frames_itself():
     named = ASKED.model_copy(update={"name": "rnem-balls", "part": "test"})
     said = evaluate_command(Path("run"), "data.h5", named, 7)
     assert said == "videopred evaluate run data.h5 --protocol rnem-balls --metrics mse f1"
+
+
+@pytest.mark.parametrize(
+    ("name", "recipe", "said"),
+    [
+        ("curtain", find_recipe("curtain"), "curtain"),
+        ("mine", find_recipe("balls4").model_copy(update={"balls": (2, 3)}), "balls4 --balls 2 3"),
+        ("mine", None, None),
+    ],
+)
+def test_data_is_made_by_its_preset_and_what_differs_and_that_of_others_by_nothing(name, recipe, said):
+    parts = {"train": 0, "validation": 2, "test": 3}
+    file = SimpleNamespace(name=name, recipe=recipe, parts=parts, seed=4, path=Path("a b.h5"))
+    rest = "--seed 4 --clips validation=2 test=3 --out 'a b.h5'"
+    assert generate_command(file) == (None if said is None else f"videopred generate {said} {rest}")
 
 
 @pytest.mark.parametrize(

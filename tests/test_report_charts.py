@@ -2,6 +2,7 @@
 
 import re
 from importlib import resources
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import numpy as np
@@ -43,6 +44,43 @@ def test_round_numbers_hold_the_values_between_them(values, lowest, highest):
     assert highest in up
 
 
+def test_a_chart_of_nothing_but_0_has_a_height():
+    svg = line_chart("a", {"b": Line((0, 1), (0.0, 0.0))}, "step")
+    ((left, right),) = paths(svg)
+    assert left[1] == right[1] == HEIGHT - 40.0  # at the bottom
+
+
+def test_steps_are_whole_and_none_stands_beside_the_curve():
+    svg = line_chart("a", {"b": Line((1, 2, 3), (1.0, 2.0, 3.0))}, "step")
+    across = re.findall(r'text-anchor="middle">(\d[^<]*)<', svg)
+    assert across == ["1", "2", "3"]
+    svg = line_chart("a", {"b": Line(range(3, 18), range(3, 18))}, "step")
+    assert re.findall(r'text-anchor="middle">(\d[^<]*)<', svg) == ["5", "10", "15"]
+
+
+def test_thousands_are_parted():
+    assert "15\u202f000" in labels(line_chart("a", {"b": Line((0, 1), (0.0, 15_000.0))}, "step"))
+
+
+def test_a_band_goes_forth_below_and_back_above_within_the_chart():
+    """It reaches from 0 to 40, where the curve itself stays between 19 and 21."""
+    svg = line_chart("a", {"b": Line((1, 2, 3), (19, 20, 21), (0, 2, 4), (30, 35, 40))}, "step")
+    (found,) = re.findall(r'class="band" points="([^"]+)"', svg)
+    points = [tuple(map(float, point.split(","))) for point in found.split()]
+    ((first, middle, last),) = paths(svg)
+    assert [x for x, _ in points] == [x for x, _ in (first, middle, last, last, middle, first)]
+    assert all(0 < y < HEIGHT for _, y in points)
+    assert points[0][1] > points[1][1] > first[1] > points[5][1]
+    assert points[2][1] > last[1] > points[3][1] == min(y for _, y in points)
+
+
+def test_where_a_band_is_not_known_throughout_there_is_none():
+    svg = line_chart("a", {"b": Line((1, 2, 3), (1, 2, 3), (0, float("nan"), 2), (2, float("nan"), 4))}, "step")
+    assert "band" not in svg
+    assert "nan" not in svg
+    assert labels(svg)[:1] == ["0"]
+
+
 def test_what_is_no_number_leaves_a_gap():
     svg = line_chart("a", {"b": Line((1, 2, 3, 4), (1.0, float("nan"), 2.0, 3.0))}, "step")
     assert re.search(r'class="curve" d="M[\d. ]+ M[\d. ]+ L[\d. ]+"', svg)
@@ -66,6 +104,16 @@ def test_a_raster_has_a_cell_for_every_active_module_and_step():
     assert labels(svg) == ["0", "1", "2", "2", "3", "4", "5", "frame"]
     (line,) = re.findall(r'class="turn" x1="([\d.]+)"', svg)
     assert columns[1] < float(line) == columns[2]  # between frames 3 and 4
+
+
+@pytest.mark.parametrize(("bands", "apart"), [(3, 1), (16, 1), (40, 2)])
+def test_numbers_of_modules_stand_apart_however_many_there_are(bands, apart):
+    svg = raster("active", np.ones((4, bands)), 2, chosen=False)
+    places = [float(y) for y in re.findall(r'class="tick" x="50" y="([\d.]+)"', svg)]
+    assert labels(svg)[:3] == [str(apart * k) for k in range(3)]
+    assert all(below - above >= 12 for above, below in pairwise(places))
+    if bands <= 16:
+        assert len(places) == bands
 
 
 def test_a_choice_has_the_colour_of_what_was_chosen():

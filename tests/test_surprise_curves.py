@@ -16,6 +16,7 @@ from videopred.datasets.quadruplets import Quadruplets, open_quadruplets
 from videopred.datasets.settings import OcclusionConfig
 from videopred.eval.plausibility_scores import PlausibilityScores
 from videopred.eval.plausibility_settings import PlausibilityConfig
+from videopred.rendering.page import Page
 from videopred.surprise import judge_scorer, score_file
 from videopred.surprise_curves import CALM, IMPOSSIBLE, POSSIBLE, draw_scenes, pairs_of, scene_gif_frames, scene_still
 
@@ -117,6 +118,35 @@ def test_a_still_shows_first_and_last_frames_and_both_curves(place):
             assert where(image, film[-1], 2)
     assert has(image, POSSIBLE)
     assert has(image, IMPOSSIBLE)
+
+
+def test_curves_of_every_second_frame_are_whole_at_the_end(place):
+    pairs = pairs_of(*judged(place / "folder", every=2), 1)
+    picture = scene_gif_frames(pairs, "O1/0001", "surprise, nats")
+    grown = np.flatnonzero((picture[-1] != picture[0]).any(-1)[190:].any(0))
+    assert grown.max() > 0.93 * picture.shape[2]
+
+
+def test_all_that_is_drawn_is_named(place, monkeypatch):
+    """The scene, the films, and the numbers of the frames as the folder counts them."""
+    written = []
+    monkeypatch.setattr(Page, "write", lambda self, words, *_, **__: written.append(words))
+    pairs = pairs_of(*judged(place / "folder", every=2), 1)
+    scene_still(pairs, "O1/0001", "nats")
+    words = [word for pair in pairs for name in pair.names for word in name.split(", ")]
+    assert {"O1/0001", *words, "possible", "impossible", "1", str(FRAMES)} <= set(written)
+    written.clear()
+    scene_gif_frames(pairs, "O1/0001", "nats")
+    assert {"O1/0001", *(name for pair in pairs for name in pair.names)} == set(written)
+
+
+def test_flat_curves_of_both_films_are_seen_and_that_of_the_possible_one_where_they_agree(place):
+    pair = pairs_of(*judged(place / "films.h5"), 1)[0]
+    same = np.zeros_like(pair.surprise)
+    for surprise, both in ((same + np.array([[1], [0]]), True), (same, False)):
+        plot = scene_still([pair._replace(surprise=surprise)], "O1", "nats")[190:, 150:]
+        assert has(plot, POSSIBLE)
+        assert has(plot, IMPOSSIBLE) == both
 
 
 def test_a_curve_stands_at_the_frames_that_it_is_of(place):

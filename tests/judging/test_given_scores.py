@@ -80,7 +80,12 @@ def test_predictions_shorter_than_a_named_protocol_are_not_told_to_change_it(tmp
         (SOFT[:2], 4, "--pred must hold the 3 clips to score, got 2 in .*p.npy; give --first 2 for the first"),
         (SOFT[[0, 1, 2, 0]], 4, "--pred must hold the 3 clips to score, got 4 in .*p.npy; leave the others out"),
         (SOFT[:, :3], 4, "--pred must hold the 4 frames of the horizon, got 3 in .*p.npy; give a shorter --horizon"),
-        (SOFT[..., :6], 4, r"--pred must hold frames of 1 x 5 x 7 .* as the truth, got 1 x 5 x 6"),
+        (
+            SOFT[..., :6],
+            4,
+            r"--pred must hold frames of 1 x 5 x 7 .* as the truth, got 1 x 5 x 6 .*; predict frames of",
+        ),
+        (SOFT.swapaxes(3, 4), 4, r"--pred must hold frames of 1 x 5 x 7 .*, got 1 x 7 x 5 .*; say with --axes which"),
     ],
 )
 def test_predictions_that_do_not_fit_the_truth_are_refused(tmp_path, array, horizon, message):

@@ -122,7 +122,9 @@ def evaluate_given(predicted: GivenFilms, file: "ClipSource", protocol: Protocol
     check.require(predicted.frames >= protocol.horizon, flag, must, got, fix)
     ours, theirs = predicted.film_shape, film_shape(file)
     must, got = f"hold frames of {written(theirs)} as the truth", f"{written(ours)} in {name}"
-    check.require(ours == theirs, flag, must, got, "say with --axes which axis is which")
+    turned = sorted(ours) == sorted(theirs)
+    fix = "say with --axes which axis is which" if turned else "predict frames of that size"
+    check.require(ours == theirs, flag, must, got, fix)
     films = [predicted, file.given] if isinstance(file, GivenTruth) else [predicted]
     how["notes"] = (*how.get("notes", ()), *(one.remark for one in films if one.remark))
     if predicted.frames > protocol.horizon:

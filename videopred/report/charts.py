@@ -34,14 +34,13 @@ def styles(models: Sequence[str], others: Sequence[str]) -> dict[str, str]:
     return found | {name: f"faint-{place % COLOURS}" for place, name in enumerate(others)}
 
 
-def line_chart(title: str, lines: Mapping[str, Line], x_name: str, *, marks: Sequence[float] = ()) -> str:
+def line_chart(title: str, lines: Mapping[str, Line], x_name: str) -> str:
     """An SVG of curves over a common axis, which begins at 0 where that wastes less than half of the height.
 
     Args:
         title: above the chart.
         lines: name, for who points at a curve or has it read out, -> curve; values that are not finite leave a gap.
         x_name: what the horizontal axis counts.
-        marks: where on that axis vertical lines stand.
     """
     drawn = {name: line for name, line in lines.items() if any(map(isfinite, line.y))}
     if not drawn:
@@ -64,9 +63,6 @@ def line_chart(title: str, lines: Mapping[str, Line], x_name: str, *, marks: Seq
             body.append(f'<text class="tick" {place}>{_number(tick)}</text>')
     middle = (WIDTH + _LEFT - _RIGHT) / 2
     body.append(f'<text class="tick" x="{middle}" y="{HEIGHT - 6}" text-anchor="middle">{escape(x_name)}</text>')
-    for mark in marks:
-        x = to_x(mark)
-        body.append(f'<line class="mark" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{HEIGHT - _BOTTOM}"/>')
     for name, line in drawn.items():
         body.append(_drawn(name, line, to_x, to_y))
     said = f"{title} over the {x_name}: " + "; ".join(_said(name, line) for name, line in drawn.items())
@@ -88,7 +84,7 @@ def raster(title: str, shares: np.ndarray, context: int, *, chosen: bool) -> str
     body = [f'<text class="chart-title" x="{_LEFT}" y="16">{escape(title)}</text>']
     for k in range(bands):
         y = _TOP + k * high
-        if high * k // 12 > high * (k - 1) // 12 or k == 0:
+        if k % (1 if high >= 12 else 2) == 0:  # letters are 12 high
             body.append(f'<text class="tick" x="{_LEFT - 6}" y="{y + high / 2 + 4}" text-anchor="end">{k}</text>')
         for t in range(steps):
             value = float(shares[t, k])
