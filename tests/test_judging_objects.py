@@ -148,3 +148,17 @@ def test_the_best_sample_is_the_one_of_which_most_can_be_said():
         tally.add("model", batch, order)
     for found in tally.found:
         assert found.measured["position best of 2"]["count"].sum() > 0
+
+
+def test_a_sample_is_the_best_by_the_steps_of_which_something_can_be_said():
+    """One shows balls where they are, and none after five steps; the other shows all, three pixels off."""
+    file = world()
+    film = read_film(file, "test", 0, 3)[:, :16]
+    batch = Batch(file, "test", 0, film, given=6)
+    gone = batch.truth.clone()
+    gone[:, 5:] = 0
+    tally = Tally({"position": make_object_metric("position")}, samples=2)
+    tally.add("model", batch, [torch.roll(batch.truth, 3, -1), gone])
+    counted = tally.found[0].measured["position best of 2"]["count"]
+    assert (counted[:, :5] > 0).all()
+    assert (counted[:, 6:] == 0).all()

@@ -49,7 +49,11 @@ def test_a_named_protocol_says_its_part_and_frames_itself():
     ("name", "recipe", "said"),
     [
         ("curtain", find_recipe("curtain"), "curtain"),
-        ("mine", find_recipe("balls4").model_copy(update={"balls": (2, 3)}), "balls4 --balls 2 3"),
+        (
+            "mine",
+            find_recipe("balls4").model_copy(update={"balls": (2, 3), "walls": False}),
+            "balls4 --balls 2 3 --no-walls",
+        ),
         ("mine", None, None),
     ],
 )

@@ -48,6 +48,18 @@ def test_the_best_of_the_first_n_by_hand(file):
         assert value == pytest.approx(OFF[:, :count].min(1).mean(), rel=1e-6)
 
 
+def test_every_model_has_its_curve(file):
+    def off(by: float):
+        return lambda batch, sample: (batch.truth - by * (1 + sample)).abs()
+
+    asked = Protocol(context=CONTEXT, horizon=HORIZON, metrics=("mae",), samples=2)
+    found = judge_rows({"near": off(0.1), "far": off(0.3)}, file, asked).best_of
+    assert {row: curves["mae"] for row, curves in found.items()} == {
+        "near": pytest.approx({1: 0.1, 2: 0.1}),
+        "far": pytest.approx({1: 0.3, 2: 0.3}),
+    }
+
+
 def test_the_curve_ends_at_the_score(file):
     scores = scores_of(file)
     for name in ("mae", "f1"):

@@ -150,7 +150,7 @@ def _best(metric: Quantity, samples: list[dict[str, Tensor]]) -> dict[str, Tenso
     clips = range(len(next(iter(samples[0].values()))))
     values = torch.stack([torch.stack([_value(metric, one, clip) for clip in clips]) for one in samples])  # (N, B)
     worst = -torch.inf if metric.higher_is_better else torch.inf  # a sample of which nothing can be said
-    values = values.nan_to_num(nan=worst, posinf=torch.inf, neginf=-torch.inf)
+    values = values.nan_to_num(nan=worst)
     chosen = (values.argmax(dim=0) if metric.higher_is_better else values.argmin(dim=0)).tolist()
     return {key: torch.stack([samples[sample][key][clip] for clip, sample in enumerate(chosen)]) for key in samples[0]}
 
