@@ -25,6 +25,8 @@ _aten = torch.ops.aten
 _COPIES = {_aten.copy_.default, _aten._to_copy.default}
 _TAKES_INDICES = {_aten.index.Tensor, _aten.index_put_.default, _aten.index_put.default}
 """Their second argument may be on the CPU, if the first is on the device."""
+waits: list[str] = []
+"""Operations since the device began in which it and the CPU wait for one another; work to be captured has none."""
 
 
 class Pretended(Tensor):
@@ -124,7 +126,10 @@ def _compute(operation: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     asked = kwargs.get("device")
     on_cpu = {} if asked is None else {"device": torch.device("cpu")}
     found = operation(*held(args), **held(kwargs | on_cpu))
-    if not (there if asked is None else asked.type == "meta"):
+    stays = there if asked is None else asked.type == "meta"
+    if _waits(operation, args, kwargs, stays):
+        waits.append(str(operation))
+    if not stays:
         return found
     found = _mapped(lambda one: Pretended(one) if isinstance(one, Tensor) else one, found)
     return return_and_correct_aliasing(operation, args, kwargs, found)
@@ -152,6 +157,13 @@ def _meet_there(operation: Any, args: Any, kwargs: dict[str, Any]) -> bool:
         if any(id(one) not in may_be_here for one in here):
             raise RuntimeError(f"{operation} must have all tensors on one device, got {places}")
     return there
+
+
+def _waits(operation: Any, args: Any, kwargs: dict[str, Any], stays: bool) -> bool:
+    """Whether the operation asks for values of the device, or takes some there but for single numbers."""
+    crosses = any(isinstance(one, Pretended) != stays and one.dim() for one in _tensors((args, kwargs)))
+    shapes_by_values = torch.Tag.dynamic_output_shape in operation.tags
+    return crosses or (stays and shapes_by_values) or operation is _aten._local_scalar_dense.default
 
 
 def _written(operation: Any, args: Any, kwargs: dict[str, Any]) -> list[Tensor]:
@@ -220,4 +232,5 @@ def pretended_device() -> Iterator[torch.device]:
         stack.enter_context(mock.patch.object(torch.accelerator, "current_stream", return_value=_STREAM))
         stack.enter_context(_Naming())
         stack.enter_context(_Making())
+        waits.clear()
         yield CUDA

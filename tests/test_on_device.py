@@ -1,6 +1,6 @@
 """What the benchmarks do on a CUDA device: in which order, by stand-ins; with one, for true."""
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -8,11 +8,20 @@ from typing import Any
 import pytest
 import torch
 from core_checks import SMALL, make, slots
+from pretended_device import pretended_device, waits
+from torch.autograd import DeviceType
 
 from videopred.bench import cores as bench
 from videopred.bench import on_device
 from videopred.bench.cores import SUBJECTS
-from videopred.bench.on_device import captured, device_milliseconds, device_rows, with_compiled_step
+from videopred.bench.on_device import (
+    captured,
+    computing_milliseconds,
+    device_milliseconds,
+    device_rows,
+    with_compiled_step,
+)
+from videopred.bench.training_step import MODELS, pair_of, training_step
 from videopred.models.core import unroll
 
 
@@ -47,6 +56,9 @@ class StandIn:
         yield
         self.done.append("captured")
 
+    def synchronize(self) -> None:
+        self.done.append("wait for all")
+
     def Event(self, *, enable_timing: bool) -> Any:
         assert enable_timing
         event = SimpleNamespace(time=None, synchronize=lambda: self.done.append("wait for the end"))
@@ -78,6 +90,35 @@ def test_a_device_is_timed_by_its_own_clock_after_three_goes(cuda):
 
     assert device_milliseconds(work, 3) == 4.0
     assert cuda.done == ["wait for the end"] * 3
+
+
+def test_only_what_runs_on_the_device_counts_as_computing(cuda, monkeypatch):
+    """Of three goes: two kernels; beside them the host's operation that started one, and a name for both."""
+
+    def row(kind: DeviceType, microseconds: float, *, named: bool = False) -> Any:
+        return SimpleNamespace(device_type=kind, self_device_time_total=microseconds, is_user_annotation=named)
+
+    rows = [
+        row(DeviceType.CUDA, 4500),
+        row(DeviceType.CUDA, 1500),
+        row(DeviceType.CPU, 4500),
+        row(DeviceType.CUDA, 6000, named=True),
+    ]
+    profile = nullcontext(SimpleNamespace(key_averages=lambda: rows))
+    monkeypatch.setattr(torch.profiler, "profile", lambda activities: profile)
+    assert computing_milliseconds(lambda: cuda.done.append("work")) == 2.0
+    assert cuda.done == [*["work"] * 3, "wait for all"]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_an_update_waits_for_nothing_so_that_it_can_be_captured(name):
+    """Neither a value nor a table crosses between host and device; on a pretended one."""
+    with pretended_device() as device:
+        work = training_step(pair_of(name).ours.to(device), torch.rand(2, 4, 1, 64, 64, device=device))
+        work()  # the first makes Adam's numbers
+        waits.clear()
+        work()
+        assert waits == []
 
 
 def test_each_way_does_the_same_work_on_a_core_of_its_own(cuda, monkeypatch):

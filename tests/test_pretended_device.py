@@ -6,7 +6,7 @@ import io
 import numpy as np
 import pytest
 import torch
-from pretended_device import CUDA, Pretended, held, pretended_device
+from pretended_device import CUDA, Pretended, held, pretended_device, waits
 from torch import nn
 
 
@@ -88,6 +88,24 @@ def test_what_comes_back_is_on_the_cpu_and_apart(there):
     assert there.sum().item() == 15
     assert there.tolist() == [[0, 1, 2], [3, 4, 5]]
     assert (there > 4).any()
+
+
+WAITS = {
+    "a value": lambda there: there.sum().item(),
+    "a film to the CPU": lambda there: there.cpu(),
+    "a film from the CPU": lambda there: there.copy_(HERE),
+    "places of values": lambda there: there.nonzero(),
+    "indices on the CPU": lambda there: there[torch.tensor([1])],
+}
+
+
+@pytest.mark.parametrize("what", WAITS)
+def test_what_waits_is_noted(there, what):
+    waits.clear()
+    assert (there + there * torch.tensor(2.0)).sum().dim() == 0
+    assert waits == []
+    WAITS[what](there)
+    assert len(waits) == 1
 
 
 def test_a_copy_goes_where_it_is_written(there):

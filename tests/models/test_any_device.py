@@ -6,7 +6,7 @@ import known_bad
 import pytest
 import torch
 from core_checks import BATCH, SMALL, make, slots
-from pretended_device import assert_same_there
+from pretended_device import assert_same_there, pretended_device, waits
 from torch import Tensor
 
 from videopred.models import CODECS, CORES, DECODERS, build
@@ -57,6 +57,33 @@ def test_a_core_that_comes_back_is_noticed():
 
     with pytest.raises(AssertionError, match=r"left on the CPU: \[\(3, 7, 1, 4\)\]"):
         assert_same_there(lambda device: unroll(ComesBack().to(device), slots().to(device)))
+
+
+def waits_of_an_unroll(core: Any) -> list[str]:
+    """In which operations an unroll in training waits, forward or backward."""
+    with pretended_device() as device:
+        core, inputs = core.to(device).train(), slots(core).to(device).requires_grad_()
+        waits.clear()
+        unroll(core, inputs).output.square().sum().backward()
+        return list(waits)
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_a_core_that_learns_waits_for_nothing(name):
+    """The device is never asked for a value nor sent a table, so that its work runs on and can be captured."""
+    assert waits_of_an_unroll(make(name)) == []
+
+
+class SendsATable(known_bad.SoundCore):
+    def advance(self, projected, state):
+        return super().advance(projected * torch.ones(4).to(projected), state)
+
+
+@pytest.mark.parametrize(
+    ("broken", "operation"), [(known_bad.AsksTheDevice, "aten._local_scalar_dense"), (SendsATable, "aten._to_copy")]
+)
+def test_a_core_that_waits_is_noticed(broken, operation):
+    assert waits_of_an_unroll(broken()) == [f"{operation}.default"] * 7
 
 
 def film(frames: int, clips: int = 2) -> Tensor:
