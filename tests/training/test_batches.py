@@ -81,6 +81,12 @@ def test_without_one_the_last_clips_are_kept_aside(tmp_path, share, aside):
             {"window": 10},
             "^--window must be at most 9, the frames of a clip, got 10; leave it out to",
         ),
+        ({"train": 6}, {"batch_size": 6, "window": 9}, "^--batch-size must be at most 5, .*of them with --window$"),
+        (
+            {"train": 1},
+            {"window": 5},
+            "^DATA must hold more training clips than are kept aside .*, got 1 and 1; add",
+        ),
         ({"train": 6}, {"free_running": 8}, "^--free-running must be at most 7, .* of 9 frames one is given .*, got 8"),
     ],
 )

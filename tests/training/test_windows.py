@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny_runs import CLIPS, FRAMES, HEIGHT, RECIPE, WIDTH, tiny_model, tiny_training
-from training_runs import everything_of, learner, load
+from training_runs import UNDRAWN, everything_of, learner, load
 
 from videopred.datasets.generation import generate
 from videopred.datasets.made import RecipeClips, open_recipe
@@ -132,6 +132,28 @@ def test_a_window_of_the_whole_clip_is_no_window(data, tmp_path):
         one, other = (run[name]["weights"] for run in runs)
         assert all(torch.equal(one[key], other[key]) for key in one)
     assert runs[0]["metrics"] == runs[1]["metrics"]
+
+
+@pytest.mark.parametrize(("clips", "size"), [(3, 7), (2, 5), (1, 4), (4, 8)])
+def test_few_clips_fill_a_batch_by_several_windows(clips, size):
+    """A few long films: each as often as the others, but for what is left of a shuffle."""
+    most = -(-size // clips)
+    for batch in islice(ShuffledBatches(clips, size, seed=3, windows=50), 9):
+        times = np.bincount(np.array(batch) // 50, minlength=clips)
+        assert len(times) == clips
+        assert times.sum() == size
+        assert times.max() <= most
+        assert len(set(batch)) > 1
+
+
+def test_a_run_learns_from_more_windows_at_once_than_there_are_clips(data, tmp_path, monkeypatch):
+    training = tiny_training(batch_size=32, accumulate=2, window=4)
+    run = train(data, tiny_model(), training, watch=UNDRAWN, out=tmp_path / "run", device="cpu")
+    assert load(run / "checkpoints" / "last.ckpt")["global_step"] == 2
+    monkeypatch.setattr(forecasting, "_timed", lambda work, device: (0.75, work()))
+    told = foresee(data, tiny_model(), training, compute=ComputeConfig(hold="disk"), device="cpu")
+    # To read 12 windows took three quarters of a second; an update reads 32.
+    assert told.seconds_per_update == told.seconds_per_epoch == 2 * 0.75 + 32 * 0.75 / 12
 
 
 # --- looks at validation clips -------------------------------------------------------------------------------

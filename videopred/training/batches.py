@@ -75,11 +75,12 @@ def starts_of(seed: int, batch: int, size: int, windows: int) -> np.ndarray:
 class ShuffledBatches(Sampler[list[int]]):
     """Endless batches of whole shuffles; batch k is a function of (seed, k), and a shuffle's remainder is skipped.
 
-    A batch is of windows, one drawn from each of its clips, counted clip by clip as `FilmDataset` does.
+    A batch is of windows, one drawn from each of its clips, counted clip by clip as `FilmDataset` does. Of fewer clips
+    than a batch takes, a shuffle holds each as often as it takes to fill one.
 
     Args:
         clips: number of clips.
-        size: clips per batch, at most `clips`.
+        size: clips per batch.
         seed: source of the shuffles.
         start: the first batch to give.
         windows: of each clip, each beginning a frame after the other.
@@ -89,10 +90,11 @@ class ShuffledBatches(Sampler[list[int]]):
         self.clips, self.size, self.seed, self.start, self.windows = clips, size, seed, start, windows
 
     def __iter__(self) -> Iterator[list[int]]:
-        per_shuffle = self.clips // self.size
+        in_a_shuffle = self.clips * -(-self.size // self.clips)
+        per_shuffle = in_a_shuffle // self.size
         shuffle, offset = divmod(self.start, per_shuffle)
         while True:
-            order = np.random.default_rng(source_of(self.seed, ORDER, shuffle)).permutation(self.clips)
+            order = np.random.default_rng(source_of(self.seed, ORDER, shuffle)).permutation(in_a_shuffle) % self.clips
             for k in range(offset, per_shuffle):
                 clips = order[k * self.size : (k + 1) * self.size]
                 starts = starts_of(self.seed, shuffle * per_shuffle + k, self.size, self.windows)

@@ -68,9 +68,12 @@ class TrainingClips:
         else:
             aside = max(1, round(count * (training.validation_share or 0.1)))
         self.kept = count - aside
+        must, fix = "hold more training clips than are kept aside for validation", "add some, or a validation part"
+        check.require(self.kept > 0, "DATA", must, f"{count} and {aside}", fix)
         must = f"be at most {self.kept}, the clips left to learn from"
-        fix = "lower it, or generate more clips"
-        check.require(training.batch_size <= self.kept, "--batch-size", must, training.batch_size, fix)
+        fix = "lower it, generate more clips, or learn from windows of them with --window"
+        enough = training.batch_size <= self.kept or self.windows > 1
+        check.require(enough, "--batch-size", must, training.batch_size, fix)
         limit = {"auto": MEMORY_LIMIT, "disk": 0}.get(compute.hold, _EVERYTHING)
         self.held_on_device = not self.endless and self._belongs_on(device, compute)
         if not self.endless:

@@ -61,13 +61,13 @@ def forecast(learner: Learner, clips: TrainingClips, device: torch.device) -> Fo
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         torch.manual_seed(0)
         trial = _Trial(learner, device)
-        starts = np.zeros(size_of_share, int)
-        reading, frames = _timed(lambda: clips.read_windows(0, starts), device)
-        batch = torch.from_numpy(frames).to(device)
+        some = np.zeros(min(size_of_share, clips.kept), int)  # there may be fewer clips than windows in a share
+        reading, frames = _timed(lambda: clips.read_windows(0, some), device)
+        batch = torch.from_numpy(np.resize(frames, (size_of_share, *frames.shape[1:]))).to(device)
         activations = trial.bytes_kept(batch)
         update = trial.seconds_of(lambda: trial.update(batch)) * training.accumulate
         look = trial.seconds_of(lambda: trial.look(batch)) * len(clips.validate) / size_of_share
-    reading *= training.accumulate
+    reading *= training.accumulate * size_of_share / len(some)
     if clips.are_read_each_time:
         workers = config.compute.workers
         update = max(update, reading / workers) if workers else update + reading
@@ -89,7 +89,7 @@ def forecast(learner: Learner, clips: TrainingClips, device: torch.device) -> Fo
 
 def len_of_epoch(clips: TrainingClips, config: RunConfig) -> int:
     """Updates in which every clip to learn from is seen once, if only in one window."""
-    return clips.kept // config.training.batch_size
+    return max(1, clips.kept // config.training.batch_size)
 
 
 def _are_held(clips: TrainingClips, device: torch.device) -> bool:
