@@ -1,0 +1,130 @@
+"""Tables and curves of the page, from scores made up by hand."""
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from videopred.eval import make_metric
+from videopred.eval.comparison import compare
+from videopred.eval.scores import Scores
+from videopred.eval.settings import Protocol
+from videopred.report.tables import (
+    comparison_charts,
+    comparison_tables,
+    plausibility_table,
+    score_charts,
+    score_table,
+    seed_table,
+)
+
+SPREAD = np.array([-2, -1, 0, 1, 2])[:, None]
+"""Adds up to 0 over the five clips."""
+
+
+def scored(**rows: tuple[list[float], list[float]]) -> Scores:
+    """Each row's MSE and PSNR at three steps; the first row is a model's."""
+    measurements: dict[str, Any] = {
+        row.replace("_", " "): {
+            "mse": {"mse": mse + 0.001 * SPREAD},
+            "psnr": {"psnr": psnr + 0.1 * SPREAD, "capped": np.zeros((5, 3))},
+        }
+        for row, (mse, psnr) in rows.items()
+    }
+    return Scores(
+        measurements=measurements,
+        metrics={name: make_metric(name) for name in ("mse", "psnr")},
+        file="a.h5",
+        fingerprint="1",
+        reference=None,
+        protocol=Protocol(context=2, horizon=3, metrics=("mse", "psnr"), clips=5),
+        models=(next(iter(measurements)),),
+    )
+
+
+@pytest.fixture
+def scores() -> Scores:
+    """The model wins by MSE, copy last by PSNR; of blank no MSE is known, and the oracle is best of all."""
+    return scored(
+        model=([0.1, 0.2, 0.3], [10, 11, 12]),
+        blank=([np.nan] * 3, [1, 2, 3]),
+        copy_last=([0.2, 0.3, 0.4], [20, 21, 22]),
+        physics_oracle=([0.0, 0.0, 0.0], [50, 50, 50]),
+    )
+
+
+def test_the_best_of_a_column_is_strong_but_for_the_oracle(scores):
+    table = score_table(scores)
+    assert table.heads == ["MSE ↓", "PSNR ↑"]
+    assert {row.name: [cell.strong for cell in row.cells] for row in table.rows} == {
+        "model": [True, False],
+        "blank": [False, False],
+        "copy last": [False, True],
+        "physics oracle": [False, False],
+    }
+    assert [row.faint for row in table.rows] == [False, True, True, True]
+    assert table.rows[0].cells[0].text.startswith("0.2000 ±0.00")
+    assert table.rows[1].cells[0].text == "–"
+    assert table.caption == "Mean of 3 steps; the best of a column is bold"
+
+
+def test_a_row_of_which_nothing_is_known_does_not_hide_the_best():
+    table = score_table(scored(model=([np.nan] * 3, [10, 11, 12]), blank=([0.5] * 3, [1, 1, 1])))
+    assert [row.cells[0].strong for row in table.rows] == [False, True]
+
+
+def test_every_row_has_a_curve_over_the_steps_and_its_band(scores):
+    mse, psnr = score_charts(scores)
+    assert "MSE ↓ over the rollout step: model from 0.1 to 0.3; copy last from 0.2 to 0.4" in mse
+    assert re.findall(r'text-anchor="middle">(\d)<', mse) == ["1", "2", "3"]
+    assert (mse.count('class="band"'), psnr.count('class="band"')) == (3, 4)
+    assert 'class="line-0"><title>model' in mse
+    assert 'class="faint-1"><title>copy last' in mse
+
+
+def test_means_over_seeds_have_their_halves(scores):
+    assert seed_table(scores) is None
+    model, _, last, _ = scores.measurements.values()
+    runs = replace(scores, measurements={"a": model, "b": last}, models=("a", "b"), seeds={"gru": ("a", "b")})
+    (row,) = seed_table(runs).rows
+    mean, half = runs.over_seeds("gru", "mse")
+    assert row.name == "gru"
+    assert row.cells[0].text == f"{mean:.4f} ±{half:.4f}"
+    assert mean == pytest.approx(0.25)
+
+
+def test_runs_are_held_against_the_first_and_strong_where_they_are_told_apart():
+    rims = scored(model=([0.3, 0.4, 0.5], [10, 11, 12]), blank=([0.5] * 3, [1, 1, 1]))
+    gru = scored(model=([0.1, 0.2, 0.3], [10, 11, 12]), blank=([0.5] * 3, [1, 1, 1]))
+    comparison = compare({"gru": gru, "rims": rims})
+    means, differences = comparison_tables(comparison)
+    assert [(row.name, row.cells[0].text, row.faint) for row in means.rows] == [
+        ("gru", "0.2000", False),
+        ("rims", "0.4000", False),
+        ("blank", "0.5000", True),
+    ]
+    assert [row.name for row in differences.rows] == ["rims", "blank"]
+    mse, psnr = differences.rows[0].cells
+    assert (mse.text, mse.strong, mse.below) == ("0.2000", True, "0.2000 to 0.2000")
+    assert (psnr.text, psnr.strong) == ("0.00", False)
+    assert "from gru" in differences.caption
+    first, _ = comparison_charts(comparison)
+    assert [name for name in ("gru", "rims", "blank") if f"<title>{name}" in first] == ["gru", "rims", "blank"]
+    assert (first.count('class="line-'), first.count('class="faint-')) == (2, 1)
+
+
+def test_errors_of_plausibility_are_told_of_all_scenes_and_of_one_kind():
+    def error(scenes: int, **where: str) -> dict[str, Any]:
+        relative = {"value": 0.25, "low": 0.125, "high": 0.5}
+        absolute = {"value": None, "low": 0.375, "high": None}
+        return {"where": where, "scenes": scenes, "relative": relative, "absolute": absolute}
+
+    judged = {"errors": {"max": [error(9), error(4, block="O1"), error(2, block="O1", objects="1 object")]}}
+    table = plausibility_table(judged)
+    assert table.heads == ["scenes", "relative ↓", "absolute ↓"]
+    assert [(row.name, [cell.text for cell in row.cells], row.faint) for row in table.rows] == [
+        ("max, all scenes", ["9", "0.250 (0.125 to 0.500)", "–"], False),
+        ("max, block O1", ["4", "0.250 (0.125 to 0.500)", "–"], True),
+    ]
