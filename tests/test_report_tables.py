@@ -46,12 +46,12 @@ def scored(**rows: tuple[list[float], list[float]]) -> Scores:
 
 @pytest.fixture
 def scores() -> Scores:
-    """The model wins by MSE, copy last by PSNR; of blank no MSE is known, and the oracle is best of all."""
+    """The model wins by MSE, copy last by PSNR; of blank no MSE is known; the oracle is best or as good."""
     return scored(
         model=([0.1, 0.2, 0.3], [10, 11, 12]),
         blank=([np.nan] * 3, [1, 2, 3]),
         copy_last=([0.2, 0.3, 0.4], [20, 21, 22]),
-        physics_oracle=([0.0, 0.0, 0.0], [50, 50, 50]),
+        physics_oracle=([0.0, 0.0, 0.0], [20, 21, 22]),
     )
 
 
