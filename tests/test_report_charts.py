@@ -75,7 +75,8 @@ def test_a_band_goes_forth_below_and_back_above_within_the_chart():
 
 
 def test_where_a_band_is_not_known_throughout_there_is_none():
-    svg = line_chart("a", {"b": Line((1, 2, 3), (1, 2, 3), (0, float("nan"), 2), (2, float("nan"), 4))}, "step")
+    gap = float("nan")
+    svg = line_chart("a", {"b": Line((1, 2, 3), (gap, 2, 3), (gap, 0, 2), (gap, 3, 4))}, "step")
     assert "band" not in svg
     assert "nan" not in svg
     assert labels(svg)[:1] == ["0"]
