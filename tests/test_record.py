@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from videopred import record
 from videopred.record import TimeSpent, commit, provenance
 
 
@@ -21,6 +22,8 @@ def test_what_is_known_before_the_first_update(monkeypatch):
     assert told["versions"]["torch"].split("+")[0] == torch.__version__.split("+")[0]
     assert {"videopred", "lightning", "numpy", "h5py"} < set(told["versions"])
     assert (told["process"], told["host"], told["threads"]) == (os.getpid(), platform.node(), torch.get_num_threads())
+    assert told["commit"] == commit(Path(record.__file__).parent)
+    assert told["started"].endswith("+00:00")
     assert json.loads(json.dumps(told)) == told
 
 
@@ -76,6 +79,8 @@ def test_the_commit_of_a_checkout(checkout):
     assert commit(checkout / "package") == head
     (checkout / "notes.txt").write_text("not of the package\n")
     assert commit(checkout / "package") == head
+    (checkout / "link").symlink_to(checkout)
+    assert commit(checkout / "link" / "package") == head
     (checkout / "package" / "code.py").write_text("2\n")
     assert commit(checkout / "package") == f"{head}, changed"
 

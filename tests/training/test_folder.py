@@ -58,23 +58,29 @@ def test_a_resumed_run_is_that_of_its_new_process_with_all_that_were_before(fold
     assert told["finished"] >= told["started"]
 
 
-def test_the_time_of_all_its_processes_adds_up(folder):
-    folder.go_on(CONFIG, {"seconds": 4000.0, "cpu_seconds": 7000.0}, "cpu", 3)
-    folder.end("finished", 5)
-    assert 4000 <= record(folder)["seconds"] < 5000
-    assert 7000 <= record(folder)["cpu_seconds"] < 8000
+@pytest.fixture
+def clocks(monkeypatch) -> dict[str, float]:
+    """What the clocks say, to be set."""
+    told = {"seconds": 0.0, "cpu_seconds": 0.0}
+    monkeypatch.setattr("videopred.record._clocks", told.copy)
+    return told
 
 
-def test_the_time_of_a_process_that_is_killed_counts_up_to_its_last_save(folder):
-    folder.go_on(CONFIG, {"seconds": 4000.0, "cpu_seconds": 7000.0}, "cpu", 3)
-    folder.settle()  # which every save calls
-    told = record(folder)
-    assert (told["state"], "updates" in told) == ("running", False)
-    again = RunFolder(folder.path)
-    again.go_on(CONFIG, told, "cpu", 4)
-    again.end("finished", 5)
-    assert record(again)["seconds"] >= 4000
-    assert record(again)["cpu_seconds"] >= 7000
+def test_the_time_of_all_its_processes_adds_up(tmp_path, clocks):
+    """A killed one counts up to its last save."""
+    first = RunFolder(tmp_path / "run")
+    first.begin(CONFIG, "cpu", overwrite=False)
+    clocks.update(seconds=60.0, cpu_seconds=100.0)
+    first.settle()  # which every save calls
+    told = record(first)
+    assert (told["state"], told["seconds"], told["cpu_seconds"], "updates" in told) == ("running", 60, 100, False)
+    clocks.update(seconds=70.0, cpu_seconds=110.0)
+    second = RunFolder(tmp_path / "run")
+    second.go_on(CONFIG, told, "cpu", 4)
+    clocks.update(seconds=75.0, cpu_seconds=118.0)
+    second.end("finished", 5)
+    told = record(second)
+    assert (told["state"], told["seconds"], told["cpu_seconds"], told["updates"]) == ("finished", 65, 108, 5)
 
 
 def test_a_disk_that_is_full_does_not_end_a_training_that_has_just_saved(folder):
@@ -93,6 +99,16 @@ def test_the_run_is_let_go_even_where_its_end_cannot_be_noted(folder):
         pass
 
 
+def test_only_the_first_process_holds_the_run(folder, monkeypatch):
+    """The others would find it held."""
+    folder.end("interrupted", 3)
+    with another_process_holds(folder.path):
+        with pytest.raises(ValueError, match=r"^--resume must be a run that nobody trains now"):
+            RunFolder(folder.path).take_up()
+        monkeypatch.setattr(rank_zero_only, "rank", 1, raising=False)
+        RunFolder(folder.path).take_up()
+
+
 def test_other_processes_than_the_first_write_nothing(folder, monkeypatch):
     aside = folder.path.with_name(".run.replaced")
     aside.mkdir()
@@ -100,7 +116,6 @@ def test_other_processes_than_the_first_write_nothing(folder, monkeypatch):
     before = files_of(folder.path.parent)
     second = RunFolder(folder.path)
     second.begin(CONFIG, "cpu", overwrite=True)
-    second.take_up()
     second.go_on(CONFIG.model_copy(update={"data": None}), json.loads("{}"), "cpu", 3)
     second.settle()
     second.end("failed", 4)

@@ -111,6 +111,17 @@ def test_other_failures_are_not_hidden(tmp_path, monkeypatch):
         FolderLock(tmp_path).hold("--out", tmp_path)
 
 
+def test_a_folder_that_cannot_be_written_to_is_named(tmp_path, monkeypatch):
+    def refuse(*anything: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(
+        OSError, match=r"\.lock must be a file that can be written, got Permission denied; choose anoth"
+    ):
+        FolderLock(tmp_path).hold("--out", tmp_path)
+
+
 def test_a_copy_for_another_process_holds_nothing(tmp_path):
     """As --strategy ddp_spawn makes one; when it goes, the lock stays."""
     lock = FolderLock(tmp_path)

@@ -3,6 +3,8 @@
 import json
 import signal
 import threading
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from tiny_runs import tiny_model, tiny_training
@@ -109,6 +111,26 @@ def test_several_processes_are_left_to_the_system_until_training_begins(number):
         signs.held.listen()
         signal.raise_signal(number)
     assert signs.held.heard == number.name
+
+
+@pytest.mark.parametrize(
+    ("limit", "elsewhere", "told"),
+    [
+        (None, False, ""),
+        (None, True, "another process was asked to stop"),
+        ("0s", False, "time limit of 0s reached"),
+        ("0s", True, "time limit of 0s reached"),
+    ],
+)
+def test_what_one_of_two_processes_is_asked_both_do(limit, elsewhere, told):
+    """Else one would wait for the other's gradients for ever."""
+
+    class Strategy:
+        def reduce_boolean_decision(self, decision: bool, all: bool = True) -> bool:
+            return (decision and elsewhere) if all else (decision or elsewhere)
+
+    trainer: Any = SimpleNamespace(world_size=2, strategy=Strategy())
+    assert StopSigns(limit).reason(trainer) == told
 
 
 def test_outside_the_main_thread_signals_are_left_alone():
