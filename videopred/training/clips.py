@@ -60,16 +60,8 @@ class TrainingClips:
         check.require(not idle, "--workers", "be left out with --hold device", compute.workers, fix)
         fix = "generate some with `--clips train=1000`, or import them with `--part train`"
         check.require(count > 0, "DATA", "hold a training part", f"{file.path} without one", fix)
-        aside = 0
-        if file.parts.get("validation"):
-            share = training.validation_share
-            must, fix = "be left out where DATA has a validation part", "leave it out"
-            check.require(share is None, "--validation-share", must, share, fix)
-        else:
-            aside = max(1, round(count * (training.validation_share or 0.1)))
+        aside = _kept_aside(file, training)
         self.kept = count - aside
-        must, fix = "hold more training clips than are kept aside for validation", "add some, or a validation part"
-        check.require(self.kept > 0, "DATA", must, f"{count} and {aside}", fix)
         must = f"be at most {self.kept}, the clips left to learn from"
         fix = "lower it, generate more clips, or learn from windows of them with --window"
         enough = training.batch_size <= self.kept or self.windows > 1
@@ -156,6 +148,19 @@ def _check_length(file: ClipSource, training: TrainingConfig) -> None:
     most = file.frames - 2
     must = f"be at most {most}, so that of {file.frames} frames one is given and one is predicted from it"
     check.require(training.free_running <= most, "--free-running", must, training.free_running, "lower it")
+
+
+def _kept_aside(file: ClipSource, training: TrainingConfig) -> int:
+    """How many clips of the training part, the last ones, are not learned from but looked at; at least one is left."""
+    share, count = training.validation_share, file.count("train")
+    if file.parts.get("validation"):
+        must, fix = "be left out where DATA has a validation part", "leave it out"
+        check.require(share is None, "--validation-share", must, share, fix)
+        return 0
+    aside = max(1, round(count * (share or 0.1)))
+    must, fix = "hold more training clips than are kept aside for validation", "add some, or a validation part"
+    check.require(aside < count, "DATA", must, f"{count} and {aside}", fix)
+    return aside
 
 
 def _read_recipe(path: Path) -> DatasetSettings:
