@@ -17,6 +17,7 @@ from videopred.checkpoint import (
     RunConfig,
     checkpoint_file,
     load_run,
+    read_run,
     write_json,
 )
 from videopred.models import CORES, build
@@ -132,6 +133,10 @@ def test_a_checkpoint_of_another_program_is_one_clear_line(tmp_path, content):
     [
         (config_of("rims"), "core gru, got core rims"),
         (config_of("lstm"), r"core gru, core\.units 5, got core lstm, core\.units 6"),
+        (
+            config_of().model_copy(update={"model": tiny_model().model_copy(update={"stack": 2})}),
+            "stack 1, got stack 2",
+        ),
         (config_of().model_copy(update={"film_shape": (1, WIDTH, HEIGHT)}), "frames 1×24×32, got frames 1×32×24"),
         (config_of().model_copy(update={"film_shape": (3, HEIGHT, WIDTH)}), "frames 1×24×32, got frames 3×24×32"),
         (
@@ -159,6 +164,17 @@ def test_a_model_trained_otherwise_is_the_same_model(tmp_path):
     longer = config_of().model_copy(update={"training": tiny_training(updates=77)})
     write_json(tmp_path / "settings.json", longer.model_dump(mode="json"))
     load_run(tmp_path)
+    assert read_run(tmp_path)[0] == config_of()  # of the weights
+
+
+def test_a_checkpoint_of_a_core_with_fewer_settings_is_one_clear_line(tmp_path):
+    write_run(tmp_path / "ours", config_of("rims"))
+    write_run(tmp_path / "other", config_of("gru"))
+    shutil.copy(tmp_path / "other" / "checkpoints" / "best.ckpt", tmp_path / "ours" / "checkpoints")
+    with pytest.raises(
+        ValueError, match=r"best\.ckpt must be of the model in settings\.json, with core rims, got core g"
+    ):
+        load_run(tmp_path / "ours")
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"model": 3}'])
@@ -188,5 +204,7 @@ def test_json_is_replaced_whole_or_not_at_all(tmp_path):
     write_json(tmp_path / "run.json", {"state": "running"})
     with pytest.raises(TypeError, match="not JSON serializable"):
         write_json(tmp_path / "run.json", {"state": torch.zeros(2)})
+    with pytest.raises(OSError, match=r"run\.json must be a file that can be written"), no_file_longer_than(20):
+        write_json(tmp_path / "run.json", {"state": "finished", "updates": 5000})
     assert json.loads((tmp_path / "run.json").read_text()) == {"state": "running"}
     assert [file.name for file in tmp_path.iterdir()] == ["run.json"]

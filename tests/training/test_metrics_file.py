@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+from tiny_runs import no_file_longer_than
+
 from videopred.training.metrics_file import MetricsFile, read_metrics
 
 
@@ -32,6 +35,19 @@ def test_a_new_name_gets_a_column_and_half_a_line_is_passed_over(tmp_path):
         {"step": "2", "other": "3.0"},
     ]
     assert path.read_text().splitlines()[0] == "step,loss,other"
+
+
+@pytest.mark.parametrize("name", ["loss", "other"])
+def test_a_disk_that_is_full_leaves_the_rows_that_are_there(tmp_path, name):
+    """Also where the file is written anew, for a name that it has no column for."""
+    path = tmp_path / "metrics.csv"
+    file = MetricsFile(path)
+    file.log_metrics({"loss": 1.5}, 0)
+    before = path.read_text()
+    message = r"metrics\.csv must be a file that can be written, got File too large; free some space"
+    with pytest.raises(OSError, match=message), no_file_longer_than(len(before)):
+        file.log_metrics({name: 2.5}, 1)
+    assert read_metrics(path) == [{"step": "0", "loss": "1.5"}]
 
 
 def test_no_file_has_no_rows(tmp_path):
