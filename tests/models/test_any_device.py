@@ -5,12 +5,13 @@ from typing import Any
 import known_bad
 import pytest
 import torch
-from core_checks import BATCH, SMALL, make, slots
+from core_checks import BATCH, FEATURES, SMALL, make, prepared, slots
 from pretended_device import assert_same_there, pretended_device, waits
 from torch import Tensor
 
-from videopred.models import CODECS, CORES, DECODERS, build
+from videopred.models import CODECS, CORES, DECODERS, build, build_core
 from videopred.models.codec_settings import RNEMConfig
+from videopred.models.conformance import moves_to_another_device
 from videopred.models.core import unroll
 from videopred.models.intervention_settings import Intervention
 from videopred.models.interventions import intervene
@@ -40,6 +41,20 @@ def trained(core: Any, device: torch.device) -> Any:
 @pytest.mark.parametrize("name", CORES)
 def test_a_core(name):
     assert_same_there(lambda device: trained(make(name), device))
+
+
+SCOFFS: list[dict[str, Any]] = [
+    {"frozen_schema": True, "start": "learned"},
+    {"cell": "lstm", "eval_sample": True, "active": 2},
+    {"competition": "random", "active": 2, "query_from": "new"},
+    {"input_attention": False, "comm_gate": True, "schema_comm": True},
+]
+"""Options of `scoff`, each of which makes tensors of its own; those of the other cores pass all checks elsewhere."""
+
+
+@pytest.mark.parametrize("options", SCOFFS, ids=str)
+def test_an_option(options):
+    moves_to_another_device(prepared(build_core(SMALL["scoff"].model_copy(update=options), FEATURES)))
 
 
 @pytest.mark.parametrize("broken", [known_bad.CountsFromTheStart, known_bad.StateOfOneDtype])

@@ -200,20 +200,20 @@ def state_follows_the_parameters(core: Any) -> None:
 
 
 def moves_to_another_device(core: Any) -> None:
-    """On the device of its parameters it makes all that it makes, in training too: there is no device argument.
+    """On the device of its parameters it makes all that it makes, in either mode: there is no device argument.
 
     Shown on torch's `meta` device, which every machine has: tensors there have shapes and no numbers, and those of the
     CPU do not go with them.
     """
-    away = copy.deepcopy(core).to("meta").train()
+    away = copy.deepcopy(core).to("meta")
     fix = "make tensors like those that are there, or keep them as buffers; on torch's device meta it"
     must = "what a core makes must be on the device of its parameters"
     try:
-        done = unroll(away, slots(core).to("meta"), trace=True)
-        done.output.sum().backward()
+        done = [unroll(away.train(learns), slots(core).to("meta"), trace=True) for learns in (False, True)]
+        done[1].output.sum().backward()
     except RuntimeError as error:
         raise AssertionError(f"{must}: {fix} raised {error}") from error
-    left = {str(leaf.device) for leaf in tree.tree_leaves(tuple(done))} - {"meta"}
+    left = {str(leaf.device) for leaf in tree.tree_leaves([tuple(one) for one in done])} - {"meta"}
     _need(not left, f"{must}: {fix} gave a tensor on {', '.join(left)}")
 
 
