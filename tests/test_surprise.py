@@ -179,7 +179,9 @@ def test_a_folder_gives_what_its_file_gives(few):
     np.testing.assert_array_equal(theirs.differs, ours.differs[order])
     key = {name: [(row.where, row.relative.value) for row in rows] for name, rows in ours.errors.items()}
     assert {name: [(row.where, row.relative.value) for row in rows] for name, rows in theirs.errors.items()} == key
-    assert plausibility(Repeating(), folder).surprise.shape == (5, 4, 14)
+    usual = plausibility(Repeating(), folder)
+    assert usual.surprise.shape == (5, 4, 14)
+    assert (usual.settings["part"], usual.settings["every"]) == ("dev", 2), "what was done where nothing was said"
 
 
 def test_without_labels_there_are_scores_but_no_errors(few):
@@ -227,6 +229,7 @@ def test_saved_scores_are_scored_again_alike(data, films, tmp_path):
     ]  # fmt: skip
     again = score_file(tmp_path / "here/films.csv", data, PlausibilityConfig(resamples=50))
     assert again.errors == found.errors
+    assert again.settings["scores"] == str(tmp_path / "here/films.csv")
     answered = score_file(tmp_path / "answer.txt", data, PlausibilityConfig(resamples=50))
     assert answered.errors["given"] == found.errors["mean"]
     with np.load(tmp_path / "here/surprise.npz") as kept:
@@ -236,6 +239,16 @@ def test_saved_scores_are_scored_again_alike(data, films, tmp_path):
     with pytest.raises(FileExistsError, match=r"--answers must be a new path, got .*answer.txt \(already there\)"):
         found.save(tmp_path / "there", answers=tmp_path / "answer.txt")
     assert not (tmp_path / "there").exists()
+
+
+def test_intervals_are_drawn_by_the_seed(few):
+    told = [
+        judge_scorer(
+            lit, open_quadruplets(few), PlausibilityConfig(aggregates=("max",), resamples=30, seed=seed)
+        ).errors
+        for seed in (0, 1, 0)
+    ]
+    assert told[0] == told[2] != told[1]
 
 
 def test_json_and_csv_say_the_same(films):
@@ -273,5 +286,6 @@ def test_what_is_refused(data, films):
         judge_scorer(lit, films, PlausibilityConfig(burn_in=53))
     with pytest.raises(ValueError, match=r"surprise must be \(films, frames - 1\), \(16, 52\), got \(16, 51\)"):
         judge_scorer(lambda film: lit(film)[:, 1:], films, PlausibilityConfig())
-    with pytest.raises(ValueError, match="surprise must be finite, got NaN or infinity; look at the model's weights"):
-        judge_scorer(lambda film: lit(film) / 0, films, PlausibilityConfig())
+    for wrong in (torch.nan, torch.inf):
+        with pytest.raises(ValueError, match="surprise must be finite, got NaN or infinity; look at the model's weigh"):
+            judge_scorer(lambda film, wrong=wrong: constant(film) * wrong, films, PlausibilityConfig())
