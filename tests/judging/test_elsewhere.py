@@ -152,6 +152,23 @@ def test_the_part_of_a_data_file_that_is_the_truth_keeps_its_name(tmp_path):
     assert truth.parts == {"test": CLIPS}
 
 
+def test_each_of_both_films_has_its_own_array_and_the_part_is_of_both(tmp_path):
+    with h5py.File(tmp_path / "d.h5", "w") as file:
+        file["training/features"] = SOFT.transpose(1, 0, 3, 4, 2)
+        file["test/features"] = SOFT.transpose(1, 0, 3, 4, 2)[:, :1]
+    np.savez(tmp_path / "p.npz", mine=SOFT, other=np.zeros(2))
+    np.savez(tmp_path / "t.npz", theirs=HARD, other=np.zeros(2))
+    words = {"range": "0,1", "true": tmp_path / "t.npz", "true_array": "theirs", "true_axes": "BTCHW"}
+    for said in (
+        {"pred": tmp_path / "p.npz", "pred_array": "mine", "axes": "BTCHW"},
+        {"pred": tmp_path / "d.h5"},
+        {"pred": tmp_path / "d.h5", "pred_array": "training/features", "axes": "TBHWC"},
+    ):
+        predicted, truth = open_given(GivenConfig(**words, **said), "train")
+        np.testing.assert_array_equal(predicted.read(0, CLIPS), SOFT)
+        np.testing.assert_array_equal(truth.given.read(0, CLIPS), HARD)
+
+
 def test_films_are_known_again_by_their_bytes(tmp_path):
     """As comparisons must: those of a folder by all that is in it."""
     folder = tmp_path / "png"
