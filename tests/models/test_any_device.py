@@ -152,7 +152,10 @@ def test_a_rollout_of_35_frames(feedback):
 
 def test_a_rollout_of_a_core_that_is_interfered_with():
     def rolled(device: torch.device) -> Tensor:
-        changed = intervene(fresh(small("brims"), device), Intervention(without=(1,), from_step=2), 3)
+        config = small("brims").model_copy(
+            update={"core": SMALL["brims"].model_copy(update={"per_module_slots": True})}
+        )
+        changed = intervene(fresh(config, device), Intervention(without=(1,), from_step=2), 3)
         return roll_out(changed, film(3).to(device), 4).prediction
 
     assert_same_there(rolled)
