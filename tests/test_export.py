@@ -112,6 +112,11 @@ def _sizes_agree(content: dict, one: str, other: str) -> bool:
     return content["state_dict"][one].shape == content["state_dict"][other].shape
 
 
+def test_the_run_that_one_is_in_is_exported_beside_it(run, monkeypatch):
+    monkeypatch.chdir(run)
+    assert export_run(Path(".")) == run.with_name("run.safetensors")
+
+
 def test_only_a_run_folder_is_exported(run, tmp_path):
     file = export_run(run)
     message = r"^--out must be a new path, got .*run\.safetensors \(already there\); choose another name, or give --o"
