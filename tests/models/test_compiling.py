@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from videopred.models import build
 from videopred.models.compiling import check_compiler, compile_predictor, compile_step
 from videopred.models.core import unroll
+from videopred.models.merging import MergedProducts
 from videopred.rollout import predict_on
 
 
@@ -110,6 +111,15 @@ def test_a_compiled_core_tells_what_happened():
     assert found.trace.keys() == expected.trace.keys()
     for name, values in expected.trace.items():
         close(found.trace[name], values)
+
+
+def test_inductor_takes_one_product_for_a_gradient_over_four_steps(monkeypatch):
+    asked = []
+    monkeypatch.setattr(torch, "compile", lambda work, **words: asked.append(words) or work)
+    compile_step(make("rims"), "inductor")
+    alone, together = asked
+    assert alone == {"backend": "inductor"}
+    assert isinstance(together["options"]["post_grad_custom_pre_pass"], MergedProducts)
 
 
 def test_longer_clips_are_not_compiled_anew_nor_is_evaluation():

@@ -54,7 +54,7 @@ def compile_step(core: Any, backend: str) -> None:
     def block(self: Any, entries: Sequence[Any], state: Any) -> tuple[list[Tensor], Any]:
         return _walk(partial(plain, self), entries, state)
 
-    compiled, compiled_block = torch.compile(plain, backend=backend), torch.compile(block, backend=backend)
+    compiled, compiled_block = torch.compile(plain, backend=backend), _compile_block(block, backend)
 
     @wraps(plain)
     def step(self: Any, inputs: Any, state: Any, *others: Any) -> Any:
@@ -72,6 +72,15 @@ def compile_step(core: Any, backend: str) -> None:
 
     setattr(core, name, MethodType(step, core))
     core.advance_all = MethodType(advance_all, core)
+
+
+def _compile_block(block: Callable[..., Any], backend: str) -> Callable[..., Any]:
+    """Several steps compiled, with each weight's gradient over them as one product where inductor makes the program."""
+    if backend != "inductor":
+        return torch.compile(block, backend=backend)
+    from videopred.models.merging import MergedProducts  # here, as inductor takes long to load
+
+    return torch.compile(block, options={"post_grad_custom_pre_pass": MergedProducts()})
 
 
 def _walk(advance: Callable[..., Any], entries: Iterable[Any], state: Any) -> tuple[list[Tensor], Any]:
