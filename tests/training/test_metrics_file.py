@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from lightning.pytorch.utilities import rank_zero_only
 from tiny_runs import no_file_longer_than
 
 from videopred.training.metrics_file import MetricsFile, read_metrics
@@ -52,3 +53,10 @@ def test_a_disk_that_is_full_leaves_the_rows_that_are_there(tmp_path, name):
 
 def test_no_file_has_no_rows(tmp_path):
     assert read_metrics(tmp_path / "metrics.csv") == []
+
+
+def test_other_processes_than_the_first_add_no_rows(tmp_path, monkeypatch):
+    """Else each row would stand there once for each process."""
+    monkeypatch.setattr(rank_zero_only, "rank", 1, raising=False)
+    assert written(tmp_path / "metrics.csv", range(2), loss=1.5) == []
+    assert not (tmp_path / "metrics.csv").exists()

@@ -1,15 +1,20 @@
 """Who started a process, whether all that were asked for were started, and that none waits for one that is gone."""
 
+import os
 import re
+import signal
 import subprocess
 import sys
+from typing import Any, ClassVar
 
 import pytest
 from lightning.pytorch.plugins.environments import LightningEnvironment, SLURMEnvironment
+from lightning.pytorch.utilities import rank_zero_only
 from tiny_runs import tiny_model, tiny_training
 
 from videopred.settings import ComputeConfig
-from videopred.training.processes import environment, launched
+from videopred.training import processes
+from videopred.training.processes import end_together, environment, launched
 from videopred.training.run import train
 
 TORCHRUN = {"TORCHELASTIC_RUN_ID": "1", "WORLD_SIZE": "2"}
@@ -75,6 +80,44 @@ def test_processes_that_nobody_has_started_are_refused(data, tmp_path, monkeypat
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         train(data, tiny_model(), tiny_training(), **how)
     assert not (tmp_path / "run").exists()
+
+
+class Thread:
+    """Says how it was made, once it is started."""
+
+    started: ClassVar[list[dict[str, Any]]]
+
+    def __init__(self, **how: Any) -> None:
+        self.how = how
+
+    def start(self) -> None:
+        self.started.append(self.how)
+
+
+def test_a_process_watches_the_one_that_has_started_it(monkeypatch):
+    """In a thread that does not keep it alive; those that somebody else has started watch nobody."""
+    monkeypatch.setattr(Thread, "started", [], raising=False)
+    monkeypatch.setattr(processes.threading, "Thread", Thread)
+    monkeypatch.setenv("VIDEOPRED_STARTED_BY", "7")  # of a training before
+    end_together()
+    assert os.environ["VIDEOPRED_STARTED_BY"] == str(os.getpid())
+    assert Thread.started == []
+    monkeypatch.setattr(rank_zero_only, "rank", 1, raising=False)
+    end_together()
+    assert Thread.started == [{"target": processes._end_after, "args": (os.getpid(),), "daemon": True}]
+    monkeypatch.delenv("VIDEOPRED_STARTED_BY")
+    end_together()
+    assert len(Thread.started) == 1
+
+
+def test_it_ends_once_that_one_is_gone_and_not_before(monkeypatch):
+    """Whose children then are those of process 1."""
+    parents, waited, killed = iter([7, 7, 1]), [], []
+    monkeypatch.setattr(os, "getppid", lambda: next(parents))
+    monkeypatch.setattr(processes.time, "sleep", waited.append)
+    monkeypatch.setattr(os, "kill", lambda *who: killed.append((len(waited), *who)))
+    processes._end_after(7)
+    assert killed == [(2, os.getpid(), signal.SIGKILL)]
 
 
 KILLED = """

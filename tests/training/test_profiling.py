@@ -1,6 +1,7 @@
 """Where the time goes: on a clock that counts, so that every second has its place."""
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -164,3 +165,49 @@ def test_a_profile_by_hand():
     told = summary(seconds, updates=5, frames=200)
     assert (told["seconds_per_update"], told["frames_per_second"], told["seconds_of_validation"]) == (2.0, 20.0, 99.0)
     assert told["shares"] == {"data": 0.1, "encoder": 0.2, "core": 0.3, "decoder": 0.1, "optimizer": 0.2, "rest": 0.1}
+
+
+def after_two_updates(path: Path, trainer: Any, device: str = "cpu") -> tuple[Profile, Any]:
+    """A profile, and the predictor that it listened to."""
+    profile, predictor = Profile(path, 36), build(tiny_model(), (1, HEIGHT, WIDTH))
+    profile.on_train_start(trainer, SimpleNamespace(predictor=predictor, device=torch.device(device)))  # type: ignore[arg-type]
+    for _ in range(2):
+        profile.on_train_batch_start()
+        profile.on_train_batch_end()
+    return profile, predictor
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+@pytest.mark.parametrize("first", [False, True])
+def test_of_several_processes_the_first_writes_also_where_it_is_stopped(tmp_path, first, stopped):
+    """And whoever uses the predictor then is not listened to."""
+    path, trainer = tmp_path / "profile.json", SimpleNamespace(is_global_zero=first)
+    profile, predictor = after_two_updates(path, trainer)
+    assert predictor.encoder._forward_hooks
+    if stopped:
+        profile.on_exception(trainer, None, KeyboardInterrupt())  # type: ignore[arg-type]
+    else:
+        profile.on_train_end(trainer, None)  # type: ignore[arg-type]
+    assert path.exists() == first
+    for module in (predictor.encoder, predictor.decoder):
+        assert not module._forward_hooks
+        assert not module._forward_pre_hooks
+
+
+def test_after_one_update_that_was_stopped_there_is_nothing_to_tell(tmp_path):
+    trainer: Any = SimpleNamespace(is_global_zero=True)
+    profile = Profile(tmp_path / "profile.json", 36)
+    profile.on_train_batch_start()
+    profile.on_exception(trainer, None, KeyboardInterrupt())  # type: ignore[arg-type]
+    profile.on_train_batch_end()
+    profile.on_exception(trainer, None, KeyboardInterrupt())  # type: ignore[arg-type]
+    assert not (tmp_path / "profile.json").exists()
+
+
+@pytest.mark.parametrize(("device", "waits"), [("cpu", 0), ("cuda", 5)])
+def test_a_gpu_is_waited_for_at_each_border(tmp_path, monkeypatch, device, waits):
+    """At the start, and at two borders of each of two updates."""
+    waited: list[int] = []
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: waited.append(1))
+    after_two_updates(tmp_path / "profile.json", None, device)
+    assert len(waited) == waits

@@ -113,7 +113,8 @@ class Learner(lightning.LightningModule):
         loss = as_logged(training, total / count, self.pixels)
         self.looks.note(loss.item(), self.global_step, training.patience or 5)
         self.log(f"validation_{training.loss}", loss.float())
-        self.trainer.should_stop = self.trainer.should_stop or self.has_stopped_falling
+        if self.has_stopped_falling:
+            self.trainer.should_stop = True
 
     @property
     def has_stopped_falling(self) -> bool:

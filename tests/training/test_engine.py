@@ -1,0 +1,114 @@
+"""What Lightning's Trainer is told, on machines that are not here, too; and what is refused before."""
+
+import logging
+import re
+from pathlib import Path
+from typing import Any
+
+import lightning
+import pytest
+import torch
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tiny_runs import tiny_training
+from training_runs import learner
+
+from videopred.checkpoint import AtomicIO
+from videopred.settings import ComputeConfig
+from videopred.training.engine import check_compute, make_trainer
+from videopred.training.metrics_file import read_metrics
+from videopred.training.watching import quiet_lightning
+
+
+def told(
+    monkeypatch: pytest.MonkeyPatch, run: Path, device: str = "cpu", done: int = 0, devices: int = 1, **training: Any
+) -> dict[str, Any]:
+    """What the Trainer is made with."""
+    monkeypatch.setattr(lightning, "Trainer", dict)
+    config = learner(**training).config.model_copy(update={"compute": ComputeConfig(devices=devices)})
+    return make_trainer(config, run, torch.device(device), [], done)  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("device", "devices", "kind", "which"),
+    [
+        ("cpu", 1, "cpu", 1),
+        ("cpu", 2, "cpu", 2),
+        ("mps", 1, "mps", 1),
+        ("cuda", 1, "gpu", [0]),
+        ("cuda:3", 1, "gpu", [3]),
+        ("cuda", 2, "gpu", 2),
+    ],
+)
+def test_it_is_the_device_that_was_asked_for(monkeypatch, tmp_path, device, devices, kind, which):
+    """Lightning takes a number for how many, and a list for which."""
+    made = told(monkeypatch, tmp_path, device, devices=devices)
+    assert (made["accelerator"], made["devices"]) == (kind, which)
+
+
+@pytest.mark.parametrize(
+    ("every", "updates", "pieces", "logged"), [(3, 7, 6, 3), (100, 7, 14, 7), (100, 50, 100, 10), (20, 50, 40, 10)]
+)
+def test_looks_and_the_log_come_at_the_end_at_the_latest(monkeypatch, tmp_path, every, updates, pieces, logged):
+    """Lightning counts pieces of a batch up to a look, and updates up to a row of the log."""
+    made = told(monkeypatch, tmp_path, updates=updates, validate_every=every, accumulate=2)
+    assert (made["val_check_interval"], made["log_every_n_steps"]) == (pieces, logged)
+
+
+def test_checkpoints_are_written_whole_or_not_at_all(monkeypatch, tmp_path):
+    assert [type(plugin) for plugin in told(monkeypatch, tmp_path)["plugins"]] == [AtomicIO]
+
+
+def test_both_curves_of_a_resumed_run_go_on_where_its_checkpoint_ends(monkeypatch, tmp_path):
+    """Of a run that came to update 4 and goes on from 2."""
+    for done, last, loss in ((0, 4, 1.5), (2, 3, 2.5)):
+        for logger in told(monkeypatch, tmp_path, done=done)["logger"]:
+            for step in range(done, last):
+                logger.log_metrics({"loss": loss, "epoch": 0.0}, step)
+            logger.finalize("success")
+    rows = [(int(row["step"]), float(row["loss"])) for row in read_metrics(tmp_path / "logs" / "metrics.csv")]
+    events = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
+    assert rows == [(0, 1.5), (1, 1.5), (2, 2.5)]
+    assert [(event.step, event.value) for event in events.Scalars("loss")] == rows
+    assert events.Tags()["scalars"] == ["loss"]
+
+
+def test_lightning_is_heard_where_it_warns():
+    quiet_lightning()
+    for name in ("lightning.pytorch.trainer", "lightning.fabric.strategies", "lightning.pytorch.utilities.rank_zero"):
+        assert logging.getLogger(name).isEnabledFor(logging.WARNING)
+        assert not logging.getLogger(name).isEnabledFor(logging.INFO)
+
+
+@pytest.fixture
+def two_gpus(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setenv("CXX", "no-such-compiler")
+
+
+@pytest.mark.parametrize(
+    ("device", "devices", "message"),
+    [
+        (
+            "cuda",
+            3,
+            "--devices must be at most 2, the cuda devices of this machine, got 3; lower it, or add machines with",
+        ),
+        ("mps", 2, "--devices must be at most 1, the mps devices of this machine, got 2; lower it"),
+        ("cuda:1", 2, "--devices must be 1 with a --device that is one of several, got 2; give --device cuda"),
+        ("cuda:0", 2, "--devices must be 1 with a --device that is one of several, got 2; give --device cuda"),
+    ],
+)
+def test_devices_that_are_not_there_are_refused(two_gpus, device, devices, message):
+    training = tiny_training(batch_size=6)
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        check_compute(training, ComputeConfig(devices=devices), torch.device(device))
+
+
+@pytest.mark.parametrize(("device", "devices"), [("cuda", 1), ("cuda", 2), ("cuda:1", 1), ("mps", 1), ("cpu", 3)])
+def test_devices_that_are_there_are_taken(two_gpus, device, devices):
+    check_compute(tiny_training(batch_size=6), ComputeConfig(devices=devices), torch.device(device))
+
+
+def test_what_a_cpu_cannot_or_needs_is_no_matter_on_a_gpu(two_gpus):
+    training = tiny_training(precision="16-mixed")
+    check_compute(training, ComputeConfig(compile="inductor"), torch.device("cuda"))

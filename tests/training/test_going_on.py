@@ -1,0 +1,110 @@
+"""What a run is begun or gone on with, seen where training would begin; nothing is learned here."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_runs import tiny_model, tiny_training
+from training_runs import equal, learner
+
+from videopred.settings import ComputeConfig, WatchConfig
+from videopred.training.course import Course
+from videopred.training.run import _first_predictor, resume, train
+
+
+@pytest.fixture
+def courses(monkeypatch) -> list[Course]:
+    """Those that would have been gone."""
+    found: list[Course] = []
+
+    def gone(course: Course) -> Path:
+        found.append(course)
+        course.folder.end("interrupted", 0)
+        return course.folder.path
+
+    monkeypatch.setattr(Course, "to_the_end", gone)
+    return found
+
+
+def begin(data: Path | str, out: Path, **how: Any) -> Path:
+    return train(data, tiny_model(), tiny_training(seed=3), out=out, **{"device": "cpu", **how})
+
+
+def test_the_first_weights_are_drawn_from_the_seed():
+    """Else the spread of several seeds would leave out that of their beginnings."""
+    one, again, other = (_first_predictor(learner(seed=seed).config).state_dict() for seed in (1, 1, 2))
+    assert equal(one, again)
+    assert not equal(one, other)
+
+
+def test_a_run_knows_its_data_from_wherever_it_is_gone_on_with(data, tmp_path, courses, monkeypatch):
+    monkeypatch.chdir(data.parent)
+    run = begin(data.name, tmp_path / "run")
+    made = begin("motion3", tmp_path / "made")
+    monkeypatch.chdir(tmp_path)
+    resume(run, device="cpu")
+    assert [course.clips.file.name for course in courses] == ["balls4", "motion3", "balls4"]
+    for folder, path in ((run, str(data)), (made, "motion3")):
+        assert json.loads((folder / "settings.json").read_text())["data"]["path"] == path
+
+
+def test_a_run_goes_on_where_it_computed_unless_told_otherwise(data, tmp_path, courses):
+    run = begin(data, tmp_path / "run", compute=ComputeConfig(hold="disk", time_limit="2h"))
+    resume(run, device="cpu")
+    resume(run, device="cpu", compute=ComputeConfig(hold="memory"))
+    computed = [(course.learner.config.compute.hold, course.learner.config.compute.time_limit) for course in courses]
+    assert computed == [("disk", "2h"), ("disk", "2h"), ("memory", None)]
+    assert [course.clips.learn._held is None for course in courses] == [True, True, False]
+
+
+def test_what_is_shown_is_said_anew_each_time(data, tmp_path, courses):
+    shown = WatchConfig(pictures_every=0, profile=True)
+    run = begin(data, tmp_path / "run", watch=shown, progress=True)
+    resume(run, device="cpu")
+    resume(run, device="cpu", watch=shown, progress=True)
+    plain = WatchConfig()
+    assert [(course.watch, course.progress) for course in courses] == [(shown, True), (plain, False), (shown, True)]
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"device": "tpu"}, "--device must be one of auto, cpu, cuda, mps, got tpu"),
+        ({"compute": ComputeConfig(devices=3)}, "--batch-size must be a multiple of 3, devices times nodes times"),
+        (
+            {"compute": ComputeConfig(compile="eager"), "watch": WatchConfig(profile=True)},
+            "--profile must come without --compile",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_before_a_run_is_touched(data, tmp_path, courses, how, message):
+    run = begin(data, tmp_path / "run")
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    for again in (lambda: resume(run, **{"device": "cpu", **how}), lambda: begin(data, tmp_path / "new", **how)):
+        with pytest.raises(ValueError, match=f"^{message}"):
+            again()
+    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_run_without_a_record_of_its_data_asks_for_it(data, tmp_path, courses):
+    run = begin(data, tmp_path / "run")
+    settings = json.loads((run / "settings.json").read_text())
+    (run / "settings.json").write_text(json.dumps(settings | {"data": None}))
+    message = r"^DATA must be known, got a run without a record of it; give DATA, the file it was trained on$"
+    with pytest.raises(ValueError, match=message):
+        resume(run, device="cpu")
+    resume(run, data=data, device="cpu")
+    assert len(courses) == 2
+
+
+def test_a_finished_run_says_so_only_to_who_watches(data, tmp_path, courses, capfd):
+    run = begin(data, tmp_path / "run")
+    noted = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps(noted | {"state": "finished"}))
+    assert resume(run) == run
+    assert capfd.readouterr().err == ""
+    assert resume(run, progress=True) == run
+    assert capfd.readouterr().err == f"{run} is finished, and left as it is\n"
+    assert len(courses) == 1
