@@ -71,8 +71,10 @@ def drawn(monkeypatch) -> list[tuple[str, int]]:
     return found
 
 
-def look(watch: WatchClips, model: Any, folder: Path, updates: int, first: bool = True) -> None:
-    model.log_dict = lambda numbers: None
+def look(
+    watch: WatchClips, model: Any, folder: Path, updates: int, first: bool = True, told: Any = lambda numbers: None
+) -> None:
+    model.log_dict = told
     logger = TensorBoardLogger(folder)
     trainer: Any = SimpleNamespace(loggers=[logger], is_global_zero=first, global_step=updates)
     watch.on_validation_epoch_end(trainer, model)
@@ -98,6 +100,24 @@ def test_pictures_are_of_two_clips_or_as_many_as_there_are(frames, tmp_path, dra
         f"clip {clip}/{name}" for clip in shown for name in ("film", "strip", "modules")
     }
     assert {step for _, step in drawn} <= {0}
+
+
+def test_a_schema_that_nobody_uses_counts_as_dead(frames, tmp_path, monkeypatch):
+    """There are two, and all files take the first."""
+    model, told, plain = learner("scoff"), [], watching.roll_out
+
+    def all_the_first(*arguments: Any, **more: Any) -> Any:
+        rollout = plain(*arguments, **more)
+        return rollout._replace(trace=rollout.trace | {"schema": torch.zeros_like(rollout.trace["schema"])})
+
+    monkeypatch.setattr(watching, "roll_out", all_the_first)
+    look(WatchClips(frames, CONTEXT, 0), model, tmp_path, 10, told=told.append)
+    assert {name: value for name, value in told[0].items() if name.startswith("schemata/")} == {
+        "schemata/usage_entropy": 0.0,
+        "schemata/dead": 1.0,
+        "schemata/usage_0": 1.0,
+        "schemata/usage_1": 0.0,
+    }
 
 
 @pytest.mark.parametrize("core", ["gru", "scoff"])

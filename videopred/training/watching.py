@@ -157,10 +157,9 @@ class WatchClips(Callback):
     def on_validation_epoch_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         predictor: Predictor = pl_module.predictor  # type: ignore[assignment]
         rollout, truth = self._roll_out(predictor)
-        schemata = getattr(predictor.core.config, "schemata", 0) if hasattr(predictor.core, "config") else 0
-        pl_module.log_dict(collapse(rollout.trace, schemata))
+        pl_module.log_dict(collapse(rollout.trace, getattr(predictor.config.core, "schemata", 0)))
         if self.every and self.looks % self.every == self.every - 1:
-            names = [name for name in drawable(getattr(predictor.core, "trace_axes", {})) if name in rollout.trace]
+            names = [name for name in drawable(predictor.core.trace_axes) if name in rollout.trace]
             for logger in trainer.loggers:
                 if isinstance(logger, loggers.TensorBoardLogger) and trainer.is_global_zero:
                     self._draw(logger, rollout, truth, names, max(0, trainer.global_step - 1))
