@@ -89,10 +89,12 @@ def test_looks_are_no_part_of_an_update(tmp_path):
     assert (profile.seconds["validation"], profile.seconds["encoder"]) == (5, 0)
 
 
-def test_the_first_update_is_left_out(tmp_path):
+@pytest.mark.parametrize(("pieces", "updates"), [(1, 2), (2, 1)])
+def test_the_first_update_is_left_out(tmp_path, pieces, updates):
+    """With all its pieces."""
     clock = Clock()
-    profile = Profile(tmp_path / "profile.json", 36, clock=clock)
-    for seconds in (1000, 3, 5):
+    profile = Profile(tmp_path / "profile.json", 36, pieces, clock=clock)
+    for seconds in (*[1000] * pieces, 3, 5):
         profile.on_train_batch_start()
         clock.now += 1
         profile.on_after_backward()
@@ -102,9 +104,9 @@ def test_the_first_update_is_left_out(tmp_path):
     profile.on_train_end(SimpleNamespace(is_global_zero=True), None)  # type: ignore[arg-type]
     kept = json.loads((tmp_path / "profile.json").read_text())
     # After the first update: its wait for data 6, then 1 + 3 + 6 and 1 + 5 + 6.
-    assert kept["updates"] == 2
-    assert kept["seconds_per_update"] == 14
-    assert kept["frames_per_second"] == pytest.approx(72 / 28)
+    assert kept["updates"] == updates
+    assert kept["seconds_per_update"] == 28 / updates
+    assert kept["frames_per_second"] == pytest.approx(36 * updates / 28)
     assert kept["shares"]["data"] == pytest.approx(18 / 28)
     assert kept["shares"]["optimizer"] == pytest.approx(8 / 28)
     assert kept["shares"]["rest"] == pytest.approx(2 / 28)
@@ -204,9 +206,9 @@ def test_after_one_update_that_was_stopped_there_is_nothing_to_tell(tmp_path):
     assert not (tmp_path / "profile.json").exists()
 
 
-@pytest.mark.parametrize(("device", "waits"), [("cpu", 0), ("cuda", 5)])
+@pytest.mark.parametrize(("device", "waits"), [("cpu", 0), ("cuda", 4)])
 def test_a_gpu_is_waited_for_at_each_border(tmp_path, monkeypatch, device, waits):
-    """At the start, and at two borders of each of two updates."""
+    """Here at two borders of each of two updates."""
     waited: list[int] = []
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: waited.append(1))
     after_two_updates(tmp_path / "profile.json", None, device)

@@ -83,7 +83,6 @@ class Profile(Callback):
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         self.waits = pl_module.device.type == "cuda"
         self.attach(pl_module.predictor)  # type: ignore[arg-type]
-        self.turn("data")
 
     def on_train_batch_start(self, *others: Any) -> None:
         self.turn("rest")
@@ -107,7 +106,6 @@ class Profile(Callback):
         self.turn("rest")
         for hook in self.hooks:
             hook.remove()
-        self.hooks.clear()
         counted = self.done // self.pieces - 1
         if counted > 0 and trainer.is_global_zero:
             write_json(self.path, summary(self.seconds, counted, self.frames * counted))
