@@ -2,15 +2,20 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 from tiny_runs import tiny_data, tiny_model, tiny_training
+from torch import nn
 
-from videopred.checkpoint import ExperimentRecord
+from videopred.checkpoint import ExperimentRecord, RunConfig, load_run, read_run
 from videopred.datasets.opening import open_dataset
+from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.export import export_run
-from videopred.judging.runs import evaluate_runs
+from videopred.judging import runs
+from videopred.judging.runs import data_of, evaluate_runs, row_name
 from videopred.training import train
 
 ASKED = Protocol(context=3, horizon=2, metrics=("mse",), clips=3)
@@ -27,11 +32,12 @@ def place(tmp_path_factory) -> Path:
         train(where, tiny_model(), tiny_training(seed=seed), out=folder / f"seed-{seed}", device="cpu",
               experiment=experiment)  # fmt: skip
     train(data, tiny_model(), tiny_training(seed=3, learning_rate=0.01), out=folder / "other", device="cpu")
+    train(data, tiny_model("lstm"), tiny_training(seed=4), out=folder / "another", device="cpu")
     export_run(folder / "seed-0", folder / "small.safetensors")
     return folder
 
 
-def judged(place: Path, *names: str):
+def judged(place: Path, *names: str) -> Scores:
     return evaluate_runs([place / name for name in names], open_dataset(place / "balls4.h5"), ASKED, device="cpu")
 
 
@@ -48,7 +54,60 @@ def test_runs_that_differ_in_their_seed_alone_are_one_group(place):
 def test_a_run_and_its_export_are_one_seed(place):
     assert judged(place, "seed-0", "small.safetensors").seeds == {}
     assert list(judged(place, "seed-0", "small.safetensors", "seed-1").seeds.values()) == [("seed-0", "seed-1")]
-    assert judged(place, "seed-0").seeds == {}
+    alone = judged(place, "seed-0")
+    assert (alone.seeds, alone.models) == ({}, ("model",))
+
+
+@pytest.mark.parametrize("other", ["data", "first weights"])
+def test_runs_of_other_data_or_first_weights_are_no_seeds_of_one(place, monkeypatch, other):
+    """Their interval over seeds would tell of what they learned from."""
+
+    def read(run: Path) -> tuple[RunConfig, dict[str, Any]]:
+        config, weights = read_run(run)
+        data = config.data.model_copy(update={"sha256": "of other bytes"})
+        changes = {"data": {"data": data}, "first weights": {"init_from": "models/first"}}[other]
+        return config.model_copy(update=changes if run.name == "seed-1" else {}), weights
+
+    monkeypatch.setattr(runs, "read_run", read)
+    assert judged(place, "seed-0", "seed-1").seeds == {}
+    assert list(judged(place, "seed-0", "seed-1", "seed-2").seeds.values()) == [("seed-0", "seed-2")]
+
+
+def test_runs_of_other_models_are_no_seeds_of_one(place):
+    assert judged(place, "seed-0", "another").seeds == {}
+
+
+def test_runs_of_one_name_are_told_apart_by_their_folders(place, tmp_path):
+    """As of the seeds of several experiments."""
+    shutil.copytree(place / "seed-1", tmp_path / "theirs" / "seed-0")
+    assert judged(place, "seed-0", str(tmp_path / "theirs" / "seed-0")).models == (
+        f"{place.name}/seed-0",
+        "theirs/seed-0",
+    )
+    twice = f"RUN must be runs of different names, got {place.name}/seed-0; rename a folder"
+    with pytest.raises(ValueError, match=twice):
+        judged(place, "seed-0", "seed-1", "seed-0")
+
+
+def test_a_run_is_called_as_its_folder_wherever_one_stands(place, monkeypatch):
+    monkeypatch.chdir(place / "seed-0")
+    assert row_name(Path()) == "seed-0"
+    assert row_name(place / "small.safetensors") == "small"
+    assert data_of(place / "seed-2") == "balls4"
+
+
+def test_models_are_loaded_where_they_are_asked_to_be(place, monkeypatch):
+    asked = []
+
+    def load(run: Path, where: torch.device) -> nn.Module:
+        asked.append((run.name, where))
+        return load_run(run)
+
+    monkeypatch.setattr(runs, "load_run", load)
+    monkeypatch.setattr(runs, "my_device", {"auto": "cuda:1"}.get)
+    monkeypatch.setattr(runs, "pick_device", torch.device)
+    evaluate_runs([place / "seed-0"], open_dataset(place / "balls4.h5"), ASKED)
+    assert asked == [("seed-0", torch.device("cuda:1"))]
 
 
 def test_a_run_may_not_be_called_as_a_trivial_row(place, tmp_path):

@@ -78,7 +78,7 @@ def _seeds(runs: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:
     for name, run in runs.items():
         config, _ = read_run(run)
         training = config.training.model_copy(update={"seed": 0})
-        parts = (config.model, training, config.film_shape, config.data and config.data.sha256, config.init_from)
+        parts = (config.model, training, config.data and config.data.sha256, config.init_from)
         same = repr(parts)
         alike[same].setdefault(config.training.seed, name)
         cores[same] = str(getattr(config.model.core, "kind", "model"))
