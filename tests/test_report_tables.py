@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from report_samples import scored
 
-from videopred.eval import make_metric
 from videopred.eval.comparison import compare
 from videopred.eval.scores import Scores
-from videopred.eval.settings import Protocol
 from videopred.report.tables import (
     comparison_charts,
     comparison_tables,
@@ -19,29 +18,6 @@ from videopred.report.tables import (
     score_table,
     seed_table,
 )
-
-SPREAD = np.array([-2, -1, 0, 1, 2])[:, None]
-"""Adds up to 0 over the five clips."""
-
-
-def scored(**rows: tuple[list[float], list[float]]) -> Scores:
-    """Each row's MSE and PSNR at three steps; the first row is a model's."""
-    measurements: dict[str, Any] = {
-        row.replace("_", " "): {
-            "mse": {"mse": mse + 0.001 * SPREAD},
-            "psnr": {"psnr": psnr + 0.1 * SPREAD, "capped": np.zeros((5, 3))},
-        }
-        for row, (mse, psnr) in rows.items()
-    }
-    return Scores(
-        measurements=measurements,
-        metrics={name: make_metric(name) for name in ("mse", "psnr")},
-        file="a.h5",
-        fingerprint="1",
-        reference=None,
-        protocol=Protocol(context=2, horizon=3, metrics=("mse", "psnr"), clips=5),
-        models=(next(iter(measurements)),),
-    )
 
 
 @pytest.fixture

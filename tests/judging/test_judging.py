@@ -177,6 +177,24 @@ def test_reference_gives_the_trained_rows(file):
     np.testing.assert_array_equal(other.values["mean frame"]["bce"], other.values["blank"]["bce"])
 
 
+def test_a_metrics_own_settings_are_heeded(file):
+    """Of films that are grey everywhere, all is lit or nothing, by where the line is drawn."""
+    f1 = {}
+    for threshold in (0.25, 0.75):
+        asked = Protocol(context=3, horizon=5, metrics=("f1",), metric_settings=(f"f1.threshold={threshold}",))
+        f1[threshold] = judge(grey, file, asked).mean("model", "f1")
+    assert f1[0.25] > f1[0.75] == 0
+
+
+def test_scores_are_of_the_judged_file_and_say_what_a_reader_should_know(file, monkeypatch):
+    other = Clips({"train": noise(4, 5)})
+    monkeypatch.setattr(other, "fingerprint", lambda: "0f07he2")
+    scores = judge(grey, file, Protocol(context=3, horizon=5), reference=other, notes=("made by hand",))
+    assert scores.fingerprint == "f1n9e7"
+    assert scores.notes == ("made by hand",)
+    assert "made by hand" in scores.table()
+
+
 def test_imagine_rolls_out_the_chosen_clips(file):
     rollout, truth = imagine(Fading(), file, "test", [4, 1], context=3, horizon=5)
     chosen = file.read_frames("test", 0, 7)[[4, 1]] / 255

@@ -65,7 +65,7 @@ def choose_clips(scores: Scores, column: str) -> list[Chosen]:
     order = [clip for clip in order if np.isfinite(means[clip])]
     if not order:
         return []
-    places = {order[0]: "Worst", order[-1]: "Best", order[len(order) // 2]: "Median"}
+    places = {order[len(order) // 2]: "Median", order[0]: "Worst", order[-1]: "Best"}  # of two, none is the median
     label = scores.label(column)
     return [
         Chosen(clip, f"{places[clip]} of {len(order)}: {label} {written(float(means[clip]), metric)}")

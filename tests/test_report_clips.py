@@ -1,0 +1,210 @@
+"""Which clips a page shows, how large, and what it says instead where they cannot be shown; without any training."""
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from report_samples import ONE, made_up_run, scored
+from tiny_runs import tiny_data
+
+from videopred.datasets.opening import open_dataset
+from videopred.eval.scores import Scores
+from videopred.eval.settings import Protocol
+from videopred.rendering.scene import Scene
+from videopred.report import clips, section
+from videopred.report.clips import Chosen, Predicted, bytes_of, choose_clips
+from videopred.report.found import find_run
+from videopred.report.page import set_page
+from videopred.report.section import Section, tell_run
+
+CPU = torch.device("cpu")
+FRAMES, CONTEXT = 7, 4
+
+
+def scores_of(column: str, of_clips: list[float]) -> Scores:
+    """Scores of clips whose means are known, rising over three steps."""
+    measured = np.array(of_clips)[:, None] + np.array([-0.01, 0, 0.01])
+    whole = scored(**ONE)
+    more = {"psnr": {"capped": np.zeros_like(measured)}}.get(column, {})
+    return replace(whole, measurements={"model": {column: {column: measured} | more}})
+
+
+@pytest.mark.parametrize(
+    ("column", "of_clips", "count", "chosen"),
+    [
+        ("mse", [0.3, 0.1, 0.5, 0.2, 0.4], 5, {"Worst": 2, "Median": 0, "Best": 1}),
+        ("psnr", [13, 11, 15, 12, 14], 5, {"Worst": 1, "Median": 0, "Best": 2}),
+        ("mse", [0.3, np.nan, 0.5, 0.2], 3, {"Worst": 2, "Median": 0, "Best": 3}),
+        ("mse", [0.3, 0.5], 2, {"Worst": 1, "Best": 0}),
+        ("mse", [np.nan, np.nan], 0, {}),
+    ],
+    ids=["low is good", "high is good", "one says nothing", "two", "none"],
+)
+def test_the_worst_the_median_and_the_best_are_chosen(column, of_clips, count, chosen):
+    said = {"mse": "MSE {:.4f}", "psnr": "PSNR {:.2f}"}[column]
+    assert choose_clips(scores_of(column, of_clips), column) == [
+        Chosen(clip, f"{name} of {count}: {said.format(of_clips[clip])}") for name, clip in chosen.items()
+    ]
+
+
+@pytest.fixture
+def predicted(monkeypatch) -> Predicted:
+    """Three clips of the same noise, with what two modules did in them."""
+    chance = np.random.default_rng(0)
+
+    truth, made = chance.integers(0, 255, (2, FRAMES, 6, 8, 1), dtype=np.uint8)
+    scene = Scene(CONTEXT, truth, made, {"active": chance.random((FRAMES, 2)), "states": np.zeros((FRAMES, 2, 5))})
+    monkeypatch.setattr(clips, "SIZES", ((80, 1), (40, 1), (40, 8)))  # quickly drawn
+    monkeypatch.setattr(clips, "scenes_of", lambda *asked: [scene for _ in asked[3]])
+    model: Any = SimpleNamespace(core=SimpleNamespace(trace_axes={"active": "K", "states": "KD", "gone": "K"}))
+    chosen = [Chosen(clip, f"Clip {clip}") for clip in (5, 0, 2)]
+    return Predicted(model, SimpleNamespace(), "test", chosen, CONTEXT, FRAMES - CONTEXT)  # type: ignore[arg-type]
+
+
+def test_clips_are_as_large_as_fit_to_the_byte(predicted):
+    largest = predicted.draw(10**9)
+    assert predicted.draw(bytes_of(largest)) == largest
+    smaller = predicted.draw(bytes_of(largest) - 1)
+    assert bytes_of(smaller) < bytes_of(largest)
+    assert [one.title for one in smaller] == ["Clip 5", "Clip 0", "Clip 2"]
+    smallest = predicted.draw(0)
+    assert bytes_of(smallest) < bytes_of(smaller)
+    assert "one in 8 shown" in smallest[0].alt
+
+
+def test_no_more_is_drawn_once_it_is_known_not_to_fit(predicted, monkeypatch):
+    """To draw is slow: of clips that take the same, the first says that three of them are too many."""
+    largest, draw, drawn = predicted.draw(10**9), Predicted._draw, []
+
+    def counted(self: Predicted, place: int, panel_px: int, every: int) -> clips.Shown:
+        drawn.append((place, panel_px))
+        return draw(self, place, panel_px, every)
+
+    monkeypatch.setattr(Predicted, "_draw", counted)
+    predicted.draw(bytes_of(largest) // 2)
+    assert drawn[:2] == [(0, 80), (0, 40)]
+
+
+def test_modules_are_shown_at_the_frames_that_a_step_led_to(predicted):
+    for one in predicted.draw(10**9):
+        (activity,) = one.activity
+        assert f"active: 2 modules over frames 2 to {FRAMES}; the rollout begins after frame {CONTEXT}" in activity
+
+
+def test_clips_take_no_more_of_the_page_than_is_said(predicted, tmp_path):
+    told = tell_run(find_run(made_up_run(tmp_path / "mine"), tmp_path), None, None, CPU)
+    shown = predicted.draw(0)
+    bare, full = (len(set_page([told._replace(clips=one)], None).encode()) for one in ((), shown[:1]))
+    assert full - bare <= bytes_of(shown[:1]) + 1000  # the headings of the clips, once
+    more = len(set_page([told._replace(clips=shown)], None).encode())
+    assert 0 < more - full <= bytes_of(shown[1:])
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory) -> Path:
+    return tiny_data(tmp_path_factory.mktemp("data") / "two.h5")
+
+
+@pytest.fixture
+def drawn(monkeypatch) -> list[tuple]:
+    """What is asked to be predicted, in place of its prediction."""
+    asked: list[tuple] = []
+    monkeypatch.setattr(section, "load_run", lambda run, device: run.name)
+    monkeypatch.setattr(section, "Predicted", lambda *words: asked.append((words[0], *words[2:6])))
+    return asked
+
+
+def told_of(place: Path, data: Path, *, checkpoint: bool = True, by: str | None = None) -> Section:
+    run = place / "mine"
+    if checkpoint:
+        (run / "checkpoints").mkdir()
+        (run / "checkpoints" / "last.ckpt").touch()
+    return tell_run(find_run(run, place / "eval"), data, by, CPU)
+
+
+def test_without_scores_the_first_test_clips_are_shown(tmp_path, data, drawn):
+    made_up_run(tmp_path / "mine")
+    told = told_of(tmp_path, data)
+    with open_dataset(data) as file:
+        assert drawn == [("mine", "test", [Chosen(i, f"Clip {i}") for i in range(3)], file.context, file.horizon)]
+        assert told.span.startswith(f"{file.context} true frames (blue-grey border), then {file.horizon} of its own")
+    assert any(one.what == "scores on two.h5" for one in told.missing)
+
+
+def test_a_part_with_few_clips_is_shown_whole(tmp_path, drawn):
+    made_up_run(tmp_path / "mine")
+    told_of(tmp_path, tiny_data(tmp_path / "few.h5", {"train": 3, "validation": 2}))
+    assert [(part, len(chosen)) for _, part, chosen, *_ in drawn] == [("validation", 2)]
+
+
+@pytest.mark.parametrize(("by", "worst"), [(None, 4), ("mse", 4), ("psnr", 0)])
+def test_scores_of_these_clips_choose_and_say_what_was_asked(tmp_path, data, drawn, by, worst):
+    made_up_run(tmp_path / "mine")
+    with open_dataset(data) as file:
+        scores = replace(scored(**ONE), fingerprint=file.fingerprint(), protocol=ASKED)
+    scores.save(tmp_path / "eval" / "mine" / "two")
+    told = told_of(tmp_path, data, by=by)
+    ((_, part, chosen, context, horizon),) = drawn
+    assert (part, chosen[0].clip, context, horizon) == ("validation", worst, 1, 3)
+    assert "of other clips" not in told.span
+    assert told.span.startswith("1 true frame (")
+    (block,) = told.scores
+    assert block.title == (
+        "two: ours, 5 clips of the validation part, 1 frames given, 3 predicted, feedback threshold:0.5"
+    )
+    assert "bootstrap" in block.legend["±"]
+
+
+ASKED = Protocol(
+    name="ours", part="validation", context=1, horizon=3, metrics=("mse", "psnr"), clips=5, feedback="threshold:0.5"
+)
+
+
+def test_scores_of_a_single_clip_have_no_interval_to_explain_and_notes_are_told(tmp_path):
+    one = {
+        name: {key: values[:1] for key, values in of.items()}
+        for name, of in scored(**ONE).measurements["model"].items()
+    }
+    asked = ASKED.model_copy(update={"clips": 1, "name": None})
+    scores = replace(scored(**ONE), measurements={"model": one}, protocol=asked, notes=("a note",))
+    made_up_run(tmp_path / "mine")
+    scores.save(tmp_path / "eval" / "mine" / "two")
+    (block,) = tell_run(find_run(tmp_path / "mine", tmp_path / "eval"), None, None, CPU).scores
+    assert "±" not in block.legend
+    assert block.title.startswith("two: 1 clips of the validation part")
+    assert tuple(block.notes) == ("a note",)
+
+
+def test_a_run_without_checkpoint_says_so_and_shows_the_data(tmp_path, data, drawn):
+    made_up_run(tmp_path / "mine")
+    told = told_of(tmp_path, data, checkpoint=False)
+    assert (told.predicted, drawn) == (None, [])
+    assert told.data[""]["name"] == "balls4"
+    run = tmp_path / "mine"
+    assert [one.command for one in told.missing if "no checkpoint" in one.what] == [f"videopred train --resume {run}"]
+    assert all("DATA" not in one.command for one in told.missing if one.what.startswith("scores"))
+
+
+def test_without_data_its_scores_are_still_shown_and_not_asked_for(tmp_path):
+    made_up_run(tmp_path / "mine")
+    bare = tell_run(find_run(tmp_path / "mine", tmp_path / "eval"), None, None, CPU)
+    assert any(one.what == "scores" for one in bare.missing)
+    scored(**ONE).save(tmp_path / "eval" / "mine" / "two")
+    told = tell_run(find_run(tmp_path / "mine", tmp_path / "eval"), None, None, CPU)
+    assert not any(one.what == "scores" for one in told.missing)
+
+
+def test_commands_say_the_first_clips_where_their_number_is_not_known(tmp_path, data):
+    """The number of clips that data holds is that of the data shown; nothing is known of other data."""
+    made_up_run(tmp_path / "mine")
+    for name in ("two", "old"):
+        replace(scored(**ONE), protocol=ASKED.model_copy(update={"name": None, "part": "test"})).save(
+            tmp_path / "eval" / "mine" / name
+        )
+    commands = told_of(tmp_path, data, checkpoint=False).commands
+    assert "--first" not in commands["scores on two"]
+    assert "--first 5" in commands["scores on old"]

@@ -1,0 +1,114 @@
+"""What a page says of several runs, made up by hand: which scores are held against one another, and why not."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from page_checks import Page
+from report_samples import LOG, ONE, made_up_run, scored
+from tiny_runs import tiny_data
+
+from videopred.report import page as paging
+from videopred.report.found import find_run
+from videopred.report.page import write_report
+
+
+def page_of(place: Path, *names: str, **options) -> Page:
+    """The page of runs; scores lie in eval beside them."""
+    (place / "eval").mkdir(exist_ok=True)
+    out = place / "page.html"
+    page = Page(write_report([place / name for name in names], out, results=place / "eval", **options).read_text())
+    assert page.faults == []
+    return page
+
+
+@pytest.fixture
+def two(tmp_path) -> Path:
+    """Two runs whose validation losses are known."""
+    for name in ("one", "other"):
+        made_up_run(tmp_path / name, LOG)
+    return tmp_path
+
+
+def test_validation_losses_stand_side_by_side(two):
+    (chart,) = [chart for chart in page_of(two, "one", "other").charts if chart.startswith("validation loss")]
+    assert chart == "validation loss over the updates: one from 7.25 to 7.75; other from 7.25 to 7.75"
+
+
+def test_runs_are_compared_on_the_first_data_that_all_were_scored_on(two):
+    for name, data, mse in (("one", "a", 0.9), ("one", "b", 0.2), ("other", "b", 0.7), ("other", "c", 0.4)):
+        scored(**ONE | {"model": ([mse] * 3, [10.0] * 3)}).save(two / "eval" / name / data)
+    page = page_of(two, "one", "other")
+    assert "0.5000 0.5000 to 0.5000" in page.text
+    assert "They have no scores" not in page.text
+
+
+@pytest.mark.parametrize("names", [("one", "other"), ("one", "third")])
+def test_scores_of_runs_judged_together_are_theirs_alone(two, names):
+    """Of a folder's name that many pairs have, those of other runs are passed over."""
+    scores = scored(**dict(zip(names, ONE.values(), strict=True)))
+    replace(scores, models=names).save(two / "eval" / "one-and-1-more" / "a")
+    assert ("They have no scores" in page_of(two, "one", "other").text) == (names != ("one", "other"))
+
+
+def test_scores_that_cannot_be_compared_say_why(two):
+    scored(**ONE).save(two / "eval" / "one" / "a")
+    scored(**ONE).save(two / "eval" / "other" / "a")
+    path = two / "eval" / "other" / "a" / "scores.json"
+    kept = json.loads(path.read_text())
+    path.write_text(json.dumps(kept | {"fingerprint": "2"}))
+    assert "Their scores cannot be compared: SCORES must" in page_of(two, "one", "other").text
+
+
+@pytest.mark.parametrize(
+    ("runs", "rows"),
+    [
+        (("mine/seed-0", "mine/seed-1"), ("seed-0", "seed-1")),
+        (("mine/seed-0", "theirs/seed-0"), ("mine/seed-0", "theirs/seed-0")),
+    ],
+    ids=["of one experiment", "of two"],
+)
+def test_seeds_judged_together_are_known_by_their_rows(tmp_path, runs, rows):
+    for run in runs:
+        made_up_run(tmp_path / run)
+    scores = scored(**dict(zip(rows, ONE.values(), strict=True)))
+    seeds = {"gru, 2 seeds": rows}
+    replace(scores, models=rows, seeds=seeds).save(tmp_path / "eval" / f"{runs[0]}-and-1-more" / "a")
+    page = page_of(tmp_path, *runs)
+    assert "They have no scores" not in page.text
+    assert "gru, 2 seeds 0.3500 ±" in page.text
+
+
+def test_scores_on_the_data_shown_are_compared_and_those_who_lack_them_told(two):
+    """Not those on data whose name comes first."""
+    data = tiny_data(two / "b.h5")
+    for name, of_data, mse in (("one", "a", 0.9), ("other", "a", 0.2), ("one", "b", 0.4)):
+        scored(**ONE | {"model": ([mse] * 3, [10.0] * 3)}).save(two / "eval" / name / of_data)
+    lacking = page_of(two, "one", "other", data=data)
+    assert "They have no scores on the same data" in lacking.text
+    assert f"videopred evaluate {two / 'other'} {data} --metrics mse psnr --part test --context 2" in lacking.text
+    scored(**ONE | {"model": ([0.7] * 3, [10.0] * 3)}).save(two / "eval" / "other" / "b")
+    assert "0.3000 0.3000 to 0.3000" in page_of(two, "one", "other", data=data, overwrite=True).text
+
+
+def test_scores_together_are_those_on_the_data_shown(two):
+    scores = replace(scored(**dict(zip(("one", "other"), ONE.values(), strict=True))), models=("one", "other"))
+    scores.save(two / "eval" / "one-and-1-more" / "a")
+    assert "They have no scores" in page_of(two, "one", "other", data=tiny_data(two / "b.h5")).text
+
+
+def test_runs_share_the_room_for_clips_alike(two, monkeypatch):
+    """What one leaves goes to those behind it."""
+    given = []
+
+    class Asked:
+        def draw(self, room: int) -> list:
+            given.append(room)
+            return []
+
+    told = [paging.tell_run(find_run(two / name, two), None, None, None) for name in ("one", "other")]
+    bare = len(paging.set_page(told, None).encode())
+    monkeypatch.setattr(paging, "LARGEST", 3 * bare)
+    paging._with_clips([one._replace(predicted=Asked()) for one in told], None)
+    assert given == [bare, 2 * bare]
