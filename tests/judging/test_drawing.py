@@ -1,0 +1,123 @@
+"""Scenes to draw: of which clips, over which frames, with what is known of them, and under an intervention."""
+
+import numpy as np
+import pytest
+from tiny_runs import tiny_data, tiny_model
+
+from videopred import models
+from videopred.datasets.opening import open_dataset
+from videopred.judging import drawing, imagine
+from videopred.judging.choosing import clip_scores, extreme_clips
+from videopred.judging.drawing import render, scenes_of
+from videopred.models.intervention_settings import Intervention
+from videopred.models.interventions import intervene
+from videopred.rendering.settings import ClipChoice, PictureConfig
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    file = open_dataset(tiny_data(tmp_path_factory.mktemp("drawing")))
+    return models.build(tiny_model("rims"), (1, file.height, file.width)), file
+
+
+@pytest.fixture
+def written(monkeypatch) -> list:
+    """The scenes that would be written, each with its paths, rows and other words, in place of their pictures."""
+    asked: list = []
+
+    def write(scene, paths, rows, **more):
+        asked.append((scene, paths, rows, more))
+        return list(paths)
+
+    monkeypatch.setattr(drawing, "write_scene", write)
+    return asked
+
+
+def test_a_scene_is_of_its_own_clip(place):
+    predictor, file = place
+    for scene, clip in zip(scenes_of(predictor, file, "test", [4, 1], 3, 5), [4, 1], strict=True):
+        assert scene.context == 3
+        np.testing.assert_array_equal(scene.truth, file.read_frames("test", clip, clip + 1)[0, :8])
+        np.testing.assert_array_equal(scene.masks, file.read("test", "groups", clip, clip + 1)[0, :8])
+        positions = file.read("test", "positions", clip, clip + 1)[0, :8]
+        np.testing.assert_array_equal(scene.truths["positions"], positions)
+        assert scene.map_shape == predictor.encoder.map_shape
+        assert (scene.changed, dict(scene.changed_trace)) == (None, {})
+        (alone,) = scenes_of(predictor, file, "test", [clip], 3, 5, Intervention())
+        np.testing.assert_array_equal(alone.prediction, scene.prediction)
+
+
+def test_under_an_intervention_the_other_rollout_stands_beside(place):
+    predictor, file = place
+    without = Intervention(without=(1,))
+    rollout, truth = imagine(intervene(predictor, without, 3), file, "test", [2], 3, 5)
+    (usual,) = scenes_of(predictor, file, "test", [2], 3, 5)
+    (scene,) = scenes_of(predictor, file, "test", [2], 3, 5, without)
+    expected = drawing.scene_of_rollout(rollout, truth, 0)
+    np.testing.assert_array_equal(scene.changed, expected.prediction)
+    np.testing.assert_array_equal(scene.changed_trace["active"], expected.trace["active"])
+    np.testing.assert_array_equal(scene.prediction, usual.prediction)
+    np.testing.assert_array_equal(scene.trace["active"], usual.trace["active"])
+    assert not np.array_equal(scene.changed_trace["active"], scene.trace["active"], equal_nan=True)
+
+
+@pytest.mark.parametrize("which", ["worst", "best"])
+def test_the_worst_and_the_best_are_drawn_first_to_last(place, written, tmp_path, which):
+    predictor, file = place
+    scores = clip_scores(predictor, file, "test", "mae", 3, 5, first=4)
+    expected = extreme_clips(scores, "mae", which, 2)
+    choice = ClipChoice(by="mae", first=4, **{which: 2})
+    render(predictor, file, clips=choice, context=3, horizon=5, out=tmp_path / "seen")
+    assert [paths[0].stem for _, paths, *_ in written] == [f"test-{clip}" for clip in expected]
+    for (scene, *_), clip in zip(written, expected, strict=True):
+        np.testing.assert_array_equal(scene.truth, file.read_frames("test", clip, clip + 1)[0, :8])
+
+
+def test_without_words_the_first_three_clips_are_drawn_over_the_datas_own_frames(place, written, tmp_path):
+    predictor, file = place
+    made = render(predictor, file, out=tmp_path / "seen", part="train", picture=PictureConfig(frame_ms=70))
+    assert [paths[0].stem for _, paths, *_ in written] == ["train-0", "train-1", "train-2"]
+    assert made == [path for _, paths, *_ in written for path in paths]
+    for scene, _, rows, more in written:
+        assert (scene.context, len(scene.truth)) == (file.context, file.context + file.horizon)
+        assert (rows, more) == (PictureConfig().row_names(changed=False), {"frame_ms": 70})
+
+
+def test_an_intervention_has_its_rows(place, written, tmp_path):
+    predictor, file = place
+    render(predictor, file, clips=[0], intervention=Intervention(without=(1,)), out=tmp_path / "seen")
+    ((scene, _, rows, _),) = written
+    assert scene.changed is not None
+    assert rows == PictureConfig().row_names(changed=True) != PictureConfig().row_names(changed=False)
+
+
+def test_masking_out_draws_the_model_and_it_without_each_module(place, monkeypatch, tmp_path):
+    predictor, file = place
+    asked = []
+    monkeypatch.setattr(drawing, "write_figure", lambda *words: asked.append(words) or [words[2]])
+    render(
+        predictor, file, clips=[3], context=3, horizon=5, picture=PictureConfig(figure="mask-out"), out=tmp_path / "x"
+    )
+    ((name, scenes, _),) = asked
+    assert (name, len(scenes)) == ("mask-out", 1 + 4)
+    (usual,) = scenes_of(predictor, file, "test", [3], 3, 5)
+    np.testing.assert_array_equal(scenes[0].prediction, usual.prediction)
+    assert all(np.array_equal(scene.truth, usual.truth) for scene in scenes)
+    asked.clear()
+    render(
+        predictor,
+        file,
+        clips=[3, 0],
+        context=3,
+        horizon=5,
+        picture=PictureConfig(figure="activation"),
+        out=tmp_path / "y",
+    )
+    assert [len(scenes) for _, scenes, _ in asked] == [1, 1]
+
+
+def test_no_clip_at_all_is_refused(place, tmp_path):
+    with pytest.raises(ValueError, match="--clips must name at least one, got none; leave it out"):
+        render(*place, clips=[], out=tmp_path / "seen")
+    with pytest.raises(ValueError, match="--part must be one of"):
+        render(*place, part="tset", out=tmp_path / "seen")
