@@ -26,7 +26,7 @@ ROOMS: dict[str, set[str]] = {
     "device": {"check"},
     "durations": set(),
     "interrupt": set(),
-    "unboxing": {"check"},
+    "unboxing": {"check", "settings"},
     "flags": {"check", "unboxing"},
     "model_flags": SHARED | {"flags", "models", "experiments", "weights"},
     "experiments": SHARED | {*SHELVES, "experiments"},

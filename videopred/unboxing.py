@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from itertools import groupby, takewhile
 
 from videopred import check
+from videopred.settings import TrainingConfig
 
 _SEE = "see --help"
 _KINDS = {
@@ -32,7 +33,8 @@ def unboxed(box: str, words: Sequence[str]) -> str:
     if ours := re.match(r"Error parsing [a-z_]+: (.* must .*, got .*; .*)", message):
         return ours[1]
     if unknown := re.match(r"Unrecognized options: (.*)", message):
-        return check.complaint("options", "be among those of --help", unknown[1].replace(", ", " "), _nearest(others))
+        got = unknown[1].replace(", ", " ")
+        return check.complaint("options", "be among those of --help", got, _meant(got, others))
     if missing := re.match(r"Missing from [^:]*: (\S+)", message):
         told = " ".join(first[2:]).partition(" (required)")[0]
         return check.complaint(missing[1], "be given", "nothing", f"{_SEE}: {told}" if told else _SEE)
@@ -49,10 +51,13 @@ def unboxed(box: str, words: Sequence[str]) -> str:
     return f"{message.removesuffix('.')}; {_SEE}"
 
 
-def _nearest(paragraphs: Sequence[Sequence[str]]) -> str:
-    """What to do about an unknown option: take the nearest that tyro offers, if it offers one."""
+def _meant(options: str, paragraphs: Sequence[Sequence[str]]) -> str:
+    """What to do about an unknown option: take the nearest that tyro offers, or the flag of a setting of training."""
     offered = (line for name, *lines in paragraphs if name == "Perhaps you meant:" for line in lines)
     nearest = next((line.split()[0] for line in offered if line.startswith("-")), None)
+    setting = re.match(r"--training\.([a-z-]+)", options)  # so files of experiments and what is changed in them say
+    if setting and setting[1].replace("-", "_") in TrainingConfig.model_fields:
+        nearest = f"--{setting[1]}"
     return f"did you mean {nearest}?" if nearest else _SEE
 
 
