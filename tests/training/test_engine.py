@@ -54,6 +54,14 @@ def test_looks_and_the_log_come_at_the_end_at_the_latest(monkeypatch, tmp_path, 
     assert (made["val_check_interval"], made["log_every_n_steps"]) == (pieces, logged)
 
 
+def test_settings_reach_it_and_what_is_ours_is_left_to_us(monkeypatch, tmp_path):
+    """A look before the first update, or shares of batches of its own, would change what is learned or saved."""
+    made = told(monkeypatch, tmp_path, updates=7, accumulate=2, precision="bf16-mixed")
+    assert (made["max_steps"], made["accumulate_grad_batches"], made["precision"]) == (7, 2, "bf16-mixed")
+    assert (made["num_sanity_val_steps"], made["check_val_every_n_epoch"]) == (0, None)
+    assert not made["use_distributed_sampler"]
+
+
 def test_checkpoints_are_written_whole_or_not_at_all(monkeypatch, tmp_path):
     assert [type(plugin) for plugin in told(monkeypatch, tmp_path)["plugins"]] == [AtomicIO]
 

@@ -1,4 +1,4 @@
-"""The watchers by themselves, without a training: what they are told, what they draw and when, and their chance."""
+"""The watchers by themselves, without a training: what they are told, what they draw and when, and no chance."""
 
 import inspect
 import io
@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 import torch
 from lightning.pytorch.loggers import TensorBoardLogger
-from tiny_runs import FRAMES, tiny_training
+from tiny_runs import FRAMES, HEIGHT, WIDTH, tiny_model, tiny_training
 from training_runs import learner
 
 from videopred.datasets.store import ClipFile
+from videopred.models import CORES, build
 from videopred.settings import WatchConfig
 from videopred.training import watching
 from videopred.training.clips import TrainingClips
@@ -120,15 +121,16 @@ def test_a_schema_that_nobody_uses_counts_as_dead(frames, tmp_path, monkeypatch)
     }
 
 
-@pytest.mark.parametrize("core", ["gru", "scoff"])
-def test_chance_of_its_own(frames, core):
+@pytest.mark.parametrize("core", CORES)
+def test_nothing_is_drawn_for_it(frames, core):
     """The same rollout each time, and whoever draws next draws what he would have drawn."""
-    watch, model = WatchClips(frames, CONTEXT, 0), learner(core)
+    drawing = {"frozen_schema": True} if core == "scoff" else {}
+    watch, predictor = WatchClips(frames, CONTEXT, 0), build(tiny_model(core, **drawing), (1, HEIGHT, WIDTH)).train()
     rollouts = []
     for seed in (1, 2):
         torch.manual_seed(seed)
         before = torch.get_rng_state()
-        rollout, truth = watch._roll_out(model.predictor)
+        rollout, truth = watch._roll_out(predictor)
         assert torch.equal(torch.get_rng_state(), before)
         rollouts.append(rollout)
     assert torch.equal(rollouts[0].prediction, rollouts[1].prediction)
@@ -172,6 +174,17 @@ def test_the_bar_of_a_resumed_run_counts_updates_and_not_their_pieces(monkeypatc
     bar.on_exception(trainer, None, None)
     assert bar.bar.disable  # as tqdm marks bars that are closed
     assert "5/5" in terminal.getvalue()
+
+
+def test_a_clock_too_coarse_for_the_bar(monkeypatch):
+    terminal, trainer = Terminal(), SimpleNamespace(global_step=0, callback_metrics={})
+    monkeypatch.setattr(sys, "stderr", terminal)
+    bar = ProgressBar(1, 10, lambda: 7.0)
+    bar.on_train_start(trainer, None)  # type: ignore[arg-type]
+    trainer.global_step = 1
+    bar.on_train_batch_end(trainer)  # type: ignore[arg-type]
+    bar.on_train_end(trainer, None)
+    assert "1/1" in terminal.getvalue()
 
 
 def test_a_failure_before_the_bar_began_is_not_hidden_by_it():

@@ -141,7 +141,7 @@ class ProgressBar(Callback):
 class WatchClips(Callback):
     """At each look at the validation clips, numbers that show collapse; at every n-th, pictures for TensorBoard.
 
-    They are of rollouts of the same few clips each time, in evaluation mode, with chance of their own: whether anybody
+    They are of rollouts of the same few clips each time, in evaluation mode, in which nothing is drawn: whether anybody
     watches changes nothing of what is learned.
 
     Args:
@@ -169,11 +169,9 @@ class WatchClips(Callback):
         weight = next(predictor.parameters())
         film = to_film(self.frames, weight.dtype).to(weight.device)
         given, truth = film[:, : self.context], film[:, self.context :]
-        with torch.random.fork_rng([weight.device] if weight.device.type == "cuda" else []):
-            torch.manual_seed(0)
-            # These few films are not worth a compilation of their shapes.
-            with torch.compiler.set_stance("force_eager"):
-                return roll_out(predictor, given, truth.shape[1], trace=True), truth
+        # These few films are not worth a compilation of their shapes.
+        with torch.compiler.set_stance("force_eager"):
+            return roll_out(predictor, given, truth.shape[1], trace=True), truth
 
     def _draw(
         self, logger: loggers.TensorBoardLogger, rollout: Rollout, truth: torch.Tensor, names: Sequence[str], step: int
