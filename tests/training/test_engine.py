@@ -16,7 +16,6 @@ from videopred.checkpoint import AtomicIO
 from videopred.settings import ComputeConfig
 from videopred.training.engine import check_compute, make_trainer
 from videopred.training.metrics_file import read_metrics
-from videopred.training.watching import quiet_lightning
 
 
 def told(
@@ -80,8 +79,10 @@ def test_both_curves_of_a_resumed_run_go_on_where_its_checkpoint_ends(monkeypatc
     assert events.Tags()["scalars"] == ["loss"]
 
 
-def test_lightning_is_heard_where_it_warns():
-    quiet_lightning()
+def test_lightning_is_heard_where_it_warns(monkeypatch, tmp_path):
+    for name in ("lightning.pytorch", "lightning.fabric", "lightning.pytorch.utilities.rank_zero"):
+        logging.getLogger(name).setLevel(logging.INFO)
+    told(monkeypatch, tmp_path)
     for name in ("lightning.pytorch.trainer", "lightning.fabric.strategies", "lightning.pytorch.utilities.rank_zero"):
         assert logging.getLogger(name).isEnabledFor(logging.WARNING)
         assert not logging.getLogger(name).isEnabledFor(logging.INFO)
