@@ -121,3 +121,9 @@ def test_devices_that_are_there_are_taken(two_gpus, device, devices):
 def test_what_a_cpu_cannot_or_needs_is_no_matter_on_a_gpu(two_gpus):
     training = tiny_training(precision="16-mixed")
     check_compute(training, ComputeConfig(compile="inductor"), torch.device("cuda"))
+
+
+def test_one_task_of_srun_needs_no_number_per_node(monkeypatch):
+    for name, value in {"JOB_NAME": "job", "NTASKS": "1", "PROCID": "0", "STEP_ID": "0"}.items():
+        monkeypatch.setenv(f"SLURM_{name}", value)
+    check_compute(tiny_training(), ComputeConfig(), torch.device("cpu"))
