@@ -202,9 +202,10 @@ def test_commands_say_the_first_clips_where_their_number_is_not_known(tmp_path, 
     """The number of clips that data holds is that of the data shown; nothing is known of other data."""
     made_up_run(tmp_path / "mine")
     for name in ("two", "old"):
-        replace(scored(**ONE), protocol=ASKED.model_copy(update={"name": None, "part": "test"})).save(
-            tmp_path / "eval" / "mine" / name
-        )
+        asked = ASKED.model_copy(update={"name": None, "part": "test"})
+        scores = replace(scored(**ONE), protocol=asked, reference="first.h5")
+        scores.save(tmp_path / "eval" / "mine" / name)
     commands = told_of(tmp_path, data, checkpoint=False).commands
     assert "--first" not in commands["scores on two"]
     assert "--first 5" in commands["scores on old"]
+    assert "--reference first.h5" in commands["scores on two"]

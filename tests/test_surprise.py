@@ -1,5 +1,7 @@
 """Surprise: by hand, blind to what a model sees later, and sound: who has no memory cannot tell what is impossible."""
 
+import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -239,6 +241,22 @@ def test_saved_scores_are_scored_again_alike(data, films, tmp_path):
     with pytest.raises(FileExistsError, match=r"--answers must be a new path, got .*answer.txt \(already there\)"):
         found.save(tmp_path / "there", answers=tmp_path / "answer.txt")
     assert not (tmp_path / "there").exists()
+
+
+def test_films_may_be_scored_by_their_folders_and_named_by_a_file(few, tmp_path):
+    """As IntPhys does both: a film in dev/O1/01/3 may be scored as O1/01/3, and dev_ids.txt gives its full name."""
+    shutil.copytree(few.parent / "folder", tmp_path / "folder")
+    (tmp_path / "folder" / "dev_ids.txt").rename(tmp_path / "ids.txt")
+    ids = re.sub(r"_\w+/", "_of_ours/", (tmp_path / "ids.txt").read_text())
+    (tmp_path / "ids.txt").write_text(ids)
+    films = open_quadruplets(tmp_path / "folder", every=1)
+    numbered = [(name, scene, film) for scene, of in enumerate(films.folders) for film, name in enumerate(of)]
+    lines = [f"{name} {0.1 * scene + 0.01 * film}" for name, scene, film in numbered]
+    (tmp_path / "answer.txt").write_text("\n".join(lines) + "\n")
+    asked = PlausibilityConfig(resamples=2, names=tmp_path / "ids.txt")
+    found = score_file(tmp_path / "answer.txt", tmp_path / "folder", asked)
+    np.testing.assert_allclose(found.plausible["given"].films, 0.1 * np.arange(5)[:, None] + 0.01 * np.arange(4))
+    assert sorted(name for of in found.scenes.names for name in of) == sorted(ids.split())
 
 
 def test_intervals_are_drawn_by_the_seed(few):
