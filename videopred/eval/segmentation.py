@@ -132,20 +132,21 @@ def contingency(predicted: Tensor, true: Tensor, *, background: bool) -> Tensor:
         (B, T, N + 1, M + 1) float64, with the largest numbers N and M; row 0 is empty without background,
         and its first place in any case: pixels of nothing are not counted.
     """
-    ours, theirs = (masks.cpu().numpy() for masks in (predicted, true))
-    rows, columns = int(theirs.max()) + 1, int(ours.max()) + 1
-    tables = np.empty((*true.shape[:2], rows, columns))
-    for table, our, their in zip(tables, ours, theirs, strict=True):  # a clip stays in the cache
-        _count(our, their, table, background=background)
+    clips = zip(predicted.cpu().numpy(), true.cpu().numpy(), strict=True)
+    counted = [_count(ours, theirs, background=background) for ours, theirs in clips]  # a clip stays in the cache
+    rows, columns = (max(table.shape[axis] for table in counted) for axis in (1, 2))
+    tables = np.zeros((*true.shape[:2], rows, columns))
+    for table, of_clip in zip(tables, counted, strict=True):
+        table[:, : of_clip.shape[1], : of_clip.shape[2]] = of_clip
     return torch.from_numpy(tables).to(true.device)
 
 
-def _count(ours: np.ndarray, theirs: np.ndarray, table: np.ndarray, *, background: bool) -> None:
-    """Fill the table (T, N + 1, M + 1) of a clip of masks (T, H, W).
+def _count(ours: np.ndarray, theirs: np.ndarray, *, background: bool) -> np.ndarray:
+    """The table (T, N + 1, M + 1) of a clip of masks (T, H, W).
 
     Most words of eight pixels hold nothing that counts and are left out; the others' empty pixels are taken back.
     """
-    frames, rows, columns = table.shape
+    frames, rows, columns = len(theirs), int(theirs.max()) + 1, int(ours.max()) + 1
     kinds = rows * columns
     # The smallest whole numbers that hold them: bytes are eight times as fast to go through.
     small, large = np.min_scalar_type(kinds), np.min_scalar_type(frames * kinds)
@@ -156,8 +157,9 @@ def _count(ours: np.ndarray, theirs: np.ndarray, table: np.ndarray, *, backgroun
     pair = their.take(counted).view(small) * small.type(columns) + our.take(counted).view(small)
     cell = pair.reshape(-1, pixels).T.astype(large, order="C")
     cell += (counted // (their.size // frames) * kinds).astype(large)  # each frame has cells of its own
-    table[:] = np.bincount(cell.ravel(), minlength=table.size).reshape(table.shape)
+    table = np.bincount(cell.ravel(), minlength=frames * kinds).reshape(frames, rows, columns)
     table[:, 0, : 1 if background else None] = 0
+    return table
 
 
 def rand_index(table: Tensor) -> Tensor:
