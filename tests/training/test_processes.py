@@ -105,6 +105,9 @@ def test_a_process_watches_the_one_that_has_started_it(monkeypatch):
     monkeypatch.setattr(rank_zero_only, "rank", 1, raising=False)
     end_together()
     assert Thread.started == [{"target": processes._end_after, "args": (os.getpid(),), "daemon": True}]
+    with monkeypatch.context() as launcher:  # whose processes it started, and not the training before
+        launcher.setattr(processes, "launched", lambda: ("torchrun", 2))
+        end_together()
     monkeypatch.delenv("VIDEOPRED_STARTED_BY")
     end_together()
     assert len(Thread.started) == 1

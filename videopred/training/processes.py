@@ -45,7 +45,7 @@ def end_together() -> None:
     """
     if is_first():
         os.environ[_STARTER] = str(os.getpid())
-    elif _STARTER in os.environ:
+    elif _STARTER in os.environ and launched() is None:  # else it is of a training before
         threading.Thread(target=_end_after, args=(int(os.environ[_STARTER]),), daemon=True).start()
 
 
