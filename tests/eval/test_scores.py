@@ -83,6 +83,35 @@ def test_table_shows_means_steps_and_the_best_of_each_column(scores):
     ]
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({}, "7 clips of the test part, 4 frames of context, 3 predicted, feedback soft"),
+        (
+            {"clips": 1, "context": 1, "part": "train", "feedback": "threshold:0.5"},
+            "1 clip of the train part, 1 frame of context, 3 predicted, feedback threshold:0.5",
+        ),
+        (
+            {"feedback": "true"},
+            "7 clips of the test part, 4 frames of context, 3 predicted, every frame from the true ones before it",
+        ),
+        (
+            {"feedback": "elsewhere", "samples": 5},
+            "7 clips of the test part, 4 frames of context, 3 predicted, films made elsewhere, 5 samples of a clip",
+        ),
+        (
+            {"name": "rnem-balls", "changed": ("horizon", "first")},
+            "rnem-balls changed (horizon, first), 7 clips of the test part, 4 frames of context, 3 predicted, "
+            "feedback soft",
+        ),
+    ],
+)
+def test_the_title_says_what_was_asked(asked, said):
+    usual = made_up()
+    scores = replace(usual, protocol=usual.protocol.model_copy(update=asked))
+    assert scores.table().splitlines()[0] == f"balls4.h5: {said}; * marks the best of a column"
+
+
 def test_a_protocol_can_ask_for_means_over_fewer_steps(scores):
     asked = Protocol(context=4, horizon=3, metrics=("bce", "f1"), clips=7, means=(2,), name="short")
     lines = made_up(protocol=asked).table().splitlines()

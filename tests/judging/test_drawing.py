@@ -49,16 +49,16 @@ def test_a_scene_is_of_its_own_clip(place):
 
 def test_under_an_intervention_the_other_rollout_stands_beside(place):
     predictor, file = place
-    without = Intervention(without=(1,))
-    rollout, truth = imagine(intervene(predictor, without, 3), file, "test", [2], 3, 5)
-    (usual,) = scenes_of(predictor, file, "test", [2], 3, 5)
-    (scene,) = scenes_of(predictor, file, "test", [2], 3, 5, without)
-    expected = drawing.scene_of_rollout(rollout, truth, 0)
-    np.testing.assert_array_equal(scene.changed, expected.prediction)
-    np.testing.assert_array_equal(scene.changed_trace["active"], expected.trace["active"])
-    np.testing.assert_array_equal(scene.prediction, usual.prediction)
-    np.testing.assert_array_equal(scene.trace["active"], usual.trace["active"])
-    assert not np.array_equal(scene.changed_trace["active"], scene.trace["active"], equal_nan=True)
+    without, clips = Intervention(without=(1,)), [2, 0]
+    rollout, truth = imagine(intervene(predictor, without, 3), file, "test", clips, 3, 5)
+    usual = scenes_of(predictor, file, "test", clips, 3, 5)
+    for i, scene in enumerate(scenes_of(predictor, file, "test", clips, 3, 5, without)):
+        expected = drawing.scene_of_rollout(rollout, truth, i)
+        np.testing.assert_array_equal(scene.changed, expected.prediction)
+        np.testing.assert_array_equal(scene.changed_trace["active"], expected.trace["active"])
+        np.testing.assert_array_equal(scene.prediction, usual[i].prediction)
+        np.testing.assert_array_equal(scene.trace["active"], usual[i].trace["active"])
+        assert not np.array_equal(scene.changed_trace["active"], scene.trace["active"], equal_nan=True)
 
 
 @pytest.mark.parametrize("which", ["worst", "best"])

@@ -7,7 +7,7 @@ from videopred.datasets import find_recipe
 from videopred.datasets.generation import generate
 from videopred.datasets.opening import open_dataset
 from videopred.eval.settings import Protocol
-from videopred.judging import judge
+from videopred.judging import judge, scoring
 from videopred.judging.batches import Batch, read_film
 from videopred.judging.oracle import NEEDED, knows_physics, physics_oracle
 
@@ -62,3 +62,14 @@ def test_nothing_is_known_of_balls_without_their_states(tmp_path, name):
 def test_nothing_is_known_of_digits(tmp_path):
     batch = batch_of(tmp_path, "sm-mnist", 4)
     assert not knows_physics(batch.file)
+
+
+def test_the_first_clips_say_for_how_long_a_known_world_can_be_foretold(tmp_path, monkeypatch):
+    file, asked = batch_of(tmp_path, "balls4", 4).file, []
+    monkeypatch.setattr(scoring, "error_growth", lambda *words: asked.append(words) or "growth")
+    monkeypatch.setattr(scoring, "frames_foretold", {"growth": 7}.get)
+    assert [scoring._foretold(file, "test", clips) for clips in (3, 10_000)] == [7, 7]
+    assert asked == [(file, "test", 3), (file, "test", 200)]
+    monkeypatch.setattr(scoring, "knows_physics", lambda file: False)
+    assert scoring._foretold(file, "test", 3) is None
+    assert len(asked) == 2
