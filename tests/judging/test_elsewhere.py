@@ -1,28 +1,18 @@
 """Films made elsewhere: exact numbers of any kind of file, and a line for whatever is not known or does not fit."""
 
 from pathlib import Path
-from typing import Any
 
 import h5py
 import numpy as np
 import pytest
 import torch
+from films_elsewhere import CLIPS, FRAMES, HARD, HEIGHT, SOFT, WIDTH, given
 from PIL import Image
 
 from videopred.check import FaultyFileError
 from videopred.eval.settings import GivenConfig
 from videopred.judging.elsewhere import GivenFilms, GivenTruth
 from videopred.judging.opening import open_given, read_range
-
-CLIPS, FRAMES, HEIGHT, WIDTH = 3, 4, 5, 7
-CHANCE = np.random.default_rng(0)
-SOFT = CHANCE.random((CLIPS, FRAMES, 1, HEIGHT, WIDTH))
-"""B T C H W, float64."""
-HARD = (CHANCE.random((CLIPS, FRAMES, 1, HEIGHT, WIDTH)) < 0.4).astype(np.uint8)
-
-
-def given(path: Path, **changes: Any) -> GivenFilms:
-    return GivenFilms("--pred", path, **changes)
 
 
 @pytest.mark.parametrize(

@@ -1,26 +1,14 @@
 """Scores of films made elsewhere: those of the same films by a function, and a line for whatever does not fit."""
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
+from films_elsewhere import HARD, SOFT, given
 
 from videopred.eval.settings import GivenConfig, Protocol
 from videopred.judging.elsewhere import GivenFilms, GivenTruth
 from videopred.judging.evaluating import evaluate_given, judge
 from videopred.judging.opening import open_given
-
-CLIPS, FRAMES, HEIGHT, WIDTH = 3, 4, 5, 7
-CHANCE = np.random.default_rng(0)
-SOFT = CHANCE.random((CLIPS, FRAMES, 1, HEIGHT, WIDTH))
-"""B T C H W, float64."""
-HARD = (CHANCE.random((CLIPS, FRAMES, 1, HEIGHT, WIDTH)) < 0.4).astype(np.uint8)
-
-
-def given(path: Path, **changes: Any) -> GivenFilms:
-    return GivenFilms("--pred", path, **changes)
 
 
 def test_predictions_are_scored_as_a_models_would_be(tmp_path):
