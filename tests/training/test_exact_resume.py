@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import signal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,9 +16,8 @@ from videopred.checkpoint import whole_checkpoint
 from videopred.export import export_run
 from videopred.models.rival_settings import GRUConfig
 from videopred.models.settings import PredictorConfig
-from videopred.settings import ComputeConfig, TrainingConfig
+from videopred.settings import ComputeConfig
 from videopred.training.course import Course
-from videopred.training.keeping import KeepCheckpoints
 from videopred.training.learner import Learner
 from videopred.training.metrics_file import read_metrics
 from videopred.training.resuming import check_data, find_start, read_settings
@@ -338,74 +336,3 @@ def test_what_cannot_be_resumed(stopped, tmp_path):
     (stopped / "settings.json").write_text("{}")
     with pytest.raises(ValueError, match=r"^RUN must hold the settings of a run, got"):
         resume(stopped)
-
-
-# --- what asks to stop ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1], ids=lambda one: one.name)
-def test_signals_finish_the_update_and_save(data, tmp_path, monkeypatch, number):
-    step, begun, before = Learner.training_step, [], signal.getsignal(number)
-
-    def signalled(self: Learner, frames: torch.Tensor, batch: int) -> torch.Tensor:
-        begun.append(self.global_step)
-        if self.global_step == 2:
-            signal.raise_signal(number)
-        return step(self, frames, batch)
-
-    monkeypatch.setattr(Learner, "training_step", signalled)
-    with pytest.raises(KeyboardInterrupt, match=f"^{number.name} heard: 3 of 9 updates are done"):
-        train(data, tiny_model(), tiny_training(updates=9, validate_every=7), out=tmp_path / "run", device="cpu")
-    assert begun == [0, 1, 2]
-    assert signal.getsignal(number) is before
-    assert load(tmp_path / "run" / "checkpoints" / "last.ckpt")["global_step"] == 3
-
-
-def test_the_time_limit_stops_after_an_update(data, tmp_path):
-    compute = ComputeConfig(time_limit="0s")
-    with pytest.raises(KeyboardInterrupt, match=r"^time limit of 0s reached: 1 of 3 updates are done"):
-        train(data, tiny_model(), tiny_training(updates=3), out=tmp_path / "run", compute=compute, device="cpu")
-    with pytest.raises(KeyboardInterrupt, match=r"^time limit of 0s reached: 2 of 3 updates are done"):
-        resume(tmp_path / "run", device="cpu")
-    resume(tmp_path / "run", device="cpu")  # the last update is the end
-    straight = train(data, tiny_model(), tiny_training(updates=3), out=tmp_path / "straight", device="cpu")
-    assert equal(weights(tmp_path / "run"), weights(straight))
-
-
-def test_time_limits():
-    ticks = iter([9000.0, 9000.0 + 5399, 9000.0 + 5400])
-    signs = StopSigns("1.5h", clock=lambda: next(ticks))
-
-    class Alone:
-        world_size = 1
-
-    assert signs.reason(Alone()) == ""  # type: ignore[arg-type]
-    assert signs.reason(Alone()) == "time limit of 1.5h reached"  # type: ignore[arg-type]
-    for wrong in ("4", "h", "-1h", "4 hours", ""):
-        with pytest.raises(ValueError, match=r"^--time-limit must be a number with s, m, h or d, got"):
-            ComputeConfig(time_limit=wrong)
-
-
-def test_which_checkpoints_are_kept(data, tmp_path):
-    settings = tiny_training(updates=7, validate_every=4, save_every=3, keep_every=2)
-    saved, save = [], KeepCheckpoints._save
-
-    def watched(self: KeepCheckpoints, trainer: Any) -> None:
-        save(self, trainer)
-        saved.append(trainer.global_step)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(KeepCheckpoints, "_save", watched)
-        run = train(data, tiny_model(), settings, out=tmp_path / "run", device="cpu")
-    assert saved == [2, 3, 4, 6, 7]
-    names = {path.name: load(path)["global_step"] for path in (run / "checkpoints").iterdir()}
-    assert names.pop("best.ckpt") in (4, 7)
-    kept = {f"update-000000{number}.ckpt": number for number in (2, 4, 6)}
-    assert names == {"last.ckpt": 7, "previous.ckpt": 6} | kept
-
-
-def test_training_stops_when_the_loss_has_stopped_falling(data, tmp_path):
-    settings = TrainingConfig(**(tiny_training(updates=20).model_dump() | {"stop_after": 3, "improvement": 0.99}))
-    run = train(data, tiny_model(), settings, out=tmp_path / "run", device="cpu")
-    record = json.loads((run / "run.json").read_text())
-    assert (record["state"], record["updates"]) == ("finished", 4)

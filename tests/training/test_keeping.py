@@ -1,13 +1,14 @@
-"""Which checkpoints stay, told apart by the update that they are of; the trainer only writes its number."""
+"""Which checkpoints stay, told apart by the update that they are of; but for the last test, by a pretended trainer."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_runs import tiny_training
-from training_runs import learner
+from tiny_runs import tiny_model, tiny_training
+from training_runs import learner, load
 
 from videopred.training.keeping import KeepCheckpoints
+from videopred.training.run import train
 from videopred.training.stopping import Stopped, StopSigns
 
 NAN = float("nan")
@@ -138,3 +139,20 @@ def test_the_trainer_is_told_when_all_updates_are_done(tmp_path):
     for trainer.global_step, ended in ((2, False), (3, True)):
         keep.on_train_batch_end(trainer)
         assert trainer.should_stop == ended
+
+
+def test_which_checkpoints_a_training_keeps(data, tmp_path, monkeypatch):
+    settings = tiny_training(updates=7, validate_every=4, save_every=3, keep_every=2)
+    saved, save = [], KeepCheckpoints._save
+
+    def watched(self: KeepCheckpoints, trainer: Any) -> None:
+        save(self, trainer)
+        saved.append(trainer.global_step)
+
+    monkeypatch.setattr(KeepCheckpoints, "_save", watched)
+    run = train(data, tiny_model(), settings, out=tmp_path / "run", device="cpu")
+    assert saved == [2, 3, 4, 6, 7]
+    names = {path.name: load(path)["global_step"] for path in (run / "checkpoints").iterdir()}
+    assert names.pop("best.ckpt") in (4, 7)
+    kept = {f"update-000000{number}.ckpt": number for number in (2, 4, 6)}
+    assert names == {"last.ckpt": 7, "previous.ckpt": 6} | kept

@@ -1,4 +1,4 @@
-"""Ctrl-C and failures: what they leave."""
+"""What ends a training early: Ctrl-C and other signals, time limits, --stop-after, failures; and what it leaves."""
 
 import json
 import signal
@@ -16,21 +16,22 @@ from videopred.datasets.store import ClipFile
 from videopred.frames import to_film
 from videopred.interrupt import HeldInterrupt
 from videopred.rollout import roll_out
+from videopred.settings import ComputeConfig
 from videopred.training import course
 from videopred.training.learner import Learner
-from videopred.training.run import train
+from videopred.training.run import resume, train
 from videopred.training.stopping import StopSigns
 
 
-def interrupting(monkeypatch: pytest.MonkeyPatch, at: int, times: int = 1) -> list[int]:
-    """Have SIGINT arrive in the middle of a training step; returns the updates that were begun."""
+def interrupting(monkeypatch: pytest.MonkeyPatch, at: int, times: int = 1, number: int = signal.SIGINT) -> list[int]:
+    """Have a signal arrive in the middle of a training step; returns the updates that were begun."""
     begun, step = [], Learner.training_step
 
     def interrupted(self: Learner, frames: Tensor, batch: int) -> Tensor:
         begun.append(self.global_step)
         if self.global_step == at:
             for _ in range(times):
-                signal.raise_signal(signal.SIGINT)
+                signal.raise_signal(number)
         return step(self, frames, batch)
 
     monkeypatch.setattr(Learner, "training_step", interrupted)
@@ -41,7 +42,7 @@ def test_ctrl_c_finishes_the_step_and_leaves_a_run_that_works(data, tmp_path, mo
     begun = interrupting(monkeypatch, at=2)
     handler = signal.getsignal(signal.SIGINT)
     settings = tiny_training(updates=9, validate_every=7)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt, match=r"^SIGINT heard: 3 of 9 updates are done"):
         train(data, tiny_model(), settings, out=tmp_path / "run", device="cpu")
     assert signal.getsignal(signal.SIGINT) is handler
     assert begun == [0, 1, 2]
@@ -55,6 +56,16 @@ def test_ctrl_c_finishes_the_step_and_leaves_a_run_that_works(data, tmp_path, mo
     monkeypatch.undo()
     whole = train(data, tiny_model(), tiny_training(updates=3), out=tmp_path / "whole", device="cpu")
     assert equal(weights(tmp_path / "run"), weights(whole))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1], ids=lambda one: one.name)
+def test_what_batch_systems_send_finishes_the_step_as_well(data, tmp_path, monkeypatch, number):
+    begun, before = interrupting(monkeypatch, at=2, number=number), signal.getsignal(number)
+    with pytest.raises(KeyboardInterrupt, match=f"^{number.name} heard: 3 of 9 updates are done"):
+        train(data, tiny_model(), tiny_training(updates=9, validate_every=7), out=tmp_path / "run", device="cpu")
+    assert begun == [0, 1, 2]
+    assert signal.getsignal(number) is before
+    assert load(tmp_path / "run" / "checkpoints" / "last.ckpt")["global_step"] == 3
 
 
 @pytest.mark.parametrize(("looks", "saved"), [(2, 2), (1, 2), (7, 0)])
@@ -153,3 +164,31 @@ def test_an_update_of_several_pieces_is_finished_before_a_stop(data, tmp_path, m
     settings = tiny_training(updates=3, accumulate=2, validate_every=3)
     train(data, tiny_model(), settings, out=tmp_path / "run", device="cpu")
     assert asked == [1, 2]
+
+
+def test_the_time_limit_stops_after_an_update(data, tmp_path):
+    compute = ComputeConfig(time_limit="0s")
+    with pytest.raises(KeyboardInterrupt, match=r"^time limit of 0s reached: 1 of 3 updates are done"):
+        train(data, tiny_model(), tiny_training(updates=3), out=tmp_path / "run", compute=compute, device="cpu")
+    with pytest.raises(KeyboardInterrupt, match=r"^time limit of 0s reached: 2 of 3 updates are done"):
+        resume(tmp_path / "run", device="cpu")
+    resume(tmp_path / "run", device="cpu")  # the last update is the end
+    straight = train(data, tiny_model(), tiny_training(updates=3), out=tmp_path / "straight", device="cpu")
+    assert equal(weights(tmp_path / "run"), weights(straight))
+
+
+def test_time_limits():
+    ticks = iter([9000.0, 9000.0 + 5399, 9000.0 + 5400])
+    signs = StopSigns("1.5h", clock=lambda: next(ticks))
+    alone: Any = SimpleNamespace(world_size=1)
+    assert [signs.reason(alone) for _ in range(2)] == ["", "time limit of 1.5h reached"]
+    for wrong in ("4", "h", "-1h", "4 hours", ""):
+        with pytest.raises(ValueError, match=r"^--time-limit must be a number with s, m, h or d, got"):
+            ComputeConfig(time_limit=wrong)
+
+
+def test_training_stops_when_the_loss_has_stopped_falling(data, tmp_path):
+    settings = tiny_training(updates=20, stop_after=3, improvement=0.99)
+    run = train(data, tiny_model(), settings, out=tmp_path / "run", device="cpu")
+    record = json.loads((run / "run.json").read_text())
+    assert (record["state"], record["updates"]) == ("finished", 4)
