@@ -1,7 +1,10 @@
-"""What all tests share: one thread, because two spinning threads crawl when anything else runs; and no clocks."""
+"""What all tests share: one thread, because two spinning threads crawl when anything else runs; chance; no clocks."""
 
 import signal
+import zlib
+from typing import Any
 
+import pytest
 import torch
 from hypothesis import settings
 
@@ -12,3 +15,19 @@ settings.load_profile("without-clocks")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Shells let what runs in the background ignore Ctrl-C, and processes hand that on; tests of Ctrl-C need it heard.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _seed(name: str) -> None:
+    torch.manual_seed(zlib.crc32(name.encode()))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> None:
+    """What a fixture draws depends on its name alone, not on which test asks for it first."""
+    _seed(fixturedef.argname)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    """What a test draws depends on its name alone, not on what ran before it; and it is not what its fixtures drew."""
+    _seed(item.name)

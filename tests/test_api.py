@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from documents import blocks, made_small
 from tiny_runs import tiny_data, tiny_model, tiny_training
 
@@ -152,7 +151,6 @@ def test_python_draws_what_the_command_draws(tmp_path, monkeypatch):
 
 def test_the_clips_that_are_drawn_are_those_asked_for(tmp_path):
     """The strip of a clip is the same whichever clips are drawn beside it."""
-    torch.manual_seed(0)
     file = videopred.open_dataset(tiny_data(tmp_path))
     predictor = videopred.build(tiny_model(), (1, 24, 32))
     videopred.render(predictor, file, clips=[4, 1], context=3, horizon=4, out=tmp_path / "both")

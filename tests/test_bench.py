@@ -130,7 +130,6 @@ def test_a_compiled_step_is_timed_beside_ours(monkeypatch):
 
 
 def test_the_plain_predictor_is_the_same_function():
-    torch.manual_seed(0)
     predictor = build(PredictorConfig(core=RIMsConfig(modules=3, active=2, units=5)), (1, 16, 24)).eval()
     core = with_weights_of(PlainRIMs(predictor.core.config, predictor.encoder.features), predictor.core)
     film = torch.rand(2, 3, 1, 16, 24)

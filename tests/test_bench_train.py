@@ -54,7 +54,6 @@ def test_a_training_step_is_one_update_of_all_weights():
 
 
 def test_a_plain_scoff_in_a_plain_predictor_is_the_same_function():
-    torch.manual_seed(0)
     ours, plain = pair_of("scoff", (1, 16, 24))
     ours.eval(), plain.eval()
     film, state = torch.rand(2, 3, 1, 16, 24), ours.core.initial_state(2)

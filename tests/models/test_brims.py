@@ -286,14 +286,12 @@ def test_settings_that_do_not_go_together(settings, changes, message):
 
 
 def test_maps_from_neighbours_start_as_the_authors_do():
-    torch.manual_seed(0)
     core = BRIMs(BRIMsConfig(), 64)
     for part in (core.readings[0].below, core.readings[0].above, core.readings[1].below, core.readings[1].query):
         assert part.weight.std().item() == pytest.approx(0.01, rel=0.05)
 
 
 def test_dynamics_of_each_layer_start_within_one_over_the_root_of_its_units():
-    torch.manual_seed(0)
     core = BRIMs(BRIMsConfig(modules=(4, 8), active=(2, 2), units=(25, 50)), 64)
     for reading, layer, bound in zip(core.readings, core.layers, (0.1, 0.05), strict=True):
         for weight in (reading.gates.weight, layer.state_gates.weight, layer.input_bias, layer.state_bias):

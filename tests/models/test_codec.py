@@ -69,7 +69,6 @@ def test_parts_have_the_shapes_that_they_say(config):
 @pytest.mark.parametrize(("height", "width"), [(1, 2), (3, 4), (6, 5)])
 def test_folded_upsampling_is_doubling_then_convolution_borders_included(height, width):
     # TensorFlow's SAME for a 4×4 kernel: one pixel of padding before, two behind.
-    torch.manual_seed(0)
     layer = UpsampleConv(3, 2).double()
     x = torch.randn(2, 3, height, width, dtype=torch.float64, requires_grad=True)
     doubled = functional.interpolate(x, scale_factor=2, mode="nearest")
@@ -121,7 +120,6 @@ def test_r_nem_normalises_before_the_activation_and_its_last_layer_is_bare():
 
 
 def test_r_nems_weights_start_glorot_uniform_and_biases_at_zero():
-    torch.manual_seed(0)
     encoder, decoder = Encoder(RNEMConfig(), (1, 64, 64)), decoding(RNEMConfig(), 250, (1, 64, 64))
     layers = [layer for layer in (*encoder.layers, *decoder.layers) if isinstance(layer, nn.Conv2d | nn.Linear)]
     assert len(layers) == 9
@@ -155,7 +153,6 @@ def norm(values: Tensor) -> Tensor:
 
 
 def test_mila_equals_a_slow_statement():
-    torch.manual_seed(0)
     film_shape = (3, 24, 40)
     encoder = Encoder(SMALL_MILA, film_shape).double()
     decoder = decoding(SMALL_MILA, 14, film_shape).double()

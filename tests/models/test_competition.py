@@ -63,7 +63,6 @@ def chosen(choice: RandomChoice, batch: int, steps: int, count: int) -> Tensor:
 
 @pytest.mark.parametrize("training", [True, False])
 def test_by_chance_every_set_is_active_equally_often(training):
-    torch.manual_seed(0)
     active = chosen(RandomChoice(4).train(training), batch=1, steps=3000, count=2)[:, 0]
     sets = Counter(map(tuple, active.tolist()))
     assert len(sets) == 6

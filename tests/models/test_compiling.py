@@ -124,7 +124,6 @@ def test_inductor_takes_one_product_for_a_gradient_over_four_steps(monkeypatch):
 
 def test_longer_clips_are_not_compiled_anew_nor_is_evaluation():
     """The second length may be: it shows that memory is laid out by it. Short clips are compiled step by step."""
-    torch.manual_seed(0)
     predictor, graphs = build(tiny_model("rims"), (1, HEIGHT, WIDTH)), Graphs()
     compile_predictor(predictor, graphs)  # type: ignore[arg-type]
     film = torch.rand(2, 13, 1, HEIGHT, WIDTH)

@@ -144,7 +144,6 @@ def test_number_of_parameters():
 
 
 def test_weights_start_as_torchs():
-    torch.manual_seed(0)
     core = Ladder(CORES["lstm-hb"][0](units=(100, 25)), 64)
     for layer, bound in zip(core.layers, (0.1, 0.2), strict=True):
         for parameter in layer.parameters():

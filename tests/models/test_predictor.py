@@ -70,7 +70,6 @@ def test_blocks_change_nothing(monkeypatch, decoder):
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("name", CORES)
 def test_a_rollout_runs_with_any_core_codec_and_decoder(name, codec, decoder):
-    torch.manual_seed(0)
     sizes = {"rnem": {"channels": (3, 5)}, "mila": {"channels": (2, 3, 4)}}[codec]
     parts = CODECS[codec][0](embedding=7, **sizes), DECODERS[decoder][0]()
     config = PredictorConfig(core=SMALL[name], codec=parts[0], decoder=parts[1])

@@ -17,7 +17,6 @@ def with_weights_of(core: nn.Module, reference: nn.Module) -> None:
 
 @pytest.mark.parametrize("start", ["zeros", "drawn"])
 def test_lstm_is_torchs(start):
-    torch.manual_seed(0)
     reference = nn.LSTM(5, 7, batch_first=True).double()
     core = LSTM(LSTMConfig(units=7), 5).double()
     with_weights_of(core, reference)
@@ -31,7 +30,6 @@ def test_lstm_is_torchs(start):
 
 @pytest.mark.parametrize("start", ["zeros", "drawn"])
 def test_gru_is_torchs(start):
-    torch.manual_seed(0)
     reference = nn.GRU(5, 7, batch_first=True).double()
     core = GRU(GRUConfig(units=7), 5).double()
     with_weights_of(core, reference)

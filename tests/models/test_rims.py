@@ -213,7 +213,6 @@ def test_number_of_parameters(settings, features, count):
 
 def test_weights_start_as_the_authors_do():
     # Attention N(0, 0.01²); dynamics uniform up to one over the root of all units, not of a module's.
-    torch.manual_seed(0)
     core = RIMs(RIMsConfig(modules=4, units=25, active=2), 64)
     reading, layer = core.reading, core.layer
     for part in (reading.query, reading.key, reading.value, layer.communication.attend):

@@ -125,7 +125,6 @@ def test_number_of_parameters(settings, count):
 
 
 def test_weights_start_as_sonnets():
-    torch.manual_seed(0)
     core = RMC(RMCConfig(), 300)
     for layer, inputs in ((core.input, 300), (core.blocks[0].maps, 256), (core.mlp[0], 256)):
         # Cutting a normal distribution at two deviations leaves 0.88 of its deviation.

@@ -77,7 +77,6 @@ def test_number_of_parameters(settings, features, count):
 
 
 def test_weights_start_as_torchs_and_files_from_a_unit_normal_distribution():
-    torch.manual_seed(0)
     core = SCOFF(SCOFFConfig(units=25), 64)
     for parameter in (*core.input_gates.parameters(), *core.state_gates.parameters()):
         assert 0.19 < parameter.abs().max() <= 0.2
@@ -238,7 +237,6 @@ def test_gradients_are_true_where_the_choice_is_fixed(settings):
 
 
 def test_operations_of_a_step_are_few():
-    torch.manual_seed(0)
     forward, backward = operations_of_a_step(SCOFF(SCOFFConfig(), 80), torch.randn(2, 6, 64, 80))
     assert forward <= 35
     assert backward <= 63
@@ -246,7 +244,6 @@ def test_operations_of_a_step_are_few():
 
 @pytest.mark.parametrize("settings", [{}, {"cell": "lstm", "active": 2, "schema_comm": True, "comm_gate": True}])
 def test_learns_under_autocast(settings):
-    torch.manual_seed(0)
     core = SCOFF(SCOFFConfig(**{**SIZES, **settings}), FEATURES)
     with torch.autocast("cpu", torch.bfloat16):
         done = unroll(core, random_slots().float(), trace=True)

@@ -99,7 +99,6 @@ class Echo:
 def test_samples_are_drawn_for_each_clip_and_frame():
     film = torch.zeros(200, 7, 1, 2, 3)
     echo = Echo()
-    torch.manual_seed(0)
     predict_next(echo, film, sampling=0.3)  # type: ignore[arg-type]
     fed = torch.cat(echo.fed, 1)
     own = torch.sigmoid(torch.tensor(2.0))
@@ -114,7 +113,6 @@ def test_samples_are_drawn_for_each_clip_and_frame():
 def test_noise_flips_pixels_of_what_is_given_and_not_of_what_is_asked(data):
     film = torch.cat([torch.zeros(50, 6, 1, 4, 5), torch.full((50, 6, 1, 4, 5), 0.25)])
     echo = Echo()
-    torch.manual_seed(0)
     predict_next(echo, film, 2, noise=0.2)  # type: ignore[arg-type]
     given = echo.fed[0]
     assert given.shape[1] == 3
