@@ -4,6 +4,7 @@ import re
 import shlex
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 from documents import blocks, commands, made_small
@@ -27,6 +28,11 @@ def test_the_commands_and_programs_about_data_run_one_after_the_other(tmp_path, 
     monkeypatch.chdir(tmp_path)
     chance = np.random.default_rng(0)
     np.save("mnist_test_seq.npy", chance.integers(0, 256, (20, 3, 64, 64), np.uint8))
+    with h5py.File("theirs.h5", "w") as theirs, h5py.File("robot.h5", "w") as robot:
+        for part in ("train", "test"):
+            theirs[f"{part}/frames"] = chance.integers(0, 256, (3, 5, 16, 24, 3), np.uint8)
+        for demo in ("demo_1", "demo_2"):
+            robot[f"data/{demo}/frames"] = chance.integers(0, 256, (5, 16, 24, 3), np.uint8)
     Path("my-frames").mkdir()
     for t in range(5):
         Image.fromarray(chance.integers(0, 256, (30, 40, 3), np.uint8)).save(f"my-frames/frame_{t:03}.png")

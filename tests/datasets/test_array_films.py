@@ -40,7 +40,7 @@ def test_an_array_in_any_order_of_axes(tmp_path_factory, axes, left_out, color, 
         np.save(path, array)
     else:
         (np.savez if kind == "npz" else np.savez_compressed)(path, other=np.zeros(2), films=array)
-    clips, found = read(path, axes=axes, array=None if kind == "npy" else "films")
+    clips, found = read(path, axes=axes, array=() if kind == "npy" else ("films",))
     assert clips.dtype == np.uint8
     assert np.array_equal(clips, films)
     assert found["axes"] == axes

@@ -113,7 +113,7 @@ WRONG = [
     (npy(GREY[0, 0, ..., 0]), {}, "SOURCE must have 3 to 5 axes, got (8, 10) in "),
     (npy(GREY[:, :0, ..., 0]), {"axes": "BTHW"}, "SOURCE must hold an array that is not empty, got (3, 0, 8, 10) in "),
     (npy(GREY[:, :1, ..., 0]), {"axes": "BTHW"}, "SOURCE must hold clips of two frames or more, got 1 in "),
-    (npy(GREY[..., 0]), {"axes": "BTHW", "array": "a"}, "--array must be left out, got a for "),
+    (npy(GREY[..., 0]), {"axes": "BTHW", "array": ("a",)}, "--array must be left out, got a for "),
     (npy(GREY[0, ..., 0] > 2), {"values": (0, 255)}, "--values must be 0 1 for bool, or left out, got 0 255; False"),
     (npy(GREY[0, ..., 0] % 2), {}, "--values must be given where 1 may be white or almost black, got uint8 from 0"),
     (npy(GREY[0, ..., 0] - 0.5), {}, "--values must say which numbers are black and white, except for bool, uint8"),
@@ -130,8 +130,8 @@ WRONG = [
     (cut(npy(GREY[0, ..., 0]), 0.9), {}, "SOURCE must be a whole array in NumPy's format, got "),
     (cut(npz(a=GREY), 0.9), {}, "SOURCE must be a whole .npz file, got "),
     (content("f.npz", b"no pack"), {}, "SOURCE must be a whole .npz file, got "),
-    (npz(a=GREY, b=COLOR), {}, "--array must be given where a file holds several arrays, got none of a, b in "),
-    (npz(a=GREY, b=COLOR), {"array": "c"}, "--array must be one of a, b, got c; choose one of these"),
+    (npz(a=GREY, b=COLOR), {}, "--array must be given where a file holds several arrays, got none for "),
+    (npz(a=GREY, b=COLOR), {"array": ("c",)}, "--array must be one of a, b, got c; choose one of these"),
     (npz(a=GREY), {}, "--axes must be given for 5 axes"),
     (npz(a=np.array([{}])), {}, "SOURCE must hold an array of numbers, got object in "),
     (empty_zip, {}, "SOURCE must hold an array, got none in "),
@@ -160,9 +160,9 @@ WRONG = [
     (several(gif((100, 100)), gif((100, 100, 100), name="g.gif")), {}, "SOURCE must hold clips of one length, got 2"),
     (content("f.gif", b"GIF89a"), {}, "SOURCE must hold whole pictures, got "),
     (several(gif((100, 100)), frames()), {}, "which is several at once: PNG frames in a folder or in folders in it"),
-    (several(), {}, "SOURCE must be one of: .npy; .npz; PNG frames in a folder or in folders in it; GIF"),
+    (several(), {}, "SOURCE must be one of: .npy; .npz; .h5 or .hdf5; PNG frames in a folder or in folders in it; GIF"),
     (content("f.avi", b""), {}, "f.avi, which is none of them; bring in one kind at a time"),
-    (content("f.h5", b""), {}, "SOURCE must be films in another format than HDF5, got "),
+    (content("f.h5", b""), {}, "SOURCE must be a whole HDF5 file, got "),
 ]  # fmt: skip
 
 

@@ -97,7 +97,7 @@ def test_a_range_means_nothing_of_pictures_and_an_array_must_be_named(tmp_path):
     with pytest.raises(ValueError, match="--range must be left out where no array is given"):
         given(tmp_path, levels=(0, 1))
     np.savez(tmp_path / "two.npz", a=SOFT, b=SOFT)
-    with pytest.raises(ValueError, match="--pred-array must be given where a file holds several arrays, got none of a"):
+    with pytest.raises(ValueError, match="--pred-array must be given where a file holds several arrays, got none for"):
         given(tmp_path / "two.npz", levels=(0, 1))
     with pytest.raises(FileNotFoundError, match="--pred must be an existing file or folder"):
         given(tmp_path / "gone.npy")
@@ -198,7 +198,7 @@ def test_arrays_of_hdf5_files_are_read_as_those_of_numpy(tmp_path, chunks):
     np.testing.assert_array_equal(one.read(0, CLIPS), SOFT)
     with h5py.File(tmp_path / "p.h5", "a") as file:
         file["other"] = np.stack([SOFT, SOFT / 2])
-    with pytest.raises(ValueError, match="--pred-array must be given where a file holds several arrays, got none of"):
+    with pytest.raises(ValueError, match="--pred-array must be given where a file holds several arrays, got none for"):
         given(tmp_path / "p.h5", levels=(0, 1), axes="BTCHW")
     several = given(tmp_path / "p.h5", levels=(0, 1), axes="NBTCHW", array="other")
     np.testing.assert_array_equal(several.read(1, CLIPS, sample=1), SOFT[1:] / 2)

@@ -49,7 +49,8 @@ def generate(
 
 def import_(
     source: Annotated[
-        Positional[Path], arg(metavar="SOURCE", help="An array, GIF, MP4, PNG frames, or a folder of IntPhys.")
+        Positional[Path],
+        arg(metavar="SOURCE", help="An array (.npy, .npz, .h5), GIF, MP4, PNG frames, or a folder of IntPhys."),
     ],
     *,
     out: Annotated[Path, arg(help="Data file to make; ends in .h5.")],

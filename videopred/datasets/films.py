@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from videopred import check
-from videopred.datasets.array_films import read_npy, read_npz
 from videopred.datasets.foreign import ForeignFilms, StoredFilms, as_ours
+from videopred.datasets.h5_arrays import SUFFIXES, read_h5
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.intphys import read_intphys
 from videopred.datasets.intphys_layout import holds_intphys
+from videopred.datasets.numpy_arrays import read_npy, read_npz
 from videopred.datasets.picture_films import read_gifs, read_pngs, visible
 from videopred.datasets.video_films import read_videos
 
@@ -26,9 +27,9 @@ class Format(NamedTuple):
     """The settings that mean something here."""
 
 
-def _file(suffix: str) -> Callable[[Path], bool]:
-    """Whether a path is a file with this suffix."""
-    return lambda path: path.is_file() and path.suffix.lower() == suffix
+def _file(*suffixes: str) -> Callable[[Path], bool]:
+    """Whether a path is a file with one of these suffixes."""
+    return lambda path: path.is_file() and path.suffix.lower() in suffixes
 
 
 def _file_or_folder(suffix: str) -> Callable[[Path], bool]:
@@ -51,6 +52,7 @@ def _read_intphys(path: Path, config: ImportConfig) -> ForeignFilms:
 FORMATS: dict[str, Format] = {
     ".npy": Format(_file(".npy"), read_npy, (*_ALWAYS, "axes")),
     ".npz": Format(_file(".npz"), read_npz, (*_ALWAYS, "axes", "array")),
+    ".h5 or .hdf5": Format(_file(*SUFFIXES), read_h5, (*_ALWAYS, "axes", "array")),
     "PNG frames in a folder or in folders in it": Format(_holds_frames, read_pngs),
     "GIF or a folder of GIFs": Format(_file_or_folder(".gif"), read_gifs),
     "MP4 or a folder of MP4s": Format(_file_or_folder(".mp4"), read_videos),
@@ -91,9 +93,6 @@ def read_numbers(source: Path | str, config: ImportConfig) -> StoredFilms:
 def _read(source: Path, config: ImportConfig) -> StoredFilms | ForeignFilms:
     """What the reader of its format makes of a path."""
     check.existing("SOURCE", source)
-    if source.suffix.lower() in (".h5", ".hdf5"):
-        fix = "give it to `videopred inspect` or `train` as it is, if it is of R-NEM's layout"
-        raise check.FaultyFileError(check.complaint("SOURCE", "be films in another format than HDF5", source, fix))
     fitting = [name for name, form in FORMATS.items() if form.fits(source)]
     got = f"{source}, which {'is several at once: ' + '; '.join(fitting) if fitting else 'is none of them'}"
     check.require_sound(
@@ -101,7 +100,8 @@ def _read(source: Path, config: ImportConfig) -> StoredFilms | ForeignFilms:
     )
     form = FORMATS[fitting[0]]
     for name, default in ImportConfig().model_dump().items():
-        idle = getattr(config, name) == default or name in form.heeds
-        got, fix = f"{getattr(config, name)} for {source}", "it means nothing here"
-        check.require(idle, f"--{name}", "be left out", got, fix)
+        given = getattr(config, name)
+        shown = " ".join(map(str, given)) if isinstance(given, tuple) else given
+        idle, fix = given == default or name in form.heeds, "it means nothing here"
+        check.require(idle, f"--{name}", "be left out", f"{shown} for {source}", fix)
     return form.read(source, config)

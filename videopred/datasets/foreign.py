@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,8 @@ class StoredFilms:
     """Clip -> its frames (H, W, C), one after the other."""
     frame_name: Callable[[int, int], str] | None = None
     """(clip, frame) -> what a frame is called, if it has a name of its own."""
+    parts: Mapping[str, int] | None = None
+    """Part -> number of its clips, which come part after part; None: all are of the part that is asked for."""
     grey_in_color: bool = False
     """Whether the format has three channels for grey films, too, so that grey is known by looking only."""
 
@@ -76,15 +79,19 @@ def as_ours(stored: StoredFilms, config: ImportConfig) -> ForeignFilms:
     height, width, channels = seen.shape
     size = None if config.height is None or config.width is None else (config.height, config.width)
 
+    part = config.part or "test"
+    parts = stored.parts or {part: seen.clips}
+    before = dict(zip(parts, accumulate(parts.values(), initial=0), strict=False))  # clips of the parts before
+
     def record(part: str, index: int) -> dict[str, np.ndarray]:
-        frames = [_level(frame[..., :1] if seen.grey else frame, low, high, size) for frame in stored.frames(index)]
+        kept = stored.frames(before[part] + index)
+        frames = [_level(frame[..., :1] if seen.grey else frame, low, high, size) for frame in kept]
         return {"features": np.stack(frames)}
 
     kept = (seen.dtype == bool and size is None) or (seen.dtype == np.uint8 and (low, high) == (0, 255))
     found = {
         **stored.found,
-        "part": config.part,
-        "clips": seen.clips,
+        **({"part": part, "clips": seen.clips} if stored.parts is None else {"clips": shown_parts(parts)}),
         "frames": seen.frames,
         "height": height if size is None else size[0],
         "width": width if size is None else size[1],
@@ -93,7 +100,12 @@ def as_ours(stored: StoredFilms, config: ImportConfig) -> ForeignFilms:
         "levels": "as they are" if kept else f"{low:g} to {high:g} become 0 to 255",
         "resized": "no" if size is None else f"from {height} x {width} (height x width), by Pillow's bilinear filter",
     }
-    return ForeignFilms(found, {config.part: seen.clips}, record)
+    return ForeignFilms(found, parts, record)
+
+
+def shown_parts(parts: Mapping[str, int]) -> str:
+    """The clips of each part, as they are said."""
+    return ", ".join(f"{part} {count}" for part, count in parts.items())
 
 
 def _look(stored: StoredFilms) -> _Seen:

@@ -1,31 +1,60 @@
 """Arrays in HDF5 files of others, which are no data files. One of the three doors of h5py."""
 
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import h5py
 import numpy as np
 
 from videopred import check
-from videopred.datasets.array_films import pick_array, require_numbers
+from videopred.datasets.array_films import require_numbers
+from videopred.datasets.clip import PARTS
+from videopred.datasets.foreign import StoredFilms
+from videopred.datasets.import_settings import ImportConfig
+from videopred.datasets.named_arrays import Header, pick_array, read_named
 
+SUFFIXES = (".h5", ".hdf5")
 _FIX = "save it again with h5py"
 
 
-def arrays_in(source: Path) -> list[str]:
-    """The names of all arrays in an HDF5 file; single numbers are none.
+def read_h5(source: Path, config: ImportConfig) -> StoredFilms:
+    """The films of arrays in an HDF5 file, read in place where they are kept as they are, else unpacked.
+
+    Raises:
+        ValueError: it is damaged, or a data file of which no array is named; or as `read_named`.
+    """
+    there = arrays_in(source)
+    fix = "give it to `videopred inspect` or `train` as it is, or name one of its arrays with --array"
+    wanted = bool(config.array) or not holds_data(there)
+    check.require_sound(wanted, "SOURCE", "be films of others", f"{source}, a data file", fix)
+    return read_named(source, "HDF5", there, lambda name: _read(source, name), config)
+
+
+def holds_data(there: Iterable[str]) -> bool:
+    """Whether arrays of these names make a data file, ours or R-NEM's."""
+    return any(f"{group}/features" in there for group in PARTS.values())
+
+
+def arrays_in(source: Path) -> dict[str, Header]:
+    """All arrays in an HDF5 file; single numbers are none.
 
     Raises:
         ValueError: the file is damaged or of another kind.
     """
-    found: list[str] = []
+    found: dict[str, Header] = {}
+
+    def look(name: str, item: h5py.Dataset | h5py.Group) -> None:
+        if getattr(item, "shape", None):
+            found[name] = Header(item.shape, item.dtype)
+
     with _opened(source) as file:
-        file.visititems(lambda name, item: found.append(name) if getattr(item, "shape", None) else None)
+        file.visititems(look)
     return found
 
 
 def open_h5_array(source: Path, wanted: str | None) -> tuple[str, np.ndarray]:
-    """What an array in an HDF5 file is called, and the array, unpacked into a temporary file that goes away with it.
+    """What an array in an HDF5 file is called, and the array, read only where it is looked at.
 
     Args:
         source: the file.
@@ -34,19 +63,29 @@ def open_h5_array(source: Path, wanted: str | None) -> tuple[str, np.ndarray]:
     Raises:
         ValueError: the file is damaged; the array is not there, not to be told from others, empty, or of no numbers.
     """
-    arrays = arrays_in(source)
-    name = pick_array(wanted, arrays, source)
-    with _opened(source) as file, tempfile.TemporaryFile() as unpacked:
+    there = arrays_in(source)
+    name = pick_array(wanted, there, source)
+    return f"HDF5 array {name} of {len(there)}", _read(source, name)
+
+
+def _read(source: Path, name: str) -> np.ndarray:
+    """An array, in place if it is kept as it is in memory, else in a temporary file that goes away with it."""
+    with _opened(source) as file:
         array = file[name]
         require_numbers(array.dtype, array.shape, source, _FIX)
+        place = array.id.get_offset()
+        if place is not None:
+            return np.memmap(source, array.dtype, "r", place, array.shape)
         at_once = array.chunks[0] if array.chunks else 1
-        for start in range(0, len(array), at_once):
-            try:
-                rows = array[start : start + at_once]
-            except OSError as error:
-                raise _damaged(source, error) from None
-            unpacked.write(rows.tobytes())
-        return f"HDF5 array {name} of {len(arrays)}", np.memmap(unpacked, array.dtype, "r", shape=array.shape)
+        with tempfile.TemporaryFile() as unpacked:
+            for start in range(0, len(array), at_once):
+                try:
+                    rows = array[start : start + at_once]
+                except OSError as error:
+                    raise _damaged(source, error) from None
+                unpacked.write(rows.tobytes())
+            unpacked.flush()
+            return np.memmap(unpacked, array.dtype, "r", shape=array.shape)
 
 
 def _opened(source: Path) -> h5py.File:

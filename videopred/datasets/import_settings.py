@@ -1,22 +1,24 @@
 """What can be said of films of others. Light, as settings.py."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import PositiveInt, model_validator
 
 from videopred import check
 from videopred.settings import Settings
 
+Part = Literal["train", "validation", "test"]
+
 
 class ImportConfig(Settings):
     """What is said of films of others, and asked for; what is left out is found out, and said."""
 
-    part: Literal["train", "validation", "test"] = "test"
-    """Part of the data file that they become."""
+    part: Part | None = None
+    """Part of the data file that they become; test unless --array says."""
     axes: str | None = None
     """Axes of an array in its order: B clips, T frames, C channels, H rows, W columns; such as TBHW."""
-    array: str | None = None
-    """Name of the array in a .npz file."""
+    array: tuple[str, ...] = ()
+    """Array in a .npz or HDF5 file by its name, or one for each part, as in train=NAME test=NAME; * is any text."""
     values: tuple[float, float] | None = None
     """Numbers that mean black and white, such as 0 255, in films whose kind of number does not say so."""
     height: PositiveInt | None = None
@@ -32,6 +34,12 @@ class ImportConfig(Settings):
             known = set("THW") <= set(self.axes) <= set("BTCHW") and len(set(self.axes)) == len(self.axes)
             must = "be letters of B clips, T frames, C channels, H rows and W columns, each once, T, H and W among them"
             check.require(known, "--axes", must, repr(self.axes), "give them in the array's order, such as TBHW")
+        if self.array_of_part:
+            must, fix = "be left out where --array names parts", "leave one of the two out"
+            check.require(self.part is None, "--part", must, self.part, fix)
+        elif len(self.array) > 1:
+            must = "be one name, or one for each part, as in train=NAME test=NAME"
+            check.require(False, "--array", must, " ".join(self.array), "say which part each of them is")
         if self.values is not None:
             low, high = self.values
             fix = "give black first, such as 0 255"
@@ -40,3 +48,10 @@ class ImportConfig(Settings):
         got = f"--height {self.height} --width {self.width}"
         check.require(both, "--height and --width", "be given together", got, "add the other")
         return self
+
+    @property
+    def array_of_part(self) -> dict[str, str]:
+        """Part -> the name of its array, in the order of parts, if `array` names parts."""
+        pairs = dict(word.split("=", 1) for word in self.array if "=" in word)
+        named = len(pairs) == len(self.array) and pairs.keys() <= set(get_args(Part))
+        return {part: pairs[part] for part in get_args(Part) if part in pairs} if named else {}

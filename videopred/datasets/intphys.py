@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image
 
 from videopred import check
-from videopred.datasets.foreign import ForeignFilms
+from videopred.datasets.foreign import ForeignFilms, shown_parts
 from videopred.datasets.intphys_layout import (
     PARTS,
     Film,
@@ -147,7 +147,7 @@ def _found(known: _Known, size: tuple[int, int], clips: Mapping[str, int], every
     )
     return {
         "format": "folder of IntPhys",
-        "clips": ", ".join(f"{part} {count}" for part, count in clips.items()),
+        "clips": shown_parts(clips),
         "frames": _shown(known, every),
         "every": every,
         "height": size[0],

@@ -16,11 +16,13 @@ from videopred.datasets.import_settings import ImportConfig
 
 def visible(folder: Path) -> list[Path]:
     """What is in a folder, but for hidden things: by name, where numbers count by their value."""
+    there = (path for path in folder.iterdir() if not path.name.startswith("."))
+    return sorted(there, key=lambda path: by_number(path.name))
 
-    def order(path: Path) -> list[tuple[int, str]]:
-        return [(int(word), "") if word.isdecimal() else (-1, word) for word in re.split(r"(\d+)", path.name)]
 
-    return sorted((path for path in folder.iterdir() if not path.name.startswith(".")), key=order)
+def by_number(name: str) -> list[tuple[int, str]]:
+    """What names are sorted by, so that numbers in them count by their value."""
+    return [(int(word), "") if word.isdecimal() else (-1, word) for word in re.split(r"(\d+)", name)]
 
 
 def read_pngs(source: Path, config: ImportConfig) -> StoredFilms:

@@ -6,16 +6,14 @@ from pathlib import Path
 import numpy as np
 
 from videopred import check
-from videopred.datasets.array_films import films_of_array, open_array
-from videopred.datasets.clip import PARTS
+from videopred.datasets.array_films import films_of_array
 from videopred.datasets.films import read_numbers
 from videopred.datasets.foreign import StoredFilms
-from videopred.datasets.h5_arrays import arrays_in, open_h5_array
+from videopred.datasets.h5_arrays import SUFFIXES, arrays_in, holds_data, open_h5_array
 from videopred.datasets.import_settings import ImportConfig
+from videopred.datasets.numpy_arrays import open_array
 from videopred.datasets.opening import open_dataset
 from videopred.datasets.store import ClipFile
-
-_HDF5 = (".h5", ".hdf5")
 
 
 def is_data(path: Path) -> bool:
@@ -24,9 +22,9 @@ def is_data(path: Path) -> bool:
     Raises:
         ValueError: an HDF5 file is damaged.
     """
-    if path.suffix.lower() not in _HDF5:
+    if path.suffix.lower() not in SUFFIXES:
         return path.is_dir() and any(path.glob("*.h5"))
-    return any(f"{group}/features" in arrays_in(path) for group in PARTS.values())
+    return holds_data(arrays_in(path))
 
 
 def holds_array(path: Path, array: str | None) -> bool:
@@ -37,7 +35,7 @@ def holds_array(path: Path, array: str | None) -> bool:
         array: the name that is given; one in a data file may be meant as an array.
     """
     suffix = path.suffix.lower()
-    return suffix in (".npy", ".npz") or (suffix in _HDF5 and (array is not None or not is_data(path)))
+    return suffix in (".npy", ".npz") or (suffix in SUFFIXES and (array is not None or not is_data(path)))
 
 
 def read_samples(path: Path, axes: str | None, array: str | None, part: str) -> list[StoredFilms]:
@@ -60,7 +58,7 @@ def read_samples(path: Path, axes: str | None, array: str | None, part: str) -> 
         check.require(axes is None, "--axes", "be left out", f"{axes} for {path}", "a data file says them itself")
         return [_data_films(path, part)]
     if not is_array:
-        return [read_numbers(path, ImportConfig(axes=axes, array=array))]
+        return [read_numbers(path, ImportConfig(axes=axes, array=(array,) if array else ()))]
     what, films = _open_array(path, array)
     if axes is None or not several:
         return [films_of_array(path, what, films, ImportConfig(axes=axes))]
@@ -75,7 +73,7 @@ def read_samples(path: Path, axes: str | None, array: str | None, part: str) -> 
 def _open_array(path: Path, array: str | None) -> tuple[str, np.ndarray]:
     """What an array is called, and the array, read only where it is looked at."""
     suffix = path.suffix.lower()
-    if suffix in _HDF5:
+    if suffix in SUFFIXES:
         return open_h5_array(path, array)
     named = array is None or suffix == ".npz"
     check.require(named, "--array", "be left out", f"{array} for {path}", "the file holds one array, without a name")

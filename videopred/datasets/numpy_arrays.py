@@ -1,0 +1,109 @@
+"""Arrays in NumPy's files, read in place: what is not asked for stays on the disk."""
+
+import shutil
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Literal
+
+import numpy as np
+
+from videopred import check
+from videopred.datasets.array_films import films_of_array, require_numbers
+from videopred.datasets.foreign import StoredFilms
+from videopred.datasets.import_settings import ImportConfig
+from videopred.datasets.named_arrays import Header, pick_array, read_named
+
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+_FIX = "save it again with numpy.save"
+
+
+def read_npy(source: Path, config: ImportConfig) -> StoredFilms:
+    """The films of the array in a .npy file.
+
+    Raises:
+        ValueError: it is damaged, holds no numbers, or has axes that `config.axes` does not name.
+    """
+    return films_of_array(source, *open_array(source, None), config)
+
+
+def read_npz(source: Path, config: ImportConfig) -> StoredFilms:
+    """The films of arrays in a .npz file, unpacked into temporary files that go away with them.
+
+    Raises:
+        ValueError: as `read_npy`, or as `read_named`.
+    """
+    return read_named(source, "NumPy", _headers(source), lambda name: _unpacked(source, name), config)
+
+
+def open_array(source: Path, name: str | None) -> tuple[str, np.ndarray]:
+    """What an array in a .npy or .npz file is called, and the array, read only where it is looked at.
+
+    Args:
+        source: the file.
+        name: of the array in a .npz file; None if it holds one.
+    """
+    if source.suffix.lower() == ".npz":
+        there = _headers(source)
+        name = pick_array(name, there, source)
+        return f"NumPy array {name} of {len(there)}", _unpacked(source, name)
+    with source.open("rb") as file:
+        return "NumPy array", _mapped(file, source)
+
+
+def _headers(source: Path) -> dict[str, Header]:
+    """All arrays in a .npz file."""
+    with _whole(source) as pack:
+        found = {}
+        for name in pack.namelist():
+            if name.endswith(".npy"):
+                with pack.open(name) as file:
+                    found[name.removesuffix(".npy")] = _header(file, source)[0]
+        return found
+
+
+def _unpacked(source: Path, name: str) -> np.ndarray:
+    """An array of a .npz file, in a temporary file."""
+    with _whole(source) as pack, tempfile.TemporaryFile() as unpacked:
+        with pack.open(f"{name}.npy") as packed:
+            shutil.copyfileobj(packed, unpacked)
+        unpacked.seek(0)
+        return _mapped(unpacked, source)
+
+
+@contextmanager
+def _whole(source: Path) -> Iterator[zipfile.ZipFile]:
+    """A .npz file; what is damaged in it is said when it is met."""
+    try:
+        with zipfile.ZipFile(source) as pack:
+            yield pack
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        must, fix = "be a whole .npz file", "save it again with numpy.savez"
+        raise check.FaultyFileError(check.complaint("SOURCE", must, f"{source} ({error})", fix)) from None
+
+
+def _mapped(file: IO[bytes], source: Path) -> np.ndarray:
+    """The array in a file of NumPy's format, read only where it is looked at."""
+    (shape, dtype), order = _header(file, source)
+    require_numbers(dtype, shape, source, _FIX)
+    try:
+        return np.memmap(file, dtype, "r", file.tell(), shape, order)
+    except ValueError as error:  # shorter than its header says
+        raise _damaged(source, error) from None
+
+
+def _header(file: IO[bytes], source: Path) -> tuple[Header, Literal["C", "F"]]:
+    """What stands at the head of a file of NumPy's format, and the order of its axes; the file is then behind it."""
+    try:
+        shape, fortran, dtype = _HEADERS[np.lib.format.read_magic(file)](file)
+    except (ValueError, KeyError, EOFError) as error:
+        raise _damaged(source, error) from None
+    return Header(shape, dtype), "F" if fortran else "C"
+
+
+def _damaged(source: Path, error: Exception) -> check.FaultyFileError:
+    must = "be a whole array in NumPy's format"
+    return check.FaultyFileError(check.complaint("SOURCE", must, f"{source} ({error})", _FIX))
