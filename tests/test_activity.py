@@ -1,19 +1,21 @@
 """The picture of what modules did."""
 
 import numpy as np
-import torch
 
-from videopred.activity import activity_figure, activity_image, drawable
+from videopred.activity import activity_figure, drawable
 from videopred.palette import OBJECT_COLORS, SCHEMA_COLORS, TRACK
+from videopred.rendering.canvas import pixels
 
 STEPS, MODULES, CONTEXT = 7, 2, 3
 
 
-def active() -> dict[str, torch.Tensor]:
-    """Seven steps, of which three read what is given; module 1 of 2 is active from step 3 on, in clip 1 only."""
-    trace = {"active": torch.zeros(2, STEPS, MODULES, dtype=torch.bool)}
-    trace["active"][1, CONTEXT - 1 :, 1] = True
-    return trace
+def active(module: int | None = None) -> dict[str, np.ndarray]:
+    """Blank, then seven steps, of which three read what is given; from step 3 on one module of 2 is active, or none."""
+    trace = np.zeros((1 + STEPS, MODULES))
+    trace[0] = np.nan
+    if module is not None:
+        trace[CONTEXT:, module] = 1
+    return {"active": trace}
 
 
 def test_what_has_a_number_for_each_module_is_drawn():
@@ -22,7 +24,7 @@ def test_what_has_a_number_for_each_module_is_drawn():
 
 
 def test_the_step_that_led_to_the_first_imagined_frame_stands_right_of_the_line():
-    figure = activity_figure({"active": active()["active"][1].numpy()}, CONTEXT)
+    figure = activity_figure(active(1), CONTEXT)
     (plot,) = figure.axes
     (image,) = plot.images
     drawn = np.asarray(image.get_array())  # a row for each module, a column for each frame
@@ -37,22 +39,17 @@ def test_the_step_that_led_to_the_first_imagined_frame_stands_right_of_the_line(
 
 
 def test_shares_are_fainter_colours_and_schemata_have_their_own():
-    half = np.full((STEPS, 3), 0.5)
-    chosen = np.arange(STEPS)[:, None] % 2 * np.ones(3)
+    half = np.full((1 + STEPS, 3), 0.5)
+    chosen = np.arange(-1.0, STEPS)[:, None] % 2 * np.ones(3)
     share, schema = (plot.images[0].get_array() for plot in activity_figure({"a": half, "schema": chosen}, 3).axes)
     np.testing.assert_allclose(share[2, 1], (OBJECT_COLORS[2] + 255.0) / 2, atol=1)
     assert (schema[:, 1] == SCHEMA_COLORS[0]).all()
     assert (schema[:, 2] == SCHEMA_COLORS[1]).all()
 
 
-def test_the_picture_is_that_of_the_clip():
-    resting, image = (activity_image(active(), ["active"], clip, CONTEXT) for clip in (0, 1))
-    assert image.dtype == np.uint8
+def test_only_the_band_of_an_active_module_changes():
+    resting, image = (pixels(activity_figure(active(module), CONTEXT)) for module in (None, 1))
     assert image.shape == resting.shape
     changed = np.argwhere((image != resting).any(2))
     assert changed[:, 0].min() > image.shape[0] * 0.25  # the lower module
     assert (image[tuple(changed.T)] == OBJECT_COLORS[1]).all(1).mean() > 0.9
-
-
-def test_nothing_to_draw():
-    assert activity_image({}, [], 0, 3) is None

@@ -41,7 +41,7 @@ ROOMS: dict[str, set[str]] = {
     "curves": SHARED,
     "comparing": SHARED | {"curves", "eval"},
     "rendering": SHARED | {"palette", "pictures", "models", "rendering"},
-    "activity": SHARED | {"models", "palette", "rendering"},
+    "activity": SHARED | {"palette", "rendering"},
     "record": set(),
     "runs": SHARED | {"weights"},
     "weights": SHARED,

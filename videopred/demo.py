@@ -20,10 +20,11 @@ from videopred.datasets.opening import open_dataset
 from videopred.datasets.settings import BallsConfig
 from videopred.device import pick_device
 from videopred.eval.scores import Scores
-from videopred.judging import ROWS, evaluate, imagine
+from videopred.judging import ROWS, evaluate
+from videopred.judging.drawing import scenes_of
 from videopred.models.codec_settings import RNEMConfig
 from videopred.models.settings import PredictorConfig, RIMsConfig
-from videopred.rendering.writing import render
+from videopred.rendering.writing import write_scene
 from videopred.settings import TrainingConfig
 from videopred.training import train
 
@@ -101,8 +102,9 @@ def _run(out: Path, tiny: bool, device: str, progress: bool) -> Outcome:
     run = train(data, MODEL, training, out=out / "run", device=device, overwrite=True, progress=progress)
     predictor, file = load_run(run, pick_device(device)), open_dataset(data)
     scores = evaluate(predictor, file, context=CONTEXT, horizon=HORIZON, progress=progress)
-    rollout, truth = imagine(predictor, file, "test", range(3), CONTEXT, HORIZON)
-    pictures = [path for index in range(3) for path in render(rollout, truth, index, out, f"clip-{index}")]
+    pictures = []
+    for clip, scene in enumerate(scenes_of(predictor, file, "test", range(3), CONTEXT, HORIZON)):
+        pictures += write_scene(scene, [out / f"clip-{clip}.gif", out / f"clip-{clip}.png"])
     return Outcome(scores, verdict(scores), [data, run, *scores.save(out, overwrite=True), *pictures])
 
 

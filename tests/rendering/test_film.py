@@ -13,11 +13,11 @@ from torch import Tensor
 from videopred.frames import to_frames
 from videopred.palette import AGREED, CONTEXT, INVENTED, MISSED, ROLLOUT, TRACK
 from videopred.rendering import film as rendering
-from videopred.rendering.film import film_gif_frames
+from videopred.rendering.film import film_frames
 from videopred.rendering.film_rows import difference
-from videopred.rendering.scene import scene_of_rollout
-from videopred.rendering.strip import GAP, NAMES, TOP, every_nth, film_strip
-from videopred.rendering.writing import render
+from videopred.rendering.scene import Scene, scene_of_rollout
+from videopred.rendering.strip import GAP, NAMES, TOP, every_nth, strip
+from videopred.rendering.writing import write_scene
 
 HEIGHT, WIDTH, SCALE = 12, 20, 11  # 11 = 220 px // 20
 
@@ -28,6 +28,23 @@ def films(context: int = 3, horizon: int = 4, channels: int = 1) -> tuple[Tensor
     lengths = (context, horizon, horizon, context - 1)
     shape = (channels, HEIGHT, WIDTH)
     return tuple(torch.rand((length, *shape), generator=random) for length in lengths)
+
+
+class Films(NamedTuple):
+    """What is drawn of a rollout."""
+
+    context: Tensor
+    one_step: Tensor
+    prediction: Tensor
+    trace: dict[str, Tensor]
+
+
+def scene_of(context: Tensor, truth: Tensor, prediction: Tensor, one_step: Tensor) -> Scene:
+    """The scene of films of one clip, which is the second of its batch."""
+    context, truth, prediction, one_step = (
+        torch.stack([1 - film, film]) for film in (context, truth, prediction, one_step)
+    )
+    return scene_of_rollout(Films(context, one_step, prediction, {}), truth, 1)
 
 
 def panels_in(image: np.ndarray, colour: tuple[int, int, int]) -> list[np.ndarray]:
@@ -42,7 +59,7 @@ def panels_in(image: np.ndarray, colour: tuple[int, int, int]) -> list[np.ndarra
 @pytest.mark.parametrize("channels", [1, 3])
 def test_panels_show_the_right_frames_in_the_colour_of_their_time(channels):
     context, truth, prediction, one_step = films(channels=channels)
-    gif = film_gif_frames(context, truth, prediction, one_step, panel_px=SCALE * WIDTH)
+    gif = film_frames(scene_of(context, truth, prediction, one_step), panel_px=SCALE * WIDTH)
     assert gif.dtype == np.uint8
     assert len(gif) == 7
     true = to_frames(torch.cat([context, truth]))
@@ -58,17 +75,9 @@ def test_panels_show_the_right_frames_in_the_colour_of_their_time(channels):
         assert (given, own) == (round(whole * min(t + 1, 3) / 7), round(whole * (t + 1) / 7) - given)
 
 
-def test_without_one_step_predictions_the_context_is_shown_itself():
-    context, truth, prediction, _ = films()
-    gif = film_gif_frames(context, truth, prediction, panel_px=SCALE * WIDTH)
-    for t in range(3):
-        shown = panels_in(gif[t], CONTEXT)
-        np.testing.assert_array_equal(shown[0], shown[1])
-
-
 def test_every_pixel_becomes_a_square():
-    context, truth, prediction, _ = films(context=1)
-    image = film_gif_frames(context, truth, prediction, panel_px=SCALE * WIDTH)[2]
+    context, truth, prediction, one_step = films(context=1)
+    image = film_frames(scene_of(context, truth, prediction, one_step), panel_px=SCALE * WIDTH)[2]
     left = rendering.MARGIN + rendering.BORDER
     top = rendering.HEADER + rendering.BORDER
     panel = image[top : top + HEIGHT * SCALE, left : left + WIDTH * SCALE]
@@ -106,7 +115,7 @@ def test_strip_takes_even_steps_through_the_rollouts_first_frame_and_ends_with_t
 
 def test_strip_shows_every_row_of_every_column():
     context, truth, prediction, one_step = films()
-    strip = film_strip(context, truth, prediction, one_step, panel_px=4 * WIDTH)
+    still = strip(scene_of(context, truth, prediction, one_step), panel_px=4 * WIDTH)
     true, ours = to_frames(torch.cat([context, truth])), to_frames(torch.cat([context[:1], one_step, prediction]))
     rows = [np.broadcast_to(true, (*true.shape[:-1], 3)), np.broadcast_to(ours, (*ours.shape[:-1], 3))]
     rows.append(difference(true, ours))
@@ -114,25 +123,15 @@ def test_strip_shows_every_row_of_every_column():
         for column, frame in enumerate(frames):
             top = TOP + row * (4 * HEIGHT + GAP)
             left = NAMES + column * (4 * WIDTH + GAP) + (24 if column >= 3 else 0)
-            cell = strip[top : top + 4 * HEIGHT : 4, left : left + 4 * WIDTH : 4]
+            cell = still[top : top + 4 * HEIGHT : 4, left : left + 4 * WIDTH : 4]
             np.testing.assert_array_equal(cell, frame)
 
 
-class Films(NamedTuple):
-    """What `render` reads of a rollout."""
-
-    context: Tensor
-    one_step: Tensor
-    prediction: Tensor
-    trace: dict[str, Tensor]
-
-
-def test_render_writes_film_and_strip_of_the_chosen_clip(tmp_path):
-    clips = [films(), tuple(1 - film for film in films())]
-    context, truth, prediction, one_step = (torch.stack(both) for both in zip(*clips, strict=True))
-    paths = render(Films(context, one_step, prediction, {}), truth, 1, tmp_path / "run", "test-1")
+def test_film_and_strip_are_written_as_their_suffixes_say(tmp_path):
+    scene = scene_of(*films())
+    paths = write_scene(scene, [tmp_path / "run" / "test-1.gif", tmp_path / "run" / "test-1.png"])
     assert [path.name for path in paths] == ["test-1.gif", "test-1.png"]
-    np.testing.assert_array_equal(iio.imread(paths[1]), film_strip(*clips[1]))
+    np.testing.assert_array_equal(iio.imread(paths[1]), strip(scene))
     assert len(iio.imread(paths[0])) == 7
 
 
@@ -145,9 +144,9 @@ def test_a_trace_is_blank_at_the_frame_that_nobody_predicts():
 
 
 def test_rollout_from_one_frame_can_be_drawn():
-    context, truth, prediction, one_step = films(context=1)
-    assert len(film_gif_frames(context, truth, prediction, one_step)) == 5
-    assert film_strip(context, truth, prediction, one_step, columns=2).shape[-1] == 3
+    scene = scene_of(*films(context=1))
+    assert len(film_frames(scene)) == 5
+    assert strip(scene, columns=2).shape[-1] == 3
 
 
 def test_pyplot_with_its_windows_and_global_figures_stays_out():
@@ -159,22 +158,18 @@ def test_pyplot_with_its_windows_and_global_figures_stays_out():
 @pytest.mark.parametrize(
     ("which", "change", "message"),
     [
-        (0, lambda film: film[None], r"context must be \(T, C, H, W\) with C 1 or 3, got \(1, 3, 1, 12, 20\)"),
-        (0, lambda film: film.repeat(1, 2, 1, 1), "context must be .* with C 1 or 3"),
-        (1, lambda film: film[..., 1:], r"truth must have frames of the context's shape \(1, 12, 20\)"),
-        (2, lambda film: film[1:], r"prediction must have the truth's shape \(4, 1, 12, 20\), got \(3, 1"),
-        (3, lambda film: film[1:], r"one_step must have shape \(2, 1, 12, 20\), got \(1, 1, 12, 20\)"),
+        (1, lambda film: film[1:], r"truth must have the prediction's shape \(4, 1, 12, 20\), got \(3, 1, 12, 20\)"),
+        (1, lambda film: film[..., 1:], r"truth must have the prediction's shape \(4, 1, 12, 20\), got .*19\)"),
         (2, lambda film: film * 3 - 1, r"film must lie in \[0, 1\], got values from -"),
     ],
 )
 def test_films_that_do_not_belong_together_are_refused(which, change, message):
     given = list(films())
     given[which] = change(given[which])
-    for draw in (film_gif_frames, film_strip):
-        with pytest.raises(ValueError, match=message):
-            draw(*given)
+    with pytest.raises(ValueError, match=message):
+        scene_of(*given)
 
 
 def test_a_strip_of_one_column_is_refused():
     with pytest.raises(ValueError, match="columns must be at least 2, got 1"):
-        film_strip(*films(), columns=1)
+        strip(scene_of(*films()), columns=1)

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from torch import Tensor
 
 from videopred.palette import CONTEXT, ROLLOUT, TRACK
 from videopred.rendering import USUAL_ROWS
 from videopred.rendering.lettering import Label, blank_page, legend_width, paint_legend, text_width, write
 from videopred.rendering.panel import Panel, Swatch, draw_rows
-from videopred.rendering.scene import Scene, scene_of_films
+from videopred.rendering.scene import Scene
 
 BORDER, MARGIN, HEADER = 4, 14, 40
 """Sizes of the picture's parts, px."""
@@ -18,38 +17,18 @@ _ABREAST = 4
 """Panels in a line at most."""
 
 
-def film_gif_frames(
-    context: Tensor, truth: Tensor, prediction: Tensor, one_step: Tensor | None = None, *, panel_px: int = 256
-) -> np.ndarray:
-    """Frames of a film with truth, prediction and difference side by side.
-
-    Borders change colour where the rollout begins. During the context the middle panel shows what the model
-    predicted one step ahead; where that is not given (the first frame never is), the true frame.
-
-    Args:
-        context: (context, C, H, W) float in [0, 1], the true frames given to the model; C is 1 or 3.
-        truth: (horizon, C, H, W) float in [0, 1], the true frames that follow.
-        prediction: (horizon, C, H, W) float in [0, 1], the predicted ones.
-        one_step: (context − 1, C, H, W) float in [0, 1], predictions of context frames 2, 3, …
-        panel_px: longest side of a panel at most; a pixel becomes a square of whole pixels.
-
-    Returns:
-        (context + horizon, height, width, 3) uint8.
-
-    Raises:
-        TypeError: a film is not floating point.
-        ValueError: films of other shapes than these, or values outside [0, 1].
-    """
-    return film_frames(scene_of_films(context, truth, prediction, one_step), panel_px=panel_px)
-
-
 def film_frames(scene: Scene, rows: Sequence[str] = USUAL_ROWS, *, panel_px: int = 256) -> np.ndarray:
-    """Frames of a film with these rows as panels, at most four abreast; see `film_gif_frames`.
+    """Frames of a film with these rows as panels, at most four abreast.
+
+    Borders change colour where the rollout begins.
 
     Args:
         scene: one clip.
         rows: names in ROWS.
-        panel_px: longest side of a panel at most.
+        panel_px: longest side of a panel at most; a pixel becomes a square of whole pixels.
+
+    Returns:
+        (T, height, width, 3) uint8.
 
     Raises:
         ValueError: the scene lacks what a row draws.

@@ -1,7 +1,7 @@
 """All that can be seen of one clip: its films as pixels, and what the model did at each step as arrays."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
@@ -99,27 +99,6 @@ def available(scene: Scene) -> list[str]:
     return rows + (["boxes"] if scene.masks is not None else [])
 
 
-def scene_of_films(context: Tensor, truth: Tensor, prediction: Tensor, one_step: Tensor | None, **more: Any) -> Scene:
-    """A scene of films of one clip, each (T, C, H, W) float in [0, 1]; see `film_gif_frames`.
-
-    Raises:
-        TypeError: a film is not floating point.
-        ValueError: films of shapes that do not fit together, or values outside [0, 1].
-    """
-    fits = context.dim() == 4 and len(context) > 0 and context.shape[1] in (1, 3)
-    _require_shape(fits, "context", "be (T, C, H, W) with C 1 or 3", context)
-    fits = truth.dim() == 4 and len(truth) > 0 and truth.shape[1:] == context.shape[1:]
-    _require_shape(fits, "truth", f"have frames of the context's shape {tuple(context.shape[1:])}", truth)
-    fits = prediction.shape == truth.shape
-    _require_shape(fits, "prediction", f"have the truth's shape {tuple(truth.shape)}", prediction)
-    one_step = context[1:] if one_step is None else one_step
-    fits = one_step.shape == context[1:].shape
-    _require_shape(fits, "one_step", f"have shape {tuple(context[1:].shape)}", one_step)
-    true = to_frames(torch.cat([context.cpu(), truth.cpu()]))
-    ours = to_frames(torch.cat([context[:1].cpu(), one_step.cpu(), prediction.cpu()]))
-    return Scene(len(context), true, ours, **more)
-
-
 def scene_of_rollout(
     rollout: "Rollout",
     truth: Tensor,
@@ -139,15 +118,15 @@ def scene_of_rollout(
         truths: what else is known of it, see `Scene.truths`.
 
     Raises:
-        TypeError, ValueError: as `scene_of_films`.
+        ValueError: truth of another shape than the prediction, or values outside [0, 1].
     """
     trace = {}
     for name, values in rollout.trace.items():
         happened = values[index].float().cpu().numpy()
         trace[name] = np.concatenate([np.full_like(happened[:1], np.nan), happened])
-    films = (rollout.context[index], truth[index], rollout.prediction[index], rollout.one_step[index])
-    return scene_of_films(*films, trace=trace, masks=masks, map_shape=map_shape, truths=truths or {})
-
-
-def _require_shape(fits: bool, name: str, must: str, film: Tensor) -> None:
-    require(fits, name, must, tuple(film.shape), "give films of one clip, without the batch axis")
+    films = (rollout.context, truth, rollout.prediction, rollout.one_step)
+    context, true, predicted, one_step = (film[index].float().cpu() for film in films)
+    must, fix = f"have the prediction's shape {tuple(predicted.shape)}", "give the frames that followed the context"
+    require(true.shape == predicted.shape, "truth", must, tuple(true.shape), fix)
+    seen, imagined = torch.cat([context, true]), torch.cat([context[:1], one_step, predicted])
+    return Scene(len(context), to_frames(seen), to_frames(imagined), trace, masks, map_shape, truths or {})

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-from torch import Tensor
 
 from videopred.check import whole_number
 from videopred.palette import CONTEXT, ROLLOUT
@@ -11,36 +10,12 @@ from videopred.rendering import USUAL_ROWS
 from videopred.rendering.film import MARGIN
 from videopred.rendering.lettering import Label, blank_page, legend_width, paint_legend, text_width, write
 from videopred.rendering.panel import Panel, Swatch, draw_rows
-from videopred.rendering.scene import Scene, scene_of_films
+from videopred.rendering.scene import Scene
 
 GAP, NAMES, TOP = 6, 128, 134
 """Between pictures; left of them, for the rows' names; above them; px."""
 _APART = 28
 """Between legends, px."""
-
-
-def film_strip(
-    context: Tensor,
-    truth: Tensor,
-    prediction: Tensor,
-    one_step: Tensor | None = None,
-    *,
-    columns: int = 12,
-    panel_px: int = 128,
-) -> np.ndarray:
-    """A still with truth, prediction and difference as rows, and every n-th frame as a column; see `strip`.
-
-    Args:
-        context, truth, prediction, one_step, panel_px: as for `film_gif_frames`.
-        columns: largest number of columns, at least 2.
-
-    Returns:
-        (height, width, 3) uint8.
-
-    Raises:
-        TypeError, ValueError: as `film_gif_frames`.
-    """
-    return strip(scene_of_films(context, truth, prediction, one_step), columns=columns, panel_px=panel_px)
 
 
 def strip(scene: Scene, rows: Sequence[str] = USUAL_ROWS, *, columns: int = 12, panel_px: int = 128) -> np.ndarray:
@@ -53,6 +28,9 @@ def strip(scene: Scene, rows: Sequence[str] = USUAL_ROWS, *, columns: int = 12, 
         rows: names in ROWS.
         columns: largest number of columns, at least 2.
         panel_px: longest side of a picture at most; a pixel becomes a square of whole pixels.
+
+    Returns:
+        (height, width, 3) uint8.
 
     Raises:
         ValueError: the scene lacks what a row draws.

@@ -3,40 +3,14 @@
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-from torch import Tensor
 
 from videopred import pictures
 from videopred.files import whole_file
 from videopred.rendering import FIGURES, USUAL_ROWS
 from videopred.rendering.canvas import figure_bytes
 from videopred.rendering.film import film_frames
-from videopred.rendering.scene import Scene, check_figure, scene_of_rollout
+from videopred.rendering.scene import Scene, check_figure
 from videopred.rendering.strip import strip
-
-if TYPE_CHECKING:
-    from videopred.rollout import Rollout
-
-
-def render(rollout: "Rollout", truth: Tensor, index: int, folder: Path, name: str) -> list[Path]:
-    """Write `name`.gif (the film) and `name`.png (the strip) of one clip, and return their paths.
-
-    Files of these names are replaced.
-
-    Args:
-        rollout: of a batch of clips.
-        truth: (B, horizon, C, H, W) float in [0, 1], the true frames that follow its context.
-        index: which clip of the batch.
-        folder: made if it is not there.
-        name: of the files, without suffix.
-
-    Raises:
-        TypeError, ValueError: as `film_gif_frames`.
-        OSError: a file cannot be written.
-    """
-    paths = [folder / f"{name}.gif", folder / f"{name}.png"]
-    return write_scene(scene_of_rollout(rollout, truth, index), paths)
 
 
 def write_figure(name: str, scenes: Sequence[Scene], paths: Sequence[Path]) -> list[Path]:

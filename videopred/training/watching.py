@@ -17,12 +17,14 @@ from tensorboard.compat.proto.summary_pb2 import Summary
 from tqdm import tqdm
 
 from videopred import check
-from videopred.activity import activity_image, drawable
+from videopred.activity import activity_figure, drawable
 from videopred.frames import to_film
 from videopred.models.predictor import Predictor
 from videopred.pictures import gif_bytes, png_bytes
-from videopred.rendering.film import film_gif_frames
-from videopred.rendering.strip import film_strip
+from videopred.rendering.canvas import pixels
+from videopred.rendering.film import film_frames
+from videopred.rendering.scene import scene_of_rollout
+from videopred.rendering.strip import strip
 from videopred.rollout import Rollout, roll_out
 from videopred.settings import ComputeConfig, TrainingConfig, WatchConfig
 from videopred.training.clips import TrainingClips
@@ -177,15 +179,11 @@ class WatchClips(Callback):
         self, logger: loggers.TensorBoardLogger, rollout: Rollout, truth: torch.Tensor, names: Sequence[str], step: int
     ) -> None:
         for clip in range(min(_SHOWN, len(truth))):
-            films = (
-                film[clip].float().cpu() for film in (rollout.context, truth, rollout.prediction, rollout.one_step)
-            )
-            context, true, predicted, one_step = films
-            frames = film_gif_frames(context, true, predicted, one_step, panel_px=128)
-            strip = film_strip(context, true, predicted, one_step)
-            pictures = {"film": (frames[0], gif_bytes(frames)), "strip": (strip, png_bytes(strip))}
-            activity = activity_image(rollout.trace, list(names), clip, self.context)
-            if activity is not None:
+            scene = scene_of_rollout(rollout, truth, clip)
+            frames, still = film_frames(scene, panel_px=128), strip(scene)
+            pictures = {"film": (frames[0], gif_bytes(frames)), "strip": (still, png_bytes(still))}
+            if names:
+                activity = pixels(activity_figure({name: scene.trace[name] for name in names}, self.context))
                 pictures["modules"] = (activity, png_bytes(activity))
             for name, (picture, content) in pictures.items():
                 show(logger, f"clip {clip}/{name}", picture.shape[0], picture.shape[1], content, step)
