@@ -47,8 +47,8 @@ ROOMS: dict[str, set[str]] = {
     "weights": SHARED,
     "checkpoint": SHARED | {"models", "weights"},
     "export": SHARED | {"checkpoint", "weights"},
-    "recipe_words": SHARED | {"datasets"},
-    "model_card": SHARED | {"datasets", "eval", "models", "checkpoint", "weights", "recipe_words"},
+    "again": SHARED | {"datasets", "eval"},
+    "model_card": SHARED | {"datasets", "eval", "models", "checkpoint", "weights", "again"},
     "card_export": SHARED
     | {"datasets", "eval", "checkpoint", "judging", "rendering", "pictures", "runs", "weights"}
     | {"export", "model_card"},
@@ -60,7 +60,7 @@ ROOMS: dict[str, set[str]] = {
     "surprise_curves": SHARED | {"datasets", "eval", "pictures", "rendering"},
     "report": SHARED
     | {*SHELVES, "rendering", "activity", "checkpoint", "device", "pictures", "training", "judging", "runs", "weights"}
-    | {"report"},
+    | {"again", "report"},
     "demo": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training", "judging"},
     "doctor": SHARED | {*SHELVES, "checkpoint", "device", "training", "judging"},
     "commands": SHARED
@@ -208,7 +208,7 @@ LIGHT = {
     "models.scoff_settings",
     "models.presets",
     "model_flags",
-    "recipe_words",
+    "again",
     "experiments",
     "experiments.asking",
     "experiments.figures",

@@ -169,7 +169,7 @@ def test_its_commands_make_data_and_scores_again(made, page, tmp_path, monkeypat
 
 def test_what_is_missing_is_named_with_its_command(made, tmp_path):
     page = report(made, tmp_path, "gru")
-    said = f"videopred evaluate {made}/models/gru {made}/two.h5 --metrics bce mse ssim f1 --part test"
+    said = f"videopred evaluate {made}/models/gru {made}/two.h5"
     assert f"{said} --context 4 --horizon 5" in page.text  # the data's own
     assert f"videopred plausibility {made}/models/gru DATA" in page.text
     assert "Clip 0" in page.text  # nothing says which is the worst
@@ -219,7 +219,7 @@ def test_runs_without_scores_are_told_how_the_others_were_scored(made, tmp_path)
     page = report(tmp_path, tmp_path, "rims", "gru")
     (command,) = [line for line in page.words if "evaluate" in line and "models/gru" in line]
     theirs = load_scores(tmp_path / "eval" / "rims" / "two").protocol
-    assert f"--metrics {' '.join(theirs.metrics)} --part test --context {CONTEXT} --horizon {HORIZON}" in command
+    assert f"--context {CONTEXT} --horizon {HORIZON} --metrics {' '.join(theirs.metrics)}" in command
     cli.run([*shlex.split(command)[1:], "--out", str(tmp_path / "eval" / "gru" / "two")])
     again = report(tmp_path, tmp_path, "rims", "gru", overwrite=True)
     assert "no scores on the same data" not in again.text

@@ -87,7 +87,7 @@ def test_scores_on_the_data_shown_are_compared_and_those_who_lack_them_told(two)
         scored(**ONE | {"model": ([mse] * 3, [10.0] * 3)}).save(two / "eval" / name / of_data)
     lacking = page_of(two, "one", "other", data=data)
     assert "They have no scores on the same data" in lacking.text
-    assert f"videopred evaluate {two / 'other'} {data} --metrics mse psnr --part test --context 2" in lacking.text
+    assert f"videopred evaluate {two / 'other'} {data} --context 2 --horizon 3 --metrics mse psnr" in lacking.text
     scored(**ONE | {"model": ([0.7] * 3, [10.0] * 3)}).save(two / "eval" / "other" / "b")
     assert "0.3000 0.3000 to 0.3000" in page_of(two, "one", "other", data=data, overwrite=True).text
 

@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from videopred.again import Words, evaluate_words, generate_words, typed
 from videopred.checkpoint import RunConfig
 from videopred.datasets.source import ClipSource
 from videopred.durations import duration
 from videopred.eval.scores import Scores
-from videopred.eval.settings import Protocol
 from videopred.eval.tables import CEILING
 from videopred.models.predictor import Predictor
-from videopred.recipe_words import generate_words
 from videopred.weights import Export
 
 
@@ -41,7 +40,7 @@ class Described(NamedTuple):
     @property
     def data(self) -> str:
         """The clips, as commands of the card call them."""
-        return f"datasets/{self.file.path.name}"
+        return _called(str(self.file.path))
 
     @property
     def given(self) -> tuple[int, int]:
@@ -136,7 +135,7 @@ def _training(of: Described) -> Iterator[str]:
     if "command" in record:
         words = shlex.split(record["command"])
         place = {of.file.path.name: of.data}  # of paths the record keeps the names of files
-        yield _shell([place.get(word, word) for word in words[1:]])
+        yield _shell(tuple(place.get(word, word) for word in words[1:]))
     done = record.get("updates", training.updates)
     told = [f"{done:,} updates of {training.batch_size} clips from seed {training.seed}"]
     if "seconds" in record:
@@ -195,7 +194,7 @@ def _limits(of: Described) -> Iterator[str]:
     )
 
 
-def _generate(of: Described) -> Sequence[str]:
+def _generate(of: Described) -> Words:
     """The command that makes the clips."""
     recipe, seed = of.file.recipe, of.file.seed
     assert recipe is not None
@@ -203,29 +202,22 @@ def _generate(of: Described) -> Sequence[str]:
     return generate_words(recipe, of.file.parts, seed, of.data)
 
 
-def _evaluate(of: Described, scores: Scores) -> Sequence[str]:
+def _evaluate(of: Described, scores: Scores) -> Words:
     """The command that gave some scores."""
-    asked, usual = scores.protocol, Protocol(context=1, horizon=1)
-    flags = {"metric_settings": "metric-settings", "clips": "first"}
-    names = [] if asked.name else ["context", "horizon"]
-    for name, value in asked:
-        if name in ("name", "changed", "context", "horizon"):
-            continue
-        changed = flags.get(name, name) in asked.changed if asked.name else value != getattr(usual, name)
-        every = name == "clips" and scores.fingerprint == of.file.fingerprint() and value == of.file.count(asked.part)
-        names += [name] if changed and not every else []
-    words = ["--protocol", asked.name] if asked.name else []
-    for name in names:
-        value = getattr(asked, name)
-        words += [f"--{flags.get(name, name)}", *map(str, value if isinstance(value, tuple) else (value,))]
-    if scores.reference not in (None, scores.file):
-        words += ["--reference", f"datasets/{Path(str(scores.reference)).name}"]
-    return ["evaluate", of.run, f"datasets/{Path(scores.file).name}", *words]
+    same = scores.fingerprint == of.file.fingerprint()
+    clips = of.file.parts.get(scores.protocol.part) if same else None
+    data, reference = (None if file is None else _called(file) for file in (scores.file, scores.reference))
+    return evaluate_words(of.run, str(data), scores.protocol, clips, reference)
 
 
-def _shell(*commands: Sequence[str]) -> str:
+def _called(file: str) -> str:
+    """A file of clips, as commands of the card call it."""
+    return f"datasets/{Path(file).name}"
+
+
+def _shell(*commands: Words) -> str:
     """Commands as a block that can be copied."""
-    return "\n".join(["```sh", *(f"videopred {shlex.join(words)}" for words in commands), "```"])
+    return "\n".join(["```sh", *map(typed, commands), "```"])
 
 
 def _counted(count: int, thing: str) -> str:

@@ -12,14 +12,12 @@ from videopred.commands.options import Context, Device, Horizon, Json, Overwrite
 from videopred.datasets import how_to_make
 from videopred.eval import DEFAULT_METRICS, METRICS, OBJECT_METRICS, read_metric_settings
 from videopred.eval.protocols import PROTOCOLS
-from videopred.eval.settings import GivenConfig, Protocol
+from videopred.eval.settings import GivenConfig, Protocol, flag_name
 
 if TYPE_CHECKING:
     from videopred.datasets.source import ClipSource
     from videopred.eval.scores import Scores
 
-_FLAGS = {"metric_settings": "metric-settings", "clips": "first"}
-"""Words of a protocol whose flags have other names."""
 _PATHS_HELP = "Runs or their exports, then the data; for films made elsewhere, DATA or nothing."
 _FEEDBACK_HELP = "What a model is fed after the context: soft, threshold:0.5, sample or true; default: soft."
 
@@ -153,7 +151,7 @@ def _protocol(name: str | None, said: Mapping[str, Any], file: "ClipSource") -> 
     usual = card.protocol.model_dump()
     if said.get("feedback") == "sample" and card.samples_when_sampled > 1:
         usual |= {"feedback": "sample", "samples": card.samples_when_sampled}
-    changed = tuple(_FLAGS.get(word, word) for word, value in said.items() if value != usual[word])
+    changed = tuple(flag_name(word) for word, value in said.items() if value != usual[word])
     return Protocol(**{**usual, **said, "changed": changed})
 
 

@@ -65,6 +65,11 @@ class Protocol(Settings):
         return (*(steps for steps in self.means if steps != self.horizon), self.horizon)
 
 
+def flag_name(setting: str) -> str:
+    """How `videopred evaluate` calls a setting of a protocol."""
+    return {"clips": "first"}.get(setting, setting.replace("_", "-"))
+
+
 class GivenConfig(Settings):
     """Films made elsewhere. Of arrays that are not bool, the range must be given, and the axes unless three say all."""
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
-from videopred import check
+from videopred import again, check
 from videopred.checkpoint import checkpoint_file, load_run
 from videopred.datasets.description import describe
 from videopred.datasets.opening import open_dataset
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.rendering import USUAL_ROWS
-from videopred.report import again, tables
+from videopred.report import tables
 from videopred.report.clips import Chosen, Predicted, Shown, address, choose_clips
 from videopred.report.facts import data_card, data_record, first_facts, learning_charts, provenance, settings_by_part
 from videopred.report.found import FoundRun
@@ -121,12 +121,12 @@ def tell_run(
     if data is None:
         return section
     with open_dataset(data) as file:
-        fingerprint, made = file.fingerprint(), again.generate_command(file)
+        fingerprint, made = file.fingerprint(), _making(file)
         card, commands = data_card(describe(file), fingerprint, run), _commands(run, made, data, file.parts)
         if data.stem not in run.scores:
             usual = Protocol(context=file.context, horizon=file.horizon, clips=file.parts.get("test"))
-            command = again.evaluate_command(run.path, str(data), like or usual, file.parts.get("test"))
-            section.missing.append(Missing(f"scores on {data.name}", command))
+            words = again.evaluate_words(str(run.path), str(data), like or usual, file.parts.get("test"))
+            section.missing.append(Missing(f"scores on {data.name}", again.typed(words)))
         section = section._replace(data=card, commands=commands)
         if not _has_checkpoint(run.path):
             return section
@@ -135,6 +135,13 @@ def tell_run(
         if scores is not same:
             span += f". The scores on {data.stem} are of other clips than {data} holds, and say nothing of these"
         return section._replace(predicted=predicted, span=span)
+
+
+def _making(file: "ClipSource") -> str | None:
+    """The command that makes a data file, clip for clip; None if it is not ours."""
+    if file.recipe is None or file.seed is None:
+        return None
+    return again.typed(again.generate_words(file.recipe, file.parts, file.seed, str(file.path)))
 
 
 def _missing(run: FoundRun, data: Path | None) -> list[Missing]:
@@ -149,8 +156,8 @@ def _missing(run: FoundRun, data: Path | None) -> list[Missing]:
         found.append(Missing("scores", f"videopred evaluate {run.path} DATA"))
     for name, judged in run.plausibility.items():
         if not run.surprise[name]:
-            command = f"{again.plausibility_command(run.path, judged)} --draw 0 --overwrite"
-            found.append(Missing(f"films of {name} beside the surprise at them", command))
+            words = (*again.plausibility_words(str(run.path), judged), "--draw", "0", "--overwrite")
+            found.append(Missing(f"films of {name} beside the surprise at them", again.typed(words)))
     if not run.plausibility:
         what = "plausibility: how surprised it is by impossible films of the data set `occlusion`, or of IntPhys"
         found.append(Missing(what, f"videopred plausibility {run.path} DATA"))
@@ -215,9 +222,8 @@ def _commands(run: FoundRun, made: str | None, data: Path | None, parts: Mapping
         found["the run"] = str(run.record["command"])
     for name, scores in run.scores.items():
         count = parts.get(scores.protocol.part) if data is not None and data.stem == name else None
-        found[f"scores on {name}"] = again.evaluate_command(
-            run.path, scores.file, scores.protocol, count, scores.reference
-        )
+        words = again.evaluate_words(str(run.path), scores.file, scores.protocol, count, scores.reference)
+        found[f"scores on {name}"] = again.typed(words)
     for name, judged in run.plausibility.items():
-        found[f"plausibility on {name}"] = again.plausibility_command(run.path, judged)
+        found[f"plausibility on {name}"] = again.typed(again.plausibility_words(str(run.path), judged))
     return found

@@ -1,0 +1,148 @@
+"""The words that make clips and scores again, those of clips read by the command line that they are for."""
+
+from pathlib import Path
+
+import pytest
+
+from videopred import cli
+from videopred.again import evaluate_words, generate_words, plausibility_words, typed
+from videopred.datasets import DATASETS
+from videopred.datasets.settings import BallsConfig
+from videopred.eval.protocols import PROTOCOLS
+from videopred.eval.settings import Protocol
+from videopred.experiments import EXPERIMENTS, find_experiment
+from videopred.experiments.scales import SCALES, at_scale
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """What `videopred generate` was asked for, by those who call this with its words."""
+    seen = {}
+
+    def generate(preset, counts, **asked):
+        seen.update(asked, preset=preset, clips=counts)
+        return Path(asked["out"])
+
+    monkeypatch.setattr("videopred.datasets.generation.generate", generate)
+
+    def run(words):
+        cli.run(list(words))
+        return seen
+
+    return run
+
+
+def check_round(made, recipe, clips=None, seed=0):
+    clips = clips or {"train": 7, "test": 5}
+    seen = made(generate_words(recipe, clips, seed, "folder/x.h5"))
+    assert seen["recipe"] == recipe
+    assert (seen["clips"], seen["seed"], seen["out"]) == (clips, seed, Path("folder/x.h5"))
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_words_of_a_preset_are_its_name(made, name):
+    recipe = DATASETS[name].recipe
+    words = generate_words(recipe, {"test": 5}, 0, "x.h5")
+    assert words[0] == "generate"
+    assert DATASETS[words[1]].recipe == recipe
+    assert words[2:] == ("--clips", "test=5", "--out", "x.h5")
+    check_round(made, recipe)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_words_of_an_experiment_make_its_recipe(made, name, scale):
+    check_round(made, at_scale(find_experiment(name), scale).recipe, seed=3)
+
+
+@pytest.mark.parametrize(
+    ("preset", "change"),
+    [
+        ("balls4", {"walls": False, "speed": 1 / 7}),
+        ("balls3", {"fixed": ((1.5, 2.5), (4.0, 5.0))}),
+        ("balls3", {"curtain": (5, 7), "curtain_place": "center", "height": 24, "width": 32}),
+        ("crops", {"fixed": ()}),
+        ("sm-mnist", {"deterministic": True, "validation_digits": (1, 2)}),
+        ("switching", {"switch": (4, 9)}),
+        ("switching", {"switch": None}),
+        ("motion3", {"modes": ("walk",), "turn": 12.5}),
+        ("occlusion", {"blocks": ("O2",), "objects": (2,)}),
+    ],
+)
+def test_words_hold_whatever_a_recipe_may_say(made, preset, change):
+    recipe = DATASETS[preset].recipe
+    check_round(made, type(recipe)(**(recipe.model_dump() | change)))
+
+
+def test_the_nearest_preset_is_chosen():
+    recipe = BallsConfig(balls=(2,), radii=(1.5,), masses=(1.0,), speed=0.7, frames=20, height=24, width=32)
+    words = generate_words(recipe, {"train": 3000, "test": 200}, 4, "two-balls.h5")
+    assert " ".join(words) == (
+        "generate balls2 --frames 20 --height 24 --width 32 --radii 1.5 --masses 1.0 --speed 0.7 "
+        "--clips train=3000 test=200 --seed 4 --out two-balls.h5"
+    )
+
+
+def test_empty_parts_are_left_out_and_names_of_several_words_are_one():
+    words = generate_words(DATASETS["curtain"].recipe, {"train": 0, "validation": 2, "test": 3}, 4, "a b.h5")
+    assert typed(words) == "videopred generate curtain --clips validation=2 test=3 --seed 4 --out 'a b.h5'"
+
+
+ASKED = Protocol(context=4, horizon=3, part="validation", metrics=("mse", "f1"), clips=7)
+WORDS = "videopred evaluate models/mine data.h5 --context 4 --horizon 3 --part validation --metrics mse f1"
+
+
+@pytest.mark.parametrize(
+    ("other", "clips", "more"),
+    [
+        ({}, 7, ""),
+        ({}, 8, " --first 7"),
+        ({}, None, " --first 7"),
+        ({"metric_settings": ("f1.threshold=0.25",)}, 7, " --metric-settings f1.threshold=0.25"),
+        ({"feedback": "threshold:0.5"}, 7, " --feedback threshold:0.5"),
+        ({"feedback": "sample", "samples": 6}, 7, " --feedback sample --samples 6"),
+        ({"means": (2,)}, 7, ""),
+    ],
+)
+def test_all_that_was_asked_is_said(other, clips, more):
+    asked = ASKED.model_copy(update=other)
+    assert typed(evaluate_words("models/mine", "data.h5", asked, clips)) == WORDS + more
+
+
+def test_what_is_usual_is_not_said():
+    asked = Protocol(context=4, horizon=3, clips=7)
+    assert evaluate_words("run", "x.h5", asked, 7) == ("evaluate", "run", "x.h5", "--context", "4", "--horizon", "3")
+
+
+@pytest.mark.parametrize(("reference", "more"), [(None, ""), ("data.h5", ""), ("old.h5", " --reference old.h5")])
+def test_another_reference_is_named(reference, more):
+    assert typed(evaluate_words("models/mine", "data.h5", ASKED, 7, reference)) == WORDS + more
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "more"),
+    [
+        ("rnem-balls", {}, ""),
+        ("rnem-balls", {"metrics": ("mse", "f1"), "changed": ("metrics",)}, " --metrics mse f1"),
+        ("crops", {}, ""),
+        ("svg-smmnist", {"feedback": "sample", "samples": 100}, " --feedback sample --samples 100"),
+    ],
+)
+def test_a_named_protocol_says_all_but_what_was_changed(name, other, more):
+    asked = PROTOCOLS[name].protocol.model_copy(update={"clips": 7, **other})
+    assert (
+        typed(evaluate_words("run", "data.h5", asked, 7)) == f"videopred evaluate run data.h5 --protocol {name}{more}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("part", "errors", "said"),
+    [
+        ("test", {"max": [], "mean": []}, "--part test --burn-in 5 --aggregates max mean"),
+        ("dev", {}, "--burn-in 5"),
+    ],
+)
+def test_plausibility_is_asked_as_it_was(part, errors, said):
+    """Of a folder of IntPhys, dev is judged without a word, and --part is refused."""
+    judged = {"settings": {"data": "a b", "run": "elsewhere", "part": part, "burn_in": 5}, "errors": errors}
+    assert plausibility_words("run", judged) == ("plausibility", "run", "a b", *said.split())

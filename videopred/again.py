@@ -1,0 +1,84 @@
+"""Commands, as they would be typed, that make data and results again. Light."""
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from videopred.datasets import DATASETS
+from videopred.datasets.settings import DatasetSettings
+from videopred.eval.protocols import PROTOCOLS
+from videopred.eval.settings import Protocol, flag_name
+
+Words = tuple[str, ...]
+"""Of a command, after `videopred`."""
+
+
+def typed(words: Words) -> str:
+    """A command as it is typed."""
+    return shlex.join(("videopred", *words))
+
+
+def generate_words(recipe: DatasetSettings, clips: Mapping[str, int], seed: int, out: str) -> Words:
+    """What makes clips of a recipe: the preset that is nearest to it, and a flag for all that differs.
+
+    Args:
+        recipe: of clips of ours.
+        clips: part -> how many; empty parts are left out.
+        seed: of the data set.
+        out: the file, as the command shall name it.
+    """
+    kin = {name: preset.recipe for name, preset in DATASETS.items() if type(preset.recipe) is type(recipe)}
+    name = min(kin, key=lambda preset: len(_changes(kin[preset], recipe)))  # of several as near, the first
+    counts = tuple(f"{part}={count}" for part, count in clips.items() if count)
+    chance = ("--seed", str(seed)) if seed else ()
+    return ("generate", name, *_flags(_changes(kin[name], recipe)), "--clips", *counts, *chance, "--out", out)
+
+
+def evaluate_words(
+    run: str, data: str, protocol: Protocol, clips: int | None = None, reference: str | None = None
+) -> Words:
+    """What scores a run.
+
+    Args:
+        run: the run, as the command shall name it.
+        data: the clips, likewise.
+        protocol: what was asked.
+        clips: how many the part has; None if that is not known.
+        reference: the file whose training part calibrated the trivial rows, likewise; None is the data itself.
+    """
+    named = PROTOCOLS[protocol.name].protocol if protocol.name else None
+    usual = dict(named or Protocol(context=0, horizon=0))
+    usual["clips"] = usual["clips"] or clips
+    unsaid = {"name", "changed", "means"} | ({"part", "context", "horizon"} if named else set())
+    said: dict[str, Any] = {"protocol": protocol.name} if named else {}
+    said |= {name: value for name, value in protocol if name not in unsaid and value != usual[name]}
+    said |= {} if reference in (None, data) else {"reference": reference}
+    return ("evaluate", run, data, *_flags(said))
+
+
+def plausibility_words(run: str, judged: Mapping[str, Any]) -> Words:
+    """What judges plausibility, given what plausibility.json says."""
+    said = {**judged["settings"], "aggregates": list(judged["errors"])}
+    data, _ = said.pop("data"), said.pop("run", None)
+    if said.get("part") == "dev":  # what is judged of a folder of IntPhys without a word
+        del said["part"]
+    return ("plausibility", run, str(data), *_flags({name: value for name, value in said.items() if value != []}))
+
+
+def _changes(usual: DatasetSettings, recipe: DatasetSettings) -> dict[str, Any]:
+    """What makes one recipe of another."""
+    before = dict(usual)
+    return {name: value for name, value in recipe if value != before[name]}
+
+
+def _flags(settings: Mapping[str, Any]) -> Words:
+    return tuple(word for name, value in settings.items() for word in _flag(name, value))
+
+
+def _flag(name: str, value: Any) -> Words:
+    """A setting as words; of several values, one after another, also where each is several."""
+    flag = flag_name(name)
+    if isinstance(value, bool):
+        return (f"--{flag}",) if value else (f"--no-{flag}",)
+    values = value if isinstance(value, list | tuple) else (value,)
+    return (f"--{flag}", *(str(number) for one in values for number in (one if isinstance(one, tuple) else (one,))))
