@@ -8,7 +8,7 @@ import torch
 from tiny_runs import HEIGHT, WIDTH, tiny_model, tiny_training
 from torch import Tensor
 
-from videopred.checkpoint import RunConfig
+from videopred.checkpoint import CONFIG_KEY, RunConfig
 from videopred.models import build
 from videopred.settings import WatchConfig
 from videopred.training.learner import Learner
@@ -37,17 +37,23 @@ def learner(core: str = "gru", **training: Any) -> Learner:
 
 
 def everything_of(run: Path) -> dict[str, Any]:
-    """All that a run leaves: curves, weights, state of Adam, and what is known of the looks."""
+    """All that a run leaves, wherever it computed: curves, and checkpoints with Lightning's own counters in them."""
     kept = {name: load(run / "checkpoints" / name) for name in ("best.ckpt", "last.ckpt")}
-    return {
-        "metrics": read_metrics(run / "logs" / "metrics.csv"),
-        "updates": json.loads((run / "run.json").read_text())["updates"],
-    } | {
-        name: {
-            "weights": content["state_dict"],
-            "adam": content["optimizer_states"][0]["state"],
-            "looks": content["videopred_looks"],
-            "step": content["global_step"],
-        }
-        for name, content in kept.items()
-    }
+    for content in kept.values():
+        del content[CONFIG_KEY]
+    updates = json.loads((run / "run.json").read_text())["updates"]
+    return {"metrics": read_metrics(run / "logs" / "metrics.csv"), "updates": updates, **kept}
+
+
+def assert_same(one: Any, other: Any, where: str = "run") -> None:
+    """Bit for bit."""
+    if isinstance(one, dict):
+        assert one.keys() == other.keys(), where
+        for name in one:
+            assert_same(one[name], other[name], f"{where} {name}")
+    elif isinstance(one, list):
+        assert_same(dict(enumerate(one)), dict(enumerate(other)), where)
+    elif isinstance(one, torch.Tensor):
+        assert torch.equal(one, other), where
+    else:
+        assert one == other, where

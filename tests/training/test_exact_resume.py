@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 from tiny_runs import CODEC, tiny_data, tiny_model, tiny_training
-from training_runs import UNDRAWN, equal, everything_of, load, weights
+from training_runs import UNDRAWN, assert_same, equal, everything_of, load, weights
 
 from videopred.checkpoint import whole_checkpoint
 from videopred.export import export_run
@@ -46,18 +46,6 @@ def stop_after(monkeypatch: pytest.MonkeyPatch, updates: int) -> None:
     monkeypatch.setattr(
         StopSigns, "reason", lambda self, trainer: "stopped" if trainer.global_step == updates != 0 else ""
     )
-
-
-def assert_same(one: Any, other: Any, where: str = "run") -> None:
-    """Bit for bit."""
-    if isinstance(one, dict):
-        assert one.keys() == other.keys(), where
-        for name in one:
-            assert_same(one[name], other[name], f"{where} {name}")
-    elif isinstance(one, torch.Tensor):
-        assert torch.equal(one, other), where
-    else:
-        assert one == other, where
 
 
 @pytest.fixture(scope="module")

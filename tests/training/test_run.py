@@ -168,7 +168,10 @@ def test_progress_goes_to_stderr_and_only_on_request(data, tmp_path, capfd):
     assert not printed.err.count("it/s")
 
 
-def test_lightning_is_quiet(data, tmp_path, capfd):
+def test_lightning_is_quiet(data, tmp_path, capfd, monkeypatch):
+    """Also on machines of a cluster, where it would have everything begun by srun."""
+    (tmp_path / "srun").touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         train(data, tiny_model(), tiny_training(), out=tmp_path / "run", device="cpu")

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny_runs import CLIPS, FRAMES, HEIGHT, RECIPE, WIDTH, tiny_model, tiny_training
-from training_runs import UNDRAWN, everything_of, learner, load
+from training_runs import UNDRAWN, assert_same, everything_of, learner, load
 
 from videopred.datasets.generation import generate
 from videopred.datasets.made import RecipeClips, open_recipe
@@ -128,10 +128,7 @@ def test_a_window_of_the_whole_clip_is_no_window(data, tmp_path):
         everything_of(train(data, tiny_model("rims"), tiny_training(window=window), out=tmp_path / name, device="cpu"))
         for name, window in (("whole", None), ("window", FRAMES))
     ]
-    for name in ("best.ckpt", "last.ckpt"):
-        one, other = (run[name]["weights"] for run in runs)
-        assert all(torch.equal(one[key], other[key]) for key in one)
-    assert runs[0]["metrics"] == runs[1]["metrics"]
+    assert_same(*runs)
 
 
 @pytest.mark.parametrize(("clips", "size"), [(3, 7), (2, 5), (1, 4), (4, 8)])

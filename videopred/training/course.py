@@ -93,13 +93,13 @@ class Course:
         shown = self.progress and is_first()
         callbacks = [keep, TellLooks(), *watchers(self.watch, path, clips, config.training, shown)]
         loggers = make_loggers(self.watch, path)
-        self._trainer = make_trainer(config, path, self.device, callbacks, self.start.done, loggers)
-        if self._are_several:
-            end_together()
-        if config.compute.compile != "none":
-            compile_predictor(self.learner.predictor, config.compute.compile)
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", module=r"lightning\.")  # hints about its own defaults
+            warnings.filterwarnings("ignore", module=r"lightning\.")  # hints about its own defaults, and to use srun
+            self._trainer = make_trainer(config, path, self.device, callbacks, self.start.done, loggers)
+            if self._are_several:
+                end_together()
+            if config.compute.compile != "none":
+                compile_predictor(self.learner.predictor, config.compute.compile)
             batches = Batches(clips, config, self.device)
             self._trainer.fit(self.learner, datamodule=batches, ckpt_path=self.start.checkpoint)
 
