@@ -4,10 +4,11 @@ import os
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tiny_runs import no_file_longer_than
 
-from videopred.files import whole_file, whole_folder
+from videopred.files import whole_file, whole_folder, write_arrays, write_bytes, write_text
 
 
 def names(folder: Path) -> list[str]:
@@ -32,6 +33,18 @@ def test_what_was_there_is_replaced_at_the_end(tmp_path):
         partial.write_text("new")
         assert path.read_text() == "old"
     assert path.read_text() == "new"
+
+
+def test_texts_bytes_and_arrays_are_written_as_they_are_and_whole(tmp_path):
+    path = tmp_path / "new" / "file"
+    assert write_text(path, "π\n").read_bytes() == "π\n".encode()
+    assert write_bytes(path, b"\x00\xff\r\n").read_bytes() == b"\x00\xff\r\n"
+    with np.load(write_arrays(path, {"a/b": np.arange(3)})) as arrays:
+        np.testing.assert_array_equal(arrays["a/b"], [0, 1, 2])
+    with no_file_longer_than(100), pytest.raises(OSError, match=f"^{path} must be a file that can be written, got "):
+        write_bytes(path, bytes(1000))
+    with np.load(path) as arrays:
+        assert arrays.files == ["a/b"]
 
 
 @pytest.mark.parametrize("stop", [RuntimeError("stop"), KeyboardInterrupt(), SystemExit(3)])

@@ -13,7 +13,7 @@ from videopred.datasets.opening import open_dataset
 from videopred.datasets.source import ClipSource
 from videopred.eval.scores import Scores, load_scores
 from videopred.export import export_file, gather
-from videopred.files import whole_file
+from videopred.files import write_text
 from videopred.judging.drawing import scenes_of
 from videopred.model_card import Described, card_text
 from videopred.rendering.film import film_frames
@@ -54,8 +54,7 @@ def export_with_card(
     text, frames = card_text(of), _film(of)  # all that can fail, before anything is written
     write_export(out, export)
     pictures.write_gif(frames, film)
-    with whole_file(card) as partial:
-        partial.write_text(text, encoding="utf-8")
+    write_text(card, text)
     return [out, card, film]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from videopred import check
 from videopred.datasets import DATASETS, make_world
-from videopred.files import whole_file
+from videopred.files import write_text
 from videopred.preview import preview_gif
 
 _CLIPS = 3
@@ -43,7 +43,6 @@ def write_cards(folder: Path, names: Sequence[str] = tuple(DATASETS)) -> list[Pa
             "recipe": world.recipe.model_dump(mode="json"),
             "shown": {"part": part, "clips": count, "seed": 0, "every": every},
         }
-        with whole_file(folder / f"{name}.json") as partial:
-            partial.write_text(json.dumps(card, indent=2) + "\n")
-        paths += [folder / f"{name}.json", preview_gif(frames, folder / f"{name}.gif", columns=4, panel_px=128)]
+        paths.append(write_text(folder / f"{name}.json", json.dumps(card, indent=2) + "\n"))
+        paths.append(preview_gif(frames, folder / f"{name}.gif", columns=4, panel_px=128))
     return paths

@@ -19,7 +19,7 @@ from pydantic import Field, JsonValue, PositiveInt, ValidationError
 from torch import Tensor
 
 from videopred import check
-from videopred.files import whole_file
+from videopred.files import whole_file, write_text
 from videopred.models import build
 from videopred.models.predictor import Predictor
 from videopred.models.settings import PredictorConfig
@@ -107,8 +107,7 @@ _FALL_BACK = "delete it to fall back on the other checkpoint, or train again"
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
     """Write a JSON file, whole or not at all."""
-    with whole_file(path) as partial:
-        partial.write_text(json.dumps(content, indent=2) + "\n")
+    write_text(path, json.dumps(content, indent=2) + "\n")
 
 
 def checkpoint_file(run: Path) -> Path:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from videopred.curves import Curve, draw_curves
 from videopred.eval.comparison import Comparison
-from videopred.files import whole_file
+from videopred.files import write_text
 
 
 def save_comparison(comparison: Comparison, targets: Mapping[str, Path]) -> None:
@@ -19,8 +19,7 @@ def save_comparison(comparison: Comparison, targets: Mapping[str, Path]) -> None
         if suffix in (".png", ".svg"):
             draw_curves(path, _panels(comparison), marks=comparison.first.protocol.spans[:-1])
             continue
-        with whole_file(path) as partial:
-            partial.write_text(comparison.markdown() if suffix == ".md" else comparison.to_csv(), encoding="utf-8")
+        write_text(path, comparison.markdown() if suffix == ".md" else comparison.to_csv())
 
 
 def _panels(comparison: Comparison) -> dict[str, dict[str, Curve]]:

@@ -3,10 +3,11 @@
 import errno
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from glob import escape
 from pathlib import Path
+from typing import Any
 
 from videopred import check
 
@@ -36,6 +37,27 @@ def whole_file(path: Path, argument: str | None = None) -> Iterator[Path]:
         finally:
             with suppress(OSError):  # nothing there: renamed, or never made
                 partial.unlink()
+
+
+def write_text(path: Path, text: str) -> Path:
+    """Write a text as a whole file, see `whole_file`, and return its path."""
+    return write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> Path:
+    """Write a whole file, see `whole_file`, and return its path."""
+    with whole_file(path) as partial:
+        partial.write_bytes(content)
+    return path
+
+
+def write_arrays(path: Path, arrays: Mapping[str, Any]) -> Path:
+    """Write arrays as a whole .npz file, see `whole_file`, and return its path."""
+    import numpy as np
+
+    with whole_file(path) as partial, partial.open("wb") as file:
+        np.savez_compressed(file, **arrays)
+    return path
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image
 
 from videopred.check import complaint, require, whole_number
-from videopred.files import whole_file
+from videopred.files import write_bytes
 
 
 def write_gif(frames: np.ndarray, path: Path, *, frame_ms: int = 100) -> Path:
@@ -140,6 +140,4 @@ def _check_pixels(name: str, pixels: np.ndarray, axes: int) -> None:
 def _write(path: Path, suffix: str, content: bytes) -> Path:
     # Encoded in memory: on a full disk imageio would try a second time when it is cleared away, and print a traceback.
     require(path.suffix.lower() == suffix, str(path), f"end in {suffix}", repr(path.suffix), "rename it")
-    with whole_file(path) as partial:
-        partial.write_bytes(content)
-    return path
+    return write_bytes(path, content)

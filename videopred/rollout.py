@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from videopred import check
-from videopred.files import whole_file
+from videopred.files import write_arrays
 from videopred.models.core import Trace
 from videopred.models.predictor import Prediction, Predictor
 
@@ -148,13 +148,13 @@ def save_rollout(path: Path, rollout: Rollout, truth: Tensor) -> None:
         rollout: what was predicted.
         truth: (B, horizon, C, H, W) float in [0, 1], what came instead.
     """
-    arrays = {
+    films = {
         "context": rollout.context,
         "one_step": rollout.one_step,
         "prediction": rollout.prediction,
         "truth": truth,
     }
-    _save(path, {name: film.cpu() for name, film in arrays.items()})
+    write_arrays(path, {name: film.cpu().numpy() for name, film in films.items()})
 
 
 def save_trace(path: Path, rollout: Rollout, truth: Mapping[str, np.ndarray]) -> None:
@@ -168,13 +168,7 @@ def save_trace(path: Path, rollout: Rollout, truth: Mapping[str, np.ndarray]) ->
         rollout: with its trace.
         truth: name -> what is known of the clips, (B, context + horizon, …) or (B, …).
     """
-    arrays: dict[str, Any] = {"context": np.array(rollout.context.shape[1])}
+    arrays = {"context": np.array(rollout.context.shape[1])}
     for name, values in rollout.trace.items():
-        arrays["states" if name == "states" else f"trace/{name}"] = values.cpu()
-    _save(path, arrays | {f"truth/{name}": values for name, values in truth.items()})
-
-
-def _save(path: Path, arrays: Mapping[str, Any]) -> None:
-    kept: dict[str, Any] = {name: np.asarray(values) for name, values in arrays.items()}
-    with whole_file(path) as partial, partial.open("wb") as file:
-        np.savez_compressed(file, **kept)
+        arrays["states" if name == "states" else f"trace/{name}"] = values.cpu().numpy()
+    write_arrays(path, arrays | {f"truth/{name}": values for name, values in truth.items()})

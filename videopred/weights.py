@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from safetensors import SafetensorError, safe_open
 
 from videopred import check
-from videopred.files import whole_file
+from videopred.files import write_bytes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -36,10 +36,7 @@ def write_export(path: Path, export: Export) -> Path:
     text = json.dumps({"settings": export.settings, "record": export.record})
     # Tensors that share memory, which those of a checkpoint may, or whose memory is in another order are refused.
     weights = {name: value.detach().cpu().contiguous().clone() for name, value in export.weights.items()}
-    content = save(weights, {_KEY: text})
-    with whole_file(path) as partial:
-        partial.write_bytes(content)
-    return path
+    return write_bytes(path, save(weights, {_KEY: text}))
 
 
 def read_export(path: Path) -> Export:

@@ -18,11 +18,9 @@ def write(experiment: ExperimentConfig, path: Path, overwrite: bool, json_: bool
     """Write an experiment to a file that `videopred train` takes."""
     check.require(path.suffix == ".json", "--write", "end in .json", path, "rename it")
     check.absent("--write", path, overwrite)
-    from videopred.files import whole_file
+    from videopred.files import write_text
 
-    with whole_file(path) as partial:
-        partial.write_text(experiment.model_dump_json(indent=2) + "\n")
-    terminal.print_files([path], json_)
+    terminal.print_files([write_text(path, experiment.model_dump_json(indent=2) + "\n")], json_)
 
 
 def clips_of(asked: Asked, given: Path | None) -> Path:

@@ -1,7 +1,5 @@
 """Comparison: several models on the same clips, each difference with the interval that its clips allow."""
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +10,8 @@ import numpy as np
 from videopred import check
 from videopred.eval.intervals import mean_over_steps, middle
 from videopred.eval.scores import Scores
-from videopred.eval.tables import aligned, arrow, markdown, written
+from videopred.eval.tables import arrow, written
+from videopred.eval.text import aligned, csv_text, markdown, without_nan
 
 
 class Difference(NamedTuple):
@@ -115,27 +114,21 @@ class Comparison:
 
     def to_csv(self) -> str:
         """A line for each row, column and span of steps, in full precision."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(
-            ["row", "relative to", "metric", "steps", "value", "difference", "low", "high", "relative error"]
-        )
-        for row in self.rows:
-            for column in self.first.metrics:
-                for steps in self.first.protocol.spans:
-                    cells = ["" if value != value else value for value in self.difference(row, column, steps)]
-                    writer.writerow([row, self.relative_to, column, steps, *cells])
-        return text.getvalue()
+        heads = ["row", "relative to", "metric", "steps", "value", "difference", "low", "high", "relative error"]
+        lines = [
+            [row, self.relative_to, column, steps, *self.difference(row, column, steps)]
+            for row in self.rows
+            for column in self.first.metrics
+            for steps in self.first.protocol.spans
+        ]
+        return csv_text(heads, lines)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, in types that JSON knows; null where nothing can be said."""
         rows: dict[str, Any] = {
             row: {
                 column: {
-                    str(steps): {
-                        what: None if value != value else value
-                        for what, value in self.difference(row, column, steps)._asdict().items()
-                    }
+                    str(steps): without_nan(self.difference(row, column, steps)._asdict())
                     for steps in self.first.protocol.spans
                 }
                 for column in self.first.metrics

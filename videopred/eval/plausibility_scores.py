@@ -1,9 +1,7 @@
 """What comes out when plausibility is judged: a table as text, JSON and CSV, and the films' own numbers."""
 
-import csv
-import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,8 @@ import numpy as np
 from videopred import check
 from videopred.eval.answers import write_answers
 from videopred.eval.plausibility import Errors, Estimate, Plausible, Scenes
-from videopred.files import whole_file
+from videopred.eval.text import csv_text
+from videopred.files import write_arrays, write_text
 
 FILES = ("plausibility.json", "plausibility.csv", "films.csv", "surprise.npz")
 """What `save` writes in its folder; the last only of a run."""
@@ -76,7 +75,7 @@ class PlausibilityScores:
                 lines.append([name, *where, row.scenes, *numbers])
         estimates = ["relative", "relative_low", "relative_high", "strict", "ties"]
         estimates += ["absolute", "absolute_low", "absolute_high"]
-        return _csv(["aggregate", *heads, "scenes", *estimates], lines)
+        return csv_text(["aggregate", *heads, "scenes", *estimates], lines)
 
     def films_csv(self) -> str:
         """One line for each film and aggregate, which `--scores` reads; `possible` is empty if it is not known."""
@@ -88,7 +87,7 @@ class PlausibilityScores:
                     known = self.scenes.possible
                     label = "" if known is None else str(bool(known[scene, number])).lower()
                     lines.append([film, *where, label, name, float(plausible.films[scene, number])])
-        return _csv(["film", *conditions, "possible", "aggregate", "plausibility"], lines)
+        return csv_text(["film", *conditions, "possible", "aggregate", "plausibility"], lines)
 
     def answers(self) -> str:
         """Answers for the benchmark's script, of the first aggregate; see `write_answers`."""
@@ -119,26 +118,16 @@ class PlausibilityScores:
         for path in paths:
             check.absent("--answers" if path == answers else "--out", path, overwrite)
         for path, text in texts.items():
-            with whole_file(path) as partial:
-                partial.write_text(text, encoding="utf-8")
+            write_text(path, text)
         if self.surprise is not None and self.differs is not None:
-            with whole_file(arrays) as partial, partial.open("wb") as file:
-                np.savez_compressed(
-                    file, surprise=self.surprise, differs=self.differs, films=np.array(self.scenes.names)
-                )
+            write_arrays(
+                arrays, {"surprise": self.surprise, "differs": self.differs, "films": np.array(self.scenes.names)}
+            )
         return paths
 
 
 def _plain(row: Errors) -> dict[str, Any]:
     return asdict(row) | {"relative": row.relative._asdict(), "absolute": row.absolute._asdict()}
-
-
-def _csv(heads: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(heads)
-    writer.writerows(lines)
-    return text.getvalue()
 
 
 def _aligned(aggregate: str, rows: Sequence[Errors]) -> str:

@@ -1,7 +1,5 @@
 """Scores: what comes out of judging, kept as JSON, CSV and the measurements behind them."""
 
-import csv
-import io
 import json
 import zipfile
 from collections.abc import Collection, Mapping, Sequence
@@ -16,10 +14,11 @@ import torch
 from videopred import check
 from videopred.eval import METRICS, OBJECT_METRICS, make_any_metric
 from videopred.eval.intervals import Interval, Measured, mean_over_steps, middle, over_runs, reduce, resample
+from videopred.eval.score_text import lines_of_steps, told
 from videopred.eval.settings import Protocol
 from videopred.eval.skill import skill
 from videopred.eval.tables import score_table
-from videopred.files import whole_file
+from videopred.files import write_arrays, write_text
 
 if TYPE_CHECKING:
     from videopred.eval.metric import Quantity
@@ -163,69 +162,11 @@ class Scores:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the measurements, in types that JSON knows; null where nothing can be said."""
-        return _without_nan(self._told())
-
-    def _told(self) -> dict[str, Any]:
-        return {
-            "file": self.file,
-            "fingerprint": self.fingerprint,
-            "reference": self.reference,
-            "protocol": self.protocol.model_dump(mode="json"),
-            "models": list(self.models),
-            "foretold": self.foretold,
-            "seeds": {name: list(rows) for name, rows in self.seeds.items()},
-            "notes": list(self.notes),
-            "remarks": list(self.remarks),
-            "metrics": {
-                column: {
-                    "metric": metric.name,
-                    "label": self.label(column),
-                    "settings": metric.config.model_dump(mode="json"),
-                    "convention": metric.convention,
-                    "higher_is_better": metric.higher_is_better,
-                }
-                for column, metric in self.metrics.items()
-            },
-            "interval": "95 % over clips, by bootstrap; of over_seeds, 95 % over runs, by Student's t",
-            "best_of": {
-                row: {name: {str(count): value for count, value in of.items()} for name, of in of_row.items()}
-                for row, of_row in self.best_of.items()
-            },
-            "rows": {row: {column: self._cell(row, column) for column in self.metrics} for row in self.values},
-            "over_seeds": {
-                name: {column: self._seed_cell(name, column) for column in self.metrics} for name in self.seeds
-            },
-        }
-
-    def _cell(self, row: str, column: str) -> dict[str, Any]:
-        each = self.intervals(row, column)
-        cell: dict[str, Any] = {
-            "mean": self.mean(row, column),
-            "interval": _listed(self.interval(row, column)),
-            "skill": self.skill(row, column),
-            "steps": self.values[row][column].tolist(),
-            "intervals": _listed(each),
-        }
-        if len(self.protocol.spans) > 1:
-            cell["means"] = {str(steps): self.mean(row, column, steps) for steps in self.protocol.spans}
-        return cell
-
-    def _seed_cell(self, name: str, column: str) -> dict[str, Any]:
-        mean, half = self.over_seeds(name, column)
-        return {"mean": mean, "interval": [mean - half, mean + half]}
+        return told(self)
 
     def to_csv(self) -> str:
         """One line for each row, column and step, under a head line; values and intervals in full precision."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["row", "metric", "step", "value", "low", "high"])
-        for row, of_row in self.values.items():
-            for column, values in of_row.items():
-                ends = self.intervals(row, column)
-                lows, highs = ([""] * len(values),) * 2 if ends is None else (ends.low.tolist(), ends.high.tolist())
-                lines = zip(values.tolist(), lows, highs, strict=True)
-                writer.writerows([row, column, step, *map(_blank_nan, line)] for step, line in enumerate(lines, 1))
-        return text.getvalue()
+        return lines_of_steps(self)
 
     def save(self, folder: Path, *, overwrite: bool = False) -> list[Path]:
         """Write scores.json, scores.csv and measurements.npz, and return their paths.
@@ -236,18 +177,15 @@ class Scores:
         paths = [folder / name for name in FILES]
         for path in paths:
             check.absent("--out", path, overwrite)
-        texts = (json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n", self.to_csv())
-        for path, text in zip(paths, texts, strict=False):
-            with whole_file(path) as partial:
-                partial.write_text(text, encoding="utf-8")
-        arrays: dict[str, Any] = {
+        arrays = {
             f"{row}/{column}/{key}": values
             for row, of_row in self.measurements.items()
             for column, measured in of_row.items()
             for key, values in measured.items()
         }
-        with whole_file(paths[2]) as partial, partial.open("wb") as file:
-            np.savez_compressed(file, **arrays)
+        write_text(paths[0], json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n")
+        write_text(paths[1], self.to_csv())
+        write_arrays(paths[2], arrays)
         return paths
 
 
@@ -298,21 +236,3 @@ def _metric(said: Mapping[str, Any]) -> "Quantity":
     every = METRICS | OBJECT_METRICS
     name = check.one_of("a metric in scores.json", said["metric"], every)
     return make_any_metric(name, every[name][0](**said["settings"]))
-
-
-def _blank_nan(value: Any) -> Any:
-    return "" if value != value else value
-
-
-def _listed(interval: Interval | None) -> list[Any] | None:
-    """The two ends, of each step where there are several."""
-    return None if interval is None else np.stack(interval, axis=-1).tolist()
-
-
-def _without_nan(value: Any) -> Any:
-    """The value with null for each NaN, of which JSON does not know."""
-    if isinstance(value, dict):
-        return {name: _without_nan(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return [_without_nan(one) for one in value]
-    return None if isinstance(value, float) and np.isnan(value) else value

@@ -9,6 +9,7 @@ import numpy as np
 
 from videopred.check import require
 from videopred.eval.intervals import mean_over_steps
+from videopred.eval.text import aligned
 
 if TYPE_CHECKING:
     from videopred.eval.metric import Quantity
@@ -46,24 +47,6 @@ def arrow(metric: "Quantity") -> str:
 def written(value: float, metric: "Quantity") -> str:
     """A value with a metric's decimals; a dash where nothing can be said."""
     return "–" if isnan(value) else f"{value:z.{metric.decimals}f}"
-
-
-def aligned(corner: str, heads: Sequence[str], rows: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
-    """Lines with the names flush left and the columns flush right."""
-    width = max(20, *map(len, (corner, *rows)))
-    names = [name.ljust(width) for name in (corner, *rows)]
-    numbers = [
-        [cell.rjust(max(8, *map(len, (head, *column)))) for cell in (head, *column)]
-        for head, column in zip(heads, columns, strict=True)
-    ]
-    return "\n".join("  ".join(line).rstrip() for line in zip(names, *numbers, strict=True))
-
-
-def markdown(corner: str, heads: Sequence[str], rows: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
-    """The same as a table of Markdown."""
-    lines = [[corner, *heads], ["---", *["---:"] * len(heads)]]
-    lines += [[name, *(column[i] for column in columns)] for i, name in enumerate(rows)]
-    return "\n".join(f"| {' | '.join(cell.strip() for cell in line)} |" for line in lines)
 
 
 def _title(scores: "Scores") -> str:

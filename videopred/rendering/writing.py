@@ -5,7 +5,7 @@ from importlib import import_module
 from pathlib import Path
 
 from videopred import pictures
-from videopred.files import whole_file
+from videopred.files import write_bytes
 from videopred.rendering import FIGURES, USUAL_ROWS
 from videopred.rendering.canvas import figure_bytes
 from videopred.rendering.film import film_frames
@@ -29,9 +29,7 @@ def write_figure(name: str, scenes: Sequence[Scene], paths: Sequence[Path]) -> l
     module, function = FIGURES[name].address.split(":")
     figure = getattr(import_module(module), function)(scenes)
     for path in paths:
-        content = figure_bytes(figure, path.suffix[1:])
-        with whole_file(path) as partial:
-            partial.write_bytes(content)
+        write_bytes(path, figure_bytes(figure, path.suffix[1:]))
     return list(paths)
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from videopred import check
 from videopred.checkpoint import whole_checkpoint, write_json
-from videopred.files import whole_file
+from videopred.files import write_bytes
 from videopred.models.settings import PredictorConfig
 from videopred.settings import ComputeConfig, TrainingConfig
 from videopred.training.resuming import LAST, LOOKS_KEY, read_settings
@@ -79,8 +79,7 @@ def _kept(path: Path) -> _Kept | None:
 def _put_back(out: Path, summary: _Kept | None) -> None:
     """Leave the folder as it was, with the summary of the runs that are there, or none."""
     if summary is not None:
-        with whole_file(out / SUMMARY) as partial:
-            partial.write_bytes(summary.content)
+        write_bytes(out / SUMMARY, summary.content)
         return
     (out / SUMMARY).unlink()
     with suppress(OSError):  # others have put something there

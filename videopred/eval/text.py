@@ -1,0 +1,42 @@
+"""Numbers as text: tables for a terminal, in Markdown and as CSV; and JSON, which knows no NaN."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+
+def aligned(corner: str, heads: Sequence[str], rows: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
+    """Lines with the names flush left and the columns flush right."""
+    width = max(20, *map(len, (corner, *rows)))
+    names = [name.ljust(width) for name in (corner, *rows)]
+    numbers = [
+        [cell.rjust(max(8, *map(len, (head, *column)))) for cell in (head, *column)]
+        for head, column in zip(heads, columns, strict=True)
+    ]
+    return "\n".join("  ".join(line).rstrip() for line in zip(names, *numbers, strict=True))
+
+
+def markdown(corner: str, heads: Sequence[str], rows: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
+    """The same as a table of Markdown."""
+    lines = [[corner, *heads], ["---", *["---:"] * len(heads)]]
+    lines += [[name, *(column[i] for column in columns)] for i, name in enumerate(rows)]
+    return "\n".join(f"| {' | '.join(cell.strip() for cell in line)} |" for line in lines)
+
+
+def csv_text(heads: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
+    """A head line and the others, numbers in full precision; empty where a number is NaN or None."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(heads)
+    writer.writerows(["" if cell != cell else cell for cell in line] for line in lines)
+    return text.getvalue()
+
+
+def without_nan(value: Any) -> Any:
+    """A tree of dicts and lists for JSON, with null for each NaN."""
+    if isinstance(value, dict):
+        return {name: without_nan(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [without_nan(one) for one in value]
+    return None if isinstance(value, float) and value != value else value
