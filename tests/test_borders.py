@@ -30,7 +30,7 @@ ROOMS: dict[str, set[str]] = {
     "flags": {"check", "unboxing"},
     "model_flags": SHARED | {"flags", "models", "experiments", "weights"},
     "experiments": SHARED | {*SHELVES, "experiments"},
-    "datasets": SHARED | {"child", "datasets"},
+    "datasets": SHARED | {"child", "datasets", "slurm"},
     "models": SHARED | {"models"},
     "eval": SHARED | {"eval"},
     "pictures": SHARED,
@@ -42,7 +42,8 @@ ROOMS: dict[str, set[str]] = {
     "comparing": SHARED | {"curves", "eval"},
     "rendering": SHARED | {"palette", "pictures", "models", "rendering"},
     "activity": SHARED | {"palette", "rendering"},
-    "record": set(),
+    "record": {"slurm"},
+    "slurm": set(),
     "runs": SHARED | {"weights"},
     "weights": SHARED,
     "checkpoint": SHARED | {"models", "weights"},
@@ -54,8 +55,10 @@ ROOMS: dict[str, set[str]] = {
     | {"export", "model_card"},
     "rollout": SHARED | {"models"},
     "training": SHARED
-    | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "record", "training", "pictures", "activity"},
-    "judging": SHARED | {"judging", *SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training"},
+    | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "record", "training", "pictures", "activity"}
+    | {"slurm"},
+    "judging": SHARED
+    | {"judging", *SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training", "slurm"},
     "surprise": SHARED | {"datasets", "models", "eval", "rollout", "checkpoint", "device"},
     "surprise_curves": SHARED | {"datasets", "eval", "pictures", "rendering"},
     "report": SHARED

@@ -64,6 +64,7 @@ def test_it_says_where_it_came_from_but_nothing_of_the_machine(run):
 def test_no_place_and_no_name_of_this_machine_is_in_it(run, tmp_path, monkeypatch):
     """Of a record as a training writes it, resumed once, with everything in it that is known."""
     monkeypatch.setattr(platform, "node", lambda: "my-laptop")
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
     monkeypatch.setattr(sys, "argv", [f"{tmp_path}/bin/videopred", "train", f"{tmp_path}/d.h5", f"--out={tmp_path}"])
     data = DataRecord(path=f"{tmp_path}/d.h5", name="balls4", sha256="ab12")
     folder = RunFolder(tmp_path / "other")
@@ -75,7 +76,7 @@ def test_no_place_and_no_name_of_this_machine_is_in_it(run, tmp_path, monkeypatc
     shutil.copytree(run / "checkpoints", tmp_path / "other" / "checkpoints", dirs_exist_ok=True)
     kept = b"".join(path.read_bytes() for path in (tmp_path / "other").glob("*.json"))
     shared = export_run(tmp_path / "other").read_bytes()
-    for name in (str(tmp_path).encode(), b"my-laptop", b"host", b'"process"'):
+    for name in (str(tmp_path).encode(), b"my-laptop", b"host", b'"process"', b'"job"'):
         assert name in kept
         assert name not in shared
 

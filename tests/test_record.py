@@ -27,6 +27,13 @@ def test_what_is_known_before_the_first_update(monkeypatch):
     assert json.loads(json.dumps(told)) == told
 
 
+def test_a_run_knows_the_job_it_is_of(monkeypatch):
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    assert "job" not in provenance()
+    monkeypatch.setenv("SLURM_JOB_ID", "1234")
+    assert provenance()["job"] == "1234"
+
+
 def set_clocks(monkeypatch: pytest.MonkeyPatch, clock: float, *worked: float) -> None:
     """Worked: CPU time of the process and of the system for it, and those of its children."""
     names = ("user", "system", "children_user", "children_system")

@@ -14,12 +14,15 @@ from typing import Any
 
 import torch
 
+from videopred.slurm import my_job
+
 _PACKAGE = Path(__file__).parent
 _LIBRARIES = ("videopred", "torch", "lightning", "numpy", "h5py")
 
 
 def provenance() -> dict[str, Any]:
-    """What is known before the first update."""
+    """What is known before the first update; `job` is Slurm's, where it is of one."""
+    job = my_job()
     return {
         "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
         "started": now(),
@@ -27,6 +30,7 @@ def provenance() -> dict[str, Any]:
         "machine": platform.platform(),
         "host": platform.node(),
         "process": os.getpid(),
+        **({"job": job} if job else {}),
         "threads": torch.get_num_threads(),
         "commit": commit(_PACKAGE),
         "versions": {name: version(name) for name in _LIBRARIES},

@@ -242,11 +242,12 @@ def test_processes_started_together_share_the_shards(tmp_path, folder):
 
 
 def test_slurm_says_it_otherwise(tmp_path, monkeypatch, capfd):
-    for name, value in {"SLURM_PROCID": "1", "SLURM_NTASKS": "2"}.items():
-        monkeypatch.setenv(name, value)
-    make(tmp_path / "script")  # a batch script has these, and is one process
+    told = {"PROCID": "1", "NTASKS": "2", "JOB_ID": "7", "STEP_ID": "0", "NODEID": "0", "LOCALID": "1"}
+    for name, value in (told | {"STEP_NODELIST": "first", "STEP_TASKS_PER_NODE": "2"}).items():
+        monkeypatch.setenv(f"SLURM_{name}", value)
+    make(tmp_path / "script")  # a batch script and a shell of salloc's have these, and are one process
     assert names(tmp_path / "script") == NAMES
-    monkeypatch.setenv("SLURM_STEP_ID", "0")
+    monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "2")
     for _ in range(2):  # all that is this process's being there is no error: the others may have been late
         make(tmp_path / "step")
     assert names(tmp_path / "step") == NAMES[1:2]
@@ -278,11 +279,6 @@ def test_slurm_says_it_otherwise(tmp_path, monkeypatch, capfd):
         ({}, {"RANK": "2", "WORLD_SIZE": "2"}, "RANK must be a number below WORLD_SIZE, got 2 of 2; start the process"),
         ({}, {"WORLD_SIZE": "2"}, "RANK must be a number below WORLD_SIZE, got nothing of 2; start the processes with"),
         ({}, {"RANK": "x", "WORLD_SIZE": "2"}, "RANK must be a number below WORLD_SIZE, got x of 2; start the process"),
-        (
-            {},
-            {"SLURM_PROCID": "-1", "SLURM_NTASKS": "2", "SLURM_STEP_ID": "0"},
-            "SLURM_PROCID must be a number below SLURM_NTASKS, got -1 of 2; start the processes with torchrun or srun",
-        ),
     ],
 )
 def test_wrong_requests_leave_nothing(tmp_path, monkeypatch, request_, environment, complaint):

@@ -156,6 +156,15 @@ def test_each_process_takes_a_gpu_of_its_own(monkeypatch, name, place, gpus, dev
     assert my_device(name) == device
 
 
+def test_a_task_of_srun_takes_the_gpu_of_its_place_on_its_machine(monkeypatch):
+    told = {"JOB_ID": "7", "STEP_ID": "0", "STEP_NUM_TASKS": "4", "STEP_TASKS_PER_NODE": "2(x2)", "PROCID": "3"}
+    for name, value in (told | {"NODEID": "1", "LOCALID": "1", "STEP_NODELIST": "first,second"}).items():
+        monkeypatch.setenv(f"SLURM_{name}", value)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert my_device("auto") == "cuda:1"
+
+
 def test_shares_are_disjoint_and_whole():
     work = list(range(11))
     assert [Share(rank, 3).writes for rank in range(3)] == [True, False, False]

@@ -8,6 +8,7 @@ from typing import Any
 import lightning
 import pytest
 import torch
+from lightning.pytorch.plugins.environments import LightningEnvironment
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tiny_runs import tiny_training
 from training_runs import learner
@@ -62,7 +63,7 @@ def test_settings_reach_it_and_what_is_ours_is_left_to_us(monkeypatch, tmp_path)
 
 
 def test_checkpoints_are_written_whole_or_not_at_all(monkeypatch, tmp_path):
-    assert [type(plugin) for plugin in told(monkeypatch, tmp_path)["plugins"]] == [AtomicIO]
+    assert [type(plugin) for plugin in told(monkeypatch, tmp_path)["plugins"]] == [AtomicIO, LightningEnvironment]
 
 
 def test_both_curves_of_a_resumed_run_go_on_where_its_checkpoint_ends(monkeypatch, tmp_path):
@@ -123,7 +124,18 @@ def test_what_a_cpu_cannot_or_needs_is_no_matter_on_a_gpu(two_gpus):
     check_compute(training, ComputeConfig(compile="inductor"), torch.device("cuda"))
 
 
-def test_one_task_of_srun_needs_no_number_per_node(monkeypatch):
-    for name, value in {"JOB_NAME": "job", "NTASKS": "1", "PROCID": "0", "STEP_ID": "0"}.items():
+@pytest.mark.parametrize("devices", [1, 3])
+def test_one_task_of_srun_is_a_process_as_at_home(monkeypatch, devices):
+    """And starts others by itself."""
+    for name, value in {"JOB_ID": "7", "NTASKS": "1", "PROCID": "0", "STEP_ID": "0", "STEP_NUM_TASKS": "1"}.items():
         monkeypatch.setenv(f"SLURM_{name}", value)
-    check_compute(tiny_training(), ComputeConfig(), torch.device("cpu"))
+    check_compute(tiny_training(batch_size=6), ComputeConfig(devices=devices), torch.device("cpu"))
+
+
+@pytest.mark.parametrize(("layout", "devices", "nodes"), [("2", 2, 1), ("1(x2)", 1, 2), ("3(x2)", 3, 2)])
+def test_tasks_of_srun_that_were_asked_for(monkeypatch, layout, devices, nodes):
+    told = {"JOB_ID": "7", "STEP_ID": "0", "STEP_NUM_TASKS": str(devices * nodes), "STEP_TASKS_PER_NODE": layout}
+    told |= {"PROCID": "0", "NODEID": "0", "LOCALID": "0", "STEP_NODELIST": "gpu[1-2]"}
+    for name, value in told.items():
+        monkeypatch.setenv(f"SLURM_{name}", value)
+    check_compute(tiny_training(batch_size=6), ComputeConfig(devices=devices, nodes=nodes), torch.device("cpu"))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 from pathlib import Path
 from typing import Any
 
@@ -46,11 +47,13 @@ def test_from_its_beginning_it_says_that_it_runs_and_where(folder):
 
 def test_a_resumed_run_is_that_of_its_new_process_with_all_that_were_before(folder):
     before = record(folder) | {"process": 1, "state": "interrupted", "updates": 3, "finished": "then"}
+    before |= {"host": "another", "job": "7"}
     for done in (3, 4):
         folder.go_on(CONFIG, before, "cpu", done)
         before = record(folder)
         assert (before["state"], before["device"], before["process"]) == ("running", "cpu", os.getpid())
-        assert not {"finished", "updates"} & set(before)
+        assert before["host"] == platform.node()  # where alone its process can be seen
+        assert not {"finished", "updates", "job"} & set(before)
     assert [start["updates"] for start in before["resumed"]] == [3, 4]
     folder.end("finished", 9)
     told = record(folder)

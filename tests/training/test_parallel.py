@@ -103,8 +103,8 @@ def by_torchrun(rank: int, port: str, asked: list[str]) -> tuple[list[str], dict
 
 def by_srun(rank: int, port: str, asked: list[str]) -> tuple[list[str], dict[str, str]]:
     """What srun starts on machine `rank` of two, and what Slurm says there."""
-    told = {"JOB_ID": "12345", "STEP_ID": "0", "NTASKS": "2", "NTASKS_PER_NODE": "1", "NNODES": "2"}
-    told |= {"PROCID": str(rank), "NODEID": str(rank), "LOCALID": "0", "NODELIST": "localhost", "JOB_NAME": "job"}
+    told = {"JOB_ID": "12345", "STEP_ID": "0", "STEP_NUM_TASKS": "2", "STEP_TASKS_PER_NODE": "1(x2)"}
+    told |= {"PROCID": str(rank), "NODEID": str(rank), "LOCALID": "0", "STEP_NODELIST": "localhost"}
     return [sys.executable, *asked], {f"SLURM_{name}": value for name, value in told.items()} | {"MASTER_PORT": port}
 
 

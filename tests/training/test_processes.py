@@ -1,46 +1,102 @@
 """Who started a process, whether all that were asked for were started, and that none waits for one that is gone."""
 
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import pytest
-from lightning.pytorch.plugins.environments import LightningEnvironment, SLURMEnvironment
+from lightning.pytorch.plugins.environments import LightningEnvironment, TorchElasticEnvironment
 from lightning.pytorch.utilities import rank_zero_only
 from tiny_runs import tiny_model, tiny_training
+from torch.distributed import DistNetworkError
 
 from videopred.settings import ComputeConfig
 from videopred.training import processes
-from videopred.training.processes import end_together, environment, launched
+from videopred.training.learner import Learner
+from videopred.training.processes import StepEnvironment, end_together, environment, launched, lost_another
 from videopred.training.run import train
 
 TORCHRUN = {"TORCHELASTIC_RUN_ID": "1", "WORLD_SIZE": "2"}
-SCRIPT = {"SLURM_NTASKS": "2", "SLURM_PROCID": "0", "SLURM_JOB_NAME": "job"}
-SRUN = SCRIPT | {"SLURM_STEP_ID": "0", "SLURM_NTASKS_PER_NODE": "2"}
-SHELL = SRUN | {"SLURM_JOB_NAME": "bash"}
+SCRIPT = {"SLURM_NTASKS": "2", "SLURM_PROCID": "0", "SLURM_JOB_ID": "12", "SLURM_JOB_NAME": "job"}
+SHELL = SCRIPT | {"SLURM_STEP_ID": "4294967290", "SLURM_STEP_NUM_TASKS": "1", "SLURM_JOB_NAME": "interactive"}
+SRUN = SCRIPT | {"SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "2", "SLURM_STEP_TASKS_PER_NODE": "2"}
+SRUN |= {"SLURM_PROCID": "1", "SLURM_NODEID": "0", "SLURM_LOCALID": "1", "SLURM_STEP_NODELIST": "gpu[07-08]"}
 
 
 @pytest.mark.parametrize(
-    ("told", "launcher", "kinds"),
+    ("told", "launcher", "kind"),
     [
-        ({}, None, []),
-        (TORCHRUN, ("torchrun", 2), []),
-        (SRUN, ("srun", 2), [SLURMEnvironment]),
-        (SCRIPT, None, [LightningEnvironment]),  # starts the processes by itself
-        (SHELL, None, []),
-        (SRUN | TORCHRUN, ("torchrun", 2), []),  # torchrun on each machine of a job
+        ({}, None, LightningEnvironment),
+        (TORCHRUN, ("torchrun", 2), TorchElasticEnvironment),
+        (SRUN, ("srun", 2), StepEnvironment),
+        (SRUN | {"SLURM_JOB_NAME": "interactive"}, ("srun", 2), StepEnvironment),  # srun in a shell of salloc's
+        (SCRIPT, None, LightningEnvironment),  # starts the processes by itself
+        (SHELL, None, LightningEnvironment),
+        (SRUN | TORCHRUN, ("torchrun", 2), TorchElasticEnvironment),  # torchrun on each machine of a job
     ],
 )
-def test_who_started_a_process(monkeypatch, told, launcher, kinds):
+def test_who_started_a_process(monkeypatch, told, launcher, kind):
     for name, value in told.items():
         monkeypatch.setenv(name, value)
     assert launched() == launcher
+    assert type(environment()) is kind
+    assert StepEnvironment.detect() == ("SLURM_STEP_NODELIST" in told)
+
+
+def test_lightning_is_told_of_a_step_what_slurm_says(monkeypatch):
+    for name, value in (SRUN | {"SLURM_NODEID": "3", "SLURM_LOCALID": "2"}).items():
+        monkeypatch.setenv(name, value)
     found = environment()
-    assert [type(one) for one in found] == kinds
-    assert not any(getattr(one, "auto_requeue", False) for one in found)
+    found.set_world_size(7)
+    found.set_global_rank(7)
+    assert (found.world_size(), found.global_rank(), found.node_rank(), found.local_rank()) == (2, 1, 3, 2)
+    assert found.creates_processes_externally
+    assert (found.main_address, found.main_port) == ("gpu07", 15000 + 17 * 12)
+    monkeypatch.setenv("MASTER_ADDR", "elsewhere")
+    monkeypatch.setenv("MASTER_PORT", "4567")
+    assert (found.main_address, found.main_port) == ("elsewhere", 4567)
+
+
+GLOO = (
+    "[/__w/pytorch/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:545] Read error [10.77.0.3]:62599: Connection "
+    "reset by peer. This is typically caused by a remote worker hanging or bugs in the application.\nMore of it."
+)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (RuntimeError(GLOO), "Read error [10.77.0.3]:62599: Connection reset by peer"),
+        (DistNetworkError("no answer from first\nat all"), "no answer from first"),
+        (RuntimeError("the machine caught fire"), ""),
+    ],
+)
+def test_errors_that_are_of_another_process(error, said):
+    assert lost_another(error) == said
+
+
+def test_a_lost_process_is_a_complaint_and_no_bug(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(Learner, "training_step", raises(RuntimeError(GLOO)))
+    out = tmp_path / "run"
+    message = (
+        r"^another process must train along to the end, got nothing more of it \(Read error \[10.77.0.3\]:62599: .*"
+        rf" peer\); see what it said last; `videopred train --resume {out}` goes on$"
+    )
+    with pytest.raises(ConnectionError, match=message):
+        train(data, tiny_model(), tiny_training(), out=out, device="cpu")
+    assert json.loads((out / "run.json").read_text())["state"] == "failed"
+
+
+def raises(error: Exception) -> Callable[..., None]:
+    def step(*anything: Any) -> None:
+        raise error
+
+    return step
 
 
 @pytest.mark.parametrize(
@@ -66,9 +122,15 @@ def test_who_started_a_process(monkeypatch, told, launcher, kinds):
             "srun's --ntasks-per-node as --devices, and its --nodes as --nodes",
         ),
         (
-            {name: value for name, value in SRUN.items() if not name.endswith("PER_NODE")},
+            SRUN | {"SLURM_STEP_TASKS_PER_NODE": "1(x2)"},
             {"devices": 2},
-            "--ntasks-per-node must be 2, got none; give it to srun in the place of --ntasks",
+            "--nodes must be the machines that srun's 2 tasks are on, with --devices on each: they are 1(x2), got 1 "
+            "with --devices 2; give srun --nodes and --ntasks-per-node, and the same numbers as --nodes and --devices",
+        ),
+        (
+            SRUN | {"SLURM_STEP_NUM_TASKS": "4", "SLURM_STEP_TASKS_PER_NODE": "3,1"},
+            {"devices": 2, "nodes": 2},
+            "--nodes must be the machines that srun's 4 tasks are on, with --devices on each: they are 3,1, got 2 with",
         ),
     ],
 )

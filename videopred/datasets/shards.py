@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from videopred import check
 from videopred.datasets.settings import DatasetSettings
+from videopred.slurm import my_task
 
 
 class ShardName(NamedTuple):
@@ -67,14 +68,15 @@ def check_shards(shards: int, clips: Mapping[str, int], recipe: DatasetSettings)
 def my_place() -> tuple[int, int]:
     """Which of the processes that were started together this is, and how many they are; 0 and 1 if it is alone.
 
-    torchrun says it in RANK and WORLD_SIZE, Slurm's srun in SLURM_PROCID and SLURM_NTASKS.
+    torchrun says it in RANK and WORLD_SIZE, which go before what Slurm's srun says.
 
     Raises:
         ValueError: these make no sense.
     """
+    task = my_task()
+    if task is not None and "RANK" not in os.environ:
+        return task.place, task.tasks
     names = ("RANK", "WORLD_SIZE")
-    if "SLURM_STEP_ID" in os.environ and "RANK" not in os.environ:  # a batch script alone has the others as well
-        names = ("SLURM_PROCID", "SLURM_NTASKS")
     processes = os.environ.get(names[1], "1")
     place = os.environ.get(names[0], "nothing" if names[1] in os.environ else "0")
     sensible = place.isdecimal() and processes.isdecimal() and int(place) < int(processes)

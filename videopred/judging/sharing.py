@@ -1,4 +1,4 @@
-"""The share of one process where several judge together, as torchrun starts them; and everything gathered again."""
+"""The share of one process where several judge together, as launchers start them; and everything gathered again."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -9,6 +9,7 @@ import torch
 from torch import distributed
 
 from videopred.datasets.shards import my_place
+from videopred.slurm import my_task
 
 Item = TypeVar("Item")
 
@@ -60,7 +61,9 @@ def sharing() -> Iterator[Share]:
         return
     group_is_ours = not distributed.is_initialized()
     if group_is_ours:
-        distributed.init_process_group("gloo", rank=rank, world_size=processes)
+        task = my_task()
+        meet = None if task is None or "MASTER_ADDR" in os.environ else f"tcp://{task.first_machine}:{task.port}"
+        distributed.init_process_group("gloo", init_method=meet, rank=rank, world_size=processes)
     try:
         yield Share(rank, processes)
     finally:
@@ -70,7 +73,8 @@ def sharing() -> Iterator[Share]:
 
 def my_device(name: str) -> str:
     """The device of this process: of several that judge together, each takes a GPU of its own with auto or cuda."""
-    place = os.environ.get("LOCAL_RANK")
+    task = my_task()
+    place = os.environ.get("LOCAL_RANK", None if task is None else task.place_on_node)
     if place is None or name not in ("auto", "cuda") or not torch.cuda.is_available():
         return name
     return f"cuda:{int(place) % torch.cuda.device_count()}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from videopred import check
 from videopred.models.compiling import compile_predictor
 from videopred.settings import WatchConfig
 from videopred.training.batches import Batches
@@ -16,7 +17,7 @@ from videopred.training.folder import RunFolder
 from videopred.training.forecast import forecast
 from videopred.training.keeping import KeepCheckpoints
 from videopred.training.learner import Learner
-from videopred.training.processes import end_together, is_first
+from videopred.training.processes import end_together, is_first, lost_another
 from videopred.training.resuming import Start
 from videopred.training.stopping import Stopped, StopSigns
 from videopred.training.telling import TellLooks, listening, say
@@ -77,6 +78,12 @@ class Course:
                 state = "finished"
             except Stopped as stopped:
                 state, told = "interrupted", f"{stopped}: {self.done} of {training.updates} updates are done"
+            except RuntimeError as error:
+                if not (lost := lost_another(error)):
+                    raise
+                got = f"nothing more of it ({lost})"
+                fix = f"see what it said last; `videopred train --resume {self.folder.path}` goes on"
+                raise ConnectionError(check.complaint("another process", "train along to the end", got, fix)) from error
             except (KeyboardInterrupt, SystemExit):  # the second is how Lightning ends on the first
                 saved = max(keep.saved_at, self.start.done)
                 state, told = "interrupted", f"at once: {saved} of {training.updates} updates are saved"

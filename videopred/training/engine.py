@@ -1,6 +1,5 @@
 """Lightning's Trainer as our runs need it."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from videopred import check
 from videopred.checkpoint import AtomicIO, RunConfig
 from videopred.models.compiling import check_compiler
 from videopred.settings import ComputeConfig, TrainingConfig
+from videopred.slurm import my_task
 from videopred.training.metrics_file import MetricsFile
 from videopred.training.processes import environment, launched
 from videopred.training.watching import Curves, quiet_lightning
@@ -59,7 +59,7 @@ def make_trainer(
         ],
         log_every_n_steps=min(10, training.validate_every, training.updates),
         callbacks=list(callbacks),
-        plugins=[AtomicIO(), *(environment() if compute.devices * compute.nodes > 1 else [])],
+        plugins=[AtomicIO(), environment()],
         enable_progress_bar=False,
         enable_model_summary=False,
         default_root_dir=run,
@@ -114,7 +114,9 @@ def _check_launcher(compute: ComputeConfig) -> None:
     must = f"make {started} with --nodes, the processes that {name} has started"
     fix = f"give {name}'s {options[0]} as --devices, and its {options[1]} as --nodes"
     check.require(started == compute.devices * compute.nodes, "--devices", must, got, fix)
-    if name == "srun" and started > 1:
-        told = os.environ.get("SLURM_NTASKS_PER_NODE", "none")
-        fix = "give it to srun in the place of --ntasks"
-        check.require(told == str(compute.devices), "--ntasks-per-node", f"be {compute.devices}", told, fix)
+    task = my_task()
+    if name == "srun" and task is not None:  # Slurm may put them elsewhere than Lightning counts them
+        asked = f"{compute.devices}(x{compute.nodes})" if compute.nodes > 1 else str(compute.devices)
+        must = f"be the machines that srun's {started} tasks are on, with --devices on each: they are {task.layout}"
+        fix = "give srun --nodes and --ntasks-per-node, and the same numbers as --nodes and --devices"
+        check.require(task.layout == asked, "--nodes", must, f"{compute.nodes} with --devices {compute.devices}", fix)

@@ -74,8 +74,9 @@ class RunFolder:
         self._time.add(record)
         start = {"updates": done, **provenance()}
         starts = [*record.get("resumed", []), start]
-        record = {name: value for name, value in record.items() if name not in ("updates", "finished")}  # of its past
-        self._write(record | {"state": "running", "device": device, "process": start["process"], "resumed": starts})
+        record = {name: value for name, value in record.items() if name not in ("updates", "finished", "job")}  # past
+        here = {name: start[name] for name in ("host", "process", "job") if name in start}
+        self._write(record | {"state": "running", "device": device, "resumed": starts} | here)
 
     def settle(self) -> None:
         """The run has saved something: what it replaces may go, and what it took so far is noted.

@@ -1,17 +1,16 @@
 """Several processes of one training: which this is, who started it, and that none is left alone."""
 
 import os
+import re
 import signal
 import threading
 import time
 
-from lightning.pytorch.plugins.environments import (
-    ClusterEnvironment,
-    LightningEnvironment,
-    SLURMEnvironment,
-    TorchElasticEnvironment,
-)
+from lightning.pytorch.plugins.environments import ClusterEnvironment, LightningEnvironment, TorchElasticEnvironment
 from lightning.pytorch.utilities import rank_zero_only
+from torch.distributed import DistError
+
+from videopred.slurm import Task, my_task
 
 _STARTER = "VIDEOPRED_STARTED_BY"
 
@@ -22,20 +21,76 @@ def is_first() -> bool:
 
 
 def launched() -> tuple[str, int] | None:
-    """The launcher that started this process, and how many it started; None if it was none."""
+    """The launcher that started this process together with others, and how many they are; None if it was none.
+
+    A single task of srun is one process as any other; torchrun is taken at its word, also for one.
+    """
     if TorchElasticEnvironment.detect():
         return "torchrun", int(os.environ["WORLD_SIZE"])
-    if "SLURM_STEP_ID" in os.environ and SLURMEnvironment.detect():  # a batch script alone has the others as well
-        return "srun", int(os.environ["SLURM_NTASKS"])
-    return None
+    task = my_task()
+    return None if task is None else ("srun", task.tasks)
 
 
-def environment() -> list[ClusterEnvironment]:
-    """What Lightning must be told of this cluster, where it would be mistaken."""
-    if TorchElasticEnvironment.detect() or not SLURMEnvironment.detect():
-        return []
-    # It takes a batch script for srun, and would start the job again by itself, with a checkpoint of its own.
-    return [SLURMEnvironment(auto_requeue=False) if launched() else LightningEnvironment()]
+def environment() -> ClusterEnvironment:
+    """What Lightning must be told of how processes were started.
+
+    Asked itself, it takes a batch script and an interactive shell of Slurm's for tasks of srun or the other way round,
+    going by the job's name and numbers, and wherever Slurm is installed it asks for srun.
+    """
+    if TorchElasticEnvironment.detect():
+        return TorchElasticEnvironment()
+    task = my_task()
+    return LightningEnvironment() if task is None else StepEnvironment(task)
+
+
+class StepEnvironment(ClusterEnvironment):
+    """The tasks of one step of Slurm's. MASTER_ADDR and MASTER_PORT, where given, say otherwise where they meet."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__()
+        self._task = task
+
+    @property
+    def creates_processes_externally(self) -> bool:
+        return True
+
+    @property
+    def main_address(self) -> str:
+        return os.environ.get("MASTER_ADDR", self._task.first_machine)
+
+    @property
+    def main_port(self) -> int:
+        return int(os.environ.get("MASTER_PORT", self._task.port))
+
+    @staticmethod
+    def detect() -> bool:
+        return my_task() is not None
+
+    def world_size(self) -> int:
+        return self._task.tasks
+
+    def set_world_size(self, size: int) -> None:
+        """Slurm has set it, and it was checked."""
+
+    def global_rank(self) -> int:
+        return self._task.place
+
+    def set_global_rank(self, rank: int) -> None:
+        """Slurm has set it."""
+
+    def local_rank(self) -> int:
+        return self._task.place_on_node
+
+    def node_rank(self) -> int:
+        return self._task.node
+
+
+def lost_another(error: RuntimeError) -> str:
+    """What an error says of another process that is gone or cannot be reached; nothing if it is of something else."""
+    said = str(error).partition("\n")[0]
+    if not isinstance(error, DistError) and "/gloo/" not in said:
+        return ""
+    return re.sub(r"^\[[^]]*\] |\. This is typically .*$", "", said)  # where in its source, and wishes
 
 
 def end_together() -> None:
