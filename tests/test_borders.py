@@ -13,7 +13,7 @@ import videopred.check
 
 PACKAGE = Path(videopred.check.__file__).parent
 SHELVES = ("datasets", "models", "eval")
-SHARED = {"check", "durations", "files", "frames", "interrupt", "settings"}
+SHARED = {"addresses", "amounts", "check", "files", "frames", "interrupt", "settings"}
 
 ROOMS: dict[str, set[str]] = {
     "": set(),
@@ -24,7 +24,8 @@ ROOMS: dict[str, set[str]] = {
     "files": {"check"},
     "settings": {"check"},
     "device": {"check"},
-    "durations": set(),
+    "addresses": set(),
+    "amounts": set(),
     "interrupt": set(),
     "unboxing": {"check", "settings"},
     "flags": {"check", "unboxing"},
@@ -165,6 +166,7 @@ EVERYWHERE = {"numpy", "torch", "pydantic"}
 
 LIGHT_LIBRARIES = {"pydantic", "tyro", *sys.stdlib_module_names}
 LIGHT = {
+    "addresses",
     "commands",
     "commands.terminal",
     "commands.benchmarks",
@@ -173,6 +175,7 @@ LIGHT = {
     "commands.doctor",
     "commands.experiments",
     "commands.models",
+    "commands.opening",
     "commands.options",
     "commands.pictures",
     "commands.plausibility",

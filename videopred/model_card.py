@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from videopred.again import Words, evaluate_words, generate_words, typed
+from videopred.amounts import counted, duration
 from videopred.checkpoint import RunConfig
 from videopred.datasets.source import ClipSource
-from videopred.durations import duration
 from videopred.eval.scores import Scores
 from videopred.eval.tables import CEILING
 from videopred.models.predictor import Predictor
@@ -84,7 +84,7 @@ def _summary(of: Described) -> str:
         "decoder": decoder,
         "parameters": f"{count:,}, of which {inside:,} are the core's",
         "weights": f"{', '.join(kinds)}; {size / 1e6:.2f} MB",
-        "frames": f"{height} × {width} px, {channels} channel{'' if channels == 1 else 's'}",
+        "frames": f"{height} × {width} px, {counted(channels, 'channel')}",
     }
     experiment = of.config.experiment
     if experiment is not None:
@@ -143,7 +143,7 @@ def _training(of: Described) -> Iterator[str]:
     if "cpu_seconds" in record:
         told.append(f"{duration(record['cpu_seconds'])} of CPU time")
     if "device" in record:
-        told.append(f"on {record['device']}, {_counted(record.get('threads', 1), 'thread')}")
+        told.append(f"on {record['device']}, {counted(record.get('threads', 1), 'thread')}")
     yield f"{', '.join(told)}. The weights are those of the lowest validation loss."
     known = {"Machine": record.get("machine"), "Python": record.get("python"), **record.get("versions", {})}
     known["commit"] = record.get("commit")
@@ -218,7 +218,3 @@ def _called(file: str) -> str:
 def _shell(*commands: Words) -> str:
     """Commands as a block that can be copied."""
     return "\n".join(["```sh", *map(typed, commands), "```"])
-
-
-def _counted(count: int, thing: str) -> str:
-    return f"{count} {thing}{'' if count == 1 else 's'}"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from videopred import check
-from videopred.durations import duration
+from videopred.amounts import duration
 from videopred.files import lives
 from videopred.weights import read_header
 
@@ -49,11 +49,17 @@ class Run(NamedTuple):
     """Why it is damaged."""
 
 
-def run_name(run: Path) -> str:
-    """What results of a run are filed under: its name, that of a seed behind that of its experiment."""
+def run_name(run: Path, others: int = 0) -> str:
+    """What results of a run are filed under: its name, that of a seed behind that of its experiment.
+
+    Args:
+        run: run folder, or export.
+        others: how many more runs were judged together with it.
+    """
     whole = run.resolve()
     name = whole.name.removesuffix(".safetensors")
-    return f"{whole.parent.name}/{name}" if re.fullmatch(r"seed-\d+", name) else name
+    name = f"{whole.parent.name}/{name}" if re.fullmatch(r"seed-\d+", name) else name
+    return f"{name}-and-{others}-more" if others else name
 
 
 def list_runs(folder: Path = Path("models"), *, scores: Path = Path("eval"), now: float | None = None) -> list[Run]:

@@ -104,7 +104,7 @@ class InScenes(BallsConfig):
         ("ball4", {"train": 1}, 0, "the data set must be one of balls4, "),
         ("balls4", {"training": 1}, 0, "clips must be one of train, validation, test, got training; did you mean"),
         ("balls4", {"train": -1}, 0, "clips train must be at least 0, got -1; give a number of clips such as 100"),
-        ("balls4", {"train": 0}, 0, "clips must ask for at least one clip, got {'train': 0}; try"),
+        ("balls4", {"train": 0}, 0, "clips must ask for at least one clip, got 0; try"),
         ("balls4", {"train": 1}, -1, "seed must be at least 0, got -1; give a whole number such as 0"),
         ("balls4", {"train": 1}, 2**64, "seed must be below 2**64, got 18446744073709551616; choose a smaller one"),
         (InOrder(), {"train": 1}, 0, "recipe must be one whose clips have addresses, got clips from one stream; write"),

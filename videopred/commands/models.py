@@ -2,29 +2,20 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
 from videopred import check, model_flags
 from videopred.commands import terminal
+from videopred.commands.opening import opened, results
 from videopred.commands.options import CORE_HELP, Context, Data, Device, Horizon, Json, Overwrite, Part, Run
-from videopred.datasets import how_to_make
 from videopred.models.settings import CoreConfig, RIMsConfig
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from videopred.datasets.source import ClipSource
     from videopred.rollout import Rollout
-
-
-class Opened(NamedTuple):
-    """What a command works on."""
-
-    file: "ClipSource"
-    context: int
-    horizon: int
 
 
 def check_core(
@@ -83,13 +74,6 @@ def rollout(
     terminal.print_files(list(paths.values()), json_)
 
 
-def results(run: Path, data: Path) -> Path:
-    """Where results of a run on a data file go unless --out says otherwise."""
-    from videopred.runs import run_name
-
-    return Path("eval") / run_name(run) / data.stem
-
-
 def _first_clips(data: Path, part: str, first: int | None, usual: int) -> range:
     """Indices of the first clips of a part: as many as asked for, or else the usual number, if there are so many."""
     check.whole_number("--first", 1 if first is None else first, 1, "ask for at least one clip")
@@ -100,26 +84,6 @@ def _first_clips(data: Path, part: str, first: int | None, usual: int) -> range:
         return range(min(usual, count))
     check.require(first <= count, "--first", f"be at most {count}, the clips of the {part} part", first, "lower it")
     return range(first)
-
-
-def opened(
-    data: Path, device: str, run: Path | None = None, context: int | None = None, horizon: int | None = None
-) -> Opened:
-    """The data file, and the context and horizon asked for or usual; all is checked before torch is loaded."""
-    check.device_kind(device)
-    check.whole_number("--context", 1 if context is None else context, 1, "give at least one frame to start from")
-    check.whole_number("--horizon", 1 if horizon is None else horizon, 1, "ask for at least one frame")
-    if run is not None:
-        check.run_folder(run)
-    if not data.is_dir():  # a folder of shards is looked at when it is opened
-        check.existing_file("DATA", data, how_to_make(data))
-    from videopred.datasets.opening import open_dataset
-
-    file = open_dataset(data)
-    asked = Opened(file, file.context if context is None else context, file.horizon if horizon is None else horizon)
-    if run is not None:
-        check.context_and_horizon(asked.context, asked.horizon, file.frames)
-    return asked
 
 
 def _roll_out(

@@ -7,7 +7,7 @@ from tyro.conf import OmitArgPrefixes, arg
 
 from videopred import check
 from videopred.commands import terminal
-from videopred.commands.models import opened, results
+from videopred.commands.opening import opened, results
 from videopred.commands.options import Context, Data, Device, Horizon, Json, Overwrite, Part, Run
 from videopred.eval import METRICS
 from videopred.models.intervention_settings import Intervention

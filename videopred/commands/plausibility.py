@@ -7,6 +7,7 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from videopred import check
 from videopred.commands import terminal
+from videopred.commands.opening import results
 from videopred.commands.options import Device, Json, Overwrite
 from videopred.eval.plausibility_settings import PlausibilityConfig
 
@@ -46,9 +47,7 @@ def plausibility(
     for run in runs:
         check.run_folder(run)
     check.existing("DATA", data)
-    from videopred.runs import run_name
-
-    folder = out or Path("eval") / (scores.stem if scores else run_name(runs[0])) / data.stem
+    folder = out or (Path("eval") / scores.stem / data.stem if scores else results(runs[0], data))
     pictures = [folder / f"scene-{scene}{suffix}" for scene in draw for suffix in (".png", ".gif")]
     from videopred import surprise
     from videopred.eval.plausibility_scores import FILES

@@ -8,8 +8,8 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from videopred import check
 from videopred.commands import terminal
+from videopred.commands.opening import check_data, results
 from videopred.commands.options import Context, Device, Horizon, Json, Overwrite, Part
-from videopred.datasets import how_to_make
 from videopred.eval import DEFAULT_METRICS, METRICS, OBJECT_METRICS, read_metric_settings
 from videopred.eval.protocols import PROTOCOLS
 from videopred.eval.settings import GivenConfig, Protocol, flag_name
@@ -66,8 +66,8 @@ def evaluate(
         _check_words_about_films(said)
     for run in runs:
         check.run_folder(run)
-    if data is not None and not data.is_dir():  # a folder of shards is looked at when it is opened
-        check.existing_file("DATA", data, how_to_make(data))
+    if data is not None:
+        check_data(data)
     folder = out or _results(runs, data, given)
     for name in ("scores.json", "scores.csv", "measurements.npz"):
         check.absent("--out", folder / name, overwrite)
@@ -207,7 +207,5 @@ def _results(runs: list[Path], data: Path | None, given: GivenConfig) -> Path:
     """Where results go unless --out says otherwise."""
     if given.pred is not None:
         return Path("eval") / given.pred.stem / (data or given.true or given.pred).stem
-    more = f"-and-{len(runs) - 1}-more" if len(runs) > 1 else ""
-    from videopred.runs import run_name
-
-    return Path("eval") / f"{run_name(runs[0])}{more}" / (data or runs[0]).stem
+    assert data is not None  # _split has asked for it
+    return results(runs[0], data, len(runs) - 1)

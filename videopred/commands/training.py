@@ -8,7 +8,7 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from videopred import check, flags, model_flags
 from videopred.commands import experiments, terminal
-from videopred.commands.models import opened
+from videopred.commands.opening import opened
 from videopred.commands.options import CORE_HELP, Device, Json, Overwrite
 from videopred.datasets import DATASETS, how_to_make
 from videopred.experiments import experiment_names

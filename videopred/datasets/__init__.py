@@ -12,11 +12,11 @@ A new world is a file with a class like `World`, a settings class that `Recipe` 
 DATASETS; a new preset of a world is a line in DATASETS.
 """
 
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from videopred import check
+from videopred.addresses import find
 from videopred.datasets.settings import (
     BallsConfig,
     DatasetSettings,
@@ -170,9 +170,7 @@ def make_world(recipe: DatasetSettings | str, mnist: Path | None = None) -> "Wor
     """
     if isinstance(recipe, str):
         recipe = find_recipe(recipe)
-    place = next(preset.world for preset in DATASETS.values() if type(preset.recipe) is type(recipe))
-    module, _, name = place.partition(":")
-    world = getattr(import_module(module), name)
+    world = find(next(preset.world for preset in DATASETS.values() if type(preset.recipe) is type(recipe)))
     if isinstance(recipe, MovingMNISTConfig):
         return world(recipe, mnist)
     check.require(mnist is None, "--mnist", "be left out", mnist, "this data set has no digits")

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from videopred import check
+from videopred.amounts import duration
 from videopred.datasets.assembly import make_file
 from videopred.datasets.making import Maker
 from videopred.datasets.plan import Target
 from videopred.datasets.settings import DatasetSettings
 from videopred.datasets.unfinished import Unfinished
-from videopred.durations import duration
 
 _FEW, _MORE = 16, 128  # clips that are made to see how long they take
 _NUMBERS = 2**26  # in the frames of the clips that are made, at most; a scene is the least that can be

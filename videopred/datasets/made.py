@@ -11,8 +11,9 @@ import numpy as np
 
 from videopred import check
 from videopred.datasets import find_recipe, make_world
-from videopred.datasets.clip import PARTS, Clip
+from videopred.datasets.clip import Clip
 from videopred.datasets.record import record_of, without_thin_axes
+from videopred.datasets.request import check_seed, parts_asked
 from videopred.datasets.settings import DatasetSettings, dump_recipe
 from videopred.datasets.source import ClipSource
 
@@ -54,12 +55,13 @@ class RecipeClips(ClipSource):
     def __init__(
         self, recipe: str | DatasetSettings, clips: Mapping[str, int], seed: int, mnist: Path | None = None
     ) -> None:
-        check.whole_number("seed", seed, 0, "give a whole number such as 0")
-        check.require(seed < 2**64, "seed", "be below 2**64", seed, "choose a smaller one")
+        check_seed("seed", seed)
         asked = find_recipe(recipe) if isinstance(recipe, str) else recipe
         self.name = recipe if isinstance(recipe, str) else recipe.model_dump()["kind"]
         self.path = Path(f"{self.name}.h5")
-        self.parts = _parts_of(clips, asked)
+        must, fix = "be one whose clips have addresses", "write a file with `videopred generate`"
+        check.require(not asked.in_order, "recipe", must, "clips from one stream", fix)
+        self.parts = parts_asked("clips", clips, asked, '{"train": 100}')
         self._mnist = mnist
         self._world: World | None = make_world(asked, mnist)
         self.recipe: DatasetSettings = self._world.recipe
@@ -110,17 +112,3 @@ class RecipeClips(ClipSource):
         if self._last[0] != address:
             self._last = address, list(self._world.clips(self.seed, part, range(start, stop)))
         yield from self._last[1]
-
-
-def _parts_of(clips: Mapping[str, int], recipe: DatasetSettings) -> dict[str, int]:
-    """The parts that are not empty, in their order."""
-    must, fix = "be one whose clips have addresses", "write a file with `videopred generate`"
-    check.require(not recipe.in_order, "recipe", must, "clips from one stream", fix)
-    for part, count in clips.items():
-        check.one_of("clips", part, PARTS)
-        check.whole_number(f"clips {part}", count, 0, "give a number of clips such as 100")
-        scene = recipe.clips_per_scene(part)
-        must, fix = f"be a multiple of {scene}, the clips of a scene", "ask for whole scenes"
-        check.require(count % scene == 0, f"clips {part}", must, count, fix)
-    check.require(sum(clips.values()) > 0, "clips", "ask for at least one clip", clips, 'try {"train": 100}')
-    return {part: clips[part] for part in PARTS if clips.get(part)}

@@ -11,8 +11,8 @@ import numpy as np
 
 from videopred import check
 from videopred.datasets import find_recipe
-from videopred.datasets.clip import PARTS
 from videopred.datasets.piece import STEP
+from videopred.datasets.request import check_seed, parts_asked
 from videopred.datasets.settings import DatasetSettings, dump_recipe
 from videopred.datasets.shards import ShardName, check_shards, shard_ranges
 
@@ -115,18 +115,8 @@ def plan(name: str, clips: Mapping[str, int], seed: int, out: Path, recipe: Data
             scenes apart.
     """
     recipe = find_recipe(name) if recipe is None else recipe
-    check.whole_number("--seed", seed, 0, "give a whole number such as 0")
-    check.require(seed < 2**64, "--seed", "be below 2**64", seed, "choose a smaller one")
-    for part, count in clips.items():
-        check.one_of("--clips", part, PARTS)
-        check.whole_number(f"--clips {part}", count, 0, "give a number of clips such as 100")
-        scene = recipe.clips_per_scene(part)
-        must, fix = f"be a multiple of {scene}, the clips of a scene", "ask for whole scenes"
-        check.require(count % scene == 0, f"--clips {part}", must, count, fix)
-    total = sum(clips.values())
-    check.require(total > 0, "--clips", "ask for at least one clip", total, "try --clips train=100 test=10")
-    # Always in this order, however `clips` is sorted: equal files are equal bytes.
-    parts = {part: clips[part] for part in PARTS if clips.get(part)}
+    check_seed("--seed", seed)
+    parts = parts_asked("--clips", clips, recipe, "--clips train=100 test=10")
     check_shards(shards, parts, recipe)
     check.require(shards == 1 or out.suffix != ".h5", "--out", "be a folder for several shards", out, "leave .h5 out")
     must, fix = "be a folder, or a file that ends in .h5", "rename it"

@@ -4,10 +4,10 @@ To add one: a file here, its settings class in `settings.py`, and a line in METR
 """
 
 from collections.abc import Iterable
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from videopred import check
+from videopred.addresses import find
 from videopred.eval import settings
 from videopred.eval.object_settings import (
     CollisionBCEConfig,
@@ -157,5 +157,4 @@ def _made(settings_class: type[Settings], address: str, name: str, config: Setti
         fix = "give that metric's own settings, or none for the defaults"
         must = f"be a {settings_class.__name__} for {name}"
         raise TypeError(check.complaint("config", must, type(config).__name__, fix))
-    module, class_name = address.split(":")
-    return getattr(import_module(module), class_name)(config)
+    return find(address)(config)

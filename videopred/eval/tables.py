@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from videopred.amounts import counted
 from videopred.check import require
 from videopred.eval.intervals import mean_over_steps
 from videopred.eval.text import aligned
@@ -56,8 +57,7 @@ def _title(scores: "Scores") -> str:
     known = {"true": "every frame from the true ones before it", "elsewhere": "films made elsewhere"}
     fed = known.get(asked.feedback, f"feedback {asked.feedback}")
     several = f", {asked.samples} samples of a clip" if asked.samples > 1 else ""
-    context = f"{asked.context} frame{'' if asked.context == 1 else 's'} of context"
-    span = f"{context}, {asked.horizon} predicted, {fed}{several}"
+    span = f"{counted(asked.context, 'frame')} of context, {asked.horizon} predicted, {fed}{several}"
     return f"{Path(scores.file).name}: {name}{clips}, {span}; * marks the best of a column"
 
 
@@ -85,7 +85,7 @@ def _means(scores: "Scores", shown: Sequence[str], span: int) -> str:
             half = "" if interval is None or isnan(mean) else f" ±{written(interval.half, metric)}"
             cells.append(f"{written(mean, metric)}{half}{star}")
         columns.append(cells)
-    corner = f"mean of {span} step{'' if span == 1 else 's'}"
+    corner = f"mean of {counted(span, 'step')}"
     return aligned(corner, _heads(scores, shown), list(scores.values), columns)
 
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from videopred import check
+from videopred.amounts import counted
 from videopred.device import pick_device
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
@@ -113,7 +114,7 @@ def evaluate_given(predicted: GivenFilms, file: "ClipSource", protocol: Protocol
     flag, name = predicted.flag, predicted.path
     must, got = f"hold {protocol.samples} films of each clip", f"{predicted.samples} in {name}"
     check.require(predicted.samples == protocol.samples, flag, must, got, "say with an N in --axes which axis they are")
-    must, got = f"hold the {clips} clip{'s' * (clips > 1)} to score", f"{predicted.clips} in {name}"
+    must, got = f"hold the {counted(clips, 'clip')} to score", f"{predicted.clips} in {name}"
     fewer = predicted.clips < clips
     fix = f"give --first {predicted.clips} for the first of the truth" if fewer else "leave the others out"
     check.require(predicted.clips == clips, flag, must, got, fix)

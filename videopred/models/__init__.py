@@ -1,10 +1,10 @@
 """Models: the tables of cores, codecs and decoders, and the predictor that puts them together."""
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from videopred import check
+from videopred.addresses import find
 from videopred.models import codec_settings, modular_settings, rival_settings, scoff_settings
 from videopred.models.core_settings import CoreSettings
 from videopred.models.presets import PRESETS
@@ -121,8 +121,7 @@ def build_decoder(config: Settings, codec: Settings, core: "Core", film_shape: t
 
 def _entry(table: Mapping[str, tuple[type[Settings], str]], config: Settings) -> Any:
     """The class that belongs to settings, imported now."""
-    module, _, name = table[config.kind][1].partition(":")  # type: ignore[attr-defined]
-    return getattr(import_module(module), name)
+    return find(table[config.kind][1])  # type: ignore[attr-defined]
 
 
 def build(config: PredictorConfig, film_shape: tuple[int, int, int]) -> "Predictor":
@@ -143,5 +142,5 @@ def build(config: PredictorConfig, film_shape: tuple[int, int, int]) -> "Predict
 def __getattr__(name: str) -> Any:
     """`Layer`, loaded with torch when it is first asked for."""
     if name == "Layer":
-        return import_module("videopred.models.layer").Layer
+        return find("videopred.models.layer:Layer")
     raise AttributeError(f"module 'videopred.models' has no attribute {name!r}")

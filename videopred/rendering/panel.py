@@ -1,11 +1,11 @@
 """What a row is drawn as: pixels at every frame, and what stands around them."""
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import NamedTuple
 
 import numpy as np
 
+from videopred.addresses import find
 from videopred.rendering import ROWS
 from videopred.rendering.scene import NEEDS, Scene, check_row
 
@@ -53,8 +53,7 @@ def draw_rows(rows: Sequence[str], scene: Scene, scale: int) -> list[Panel]:
 
 
 def _draw(row: str, scene: Scene, scale: int) -> Panel:
-    module, function = ROWS[row].address.split(":")
-    panel: Panel = getattr(import_module(module), function)(scene, scale)
+    panel: Panel = find(ROWS[row].address)(scene, scale)
     return panel
 
 

@@ -1,10 +1,10 @@
 """Scenes to files: the film as a GIF or MP4, the strip as a PNG."""
 
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 
 from videopred import pictures
+from videopred.addresses import find
 from videopred.files import write_bytes
 from videopred.rendering import FIGURES, USUAL_ROWS
 from videopred.rendering.canvas import figure_bytes
@@ -26,8 +26,7 @@ def write_figure(name: str, scenes: Sequence[Scene], paths: Sequence[Path]) -> l
         OSError: a file cannot be written.
     """
     check_figure(scenes[0], name)
-    module, function = FIGURES[name].address.split(":")
-    figure = getattr(import_module(module), function)(scenes)
+    figure = find(FIGURES[name].address)(scenes)
     for path in paths:
         write_bytes(path, figure_bytes(figure, path.suffix[1:]))
     return list(paths)

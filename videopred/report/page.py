@@ -18,6 +18,7 @@ from videopred.report.facts import thinned
 from videopred.report.found import FoundRun, curves, find_run
 from videopred.report.section import Section, tell_run
 from videopred.report.tables import Table, comparison_charts, comparison_tables, seed_table
+from videopred.runs import run_name
 
 LARGEST = 5_000_000
 """Bytes of a page at most."""
@@ -146,7 +147,7 @@ def _common_scores(runs: Sequence[FoundRun], data: Path | None, results: Path) -
     shared = set.intersection(*(set(run.scores) for run in runs))
     for name in sorted(shared) if data is None else shared & {data.stem}:
         return {run.name: run.scores[name] for run in runs}
-    together = results / f"{runs[0].name}-and-{len(runs) - 1}-more"
+    together = results / run_name(runs[0].path, len(runs) - 1)
     for file in sorted(together.glob(f"{data.stem if data else '*'}/scores.json")):
         scores = load_scores(file)
         if set(scores.models) in ({run.name for run in runs}, {run.path.stem for run in runs}):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 
 from videopred import again, check
+from videopred.amounts import counted
 from videopred.checkpoint import checkpoint_file, load_run
 from videopred.datasets.description import describe
 from videopred.datasets.opening import open_dataset
@@ -190,8 +191,8 @@ def _predicted(
         chosen = choose_clips(scores, by or next(iter(scores.metrics)))
     chosen = chosen or [Chosen(clip, f"Clip {clip}") for clip in range(min(3, file.count(part)))]
     predicted = Predicted(load_run(run.path, device), file, part, chosen, context, horizon, rows)
-    given = f"{context} true frame{'' if context == 1 else 's'}"
-    return predicted, f"{given} (blue-grey border), then {horizon} of its own (orange), fed back as probabilities"
+    given = f"{counted(context, 'true frame')} (blue-grey border)"
+    return predicted, f"{given}, then {horizon} of its own (orange), fed back as probabilities"
 
 
 def _scene_shown(film: Path, still: Path) -> Shown:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from videopred.amounts import counted
 from videopred.eval.comparison import Comparison, Difference
 from videopred.eval.scores import Scores
 from videopred.eval.tables import CEILING, arrow, written
@@ -52,7 +53,7 @@ def score_table(scores: Scores) -> Table:
         cells = [_mean(scores, row, column, best[column]) for column in scores.metrics]
         rows.append(Row(row, cells, row not in scores.models, style))
     horizon = scores.protocol.horizon
-    return Table(f"Mean of {horizon} step{'' if horizon == 1 else 's'}; the best of a column is bold", heads, rows)
+    return Table(f"Mean of {counted(horizon, 'step')}; the best of a column is bold", heads, rows)
 
 
 def seed_table(scores: Scores) -> Table | None:
@@ -88,7 +89,7 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
     horizon = comparison.first.protocol.horizon
     paired = f"Differences from {comparison.relative_to}, with paired 95 % intervals over clips"
     return [
-        Table(f"Mean of {horizon} step{'' if horizon == 1 else 's'}", heads, means),
+        Table(f"Mean of {counted(horizon, 'step')}", heads, means),
         Table(f"{paired}; bold where the interval leaves out 0", heads, differences),
     ]
 

@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from videopred.amounts import duration
 from videopred.checkpoint import RunConfig
-from videopred.durations import duration
 from videopred.training.clips import TrainingClips
 from videopred.training.learner import Learner
 

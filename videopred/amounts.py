@@ -1,4 +1,9 @@
-"""Durations as people say them."""
+"""Amounts as people say them: things that are counted, and durations."""
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, such as 1 frame and 2 frames."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def duration(seconds: float) -> str:

@@ -1,8 +1,8 @@
-"""How durations are said."""
+"""How amounts are said."""
 
 import pytest
 
-from videopred.durations import duration
+from videopred.amounts import counted, duration
 
 
 @pytest.mark.parametrize(
@@ -25,3 +25,7 @@ from videopred.durations import duration
 )
 def test_a_duration_is_told_in_its_two_largest_units(seconds, told):
     assert duration(seconds) == told
+
+
+def test_one_is_singular():
+    assert [counted(number, "true frame") for number in (0, 1, 2)] == ["0 true frames", "1 true frame", "2 true frames"]

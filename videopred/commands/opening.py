@@ -1,0 +1,50 @@
+"""What commands work on, checked before torch is loaded: runs and clips; and where their results go."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from videopred import check
+from videopred.datasets import how_to_make
+
+if TYPE_CHECKING:
+    from videopred.datasets.source import ClipSource
+
+
+def results(run: Path, data: Path, others: int = 0) -> Path:
+    """Where results of a run, or of it and others, on a data file go unless --out says otherwise."""
+    from videopred.runs import run_name
+
+    return Path("eval") / run_name(run, others) / data.stem
+
+
+class Opened(NamedTuple):
+    """What a command works on."""
+
+    file: "ClipSource"
+    context: int
+    horizon: int
+
+
+def check_data(data: Path) -> None:
+    """Refuse a path to no data; a folder of shards is looked at when it is opened."""
+    if not data.is_dir():
+        check.existing_file("DATA", data, how_to_make(data))
+
+
+def opened(
+    data: Path, device: str, run: Path | None = None, context: int | None = None, horizon: int | None = None
+) -> Opened:
+    """The data file, and the context and horizon asked for or usual; all is checked before torch is loaded."""
+    check.device_kind(device)
+    check.whole_number("--context", 1 if context is None else context, 1, "give at least one frame to start from")
+    check.whole_number("--horizon", 1 if horizon is None else horizon, 1, "ask for at least one frame")
+    if run is not None:
+        check.run_folder(run)
+    check_data(data)
+    from videopred.datasets.opening import open_dataset
+
+    file = open_dataset(data)
+    asked = Opened(file, file.context if context is None else context, file.horizon if horizon is None else horizon)
+    if run is not None:
+        check.context_and_horizon(asked.context, asked.horizon, file.frames)
+    return asked
