@@ -116,14 +116,21 @@ def test_a_run_killed_before_its_first_checkpoint_begins_again(data, tmp_path, m
     assert equal(weights(tmp_path / "run"), weights(straight))
 
 
-@pytest.fixture
-def stopped(data, tmp_path, monkeypatch) -> Path:
+@pytest.fixture(scope="module")
+def once_stopped(data, tmp_path_factory) -> Path:
     """A run of five updates with looks after each, stopped after the third."""
-    stop_after(monkeypatch, 3)
-    with pytest.raises(KeyboardInterrupt):
-        train(data, tiny_model(), tiny_training(updates=5), watch=UNDRAWN, out=tmp_path / "run", device="cpu")
-    monkeypatch.undo()
-    return tmp_path / "run"
+    out = tmp_path_factory.mktemp("stopped") / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        stop_after(patch, 3)
+        with pytest.raises(KeyboardInterrupt):
+            train(data, tiny_model(), tiny_training(updates=5), watch=UNDRAWN, out=out, device="cpu")
+    return out
+
+
+@pytest.fixture
+def stopped(once_stopped, tmp_path) -> Path:
+    """A copy of that run, to be gone on with."""
+    return Path(shutil.copytree(once_stopped, tmp_path / "run"))
 
 
 def damage(path: Path, at: float) -> None:

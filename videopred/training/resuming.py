@@ -113,10 +113,8 @@ def as_if_between_updates(checkpoint: dict[str, Any], training: TrainingConfig) 
     Where in its loop Lightning saves decides what its counters say; and a resumed loop believes them.
     """
     done, loops = checkpoint["global_step"], checkpoint["loops"]["fit_loop"]
-    batches = loops["epoch_loop.batch_progress"]
-    for counts in (batches["total"], batches["current"]):
-        counts.update(dict.fromkeys(("ready", "started", "processed", "completed"), done * training.accumulate))
-    batches["is_last_batch"] = False
+    # At the beginning of a piece of a batch, Lightning has counted it as ready.
+    loops["epoch_loop.batch_progress"]["total"]["ready"] = done * training.accumulate
     # Where a look is due, Lightning first passes by it and counts a step for that.
-    looked = done % min(training.validate_every, training.updates) == 0
+    looked = done % training.validate_every == 0
     loops["epoch_loop.state_dict"]["_batches_that_stepped"] = done - looked
