@@ -134,11 +134,21 @@ def test_a_stop_waits_until_all_pieces_of_an_update_are_done(tmp_path):
 
 
 def test_the_trainer_is_told_when_all_updates_are_done(tmp_path):
+    """And is not told to go on where somebody else has told it to stop."""
     keep = KeepCheckpoints(tmp_path, tiny_training(updates=3), StopSigns())
     trainer: Any = Trainer()
-    for trainer.global_step, ended in ((2, False), (3, True)):
+    for trainer.global_step, trainer.should_stop, ended in ((2, False, False), (2, True, True), (3, False, True)):
         keep.on_train_batch_end(trainer)
         assert trainer.should_stop == ended
+
+
+def test_other_processes_than_the_first_save_along_and_move_nothing(tmp_path):
+    """All have to come to a save, as each may hold a part of the weights; the files are the first one's."""
+    keep, trainer = KeepCheckpoints(tmp_path, tiny_training(), StopSigns()), Trainer()
+    trainer.is_global_zero = False
+    said: Any = trainer
+    keep.on_validation_end(said, learner())
+    assert trainer.saves == [path.name for path in tmp_path.iterdir()] == ["next.ckpt"]
 
 
 def test_which_checkpoints_a_training_keeps(data, tmp_path, monkeypatch):

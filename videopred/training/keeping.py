@@ -31,7 +31,7 @@ class KeepCheckpoints(Checkpoint):
         on_save: called after each save.
 
     Attributes:
-        saved_at: updates that were done at the last save, or when training began.
+        saved_at: updates that were done at the last save; 0 before there is one.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class KeepCheckpoints(Checkpoint):
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         assert isinstance(pl_module, Learner)
-        self._begun = self.saved_at = trainer.global_step
+        self._begun = trainer.global_step
         self.signs.held.listen()  # Lightning has put a handler of its own in place
         # A run that was killed right after the look that ended it has ended.
         if pl_module.has_stopped_falling:
