@@ -81,7 +81,7 @@ DOORS: dict[str, set[str]] = {
     "h5py": {"datasets.h5_arrays", "datasets.store", "datasets.writer"},
     "zlib_ng": {"datasets.piece"},
     "PIL": {
-        "datasets.foreign",
+        "datasets.converting",
         "datasets.picture_films",
         "datasets.digits",
         "datasets.intphys",

@@ -36,6 +36,8 @@ def test_the_commands_and_programs_about_data_run_one_after_the_other(tmp_path, 
     Path("my-frames").mkdir()
     for t in range(5):
         Image.fromarray(chance.integers(0, 256, (30, 40, 3), np.uint8)).save(f"my-frames/frame_{t:03}.png")
+    pictures = [Image.fromarray(picture) for picture in chance.integers(0, 256, (45, 16, 24), np.uint8)]
+    pictures[0].save("long.gif", save_all=True, append_images=pictures[1:], duration=100)
     for line in commands(DATA):
         cli.run(shlex.split(made_small(line))[1:])
     for program in blocks(DATA, "python"):

@@ -63,7 +63,7 @@ BAD = {
     "train rims-balls4 --init-from gone": "--init-from must be a run folder with a settings.json, got gone (",
     "train rims-balls4 --seeds 0,x": "--seeds must be whole numbers with commas between them, got 0,x; write",
     "train rims-balls4 --scale tiny --seeds 1,2 --seed 3": "--seed must be left out with --seeds, got 3; leave one out",
-    "train .": "DATA must be a data file or a folder of shards, got . (a folder without any); make it with `video",
+    "train .": "DATA must be a data file or a folder of shards, got . (a folder without any); make it again with `v",
     "train cut.h5": "DATA must be a whole, undamaged HDF5 file, got cut.h5 (",
     "train foreign.h5": "DATA must be a whole, undamaged HDF5 file, got foreign.h5 (",
     "train other.h5": "DATA must hold some of the groups training, validation, test, got none of them in other.h5",

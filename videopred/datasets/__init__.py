@@ -12,6 +12,8 @@ A new world is a file with a class like `World`, a settings class that `Recipe` 
 DATASETS; a new preset of a world is a line in DATASETS.
 """
 
+import shlex
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,6 +30,13 @@ from videopred.datasets.settings import (
 
 if TYPE_CHECKING:
     from videopred.datasets.world import World
+
+
+_OF_FILMS = (".npy", ".npz", ".gif", ".mp4", ".png")
+"""Suffixes that `videopred import` reads, and that no data file has."""
+
+_LOOKED_AT = 1000
+"""Things in a folder that are looked at to tell what it holds."""
 
 
 class Preset(NamedTuple):
@@ -155,6 +164,22 @@ def find_recipe(name: str, **changes: Any) -> DatasetSettings:
 def how_to_make(path: Path) -> str:
     """What makes a data file that is not there; it is likely one of the preset that it is called as."""
     return f"make one with `videopred generate {path.stem if path.stem in DATASETS else 'NAME'}`"
+
+
+def how_to_import(path: Path) -> str:
+    """The command that makes a data file of films of others."""
+    out = f"{path.stem}-films.h5" if path.suffix == ".h5" else f"{path.stem}.h5"
+    return f"`{shlex.join(('videopred', 'import', str(path), '--out', out))}`"
+
+
+def how_to_mend(path: Path) -> str:
+    """What to do with what is no data file: films of others are brought in, a run goes elsewhere, others are made."""
+    there = islice(chain(path.glob("*"), path.glob("*/*")), _LOOKED_AT) if path.is_dir() else [path]
+    if any(one.suffix.lower() in _OF_FILMS for one in there):
+        return f"bring it in with {how_to_import(path)}"
+    if (path / "settings.json").is_file():
+        return "it is a run; give it as RUN, or go on with it by `videopred train --resume`"
+    return "make it again with `videopred generate`"
 
 
 def make_world(recipe: DatasetSettings | str, mnist: Path | None = None) -> "World":

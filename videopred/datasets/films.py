@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from videopred import check
-from videopred.datasets.foreign import ForeignFilms, StoredFilms, as_ours
+from videopred.datasets.converting import as_ours
+from videopred.datasets.foreign import ForeignFilms, StoredFilms
 from videopred.datasets.h5_arrays import SUFFIXES, read_h5
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.intphys import read_intphys
@@ -14,7 +15,7 @@ from videopred.datasets.numpy_arrays import read_npy, read_npz
 from videopred.datasets.picture_films import read_gifs, read_pngs, visible
 from videopred.datasets.video_films import read_videos
 
-_ALWAYS = ("part", "values", "height", "width")
+_ALWAYS = ("part", "values", "frames", "height", "width")
 
 
 class Format(NamedTuple):

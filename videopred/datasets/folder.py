@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from videopred import check
+from videopred.datasets import how_to_mend
 from videopred.datasets.clip import Clip
 from videopred.datasets.settings import BallsConfig
 from videopred.datasets.shards import ShardName, others_beside, shard_names, shard_ranges
@@ -34,7 +35,7 @@ class ClipFolder(ClipSource):
         self.path = Path(path)
         names = shard_names(self.path)
         got = f"{self.path} (a folder without any)"
-        check.require_sound(len(names) > 0, "DATA", "be a data file or a folder of shards", got, _FIX)
+        check.require_sound(len(names) > 0, "DATA", "be a data file or a folder of shards", got, how_to_mend(self.path))
         self._check_names(names)
         self.shards = [ClipFile(self.path / str(name)) for name in names]
         first = self.shards[0]

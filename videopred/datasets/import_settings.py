@@ -1,8 +1,8 @@
 """What can be said of films of others. Light, as settings.py."""
 
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
-from pydantic import PositiveInt, model_validator
+from pydantic import Field, PositiveInt, model_validator
 
 from videopred import check
 from videopred.settings import Settings
@@ -21,6 +21,8 @@ class ImportConfig(Settings):
     """Array in a .npz or HDF5 file by its name, or one for each part, as in train=NAME test=NAME; * is any text."""
     values: tuple[float, float] | None = None
     """Numbers that mean black and white, such as 0 255, in films whose kind of number does not say so."""
+    frames: Annotated[int, Field(gt=1)] | None = None
+    """Cut each film into clips of so many frames, side by side; a shorter rest is left out, and said."""
     height: PositiveInt | None = None
     """Rows that frames are resized to, in pixels; as they are when left out."""
     width: PositiveInt | None = None

@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 
 from videopred import check
-from videopred.datasets import how_to_make
+from videopred.datasets import how_to_import, how_to_make, how_to_mend
 from videopred.datasets.clip import PARTS, Clip
 from videopred.datasets.fingerprint import hash_files, hash_values
 from videopred.datasets.record import CONTACTS, FORMAT, NOT_TRUTH, has_time, without_thin_axes
@@ -175,10 +175,12 @@ class ClipFile(ClipSource):
 
     def _read_shapes(self, file: h5py.File) -> None:
         features = {part: file.get(f"{group}/features") for part, group in PARTS.items() if group in file}
-        self._require(len(features) > 0, f"hold some of the groups {', '.join(PARTS.values())}", "none of them")
+        fix = f"make a file with `videopred generate`, or bring in arrays of others with {how_to_import(self.path)}"
+        must = f"hold some of the groups {', '.join(PARTS.values())}"
+        self._require(len(features) > 0, must, "none of them", fix)
         for part, frames in features.items():
             fits = isinstance(frames, h5py.Dataset) and frames.ndim == 5 and frames.dtype.kind in "buif"
-            self._require(fits, "hold features (T, N, H, W, C) that are numbers", f"{frames} in {PARTS[part]}")
+            self._require(fits, "hold features (T, N, H, W, C) that are numbers", f"{frames} in {PARTS[part]}", fix)
             filled = min(frames.shape) > 0 and frames.shape[-1] in (1, 3)
             must = "hold at least one clip, frame and pixel, with 1 or 3 channels"
             self._require(filled, must, f"features {frames.shape} in {PARTS[part]}")
@@ -264,8 +266,10 @@ class ClipFile(ClipSource):
         check.require_sound(not odd.any(), "DATA", must, got, fix)
         return levels.astype(np.uint8)
 
-    def _require(self, condition: bool, must: str, got: Any) -> None:
-        check.require_sound(condition, "DATA", must, f"{got} in {self.path}", "make a file with `videopred generate`")
+    def _require(
+        self, condition: bool, must: str, got: Any, fix: str = "make a file with `videopred generate`"
+    ) -> None:
+        check.require_sound(condition, "DATA", must, f"{got} in {self.path}", fix)
 
     @contextmanager
     def _reading(self) -> Iterator[h5py.File]:
@@ -281,11 +285,8 @@ class ClipFile(ClipSource):
         if not condition:
             raise check.FaultyFileError(self._damage(f"{got} in {self.path}")) from None
 
-    @staticmethod
-    def _damage(got: str) -> str:
-        return check.complaint(
-            "DATA", "be a whole, undamaged HDF5 file", got, "make it again with `videopred generate`"
-        )
+    def _damage(self, got: str) -> str:
+        return check.complaint("DATA", "be a whole, undamaged HDF5 file", got, how_to_mend(self.path))
 
 
 def _below(shelf: str, truth: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

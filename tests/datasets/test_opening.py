@@ -1,0 +1,43 @@
+"""What is no data is told apart: films of others, runs, and files that must be made again."""
+
+import re
+import shlex
+
+import h5py
+import numpy as np
+import pytest
+
+from videopred.datasets.opening import open_dataset
+
+
+@pytest.mark.parametrize("name", ["a film.npy", "f.NPZ", "f.gif", "f.mp4"])
+def test_films_of_others_are_said_to_be_brought_in(tmp_path, name):
+    (tmp_path / name).write_bytes(b"films")
+    command = shlex.join(("videopred", "import", str(tmp_path / name), "--out", f"{(tmp_path / name).stem}.h5"))
+    with pytest.raises(ValueError, match=re.escape(f"; bring it in with `{command}`")):
+        open_dataset(tmp_path / name)
+
+
+def test_a_folder_of_films_is_said_to_be_brought_in_and_a_run_to_be_one(tmp_path):
+    (tmp_path / "films" / "first").mkdir(parents=True)
+    (tmp_path / "films" / "first" / "0.png").write_bytes(b"")
+    (tmp_path / "run" / "checkpoints").mkdir(parents=True)
+    (tmp_path / "run" / "settings.json").write_text("{}")
+    (tmp_path / "empty").mkdir()
+    fixes = {
+        "films": "bring it in with `videopred import ",
+        "run": "it is a run; give it as RUN",
+        "empty": "make it again",
+    }
+    for name, fix in fixes.items():
+        with pytest.raises(ValueError, match=rf"{name} \(a folder without any\); {fix}"):
+            open_dataset(tmp_path / name)
+
+
+def test_arrays_of_others_are_said_to_be_brought_in(tmp_path):
+    with h5py.File(tmp_path / "theirs.h5", "w") as file:
+        file["test/frames"] = np.zeros((2, 3, 4, 5))
+    with pytest.raises(
+        ValueError, match=r"or bring in arrays of others with `videopred import \S+ --out theirs-films\.h5`"
+    ):
+        open_dataset(tmp_path / "theirs.h5")

@@ -1,0 +1,148 @@
+"""Films of others become films as our files have them: of one size, in levels from 0 to 255."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from videopred import check
+from videopred.datasets.cutting import cut
+from videopred.datasets.foreign import ForeignFilms, StoredFilms, shown_parts
+from videopred.datasets.import_settings import ImportConfig
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What one pass over all frames has found."""
+
+    lengths: Sequence[int]
+    """Frames of each film."""
+    shape: tuple[int, int, int]
+    dtype: np.dtype
+    low: float
+    high: float
+    grey: bool
+    """Whether one of three channels says all."""
+
+
+def as_ours(stored: StoredFilms, config: ImportConfig) -> ForeignFilms:
+    """The films as our files have them: levels from 0 to 255, at the size asked for. Looks at every frame once.
+
+    Args:
+        stored: the films as they are kept.
+        config: what is said of them, and asked for.
+
+    Raises:
+        ValueError: clips or frames differ in size or kind, there is nothing to predict, or the numbers may mean
+            several things and `config.values` does not say which.
+    """
+    seen = _look(stored)
+    frames = config.frames or _length(seen, stored)
+    films = cut(stored, seen.lengths, frames) if config.frames else stored
+    low, high = _range(seen, config, stored.path)
+    height, width, channels = seen.shape
+    size = None if config.height is None or config.width is None else (config.height, config.width)
+
+    part = config.part or "test"
+    parts = films.parts or {part: len(films.names)}
+    before = dict(zip(parts, accumulate(parts.values(), initial=0), strict=False))  # clips of the parts before
+
+    def record(part: str, index: int) -> dict[str, np.ndarray]:
+        kept = films.frames(before[part] + index)
+        levels = [_level(frame[..., :1] if seen.grey else frame, low, high, size) for frame in kept]
+        return {"features": np.stack(levels)}
+
+    kept = (seen.dtype == bool and size is None) or (seen.dtype == np.uint8 and (low, high) == (0, 255))
+    found = {
+        **films.found,
+        **({"part": part, "clips": parts[part]} if films.parts is None else {"clips": shown_parts(parts)}),
+        "frames": frames,
+        "height": height if size is None else size[0],
+        "width": width if size is None else size[1],
+        "channels": 1 if seen.grey else channels,
+        "stored": f"{seen.dtype}, {seen.low:g} to {seen.high:g}",
+        "levels": "as they are" if kept else f"{low:g} to {high:g} become 0 to 255",
+        "resized": "no" if size is None else f"from {height} x {width} (height x width), by Pillow's bilinear filter",
+    }
+    return ForeignFilms(found, parts, record)
+
+
+def _look(stored: StoredFilms) -> _Seen:
+    """One pass over all frames, film by film."""
+    lengths: list[int] = []
+    shape, dtype = (0, 0, 0), np.dtype(bool)
+    low, high, grey = np.inf, -np.inf, stored.grey_in_color
+    for clip in range(len(stored.names)):
+        length = 0  # of what was seen of this clip, and so the number of the frame
+        for frame in stored.frames(clip):
+            if not lengths and length == 0:
+                shape, dtype = frame.shape, frame.dtype
+            same = (frame.shape, frame.dtype) == (shape, dtype)
+            first, this = (f"{_written(form[0])} {form[1]}" for form in ((shape, dtype), (frame.shape, frame.dtype)))
+            got = f"{this} in {stored.called(clip, length)}, after {first} in {stored.called(0, 0)}"
+            _require(same, "hold frames of one size and kind", got, "make them alike, or leave some out", stored.path)
+            low, high = np.minimum(low, frame.min()), np.maximum(high, frame.max())  # unlike min, they keep NaN
+            grey = grey and bool((frame == frame[..., :1]).all())
+            length += 1
+        lengths.append(length)
+    finite = bool(np.isfinite(low) and np.isfinite(high))
+    _require(finite, "hold numbers that are finite", "others", "replace them", stored.path)
+    return _Seen(lengths, shape, dtype, float(low), float(high), grey)
+
+
+def _length(seen: _Seen, stored: StoredFilms) -> int:
+    """How many frames every film has."""
+    first = {length: stored.names[seen.lengths.index(length)] for length in dict.fromkeys(seen.lengths)}
+    got = " and ".join(f"{length} frames in {name}" for length, name in first.items())
+    fix = "cut them into clips with --frames, or bring them in one by one"
+    _require(len(first) == 1, "hold clips of one length", got, fix, stored.path)
+    [length] = first
+    _require(length > 1, "hold clips of two frames or more", length, "there is nothing to predict", stored.path)
+    return length
+
+
+def _range(seen: _Seen, config: ImportConfig, path: Path) -> tuple[float, float]:
+    """The numbers that mean black and white: as given, or as their type says where it leaves no doubt."""
+    shown = f"{seen.dtype} from {seen.low:g} to {seen.high:g} in {path}"
+    if seen.dtype == bool:
+        low, high = config.values or (0, 1)
+        fix = "False is black and True white"
+        check.require((low, high) == (0, 1), "--values", "be 0 1 for bool, or left out", f"{low:g} {high:g}", fix)
+        return 0, 1
+    if config.values is not None:
+        low, high = config.values
+        must, fix = f"span what is there, {shown}", "choose a wider range"
+        check.require(low <= seen.low and seen.high <= high, "--values", must, f"{low:g} {high:g}", fix)
+        return low, high
+    if seen.dtype == np.uint8:
+        must, fix = "be given where 1 may be white or almost black", "give --values 0 1 or --values 0 255"
+        check.require(seen.high > 1, "--values", must, shown, fix)
+        return 0, 255
+    inside = seen.dtype.kind == "f" and seen.low >= 0 and seen.high <= 1
+    must = "say which numbers are black and white, except for bool, uint8, and floats in [0, 1]"
+    check.require(inside, "--values", must, f"none for {shown}", "give e.g. --values 0 255, or --values -1 1")
+    return 0, 1
+
+
+def _level(frame: np.ndarray, low: float, high: float, size: tuple[int, int] | None) -> np.ndarray:
+    """A frame (H, W, C) as our files have it: bool as it is, other numbers as uint8; of another size if asked for."""
+    if frame.dtype == bool and size is None:
+        return frame
+    if frame.dtype != np.uint8 or (low, high) != (0, 255):
+        frame = np.rint((frame.astype(np.float64) - low) * (255 / (high - low))).astype(np.uint8)
+    if size is None:
+        return frame
+    image = Image.fromarray(frame[..., 0] if frame.shape[-1] == 1 else frame)
+    return np.asarray(image.resize(size[::-1], Image.Resampling.BILINEAR)).reshape(*size, frame.shape[-1])
+
+
+def _written(shape: tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape))
+
+
+def _require(condition: bool, must: str, got: Any, fix: str, path: Path) -> None:
+    check.require_sound(condition, "SOURCE", must, f"{got} in {path}", fix)

@@ -1,0 +1,60 @@
+"""Long films as clips of some frames, side by side."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+
+from videopred import check
+from videopred.datasets.foreign import StoredFilms
+
+
+def cut(films: StoredFilms, lengths: Sequence[int], frames: int) -> StoredFilms:
+    """The clips that films are cut into; what is left at the end of a film is left out, and said.
+
+    Clips that are asked for in their order are read in one go, as a film may have to be unpacked from its beginning.
+
+    Args:
+        films: the whole films.
+        lengths: how many frames each has.
+        frames: how many a clip has.
+
+    Raises:
+        ValueError: a film is shorter than a clip.
+    """
+    shortest = min(lengths)
+    got, fix = f"{frames} with {shortest} in {films.names[lengths.index(shortest)]}", "lower it, or leave that film out"
+    check.require(frames <= shortest, "--frames", "be at most the frames of the shortest film", got, fix)
+    counts = [length // frames for length in lengths]
+    places = [(film, frames * clip) for film, count in enumerate(counts) for clip in range(count)]
+    before, parts = 0, {}
+    for part, count in (films.parts or {}).items():
+        parts[part] = sum(counts[before : before + count])
+        before += count
+    names = [f"{films.names[film]} from frame {start}" for film, start in places]
+    found = {"cut": f"from {len(lengths)} films; {sum(lengths) - frames * len(places)} frames at their ends left out"}
+    read = _InOneGo(films)
+    return replace(
+        films,
+        found={**films.found, **found},
+        names=names,
+        frames=lambda clip: read.some(*places[clip], frames),
+        frame_name=None,
+        parts=parts or None,
+    )
+
+
+class _InOneGo:
+    """Reads films on from where it was, as long as what is asked for comes next."""
+
+    def __init__(self, films: StoredFilms) -> None:
+        self._films, self._at = films, (-1, 0)
+        self._frames: Iterator[np.ndarray] = iter(())
+
+    def some(self, film: int, start: int, frames: int) -> Iterator[np.ndarray]:
+        """Some frames of a film, from a frame on."""
+        if self._at != (film, start):
+            self._frames = islice(self._films.frames(film), start, None)
+        self._at = (film, start + frames)
+        yield from islice(self._frames, frames)
