@@ -39,7 +39,7 @@ ROOMS: dict[str, set[str]] = {
     "preview": SHARED | {"palette", "pictures"},
     "bench": SHARED | {*SHELVES, "child", "rollout", "checkpoint", "training", "bench"},
     "cards": SHARED | {"datasets", "preview"},
-    "curves": SHARED,
+    "curves": SHARED | {"rendering"},
     "comparing": SHARED | {"curves", "eval"},
     "rendering": SHARED | {"palette", "pictures", "models", "rendering"},
     "activity": SHARED | {"palette", "rendering"},
@@ -91,7 +91,6 @@ DOORS: dict[str, set[str]] = {
     "av": {"datasets.video_films"},
     "imageio": {"pictures"},
     "matplotlib": {
-        "curves",
         "rendering.canvas",
         "rendering.lettering",
         "rendering.mask_out_figure",

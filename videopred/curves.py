@@ -1,16 +1,14 @@
-"""Curves: how scores change over the horizon, as figures. With `rendering`, a door of matplotlib."""
+"""Curves: how scores change over the horizon, as figures."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure
 
 from videopred import check
-from videopred.files import whole_file
+from videopred.files import write_bytes
+from videopred.rendering.canvas import empty_figure, figure_bytes
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 """Okabe and Ito's, which colour-blind readers tell apart; the same again, dashed, for more than seven."""
@@ -47,33 +45,38 @@ def draw_curves(path: Path, panels: Mapping[str, Mapping[str, Curve]], *, marks:
     check.require(path.suffix in SUFFIXES, "the figure", must, path, fix)
     columns = min(2, len(panels))
     rows = -(-len(panels) // columns)
-    names = list(next(iter(panels.values())))
-    figure = Figure(figsize=(4.2 * columns + 2.4, 3.1 * rows + 0.3), layout="constrained")
-    canvas = FigureCanvasAgg(figure) if path.suffix == ".png" else FigureCanvasSVG(figure)
+    figure = empty_figure(4.2 * columns + 2.4, 3.1 * rows + 0.3)
     for index, (title, lines) in enumerate(panels.items(), 1):
-        axes = figure.add_subplot(rows, columns, index)
-        models = [name for name, line in lines.items() if not line.faint]
-        for name, line in lines.items():
-            steps = np.arange(1, len(line.values) + 1)
-            place = models.index(name) if not line.faint else names.index(name) - len(models)
-            colour = FAINT if line.faint else COLOURS[place % len(COLOURS)]
-            style = FAINT_STYLES[place % len(FAINT_STYLES)] if line.faint else STYLES[place // len(COLOURS) % 3]
-            axes.plot(steps, line.values, color=colour, linestyle=style, linewidth=1.2 if line.faint else 2, label=name)
-            axes.fill_between(steps, line.low, line.high, color=colour, alpha=0.15, linewidth=0)
-        for step in marks:
-            axes.axvline(step, color="#D0D0D0", linewidth=1, zorder=0)
-        axes.set_title(title, fontsize=10, loc="left")
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.tick_params(labelsize=8)
-        axes.locator_params(axis="x", integer=True)
+        plot = figure.add_subplot(rows, columns, index)
+        _draw(plot, title, lines, marks)
         if index > len(panels) - columns:
-            axes.set_xlabel("rollout step", fontsize=9)
+            plot.set_xlabel("rollout step", fontsize=9)
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right upper", fontsize=8, frameon=False)
-    with whole_file(path) as partial, partial.open("wb") as file:
-        figure.set_dpi(144)
-        if path.suffix == ".png":
-            canvas.print_png(file)  # type: ignore[union-attr]
-        else:
-            canvas.print_svg(file, metadata={"Date": None})  # type: ignore[union-attr]
-    return path
+    return write_bytes(path, figure_bytes(figure, path.suffix[1:]))
+
+
+def _draw(plot: Any, title: str, lines: Mapping[str, Curve], marks: Sequence[int]) -> None:
+    """One panel; a line has the look of its place among models, or among trivial predictions."""
+    for name, (colour, style, width) in _looks(lines).items():
+        line = lines[name]
+        steps = np.arange(1, len(line.values) + 1)
+        plot.plot(steps, line.values, color=colour, linestyle=style, linewidth=width, label=name)
+        plot.fill_between(steps, line.low, line.high, color=colour, alpha=0.15, linewidth=0)
+    for step in marks:
+        plot.axvline(step, color="#D0D0D0", linewidth=1, zorder=0)
+    plot.set_title(title, fontsize=10, loc="left")
+    plot.spines[["top", "right"]].set_visible(False)
+    plot.tick_params(labelsize=8)
+    plot.locator_params(axis="x", integer=True)
+
+
+def _looks(lines: Mapping[str, Curve]) -> dict[str, tuple[str, Any, float]]:
+    """Name of a line -> colour, dashes and width."""
+    models = [name for name, line in lines.items() if not line.faint]
+    trivial = [name for name, line in lines.items() if line.faint]
+    looks = {
+        name: (COLOURS[place % len(COLOURS)], STYLES[place // len(COLOURS) % len(STYLES)], 2.0)
+        for place, name in enumerate(models)
+    }
+    return looks | {name: (FAINT, FAINT_STYLES[place % len(FAINT_STYLES)], 1.2) for place, name in enumerate(trivial)}

@@ -4,11 +4,23 @@ from dataclasses import fields, replace
 
 import pytest
 import torch
-from object_scenes import BALLS, CLIPS, STEPS, as_predicted, blank, in_another_order, lost, scene_with_hidden, swapped
+from object_scenes import (
+    BALLS,
+    CLIPS,
+    STEPS,
+    as_predicted,
+    blank,
+    cut,
+    in_another_order,
+    lost,
+    scene_with_hidden,
+    stack,
+    swapped,
+)
 from torch import Tensor
 
 from videopred.eval.object_metric import ObjectMetric
-from videopred.eval.scene import TRUTH, Scene, cut, stack
+from videopred.eval.scene import TRUTH, Scene
 
 
 def cases() -> dict[str, Scene]:

@@ -113,3 +113,15 @@ def blank(scene: Scene) -> Scene:
     positions = scene.positions.clone()
     positions[:, 1:] = torch.nan
     return moved(scene, positions)
+
+
+def cut(scene: Scene, clips: slice) -> Scene:
+    """The scene of some of the clips."""
+    fields = {name: values for name, values in vars(scene).items() if values is not None}
+    return Scene(**{name: values[clips] for name, values in fields.items()})
+
+
+def stack(scenes: list[Scene]) -> Scene:
+    """One scene of the clips of several, which hold the same fields."""
+    held = [name for name, values in vars(scenes[0]).items() if values is not None]
+    return Scene(**{name: torch.cat([getattr(scene, name) for scene in scenes]) for name in held})

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from object_scenes import BALLS, STEPS, as_predicted, drawn, hide, lost, swapped, true_scene
+from object_scenes import BALLS, STEPS, as_predicted, cut, drawn, hide, lost, swapped, true_scene
 from trackeval.metrics import CLEAR
 
 from videopred.eval import make_object_metric
 from videopred.eval.identity import occlusions
 from videopred.eval.matching import distances, gates
 from videopred.eval.object_settings import SurvivalConfig
-from videopred.eval.scene import Scene, cut
+from videopred.eval.scene import Scene
 
 TRUE = true_scene()
 

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
 from videopred.check import require
@@ -92,15 +91,3 @@ def _check_field(name: str, values: Tensor, positions: Tensor) -> None:
     )
     must = f"have the axes ({', '.join(axes)}) of the positions"
     require(fits, name, must, f"shape {tuple(values.shape)}", "see videopred.eval.scene.Scene")
-
-
-def cut(scene: Scene, clips: slice) -> Scene:
-    """The scene of some of the clips."""
-    fields = {name: values for name, values in vars(scene).items() if values is not None}
-    return Scene(**{name: values[clips] for name, values in fields.items()})
-
-
-def stack(scenes: list[Scene]) -> Scene:
-    """One scene of the clips of several, which hold the same fields."""
-    held = [name for name, values in vars(scenes[0]).items() if values is not None]
-    return Scene(**{name: torch.cat([getattr(scene, name) for scene in scenes]) for name in held})

@@ -8,6 +8,7 @@ from videopred import check
 from videopred.eval import METRICS, make_metric
 from videopred.judging.batches import films
 from videopred.judging.fitting import check_fit, check_part
+from videopred.judging.forecasts import device_of
 from videopred.rollout import roll_out
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def clip_scores(
         check.require(first <= clips, "--first", f"be at most {clips}, the clips of the {part} part", first, "lower it")
         clips = first
     check.context_and_horizon(context, horizon, file.frames)
-    device, scores = next(predictor.parameters()).device, []
+    device, scores = device_of(predictor), []
     for _, film in films(file, part, range(0, clips, batch_size), clips, batch_size, False):
         given, truth = film.to(device)[:, : context + horizon].split([context, horizon], 1)
         measured = measure.measure(roll_out(predictor, given, horizon).prediction, truth)

@@ -12,9 +12,6 @@ from videopred.datasets.fingerprint import hash_files
 from videopred.datasets.source import ClipSource
 from videopred.judging.reading import holds_array, read_samples
 
-_LEVELS = {np.dtype(bool): (0.0, 1.0)}
-"""Kinds of numbers that leave no doubt -> black and white."""
-
 
 class GivenFilms:
     """Films at a path, as exact numbers in [0, 1].
@@ -52,7 +49,7 @@ class GivenFilms:
         part: str = "test",
     ) -> None:
         check.existing(flag, path)
-        self.flag, self.path, self._levels = flag, path, levels
+        self.flag, self.path = flag, path
         self._names = {"SOURCE": flag, "DATA": flag, "--array": f"{flag}-array"}
         with check.named(self._names):
             self._is_array = holds_array(path, array)
@@ -62,20 +59,9 @@ class GivenFilms:
         first = self._raw(0)
         self._kind = first.dtype
         self._grey = self._stored.grey_in_color and bool((first == first[..., :1]).all())
-        if not self._is_array:
-            self._require(levels is None, "--range", "be left out where no array is given", levels, "leave it away")
-            white = np.iinfo(self._kind).max if self._kind.kind == "u" else 1  # as PNG has it, of 8 or 16 bits
-            self._levels = (0.0, float(white))
-        elif self._kind in _LEVELS:
-            got, fix = f"{levels} for {self._kind}", "False is black and True white"
-            self._require(levels in (None, _LEVELS[self._kind]), "--range", "be 0,1 or left out", got, fix)
-            self._levels = _LEVELS[self._kind]
-        must = "say which numbers are black and white"
-        got = f"nothing for {self._kind} from {first.min():g} to {first.max():g} in {path}"
-        self._require(self._levels is not None, "--range", must, got, "give e.g. --range 0,1 or --range 0,255")
+        self._levels = self._find_levels(levels, first)
         self.frames, height, width, channels = first.shape
         self.film_shape = (1 if self._grey else channels, height, width)
-        assert self._levels is not None
         least, most, (low, high) = float(first.min()), float(first.max()), self._levels
         self.remark = f"the first clip of {path} goes from {least:g} to {most:g}, of a range from {low:g} to {high:g}"
         self.remark *= 0 < most - least < (high - low) / 100
@@ -92,12 +78,28 @@ class GivenFilms:
         """SHA-256 of the files' bytes, in hexadecimal."""
         return hash_files(sorted(file for file in self.path.rglob("*") if file.is_file()) or [self.path])
 
+    def _find_levels(self, said: tuple[float, float] | None, first: np.ndarray) -> tuple[float, float]:
+        """The numbers that mean black and white: those said of an array, or those that leave no doubt."""
+        if not self._is_array:
+            check.require(said is None, "--range", "be left out where no array is given", said, "leave it away")
+            white = np.iinfo(first.dtype).max if first.dtype.kind == "u" else 1  # as PNG has it, of 8 or 16 bits
+            return 0.0, float(white)
+        if first.dtype == bool:
+            got, fix = f"{said} for bool", "False is black and True white"
+            check.require(said in (None, (0, 1)), "--range", "be 0,1 or left out", got, fix)
+            return 0.0, 1.0
+        must = "say which numbers are black and white"
+        got = f"nothing for {first.dtype} from {first.min():g} to {first.max():g} in {self.path}"
+        check.require(said is not None, "--range", must, got, "give e.g. --range 0,1 or --range 0,255")
+        assert said is not None
+        return said
+
     def _clip(self, index: int, sample: int) -> Tensor:
         raw, name = self._raw(index, sample), f"{self._stored.names[index]} of {self.path}"
         channels, height, width = self.film_shape
         kept = (self.frames, height, width, 3 if self._grey else channels)
         got = f"{raw.shape} {raw.dtype} in {name}"
-        self._require(
+        check.require(
             (raw.shape, raw.dtype) == (kept, self._kind),
             self.flag,
             f"hold clips of one shape and kind, (T, H, W, C) {kept} {self._kind} as the first",
@@ -106,15 +108,14 @@ class GivenFilms:
         )
         if self._grey:
             grey = bool((raw == raw[..., :1]).all())
-            self._require(grey, self.flag, "be grey throughout, as its first clip is", f"color in {name}", "split it")
+            check.require(grey, self.flag, "be grey throughout, as its first clip is", f"color in {name}", "split it")
             raw = raw[..., :1]
-        assert self._levels is not None
         low, high = self._levels
         least, most = raw.min(), raw.max()
         must = f"hold numbers from {low:g} to {high:g}, as its range says"
         fix = "mend the films" + ", or say what is black and white with --range" * self._is_array
-        self._require(not np.isnan(least), self.flag, must, f"NaN in {name}", "mend the films")
-        self._require(least >= low and most <= high, self.flag, must, f"{least:g} to {most:g} in {name}", fix)
+        check.require(not np.isnan(least), self.flag, must, f"NaN in {name}", "mend the films")
+        check.require(least >= low and most <= high, self.flag, must, f"{least:g} to {most:g} in {name}", fix)
         exact = np.float64 if raw.dtype == np.float64 else np.float32
         values = ((raw.astype(np.float64) - low) / (high - low)).astype(exact)
         return torch.from_numpy(np.ascontiguousarray(values.transpose(0, 3, 1, 2)))
@@ -125,12 +126,8 @@ class GivenFilms:
             frames = list(self._films[sample].frames(index))
         got = f"others in {self._stored.names[index]}"
         one_size = len({frame.shape for frame in frames}) == 1
-        self._require(one_size, self.flag, "hold frames of one size", got, "judge them one by one")
+        check.require(one_size, self.flag, "hold frames of one size", got, "judge them one by one")
         return np.stack(frames)
-
-    @staticmethod
-    def _require(condition: bool, argument: str, must: str, got: Any, fix: str) -> None:
-        check.require(condition, argument, must, got, fix)
 
 
 class GivenTruth(ClipSource):

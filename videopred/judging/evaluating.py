@@ -108,6 +108,24 @@ def evaluate_given(predicted: GivenFilms, file: "ClipSource", protocol: Protocol
         ValueError: there are fewer films, they are shorter than the horizon, or of other frames than the truth's; a
             metric is of a model's own masks.
     """
+    _check_given(predicted, file, protocol)
+    films = [predicted, file.given] if isinstance(file, GivenTruth) else [predicted]
+    how["notes"] = (*how.get("notes", ()), *(one.remark for one in films if one.remark))
+    if predicted.frames > protocol.horizon:
+        _check_beginning(predicted, file, protocol)
+        note = f"of the {predicted.frames} frames in {predicted.path}, the first {protocol.horizon} were scored"
+        how["notes"] = (*how["notes"], note)
+
+    def forecast(batch: Batch, sample: int) -> Tensor:
+        film = predicted.read(batch.start, batch.start + len(batch.film), sample)
+        return film[:, : protocol.horizon]
+
+    how["device"] = pick_device(my_device(str(how.get("device", "cpu"))))
+    return judge_rows({"prediction": forecast}, file, protocol, **how)
+
+
+def _check_given(predicted: GivenFilms, file: "ClipSource", protocol: Protocol) -> None:
+    """Refuse films that cannot be held against the truth as the protocol asks."""
     clips = check_protocol(protocol, file)
     own = asks_for_masks(protocol.metrics)
     check.require(own is None, "--metrics", "be of films with --pred", f"{own}, of a model's own masks", "score a run")
@@ -126,19 +144,6 @@ def evaluate_given(predicted: GivenFilms, file: "ClipSource", protocol: Protocol
     turned = sorted(ours) == sorted(theirs)
     fix = "say with --axes which axis is which" if turned else "predict frames of that size"
     check.require(ours == theirs, flag, must, got, fix)
-    films = [predicted, file.given] if isinstance(file, GivenTruth) else [predicted]
-    how["notes"] = (*how.get("notes", ()), *(one.remark for one in films if one.remark))
-    if predicted.frames > protocol.horizon:
-        _check_beginning(predicted, file, protocol)
-        note = f"of the {predicted.frames} frames in {name}, the first {protocol.horizon} were scored"
-        how["notes"] = (*how["notes"], note)
-
-    def forecast(batch: Batch, sample: int) -> Tensor:
-        film = predicted.read(batch.start, batch.start + len(batch.film), sample)
-        return film[:, : protocol.horizon]
-
-    how["device"] = pick_device(my_device(str(how.get("device", "cpu"))))
-    return judge_rows({"prediction": forecast}, file, protocol, **how)
 
 
 def _check_beginning(predicted: GivenFilms, file: "ClipSource", protocol: Protocol) -> None:
