@@ -8,7 +8,7 @@ import pytest
 
 from videopred import doctor
 from videopred.cli import main
-from videopred.training.watching import LOGGERS
+from videopred.training.loggers import LOGGERS
 
 SECTIONS = ["versions", "machine", "devices", "folders", "optional parts", "self test on cpu"]
 

@@ -16,9 +16,10 @@ from tiny_runs import FRAMES, tiny_model, tiny_training
 from training_runs import equal, weights
 
 from videopred.settings import WatchConfig
+from videopred.training.loggers import LOGGERS
 from videopred.training.metrics_file import read_metrics
+from videopred.training.progress_bar import ProgressBar
 from videopred.training.run import train
-from videopred.training.watching import LOGGERS, ProgressBar
 
 LEARNING = tiny_training(updates=4, validate_every=1)
 

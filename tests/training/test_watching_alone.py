@@ -19,10 +19,13 @@ from training_runs import learner
 from videopred.datasets.store import ClipFile
 from videopred.models import CORES, build
 from videopred.settings import WatchConfig
-from videopred.training import watching
+from videopred.training import watched_clips
 from videopred.training.clips import TrainingClips
+from videopred.training.loggers import LOGGERS
 from videopred.training.profiling import Profile
-from videopred.training.watching import LOGGERS, ProgressBar, WatchClips, watchers
+from videopred.training.progress_bar import ProgressBar
+from videopred.training.watched_clips import WatchClips
+from videopred.training.watching import watchers
 
 CONTEXT = 4
 
@@ -68,7 +71,9 @@ def test_loggers_take_what_they_are_given(tmp_path, name):
 def drawn(monkeypatch) -> list[tuple[str, int]]:
     """Names of pictures and the updates that they are of, in place of TensorBoard."""
     found: list[tuple[str, int]] = []
-    monkeypatch.setattr(watching, "show", lambda logger, tag, height, width, content, step: found.append((tag, step)))
+    monkeypatch.setattr(
+        watched_clips, "show", lambda logger, tag, height, width, content, step: found.append((tag, step))
+    )
     return found
 
 
@@ -105,13 +110,13 @@ def test_pictures_are_of_two_clips_or_as_many_as_there_are(frames, tmp_path, dra
 
 def test_a_schema_that_nobody_uses_counts_as_dead(frames, tmp_path, monkeypatch):
     """There are two, and all files take the first."""
-    model, told, plain = learner("scoff"), [], watching.roll_out
+    model, told, plain = learner("scoff"), [], watched_clips.roll_out
 
     def all_the_first(*arguments: Any, **more: Any) -> Any:
         rollout = plain(*arguments, **more)
         return rollout._replace(trace=rollout.trace | {"schema": torch.zeros_like(rollout.trace["schema"])})
 
-    monkeypatch.setattr(watching, "roll_out", all_the_first)
+    monkeypatch.setattr(watched_clips, "roll_out", all_the_first)
     look(WatchClips(frames, CONTEXT, 0), model, tmp_path, 10, told=told.append)
     assert {name: value for name, value in told[0].items() if name.startswith("schemata/")} == {
         "schemata/usage_entropy": 0.0,
@@ -147,7 +152,7 @@ def test_a_compiled_model_is_not_compiled_for_these_few_films(frames, monkeypatc
         return graph.forward
 
     twice = torch.compile(lambda film: film * 2, backend=backend)
-    monkeypatch.setattr(watching, "roll_out", lambda predictor, given, *others, **more: twice(given))
+    monkeypatch.setattr(watched_clips, "roll_out", lambda predictor, given, *others, **more: twice(given))
     doubled, _ = WatchClips(frames, CONTEXT, 0)._roll_out(learner().predictor)
     assert doubled.shape[1] == CONTEXT
     assert compiled == []

@@ -22,7 +22,7 @@ from videopred.training.batches import Batches, MadeBatches, Shares, ShuffledBat
 from videopred.training.chance import ORDER, source_of
 from videopred.training.clips import TrainingClips, open_clips
 from videopred.training.run import foresee, train
-from videopred.training.watching import WatchClips
+from videopred.training.watched_clips import WatchClips
 
 WINDOW = 6
 

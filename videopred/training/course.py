@@ -17,11 +17,12 @@ from videopred.training.folder import RunFolder
 from videopred.training.forecast import forecast
 from videopred.training.keeping import KeepCheckpoints
 from videopred.training.learner import Learner
+from videopred.training.loggers import make_loggers
 from videopred.training.processes import end_together, is_first, lost_another
 from videopred.training.resuming import Start
 from videopred.training.stopping import Stopped, StopSigns
 from videopred.training.telling import TellLooks, listening, say
-from videopred.training.watching import make_loggers, watchers
+from videopred.training.watching import watchers
 
 if TYPE_CHECKING:
     from lightning.pytorch import Trainer
@@ -99,7 +100,7 @@ class Course:
             say(str(forecast(self.learner, clips, self.device)))
         shown = self.progress and is_first()
         callbacks = [keep, TellLooks(), *watchers(self.watch, path, clips, config.training, shown)]
-        loggers = make_loggers(self.watch, path)
+        loggers = make_loggers(self.watch.logger, path)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", module=r"lightning\.")  # hints about its own defaults, and to use srun
             self._trainer = make_trainer(config, path, self.device, callbacks, self.start.done, loggers)

@@ -1,5 +1,6 @@
 """Lightning's Trainer as our runs need it."""
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,9 +15,9 @@ from videopred.checkpoint import AtomicIO, RunConfig
 from videopred.models.compiling import check_compiler
 from videopred.settings import ComputeConfig, TrainingConfig
 from videopred.slurm import my_task
+from videopred.training.loggers import Curves
 from videopred.training.metrics_file import MetricsFile
 from videopred.training.processes import environment, launched
-from videopred.training.watching import Curves, quiet_lightning
 
 
 def make_trainer(
@@ -64,6 +65,12 @@ def make_trainer(
         enable_model_summary=False,
         default_root_dir=run,
     )
+
+
+def quiet_lightning() -> None:
+    """Mute what Lightning says of itself (adverts, devices it looked for); its warnings and errors stay."""
+    for name in ("lightning.pytorch", "lightning.fabric", "lightning.pytorch.utilities.rank_zero"):
+        logging.getLogger(name).setLevel(logging.WARNING)
 
 
 def check_compute(training: TrainingConfig, compute: ComputeConfig, device: torch.device) -> None:

@@ -1,0 +1,49 @@
+"""Where a training's curves go: to TensorBoard, and to loggers of other libraries."""
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from lightning.pytorch import loggers
+from lightning.pytorch.utilities import rank_zero_only
+
+from videopred import check
+
+LOGGERS: dict[str, tuple[str, str, Callable[[Path], dict[str, Any]]]] = {
+    "wandb": ("WandbLogger", "wandb", lambda run: {"project": "videopred", "name": run.name, "save_dir": run}),
+    "mlflow": ("MLFlowLogger", "mlflow", lambda run: {"experiment_name": "videopred", "run_name": run.name}),
+    "comet": ("CometLogger", "comet_ml", lambda run: {"project": "videopred", "name": run.name}),
+}
+"""Name for --logger -> Lightning's class, the library that it needs, and the arguments of it for a run folder."""
+
+
+def check_loggers(names: Sequence[str]) -> None:
+    """Refuse loggers whose libraries are not installed.
+
+    Raises:
+        ValueError: names the flag.
+    """
+    for name in names:
+        _, library, _ = LOGGERS[name]
+        package = library.replace("_", "-")
+        try:
+            import_module(library)
+        except ImportError as error:
+            must, got = f"find {package} installed", f"{name} ({error})"
+            fix = f"`pip install {package}`, or leave --logger {name} out; CSV and TensorBoard are always written"
+            raise ValueError(check.complaint("--logger", must, got, fix)) from None
+
+
+class Curves(loggers.TensorBoardLogger):
+    """TensorBoard's curves, without that of epochs: it is 0 throughout, for all updates are of one."""
+
+    @rank_zero_only
+    def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
+        super().log_metrics({name: value for name, value in metrics.items() if name != "epoch"}, step)
+
+
+def make_loggers(names: Sequence[str], run: Path) -> list[loggers.Logger]:
+    """Loggers of Lightning's besides CSV and TensorBoard; their own settings say where they send what they are told."""
+    chosen = [LOGGERS[name] for name in names]
+    return [getattr(loggers, kind)(**arguments(run)) for kind, _, arguments in chosen]

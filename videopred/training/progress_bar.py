@@ -1,0 +1,50 @@
+"""The bar of a training on a terminal."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import lightning
+from lightning.pytorch.callbacks import Callback
+from tqdm import tqdm
+
+
+class ProgressBar(Callback):
+    """Updates, losses and frames per second, on stderr, if that is a terminal.
+
+    Args:
+        updates: of the whole training.
+        frames: that a piece of a batch has: clips times their length.
+        clock: tells seconds.
+    """
+
+    def __init__(self, updates: int, frames: int, clock: Callable[[], float] = time.perf_counter):
+        self.updates, self.frames, self.clock = updates, frames, clock
+        self.pace: float | None = None
+        """Seconds per piece, looks at the validation clips left out; the last ones count most."""
+
+    def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        self.bar = tqdm(total=self.updates, desc="training", unit="update", initial=trainer.global_step, disable=None)
+        self.since = self.clock()
+
+    def on_train_batch_end(self, trainer: lightning.Trainer, *others: Any) -> None:
+        now = self.clock()
+        passed, self.since = now - self.since, now
+        self.pace = passed if self.pace is None else 0.9 * self.pace + 0.1 * passed
+        shown = {
+            name: f"{float(value):.4g}"
+            for name, value in trainer.callback_metrics.items()
+            if name.startswith(("train_", "validation_"))
+        }
+        self.bar.set_postfix(shown | {"frames/s": f"{self.frames / max(self.pace, 1e-9):.0f}"}, refresh=False)
+        self.bar.update(trainer.global_step - self.bar.n)
+
+    def on_validation_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        self.since = self.clock()
+
+    def on_train_end(self, *others: Any) -> None:
+        self.bar.close()
+
+    def on_exception(self, *others: Any) -> None:
+        if hasattr(self, "bar"):
+            self.bar.close()
