@@ -30,7 +30,7 @@ ROOMS: dict[str, set[str]] = {
     "unboxing": {"check", "settings"},
     "flags": {"check", "unboxing"},
     "model_flags": SHARED | {"flags", "models", "experiments", "weights"},
-    "experiments": SHARED | {*SHELVES, "experiments"},
+    "experiments": SHARED | {*SHELVES, "again", "experiments"},
     "datasets": SHARED | {"child", "datasets", "slurm"},
     "models": SHARED | {"models"},
     "eval": SHARED | {"eval"},
@@ -70,7 +70,7 @@ ROOMS: dict[str, set[str]] = {
     "commands": SHARED
     | {"flags", "model_flags", *SHELVES, "rollout", "rendering", "checkpoint", "device", "training", "judging", "demo"}
     | {"pictures", "preview", "cards", "bench", "comparing", "commands", "experiments", "export", "runs"}
-    | {"spelling", "card_export", "surprise", "surprise_curves", "report", "doctor"}
+    | {"again", "spelling", "card_export", "surprise", "surprise_curves", "report", "doctor"}
     | {"cli"},  # a figure of a paper is made by commands
     "cli": SHARED | {"flags", "model_flags", "datasets", "commands"},
     "__main__": {"cli"},

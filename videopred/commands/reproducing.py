@@ -1,16 +1,16 @@
 """The command that makes a figure of a paper again."""
 
-import shlex
 from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import Positional, arg
 
 from videopred import check
+from videopred.again import Words, typed
 from videopred.commands import terminal
 from videopred.commands.options import Device
 from videopred.experiments.figures import PAPER_FIGURES
-from videopred.experiments.planning import Training, Words, make_plan
+from videopred.experiments.planning import Training, make_plan
 from videopred.experiments.settings import Scale
 
 
@@ -40,7 +40,7 @@ def reproduce(
             clips = ", ".join(f"{count:,} {part}" for part, count in experiment.clips.items())
             print(f"# {path}, made if it is not there: {clips} clips")
         for words in (*(one.words for one in plan.trainings), *plan.judging):
-            print(_line(words))
+            print(f"$ {typed(words)}")
         return
     for one in plan.trainings:
         _check_run(one)
@@ -58,12 +58,8 @@ def _do(words: Words) -> None:
     """Print a command and run it."""
     from videopred.cli import run  # which imports this module
 
-    print(f"\n{_line(words)}", flush=True)
+    print(f"\n$ {typed(words)}", flush=True)
     run(list(words))
-
-
-def _line(words: Words) -> str:
-    return f"$ videopred {shlex.join(words)}"
 
 
 def _check_run(training: Training) -> None:

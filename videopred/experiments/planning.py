@@ -4,15 +4,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from videopred import check
+from videopred.again import Words
 from videopred.datasets import DATASETS
 from videopred.experiments import find_experiment
 from videopred.experiments.asking import Asked, ask, fitting
 from videopred.experiments.figures import PAPER_FIGURES, Model, Panel
 from videopred.experiments.scales import at_scale
 from videopred.experiments.settings import ExperimentConfig, Scale
-
-Words = tuple[str, ...]
-"""Of a command, after `videopred`."""
 
 
 class Training(NamedTuple):
