@@ -204,6 +204,15 @@ def test_the_best_checkpoint_is_never_replaced_by_a_worse_one(stopped):
     assert best.read_bytes() == before
 
 
+def test_the_best_checkpoint_is_as_good_as_the_look_that_it_is_from(stopped):
+    """Not as the lowest on its record, whose checkpoint may have been lost, nor as that of any other checkpoint."""
+    best = stopped / "checkpoints" / "best.ckpt"
+    content = load(best)
+    content["videopred_looks"] |= {"latest": 7.0, "lowest": 3.0}
+    torch.save(content, best)
+    assert find_start(stopped).best_so_far == 7.0
+
+
 def test_a_damaged_best_checkpoint_makes_room_for_the_best_that_comes(stopped, capfd):
     """However low the loss on record is, whose weights are lost."""
     path = stopped / "checkpoints" / "last.ckpt"
@@ -283,6 +292,10 @@ def test_while_it_goes_on_its_record_does_not_say_how_far_it_once_was(stopped, m
         (
             {"training": tiny_training(updates=5, window=6)},
             "--window must be None, as in the run that is resumed, got 6; leave it",
+        ),
+        (
+            {"training": tiny_training(updates=5, save_every=2)},
+            "--save-every must be None, as in the run that is resumed",
         ),
         ({"model": tiny_model("lstm")}, "--core must be gru, as in the run that is resumed, got lstm; leave it out"),
         (

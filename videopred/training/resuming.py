@@ -85,10 +85,10 @@ def check_same(config: RunConfig, model: PredictorConfig | None, training: Train
     ours, theirs = choices(config), choices(asked)
     ours |= config.training.model_dump()
     theirs |= asked.training.model_dump()
-    for name, value in theirs.items():
-        must = f"be {ours.get(name, 'left out')}, as in the run that is resumed"
+    for name, value in theirs.items():  # of two cores that differ, their name comes before their settings
+        must = f"be {ours[name]}, as in the run that is resumed"
         fix = "leave it out, or train another run, which may begin with --init-from"
-        check.require(name in ours and ours[name] == value, f"--{name.replace('_', '-')}", must, value, fix)
+        check.require(ours[name] == value, f"--{name.replace('_', '-')}", must, value, fix)
 
 
 def check_data(config: RunConfig, file: ClipSource) -> None:

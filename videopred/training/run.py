@@ -199,10 +199,10 @@ def _first_predictor(config: RunConfig) -> Predictor:
     if config.init_from is not None:
         theirs, weights = read_run(Path(config.init_from))
         ours, other = choices(config), choices(theirs)
-        differing = [name for name in {**ours, **other} if ours.get(name) != other.get(name)]
+        differing = [name for name in ours if ours[name] != other.get(name)]
         # Of two cores that differ, it is enough to say so; their settings would be no answer.
         told = [name for name in differing if "." not in name or name.partition(".")[0] not in differing]
-        must = "hold the same model, with " + ", ".join(f"{name} {ours.get(name)}" for name in told)
+        must = "hold the same model, with " + ", ".join(f"{name} {ours[name]}" for name in told)
         got = ", ".join(f"{name} {other.get(name)}" for name in told)
         check.require(not differing, "--init-from", must, got, "give a run of this model, or these settings")
         predictor.load_state_dict(weights)
