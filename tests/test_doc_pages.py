@@ -37,8 +37,8 @@ def test_the_index_lists_every_page():
 def test_a_page_with_programs_is_run_by_a_test(page):
     """Or at least named by one; what is in no language that runs is output, a layout or a launcher."""
     languages = set(re.findall(r"^```(\w*)$", page.read_text(), re.MULTILINE)) - {""}
-    assert languages <= {"sh", "python", "text", "json"}
-    if languages & {"sh", "python"}:
+    assert languages <= {"sh", "bash", "python", "text", "json"}
+    if languages & {"sh", "bash", "python"}:
         assert any(f'"{page.name}"' in test.read_text() for test in TESTS.rglob("test_*.py"))
 
 
@@ -75,8 +75,9 @@ def test_files_hold_what_the_page_says(tmp_path, monkeypatch, capsys):
 
 
 def test_launchers_use_flags_that_their_commands_have(capsys):
-    lines = blocks(SCALE, "text")[0].splitlines()
-    assert lines
+    shown = blocks(SCALE, "text")[0] + blocks(SCALE, "bash")[0]
+    lines = [line for line in shown.splitlines() if " videopred " in line]
+    assert len(lines) == 3
     for line in lines:
         launcher, _, words = line.partition("videopred ")
         assert launcher.split()[0] in ("srun", "torchrun")

@@ -138,4 +138,5 @@ def test_tasks_of_srun_that_were_asked_for(monkeypatch, layout, devices, nodes):
     told |= {"PROCID": "0", "NODEID": "0", "LOCALID": "0", "STEP_NODELIST": "gpu[1-2]"}
     for name, value in told.items():
         monkeypatch.setenv(f"SLURM_{name}", value)
+    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "eth0")  # this machine need not have a name that others know
     check_compute(tiny_training(batch_size=6), ComputeConfig(devices=devices, nodes=nodes), torch.device("cpu"))

@@ -4,12 +4,15 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
+import torch
 from lightning.pytorch.plugins.environments import LightningEnvironment, TorchElasticEnvironment
 from lightning.pytorch.utilities import rank_zero_only
 from tiny_runs import tiny_model, tiny_training
@@ -17,8 +20,16 @@ from torch.distributed import DistNetworkError
 
 from videopred.settings import ComputeConfig
 from videopred.training import processes
+from videopred.training.engine import check_compute
 from videopred.training.learner import Learner
-from videopred.training.processes import StepEnvironment, end_together, environment, launched, lost_another
+from videopred.training.processes import (
+    StepEnvironment,
+    check_reachable,
+    end_together,
+    environment,
+    launched,
+    lost_another,
+)
 from videopred.training.run import train
 
 TORCHRUN = {"TORCHELASTIC_RUN_ID": "1", "WORLD_SIZE": "2"}
@@ -142,6 +153,46 @@ def test_processes_that_nobody_has_started_are_refused(data, tmp_path, monkeypat
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         train(data, tiny_model(), tiny_training(), **how)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("address", ["127.0.1.1", "::1", None])
+def test_a_machine_whose_name_leads_the_others_to_themselves(monkeypatch, address):
+    """They would wait for half an hour."""
+    for name, value in SRUN.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("GLOO_SOCKET_IFNAME", raising=False)
+    monkeypatch.setattr(processes.socket, "gethostname", lambda: "gpu07")
+    monkeypatch.setattr(processes.socket, "if_nameindex", lambda: [(1, "lo"), (2, "eth0"), (3, "ib0")])
+
+    def addresses(name: str, port: None) -> list[Any]:
+        if address is None:
+            raise socket.gaierror
+        return [(0, 0, 0, "", (address, 0)), (0, 0, 0, "", ("10.0.0.7", 0))]
+
+    monkeypatch.setattr(processes.socket, "getaddrinfo", addresses)
+    message = (
+        f"^GLOO_SOCKET_IFNAME must be the network card that leads to the other machines, as the name gpu07 means "
+        f"{address or 'nothing'} here, got nothing; set this variable; there are eth0, ib0$"
+    )
+    compute, settings = ComputeConfig(nodes=2), tiny_training()
+    monkeypatch.setenv("SLURM_STEP_TASKS_PER_NODE", "1(x2)")
+    with pytest.raises(ValueError, match=message):
+        check_compute(settings, compute, torch.device("cpu"))
+    with monkeypatch.context() as one:  # where none is asked for its address
+        one.setenv("SLURM_STEP_TASKS_PER_NODE", "2")
+        check_compute(settings, ComputeConfig(devices=2), torch.device("cpu"))
+    with monkeypatch.context() as at_home:
+        at_home.setenv("MASTER_ADDR", "localhost")
+        check_compute(settings, compute, torch.device("cpu"))
+    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "eth0")
+    check_compute(settings, compute, torch.device("cpu"))
+
+
+def test_a_machine_that_the_others_find_by_its_name(monkeypatch):
+    monkeypatch.delenv("GLOO_SOCKET_IFNAME", raising=False)
+    monkeypatch.setattr(processes.socket, "getaddrinfo", lambda *asked: [(0, 0, 0, "", ("10.0.0.7", 0))])
+    monkeypatch.setattr(processes, "environment", lambda: SimpleNamespace(main_address="gpu07"))
+    check_reachable()
 
 
 class Thread:

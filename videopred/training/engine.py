@@ -17,7 +17,7 @@ from videopred.settings import ComputeConfig, TrainingConfig
 from videopred.slurm import my_task
 from videopred.training.loggers import Curves
 from videopred.training.metrics_file import MetricsFile
-from videopred.training.processes import environment, launched
+from videopred.training.processes import check_reachable, environment, launched
 
 
 def make_trainer(
@@ -78,7 +78,7 @@ def check_compute(training: TrainingConfig, compute: ComputeConfig, device: torc
     shared out.
 
     Raises:
-        ValueError: names the flag.
+        ValueError: names the flag, or the variable.
     """
     check.one_of("--strategy", compute.strategy, ["auto", *StrategyRegistry.available_strategies()])
     half = device.type == "cpu" and training.precision == "16-mixed"  # Lightning would take bf16-mixed instead
@@ -99,6 +99,8 @@ def check_compute(training: TrainingConfig, compute: ComputeConfig, device: torc
     must = f"be a multiple of {shares}, devices times nodes times pieces"
     check.require(training.batch_size % shares == 0, "--batch-size", must, training.batch_size, "choose one that is")
     _check_launcher(compute)
+    if compute.nodes > 1 and device.type == "cpu":
+        check_reachable()
 
 
 def _check_launcher(compute: ComputeConfig) -> None:

@@ -1,8 +1,10 @@
 """Several processes of one training: which this is, who started it, and that none is left alone."""
 
+import ipaddress
 import os
 import re
 import signal
+import socket
 import threading
 import time
 
@@ -10,6 +12,7 @@ from lightning.pytorch.plugins.environments import ClusterEnvironment, Lightning
 from lightning.pytorch.utilities import rank_zero_only
 from torch.distributed import DistError
 
+from videopred import check
 from videopred.slurm import Task, my_task
 
 _STARTER = "VIDEOPRED_STARTED_BY"
@@ -91,6 +94,28 @@ def lost_another(error: RuntimeError) -> str:
     if not isinstance(error, DistError) and "/gloo/" not in said:
         return ""
     return re.sub(r"^\[[^]]*\] |\. This is typically .*$", "", said)  # where in its source, and wishes
+
+
+def check_reachable() -> None:
+    """Refuse a machine of several whose name leads the others to themselves, as Debian's own /etc/hosts has it.
+
+    Processes on CPUs tell one another the address that their machine's name has there, and would wait for an answer.
+    Where all are on one machine, its name is no matter.
+
+    Raises:
+        ValueError: names the variable that says otherwise.
+    """
+    if "GLOO_SOCKET_IFNAME" in os.environ or environment().main_address in ("localhost", "127.0.0.1", "::1"):
+        return
+    name = socket.gethostname()
+    try:
+        address = socket.getaddrinfo(name, None)[0][4][0]
+    except OSError:
+        address = "nothing"
+    alone = address == "nothing" or ipaddress.ip_address(address).is_loopback
+    cards = ", ".join(card for _, card in socket.if_nameindex() if card != "lo")
+    must = f"be the network card that leads to the other machines, as the name {name} means {address} here"
+    check.require(not alone, "GLOO_SOCKET_IFNAME", must, "nothing", f"set this variable; there are {cards}")
 
 
 def end_together() -> None:
