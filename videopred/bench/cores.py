@@ -68,7 +68,7 @@ def bench_cores(
         cores: which of SUBJECTS.
         clips: of the whole model's training step, and of the larger of its rollouts.
         horizon: frames of its rollouts.
-        compiled: also measure the cores with a step that is compiled.
+        compiled: also measure the cores with compiled steps on the CPU, as is done on a CUDA device anyway.
 
     Returns:
         cores: one row for each core and batch: ms per step of ours, the plain statement and an LSTM of equal width;

@@ -35,7 +35,13 @@ def bench_cores(
     batches: Annotated[tuple[int, ...], arg(metavar="CLIPS", help="Clips at a time.")] = (64, 8),
     steps: Annotated[int, arg(help="Steps of a sequence.")] = 50,
     repeats: Annotated[int, arg(help="Turns of each comparison.")] = 3,
-    compile_: Annotated[bool, arg(name="compile", help="Also measure compiled steps; needs a C++ compiler.")] = False,
+    compile_: Annotated[
+        bool,
+        arg(
+            name="compile",
+            help="Also measure compiled steps on the CPU; needs a C++ compiler. On a CUDA device they always are.",
+        ),
+    ] = False,
     json_: Json = False,
 ) -> None:
     """Measure how fast cores run: ratios to plain statements of them and to an LSTM, on one thread."""

@@ -16,8 +16,8 @@ from videopred import check
 from videopred.models.predictor import Predictor
 
 _BLOCK = 4
-"""Steps that are compiled as one, which saves what every call of something compiled costs. More take longer to compile
-and gain no more."""
+"""Steps that are compiled as one, which saves what every call of something compiled costs. With eight, compiling takes
+up to twice as long, and only `brims` with few clips gains a tenth."""
 
 
 def compile_predictor(predictor: Predictor, backend: str) -> None:
