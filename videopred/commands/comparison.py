@@ -67,7 +67,8 @@ def _scores_of(path: Path, data: str | None) -> Path:
     fix = f"score it with `videopred evaluate {path} DATA`, or name the folder of its scores"
     got = f"{path}, of which {', '.join(there) or 'nothing'} is in {found}"
     must = "have scores of one data set" if data is None else f"have scores of {data}"
-    check.require(there == [there[0]] if data is None and there else data in there, "SCORES", must, got, fix)
+    fits = len(there) == 1 if data is None else data in there
+    check.require(fits, "SCORES", must, got, fix)
     return found / (data or there[0])
 
 
