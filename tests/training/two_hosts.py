@@ -162,8 +162,9 @@ def lacking(*programs: str) -> str:
     for program in ("setpriv", "unshare", "nsenter", "ip", *programs):
         if shutil.which(program, path=_PATH) is None:
             return f"needs {program}"
-    may = subprocess.run(["unshare", *_OWN, "--fork", "true"], capture_output=True).returncode == 0
-    return "" if may else "needs root, or whoever may make namespaces"
+    tried = "mount -t tmpfs none /run && ip link add one type bridge && ip link add two type veth peer name six"
+    may = subprocess.run(["unshare", *_OWN, "--fork", "sh", "-c", tried], capture_output=True).returncode == 0
+    return "" if may else "needs somebody who may make namespaces, such as root, and bridges between them"
 
 
 def _children(pid: int) -> list[int]:
