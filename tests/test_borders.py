@@ -50,7 +50,7 @@ ROOMS: dict[str, set[str]] = {
     "checkpoint": SHARED | {"models", "weights"},
     "export": SHARED | {"checkpoint", "weights"},
     "again": SHARED | {"datasets", "eval"},
-    "model_card": SHARED | {"datasets", "eval", "models", "checkpoint", "weights", "again"},
+    "model_card": SHARED | {"datasets", "eval", "models", "checkpoint", "weights", "again", "experiments"},
     "card_export": SHARED
     | {"datasets", "eval", "checkpoint", "judging", "rendering", "pictures", "runs", "weights"}
     | {"export", "model_card"},

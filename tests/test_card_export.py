@@ -17,10 +17,10 @@ from tiny_runs import CLIPS, no_file_longer_than, tiny_data, tiny_model, tiny_tr
 
 from videopred import cli
 from videopred.card_export import export_with_card
-from videopred.checkpoint import load_run
+from videopred.checkpoint import ExperimentRecord, load_run
 from videopred.datasets.opening import open_dataset
 from videopred.judging import evaluate
-from videopred.model_card import _limits, ranges
+from videopred.model_card import _experiment, _limits, ranges
 from videopred.settings import TrainingConfig
 from videopred.training import train
 
@@ -246,3 +246,16 @@ def test_the_command_says_what_it_wrote(place, capsys):
     assert json.loads(capsys.readouterr().out) == {
         "files": [f"shared/a{end}" for end in (".safetensors", ".md", ".gif")]
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "scale", "said"),
+    [
+        ("rims-balls4", "paper", "`rims-balls4` at scale paper"),
+        ("rims-balls4", "small", "`rims-balls4` at scale small, which is not as published"),
+        ("mine", "paper", "`mine`, from an own file"),
+        ("mine", "tiny", "`mine`, from an own file, at scale tiny"),
+    ],
+)
+def test_only_what_a_paper_has_is_said_to_be_as_published(name, scale, said):
+    assert _experiment(ExperimentRecord(name=name, scale=scale)) == said

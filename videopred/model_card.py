@@ -12,10 +12,11 @@ import numpy as np
 
 from videopred.again import Words, evaluate_words, generate_words, typed
 from videopred.amounts import counted, duration
-from videopred.checkpoint import RunConfig
+from videopred.checkpoint import ExperimentRecord, RunConfig
 from videopred.datasets.source import ClipSource
 from videopred.eval.scores import Scores
 from videopred.eval.tables import CEILING
+from videopred.experiments import experiment_names
 from videopred.models.predictor import Predictor
 from videopred.weights import Export
 
@@ -86,11 +87,18 @@ def _summary(of: Described) -> str:
         "weights": f"{', '.join(kinds)}; {size / 1e6:.2f} MB",
         "frames": f"{height} × {width} px, {counted(channels, 'channel')}",
     }
-    experiment = of.config.experiment
-    if experiment is not None:
-        not_as_published = "" if experiment.scale == "paper" else ", which is not as published"
-        rows["experiment"] = f"`{experiment.name}` at scale {experiment.scale}{not_as_published}"
+    if of.config.experiment is not None:
+        rows["experiment"] = _experiment(of.config.experiment)
     return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows.items())])
+
+
+def _experiment(asked: ExperimentRecord) -> str:
+    """Its name and scale. Of a file of somebody's own, scale `paper` is the file as it is."""
+    if asked.name in experiment_names():
+        return f"`{asked.name}` at scale {asked.scale}" + (
+            "" if asked.scale == "paper" else ", which is not as published"
+        )
+    return f"`{asked.name}`, from an own file" + ("" if asked.scale == "paper" else f", at scale {asked.scale}")
 
 
 def _settings(settings: Any) -> str:
