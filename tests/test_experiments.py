@@ -322,3 +322,4 @@ def test_the_next_command_asks_what_the_protocol_asks(name):
 
 def test_impossible_films_are_judged_by_plausibility():
     assert ask("scoff-intphys", "small").next_commands(Path("R"), Path("D")) == ["videopred plausibility R D"]
+    assert ask("scoff-intphys", "small").next_commands(Path("R s"), Path("D")) == ["videopred plausibility 'R s' D"]

@@ -11,6 +11,12 @@ def test_the_nearest_word_is_found_if_any_is_near():
     assert nearest("rims", []) is None
 
 
+def test_a_beginning_stands_for_the_only_name_that_has_it():
+    assert nearest("val", ["train", "validation"]) == "validation"
+    assert nearest("tra", ["transformer", "transformer-balls", "gru"]) is None
+    assert nearest("va", ["train", "validation"]) is None
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)

@@ -76,7 +76,9 @@ def one_of(argument: str, value: str, choices: Iterable[str]) -> str:
 
 def _none_of(argument: str, value: str, names: list[str]) -> str:
     """The complaint about a value that is none of these names."""
-    fix = _nearest(value, names, "choose one of these")
+    several = str(value).split(",")
+    spaced = len(several) > 1 and set(several) <= set(names)
+    fix = f"put spaces between them: {' '.join(several)}" if spaced else _nearest(value, names, "choose one of these")
     return complaint(argument, f"be one of {', '.join(names)}", value, fix)
 
 

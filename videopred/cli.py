@@ -106,10 +106,12 @@ def run(argv: list[str]) -> None:
         ValueError: an unknown command, preset, core or metric, or values that do not fit together.
         SystemExit: the status of tyro, which has printed its help or its complaint.
     """
+    if argv[:1] == ["help"]:
+        argv = [*argv[1:], "--help"]
     if not argv or argv[0] in ("-h", "--help"):
         _print_opening()
         return
-    if argv[0] == "--version":
+    if argv[0] in ("-V", "--version"):
         print(f"videopred {version('videopred')}")
         return
     length = 2 if " ".join(argv[:2]) in COMMANDS else 1  # some commands are two words

@@ -6,8 +6,10 @@ from pathlib import Path
 
 
 def nearest(word: str, names: Iterable[str]) -> str | None:
-    """The name that is most like a word, if any is."""
-    return next(iter(difflib.get_close_matches(word, list(names), n=1, cutoff=0.5)), None)
+    """The name that is most like a word, or the only one that begins with it, if any is."""
+    there = list(names)
+    longer = [name for name in there if len(word) > 2 and name.startswith(word)]
+    return next(iter(difflib.get_close_matches(word, there, n=1, cutoff=0.5)), longer[0] if len(longer) == 1 else None)
 
 
 def nearest_path(path: Path, names: Iterable[str] = ()) -> str | None:

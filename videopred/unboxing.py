@@ -8,6 +8,18 @@ from videopred import check
 from videopred.settings import TrainingConfig
 
 _SEE = "see --help"
+_ELSEWHERE = {
+    "--lr": "--learning-rate",
+    "--epochs": "--updates",
+    "--steps": "--updates",
+    "--iterations": "--updates",
+    "--gpu": "--device cuda",
+    "--cuda": "--device cuda",
+    "--output": "--out",
+    "-o": "--out",
+    "--force": "--overwrite",
+}
+"""How other tools call what is asked for -> how it is called here."""
 _KINDS = {
     "INT": "be a whole number",
     "FLOAT": "be a number",
@@ -47,12 +59,16 @@ def unboxed(box: str, words: Sequence[str]) -> str:
         shown = next((lines[1] for lines in others if lines[0] == "Argument helptext:"), "")  # such as --height INT
         kind = shown.partition(" ")[2].replace("{None}|", "").strip("{}")
         must = _KINDS.get(kind, f"be given as {kind}")
-        return check.complaint(unread[1], must, _typed(unread[1], words), _SEE)
+        got = _typed(unread[1], words)
+        spaced = f"put spaces between them: {got.replace(',', ' ')}"
+        return check.complaint(unread[1], must, got, spaced if kind.startswith("[") and "," in got else _SEE)
     return f"{message.removesuffix('.')}; {_SEE}"
 
 
 def _meant(options: str, paragraphs: Sequence[Sequence[str]]) -> str:
     """What to do about an unknown option: take the nearest that tyro offers, or the flag of a setting of training."""
+    if other := _ELSEWHERE.get(options.partition(" ")[0].partition("=")[0]):
+        return f"did you mean {other}?"
     offered = (line for name, *lines in paragraphs if name == "Perhaps you meant:" for line in lines)
     nearest = next((line.split()[0] for line in offered if line.startswith("-")), None)
     setting = re.match(r"--training\.([a-z-]+)", options)  # so files of experiments and what is changed in them say

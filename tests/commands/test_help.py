@@ -16,7 +16,7 @@ from videopred.models import CODECS, CORES, DECODERS
 from videopred.models.presets import PRESETS
 
 
-@pytest.mark.parametrize("words", ["", "-h", "--help"])
+@pytest.mark.parametrize("words", ["", "-h", "--help", "help"])
 def test_help_names_every_command(capfd, words):
     assert run(words) == 0
     out, err = capfd.readouterr()
@@ -38,6 +38,7 @@ def test_help_names_every_command(capfd, words):
 def test_help_of_a_preset_and_of_a_core_shows_its_own_flags(capfd):
     for words, own, other in (
         ("generate balls4 --help", "--radii", "--digits"),
+        ("help generate sm-mnist", "--digits", "--radii"),
         ("generate sm-mnist -h", "--digits", "--radii"),
         ("generate --help", "--radii", "--recipe.radii"),
         ("train --core rims --help", "--core.comm-heads", "--recipe"),
@@ -106,7 +107,7 @@ def test_help_listings_and_usage_errors_load_nothing_heavy():
         "rollout x y --trace z.txt",
     ]
     wrong += ["import x --out y.npy", "import x", "import x --out y.h5 --axes TT", "import x --out y.h5 --values 1 0"]
-    missing = ["probe gone.npz", "train gone.h5", "evaluate gone y", "import gone --out y.h5"]
+    missing = ["probe gone.npz", "train gone.h5", "train balls4 --out .", "evaluate gone y", "import gone --out y.h5"]
     wrong += ["evaluate x y --metrics foo", "evaluate x y --part foo", "evaluate x", "list foo", "rollout", "inspect"]
     command = [sys.executable, "-c", LIGHT]
     done = subprocess.run(

@@ -63,5 +63,8 @@ def test_the_last_line_names_the_data_as_it_may_be_typed(data, tmp_path, monkeyp
     monkeypatch.chdir(data.parent)
     train(data, tiny_model(), tiny_training(updates=1), out=tmp_path / "file", device="cpu")
     assert lines(tmp_path / "file/log.txt")[-1] == f"finished; videopred evaluate {tmp_path}/file {data.name} scores it"
+    train(data, tiny_model(), tiny_training(updates=1), out=tmp_path / "a b", device="cpu")
+    said = f"finished; videopred evaluate '{tmp_path}/a b' {data.name} scores it"
+    assert lines(tmp_path / "a b/log.txt")[-1] == said
     train("motion3", tiny_model(), tiny_training(updates=1), out=tmp_path / "made", device="cpu")
     assert lines(tmp_path / "made/log.txt")[-1] == f"finished; videopred evaluate {tmp_path}/made DATA scores it"

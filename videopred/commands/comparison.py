@@ -5,7 +5,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from videopred import check
+from videopred import again, check
 from videopred.commands import terminal
 from videopred.commands.options import Json, Overwrite
 
@@ -64,7 +64,7 @@ def _scores_of(path: Path, data: str | None) -> Path:
 
     found = Path("eval") / run_name(path)
     there = sorted(folder.parent.name for folder in found.glob("*/scores.json"))
-    fix = f"score it with `videopred evaluate {path} DATA`, or name the folder of its scores"
+    fix = f"score it with `{again.typed(('evaluate', str(path), 'DATA'))}`, or name the folder of its scores"
     got = f"{path}, of which {', '.join(there) or 'nothing'} is in {found}"
     must = "have scores of one data set" if data is None else f"have scores of {data}"
     fits = len(there) == 1 if data is None else data in there

@@ -46,6 +46,9 @@ def export(
         if given is not None:
             check.existing(flag, given)
     check.run_folder(run)
+    if out is not None:
+        check.require(out.suffix == ".safetensors", "--out", "end in .safetensors", out, "rename it")
+        check.absent("--out", out, overwrite)
     if card:
         from videopred.card_export import export_with_card
 

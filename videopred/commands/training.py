@@ -93,6 +93,8 @@ def train(
         _check_there(data)
         _check_no_experiment(data, {"--scale": scale, "--data": clips, "--write": write})
     experiment = asked.with_flags(model, training) if asked else None
+    if out is not None and not dry_run:
+        _check_room(out, chosen, overwrite)
     if experiment is not None and write is not None:
         experiments.write(experiment, write, overwrite, json_)
         return

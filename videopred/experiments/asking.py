@@ -1,5 +1,6 @@
 """An experiment as the words of a command ask for it: its name or file, its scale, and what flags change. Light."""
 
+import shlex
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -46,18 +47,19 @@ class Asked(NamedTuple):
 
         Protocols are for data as published; at another scale the same is asked as far as the clips are long enough.
         """
-        run = run / "seed-*" if (run / "seeds.json").is_file() else run
+        said = shlex.quote(str(run)) + ("/seed-*" if (run / "seeds.json").is_file() else "")
+        words = f"{said} {shlex.quote(str(data))}"
         cards = [PROTOCOLS[name] for name in self.scaled.protocols[:1]]
         if cards and cards[0].protocol is None:
-            return [f"videopred {cards[0].command} {run} {data}"]
+            return [f"videopred {cards[0].command} {words}"]
         if not cards:
-            return [f"videopred evaluate {run} {data}"]
+            return [f"videopred evaluate {words}"]
         if self.scale == "paper":
-            return [f"videopred evaluate {run} {data} --protocol {self.scaled.protocols[0]}"]
+            return [f"videopred evaluate {words} --protocol {self.scaled.protocols[0]}"]
         protocol = cards[0].protocol
         assert protocol is not None
         context, horizon = fitting(protocol.context, protocol.horizon, self.scaled.recipe.frames)
-        return [f"videopred evaluate {run} {data} --context {context} --horizon {horizon}"]
+        return [f"videopred evaluate {words} --context {context} --horizon {horizon}"]
 
 
 def ask(data: str, scale: str | None) -> Asked | None:

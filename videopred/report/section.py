@@ -150,18 +150,18 @@ def _missing(run: FoundRun, data: Path | None) -> list[Missing]:
     found = []
     if data is None:
         what = "clips that play: what it learned from is not where it was"
-        found.append(Missing(what, f"videopred report {run.path} --data DATA --out OTHER.html"))
+        found.append(Missing(what, again.typed(("report", str(run.path), "--data", "DATA", "--out", "OTHER.html"))))
     elif not _has_checkpoint(run.path):
-        found.append(Missing("clips that play: no checkpoint", f"videopred train --resume {run.path}"))
+        found.append(Missing("clips that play: no checkpoint", again.typed(("train", "--resume", str(run.path)))))
     if data is None and not run.scores:
-        found.append(Missing("scores", f"videopred evaluate {run.path} DATA"))
+        found.append(Missing("scores", again.typed(("evaluate", str(run.path), "DATA"))))
     for name, judged in run.plausibility.items():
         if not run.surprise[name]:
             words = (*again.plausibility_words(str(run.path), judged), "--draw", "0", "--overwrite")
             found.append(Missing(f"films of {name} beside the surprise at them", again.typed(words)))
     if not run.plausibility:
         what = "plausibility: how surprised it is by impossible films of the data set `occlusion`, or of IntPhys"
-        found.append(Missing(what, f"videopred plausibility {run.path} DATA"))
+        found.append(Missing(what, again.typed(("plausibility", str(run.path), "DATA"))))
     return found
 
 

@@ -1,5 +1,6 @@
 """Training from a start to the end, or to where somebody stops it; the run's folder is told how it ended."""
 
+import shlex
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,6 +51,11 @@ class Course:
         """Updates so far."""
         return self._trainer.global_step if self._trainer else self.start.done
 
+    @property
+    def _resuming(self) -> str:
+        """The command that goes on with the run."""
+        return shlex.join(("videopred", "train", "--resume", str(self.folder.path)))
+
     def to_the_end(self) -> Path:
         """Train, keep in the log what was said meanwhile, and return the run's folder.
 
@@ -64,7 +70,8 @@ class Course:
                 why = "those to learn from wait on the device; --hold memory changes it"
                 say(f"--workers only read validation clips: {why}")
             self._train_and_note()
-            say(f"finished; videopred evaluate {self.folder.path} {_shown(self.clips.file.path)} scores it")
+            scoring = shlex.join(("videopred", "evaluate", str(self.folder.path), str(_shown(self.clips.file.path))))
+            say(f"finished; {scoring} scores it")
         return self.folder.path
 
     def _train_and_note(self) -> None:
@@ -83,7 +90,7 @@ class Course:
                 if not (lost := lost_another(error)):
                     raise
                 got = f"nothing more of it ({lost})"
-                fix = f"see what it said last; `videopred train --resume {self.folder.path}` goes on"
+                fix = f"see what it said last; `{self._resuming}` goes on"
                 raise ConnectionError(check.complaint("another process", "train along to the end", got, fix)) from error
             except (KeyboardInterrupt, SystemExit):  # the second is how Lightning ends on the first
                 saved = max(keep.saved_at, self.start.done)
@@ -91,7 +98,7 @@ class Course:
             finally:
                 self.folder.end(state, self.done)
         if state == "interrupted" and is_first():  # in other processes, Lightning takes an error for a crash
-            raise KeyboardInterrupt(f"{told}; `videopred train --resume {self.folder.path}` goes on")
+            raise KeyboardInterrupt(f"{told}; `{self._resuming}` goes on")
 
     def _train(self, keep: KeepCheckpoints) -> None:
         """Foresee where that is worth it, and let Lightning train."""

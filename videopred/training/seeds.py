@@ -1,6 +1,7 @@
 """The same training from several seeds: runs in one folder, so that results carry a spread."""
 
 import math
+import shlex
 import statistics
 from collections.abc import Sequence
 from contextlib import suppress
@@ -58,7 +59,8 @@ def train_seeds(
         try:
             train(data, model, chosen, out=run_of(out, seed), compute=compute, overwrite=overwrite, **how)
         except KeyboardInterrupt as stopped:
-            raise KeyboardInterrupt(f"{stopped} with this seed, `videopred train --resume {out}` with all") from None
+            on = shlex.join(("videopred", "train", "--resume", str(out)))
+            raise KeyboardInterrupt(f"{stopped} with this seed, `{on}` with all") from None
         finally:
             if _kept(first) == there:  # nothing has begun
                 _put_back(out, before)
