@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from tiny_runs import tiny_model, tiny_training
 from training_runs import equal, learner
 
 from videopred.settings import ComputeConfig, WatchConfig
+from videopred.training.clips import TrainingClips
 from videopred.training.course import Course
 from videopred.training.run import _first_predictor, resume, train
 
@@ -56,6 +58,16 @@ def test_a_run_goes_on_where_it_computed_unless_told_otherwise(data, tmp_path, c
     computed = [(course.learner.config.compute.hold, course.learner.config.compute.time_limit) for course in courses]
     assert computed == [("disk", "2h"), ("disk", "2h"), ("memory", None)]
     assert [course.clips.learn._held is None for course in courses] == [True, True, False]
+
+
+def test_a_run_on_whatever_device_there_is_notes_which_it_was(data, tmp_path, courses, monkeypatch):
+    """And its clips are told, which may wait there."""
+    told: list[str] = []
+    monkeypatch.setattr("videopred.training.run.pick_device", lambda asked: torch.device({"auto": "meta"}[asked]))
+    monkeypatch.setattr(TrainingClips, "_belongs_on", lambda clips, device, compute: told.append(device) is not None)
+    for go in (lambda: begin(data, tmp_path / "run", device="auto"), lambda: resume(tmp_path / "run")):
+        assert json.loads((go() / "run.json").read_text())["device"] == "meta"
+    assert told == ["meta", "meta"]
 
 
 def test_what_is_shown_is_said_anew_each_time(data, tmp_path, courses):

@@ -78,7 +78,7 @@ def test_seeds_are_gone_on_with_where_the_first_was_killed(data, tmp_path, monke
     one, other = (read_settings(out / f"seed-{seed}")[0] for seed in (3, 4))
     same = other.model_copy(update={"training": other.training.model_copy(update={"seed": 3})})
     assert same == one
-    assert one.init_from == str(first)
+    assert (one.init_from, one.experiment) == (str(first), how["experiment"])
 
 
 def test_runs_of_other_seeds_are_not_left_behind_without_a_summary(data, tmp_path):
