@@ -15,6 +15,7 @@ from videopred.models import build_core, reads
 from videopred.models.codec_settings import MilaConfig
 from videopred.models.encoder import Encoder
 from videopred.models.presets import PRESETS
+from videopred.models.settings import PredictorConfig, RIMsConfig
 from videopred.settings import TrainingConfig
 
 BALLS = {"clips.train": 50_000, "clips.test": 10_000, "model.codec.channels": (16, 32, 64), "recipe.frames": 51}
@@ -232,6 +233,22 @@ def test_a_scale_says_all_that_it_changes():
     assert at_scale(find_experiment("scoff-curtain"), "paper") == find_experiment("scoff-curtain")
     told = {line.split()[0] for line in asked.told().splitlines()[1:]}
     assert told == set(changes(asked.whole, asked.scaled))
+
+
+def test_what_was_changed_is_not_said_to_be_as_the_paper_has_it():
+    asked = ask("rims-balls4", "small")
+    run = asked.with_flags(PredictorConfig(core=RIMsConfig(active=3)), asked.scaled.training)
+    assert run.chosen["model.core.active"] == "Ours; in rims-balls4 it is 4."
+    assert run.chosen["training.batch_size"] == "Ours; in rims-balls4 it is 64."
+    assert run.chosen["training.grow_over"] == "Ours; in rims-balls4 it is not set."
+    assert not {"training.batch_size", "clips.train"} & set(run.stated)
+    assert run.stated["training.loss"] == asked.whole.stated["training.loss"]
+    assert run.chosen["recipe.engine"] == asked.whole.chosen["recipe.engine"]
+
+
+def test_an_experiment_that_nothing_changed_keeps_its_notes():
+    asked = ask("scoff-curtain", None)
+    assert asked.with_flags(asked.scaled.model, asked.scaled.training) == asked.whole
 
 
 def test_what_is_measured_in_pixels_shrinks_with_the_frames():

@@ -39,8 +39,19 @@ class Asked(NamedTuple):
         return "\n".join([f"{self.name} at scale {self.scale}, which is not as published:", *lines]) if lines else ""
 
     def with_flags(self, model: PredictorConfig, training: TrainingConfig) -> ExperimentConfig:
-        """The experiment with the model and the learning that the flags of a command gave."""
-        return self.scaled.model_copy(update={"model": model, "training": training})
+        """The experiment with the model and the learning that the flags of a command gave.
+
+        What scale and flags changed is no more said to be as the paper has it, or to be chosen for the reason there.
+        """
+        run = self.scaled.model_copy(update={"model": model, "training": training})
+        stated, chosen = dict(self.whole.stated), dict(self.whole.chosen)
+        for setting, (before, after) in changes(self.whole, run).items():
+            noted = f"model.{setting}" if setting.startswith(("core.", "codec.", "decoder.")) else setting
+            stated.pop(noted, None)
+            chosen.pop(noted, None)
+            if after is not None:
+                chosen[noted] = f"Ours; in {self.name} it is {'not set' if before is None else _written(before)}."
+        return run.model_copy(update={"stated": stated, "chosen": chosen})
 
     def next_commands(self, run: Path, data: Path) -> list[str]:
         """Commands that judge a run of it, or its runs from several seeds.
