@@ -94,11 +94,11 @@ def _summary(of: Described) -> str:
 
 def _experiment(asked: ExperimentRecord) -> str:
     """Its name and scale. Of a file of somebody's own, scale `paper` is the file as it is."""
-    if asked.name in experiment_names():
-        return f"`{asked.name}` at scale {asked.scale}" + (
-            "" if asked.scale == "paper" else ", which is not as published"
-        )
-    return f"`{asked.name}`, from an own file" + ("" if asked.scale == "paper" else f", at scale {asked.scale}")
+    as_it_is = asked.scale == "paper"
+    if asked.name not in experiment_names():
+        return f"`{asked.name}`, from an own file" + ("" if as_it_is else f", at scale {asked.scale}")
+    not_as_published = "" if as_it_is else ", which is not as published"
+    return f"`{asked.name}` at scale {asked.scale}{not_as_published}"
 
 
 def _settings(settings: Any) -> str:

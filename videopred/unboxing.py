@@ -46,7 +46,7 @@ def unboxed(box: str, words: Sequence[str]) -> str:
         return ours[1]
     if unknown := re.match(r"Unrecognized options: (.*)", message):
         got = unknown[1].replace(", ", " ")
-        return check.complaint("options", "be among those of --help", got, _meant(got, others))
+        return check.complaint("options", "be among those of --help", got, _meant(got, others, words))
     if missing := re.match(r"Missing from [^:]*: (\S+)", message):
         told = " ".join(first[2:]).partition(" (required)")[0]
         return check.complaint(missing[1], "be given", "nothing", f"{_SEE}: {told}" if told else _SEE)
@@ -65,8 +65,11 @@ def unboxed(box: str, words: Sequence[str]) -> str:
     return f"{message.removesuffix('.')}; {_SEE}"
 
 
-def _meant(options: str, paragraphs: Sequence[Sequence[str]]) -> str:
+def _meant(options: str, paragraphs: Sequence[Sequence[str]], words: Sequence[str]) -> str:
     """What to do about an unknown option: take the nearest that tyro offers, or the flag of a setting of training."""
+    seeds = list(takewhile(str.isdecimal, _typed("--seeds", words).split()))
+    if options.partition(" ")[0] in seeds[1:]:
+        return f"put commas between them: --seeds {','.join(seeds)}"
     if other := _ELSEWHERE.get(options.partition(" ")[0].partition("=")[0]):
         return f"did you mean {other}?"
     offered = (line for name, *lines in paragraphs if name == "Perhaps you meant:" for line in lines)

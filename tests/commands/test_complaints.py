@@ -4,6 +4,7 @@ import gc
 import json
 import shutil
 import sys
+import tomllib
 from pathlib import Path
 
 import h5py
@@ -12,6 +13,8 @@ import pytest
 from command_line import LEARNING, SIZES, SMALL, core_flags, run, unasked
 from tiny_runs import FRAMES, no_file_longer_than, tiny_data
 
+import videopred
+from videopred import __main__ as entry
 from videopred.cli import COMMANDS, main
 from videopred.datasets import DATASETS
 from videopred.datasets.generation import generate
@@ -61,6 +64,8 @@ BAD = {
     "evaluate brokn {data}": "got brokn (nothing there); did you mean broken? Or give a folder that `videopred train`",
     "train {data} --init-from brokn": "--init-from must be a run folder with a settings.json, got brokn (nothing",
     "train rims-balls4 --init-from gone": "--init-from must be a run folder with a settings.json, got gone (",
+    "train rims-balls4 --seeds 0 1 2": "be among those of --help, got 1 2; put commas between them: --seeds 0,1,2",
+    "train rims-balls4 --seeds 0,1 --sede 7": "be among those of --help, got --sede 7; did you mean --seed?",
     "train rims-balls4 --seeds 0,x": "--seeds must be whole numbers with commas between them, got 0,x; write",
     "train rims-balls4 --scale tiny --seeds 1,2 --seed 3": "--seed must be left out with --seeds, got 3; leave one out",
     "train .": "DATA must be a data file or a folder of shards, got . (a folder without any); make it again with `v",
@@ -287,6 +292,25 @@ def test_an_interrupted_command_ends_with_130(monkeypatch, capfd):
     monkeypatch.setitem(COMMANDS, "list", interrupted)
     assert run("list") == 130
     assert capfd.readouterr() == ("", "videopred: interrupted; what was saved before is whole\n")
+
+
+def test_while_commands_load_one_that_is_interrupted_ends_so_as_well(monkeypatch, capfd):
+    class Interrupted:
+        def find_spec(self, name, path=None, target=None):
+            if name == "videopred.cli":
+                raise KeyboardInterrupt
+
+    monkeypatch.delattr(videopred, "cli")
+    monkeypatch.delitem(sys.modules, "videopred.cli")
+    monkeypatch.setattr(sys, "meta_path", [Interrupted(), *sys.meta_path])
+    with pytest.raises(SystemExit, match="130"):
+        entry.main()
+    assert capfd.readouterr() == ("", "videopred: interrupted; nothing had begun\n")
+
+
+def test_the_installed_command_is_that_entry():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert project["scripts"] == {"videopred": f"{entry.__name__}:main"}
 
 
 def test_on_request_a_failure_shows_where_it_arose(monkeypatch):

@@ -45,6 +45,20 @@ def test_from_its_beginning_it_says_that_it_runs_and_where(folder):
     assert not {"finished", "updates", "seconds"} & set(told)
 
 
+def test_what_is_stopped_while_it_looks_where_it_runs_leaves_nothing_and_moves_nothing(folder, monkeypatch):
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    folder.end("interrupted", 3)
+    before = files_of(folder.path)
+    monkeypatch.setattr("videopred.training.folder.provenance", interrupted)
+    for path, overwrite in ((folder.path, True), (folder.path.with_name("new"), False)):
+        with pytest.raises(KeyboardInterrupt):
+            RunFolder(path).begin(CONFIG, "cpu", overwrite)
+    assert [path.name for path in folder.path.parent.iterdir()] == ["run"]
+    assert files_of(folder.path) == before
+
+
 def test_a_resumed_run_is_that_of_its_new_process_with_all_that_were_before(folder):
     before = record(folder) | {"process": 1, "state": "interrupted", "updates": 3, "finished": "then"}
     before |= {"host": "another", "job": "7"}

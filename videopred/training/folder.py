@@ -46,6 +46,8 @@ class RunFolder:
             fix = "choose another --out; only run folders are replaced"
             check.require((self.path / "settings.json").is_file(), "--out", "be a run folder or new", self.path, fix)
             self._lock.hold("--out", self.path)
+        data = config.data.model_dump() if config.data else None
+        record = provenance() | {"state": "running", "device": device, "data": data}  # while nothing is touched yet
         try:
             if self.path.exists():
                 self.path.rename(self._old)
@@ -55,8 +57,7 @@ class RunFolder:
             raise OSError(check.complaint("--out", "be a folder that can be made", got, fix)) from error
         self._lock.hold("--out", self.path)
         write_json(self.path / "settings.json", config.model_dump(mode="json"))
-        data = config.data.model_dump() if config.data else None
-        self._write(provenance() | {"state": "running", "device": device, "data": data})
+        self._write(record)
 
     def take_up(self) -> None:
         """Hold a run that is gone on with.
