@@ -337,6 +337,15 @@ def test_the_next_command_asks_what_the_protocol_asks(name):
             assert ask(name, scale).next_commands(Path("R"), Path("D")) == [f"videopred {command}"]
 
 
+def test_a_file_with_other_clips_is_not_judged_as_published(tmp_path):
+    """The protocol would be refused on them."""
+    for scale in ("paper", "small"):
+        mine = tmp_path / f"{scale}.json"
+        mine.write_text(ask("rims-balls4", scale).scaled.model_dump_json())
+        (command,) = ask(str(mine), None).next_commands(Path("R"), Path("D"))
+        assert command.endswith("R D --protocol rnem-balls" if scale == "paper" else "R D --context 15 --horizon 35")
+
+
 def test_impossible_films_are_judged_by_plausibility():
     assert ask("scoff-intphys", "small").next_commands(Path("R"), Path("D")) == ["videopred plausibility R D"]
     assert ask("scoff-intphys", "small").next_commands(Path("R s"), Path("D")) == ["videopred plausibility 'R s' D"]

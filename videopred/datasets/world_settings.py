@@ -1,5 +1,6 @@
 """What the settings of all worlds share. Light: pydantic only."""
 
+from collections.abc import Collection
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -41,6 +42,10 @@ class DatasetSettings(Settings):
     def clips_per_scene(self, part: str) -> int:
         """Clips that belong together, one after the other; a part holds whole scenes only."""
         return 1
+
+    def differing(self, other: "DatasetSettings", free: Collection[str]) -> list[str]:
+        """Settings in which it differs from another of the same world, but for those that are free."""
+        return [name for name, value in self if name not in free and value != getattr(other, name)]
 
     @property
     def context(self) -> int:

@@ -27,6 +27,10 @@ class Card(Settings):
     """The command that answers it."""
 
 
+FREE = ("engine", "frames", "mnist_sha256")
+"""What may differ from a protocol's data sets: the law of motion, which files of R-NEM's have as well, how long clips
+are, which only has to suffice, and whose digits they show, which a file says and a preset leaves open."""
+
 _BALLS = ("bce", "mse", "ssim", "f1")
 _LIT = ("f1", "balanced-accuracy", "bce")
 _CROPS = ("crops", "crops1", "crops2", "crops3", "crops4", "crops5", "crops6")

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from videopred import check
-from videopred.eval.protocols import PROTOCOLS
+from videopred.datasets import DATASETS
+from videopred.eval.protocols import FREE, PROTOCOLS
 from videopred.experiments import experiment_names, find_experiment, holds_experiment, read_experiment
 from videopred.experiments.scales import SCALES, at_scale, changes
 from videopred.experiments.settings import ExperimentConfig, Scale
@@ -56,20 +57,21 @@ class Asked(NamedTuple):
     def next_commands(self, run: Path, data: Path) -> list[str]:
         """Commands that judge a run of it, or its runs from several seeds.
 
-        Protocols are for data as published; at another scale the same is asked as far as the clips are long enough.
+        Protocols are for data as published; of other clips the same is asked, as far as they are long enough.
         """
         said = shlex.quote(str(run)) + ("/seed-*" if (run / "seeds.json").is_file() else "")
         words = f"{said} {shlex.quote(str(data))}"
-        cards = [PROTOCOLS[name] for name in self.scaled.protocols[:1]]
-        if cards and cards[0].protocol is None:
-            return [f"videopred {cards[0].command} {words}"]
-        if not cards:
+        if not self.scaled.protocols:
             return [f"videopred evaluate {words}"]
-        if self.scale == "paper":
+        card, recipe = PROTOCOLS[self.scaled.protocols[0]], self.scaled.recipe
+        protocol = card.protocol
+        if protocol is None:
+            return [f"videopred {card.command} {words}"]
+        context, horizon = fitting(protocol.context, protocol.horizon, recipe.frames)
+        published = [DATASETS[name].recipe for name in card.datasets]
+        as_published = any(type(one) is type(recipe) and not recipe.differing(one, FREE) for one in published)
+        if as_published and (context, horizon) == (protocol.context, protocol.horizon):
             return [f"videopred evaluate {words} --protocol {self.scaled.protocols[0]}"]
-        protocol = cards[0].protocol
-        assert protocol is not None
-        context, horizon = fitting(protocol.context, protocol.horizon, self.scaled.recipe.frames)
         return [f"videopred evaluate {words} --context {context} --horizon {horizon}"]
 
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from videopred import check
 from videopred.datasets import DATASETS
 from videopred.datasets.digits import read_digits
-from videopred.datasets.world_settings import DatasetSettings
 from videopred.eval import METRICS, OBJECT_METRICS
-from videopred.eval.protocols import Card
+from videopred.eval.protocols import FREE, Card
 from videopred.eval.settings import Protocol
 from videopred.judging.elsewhere import GivenTruth
 from videopred.judging.objects import check_truth
@@ -64,11 +63,6 @@ def check_reference(reference: "ClipSource", file: "ClipSource") -> None:
     check.require(ours == theirs, "--reference", must, written(theirs), "give a file of the same frames")
 
 
-FREE = ("engine", "frames", "mnist_sha256")
-"""What may differ from a protocol's data sets: the law of motion, which files of R-NEM's have as well, how long clips
-are, which only has to suffice, and whose digits they show, which a file says and a preset leaves open."""
-
-
 def check_card(name: str, card: Card, file: "ClipSource") -> tuple[str, ...]:
     """Refuse data that a named protocol does not mean; says what a reader should know of data that it may mean.
 
@@ -84,9 +78,13 @@ def check_card(name: str, card: Card, file: "ClipSource") -> tuple[str, ...]:
         check.require(film_shape(file) in shapes, "DATA", must, written(film_shape(file)), _other(card))
         return (f"{file.path.name} does not say how it was made: only the size of its frames was held against {name}",)
     worlds = {preset: recipe for preset, recipe in allowed.items() if type(recipe) is type(file.recipe)}
-    differences = {preset: _differences(file.recipe, recipe) for preset, recipe in worlds.items()}
-    world = f"the world is {type(file.recipe).__name__.removesuffix('Config')}"
-    nearest, differing = min(differences.items(), key=lambda one: len(one[1]), default=(card.datasets[0], [world]))
+    differences = {preset: file.recipe.differing(recipe, FREE) for preset, recipe in worlds.items()}
+    if worlds:
+        nearest = min(differences, key=lambda preset: len(differences[preset]))
+        ours, theirs = file.recipe, worlds[nearest]
+        differing = [f"{name} is {getattr(ours, name)} for {getattr(theirs, name)}" for name in differences[nearest]]
+    else:
+        nearest, differing = card.datasets[0], [f"the world is {type(file.recipe).__name__.removesuffix('Config')}"]
     must = f"be made as {', '.join(card.datasets)} for --protocol {name}"
     got = f"{file.path}, where {', '.join(differing)} ({nearest} differs least)"
     check.require(not differing, "DATA", must, got, _other(card))
@@ -112,15 +110,6 @@ def trained_on(name: str, card: Card, file: "ClipSource", learned: Mapping[Path,
         for run, data in learned.items()
         if data not in wanted
     )
-
-
-def _differences(ours: DatasetSettings, theirs: DatasetSettings) -> list[str]:
-    """In which settings a recipe differs from another, in words."""
-    return [
-        f"{setting} is {value} for {getattr(theirs, setting)}"
-        for setting, value in ours
-        if setting not in FREE and value != getattr(theirs, setting)
-    ]
 
 
 def _other(card: Card) -> str:
