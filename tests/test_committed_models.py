@@ -10,6 +10,8 @@ from test_card_export import commands_of, rows_of
 
 from videopred import cli
 from videopred.checkpoint import load_run
+from videopred.experiments import read_experiment
+from videopred.weights import read_export
 
 MODELS = Path(__file__).parents[1] / "models"
 COMMITTED = re.findall(r"^!/models/(.*)\.\*$", (MODELS.parent / ".gitignore").read_text(), re.MULTILINE)
@@ -58,3 +60,12 @@ def test_who_follows_the_card_gets_its_scores(name, tmp_path, monkeypatch, capsy
     )
     assert len(told) == 4
     assert printed == pytest.approx(told, rel=0.02)
+
+
+@pytest.mark.parametrize("path", sorted(MODELS.glob("*.json")), ids=lambda path: path.stem)
+def test_the_experiment_beside_a_model_is_what_it_learned_by(path):
+    assert path.stem in COMMITTED
+    experiment, run = read_experiment(path), read_export(path.with_suffix(".safetensors")).settings
+    assert experiment.model_dump(mode="json")["model"] == run["model"]
+    assert experiment.model_dump(mode="json")["training"] == run["training"]
+    assert f"videopred train {path.name}\n" in path.with_suffix(".md").read_text()
