@@ -47,7 +47,8 @@ def test_clips_are_the_frames_of_their_films_side_by_side(lengths, frames, chanc
     for clip in chance.sample(range(len(expected)), len(expected)):  # in any order
         assert [frame.tolist() for frame in films.frames(clip)] == expected[clip]
     rest = sum(lengths) - frames * len(expected)
-    assert films.found["cut"] == f"from {len(lengths)} films; {rest} frames at their ends left out"
+    told = f"from {len(lengths)} film{'s' * (len(lengths) != 1)}; {rest} frame{'s' * (rest != 1)} at ends left out"
+    assert films.found["cut"] == told
 
 
 def test_each_film_is_begun_once_in_the_order_of_clips():
@@ -72,7 +73,7 @@ def test_a_single_film_is_enough_to_learn_from(tmp_path):
     assert (file.parts, file.frames) == ({"train": 3}, 5)
     assert np.array_equal(file.read_frames("train", 0, 3).reshape(15, H, W), FILM[:15])
     assert json.loads(json.dumps(found)) == found
-    assert found["cut"] == "from 1 films; 2 frames at their ends left out"
+    assert found["cut"] == "from 1 film; 2 frames at ends left out"
     assert (found["clips"], found["frames"]) == (3, 5)
 
 

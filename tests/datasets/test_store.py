@@ -294,8 +294,8 @@ FILM = np.zeros((5, 2, 8, 10, 1), bool)
         (lambda path: path.write_text("not HDF5"), "DATA must be a whole, undamaged HDF5 file, got"),
         (lambda path: path.write_bytes(b""), "DATA must be a whole, undamaged HDF5 file, got"),
         (write_group(other=FILM), "DATA must hold some of the groups training, validation, test, got none of them"),
-        (write_group(training=FILM), "DATA must hold features (T, N, H, W, C) that are numbers, got None in training"),
-        (write_group(training__groups=FILM), "DATA must hold features (T, N, H, W, C) that are numbers, got None in"),
+        (write_group(training=FILM), "DATA must hold features (T, N, H, W, C) that are numbers, got none in training"),
+        (write_group(training__groups=FILM), "DATA must hold features (T, N, H, W, C) that are numbers, got none in"),
         (write_group(training__features=FILM[0]), "DATA must hold features (T, N, H, W, C) that are numbers, got <HD"),
         (
             write_group(training__features=FILM[:1]),

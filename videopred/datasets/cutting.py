@@ -7,6 +7,7 @@ from itertools import islice
 import numpy as np
 
 from videopred import check
+from videopred.amounts import counted
 from videopred.datasets.foreign import StoredFilms
 
 
@@ -33,7 +34,8 @@ def cut(films: StoredFilms, lengths: Sequence[int], frames: int) -> StoredFilms:
         parts[part] = sum(counts[before : before + count])
         before += count
     names = [f"{films.names[film]} from frame {start}" for film, start in places]
-    found = {"cut": f"from {len(lengths)} films; {sum(lengths) - frames * len(places)} frames at their ends left out"}
+    left_out = counted(sum(lengths) - frames * len(places), "frame")
+    found = {"cut": f"from {counted(len(lengths), 'film')}; {left_out} at ends left out"}
     read = _InOneGo(films)
     return replace(
         films,

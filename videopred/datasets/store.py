@@ -180,7 +180,8 @@ class ClipFile(ClipSource):
         self._require(len(features) > 0, must, "none of them", fix)
         for part, frames in features.items():
             fits = isinstance(frames, h5py.Dataset) and frames.ndim == 5 and frames.dtype.kind in "buif"
-            self._require(fits, "hold features (T, N, H, W, C) that are numbers", f"{frames} in {PARTS[part]}", fix)
+            got = f"{'none' if frames is None else frames} in {PARTS[part]}"
+            self._require(fits, "hold features (T, N, H, W, C) that are numbers", got, fix)
             filled = min(frames.shape) > 0 and frames.shape[-1] in (1, 3)
             must = "hold at least one clip, frame and pixel, with 1 or 3 channels"
             self._require(filled, must, f"features {frames.shape} in {PARTS[part]}")

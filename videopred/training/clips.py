@@ -158,10 +158,8 @@ def _kept_aside(file: ClipSource, training: TrainingConfig) -> int:
         check.require(share is None, "--validation-share", must, share, fix)
         return 0
     aside = max(1, round(count * (share or 0.1)))
-    must, fix = (
-        "hold more training clips than are kept aside for validation",
-        "add some, or bring long films in with --frames",
-    )
+    must = "hold more training clips than are kept aside for validation"
+    fix = "add some, or a validation part, or cut long films into clips with `videopred import --frames`"
     check.require(aside < count, "DATA", must, f"{count} and {aside}", fix)
     return aside
 
