@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from small_worlds import small
 
+from videopred.datasets import generation
 from videopred.datasets.balls import BouncingBalls
 from videopred.datasets.generation import foresee, generate
 from videopred.datasets.moving_mnist import MovingMNIST
@@ -157,13 +158,29 @@ def test_nobody_makes_a_file_that_another_process_makes(tmp_path, monkeypatch, w
     folder = stopped(tmp_path, monkeypatch)
     with (folder / "lock").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(
-            OSError, match=r"^--out must be a file that no other process is making, got .*/balls4\.h5, which is"
-        ):
-            make(tmp_path)
-        make(tmp_path, seed=4, overwrite=True)
-        assert names(tmp_path) == [folder.name, "balls4.h5"], "pieces of the living stay"
+        for request in ({}, {"seed": 4, "overwrite": True}):
+            with pytest.raises(
+                OSError, match=r"^--out must be a file that no other process is making, got .*/balls4\.h5, which is"
+            ):
+                make(tmp_path, **request)
+            assert names(tmp_path) == [folder.name], "pieces of the living stay, and nothing else"
+    make(tmp_path, seed=4, overwrite=True)
     assert make(tmp_path, overwrite=True) == whole
+    assert names(tmp_path) == ["balls4.h5"]
+
+
+def test_a_file_that_came_meanwhile_is_not_replaced(tmp_path, monkeypatch, whole):
+    made = generation.make_file
+
+    def late(*args, **others) -> None:
+        monkeypatch.setattr(generation, "make_file", made)
+        assert make(tmp_path) == whole, "by another command, after this one had looked"
+        made(*args, **others)
+
+    monkeypatch.setattr(generation, "make_file", late)
+    with pytest.raises(FileExistsError, match=r"^--out must be a new path, got .*/balls4\.h5 \(already there\)"):
+        make(tmp_path, seed=4)
+    assert (tmp_path / "balls4.h5").read_bytes() == whole
     assert names(tmp_path) == ["balls4.h5"]
 
 

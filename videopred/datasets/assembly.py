@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
+from videopred import check
 from videopred.datasets.making import Maker, Makers
 from videopred.datasets.piece import Piece, load_piece
 from videopred.datasets.plan import Block, Target
@@ -9,7 +10,9 @@ from videopred.datasets.unfinished import Unfinished
 from videopred.datasets.writer import new_file
 
 
-def make_file(target: Target, makers: Makers, alone: Maker, done: Callable[[int], object]) -> None:
+def make_file(
+    target: Target, makers: Makers, alone: Maker, done: Callable[[int], object], *, overwrite: bool = False
+) -> None:
     """Make a file out of pieces: those that are there, and those that the makers make.
 
     Args:
@@ -17,12 +20,15 @@ def make_file(target: Target, makers: Makers, alone: Maker, done: Callable[[int]
         makers: whoever makes the missing pieces.
         alone: makes damaged ones again.
         done: told of each piece how many clips it has, when it is in the file.
+        overwrite: whether what is there may be replaced.
 
     Raises:
+        FileExistsError: the file is there, maybe since a moment ago, and `overwrite` is false.
         OSError: the file cannot be written; what was made of it is kept.
     """
     unfinished = Unfinished(target)
     with unfinished.open(), new_file(target.path, target.attributes) as writer:
+        check.absent("--out", target.path, overwrite)  # now that nobody else can make it
         missing = unfinished.missing()
         made = makers.make([(block, unfinished.path_of(block)) for block in missing])
         absent = set(missing)

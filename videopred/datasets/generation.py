@@ -75,7 +75,7 @@ def generate(
             Crew(workers, world.recipe, mnist, seed) if workers > 1 else nullcontext(alone) as makers,
         ):
             for target in missing:
-                make_file(target, makers, alone, bar.update)
+                make_file(target, makers, alone, bar.update, overwrite=overwrite)
     except KeyboardInterrupt:
         raise KeyboardInterrupt("the same command goes on where this one stopped") from None
     for path in strays(work.job):

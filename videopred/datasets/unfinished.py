@@ -23,8 +23,8 @@ class Unfinished:
     """The folder `.<file>.<key>.pieces` beside a file to be made; what it holds fits that file and no other.
 
     The key says what is to be made and by which code: pieces of another recipe, or of another version of the program,
-    are never mixed in. Within it no other process can be at the same file. It goes away when the file is there, with
-    what else was left behind of that file; if making fails, it stays.
+    are never mixed in. Within it no other process can be at the same file, whatever that was asked to make. It goes
+    away when the file is there, with what else was left behind of that file; if making fails, it stays.
     """
 
     def __init__(self, target: Target) -> None:
@@ -53,9 +53,12 @@ class Unfinished:
             lock = (self.folder / "lock").open("w")
         with lock:
             must, fix = "be a file that no other process is making", "wait for it, or choose another"
+            busy = OSError(check.complaint("--out", must, f"{self._target.path}, which is being made", fix))
             if not _locked(lock):
-                raise OSError(check.complaint("--out", must, f"{self._target.path}, which is being made", fix))
+                raise busy
             try:
+                if not self._alone():
+                    raise busy
                 yield
             except BaseException:
                 if not any(self.folder.glob("*.piece")):
@@ -66,12 +69,24 @@ class Unfinished:
 
     def others(self) -> list[Path]:
         """Folders of pieces of the same file that these do not fit, because they are of another recipe or version."""
+        return [folder for folder in self._folders() if any(folder.glob("*.piece"))]
+
+    def _folders(self) -> list[Path]:
+        """Folders of pieces of the same file that other requests made."""
         folders = self.folder.parent.glob(f".{escape(self._target.path.name)}.*.pieces")
-        return sorted(folder for folder in folders if folder != self.folder and any(folder.glob("*.piece")))
+        return sorted(folder for folder in folders if folder != self.folder)
+
+    def _alone(self) -> bool:
+        """Whether no process makes the same file otherwise; of two that begin at once, both may find that one does."""
+        for folder in self._folders():
+            with suppress(OSError), (folder / "lock").open("w") as lock:
+                if not _locked(lock):
+                    return False
+        return True
 
     def _sweep(self) -> None:
         """Remove what other generations of the same file left behind and nobody is at."""
-        for folder in self.folder.parent.glob(f".{escape(self._target.path.name)}.*.pieces"):
+        for folder in self._folders():
             with suppress(OSError), (folder / "lock").open("w") as lock:
                 if _locked(lock):
                     shutil.rmtree(folder)
