@@ -146,3 +146,17 @@ def test_plausibility_is_asked_as_it_was(part, errors, said):
     """Of a folder of IntPhys, dev is judged without a word, and --part is refused."""
     judged = {"settings": {"data": "a b", "run": "elsewhere", "part": part, "burn_in": 5}, "errors": errors}
     assert plausibility_words("run", judged) == ("plausibility", "run", "a b", *said.split())
+
+
+def test_a_protocol_of_another_version_is_spelled_out():
+    """Scores may carry a name that is in the table no more."""
+    asked = Protocol(name="gone", context=4, horizon=3)
+    assert evaluate_words("run", "x.h5", asked, 7) == ("evaluate", "run", "x.h5", "--context", "4", "--horizon", "3")
+
+
+def test_the_clips_that_a_protocol_asks_for_itself_are_not_said_again(monkeypatch):
+    card = PROTOCOLS["rnem-balls"]
+    few = card.model_copy(update={"protocol": card.protocol.model_copy(update={"clips": 3})})
+    monkeypatch.setitem(PROTOCOLS, "rnem-balls", few)
+    asked = few.protocol.model_copy(update={"name": "rnem-balls"})
+    assert evaluate_words("run", "x.h5", asked, 7) == ("evaluate", "run", "x.h5", "--protocol", "rnem-balls")

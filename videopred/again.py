@@ -42,11 +42,12 @@ def evaluate_words(
     Args:
         run: the run, as the command shall name it.
         data: the clips, likewise.
-        protocol: what was asked.
+        protocol: what was asked; of a name that is not in the table all is spelled out.
         clips: how many the part has; None if that is not known.
         reference: the file whose training part calibrated the trivial rows, likewise; None is the data itself.
     """
-    named = PROTOCOLS[protocol.name].protocol if protocol.name else None
+    card = PROTOCOLS.get(protocol.name or "")
+    named = card.protocol if card else None
     usual = dict(named or Protocol(context=0, horizon=0))
     usual["clips"] = usual["clips"] or clips
     unsaid = {"name", "changed", "means"} | ({"part", "context", "horizon"} if named else set())
