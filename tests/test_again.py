@@ -150,7 +150,7 @@ def test_plausibility_is_asked_as_it_was(part, errors, said):
 
 def test_a_protocol_of_another_version_is_spelled_out():
     """Scores may carry a name that is in the table no more."""
-    asked = Protocol(name="gone", context=4, horizon=3)
+    asked = Protocol(name="gone", context=4, horizon=3, clips=7)
     assert evaluate_words("run", "x.h5", asked, 7) == ("evaluate", "run", "x.h5", "--context", "4", "--horizon", "3")
 
 
