@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from videopred import cli
+from videopred.commands.training import _check_room
 from videopred.experiments import EXPERIMENTS, find_experiment
 from videopred.experiments.asking import ask
 from videopred.experiments.clips import find_or_make_clips
@@ -71,6 +72,15 @@ def test_a_folder_that_is_in_use_is_said_before_clips_are_made(tmp_path, monkeyp
         cli.run(["train", "rims-balls4", "--scale", "tiny", "--device", "cpu", *more])
     assert str(caught.value).startswith(f"--out must be a new path, got {there} (already there)")
     assert not Path("datasets").exists()
+
+
+@pytest.mark.parametrize("rank", ["RANK", "LOCAL_RANK", "SLURM_PROCID"])
+def test_a_second_process_finds_the_folder_that_the_first_made(tmp_path, monkeypatch, rank):
+    monkeypatch.setenv(rank, "0")
+    with pytest.raises(FileExistsError):
+        _check_room(tmp_path, None, overwrite=False)
+    monkeypatch.setenv(rank, "1")
+    _check_room(tmp_path, None, overwrite=False)
 
 
 def test_another_core_brings_its_own_decoder_and_leaves_the_learning(monkeypatch):

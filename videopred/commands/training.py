@@ -1,5 +1,6 @@
 """The command that trains: on a data file, of an experiment, or on with a run that stopped."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -136,7 +137,12 @@ def _learn(
 
 
 def _check_room(out: Path, seeds: Sequence[int] | None, overwrite: bool) -> None:
-    """Refuse a folder that is in use before the clips of an experiment are made, which may take hours."""
+    """Refuse a folder that is in use before torch is loaded and the clips of an experiment are made.
+
+    In the first of several processes: the others may find the folder that it has made.
+    """
+    if any(os.environ.get(rank, "0") != "0" for rank in ("RANK", "LOCAL_RANK", "SLURM_PROCID")):
+        return
     if seeds is None:
         check.absent("--out", out, overwrite)
     else:
