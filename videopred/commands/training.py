@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
@@ -73,67 +73,91 @@ def train(
 ) -> None:
     """Train a predictor on a data file, run an experiment, or go on with a run that stopped."""
     model = PredictorConfig(core=model_flags.chosen_core(core_name, core), codec=codec, decoder=decoder, stack=stack)
-    where: dict[str, Any] = {"compute": compute, "watch": watch, "device": device}
+    learning = _Learning(model, training, compute, watch, device)
+    check.device_kind(device)
     if resume is not None:
-        others = {
+        of_new_runs = {
             "--out": out, "--init-from": init_from, "--seeds": seeds, "--overwrite": overwrite,
             "--scale": scale, "--data": clips, "--write": write, "--dry-run": dry_run,
         }  # fmt: skip
-        folder = _go_on(resume, data, others, {"model": model, "training": training, **where})
-        _say_trained(folder, watch, json_)
+        _check_left_out(of_new_runs)
+        _say_trained(_go_on(resume, data, learning), watch, json_)
         return
     check.require(data is not None, "DATA", "be given", "nothing", "name a data file, or a run with --resume")
     assert data is not None
-    check.device_kind(device)
     if init_from is not None:
         check.run_folder(init_from, "--init-from")
-    where["init_from"] = init_from
     asked = ask(str(data), scale)
     chosen = None if seeds is None else _seeds(seeds, training, asked)
     if asked is None:
         _check_there(data)
         _check_no_experiment(data, {"--scale": scale, "--data": clips, "--write": write})
-    experiment = asked.with_flags(model, training) if asked else None
     if out is not None and not dry_run:
         _check_room(out, chosen, overwrite)
-    if experiment is not None and write is not None:
-        experiments.write(experiment, write, overwrite, json_)
-        return
-    if dry_run:
+    if asked is not None and write is not None:
+        experiments.write(asked.with_flags(model, training), write, overwrite, json_)
+    elif dry_run:
         check.require(chosen is None, "--dry-run", "come without --seeds", f"--seeds {seeds}", "each takes as long")
-        _foresee(experiments.foreseen_clips(asked, clips) if asked else data, model, training, where, json_)
-        return
-    if asked is not None and experiment is not None:
-        out = out or Path("models") / asked.label
-        _check_room(out, chosen, overwrite)
-        where["experiment"] = experiments.record_of(asked, experiment)
-        data = experiments.clips_of(asked, clips)
-    _check_opens(data, device)
-    folder = _learn(data, model, training, chosen, {**where, "out": out, "overwrite": overwrite})
-    _say_trained(folder, watch, json_, asked.next_commands(folder, data) if asked else [])
+        _foresee(experiments.foreseen_clips(asked, clips) if asked else data, learning, init_from, json_)
+    else:
+        record = None
+        if asked is not None:
+            out = out or Path("models") / asked.label
+            _check_room(out, chosen, overwrite)
+            record = experiments.record_of(asked, asked.with_flags(model, training))
+            data = experiments.clips_of(asked, clips)
+        _check_opens(data, device)
+        run = {"out": out, "init_from": init_from, "experiment": record, "overwrite": overwrite}
+        folder = _learn(data, chosen, learning, run)
+        _say_trained(folder, watch, json_, asked.next_commands(folder, data) if asked else [])
 
 
-def _go_on(run: Path, data: Path | None, others: dict[str, Any], how: dict[str, Any]) -> Path:
-    """Resume a run, or runs from several seeds; the folder. Other flags than those of how it is done are refused."""
-    for flag, given in others.items():
-        check.require(not given, flag, "be left out with --resume", given, "the run goes on where it is")
-    check.device_kind(how["device"])
+class _Learning(NamedTuple):
+    """What learns, how and where: arguments that a new run, a forecast of it and one that is resumed have alike."""
+
+    model: PredictorConfig
+    training: TrainingConfig
+    compute: ComputeConfig
+    watch: WatchConfig
+    device: str
+
+
+def _go_on(run: Path, data: Path | None, learning: _Learning) -> Path:
+    """Resume a run, or runs from several seeds; the folder."""
     check.run_or_runs(run)
-    from videopred import training as learning
+    from videopred.training import resume, resume_seeds
 
-    go_on = learning.resume_seeds if (run / SUMMARY).is_file() else learning.resume
-    return go_on(run, data=data, progress=True, **how)
+    go_on = resume_seeds if (run / SUMMARY).is_file() else resume
+    return go_on(run, data=data, progress=True, **learning._asdict())
 
 
-def _learn(
-    data: Path, model: PredictorConfig, training: TrainingConfig, seeds: Sequence[int] | None, how: dict[str, Any]
-) -> Path:
-    """Train, once or from each of several seeds; the folder."""
-    from videopred import training as learning
+def _learn(data: Path, seeds: Sequence[int] | None, learning: _Learning, run: dict[str, Any]) -> Path:
+    """Train, once or from each of several seeds; the folder.
+
+    Args:
+        run: what else `videopred.training.train` takes.
+    """
+    from videopred.training import train, train_seeds
 
     if seeds is None:
-        return learning.train(data, model, training, progress=True, **how)
-    return learning.train_seeds(data, seeds, model, training, progress=True, **how)
+        return train(data, progress=True, **learning._asdict(), **run)
+    return train_seeds(data, seeds, progress=True, **learning._asdict(), **run)
+
+
+def _foresee(data: "Path | ClipSource", learning: _Learning, init_from: Path | None, json_: bool) -> None:
+    """Say what a training would take."""
+    if isinstance(data, Path):
+        _check_opens(data, learning.device)
+    from videopred.training import foresee
+
+    told = foresee(data, init_from=init_from, **learning._asdict())
+    terminal.print_json(told._asdict()) if json_ else print(told)
+
+
+def _check_left_out(words: dict[str, Any]) -> None:
+    """Refuse, beside --resume, what only new runs have."""
+    for flag, word in words.items():
+        check.require(not word, flag, "be left out with --resume", word, "the run goes on where it is")
 
 
 def _check_room(out: Path, seeds: Sequence[int] | None, overwrite: bool) -> None:
@@ -184,18 +208,6 @@ def _check_opens(data: Path, device: str) -> None:
     """Refuse a file that is none, unless clips are made when they are needed."""
     if data.suffix != ".json" and (data.exists() or str(data) not in DATASETS):
         opened(data, device)
-
-
-def _foresee(
-    data: "Path | ClipSource", model: PredictorConfig, training: TrainingConfig, where: dict[str, Any], json_: bool
-) -> None:
-    """Say what a training would take."""
-    if isinstance(data, Path):
-        _check_opens(data, where["device"])
-    from videopred import training as learning
-
-    told = learning.foresee(data, model, training, **where)
-    terminal.print_json(told._asdict()) if json_ else print(told)
 
 
 def _say_trained(folder: Path, watch: WatchConfig, json_: bool, following: Sequence[str] = ()) -> None:
