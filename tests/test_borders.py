@@ -182,6 +182,7 @@ LIGHT = {
     "commands.pictures",
     "commands.plausibility",
     "commands.probes",
+    "commands.question",
     "commands.reproducing",
     "commands.runs",
     "commands.scores",

@@ -1,6 +1,5 @@
 """The command that scores predictions."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,12 +9,12 @@ from videopred import check
 from videopred.commands import terminal
 from videopred.commands.opening import check_data, results
 from videopred.commands.options import Context, Device, Horizon, Json, Overwrite, Part
+from videopred.commands.question import Question
 from videopred.eval import DEFAULT_METRICS, METRICS, OBJECT_METRICS, read_metric_settings
 from videopred.eval.protocols import PROTOCOLS
-from videopred.eval.settings import GivenConfig, Protocol, flag_name
+from videopred.eval.settings import GivenConfig
 
 if TYPE_CHECKING:
-    from videopred.datasets.source import ClipSource
     from videopred.eval.scores import Scores
 
 _PATHS_HELP = "Runs or their exports, then the data; for films made elsewhere, DATA or nothing."
@@ -51,19 +50,18 @@ def evaluate(
     """Score predictions beside the trivial ones: rollouts of runs, or films made elsewhere."""
     runs, data = _split(paths, given)
     check.whole_number("--batch-size", batch_size, 1, "give at least one clip at a time")
-    check.whole_number("--first", 1 if first is None else first, 1, "score at least one clip")
     check.device_kind(device)
     _check_metrics(metrics)
     words = {
         "part": part, "context": context, "horizon": horizon, "feedback": feedback, "samples": samples,
         "metrics": metrics or None, "metric_settings": metric_settings or None, "clips": first,
     }  # fmt: skip
-    said = {name: word for name, word in words.items() if word is not None}
-    _check_words(said, protocol, 0 if given.true else 1)
-    card = PROTOCOLS[protocol].protocol if protocol else None
-    read_metric_settings(metrics or (card.metrics if card else DEFAULT_METRICS), metric_settings)
+    question = Question(protocol, {name: word for name, word in words.items() if word is not None})
+    question.check_words(0 if given.true else 1)
+    usual = question.card.protocol if question.card else None
+    read_metric_settings(metrics or (usual.metrics if usual else DEFAULT_METRICS), metric_settings)
     if given.pred is not None:
-        _check_words_about_films(said)
+        question.check_words_about_films()
     for run in runs:
         check.run_folder(run)
     if data is not None:
@@ -71,12 +69,12 @@ def evaluate(
     folder = out or _results(runs, data, given)
     for name in ("scores.json", "scores.csv", "measurements.npz"):
         check.absent("--out", folder / name, overwrite)
-    options: dict[str, Any] = {"batch_size": batch_size, "progress": terminal.watched(), "device": device}
+    how: dict[str, Any] = {"batch_size": batch_size, "progress": terminal.watched(), "device": device}
     if given.pred is not None:
-        scores = _score_films(given, data, protocol, said, reference, options)
+        scores = _score_films(given, data, question, reference, how)
     else:
         assert data is not None  # _split has asked for it
-        scores = _score_runs(runs, data, protocol, said, reference, options)
+        scores = _score_runs(runs, data, question, reference, how)
     from videopred.judging.sharing import my_place
 
     if my_place()[0] > 0:  # another process writes and prints
@@ -90,69 +88,46 @@ def evaluate(
 
 
 def _score_runs(
-    runs: list[Path],
-    data: Path,
-    protocol: str | None,
-    said: Mapping[str, Any],
-    reference: Path | None,
-    options: dict[str, Any],
+    runs: list[Path], data: Path, question: Question, reference: Path | None, how: dict[str, Any]
 ) -> "Scores":
     """Scores of the runs' own rollouts; what can be refused before torch is loaded is."""
     from videopred.datasets.opening import open_dataset
 
     file = open_dataset(data)
-    asked = _protocol(protocol, said, file)
-    if protocol is None:  # else what differs from the protocol's data is said first
-        check.context_and_horizon(asked.context, asked.horizon, file.frames)
+    protocol = question.protocol(file)
+    if question.name is None:  # else what differs from the protocol's data is said first
+        check.context_and_horizon(protocol.context, protocol.horizon, file.frames)
     from videopred.judging import fitting
     from videopred.judging.own_masks import usual_metrics
     from videopred.judging.runs import data_of, evaluate_runs, model_of
 
     notes: tuple[str, ...] = ()
-    if protocol is not None:
-        card, learned = PROTOCOLS[protocol], {run: data_of(run) for run in runs}
-        notes = (*fitting.check_card(protocol, card, file), *fitting.trained_on(protocol, card, file, learned))
-    elif "metrics" not in said:
-        asked = asked.model_copy(update={"metrics": usual_metrics([model_of(run) for run in runs], file)})
+    if question.name is not None:
+        asked = question.name, PROTOCOLS[question.name], file
+        notes = (*fitting.check_card(*asked), *fitting.trained_on(*asked, {run: data_of(run) for run in runs}))
+    elif "metrics" not in question.said:
+        protocol = protocol.model_copy(update={"metrics": usual_metrics([model_of(run) for run in runs], file)})
     calibrating = None if reference is None else open_dataset(reference)
-    return evaluate_runs(runs, file, asked, notes=notes, reference=calibrating, **options)
+    return evaluate_runs(runs, file, protocol, notes=notes, reference=calibrating, **how)
 
 
 def _score_films(
-    given: GivenConfig,
-    data: Path | None,
-    protocol: str | None,
-    said: Mapping[str, Any],
-    reference: Path | None,
-    options: dict[str, Any],
+    given: GivenConfig, data: Path | None, question: Question, reference: Path | None, how: dict[str, Any]
 ) -> "Scores":
     """Scores of films made elsewhere."""
     from videopred.datasets.opening import open_dataset
     from videopred.judging import evaluating, fitting, opening
 
-    predicted, true = opening.open_given(given, said.get("part", "test"))
+    predicted, true = opening.open_given(given, question.said.get("part", "test"))
     truth = true or open_dataset(data or "")
-    asked = _protocol(protocol, {**said, "samples": predicted.samples} if predicted.samples > 1 else said, truth)
-    if not asked.one_step:  # else the trivial rows are drawn from the true frames as well
-        asked = asked.model_copy(update={"feedback": "elsewhere"})
-    notes = () if protocol is None else fitting.check_card(protocol, PROTOCOLS[protocol], truth)
+    if predicted.samples > 1:
+        question = question._replace(said={**question.said, "samples": predicted.samples})
+    protocol = question.protocol(truth)
+    if not protocol.one_step:  # else the trivial rows are drawn from the true frames as well
+        protocol = protocol.model_copy(update={"feedback": "elsewhere"})
+    notes = () if question.name is None else fitting.check_card(question.name, PROTOCOLS[question.name], truth)
     calibrating = None if reference is None else open_dataset(reference)
-    return evaluating.evaluate_given(predicted, truth, asked, notes=notes, reference=calibrating, **options)
-
-
-def _protocol(name: str | None, said: Mapping[str, Any], file: "ClipSource") -> Protocol:
-    """What is asked: a named protocol, or what the words and the data say."""
-    if name is None:
-        context = said.get("context", file.context)
-        usual = file.horizon if file.context else file.frames - context  # of films alone, all that follow
-        return Protocol(**{"context": context, "horizon": usual, **said})
-    card = PROTOCOLS[name]
-    assert card.protocol is not None
-    usual = card.protocol.model_dump()
-    if said.get("feedback") == "sample" and card.samples_when_sampled > 1:
-        usual |= {"feedback": "sample", "samples": card.samples_when_sampled}
-    changed = tuple(flag_name(word) for word, value in said.items() if value != usual[word])
-    return Protocol(**{**usual, **said, "changed": changed})
+    return evaluating.evaluate_given(predicted, truth, protocol, notes=notes, reference=calibrating, **how)
 
 
 def _split(paths: tuple[Path, ...], given: GivenConfig) -> tuple[list[Path], Path | None]:
@@ -173,34 +148,6 @@ def _check_metrics(metrics: tuple[str, ...]) -> None:
     for name in metrics:
         check.one_of("--metrics", name, [*METRICS, *OBJECT_METRICS])
     check.require(len(set(metrics)) == len(metrics), "--metrics", "name each once", " ".join(metrics), "leave one out")
-
-
-def _check_words(said: Mapping[str, Any], protocol: str | None, least_context: int) -> None:
-    """Refuse words that mean nothing, or contradict a named protocol."""
-    check.feedback(said.get("feedback", "soft"))
-    check.whole_number("--samples", said.get("samples", 1), 1, "1 asks for a single film of each clip")
-    check.whole_number("--context", said.get("context", 1), least_context, "give at least one frame to start from")
-    check.whole_number("--horizon", said.get("horizon", 1), 1, "ask for at least one frame")
-    if protocol is None:
-        return
-    card = PROTOCOLS[check.one_of("--protocol", protocol, PROTOCOLS)]
-    fix = f"use `videopred {card.command}`"
-    check.require(card.protocol is not None, "--protocol", "be one that evaluate answers", protocol, fix)
-    for name in ("part", "context", "horizon"):
-        must, got = f"be left out with --protocol {protocol}, which says it", said.get(name)
-        check.require(name not in said, f"--{name}", must, got, "leave --protocol out to ask freely")
-    fed, one_step = said.get("feedback"), card.protocol is not None and card.protocol.one_step
-    must = f"be true or left out with --protocol {protocol}" if one_step else f"not be true with --protocol {protocol}"
-    fix = "leave --protocol out to ask freely"
-    check.require(fed is None or (fed == "true") == one_step, "--feedback", must, fed, fix)
-
-
-def _check_words_about_films(said: Mapping[str, Any]) -> None:
-    """Refuse words that mean nothing of films made elsewhere: of each clip there is one, and it is made already."""
-    must, fix = "be true or left out with --pred", "true says that each frame was predicted from the true ones"
-    check.require(said.get("feedback", "true") == "true", "--feedback", must, said.get("feedback"), fix)
-    fix = "an N in --axes says which axis of an array is that of the films of a clip"
-    check.require("samples" not in said, "--samples", "be left out with --pred", said.get("samples"), fix)
 
 
 def _results(runs: list[Path], data: Path | None, given: GivenConfig) -> Path:
