@@ -52,6 +52,8 @@ def export_with_card(
     file = _clips(run, data)
     of = Described(out.stem, export, load_run(run, "cpu"), file, _scores_of(run, results, export.record))
     text, frames = card_text(of), _film(of)  # all that can fail, before anything is written
+    for path in (out, card, film):
+        check.absent("--out", path, overwrite)  # another command may have made it meanwhile
     write_export(out, export)
     pictures.write_gif(frames, film)
     write_text(card, text)

@@ -26,7 +26,8 @@ def export_run(run: Path, out: Path | None = None, *, half: bool = False, overwr
         FileExistsError: the file is there already.
     """
     out = export_file(run, out, overwrite)
-    return write_export(out, gather(run, half))
+    export = gather(run, half)
+    return write_export(check.absent("--out", out, overwrite), export)  # another command may have made it meanwhile
 
 
 def export_file(run: Path, out: Path | None, overwrite: bool) -> Path:

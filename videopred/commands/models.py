@@ -64,6 +64,8 @@ def rollout(
     rollout, truth = _roll_out(run, data, part, chosen, context, horizon, device)
     from videopred.rollout import save_rollout, save_trace
 
+    for flag, one in paths.items():
+        check.absent(flag, one, overwrite)  # another command may have made it meanwhile
     save_rollout(path, rollout, truth)
     if trace is not None:
         from videopred.datasets.opening import open_dataset

@@ -59,6 +59,7 @@ def import_films(
     ):
         for part, count in films.parts.items():
             writer.write_part(part, _records(films, part, count, bar), count)
+        check.absent("--out", out, overwrite)  # another command may have made it meanwhile
     return Imported(out, found)
 
 

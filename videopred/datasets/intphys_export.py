@@ -89,6 +89,7 @@ def export_intphys(
                 chance = np.random.Generator(np.random.PCG64(clip_seed(0, name, index))) if random_levels else None
                 _write_film(source.clip(name, index), partial / kind / place, chance, labelled=kind != "test")
                 bar.update()
+        check.absent("--out", folder, overwrite)  # another command may have made it meanwhile
     return folder
 
 

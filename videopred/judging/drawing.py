@@ -106,13 +106,14 @@ def render(
             chosen = extreme_clips(scores, choice.by, "best", choice.best or 1)
     paths = new_paths(Path(out), part, chosen, picture, overwrite)
     scenes = scenes_of(predictor, file, part, chosen, context, horizon, intervention)
-    if picture.figure is None:
-        rows = picture.row_names(changed=not intervention.idle)
-        made = [write_scene(*one, rows, frame_ms=picture.frame_ms) for one in zip(scenes, paths, strict=True)]
-        return [path for written in made for path in written]
     if picture.figure == "mask-out":
         for changed in without_each(predictor, context):
             scenes += scenes_of(changed, file, part, chosen, context, horizon)
-    groups = [scenes] if picture.figure in OF_ALL_CLIPS else [[scene] for scene in scenes]
-    made = [write_figure(picture.figure, *one) for one in zip(groups, paths, strict=True)]
+    new_paths(Path(out), part, chosen, picture, overwrite)  # another command may have made one meanwhile
+    if picture.figure is None:
+        rows = picture.row_names(changed=not intervention.idle)
+        made = [write_scene(*one, rows, frame_ms=picture.frame_ms) for one in zip(scenes, paths, strict=True)]
+    else:
+        groups = [scenes] if picture.figure in OF_ALL_CLIPS else [[scene] for scene in scenes]
+        made = [write_figure(picture.figure, *one) for one in zip(groups, paths, strict=True)]
     return [path for written in made for path in written]

@@ -88,6 +88,7 @@ def write_report(
     size = len(text.encode())
     must, got = f"make a page of at most {LARGEST / 1e6:g} MB", f"{size / 1e6:.1f} MB"
     check.require(size <= LARGEST, "RUN", must, got, "report on fewer runs, or on smaller films")
+    check.absent("--out", out, overwrite)  # another command may have made it meanwhile
     with whole_file(out, "--out") as partial:
         partial.write_text(text, encoding="utf-8")
     return out
