@@ -1,5 +1,6 @@
 """Data sets in shards: the clips of one file, made by any process, and opened only when all are there."""
 
+import fcntl
 import math
 import os
 import pickle
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from small_worlds import small
 from test_worlds import assert_same
 
+from videopred.datasets import generation
 from videopred.datasets.balls import BouncingBalls
 from videopred.datasets.clip import PARTS
 from videopred.datasets.description import describe
@@ -211,6 +213,37 @@ def test_shards_of_another_number_go_only_on_request(mine):
         FileExistsError, match=r"^--out must hold no shards .*-00000-of-00002\.h5, which is another; ch"
     ):
         make(mine.parent, shards=2)
+
+
+def test_nobody_makes_shards_of_another_number_meanwhile(tmp_path):
+    pieces = tmp_path / "balls4/.balls4-00001-of-00002.h5.0123456789ab.pieces"
+    pieces.mkdir(parents=True)
+    (pieces / "train-00000000-00000001.piece").write_bytes(b"")
+    busy = r"^--out must be a file that no other process is making, got .*/balls4-00001-of-00002\.h5, which is"
+    with (pieces / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for shards in (3, 2):  # of those of its own set, the first is there at the end: somebody else makes the second
+            with pytest.raises(OSError, match=busy):
+                make(tmp_path, shards, overwrite=True)
+        assert names(tmp_path / "balls4") == ["balls4-00000-of-00002.h5", "lock", "train-00000000-00000001.piece"]
+    (tmp_path / "balls4/balls4-00000-of-00002.h5").unlink()
+    with pytest.raises(FileExistsError, match=r"^--out must hold no clips of another request that was stopped, got "):
+        make(tmp_path)
+    make(tmp_path, overwrite=True)
+    assert names(tmp_path) == NAMES
+
+
+def test_shards_that_came_meanwhile_stay(tmp_path, monkeypatch):
+    made = generation.make_file
+
+    def late(target: Target, *args, **others) -> None:
+        (target.path.parent / "balls4-00000-of-00002.h5").write_text("another command's")
+        made(target, *args, **others)
+
+    monkeypatch.setattr(generation, "make_file", late)
+    (tmp_path / "balls4").mkdir()
+    make(tmp_path)
+    assert names(tmp_path) == ["balls4-00000-of-00002.h5", *NAMES]
 
 
 LAUNCHED = """

@@ -78,7 +78,7 @@ def generate(
                 make_file(target, makers, alone, bar.update, overwrite=overwrite)
     except KeyboardInterrupt:
         raise KeyboardInterrupt("the same command goes on where this one stopped") from None
-    for path in strays(work.job):
+    for path in strays(work.job) if overwrite else []:
         path.unlink(missing_ok=True)
     return work.job.path
 

@@ -22,10 +22,15 @@ class ShardName(NamedTuple):
         return f"{self.name}-{self.shard:05}-of-{self.shards:05}.h5"
 
 
+def shard_name(file: str) -> ShardName | None:
+    """What the name of a file says, if it is that of a shard."""
+    match = re.fullmatch(r"(.+)-(\d{5,})-of-(\d{5,})\.h5", file)
+    return ShardName(match[1], int(match[2]), int(match[3])) if match else None
+
+
 def shard_names(folder: Path) -> list[ShardName]:
     """The shards in a folder, by their names, in order."""
-    matches = [re.fullmatch(r"(.+)-(\d{5,})-of-(\d{5,})\.h5", path.name) for path in folder.iterdir()]
-    return sorted(ShardName(match[1], int(match[2]), int(match[3])) for match in matches if match)
+    return sorted(filter(None, (shard_name(path.name) for path in folder.iterdir())))
 
 
 def others_beside(folder: Path) -> list[str]:

@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
-from glob import escape
 from importlib.metadata import version
 from pathlib import Path
 from typing import IO
@@ -16,6 +15,7 @@ import numpy as np
 from videopred import check
 from videopred.datasets.plan import Block, Target
 from videopred.datasets.record import FORMAT
+from videopred.datasets.shards import shard_name
 from videopred.files import told_of
 
 
@@ -23,8 +23,9 @@ class Unfinished:
     """The folder `.<file>.<key>.pieces` beside a file to be made; what it holds fits that file and no other.
 
     The key says what is to be made and by which code: pieces of another recipe, or of another version of the program,
-    are never mixed in. Within it no other process can be at the same file, whatever that was asked to make. It goes
-    away when the file is there, with what else was left behind of that file; if making fails, it stays.
+    are never mixed in. Within it no other process can be at the same file, whatever that was asked to make, or at a
+    shard of another set in the same folder. It goes away when the file is there, with what else was left behind of
+    such files; if making fails, it stays.
     """
 
     def __init__(self, target: Target) -> None:
@@ -46,19 +47,18 @@ class Unfinished:
         """Within it the folder is there, and this process's own.
 
         Raises:
-            OSError: the folder cannot be made, or another process is at the same file.
+            OSError: the folder cannot be made, or another process is at the same file or another set's.
         """
         with told_of(self._target.path, argument="--out"):
             self.folder.mkdir(parents=True, exist_ok=True)
             lock = (self.folder / "lock").open("w")
         with lock:
-            must, fix = "be a file that no other process is making", "wait for it, or choose another"
-            busy = OSError(check.complaint("--out", must, f"{self._target.path}, which is being made", fix))
             if not _locked(lock):
-                raise busy
+                raise _busy(self.folder)
             try:
-                if not self._alone():
-                    raise busy
+                for rival in self._rivals():  # of two that begin at once, both may find that the other has
+                    if _is_held(rival):
+                        raise _busy(rival)
                 yield
             except BaseException:
                 if not any(self.folder.glob("*.piece")):
@@ -68,28 +68,45 @@ class Unfinished:
             self._sweep()
 
     def others(self) -> list[Path]:
-        """Folders of pieces of the same file that these do not fit, because they are of another recipe or version."""
-        return [folder for folder in self._folders() if any(folder.glob("*.piece"))]
+        """Folders of pieces that these do not fit, because they are of another recipe, version or number of shards."""
+        return [folder for folder in self._rivals() if any(folder.glob("*.piece"))]
 
-    def _folders(self) -> list[Path]:
-        """Folders of pieces of the same file that other requests made."""
-        folders = self.folder.parent.glob(f".{escape(self._target.path.name)}.*.pieces")
-        return sorted(folder for folder in folders if folder != self.folder)
+    def _rivals(self) -> list[Path]:
+        """Folders of pieces that other requests made: of the same file, or of shards that cannot stand beside it."""
+        folders = self.folder.parent.glob(".*.pieces")
+        return sorted(folder for folder in folders if folder != self.folder and self._excludes(_file_of(folder)))
 
-    def _alone(self) -> bool:
-        """Whether no process makes the same file otherwise; of two that begin at once, both may find that one does."""
-        for folder in self._folders():
-            with suppress(OSError), (folder / "lock").open("w") as lock:
-                if not _locked(lock):
-                    return False
-        return True
+    def _excludes(self, file: str) -> bool:
+        """Whether a file is this one, or a shard of another set than the one that this is of."""
+        if file == self._target.path.name:
+            return True
+        own, other = shard_name(self._target.path.name), shard_name(file)
+        return own is not None and other is not None and (own.name, own.shards) != (other.name, other.shards)
 
     def _sweep(self) -> None:
-        """Remove what other generations of the same file left behind and nobody is at."""
-        for folder in self._folders():
+        """Remove what rivals left behind and nobody is at."""
+        for folder in self._rivals():
             with suppress(OSError), (folder / "lock").open("w") as lock:
                 if _locked(lock):
                     shutil.rmtree(folder)
+
+
+def _file_of(folder: Path) -> str:
+    """The name of the file whose pieces are in a folder `.<file>.<key>.pieces`."""
+    return folder.name.removeprefix(".").rsplit(".", 2)[0]
+
+
+def _busy(folder: Path) -> OSError:
+    """The complaint that another process is at the pieces in a folder."""
+    file, must = folder.with_name(_file_of(folder)), "be a file that no other process is making"
+    return OSError(check.complaint("--out", must, f"{file}, which is being made", "wait for it, or choose another"))
+
+
+def _is_held(folder: Path) -> bool:
+    """Whether another process is at the pieces in a folder."""
+    with suppress(OSError), (folder / "lock").open("w") as lock:
+        return not _locked(lock)
+    return False
 
 
 def _locked(lock: IO[str]) -> bool:
