@@ -14,13 +14,12 @@ from videopred import check
 from videopred.datasets import how_to_import, how_to_make, how_to_mend
 from videopred.datasets.clip import PARTS, Clip
 from videopred.datasets.fingerprint import hash_files, hash_values
+from videopred.datasets.levels import to_levels
 from videopred.datasets.record import CONTACTS, FORMAT, NOT_TRUTH, has_time, without_thin_axes
 from videopred.datasets.settings import BallsConfig, DatasetSettings, load_recipe
 from videopred.datasets.source import ClipSource
 
 _AT_ONCE = 2**24  # bytes read at a time of what has no chunks
-_LEVELS = {"binary": 1, "grey levels": 255}
-"""What whole numbers among the features may mean -> the largest of them."""
 
 
 class ClipFile(ClipSource):
@@ -55,20 +54,20 @@ class ClipFile(ClipSource):
             self._read_shapes(file)
             self._read_attributes(dict(file.attrs))
             self._read_truth(file)
-            self._levels = self._find_levels()
-        self.binary = self._levels == "binary"
+            self.binary = self._is_binary()
 
     def read_frames(self, part: str, start: int, stop: int) -> np.ndarray:
         """Frames (B, T, H, W, C) uint8 of some clips; on is 255 if the file holds bool or float."""
         self.check_clips(part, start, stop)
-        shown = self._shown(self.stored(part, "features", start, stop))
-        return np.ascontiguousarray(shown.swapaxes(0, 1))
+        levels = to_levels(self.stored(part, "features", start, stop), self.binary, self.path)
+        return np.ascontiguousarray(levels.swapaxes(0, 1))
 
     def read_window(self, part: str, clip: int, start: int, stop: int) -> np.ndarray:
         """Frames (T, H, W, C) uint8 of one clip from `start` up to `stop`; no other chunks are unpacked."""
         self.check_clips(part, clip, clip + 1)
         self.check_window(start, stop)
-        return self._shown(self.stored(part, "features", clip, clip + 1, slice(start, stop)))[:, 0]
+        stored = self.stored(part, "features", clip, clip + 1, slice(start, stop))
+        return to_levels(stored, self.binary, self.path)[:, 0]
 
     def read(self, part: str, name: str, start: int, stop: int) -> np.ndarray:
         """(B, T, ...) or, for objects/… and labels/…, (B, ...): one kind of truth about some clips."""
@@ -227,45 +226,17 @@ class ClipFile(ClipSource):
             told = f"{', '.join(sorted(still))}, kept with T = 1, for each of {self.frames} frames"
             self.remarks = {"repeated": told}
 
-    def _find_levels(self) -> str:
-        """Which of _LEVELS the features are."""
-        if self.kind.kind in "bf":
-            return "binary" if self.kind.kind == "b" else "grey levels"
-        if "format" in self.attributes:
-            return "grey levels"
+    def _is_binary(self) -> bool:
+        """Whether pixels are only on or off; of whole numbers of others, by those of some clips."""
+        if self.kind.kind in "bf" or "format" in self.attributes:
+            return self.kind.kind == "b"
         low, high = 0, 0
         for part, count in self.parts.items():
             for clip in sorted({0, count // 2, count - 1}):
                 stored = self.stored(part, "features", clip, clip + 1)
                 low, high = min(low, stored.min()), max(high, stored.max())
         self._require(0 <= low <= high <= 255, "hold features between 0 and 255", f"{low} to {high}")
-        return "binary" if high <= 1 else "grey levels"
-
-    def _shown(self, stored: np.ndarray) -> np.ndarray:
-        """Features as uint8, 0 to 255."""
-        if stored.dtype == bool:
-            levels = stored.view(np.uint8)
-            return np.multiply(levels, 255, out=levels)
-        if stored.dtype.kind == "f":
-            inside = bool((stored >= 0).all() and (stored <= 1).all())
-            self._require(inside, "hold float features between 0 and 1", "others")
-            return self._whole_levels(stored)
-        most = _LEVELS[self._levels]
-        if stored.dtype == np.uint8 and most == 255:
-            return stored
-        must = f"hold features between 0 and {most}, as those do that were looked at first"
-        self._require(0 <= stored.min() <= stored.max() <= most, must, f"{stored.min()} to {stored.max()}")
-        return stored.astype(np.uint8) * np.uint8(255 // most)
-
-    def _whole_levels(self, stored: np.ndarray) -> np.ndarray:
-        """Floats as levels from 0 to 255, if that is what they are; to round others would be to score other films."""
-        scaled = stored * stored.dtype.type(255)
-        levels = np.rint(scaled)
-        odd = np.abs(scaled - levels) > 255 * np.finfo(stored.dtype).eps
-        must, fix = "hold float features that are 256 levels, 0, 1/255, 2/255 and so on", "round them, or give uint8"
-        got = f"{stored[odd][0]:.6g} in {self.path}" if odd.any() else ""
-        check.require_sound(not odd.any(), "DATA", must, got, fix)
-        return levels.astype(np.uint8)
+        return bool(high <= 1)
 
     def _require(
         self, condition: bool, must: str, got: Any, fix: str = "make a file with `videopred generate`"
