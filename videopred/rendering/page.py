@@ -20,16 +20,19 @@ class Page:
         self._height, self._width = height, width
 
     def paste(self, picture: np.ndarray, scale: int, left: int, top: int) -> None:
+        """Put a picture (H, W, 3) uint8 on the page, each pixel a square of scale x scale."""
         large = enlarged(picture, scale)
         self._pixels[top : top + large.shape[0], left : left + large.shape[1]] = large
 
     def write(
         self, text: str, x: float, y: float, color: str = "#333333", align: str = "center", size: int = LETTERS
     ) -> None:
+        """Write a line of text, whose middle is at y; x is where `align` says."""
         at = x / self._width, 1 - y / self._height
         self._figure.text(*at, text, size=points(size), ha=align, va="center_baseline", color=color)
 
     def axes(self, left: int, top: int, width: int, height: int) -> Axes:
+        """An empty plot in a rectangle."""
         bottom = 1 - (top + height) / self._height
         return self._figure.add_axes((left / self._width, bottom, width / self._width, height / self._height))
 

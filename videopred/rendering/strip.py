@@ -1,6 +1,7 @@
 """Rows below one another, with every n-th frame as a column: a still for paper."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,36 +39,74 @@ def strip(scene: Scene, rows: Sequence[str] = USUAL_ROWS, *, columns: int = 12, 
     whole_number("columns", columns, 2, "show a frame before and one after the rollout's beginning")
     frames, height, width = scene.truth.shape[:3]
     scale = max(1, panel_px // max(height, width))
-    high, wide, context = height * scale, width * scale, scene.context
     panels = draw_rows(rows, scene, scale)
-    pitch = max(wide, 40) + GAP  # a frame number needs this much
-    shown = every_nth(context, frames, columns)
-    lefts = [NAMES + k * pitch + (24 if t >= context else 0) for k, t in enumerate(shown)]
-    tops = [TOP + row * (high + GAP) for row in range(len(panels))]
+    times = every_nth(scene.context, frames, columns)
+    grid = _Grid(times, scene.context, len(panels), height * scale, width * scale)
     legends = _legends(panels)
-    needed = max(lefts[-1] + wide, NAMES + 320, NAMES + sum(map(_width, legends.items())))
-    page = blank_page(tops[-1] + high + MARGIN, needed + MARGIN)
+    right = max(grid.lefts[-1] + grid.wide, NAMES + 320, NAMES + sum(map(_width, legends.items())))
+    page = blank_page(grid.tops[-1] + grid.high + MARGIN, right + MARGIN)
+    labels = [*_paste_stills(page, panels, grid), *_paint_spans(page, grid), *_paint_legends(page, legends)]
+    return write(page, labels)
 
+
+class _Grid(NamedTuple):
+    """Where the pictures stand, in px."""
+
+    times: list[int]
+    """Indices of the frames that are columns."""
+    context: int
+    """Frames given, before a wider gap."""
+    rows: int
+    high: int
+    wide: int
+    """Size of a picture."""
+
+    @property
+    def lefts(self) -> list[int]:
+        """Of the columns."""
+        pitch = max(self.wide, 40) + GAP  # a frame number needs this much
+        return [NAMES + k * pitch + (24 if t >= self.context else 0) for k, t in enumerate(self.times)]
+
+    @property
+    def tops(self) -> list[int]:
+        """Of the rows."""
+        return [TOP + row * (self.high + GAP) for row in range(self.rows)]
+
+
+def _paste_stills(page: np.ndarray, panels: Sequence[Panel], grid: _Grid) -> list[Label]:
+    """Put the pictures in their places, and return names of rows and numbers of columns."""
     labels = [Label("frame", NAMES - 14, TOP - 48, "right"), Label("step", NAMES - 14, TOP - 20, "right")]
-    for panel, y in zip(panels, tops, strict=True):
-        labels.append(Label(_short(panel.caption), NAMES - 14, y + high // 2, "right"))
-    for t, left in zip(shown, lefts, strict=True):
-        labels.append(Label(f"{t + 1}", left + wide / 2, TOP - 48))
-        if t >= context:
-            labels.append(Label(f"{t + 1 - context}", left + wide / 2, TOP - 20))
-        for panel, y in zip(panels, tops, strict=True):
-            page[y : y + high, left : left + wide] = panel.stills[t]
-    given = [left for t, left in zip(shown, lefts, strict=True) if t < context]
-    for name, color, group in (("context", CONTEXT, given), ("rollout", ROLLOUT, lefts[len(given) :])):
-        if group:
-            page[TOP - 72 : TOP - 66, group[0] : group[-1] + wide] = color
-            labels.append(Label(name, group[0], TOP - 90, "left"))
+    for panel, top in zip(panels, grid.tops, strict=True):
+        labels.append(Label(_short(panel.caption), NAMES - 14, top + grid.high // 2, "right"))
+        for t, left in zip(grid.times, grid.lefts, strict=True):
+            page[top : top + grid.high, left : left + grid.wide] = panel.stills[t]
+    for t, left in zip(grid.times, grid.lefts, strict=True):
+        labels.append(Label(f"{t + 1}", left + grid.wide / 2, TOP - 48))
+        if t >= grid.context:
+            labels.append(Label(f"{t + 1 - grid.context}", left + grid.wide / 2, TOP - 20))
+    return labels
+
+
+def _paint_spans(page: np.ndarray, grid: _Grid) -> list[Label]:
+    """Paint a line over the frames that are given and one over those that are predicted, and return their names."""
+    labels = []
+    given = [left for t, left in zip(grid.times, grid.lefts, strict=True) if t < grid.context]
+    for name, color, lefts in (("context", CONTEXT, given), ("rollout", ROLLOUT, grid.lefts[len(given) :])):
+        if lefts:
+            page[TOP - 72 : TOP - 66, lefts[0] : lefts[-1] + grid.wide] = color
+            labels.append(Label(name, lefts[0], TOP - 90, "left"))
+    return labels
+
+
+def _paint_legends(page: np.ndarray, legends: dict[str, tuple[Swatch, ...]]) -> list[Label]:
+    """Paint legends in the upper right, and return their words."""
+    labels = []
     x = page.shape[1] - MARGIN - sum(map(_width, legends.items())) + _APART
     for kind, swatches in legends.items():
         labels.append(Label(kind, x, 16, "left"))
         labels += paint_legend(page, swatches, x + (text_width(kind) + 10 if kind else 0), 16)
         x += _width((kind, swatches))
-    return write(page, labels)
+    return labels
 
 
 def _short(caption: str) -> str:
