@@ -37,7 +37,7 @@ ROOMS: dict[str, set[str]] = {
     "pictures": SHARED,
     "palette": set(),
     "preview": SHARED | {"palette", "pictures"},
-    "bench": SHARED | {*SHELVES, "child", "rollout", "checkpoint", "training", "bench"},
+    "bench": SHARED | {*SHELVES, "child", "device", "rollout", "checkpoint", "training", "bench"},
     "cards": SHARED | {"datasets", "preview"},
     "curves": SHARED | {"rendering"},
     "comparing": SHARED | {"curves", "eval"},

@@ -4,21 +4,18 @@ Small enough for two CPU cores, and real: the same generator, model, training an
 balls, quick and large for their frame, because a short training can then tell motion from standing still.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from videopred import check
 from videopred.checkpoint import load_run
 from videopred.datasets.generation import generate
 from videopred.datasets.opening import open_dataset
 from videopred.datasets.settings import BallsConfig
-from videopred.device import pick_device
+from videopred.device import one_thread, pick_device
 from videopred.eval.scores import Scores
 from videopred.judging import ROWS, evaluate
 from videopred.judging.drawing import scenes_of
@@ -81,19 +78,9 @@ def run_demo(
     pick_device(device)  # an unknown one is said before anything is made
     for name in ("balls.h5", "run", "scores.json", "clip-0.gif"):
         check.absent("--out", out / name, overwrite)
-    with _one_thread():
+    # At this size a second thread costs more than it brings; and one gives the same numbers on any number of cores.
+    with one_thread():
         return _run(out, tiny, device, progress)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """At this size a second thread costs more than it brings; and one gives the same numbers on any number of cores."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _run(out: Path, tiny: bool, device: str, progress: bool) -> Outcome:

@@ -1,4 +1,7 @@
-"""Which device a command runs on."""
+"""Which device a command runs on, and on how many threads of the CPU."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 
@@ -20,3 +23,14 @@ def pick_device(name: str = "auto") -> torch.device:
     must = f"be a device of this machine, which has {there} of kind {kind}"
     check.require(valid, "--device", must, name, "use --device auto or --device cpu")
     return torch.device(name)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Within it, torch computes on one thread; afterwards on as many as before."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

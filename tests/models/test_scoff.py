@@ -34,7 +34,7 @@ def test_equals_the_plain_statement_forward_and_gradient(heads):
     core = make(input_heads=heads)
     plain = PlainSCOFF(core).eval()
     slots, ((hidden,), _) = random_slots().requires_grad_(), random_state(core)
-    output, expected = unroll(core, slots, ((hidden,), ())).output, plain(slots, hidden)
+    output, expected = unroll(core, slots, ((hidden,), ())).output, unroll(plain, slots, hidden).output
     close(output, expected)
     weight = torch.randn_like(output)
     (gradient,) = torch.autograd.grad((output * weight).sum(), slots)

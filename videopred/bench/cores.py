@@ -10,11 +10,12 @@ from torch import Tensor, nn
 
 from videopred import check
 from videopred.bench.on_device import device_rows, with_compiled_step
-from videopred.bench.operations import operations, product_seconds, times_the_limit
+from videopred.bench.operations import OperationCount, product_seconds, times_the_limit
 from videopred.bench.plain_cores import PlainBRIMs, PlainRIMs, with_weights_of
 from videopred.bench.plain_scoff import PlainSCOFF
 from videopred.bench.timing import compare
 from videopred.bench.training_step import MODELS, pair_of, training_step
+from videopred.device import one_thread
 from videopred.models import build_core
 from videopred.models.compiling import check_compiler
 from videopred.models.core import unroll
@@ -89,9 +90,7 @@ def bench_cores(
     if compiled:
         check_compiler("--compile")
     subjects = {name: SUBJECTS[check.one_of("--cores", name, SUBJECTS)] for name in cores}
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    with one_thread():
         pairs = [(name, batch) for name in subjects for batch in batches]
         on_device = [(pair, _device_row(subjects[pair[0]], steps, pair[1], repeats)) for pair in pairs]
         return {
@@ -103,8 +102,6 @@ def bench_cores(
             "device": [{"core": name, "batch": batch, **row} for (name, batch), row in on_device if row],
             "model": _model_rows(clips, min(steps, 10) + 1, horizon, repeats),
         }
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _core_row(subject: Subject, steps: int, batch: int, repeats: int, compiled: bool) -> dict[str, float]:
@@ -112,21 +109,20 @@ def _core_row(subject: Subject, steps: int, batch: int, repeats: int, compiled: 
     slots = torch.randn(batch, steps, subject.slots, subject.features)
     ours = _learning_step(core, lambda: unroll(core, slots).output)
     plain = subject.plain(core)
-    beside = _learning_step(plain, lambda: _plain_output(plain, core, slots))
+    beside = _learning_step(plain, lambda: unroll(plain, slots).output)
     lstm = nn.LSTM(subject.features, core.rows * core.units, batch_first=True)
     rival = _learning_step(lstm, lambda: lstm(slots[:, :, 0])[0])
     to_plain, to_lstm = compare(ours, beside, repeats), compare(ours, rival, repeats)
-    own = sorted(to_plain.ours)[repeats // 2]
     to_limit, rate = times_the_limit(ours, repeats)
     row = {
-        "ms_per_step": 1000 * own / steps,
-        "plain_ms_per_step": 1000 * sorted(to_plain.baseline)[repeats // 2] / steps,
-        "lstm_ms_per_step": 1000 * sorted(to_lstm.baseline)[repeats // 2] / steps,
+        "ms_per_step": 1000 * to_plain.own_seconds / steps,
+        "plain_ms_per_step": 1000 * to_plain.baseline_seconds / steps,
+        "lstm_ms_per_step": 1000 * to_lstm.baseline_seconds / steps,
         "times_faster_than_plain": to_plain.ratio,
         "times_faster_than_lstm": to_lstm.ratio,
         "times_the_limit": to_limit,
         "limit": rate,
-        "times_own_products": own / product_seconds(ours),
+        "times_own_products": to_plain.own_seconds / product_seconds(ours),
     }
     if compiled:
         quick = with_compiled_step(core)
@@ -157,31 +153,24 @@ def _learning_step(module: nn.Module, output: Callable[[], Tensor]) -> Callable[
     return work
 
 
-def _plain_output(plain: nn.Module, core: Any, slots: Tensor) -> Tensor:
-    if isinstance(plain, PlainSCOFF):
-        hidden = torch.zeros(len(slots), core.rows, core.units)
-        return plain(slots, hidden)
-    return unroll(plain, slots).output
-
-
 def _operations_per_step(subject: Subject) -> dict[str, float]:
     """Counted as the difference between a longer and a shorter sequence, so that what is done once does not count."""
     core = build_core(subject.config, subject.features)
     short, long = 2, 12
-    counts = {}
-    for steps in (short, long):
-        core.zero_grad()  # or the second backward would also add to the gradients of the first
-        slots = torch.randn(3, steps, subject.slots, subject.features)
-        outputs: list[Tensor] = []
-        forward = operations(partial(_keep_output, core, slots, outputs))
-        backward = operations(outputs[0].sum().backward)
-        counts[steps] = forward.total, backward.total, forward.host_waits + backward.host_waits
-    per_step = [(more - less) / (long - short) for less, more in zip(counts[short], counts[long], strict=True)]
-    return dict(zip(("forward", "backward", "host_waits"), per_step, strict=True))
+    few, many = (_operations(core, torch.randn(3, steps, subject.slots, subject.features)) for steps in (short, long))
+    return {name: (many[name] - few[name]) / (long - short) for name in many}
 
 
-def _keep_output(core: Any, slots: Tensor, outputs: list[Tensor]) -> None:
-    outputs.append(unroll(core, slots).output)
+def _operations(core: Any, slots: Tensor) -> dict[str, int]:
+    """Operations of an unroll on slots, forward and backward, and how often the host waits in both."""
+    core.zero_grad()  # or the second backward would also add to the gradients of the first
+    with OperationCount() as forward:
+        output = unroll(core, slots).output
+    total = output.sum()
+    with OperationCount() as backward:
+        total.backward()
+    waits = forward.host_waits + backward.host_waits
+    return {"forward": forward.total, "backward": backward.total, "host_waits": waits}
 
 
 def _model_rows(clips: int, frames: int, horizon: int, repeats: int) -> dict[str, float]:
@@ -221,7 +210,7 @@ def table(rows: dict[str, Any]) -> str:
     for row in rows["cores"]:
         times = [row[f"{who}ms_per_step"] for who in ("", "plain_", "lstm_")]
         lines.append(
-            f"  {row['core'] + ', batch ' + str(row['batch']):22}{times[0]:8.2f}{times[1]:8.2f}{times[2]:8.2f}"
+            f"  {_label(row):22}{times[0]:8.2f}{times[1]:8.2f}{times[2]:8.2f}"
             f"{row['times_faster_than_plain']:13.1f}{row['times_faster_than_lstm']:7.2f}{row['times_the_limit']:13.1f}"
             f"{row['times_own_products']:14.1f}"
         )
@@ -235,10 +224,14 @@ def table(rows: dict[str, Any]) -> str:
     return "\n".join([*lines, _NOTES.format(rate=statistics.median(row["limit"] for row in rows["cores"]) / 1e9)])
 
 
+def _label(row: dict[str, Any]) -> str:
+    return f"{row['core']}, batch {row['batch']}"
+
+
 def _compiled_lines(rows: Sequence[dict[str, Any]]) -> list[str]:
     """How much faster compiled steps are; nothing where none was compiled."""
     lines = [
-        f"  {row['core'] + ', batch ' + str(row['batch']):22}{row['times_faster_compiled']:8.2f}"
+        f"  {_label(row):22}{row['times_faster_compiled']:8.2f}"
         f"{row['times_the_limit'] / row['times_faster_compiled']:18.1f}"
         for row in rows
         if "times_faster_compiled" in row
@@ -251,6 +244,5 @@ def _device_lines(rows: Sequence[dict[str, Any]]) -> list[str]:
         return ["torch.compile and CUDA graphs: not measured, as there is no CUDA device here"]
     lines = [f"{'CUDA, ms per step':24}{'eager':>9}{'compiled':>10}{'captured':>10}"]
     for row in rows:
-        label = f"{row['core']}, batch {row['batch']}"
-        lines.append(f"  {label:22}{row['eager']:9.3f}{row['compiled']:10.3f}{row['captured']:10.3f}")
+        lines.append(f"  {_label(row):22}{row['eager']:9.3f}{row['compiled']:10.3f}{row['captured']:10.3f}")
     return lines

@@ -146,21 +146,22 @@ class PlainBRIMs(nn.Module):
         sizes = list(zip(config.modules, config.active, config.units, strict=True))
         flat = [features, *(modules * units for modules, _, units in sizes)]
         above = [flat[level + 2 : level + 3] if top_down else [] for level in range(len(sizes))]
-        self.levels = [PlainLayer(config, *size, [flat[level], *above[level]]) for level, size in enumerate(sizes)]
-        self.layers = nn.ModuleList(self.levels)
+        self.layers: Any = nn.ModuleList(
+            PlainLayer(config, *size, [flat[level], *above[level]]) for level, size in enumerate(sizes)
+        )
 
     def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> Any:
-        return tuple(layer.initial_state(batch) for layer in self.levels)
+        return tuple(layer.initial_state(batch) for layer in self.layers)
 
     def project(self, slots: Tensor) -> Sequence[Tensor]:
         """What is done once a sequence; no work of the steps."""
-        for layer in self.levels:
+        for layer in self.layers:
             layer.zero_between_modules()
         return slots.unbind(1)
 
     def advance(self, inputs: Tensor, state: Any) -> tuple[Tensor, Any, dict[str, Tensor]]:
         lower, new = inputs[:, 0], []
-        for level, layer in enumerate(self.levels):
+        for level, layer in enumerate(self.layers):
             above = [hidden.flatten(1) for hidden, _ in state[level + 1 : level + 2]] if self.top_down else []
             new.append(layer.step([lower, *above], state[level]))
             lower = new[-1][0].flatten(1)
@@ -172,7 +173,7 @@ def with_weights_of(plain: Any, core: Any) -> Any:
     if isinstance(plain, PlainRIMs):
         _fill(plain.layer, core.reading, core.layer, [core.reading.key.weight.T], [core.reading.value.weight.T])
         return plain
-    for ours, reading, layer in zip(plain.levels, core.readings, core.layers, strict=True):
+    for ours, reading, layer in zip(plain.layers, core.readings, core.layers, strict=True):
         sources = [reading.below] if reading.above is None else [reading.below, reading.above]
         # Rows of ours: for each head its key, then its value.
         parts = [source.weight.unflatten(0, (reading.heads, -1)).split(reading.sizes, 1) for source in sources]
@@ -200,5 +201,6 @@ def _fill(plain: PlainLayer, reading: Any, layer: Any, keys: Sequence[Tensor], v
         dense.copy_(torch.cat([torch.block_diag(*gate) for gate in by_gate]))
     for flat, bias in ((cell.bias_ih, layer.input_bias), (cell.bias_hh, layer.state_bias)):
         flat.copy_(bias.unflatten(-1, (-1, plain.units)).transpose(0, 1).flatten())
-    plain.message.weight.copy_(message), plain.message.bias.copy_(message_bias)
-    plain.gate.weight.copy_(gate), plain.gate.bias.copy_(gate_bias)
+    for linear, weight, bias in ((plain.message, message, message_bias), (plain.gate, gate, gate_bias)):
+        linear.weight.copy_(weight)
+        linear.bias.copy_(bias)

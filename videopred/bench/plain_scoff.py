@@ -1,4 +1,4 @@
-"""SCOFF as one writes it first, for benchmarks and as a reference: one step, one file, one schema at a time."""
+"""SCOFF as one writes it first, for benchmarks and as a reference: one file, one schema at a time."""
 
 import math
 from collections.abc import Sequence
@@ -11,12 +11,15 @@ from videopred import check
 from videopred.models.scoff import SCOFF
 from videopred.models.scoff_settings import SCOFFConfig
 
-_SIZES = {"files", "schemata", "units", "input_heads", "input_key", "input_value", "schema_key"}
-_SIZES |= {"comm_heads", "comm_key", "comm_value", "dropout", "reads", "start"}
+_SIZES = {
+    *("files", "schemata", "units", "input_heads", "input_key", "input_value", "schema_key"),
+    *("comm_heads", "comm_key", "comm_value", "dropout", "reads", "start"),
+}
+"""Settings that algorithm 1 has; all others are options."""
 
 
 class PlainSCOFF(nn.Module):
-    """Algorithm 1 of the SCOFF paper, with weights copied from a core that uses none of its options.
+    """Algorithm 1 of the SCOFF paper as a core, with weights copied from one of ours that uses none of its options.
 
     Raises:
         ValueError: the core's settings are not those of the algorithm.
@@ -28,51 +31,33 @@ class PlainSCOFF(nn.Module):
         options = set(SCOFFConfig.model_fields) - _SIZES
         used = sorted(name for name in options if getattr(config, name) != SCOFFConfig.model_fields[name].default)
         check.require(not used, "core", "use no option of SCOFF", ", ".join(used), "build it with its sizes alone")
-        keys_and_values = core.input_map.weight.unflatten(0, (config.input_heads, -1))
-        keys, values = keys_and_values.split([config.input_key, config.input_value], 1)
         self.input_query = _linear(core.input_query.weight)
-        self.input_key, self.input_value = _linear(keys.flatten(0, 1)), _linear(values.flatten(0, 1))
+        heads, sizes = config.input_heads, (config.input_key, config.input_value)
+        self.input_key, self.input_value = _keys_and_values(core.input_map.weight, heads, sizes)
         self.schemata = nn.ModuleList(_schema(core, j) for j in range(config.schemata))
         self.schema_query, self.schema_key = _linear(core.schema_query.weight), _linear(core.schema_key.weight)
-        keys_and_values = core.communication.map.weight.unflatten(0, (config.comm_heads, -1))
-        keys, values = keys_and_values.split([config.comm_key, config.comm_value], 1)
-        self.comm_query, self.message = (
-            _linear(core.communication.query.weight),
-            _linear(core.communication.message.weight),
-        )
-        self.comm_key, self.comm_value = _linear(keys.flatten(0, 1)), _linear(values.flatten(0, 1))
+        self.comm_query = _linear(core.communication.query.weight)
+        heads, sizes = config.comm_heads, (config.comm_key, config.comm_value)
+        self.comm_key, self.comm_value = _keys_and_values(core.communication.map.weight, heads, sizes)
+        self.message = _linear(core.communication.message.weight)
+        self.start_mean = nn.Parameter(core.start_mean.detach())
+        self.start_scale = nn.Parameter(core.start_scale.detach())
 
-        self.start_mean, self.start_scale = (
-            nn.Parameter(core.start_mean.detach()),
-            nn.Parameter(core.start_scale.detach()),
-        )
-
-    def initial_state(self, batch: int) -> Tensor:
+    def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> Tensor:
         """The files' first states (B, K, D), drawn."""
-        return self.start_mean + self.start_scale * torch.randn(batch, self.config.files, self.config.units)
+        drawn = torch.randn(batch, self.config.files, self.config.units, generator=generator)
+        return self.start_mean + self.start_scale * drawn
 
     def project(self, slots: Tensor) -> Sequence[Tensor]:
         """Nothing is done once a sequence."""
         return slots.unbind(1)
 
     def advance(self, slots: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
-        """One step, as a core's."""
-        hidden = self.step(slots, hidden)
-        return hidden, hidden, {}
-
-    def forward(self, slots: Tensor, hidden: Tensor) -> Tensor:
-        """All states (B, T, K, D) from slots (B, T, L, features) and the first states (B, K, D)."""
-        outputs = []
-        for t in range(slots.shape[1]):
-            hidden = self.step(slots[:, t], hidden)
-            outputs.append(hidden)
-        return torch.stack(outputs, 1)
-
-    def step(self, slots: Tensor, hidden: Tensor) -> Tensor:
-        """The next states (B, K, D) from slots (B, L, features) and states (B, K, D)."""
+        """The next states (B, K, D), which are also the output, from slots (B, L, features) and states (B, K, D)."""
         read = self._read(slots, hidden)
         new = torch.stack([self._update(read[:, k], hidden[:, k]) for k in range(hidden.shape[1])], 1)
-        return new + self._hear(hidden, new)
+        new = new + self._hear(hidden, new)
+        return new, new, {}
 
     def _read(self, slots: Tensor, hidden: Tensor) -> Tensor:
         """What each file reads: (B, K, heads value)."""
@@ -112,6 +97,12 @@ def _linear(weight: Tensor) -> nn.Linear:
     layer = nn.Linear(weight.shape[1], weight.shape[0], bias=False)
     layer.weight = nn.Parameter(weight.detach().clone())
     return layer
+
+
+def _keys_and_values(weight: Tensor, heads: int, sizes: tuple[int, int]) -> tuple[nn.Linear, nn.Linear]:
+    """Two layers from one whose rows are, for each head, its key, then its value."""
+    keys, values = weight.unflatten(0, (heads, -1)).split(sizes, 1)
+    return _linear(keys.flatten(0, 1)), _linear(values.flatten(0, 1))
 
 
 def _schema(core: SCOFF, j: int) -> nn.GRUCell:

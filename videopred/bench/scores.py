@@ -11,6 +11,7 @@ from videopred import check
 from videopred.bench.memory import most_bytes
 from videopred.bench.plain_scores import plain_fg_ari, plain_pixel_scores, plain_ssim
 from videopred.bench.timing import compare
+from videopred.device import one_thread
 from videopred.eval import make_metric, make_object_metric
 from videopred.eval.frame_metric import measure_all
 from videopred.eval.metric import Metric
@@ -43,9 +44,7 @@ def bench_scores(*, clips: int = 10_000, frames: int = 35, size: int = 64, repea
         check.whole_number(name, value, least, "give at least 1")
     check.whole_number("--size", size, 11, "SSIM's window needs 11 px")
     passed = _whole(clips, frames, size)  # first, so that the peak of memory is its own
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    with one_thread():
         films = _films(_CLIPS, frames, size)
         scoring = {
             "MSE, PSNR, BCE, F1": _row(*_light(films), frames, repeats),
@@ -53,8 +52,6 @@ def bench_scores(*, clips: int = 10_000, frames: int = 35, size: int = 64, repea
             "FG-ARI, by frame": _row(*_fg_ari(frames, size, whole=False), frames, repeats),
             "FG-ARI, by clip": _row(*_fg_ari(frames, size, whole=True), frames, repeats),
         }
-    finally:
-        torch.set_num_threads(threads)
     return {"scoring": scoring, "whole": passed}
 
 
@@ -122,8 +119,8 @@ def _row(
     times = compare(ours, plain, repeats)
     low, high = times.spread
     return {
-        "us_per_frame": 1e6 * min(times.ours) / _CLIPS / frames,
-        "plain_us_per_frame": 1e6 * min(times.baseline) / _CLIPS / frames,
+        "us_per_frame": 1e6 * times.own_seconds / _CLIPS / frames,
+        "plain_us_per_frame": 1e6 * times.baseline_seconds / _CLIPS / frames,
         "ratio": times.ratio,
         "ratio_lowest": low,
         "ratio_highest": high,

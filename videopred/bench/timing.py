@@ -24,6 +24,16 @@ class Comparison(NamedTuple):
     """Seconds of the repeats of the baseline, each taken just before ours."""
 
     @property
+    def own_seconds(self) -> float:
+        """Median time of ours."""
+        return statistics.median(self.ours)
+
+    @property
+    def baseline_seconds(self) -> float:
+        """Median time of the baseline."""
+        return statistics.median(self.baseline)
+
+    @property
     def ratio(self) -> float:
         """Median of the ratios baseline / ours: how many times faster ours is."""
         return statistics.median(self._ratios())

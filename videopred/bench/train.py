@@ -19,6 +19,7 @@ from videopred.checkpoint import RunConfig
 from videopred.datasets.generation import generate
 from videopred.datasets.loader import FilmDataset
 from videopred.datasets.settings import BallsConfig
+from videopred.device import one_thread
 from videopred.models import build
 from videopred.models.codec_settings import RNEMConfig
 from videopred.models.rival_settings import GRUConfig
@@ -59,9 +60,7 @@ def bench_train(
         check.whole_number(name, value, least, f"give at least {least}")
     check.whole_number("--updates", updates, 1, "give at least 1")
     names = [check.one_of("--cores", name, MODELS) for name in cores]
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    with one_thread():
         steps = {name: _step_row(name, batch, frames, repeats) for name in names}
         slowest = max(row["ms"] for row in steps.values())
         with tempfile.TemporaryDirectory() as folder:
@@ -72,8 +71,6 @@ def bench_train(
                 "loader": _loader_rows(Path(folder), batch, frames, slowest),
                 "device": {name: row for name in names if (row := _device_row(name, repeats))},
             }
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _step_row(name: str, batch: int, frames: int, repeats: int) -> dict[str, float]:
@@ -81,12 +78,11 @@ def _step_row(name: str, batch: int, frames: int, repeats: int) -> dict[str, flo
     plain = training_step(pair.plain, film)
     single = compare(training_step(pair.ours, film), plain, repeats)
     half = compare(training_step(pair.ours, film, torch.bfloat16), plain, repeats)
-    own = sorted(single.ours)[repeats // 2]
     ours, beside = (peak_bytes(name, who, batch, frames) for who in ("ours", "plain"))
     return {
-        "ms": 1000 * own,
-        "images_per_second": batch * (frames - 1) / own,
-        "plain_images_per_second": batch * (frames - 1) / sorted(single.baseline)[repeats // 2],
+        "ms": 1000 * single.own_seconds,
+        "images_per_second": batch * (frames - 1) / single.own_seconds,
+        "plain_images_per_second": batch * (frames - 1) / single.baseline_seconds,
         "times_faster_float32": single.ratio,
         "times_faster_bfloat16": half.ratio,
         "peak_bytes": ours,
