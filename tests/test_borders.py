@@ -45,7 +45,7 @@ ROOMS: dict[str, set[str]] = {
     "activity": SHARED | {"palette", "rendering"},
     "record": {"slurm"},
     "slurm": set(),
-    "runs": SHARED | {"weights"},
+    "runs": SHARED | {"training", "weights"},
     "weights": SHARED,
     "checkpoint": SHARED | {"models", "weights"},
     "export": SHARED | {"checkpoint", "weights"},
@@ -226,6 +226,7 @@ LIGHT = {
     "experiments.scales",
     "experiments.settings",
     "training",
+    "training.metrics_rows",
     "training.seeds_folder",
 }
 """What help and usage errors load: no torch and no NumPy in these, and `cli` has only these at the top of its file."""

@@ -7,11 +7,12 @@ from report_samples import LOG, made_up_run, scored
 
 from videopred.check import FaultyFileError
 from videopred.report.facts import data_card, first_facts, learning_charts, provenance, settings_by_part, thinned
-from videopred.report.found import curves, find_run
+from videopred.report.found import find_run
+from videopred.training.metrics_rows import curves
 
 
 def test_curves_are_over_updates_done_and_leave_out_what_is_no_number(tmp_path):
-    found = curves(find_run(made_up_run(tmp_path / "mine", LOG), tmp_path))
+    found = curves(find_run(made_up_run(tmp_path / "mine", LOG), tmp_path).log)
     assert found == {
         "train_bce": ([1, 2, 3], [9, 8, 6]),
         "validation_bce": ([2, 3], [7.25, 7.75]),

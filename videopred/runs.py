@@ -3,7 +3,6 @@
 A run that says it is running is believed as long as its process lives, where that can be seen, and it writes.
 """
 
-import csv
 import json
 import platform
 import re
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 from videopred import check
 from videopred.amounts import duration
 from videopred.files import lives
+from videopred.training.metrics_rows import curves, read_metrics
 from videopred.weights import read_header
 
 SILENT = 3600.0
@@ -134,7 +134,7 @@ def _look_at(path: Path, scores: Path, now: float) -> Run:
             return Run(str(path), "none", problem="no run in it")
         else:
             settings, record = (_read_json(path / name) for name in ("settings.json", "run.json"))
-            losses, written = _curves(path), _last_written(path)
+            losses, written = _losses(path), _last_written(path)
             state = _state(record, now - written)
         loss, validation, logged = losses
         return Run(
@@ -183,30 +183,15 @@ def _last_written(run: Path) -> float:
     return max(path.stat().st_mtime for path in run.rglob("*") if path.is_file())
 
 
-def _curves(run: Path) -> tuple[float | None, float | None, int | None]:
+def _losses(run: Path) -> tuple[float | None, float | None, int | None]:
     """Last training loss, lowest validation loss, and updates done, as its log has them."""
-    training: list[float] = []
-    validation: list[float] = []
-    steps = [-1]
-    path = run / "logs" / "metrics.csv"
-    # A run that writes, or was killed, may leave half a line.
-    lines = path.read_text().splitlines(keepends=True) if path.is_file() else []
-    lines = [line for line in lines if line.endswith("\n")]
-    for row in csv.DictReader(lines):
-        numbers = dict(_numbers(row))
-        steps.append(int(numbers.get("step", -1)))
-        training += [value for name, value in numbers.items() if name.startswith("train_")][:1]
-        validation += [value for name, value in numbers.items() if name.startswith("validation_")][:1]
-    return training[-1] if training else None, min(validation, default=None), max(steps) + 1 or None
-
-
-def _numbers(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """The cells that hold numbers."""
-    for name, cell in row.items():
-        try:
-            yield str(name), float(cell)
-        except (TypeError, ValueError):
-            continue
+    found = curves(read_metrics(run / "logs" / "metrics.csv"))
+    training, validation = (
+        [value for name, (_, values) in found.items() if name.startswith(kind) for value in values]
+        for kind in ("train_", "validation_")
+    )
+    done = max((int(max(steps)) for steps, _ in found.values()), default=None)
+    return training[-1] if training else None, min(validation, default=None), done
 
 
 def _scores(folder: Path) -> dict[str, dict[str, float]]:

@@ -8,7 +8,8 @@ import numpy as np
 from videopred.eval.scores import Scores
 from videopred.report import tables
 from videopred.report.charts import Line, line_chart
-from videopred.report.found import FoundRun, curves
+from videopred.report.found import FoundRun
+from videopred.training.metrics_rows import curves
 
 _POINTS = 300
 """Points of a curve at most; of more rows, means of as many as it takes are drawn."""
@@ -23,7 +24,7 @@ def first_facts(run: FoundRun, scores: Scores | None) -> dict[str, str]:
     if "updates" in run.record:
         found["updates"] = f"{run.record['updates']:,}".replace(",", "\u202f")
     found |= {"state": str(run.record["state"])} if "state" in run.record else {}
-    lowest = [min(values) for name, (_, values) in curves(run).items() if name.startswith("validation_")]
+    lowest = [min(values) for name, (_, values) in curves(run.log).items() if name.startswith("validation_")]
     found |= {"lowest validation loss": f"{lowest[0]:.4g}"} if lowest else {}
     if scores is not None:
         column = next(iter(scores.metrics))
@@ -36,7 +37,7 @@ def first_facts(run: FoundRun, scores: Scores | None) -> dict[str, str]:
 
 def learning_charts(run: FoundRun) -> list[str]:
     """The losses in one chart, and every other curve that moves in one of its own."""
-    found = curves(run)
+    found = curves(run.log)
     losses: dict[str, Line] = {}
     others = []
     for name, (steps, values) in found.items():

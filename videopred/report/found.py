@@ -9,7 +9,7 @@ from videopred import check
 from videopred.eval.plausibility_scores import FILES as PLAUSIBILITY_FILES
 from videopred.eval.scores import Scores, load_scores
 from videopred.runs import run_name
-from videopred.training.metrics_file import read_metrics
+from videopred.training.metrics_rows import read_metrics
 from videopred.weights import read_header
 
 
@@ -75,23 +75,6 @@ def find_run(path: Path, results: Path) -> FoundRun:
 def _drawn_scene(folder: Path) -> list[tuple[Path, Path]]:
     pairs = [(film, film.with_suffix(".png")) for film in sorted(folder.glob("scene-*.gif"))]
     return [pair for pair in pairs if pair[1].is_file()][:1]
-
-
-def curves(run: FoundRun) -> dict[str, tuple[list[float], list[float]]]:
-    """Column of the log -> updates done, and values; what is no number is left out."""
-    found: dict[str, tuple[list[float], list[float]]] = {}
-    for row in run.log:
-        for name, cell in row.items():
-            if name == "step":
-                continue
-            try:
-                pair = float(row["step"]) + 1, float(cell)
-            except (KeyError, ValueError):
-                continue
-            steps, values = found.setdefault(name, ([], []))
-            steps.append(pair[0])
-            values.append(pair[1])
-    return found
 
 
 def _read_json(path: Path) -> dict[str, Any]:

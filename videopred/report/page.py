@@ -15,10 +15,11 @@ from videopred.rendering import USUAL_ROWS, check_rows
 from videopred.report.charts import line_chart, styles
 from videopred.report.clips import bytes_of
 from videopred.report.facts import thinned
-from videopred.report.found import FoundRun, curves, find_run
+from videopred.report.found import FoundRun, find_run
 from videopred.report.section import Section, tell_run
 from videopred.report.tables import Table, comparison_charts, comparison_tables, seed_table
 from videopred.runs import run_name
+from videopred.training.metrics_rows import curves
 
 LARGEST = 5_000_000
 """Bytes of a page at most."""
@@ -126,7 +127,7 @@ def _compared(runs: Sequence[FoundRun], data: Path | None, results: Path) -> Com
     where = styles([run.name for run in runs], [])
     lines = {}
     for run in runs:
-        for column, (steps, values) in curves(run).items():
+        for column, (steps, values) in curves(run.log).items():
             if column.startswith("validation_"):
                 lines[run.name] = thinned(steps, values, where[run.name])
     learning = line_chart("validation loss", lines, "updates")

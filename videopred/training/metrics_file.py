@@ -8,6 +8,7 @@ from lightning.pytorch.loggers.logger import Logger
 from lightning.pytorch.utilities import rank_zero_only
 
 from videopred.files import told_of, whole_file
+from videopred.training.metrics_rows import read_metrics
 
 
 class MetricsFile(Logger):
@@ -52,12 +53,3 @@ class MetricsFile(Logger):
             writer = csv.DictWriter(file, self._columns)
             writer.writeheader()
             writer.writerows(rows)
-
-
-def read_metrics(path: Path) -> list[dict[str, str]]:
-    """The rows of a metrics file, without what is empty in them; none if there is no file, or no whole row."""
-    if not path.is_file():
-        return []
-    with path.open(newline="") as file:
-        lines = [line for line in file if line.endswith("\n")]  # a killed process may leave half a line
-    return [{name: value for name, value in row.items() if value} for row in csv.DictReader(lines)]

@@ -1,0 +1,31 @@
+"""What stands in the metrics file of a run: rows, and the curves in them. Light: nothing here loads torch."""
+
+import csv
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+
+def read_metrics(path: Path) -> list[dict[str, str]]:
+    """The rows of a metrics file, without what is empty in them; none if there is no file, or no whole row."""
+    if not path.is_file():
+        return []
+    with path.open(newline="") as file:
+        lines = [line for line in file if line.endswith("\n")]  # a killed process may leave half a line
+    return [{name: value for name, value in row.items() if value} for row in csv.DictReader(lines)]
+
+
+def curves(rows: Iterable[Mapping[str, str]]) -> dict[str, tuple[list[float], list[float]]]:
+    """Column of a metrics file -> updates done, and values; what is no number is left out."""
+    found: dict[str, tuple[list[float], list[float]]] = {}
+    for row in rows:
+        for name, cell in row.items():
+            if name == "step":
+                continue
+            try:
+                done, value = float(row["step"]) + 1, float(cell)
+            except (KeyError, TypeError, ValueError):
+                continue
+            steps, values = found.setdefault(name, ([], []))
+            steps.append(done)
+            values.append(value)
+    return found
