@@ -1,6 +1,7 @@
 """From what a user says of films made elsewhere to the films."""
 
 from pathlib import Path
+from typing import Any
 
 from videopred import check
 from videopred.eval.settings import GivenConfig
@@ -23,6 +24,25 @@ def open_given(given: GivenConfig, part: str) -> tuple[GivenFilms, GivenTruth | 
     assert given.pred is not None
     pred_is_array = _is_array("--pred", given.pred, given.pred_array)
     true_is_array = given.true is not None and _is_array("--true", given.true, given.true_array)
+    _check_idle(given, pred_is_array, true_is_array)
+    levels = None if given.range is None else read_range("--range", given.range)
+    said: dict[str, Any] = {"levels": levels, "axes": given.axes} if pred_is_array else {}
+    predicted = GivenFilms("--pred", given.pred, array=given.pred_array, part=part, **said)
+    if given.true is None:
+        return predicted, None
+    if given.true_range is not None:
+        levels = read_range("--true-range", given.true_range)
+    axes = given.true_axes or (given.axes and given.axes.replace("N", ""))
+    said = {"levels": levels, "axes": axes} if true_is_array else {}
+    own = {"--range": given.true_range, "--axes": given.true_axes}
+    with check.named({flag: flag.replace("--", "--true-") for flag, word in own.items() if word is not None}):
+        true = GivenFilms("--true", given.true, array=given.true_array, part=part, **said)
+    check.require(true.samples == 1, "--true-axes", "name no axis N", given.true_axes, "there is one truth of a clip")
+    return predicted, GivenTruth(true, part if is_data(given.true) else "test")
+
+
+def _check_idle(given: GivenConfig, pred_is_array: bool, true_is_array: bool) -> None:
+    """Refuse words about arrays where there is none."""
     for flag, word, means in (
         ("--range", given.range, pred_is_array or true_is_array),
         ("--axes", given.axes, pred_is_array or true_is_array),
@@ -31,31 +51,6 @@ def open_given(given: GivenConfig, part: str) -> tuple[GivenFilms, GivenTruth | 
     ):
         fix = "pictures and data files say it themselves"
         check.require(word is None or means, flag, "be left out where no array is given", word, fix)
-    levels = None if given.range is None else read_range("--range", given.range)
-    true_levels = levels if given.true_range is None else read_range("--true-range", given.true_range)
-    predicted = GivenFilms(
-        "--pred",
-        given.pred,
-        levels=levels if pred_is_array else None,
-        axes=given.axes if pred_is_array else None,
-        array=given.pred_array,
-        part=part,
-    )
-    if given.true is None:
-        return predicted, None
-    axes = given.true_axes or (given.axes and given.axes.replace("N", ""))
-    own = {"--range": given.true_range, "--axes": given.true_axes}
-    with check.named({flag: flag.replace("--", "--true-") for flag, word in own.items() if word is not None}):
-        true = GivenFilms(
-            "--true",
-            given.true,
-            levels=true_levels if true_is_array else None,
-            axes=axes if true_is_array else None,
-            array=given.true_array,
-            part=part,
-        )
-    check.require(true.samples == 1, "--true-axes", "name no axis N", given.true_axes, "there is one truth of a clip")
-    return predicted, GivenTruth(true, part if is_data(given.true) else "test")
 
 
 def _is_array(flag: str, path: Path, array: str | None) -> bool:

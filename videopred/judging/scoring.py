@@ -66,24 +66,18 @@ def judge_rows(
         ValueError: an unknown metric or part, more clips than there are, context and horizon longer than
             the clips, a reference without a train part or of other frames, or a prediction of other shape.
     """
-    reference, batch_size, progress = how.get("reference"), how.get("batch_size", 32), how.get("progress", False)
-    device = torch.device(how.get("device", "cpu"))
-    clips = check_protocol(protocol, file)
+    clips, batch_size = check_protocol(protocol, file), how.get("batch_size", 32)
     check.whole_number("--batch-size", batch_size, 1, "give at least one clip at a time")
-    if reference is None and not isinstance(file, GivenTruth):
-        reference = file
-    if reference is not None:
-        check_reference(reference, file)
+    reference = _reference(how.get("reference"), file)
+    device = torch.device(how.get("device", "cpu"))
     # Sums are in float64, which Apple's GPU does not have.
     measured_on = torch.device("cpu") if device.type == "mps" else device
     rows = rows_for(file, protocol.context, reference is not None)
     settings = read_metric_settings(protocol.metrics, protocol.metric_settings)
     tally = Tally({name: make_any_metric(name, settings.get(name)) for name in protocol.metrics}, protocol.samples)
     with sharing() as share, torch.random.fork_rng([device] if device.type == "cuda" else []):
-        progress = progress and share.writes
-        statistics = None
-        if reference is not None:
-            statistics = _statistics(reference, protocol, batch_size, share, progress)
+        progress = how.get("progress", False) and share.writes
+        statistics = None if reference is None else _statistics(reference, protocol, batch_size, share, progress)
         starts = share.of(range(0, clips, batch_size))
         for start, film in films(file, protocol.part, starts, clips, batch_size, progress):
             film = film[:, : protocol.context + protocol.horizon].to(measured_on)
@@ -105,6 +99,14 @@ def judge_rows(
         foretold=_foretold(file, protocol.part, clips) if any(one.is_time for one in tally.columns.values()) else None,
         notes=tuple(how.get("notes", ())),
     )
+
+
+def _reference(given: "ClipSource | None", file: "ClipSource") -> "ClipSource | None":
+    """The file whose training part calibrates: that given, else the judged one; None of true films made elsewhere."""
+    reference = file if given is None and not isinstance(file, GivenTruth) else given
+    if reference is not None:
+        check_reference(reference, file)
+    return reference
 
 
 def _statistics(

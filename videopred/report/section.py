@@ -101,9 +101,7 @@ def tell_run(
     """
     scores = run.scores.get(data.stem) if data else None
     if by is not None:
-        scored = list(scores.metrics) if scores else []
-        check.require(bool(scored), "--by", f"come with scores of {run.name}", by, "score it with `videopred evaluate`")
-        check.one_of("--by", by, scored)
+        _check_by(by, run, scores)
     section = Section(
         run=run,
         facts=first_facts(run, scores),
@@ -122,13 +120,13 @@ def tell_run(
     if data is None:
         return section
     with open_dataset(data) as file:
-        fingerprint, made = file.fingerprint(), _making(file)
-        card, commands = data_card(describe(file), fingerprint, run), _commands(run, made, data, file.parts)
-        if data.stem not in run.scores:
-            usual = Protocol(context=file.context, horizon=file.horizon, clips=file.parts.get("test"))
-            words = again.evaluate_words(str(run.path), str(data), like or usual, file.parts.get("test"))
-            section.missing.append(Missing(f"scores on {data.name}", again.typed(words)))
-        section = section._replace(data=card, commands=commands)
+        fingerprint = file.fingerprint()
+        section = section._replace(
+            data=data_card(describe(file), fingerprint, run),
+            commands=_commands(run, _making(file), data, file.parts),
+        )
+        if scores is None:
+            section.missing.append(_missing_scores(run, data, file, like))
         if not _has_checkpoint(run.path):
             return section
         same = scores if scores is not None and scores.fingerprint == fingerprint else None
@@ -136,6 +134,21 @@ def tell_run(
         if scores is not same:
             span += f". The scores on {data.stem} are of other clips than {data} holds, and say nothing of these"
         return section._replace(predicted=predicted, span=span)
+
+
+def _check_by(by: str, run: FoundRun, scores: Scores | None) -> None:
+    """Refuse a metric that was not scored on the clips to show."""
+    scored = list(scores.metrics) if scores else []
+    check.require(bool(scored), "--by", f"come with scores of {run.name}", by, "score it with `videopred evaluate`")
+    check.one_of("--by", by, scored)
+
+
+def _missing_scores(run: FoundRun, data: Path, file: "ClipSource", like: Protocol | None) -> Missing:
+    """Scores on the clips shown, asked for as others were scored, or as is usual."""
+    clips = file.parts.get("test")
+    usual = Protocol(context=file.context, horizon=file.horizon, clips=clips)
+    words = again.evaluate_words(str(run.path), str(data), like or usual, clips)
+    return Missing(f"scores on {data.name}", again.typed(words))
 
 
 def _making(file: "ClipSource") -> str | None:
