@@ -44,6 +44,12 @@ class FaultyFileError(ValueError):
     """A file is damaged, incomplete, or of another kind. What was typed may be fine: a failure, no misuse."""
 
 
+def require_sound(condition: bool, argument: str, must: str, got: Any, fix: str) -> None:
+    """Raise FaultyFileError with a `complaint` unless the condition, which is one of a file's content, holds."""
+    if not condition:
+        raise FaultyFileError(complaint(argument, must, got, fix))
+
+
 @contextmanager
 def named(names: Mapping[str, str]) -> Iterator[None]:
     """Complaints about an argument become ones about another: what a reader calls SOURCE, a command may call --pred."""
@@ -54,12 +60,6 @@ def named(names: Mapping[str, str]) -> Iterator[None]:
         if not must or argument not in names:
             raise
         raise type(error)(f"{names[argument]}{must}{rest}") from None
-
-
-def require_sound(condition: bool, argument: str, must: str, got: Any, fix: str) -> None:
-    """Raise FaultyFileError with a `complaint` unless the condition, which is one of a file's content, holds."""
-    if not condition:
-        raise FaultyFileError(complaint(argument, must, got, fix))
 
 
 def one_of(argument: str, value: str, choices: Iterable[str]) -> str:

@@ -50,21 +50,30 @@ class Comparison:
     """Metrics that not all tables have."""
 
     def __post_init__(self) -> None:
-        first_name, first = next(iter(self.scores.items()))
-        for name, scores in self.scores.items():
-            for what, ours, theirs in (
-                ("data", first.fingerprint, scores.fingerprint),
-                ("protocol", _asked(first, scores), _asked(scores, first)),
-                ("settings of metrics", _conventions(first), _conventions(scores)),
-            ):
-                must = f"be of the same {what} as {first_name}"
-                got = f"{name} with {theirs}, and {first_name} with {ours}"
-                check.require(ours == theirs, "SCORES", must, got, "evaluate both in the same way, on the same clips")
+        for name in self.scores:
+            self._check_asked_alike(name)
         trivial = {row for scores in self.scores.values() for row in scores.values if row not in scores.models}
         taken = [row for rows in _model_rows(self.scores).values() for row in rows if row in trivial]
         must, fix = "be named otherwise than trivial rows", "rename the folder"
         check.require(not taken, "SCORES", must, ", ".join(taken), fix)
         check.one_of("--relative-to", self.relative_to, self.rows)
+
+    def _check_asked_alike(self, name: str) -> None:
+        """Refuse a table that was not asked what the first was."""
+        first_name, scores, first = next(iter(self.scores)), self.scores[name], self.first
+        for what, ours, theirs in (
+            ("data", first.fingerprint, scores.fingerprint),
+            ("protocol", _asked(first, scores), _asked(scores, first)),
+            ("settings of metrics", _conventions(first), _conventions(scores)),
+        ):
+            must = f"be of the same {what} as {first_name}"
+            got = f"{name} with {theirs}, and {first_name} with {ours}"
+            check.require(ours == theirs, "SCORES", must, got, "evaluate both in the same way, on the same clips")
+
+    @property
+    def first(self) -> Scores:
+        """The first table, which says what was asked of all."""
+        return next(iter(self.scores.values()))
 
     @cached_property
     def rows(self) -> dict[str, tuple[Scores, str]]:
@@ -77,16 +86,11 @@ class Comparison:
             for name, scores in self.scores.items()
             for row_name, row in zip(_model_rows(self.scores)[name], scores.models, strict=True)
         }
-        first = next(iter(self.scores.values()))
+        first = self.first
         trivial = [row for row in first.values if row not in first.models]
         return found | {
             row: (first, row) for row in trivial if all(_same_row(row, first, of) for of in self.scores.values())
         }
-
-    @property
-    def first(self) -> Scores:
-        """The first table, which says what was asked of all."""
-        return next(iter(self.scores.values()))
 
     def difference(self, row: str, column: str, steps: int | None = None) -> Difference:
         """How a row differs from `relative_to` in the mean over the first steps; over all when None."""
@@ -99,6 +103,10 @@ class Comparison:
             mine, yours = (mean_over_steps(drawn[:, :steps]) for drawn in pairs)
             low, high = (float(end) for end in middle(mine - yours))
         return Difference(value, value - other, low, high, _ratio(value, other, ours.metrics[column].best))
+
+    def head(self, column: str) -> str:
+        """Title of a metric's block or panel."""
+        return f"{self.first.label(column)} {arrow(self.first.metrics[column])}"
 
     def table(self) -> str:
         """Plain text for a terminal: values, differences with intervals, and ratios."""
@@ -149,10 +157,6 @@ class Comparison:
         name = f"{asked.called}: " if asked.name else ""
         clips = f"{asked.clips} clip{'' if asked.clips == 1 else 's'} of the {asked.part} part of {self.first.file}"
         return f"{name}{clips}, {asked.context} given, {asked.horizon} predicted; relative to {self.relative_to}"
-
-    def head(self, column: str) -> str:
-        """Title of a metric's block or panel."""
-        return f"{self.first.label(column)} {arrow(self.first.metrics[column])}"
 
     def _cells(self, column: str) -> tuple[list[str], list[str], list[list[str]]]:
         """Heads, names of rows, and columns of a metric's block."""

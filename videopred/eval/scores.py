@@ -53,7 +53,6 @@ class Scores:
     best_of: Mapping[str, Mapping[str, Mapping[int, float]]] = field(default_factory=dict)
     """row of a model -> metric -> number of samples -> mean over the rollout of the best of the first so many; only of
     several samples."""
-
     foretold: int | None = None
     """Frames until somebody who knew the law of this world, and its state almost, had lost its objects; None if that is
     not known. See `videopred.datasets.predictability`."""

@@ -57,14 +57,17 @@ class Learner(lightning.LightningModule):
             self._complain(f"{loss.item()}", first_fault(self.predictor, to_film(frames, self.dtype_of_films)))
         self._pieces.append(loss.detach())
         if len(self._pieces) == training.accumulate:
-            whole = torch.stack(self._pieces).mean()
+            self._log_update(torch.stack(self._pieces).mean())
             self._pieces.clear()
-            done = self.global_step + 1
-            if done % self.trainer.log_every_n_steps == 0 or done == training.updates:  # type: ignore[attr-defined]
-                shared = self.trainer.world_size > 1
-                self.log(f"train_{training.loss}", as_logged(training, whole, self.pixels), sync_dist=shared)
-                self.log("learning_rate", self.step_size())
         return loss
+
+    def _log_update(self, loss: Tensor) -> None:
+        """Log the mean loss of a whole batch, every few updates and at the last."""
+        training, done = self.config.training, self.global_step + 1
+        if done % self.trainer.log_every_n_steps == 0 or done == training.updates:  # type: ignore[attr-defined]
+            shared = self.trainer.world_size > 1
+            self.log(f"train_{training.loss}", as_logged(training, loss, self.pixels), sync_dist=shared)
+            self.log("learning_rate", self.step_size())
 
     def loss_of(self, frames: Tensor, own: int, *, noise: float = 0.0, sampling: float = 0.0) -> Tensor:
         """Mean loss of frames (B, T, H, W, C) uint8 but the first; see `predict_next` and `loss_between`."""

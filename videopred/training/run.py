@@ -154,12 +154,13 @@ def resume(
     config, record = read_settings(run)
     check_same(config, model, training)
     config = config.model_copy(update={"compute": compute or config.compute})
-    finished = record.get("state") == "finished"
-    file = None if finished and data is None else _same_clips(config, data)
-    if finished or file is None:
+    if record.get("state") == "finished":
+        if data is not None:
+            _same_clips(config, data)  # refuses others
         if progress:
             print(f"{run} is finished, and left as it is", file=sys.stderr)
         return run
+    file = _same_clips(config, data)
     watch, where = watch or WatchConfig(), pick_device(device)
     check_compute(config.training, config.compute, where)
     check_watch(watch, config.compute)
@@ -176,9 +177,11 @@ def resume(
 
 def _same_clips(config: RunConfig, data: Path | str | None) -> ClipSource:
     """The clips of a run that is resumed, where they are now."""
+    known = config.data.path if data is None and config.data is not None else data
     fix = "give DATA, the file it was trained on"
-    check.require(data is not None or config.data is not None, "DATA", "be known", "a run without a record of it", fix)
-    file = open_clips(data or config.data.path, config.training)  # type: ignore[union-attr]
+    check.require(known is not None, "DATA", "be known", "a run without a record of it", fix)
+    assert known is not None
+    file = open_clips(known, config.training)
     check_data(config, file)
     return file
 
@@ -198,15 +201,20 @@ def _first_predictor(config: RunConfig) -> Predictor:
     predictor = build(config.model, config.film_shape)
     if config.init_from is not None:
         theirs, weights = read_run(Path(config.init_from))
-        ours, other = choices(config), choices(theirs)
-        differing = [name for name in ours if ours[name] != other.get(name)]
-        # Of two cores that differ, it is enough to say so; their settings would be no answer.
-        told = [name for name in differing if "." not in name or name.partition(".")[0] not in differing]
-        must = "hold the same model, with " + ", ".join(f"{name} {ours[name]}" for name in told)
-        got = ", ".join(f"{name} {other.get(name)}" for name in told)
-        check.require(not differing, "--init-from", must, got, "give a run of this model, or these settings")
+        _check_same_model(config, theirs)
         predictor.load_state_dict(weights)
     return predictor
+
+
+def _check_same_model(config: RunConfig, theirs: RunConfig) -> None:
+    """Refuse weights of another model, and say what differs."""
+    ours, other = choices(config), choices(theirs)
+    differing = [name for name in ours if ours[name] != other.get(name)]
+    # Of two cores that differ, it is enough to say so; their settings would be no answer.
+    told = [name for name in differing if "." not in name or name.partition(".")[0] not in differing]
+    must = "hold the same model, with " + ", ".join(f"{name} {ours[name]}" for name in told)
+    got = ", ".join(f"{name} {other.get(name)}" for name in told)
+    check.require(not differing, "--init-from", must, got, "give a run of this model, or these settings")
 
 
 def _recorded(data: Path | str, file: ClipSource) -> DataRecord:
