@@ -39,7 +39,7 @@ ROOMS: dict[str, set[str]] = {
     "preview": SHARED | {"palette", "pictures"},
     "bench": SHARED | {*SHELVES, "child", "device", "rollout", "checkpoint", "training", "bench"},
     "cards": SHARED | {"datasets", "preview"},
-    "curves": SHARED | {"rendering"},
+    "curves": SHARED | {"palette", "rendering"},
     "comparing": SHARED | {"curves", "eval"},
     "rendering": SHARED | {"palette", "pictures", "models", "rendering"},
     "activity": SHARED | {"palette", "rendering"},
@@ -61,7 +61,7 @@ ROOMS: dict[str, set[str]] = {
     "judging": SHARED
     | {"judging", *SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training", "slurm"},
     "surprise": SHARED | {"datasets", "models", "eval", "rollout", "checkpoint", "device"},
-    "surprise_curves": SHARED | {"datasets", "eval", "pictures", "rendering"},
+    "surprise_curves": SHARED | {"datasets", "eval", "palette", "pictures", "rendering"},
     "report": SHARED
     | {*SHELVES, "rendering", "activity", "checkpoint", "device", "pictures", "training", "judging", "runs", "weights"}
     | {"again", "report"},

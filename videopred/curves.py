@@ -8,10 +8,11 @@ import numpy as np
 
 from videopred import check
 from videopred.files import write_bytes
-from videopred.rendering.canvas import empty_figure, figure_bytes
+from videopred.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
+from videopred.rendering.canvas import empty_figure, figure_bytes, hue
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-"""Okabe and Ito's, which colour-blind readers tell apart; the same again, dashed, for more than seven."""
+COLOURS = tuple(map(hue, (BLUE, VERMILION, GREEN, PURPLE, SKY, ORANGE, (0, 0, 0))))
+"""Of models; the same again, dashed, for more than seven."""
 STYLES = ("solid", (0, (5, 2)), (0, (1, 1.5)))
 FAINT = "#8A8A8A"
 """Of trivial predictions, so that models stand out; they differ in their dashes."""
@@ -71,7 +72,7 @@ def _draw(plot: Any, title: str, lines: Mapping[str, Curve], marks: Sequence[int
     plot.locator_params(axis="x", integer=True)
 
 
-def _looks(lines: Mapping[str, Curve]) -> dict[str, tuple[str, Any, float]]:
+def _looks(lines: Mapping[str, Curve]) -> dict[str, tuple[Any, Any, float]]:
     """Name of a line -> colour, dashes and width."""
     models = [name for name, line in lines.items() if not line.faint]
     trivial = [name for name, line in lines.items() if line.faint]

@@ -2,28 +2,28 @@
 
 import numpy as np
 
+ORANGE, SKY, GREEN, YELLOW = (230, 159, 0), (86, 180, 233), (0, 158, 115), (240, 228, 66)
+BLUE, VERMILION, PURPLE = (0, 114, 178), (213, 94, 0), (204, 121, 167)
+"""Okabe and Ito's."""
+
 PAGE = (255, 255, 255)
 INK = (51, 51, 51)
 TRACK = (222, 226, 230)
 """What has not happened yet."""
 CONTEXT = (120, 144, 164)
 """Calm: the true frames are still given."""
-ROLLOUT = (230, 159, 0)
-"""Orange: the model is on its own."""
-MISSED = (86, 180, 233)
-"""Sky blue: in the truth only."""
-INVENTED = (213, 94, 0)
-"""Vermilion: in the prediction only."""
+ROLLOUT = ORANGE
+"""The model is on its own."""
+MISSED = SKY
+"""In the truth only."""
+INVENTED = VERMILION
+"""In the prediction only."""
 AGREED = (120, 120, 120)
 MARK = (204, 0, 0)
 """Red: the one place to look at."""
 
-OBJECT_COLORS = np.array(
-    [(230, 159, 0), (86, 180, 233), (0, 158, 115), (240, 228, 66), (0, 114, 178), (213, 94, 0), (204, 121, 167)],
-    np.uint8,
-)
-"""Okabe and Ito's colours; object k, counted from 1, has number (k − 1) mod 7, and module k, counted from 0, number
-k mod 7."""
+OBJECT_COLORS = np.array([ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE], np.uint8)
+"""Object k, counted from 1, has number (k − 1) mod 7, and module k, counted from 0, number k mod 7."""
 SCHEMA_COLORS = np.array(
     [(51, 34, 136), (204, 102, 119), (68, 170, 153), (221, 204, 119), (136, 34, 85), (136, 204, 238), (153, 153, 51)],
     np.uint8,

@@ -17,10 +17,11 @@ from videopred.check import require
 from videopred.datasets.quadruplets import Quadruplets
 from videopred.eval.mates import differences, mates
 from videopred.eval.plausibility_scores import PlausibilityScores
+from videopred.palette import BLUE, GREEN, VERMILION
 from videopred.rendering.page import LETTERS, Page, enlarged, points
 
-POSSIBLE, IMPOSSIBLE, OTHER = (0, 114, 178), (213, 94, 0), (0, 158, 115)
-"""Colours of Okabe and Ito's, which colour-blind readers tell apart."""
+POSSIBLE, IMPOSSIBLE, OTHER = BLUE, VERMILION, GREEN
+"""Of films; the last of one that is not known to be either."""
 TRICK, CALM = (80, 80, 80), (200, 206, 212)
 UNITS = {"bce": "surprise, nats", "kl": "surprise, nats", "mse": "surprise, MSE"}
 

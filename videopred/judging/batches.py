@@ -73,7 +73,7 @@ def films(
     Args:
         file: holds the clips.
         part: train, validation or test.
-        starts: first clips of the batches to read; see `starts_of`.
+        starts: first clips of the batches to read; see `Share.of`.
         clips: how many clips count, from the first of the part on.
         batch_size: clips at a time.
         progress: show a bar on stderr.

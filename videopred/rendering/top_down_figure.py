@@ -6,11 +6,11 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from videopred import check
-from videopred.palette import OBJECT_COLORS
+from videopred.palette import BLUE, VERMILION
 from videopred.rendering.canvas import LETTERS, SMALL, dress, empty_figure, hue
 from videopred.rendering.scene import Scene
 
-_KINDS = {"below": OBJECT_COLORS[4], "above": OBJECT_COLORS[5], "null": (120, 120, 120)}
+_KINDS = {"below": BLUE, "above": VERMILION, "null": (120, 120, 120)}
 _BINS = 5
 
 
