@@ -27,6 +27,7 @@ def call(command: Callable[..., None], name: str, words: list[str]) -> None:
     complaint = io.StringIO()
     kwargs: dict[str, Any] = {}
 
+    # tyro calls the function whose flags it reads; what the command itself writes to stderr must not be held back here.
     def keep(**values: Any) -> None:
         kwargs.update(values)
 
@@ -67,14 +68,14 @@ def value_of(flag: str, words: Sequence[str], default: str) -> str:
 
 def counts(words: Iterable[str]) -> dict[str, int]:
     """`train=96 test=8` as a dict."""
-    counts = {}
+    found = {}
     for word in words:
         part, _, number = word.partition("=")
         fix = "write e.g. --clips train=1000 test=100"
         check.require(number.isdecimal(), "--clips", "be PART=COUNT with a whole number", word, fix)
-        check.require(part not in counts, "--clips", "name each part once", word, "leave one of them out")
-        counts[part] = int(number)
-    return counts
+        check.require(part not in found, "--clips", "name each part once", word, "leave one of them out")
+        found[part] = int(number)
+    return found
 
 
 def seeds(text: str) -> tuple[int, ...]:

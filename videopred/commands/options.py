@@ -14,5 +14,4 @@ Device = Annotated[str, arg(help="auto, cpu, cuda, cuda:1 or mps; auto takes a C
 Overwrite = Annotated[bool, arg(help="Replace what is there.")]
 Json = Annotated[bool, arg(name="json", help="Print JSON instead of tables.")]
 
-
 CORE_HELP = "A core or preset of `videopred list`, or MODULE:CLASS of your own."

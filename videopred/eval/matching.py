@@ -10,7 +10,6 @@ from videopred.eval.scene import Scene
 NOBODY = -1
 """The number of the predicted object of a true one that has none."""
 
-
 _FAR = 1e6
 """Px beyond all that can be: what one more pair is worth to `nearest`."""
 

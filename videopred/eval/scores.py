@@ -203,32 +203,37 @@ def load_scores(path: Path | str) -> Scores:
     for name in (FILES[0], FILES[2]):
         check.existing_file("SCORES", folder / name, fix)
     try:
-        kept = json.loads((folder / FILES[0]).read_text(encoding="utf-8"))
-        metrics = {column: _metric(said) for column, said in kept["metrics"].items()}
-        measurements: dict[str, dict[str, dict[str, np.ndarray]]] = {}
-        with np.load(folder / FILES[2]) as arrays:
-            for place in arrays.files:
-                row, column, key = place.rsplit("/", 2)
-                measurements.setdefault(row, {}).setdefault(column, {})[key] = arrays[place]
-        return Scores(
-            measurements=measurements,
-            metrics=metrics,
-            file=kept["file"],
-            fingerprint=kept["fingerprint"],
-            reference=kept["reference"],
-            protocol=Protocol(**kept["protocol"]),
-            models=tuple(kept["models"]),
-            seeds={name: tuple(rows) for name, rows in kept["seeds"].items()},
-            notes=tuple(kept["notes"]),
-            foretold=kept.get("foretold"),
-            best_of={
-                row: {name: {int(count): value for count, value in of.items()} for name, of in of_row.items()}
-                for row, of_row in kept.get("best_of", {}).items()
-            },
-        )
+        return _read(folder)
     except (KeyError, TypeError, ValueError, AttributeError, EOFError, zipfile.BadZipFile) as error:
         must = "be a folder with the scores that `videopred evaluate` wrote"
         raise check.FaultyFileError(check.complaint("SCORES", must, f"{folder} ({error})", fix)) from None
+
+
+def _read(folder: Path) -> Scores:
+    """The scores in the files of a folder; raises whatever files that hold others lead to."""
+    kept = json.loads((folder / FILES[0]).read_text(encoding="utf-8"))
+    metrics = {column: _metric(said) for column, said in kept["metrics"].items()}
+    measurements: dict[str, dict[str, dict[str, np.ndarray]]] = {}
+    with np.load(folder / FILES[2]) as arrays:
+        for place in arrays.files:
+            row, column, key = place.rsplit("/", 2)
+            measurements.setdefault(row, {}).setdefault(column, {})[key] = arrays[place]
+    return Scores(
+        measurements=measurements,
+        metrics=metrics,
+        file=kept["file"],
+        fingerprint=kept["fingerprint"],
+        reference=kept["reference"],
+        protocol=Protocol(**kept["protocol"]),
+        models=tuple(kept["models"]),
+        seeds={name: tuple(rows) for name, rows in kept["seeds"].items()},
+        notes=tuple(kept["notes"]),
+        foretold=kept.get("foretold"),
+        best_of={
+            row: {name: {int(count): value for count, value in of.items()} for name, of in of_row.items()}
+            for row, of_row in kept.get("best_of", {}).items()
+        },
+    )
 
 
 def _metric(said: Mapping[str, Any]) -> "Quantity":
