@@ -11,7 +11,7 @@ import imageio.v3 as iio
 import numpy as np
 import pytest
 from command_line import CLIPS, LEARNING, SIZES, SMALL, core_flags, run, unasked, written
-from tiny_runs import CORE_SIZES, FRAMES, HEIGHT, WIDTH
+from tiny_runs import CORE_SIZES, FRAMES, HEIGHT, WIDTH, tiny_data
 
 from videopred.datasets import DATASETS
 from videopred.datasets.opening import open_dataset
@@ -144,6 +144,22 @@ def test_an_export_stands_for_its_run(place, tmp_path, monkeypatch, capfd):
         assert run(f"render {words} --clips 1") == 0
     assert scores[0] == scores[1]
     assert [path.name for path in Path("eval").iterdir()] == ["rims"]
+
+
+def test_a_rollout_of_fewer_clips_than_there_are_says_so_unless_they_were_counted(place, tmp_path, monkeypatch, capfd):
+    """Else whoever sets it beside scores, which are of all clips, finds other numbers."""
+    monkeypatch.chdir(tmp_path)
+    data = tiny_data("many.h5", clips={"train": 1, "test": 17})
+    told = "the first 16 of 17 clips of the test part; --first 17 takes all\nwrote some.npz\n"
+    assert run(f"rollout {place / 'gru'} {data} --out some.npz") == 0
+    assert capfd.readouterr() == (told, "")
+    with np.load("some.npz") as kept:
+        assert len(kept["prediction"]) == 16
+    for words in (f"{data} --first 3", f"{place / 'balls4.h5'}"):
+        assert run(f"rollout {place / 'gru'} {words} --out some.npz --overwrite") == 0
+        assert capfd.readouterr() == ("wrote some.npz\n", "")
+    assert run(f"rollout {place / 'gru'} {data} --out some.npz --overwrite --json") == 0
+    assert json.loads(capfd.readouterr().out) == {"files": ["some.npz"]}
 
 
 def test_rows_clips_and_files_of_pictures_can_be_chosen(place, tmp_path, monkeypatch, capfd):

@@ -60,7 +60,13 @@ def rollout(
     for flag, one in paths.items():
         check.require(one.suffix == ".npz", flag, "end in .npz", one, "rename it")
     check.require(path != trace, "--trace", "be another file than --out", path, "rename one of them")
-    chosen = _first_clips(data, part, first, 16)
+    check.whole_number("--first", 1 if first is None else first, 1, "ask for at least one clip")
+    from videopred.datasets.opening import open_dataset
+
+    there = open_dataset(data).count(part)
+    must = f"be at most {there}, the clips of the {part} part"
+    check.require(first is None or first <= there, "--first", must, first, "lower it")
+    chosen = range(min(16, there) if first is None else first)
     rollout, truth = _roll_out(run, data, part, chosen, context, horizon, device)
     from videopred.rollout import save_rollout, save_trace
 
@@ -68,24 +74,13 @@ def rollout(
         check.absent(flag, one, overwrite)  # another command may have made it meanwhile
     save_rollout(path, rollout, truth)
     if trace is not None:
-        from videopred.datasets.opening import open_dataset
         from videopred.judging.probing import known_of
 
         frames = rollout.context.shape[1] + rollout.prediction.shape[1]
         save_trace(trace, rollout, known_of(open_dataset(data), part, chosen, frames))
+    if first is None and len(chosen) < there and not json_:
+        print(f"the first {len(chosen)} of {there} clips of the {part} part; --first {there} takes all")
     terminal.print_files(list(paths.values()), json_)
-
-
-def _first_clips(data: Path, part: str, first: int | None, usual: int) -> range:
-    """Indices of the first clips of a part: as many as asked for, or else the usual number, if there are so many."""
-    check.whole_number("--first", 1 if first is None else first, 1, "ask for at least one clip")
-    from videopred.datasets.opening import open_dataset
-
-    count = open_dataset(data).count(part)
-    if first is None:
-        return range(min(usual, count))
-    check.require(first <= count, "--first", f"be at most {count}, the clips of the {part} part", first, "lower it")
-    return range(first)
 
 
 def _roll_out(
