@@ -24,7 +24,7 @@ ROOMS: dict[str, set[str]] = {
     "files": {"check"},
     "settings": {"check"},
     "device": {"check"},
-    "addresses": set(),
+    "addresses": {"check"},
     "amounts": set(),
     "interrupt": set(),
     "unboxing": {"check", "settings"},

@@ -92,7 +92,8 @@ def test_of_runs_from_several_seeds_one_must_be_named(tmp_path):
     for made, named in ((None, "seed-0"), ("seed-5", "seed-5"), ("seed-3", "seed-3")):
         if made:
             (tmp_path / made).mkdir()
-        with pytest.raises(FileNotFoundError, match=f"several seeds; give one of them, such as .*/{named}$"):
+        told = f"give one of them, such as {tmp_path}/{named}, or where several are taken all, {tmp_path}/seed-[*]$"
+        with pytest.raises(FileNotFoundError, match=f"several seeds; {told}"):
             check.run_folder(tmp_path)
 
 

@@ -3,15 +3,17 @@
 import json
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
 from documents import blocks, commands, made_small
+from tiny_runs import tiny_data, tiny_model, tiny_training
 
 from videopred import cli
-from videopred.eval import METRICS
+from videopred.training import train
 
 TESTS = Path(__file__).parent
 DOCS = TESTS.parent / "docs"
@@ -97,8 +99,15 @@ def test_what_the_page_on_many_machines_runs(capsys):
 def test_ones_own_model_and_metric_are_judged(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setitem(METRICS, "brightness", METRICS["mse"])  # to be gone again afterwards
+    monkeypatch.delitem(sys.modules, "mymetrics", raising=False)
     judged, metric, known = blocks(made_small(ADDING), "python")
     Path("mymetrics.py").write_text(metric)
-    exec(judged + metric + known, {})
-    assert "Brightness  difference of the means" in capsys.readouterr().out
+    exec(judged + known, {})
+    assert "area   difference of the shares of pixels that are 0.5 or more" in capsys.readouterr().out
+    data = tiny_data(Path("datasets/balls4.h5"))
+    train(data, tiny_model(), tiny_training(updates=1), out="models/balls4-rims", device="cpu")
+    (line,) = commands(ADDING)
+    cli.run(shlex.split(line)[1:])
+    assert "area   difference of the shares of pixels that are 0.4 or more" in capsys.readouterr().out
+    cli.run(["compare", "eval/balls4-rims/balls4"])
+    assert "area: difference of the shares of pixels that are 0.4 or more" in capsys.readouterr().out

@@ -1,10 +1,36 @@
-"""Addresses in tables, `module:name`: what they lead to is imported on use, so that a listing loads no torch."""
+"""Addresses, `module:name`: what they lead to is imported on use, so that a listing loads no torch."""
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import Any
+
+from videopred import check
 
 
 def find(address: str) -> Any:
-    """What is at an address, its module imported now."""
+    """What is at an address in one of our tables, its module imported now."""
     module, _, name = address.partition(":")
     return getattr(import_module(module), name)
+
+
+def find_own(argument: str, address: str) -> tuple[ModuleType, Any]:
+    """The module of an address that a user gave, imported now, and what is there; None if nothing is.
+
+    The current folder is the last where the module is looked for.
+
+    Args:
+        argument: what messages call it.
+
+    Raises:
+        ValueError: there is no such module, or it cannot be imported.
+    """
+    name, _, attribute = address.partition(":")
+    if "" not in sys.path:  # not for everybody: libraries try to import what is not installed, and would find it here
+        sys.path.append("")
+    try:
+        module = import_module(name)
+    except Exception as error:  # the module is a stranger's, and may fail in any way
+        got, fix = f"{type(error).__name__}: {error}", "run where it lies, or put its folder on PYTHONPATH"
+        raise ValueError(check.complaint(argument, "be importable", got, fix)) from error
+    return module, getattr(module, attribute, None)

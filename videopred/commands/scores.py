@@ -10,7 +10,7 @@ from videopred.commands import terminal
 from videopred.commands.opening import check_data, results
 from videopred.commands.options import Context, Device, Horizon, Json, Overwrite, Part
 from videopred.commands.question import Question
-from videopred.eval import DEFAULT_METRICS, METRICS, OBJECT_METRICS, read_metric_settings
+from videopred.eval import DEFAULT_METRICS, known, read_metric_settings
 from videopred.eval.protocols import PROTOCOLS
 from videopred.eval.settings import GivenConfig
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from videopred.eval.scores import Scores
 
 _PATHS_HELP = "Runs or their exports, then the data; for films made elsewhere, DATA or nothing."
+_METRICS_HELP = "See `videopred list metrics`, or MODULE:CLASS of your own; default: bce mse ssim f1."
 _FEEDBACK_HELP = "What a model is fed after the context: soft, threshold:0.5, sample or true; default: soft."
 
 
@@ -30,9 +31,7 @@ def evaluate(
     horizon: Horizon = None,
     feedback: Annotated[str | None, arg(help=_FEEDBACK_HELP)] = None,
     samples: Annotated[int | None, arg(help="Films predicted of each clip; default: 1.")] = None,
-    metrics: Annotated[
-        tuple[str, ...], arg(metavar="NAME", help="See `videopred list metrics`; default: bce mse ssim f1.")
-    ] = (),
+    metrics: Annotated[tuple[str, ...], arg(metavar="NAME", help=_METRICS_HELP)] = (),
     metric_settings: Annotated[
         tuple[str, ...], arg(metavar="METRIC.SETTING=VALUE", help="Such as lpips.net=vgg or f1.threshold=0.4.")
     ] = (),
@@ -146,7 +145,7 @@ def _split(paths: tuple[Path, ...], given: GivenConfig) -> tuple[list[Path], Pat
 
 def _check_metrics(metrics: tuple[str, ...]) -> None:
     for name in metrics:
-        check.one_of("--metrics", name, [*METRICS, *OBJECT_METRICS])
+        known("--metrics", name)
     check.require(len(set(metrics)) == len(metrics), "--metrics", "name each once", " ".join(metrics), "leave one out")
 
 

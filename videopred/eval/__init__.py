@@ -105,9 +105,28 @@ def make_object_metric(name: str, config: Settings | None = None) -> "ObjectMetr
 
 
 def make_any_metric(name: str, config: Settings | None = None) -> "Quantity":
-    """The metric of that name, a key of METRICS or OBJECT_METRICS; otherwise as `make_metric`."""
+    """The metric of that name, a key of METRICS or OBJECT_METRICS, or MODULE:CLASS; otherwise as `make_metric`."""
+    settings_class, found = known("--metrics", name)
+    return _made(settings_class, found, name, config)
+
+
+def known(argument: str, name: str) -> tuple[type[Settings], Any]:
+    """Settings class of any metric, and its class, or where that is.
+
+    Args:
+        argument: what messages call the name.
+        name: a key of METRICS or OBJECT_METRICS, or MODULE:CLASS for a metric of one's own, which is imported now.
+
+    Raises:
+        ValueError: there is no metric of that name; see `own_metric`.
+    """
+    if ":" in name:
+        from videopred.eval.own import own_metric
+
+        found = own_metric(name)
+        return found.settings, found
     every = METRICS | OBJECT_METRICS
-    return _made(*every[check.one_of("--metrics", name, every)], name, config)
+    return every[check.one_of(argument, name, every)]
 
 
 def read_metric_settings(metrics: Iterable[str], words: Iterable[str]) -> dict[str, Settings]:
@@ -117,20 +136,20 @@ def read_metric_settings(metrics: Iterable[str], words: Iterable[str]) -> dict[s
         ValueError: a word is of another form, names a metric that is not asked for or a setting that it has not, or
             says one twice; or the value is not allowed.
     """
-    every, asked = METRICS | OBJECT_METRICS, list(metrics)
+    asked = list(metrics)
     said: dict[str, dict[str, str]] = {}
     for word in words:
         place, equals, value = word.partition("=")
-        name, dot, field = place.partition(".")
+        name, dot, field = place.rpartition(".")
         must, fix = "be METRIC.SETTING=VALUE", "write e.g. --metric-settings f1.threshold=0.4"
         check.require(bool(equals and dot), "--metric-settings", must, word, fix)
-        known = list(every[check.one_of("--metric-settings", name, asked)][0].model_fields)
-        check.require(len(known) > 0, "--metric-settings", "be of a metric that has any", word, f"{name} has none")
-        check.one_of(f"--metric-settings {name}", field, known)
+        fields = list(known("--metrics", check.one_of("--metric-settings", name, asked))[0].model_fields)
+        check.require(len(fields) > 0, "--metric-settings", "be of a metric that has any", word, f"{name} has none")
+        check.one_of(f"--metric-settings {name}", field, fields)
         of_metric = said.setdefault(name, {})
         check.require(field not in of_metric, "--metric-settings", "say each once", word, "leave one out")
         of_metric[field] = value
-    return {name: _read(every[name][0], name, values) for name, values in said.items()}
+    return {name: _read(known("--metrics", name)[0], name, values) for name, values in said.items()}
 
 
 def _read(settings_class: type[Settings], name: str, values: dict[str, str]) -> Settings:
@@ -150,11 +169,11 @@ def _number_or_word(word: str) -> int | float | str:
     return word
 
 
-def _made(settings_class: type[Settings], address: str, name: str, config: Settings | None) -> Any:
-    """The class at an address, built with its settings."""
+def _made(settings_class: type[Settings], found: Any, name: str, config: Settings | None) -> Any:
+    """A class, or the one at an address, built with its settings."""
     config = settings_class() if config is None else config
     if not isinstance(config, settings_class):
         fix = "give that metric's own settings, or none for the defaults"
         must = f"be a {settings_class.__name__} for {name}"
         raise TypeError(check.complaint("config", must, type(config).__name__, fix))
-    return find(address)(config)
+    return (find(found) if isinstance(found, str) else found)(config)

@@ -17,7 +17,7 @@ class Quantity(ABC):
     """What can be measured of a prediction, in each frame of each clip."""
 
     name: ClassVar[str]
-    """Key in its table."""
+    """Key in its table; MODULE:CLASS of one that is in none."""
     label: ClassVar[str]
     """Head of its column in a table."""
     range: ClassVar[tuple[float, float]]
@@ -65,7 +65,7 @@ class Quantity(ABC):
 
 
 class Metric(Quantity):
-    """A way to compare a predicted film with the true one; its name is a key in METRICS."""
+    """A way to compare a predicted film with the true one."""
 
     @abstractmethod
     def measure(self, prediction: Tensor, truth: Tensor) -> dict[str, Tensor]:

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from videopred import check
-from videopred.eval import METRICS, OBJECT_METRICS, make_any_metric
+from videopred.eval import known, make_any_metric
 from videopred.eval.intervals import Interval, Measured, mean_over_steps, middle, over_runs, reduce, resample
 from videopred.eval.score_text import lines_of_steps, told
 from videopred.eval.settings import Protocol
@@ -237,6 +237,5 @@ def _read(folder: Path) -> Scores:
 
 
 def _metric(said: Mapping[str, Any]) -> "Quantity":
-    every = METRICS | OBJECT_METRICS
-    name = check.one_of("a metric in scores.json", said["metric"], every)
-    return make_any_metric(name, every[name][0](**said["settings"]))
+    name = said["metric"]
+    return make_any_metric(name, known("a metric in scores.json", name)[0](**said["settings"]))

@@ -23,7 +23,7 @@ class Protocol(Settings):
     part: str = "test"
     """train, validation or test."""
     metrics: tuple[str, ...] = ("bce", "mse", "ssim", "f1")
-    """Names in METRICS and OBJECT_METRICS."""
+    """Names in METRICS and OBJECT_METRICS, or MODULE:CLASS of one's own."""
     metric_settings: tuple[str, ...] = ()
     """Settings of metrics that are not the usual ones, such as lpips.net=vgg."""
     clips: int | None = None

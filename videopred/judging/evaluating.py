@@ -53,8 +53,8 @@ def evaluate(
     Args:
         predictor: a trained model; or several, each under the name of its row.
         context, horizon: frames given and predicted; the data's own when None.
-        metrics: names in METRICS and OBJECT_METRICS; the usual ones when None: BCE, MSE, SSIM and F1, and of a decoder
-            that paints masks, how well these segment, if the file knows.
+        metrics: names in METRICS and OBJECT_METRICS, or MODULE:CLASS of one's own; the usual ones when None: BCE, MSE,
+            SSIM and F1, and of a decoder that paints masks, how well these segment, if the file knows.
         first: how many clips, from the first of the part on; all when None.
         feedback: what it is fed after the context; see `Protocol`.
         samples: films that it predicts of each clip; see `Protocol`.

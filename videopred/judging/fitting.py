@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from videopred import check
 from videopred.datasets import DATASETS
 from videopred.datasets.digits import read_digits
-from videopred.eval import METRICS, OBJECT_METRICS
+from videopred.eval import known
 from videopred.eval.protocols import FREE, Card
 from videopred.eval.settings import Protocol
 from videopred.judging.elsewhere import GivenTruth
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def check_protocol(protocol: Protocol, file: "ClipSource") -> int:
     """The number of clips to score, if the file can answer the protocol."""
     for name in protocol.metrics:
-        check.one_of("--metrics", name, [*METRICS, *OBJECT_METRICS])
+        known("--metrics", name)
     named = len(protocol.metrics)
     check.require(named > 0, "--metrics", "name at least one", "none", "leave it away for the usual ones")
     there = check_part(protocol.part, file)

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from videopred import check
 from videopred.eval.frame_metric import measure_all
 from videopred.eval.intervals import Measured, mean_over_steps, reduce
 from videopred.eval.metric import Metric, Quantity
@@ -132,12 +133,18 @@ def _growing(samples: int) -> list[int]:
 
 
 def measure(metrics: Mapping[str, Metric], film: Tensor, batch: Batch) -> dict[str, dict[str, Tensor]]:
-    """What metrics of films measure of a batch, on the CPU: metric -> name -> (B, T)."""
-    found = measure_all(list(metrics.values()), film, batch.truth)
-    return {
-        name: {key: values.cpu() for key, values in measured.items()}
-        for name, measured in zip(metrics, found, strict=True)
-    }
+    """What metrics of films measure of a batch, on the CPU: metric -> name -> (B, T) float64.
+
+    Raises:
+        ValueError: a metric of somebody's own measures something else than a number of each frame.
+    """
+    found = dict(zip(metrics, measure_all(list(metrics.values()), film, batch.truth), strict=True))
+    frames = tuple(film.shape[:2])
+    for name, measured in found.items():
+        for key, values in measured.items():
+            must, got = f"measure one number of each of {frames} frames", f"{tuple(values.shape)} as {key}"
+            check.require(values.shape == frames, f"metric {name}", must, got, "take means over the other axes")
+    return {name: {key: values.cpu().double() for key, values in of.items()} for name, of in found.items()}
 
 
 def _mean(_: Quantity, samples: list[dict[str, Tensor]]) -> dict[str, Tensor]:

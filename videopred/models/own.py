@@ -6,11 +6,10 @@ for every field, as CLASS(settings, features). A class attribute or setting `rea
 map instead of one vector per frame.
 """
 
-import sys
-from importlib import import_module
 from typing import Any
 
 from videopred import check
+from videopred.addresses import find_own
 from videopred.models.core_settings import CoreSettings
 from videopred.models.settings import OwnConfig
 
@@ -25,16 +24,8 @@ def own_class(source: str) -> Any:
     Raises:
         ValueError: there is no such module or class, the module cannot be imported, or the class is no core.
     """
-    module_name, _, name = source.partition(":")
     argument = f"core {source}"
-    if "" not in sys.path:  # not for everybody: libraries try to import what is not installed, and would find it here
-        sys.path.append("")
-    try:
-        module = import_module(module_name)
-    except Exception as error:  # the module is a stranger's, and may fail in any way
-        got, fix = f"{type(error).__name__}: {error}", "run where it lies, or put its folder on PYTHONPATH"
-        raise ValueError(check.complaint(argument, "be importable", got, fix)) from error
-    found: Any = getattr(module, name, None)
+    module, found = find_own(argument, source)
     cores = [key for key, value in vars(module).items() if hasattr(value, "initial_state")]
     fix = f"its cores are {', '.join(cores)}" if cores else "it has no class with initial_state and step"
     check.require(isinstance(found, type), argument, f"be a class in {module.__file__}", repr(found), fix)

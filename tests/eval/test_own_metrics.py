@@ -1,0 +1,130 @@
+"""Metrics from elsewhere: named by MODULE:CLASS, refused where they are none, kept with their scores."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from tiny_runs import tiny_data
+
+from videopred.datasets.opening import open_dataset
+from videopred.eval import make_any_metric, read_metric_settings
+from videopred.eval.scores import load_scores
+from videopred.eval.settings import Protocol
+from videopred.judging import judge
+
+SOURCE = """
+from videopred.eval.metric import Metric
+from videopred.settings import Settings
+
+
+class PowerConfig(Settings):
+    power: float = 1.0
+
+
+class Power(Metric):
+    settings = PowerConfig
+    label, decimals, range, higher_is_better = "power", 3, (0.0, 1.0), False
+
+    @property
+    def convention(self):
+        return f"to the power of {self.config.power}"
+
+    def measure(self, prediction, truth):
+        return {"power": (prediction - truth).abs().pow(self.config.power).mean((2, 3, 4))}
+
+
+class Plain(Power):
+    settings = Settings
+
+
+class Wide(Power):
+    def measure(self, prediction, truth):
+        return {"wide": (prediction - truth).mean((3, 4))}
+
+
+class Poor(Metric):
+    label, range = "poor", (0.0, 1.0)
+
+
+class Wrong(Power):
+    settings = dict
+
+
+class NoMetric:
+    pass
+"""
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch) -> Path:
+    """The current folder, in which `mine.py` is found as the command line finds it: there alone, and last."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [place for place in sys.path if place])
+    (tmp_path / "mine.py").write_text(SOURCE)
+    monkeypatch.delitem(sys.modules, "mine", raising=False)
+    yield tmp_path
+    sys.modules.pop("mine", None)
+
+
+def half(context: torch.Tensor, horizon: int) -> torch.Tensor:
+    """Says one half of every pixel, which is as wrong everywhere where films are black and white."""
+    return torch.full_like(context[:, :1], 0.5).expand(-1, horizon, -1, -1, -1)
+
+
+def judged(place: Path, *metrics: str, settings: tuple[str, ...] = ()):
+    asked = Protocol(context=3, horizon=4, metrics=metrics, metric_settings=settings)
+    return judge(half, open_dataset(tiny_data(place / "balls.h5")), asked)
+
+
+def test_it_is_scored_by_its_address_with_its_settings_and_is_there_again_from_a_file(place):
+    scores = judged(place, "mae", "mine:Power", settings=("mine:Power.power=3",))
+    assert list(scores.metrics) == ["mae", "mine:Power"]
+    assert scores.mean("model", "mae") == pytest.approx(0.5)
+    assert scores.mean("model", "mine:Power") == pytest.approx(0.125)
+    assert scores.label("mine:Power") == "power"
+    scores.save(place / "kept")
+    again = load_scores(place / "kept")
+    assert again.table() == scores.table()
+    assert "power  to the power of 3.0" in again.table()
+
+
+def test_settings_are_read_only_of_what_has_them():
+    assert make_any_metric("mine:Power").config.power == 1
+    assert read_metric_settings(["mine:Power"], ["mine:Power.power=2"])["mine:Power"].power == 2
+    with pytest.raises(ValueError, match=r"^--metric-settings mine:Power must be one of power, got strength"):
+        read_metric_settings(["mine:Power"], ["mine:Power.strength=2"])
+    with pytest.raises(ValueError, match=r"got mine:Plain\.power=2; mine:Plain has none"):
+        read_metric_settings(["mine:Plain"], ["mine:Plain.power=2"])
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("mein:Power", "be importable, got ModuleNotFoundError: No module named 'mein'; run where it lies, or put"),
+        (
+            "mine:Powre",
+            "derive from videopred.eval.metric.Metric, got None; the metrics there are Power, Plain, ",
+        ),
+        ("mine:NoMetric", "derive from videopred.eval.metric.Metric, got <class 'mine.NoMetric'>; the metrics there "),
+        ("mine:Metric", "derive from videopred.eval.metric.Metric, got <class 'videopred.eval.metric.Metric'>; the "),
+        ("math:inf", "derive from videopred.eval.metric.Metric, got inf; there is none in that module"),
+        ("mine:Poor", "say all that a metric must, got none of convention, measure, decimals, higher_is_better; give "),
+    ],
+)
+def test_what_is_no_metric_is_refused(address, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(f'metric {address} must {message}')}"):
+        make_any_metric(address)
+
+
+def test_settings_of_another_kind_are_refused():
+    with pytest.raises(
+        ValueError, match=r"^metric mine:Wrong: settings must be a class of settings, got <class 'dict'"
+    ):
+        make_any_metric("mine:Wrong")
+
+
+def test_a_metric_of_more_than_frames_is_refused(place):
+    with pytest.raises(ValueError, match=r"^metric mine:Wide must measure one number of each of \(5, 4\) frames, got "):
+        judged(place, "mine:Wide")

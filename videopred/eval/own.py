@@ -1,0 +1,44 @@
+"""Metrics from elsewhere, given as MODULE:CLASS.
+
+Such a class derives from `videopred.eval.metric.Metric`, whose attributes and methods it has, but no `name`: that is
+MODULE:CLASS itself. If it has a class attribute `settings`, a subclass of Settings with a default for every field, it
+is built with these.
+"""
+
+import inspect
+from typing import Any
+
+from videopred import check
+from videopred.addresses import find_own
+from videopred.eval.metric import Metric
+from videopred.settings import Settings
+
+
+class NoSettings(Settings):
+    """A metric of one's own that has nothing to set."""
+
+
+def own_metric(address: str) -> Any:
+    """The class at an address, which is its name from now on.
+
+    Raises:
+        ValueError: there is no such module or class, the module cannot be imported, or the class is no metric.
+    """
+    argument = f"metric {address}"
+    module, found = find_own(argument, address)
+    metrics = [name for name, value in vars(module).items() if _is_metric(value)]
+    fix = f"the metrics there are {', '.join(metrics)}" if metrics else "there is none in that module"
+    check.require(_is_metric(found), argument, "derive from videopred.eval.metric.Metric", repr(found), fix)
+    wanted = ("label", "decimals", "range", "higher_is_better")
+    missing = sorted(found.__abstractmethods__) + [name for name in wanted if not hasattr(found, name)]
+    fix = "give it these, as videopred.eval.metric says"
+    check.require(not missing, argument, "say all that a metric must", f"none of {', '.join(missing)}", fix)
+    kind = getattr(found, "settings", NoSettings)
+    fits = isinstance(kind, type) and issubclass(kind, Settings)
+    check.require(fits, f"{argument}: settings", "be a class of settings", kind, "derive it from videopred.settings")
+    return type(found.__name__, (found,), {"name": address, "settings": kind})
+
+
+def _is_metric(thing: Any) -> bool:
+    """Whether it is a class of metrics, and not what they all derive from."""
+    return inspect.isclass(thing) and issubclass(thing, Metric) and thing.__module__ != Metric.__module__
