@@ -95,7 +95,7 @@ def roll_out(
     must, fix = "be (B, T, C, H, W) with T at least 1", "give at least one frame to start from"
     check.require(context.dim() == 5 and context.shape[1] > 0, "context", must, tuple(context.shape), fix)
     feed = _feed(feedback, chance or [torch.Generator().manual_seed(clip) for clip in range(len(context))])
-    with _evaluation(predictor):
+    with evaluating(predictor):
         said = predict_on(predictor, context, horizon - 1, feed=feed, trace=trace)
     film = torch.sigmoid(said.logits)
     return Rollout(context, film[:, :-horizon], film[:, -horizon:], said.trace)
@@ -109,13 +109,13 @@ def predict_next(predictor: Predictor, film: Tensor) -> Tensor:
         predictor: as for `roll_out`.
         film: (B, T, C, H, W) float in [0, 1], T at least 2.
     """
-    with _evaluation(predictor):
+    with evaluating(predictor):
         return torch.sigmoid(predict_on(predictor, film[:, :-1], 0).logits)
 
 
 @contextmanager
-def _evaluation(predictor: Predictor) -> Iterator[None]:
-    """The predictor without dropout; then in the mode it was in."""
+def evaluating(predictor: Predictor) -> Iterator[None]:
+    """Within it, the predictor is in evaluation mode, without dropout; then in the mode it was in."""
     was_training = predictor.training
     predictor.eval()
     try:

@@ -23,7 +23,7 @@ from videopred.eval.plausibility import Plausible, Scenes, aggregate, compare, e
 from videopred.eval.plausibility_scores import PlausibilityScores
 from videopred.eval.plausibility_settings import PlausibilityConfig
 from videopred.frames import to_film
-from videopred.rollout import predict_on
+from videopred.rollout import evaluating, predict_on
 
 if TYPE_CHECKING:
     from videopred.models.predictor import Predictor
@@ -123,12 +123,8 @@ def scorer_of(predictor: "Predictor", config: PlausibilityConfig) -> Scorer:
     measured_on = torch.device("cpu") if device.type == "mps" else device
 
     def score(film: Tensor) -> Tensor:
-        was_training = predictor.training
-        predictor.eval()
-        try:
+        with evaluating(predictor):
             logits = predict_on(predictor, film[:, :-1].to(device), 0).logits
-        finally:
-            predictor.train(was_training)
         return measure(logits.to(measured_on), film[:, 1:].to(measured_on))
 
     return score

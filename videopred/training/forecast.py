@@ -72,7 +72,7 @@ def forecast(learner: Learner, clips: TrainingClips, device: torch.device) -> Fo
         workers = config.compute.workers
         update = max(update, reading / workers) if workers else update + reading
     looks = -(-training.updates // training.validate_every)
-    epoch = None if clips.endless else len_of_epoch(clips, config) * update
+    epoch = None if clips.endless else _updates_per_epoch(clips, config) * update
     held = _bytes_of_clips(clips) if _are_held(clips, device) else 0
     weights = sum(weight.numel() * weight.element_size() for weight in learner.parameters())
     return Forecast(
@@ -87,8 +87,8 @@ def forecast(learner: Learner, clips: TrainingClips, device: torch.device) -> Fo
     )
 
 
-def len_of_epoch(clips: TrainingClips, config: RunConfig) -> int:
-    """Updates in which every clip to learn from is seen once, if only in one window."""
+def _updates_per_epoch(clips: TrainingClips, config: RunConfig) -> int:
+    """In an epoch, every clip to learn from is seen once, if only in one window."""
     return max(1, clips.kept // config.training.batch_size)
 
 
