@@ -75,6 +75,24 @@ def test_a_resumed_run_is_that_of_its_new_process_with_all_that_were_before(fold
     assert told["finished"] >= told["started"]
 
 
+def test_a_resumed_run_is_of_the_job_that_goes_on_with_it(folder, monkeypatch):
+    """Whoever lists runs asks Slurm whether that one lives."""
+    monkeypatch.setattr("videopred.record.my_job", lambda: "8")
+    folder.go_on(CONFIG, record(folder) | {"job": "7"}, "cpu", 3)
+    assert record(folder)["job"] == "8"
+
+
+def test_a_process_killed_right_after_it_set_a_run_aside_leaves_it_to_the_next(folder):
+    """Nothing is in its place yet."""
+    folder.end("finished", 5)
+    before = files_of(folder.path)
+    folder.path.rename(folder.path.with_name(".run.replaced"))
+    with pytest.raises(FileExistsError, match="--out must be a new path"):
+        RunFolder(folder.path).begin(CONFIG, "cpu", overwrite=False)
+    assert files_of(folder.path) == before
+    assert [path.name for path in folder.path.parent.iterdir()] == ["run"]
+
+
 @pytest.fixture
 def clocks(monkeypatch) -> dict[str, float]:
     """What the clocks say, to be set."""
