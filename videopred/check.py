@@ -78,12 +78,12 @@ def _none_of(argument: str, value: str, names: list[str]) -> str:
     """The complaint about a value that is none of these names."""
     several = str(value).split(",")
     spaced = len(several) > 1 and set(several) <= set(names)
-    fix = f"put spaces between them: {' '.join(several)}" if spaced else _nearest(value, names, "choose one of these")
+    fix = f"put spaces between them: {' '.join(several)}" if spaced else suggest(value, names, "choose one of these")
     return complaint(argument, f"be one of {', '.join(names)}", value, fix)
 
 
-def _nearest(value: str, names: list[str], otherwise: str, prefix: str = "") -> str:
-    """The question for the name that is most like a value, if any is; the prefix is put before it."""
+def suggest(value: str, names: list[str], otherwise: str, prefix: str = "") -> str:
+    """What to do, as a question for the name that is most like a value, if any is; the prefix is put before it."""
     near = nearest(str(value), names)
     return f"did you mean {prefix}{near}?" if near else otherwise
 
@@ -244,7 +244,7 @@ def explain(error: ValidationError, prefix: str = "", known: Iterable[str] = ())
         return message.removeprefix("Value error, ")
     if kind == "extra_forbidden":
         flags = [_as_flag(setting) for setting in known if setting != "kind"]
-        fix = _nearest(words[-1], flags, "remove it, or see --help for the names", prefix)
+        fix = suggest(words[-1], flags, "remove it, or see --help for the names", prefix)
         return complaint(name, "be a known setting", repr(got), fix)
     if kind == "missing":
         return complaint(name, "be given", "nothing", "see --help")

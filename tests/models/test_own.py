@@ -159,10 +159,12 @@ def test_a_core_that_raises_is_a_core_that_fails(place, wrong, reason):
     ("source", "change", "message"),
     [
         ("broken", ("class Plain", "class Stepping:\n    step = 1\nclass Other"), r"its cores are Other$"),
-        ("broken", (PLAIN, ""), r"got None; it has no class with initial_state and step$"),
+        ("broken", (PLAIN, ""), r"got nothing of that name; it has no class with initial_state and step$"),
         ("broken", ("from torch", "1 / 0\nfrom torch"), "must be importable, got ZeroDivisionError: division by zero"),
         ("broken", ("import nn", "import nnn"), r"must be importable, got ImportError: cannot import name 'nnn'"),
-        ("broken", ("class Plain", "class Other"), r"must be a class in .*broken.py, got None; its cores are Other"),
+        ("broken", ("class Plain", "class Other"), r"must be a class in .*broken.py, got nothing .*; its cores are O"),
+        ("broken", ("class Plain", "class Plane"), r"of that name; did you mean Plane\?$"),
+        ("broken", ("class Plain", "Plain = 3\nclass Other"), "must be a class in .*, got 3; its cores are Other"),
         (
             "broken",
             ("class Plain(nn.Module)", "Plain = nn.Linear\nclass _(nn.Module)"),

@@ -27,8 +27,10 @@ def own_class(source: str) -> Any:
     argument = f"core {source}"
     module, found = find_own(argument, source)
     cores = [key for key, value in vars(module).items() if hasattr(value, "initial_state")]
-    fix = f"its cores are {', '.join(cores)}" if cores else "it has no class with initial_state and step"
-    check.require(isinstance(found, type), argument, f"be a class in {module.__file__}", repr(found), fix)
+    there = f"its cores are {', '.join(cores)}" if cores else "it has no class with initial_state and step"
+    got = "nothing of that name" if found is None else repr(found)
+    fix = check.suggest(source.partition(":")[2], cores, there)
+    check.require(isinstance(found, type), argument, f"be a class in {module.__file__}", got, fix)
     for method in ("initial_state", "step"):
         fix = "give it one, as videopred.models.core says"
         check.require(callable(getattr(found, method, None)), argument, f"have a method {method}", "none", fix)
