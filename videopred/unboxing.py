@@ -67,17 +67,18 @@ def unboxed(box: str, words: Sequence[str]) -> str:
 
 def _meant(options: str, paragraphs: Sequence[Sequence[str]], words: Sequence[str]) -> str:
     """What to do about an unknown option: take the nearest that tyro offers, or the flag of a setting of training."""
+    option = options.partition(" ")[0].partition("=")[0]
     seeds = list(takewhile(str.isdecimal, _typed("--seeds", words).split()))
-    if options.partition(" ")[0] in seeds[1:]:
+    if option in seeds[1:]:
         return f"put commas between them: --seeds {','.join(seeds)}"
-    if other := _ELSEWHERE.get(options.partition(" ")[0].partition("=")[0]):
+    if other := _ELSEWHERE.get(option):
         return f"did you mean {other}?"
-    offered = (line for name, *lines in paragraphs if name == "Perhaps you meant:" for line in lines)
-    nearest = next((line.split()[0] for line in offered if line.startswith("-")), None)
-    setting = re.match(r"--training\.([a-z-]+)", options)  # so files of experiments and what is changed in them say
-    if setting and setting[1].replace("-", "_") in TrainingConfig.model_fields:
-        nearest = f"--{setting[1]}"
-    return f"did you mean {nearest}?" if nearest else _SEE
+    setting = option.removeprefix("--training.")  # so files of experiments and what is changed in them say
+    if setting != option and setting.replace("-", "_") in TrainingConfig.model_fields:
+        return f"did you mean --{setting}?"
+    offered = [line.split()[0] for name, *lines in paragraphs if name == "Perhaps you meant:" for line in lines]
+    flags = [flag.removeprefix("--") for flag in offered if flag.startswith("--")]  # bare, as all are alike in dashes
+    return check.suggest(option.lstrip("-"), flags, _SEE, prefix="--")
 
 
 def _typed(flag: str, words: Sequence[str]) -> str:

@@ -196,6 +196,7 @@ def test_what_is_wrong_is_one_clear_line(place, bad_place, monkeypatch, capfd, w
         ("train rims-balls4 --training.updates 5", "got --training.updates 5; did you mean --updates?"),
         ("train rims-balls4 --training.foo 5", "got --training.foo 5; see --help"),
         ("generate balls4 sm-mnist", "options must be among those of --help, got sm-mnist; see --help"),
+        ("generate balls4 --n 5", "options must be among those of --help, got --n 5; see --help"),
         ("generate balls4 --digit-size 3", "options must be among those of --help, got --digit-size 3; "),
         ("train x.h5 --core.actve 3", "of --help, got --core.actve 3; did you mean --core.active?"),
         ("train x.h5 --lr 0.1", "options must be among those of --help, got --lr 0.1; did you mean --learning-rate?"),
