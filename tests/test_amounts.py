@@ -2,7 +2,7 @@
 
 import pytest
 
-from videopred.amounts import counted, duration
+from videopred.amounts import counted, duration, size
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,25 @@ from videopred.amounts import counted, duration
 )
 def test_a_duration_is_told_in_its_two_largest_units(seconds, told):
     assert duration(seconds) == told
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        (0, "0 bytes"),
+        (999.4, "999 bytes"),
+        (999.6, "1 kB"),
+        (9949, "9.9 kB"),
+        (9951, "10 kB"),
+        (119_400_000, "119 MB"),
+        (999_499_999, "999 MB"),
+        (999_500_000, "1 GB"),
+        (2.34e9, "2.3 GB"),
+        (4.5e12, "4500 GB"),
+    ],
+)
+def test_bytes_are_told_in_the_largest_unit_that_fits(count, told):
+    assert size(count) == told
 
 
 def test_one_is_singular():

@@ -1,9 +1,17 @@
-"""Amounts as people say them: things that are counted, and durations."""
+"""Amounts as people say them: things that are counted, bytes, and durations."""
 
 
 def counted(number: int, noun: str) -> str:
     """A number with its noun, such as 1 frame and 2 frames."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def size(count: float) -> str:
+    """Bytes in the largest unit that fits: 512 bytes, 15 kB, 1.6 MB, 119 MB, 2.3 GB."""
+    unit, *larger = "bytes", "kB", "MB", "GB"
+    while count >= 999.5 and larger:
+        count, (unit, *larger) = count / 1000, larger
+    return f"{count:.2g} {unit}" if count < 9.95 else f"{count:.0f} {unit}"
 
 
 def duration(seconds: float) -> str:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import torch
 
 from videopred import check
+from videopred.amounts import size
 from videopred.checkpoint import load_run
 from videopred.datasets import find_recipe
 from videopred.datasets.generation import generate
@@ -50,8 +51,6 @@ OPTIONAL_LIBRARIES = {
     "MLflow": OptionalPart("mlflow", "`train --logger mlflow`", "pip install mlflow"),
     "Comet": OptionalPart("comet_ml", "`train --logger comet`", "pip install comet-ml"),
 }
-
-_GB = 1e9
 
 
 class Examination(NamedTuple):
@@ -106,7 +105,7 @@ def _machine() -> dict[str, str]:
         "threads": f"{torch.get_num_threads()} of torch (OMP_NUM_THREADS {said or 'is not set'})",
     }
     if "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):
-        rows["memory"] = f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / _GB:.1f} GB"
+        rows["memory"] = size(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     return rows
 
 
@@ -115,7 +114,7 @@ def _devices() -> dict[str, str]:
     rows = {"cpu": platform.processor() or platform.machine()}
     for index in range(torch.cuda.device_count()):
         card = torch.cuda.get_device_properties(index)
-        rows[f"cuda:{index}"] = f"{card.name}, {card.total_memory / _GB:.0f} GB"
+        rows[f"cuda:{index}"] = f"{card.name}, {size(card.total_memory)}"
     if "cuda:0" not in rows:
         built = torch.version.cuda
         rows["cuda"] = (
@@ -133,7 +132,7 @@ def _writable(name: str, folder: Path, faults: list[str]) -> str:
         there = there.parent
     try:
         with tempfile.TemporaryFile(dir=there):
-            return f"can be written, {shutil.disk_usage(there).free / _GB:.1f} GB free"
+            return f"can be written, {size(shutil.disk_usage(there).free)} free"
     except OSError as error:
         fix = "work in another folder, or ask who owns it"
         faults.append(check.complaint(f"the folder {name}", "be one to write to", f"{there} ({error.strerror})", fix))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from videopred.again import Words, evaluate_words, generate_words, typed
-from videopred.amounts import counted, duration
+from videopred.amounts import counted, duration, size
 from videopred.checkpoint import ExperimentRecord, RunConfig
 from videopred.datasets.source import ClipSource
 from videopred.eval.scores import Scores
@@ -78,13 +78,13 @@ def _summary(of: Described) -> str:
     inside = sum(weight.numel() for weight in of.predictor.core.parameters())
     weights = of.export.weights.values()
     kinds = dict.fromkeys(str(weight.dtype).removeprefix("torch.") for weight in weights if weight.is_floating_point())
-    size = sum(weight.numel() * weight.element_size() for weight in weights)
+    held = sum(weight.numel() * weight.element_size() for weight in weights)
     rows = {
         "core": core,
         "codec": codec + (f", of {model.stack} frames at once" if model.stack > 1 else ""),
         "decoder": decoder,
         "parameters": f"{count:,}, of which {inside:,} are the core's",
-        "weights": f"{', '.join(kinds)}; {size / 1e6:.2f} MB",
+        "weights": f"{', '.join(kinds)}; {size(held)}",
         "frames": f"{height} × {width} px, {counted(channels, 'channel')}",
     }
     if of.config.experiment is not None:

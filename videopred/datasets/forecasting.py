@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from videopred import check
-from videopred.amounts import duration
+from videopred.amounts import duration, size
 from videopred.datasets.assembly import make_file
 from videopred.datasets.making import Maker
 from videopred.datasets.plan import Target
@@ -40,8 +40,8 @@ class Forecast(NamedTuple):
 
     def __str__(self) -> str:
         files, workers = _counted(len(self.files), "file"), _counted(self.workers, "worker")
-        clips, size = _counted(self.clips, "clip"), f"{self.bytes / 1e9:.2f} GB"
-        return f"making {clips} in {files} of {size} takes about {duration(self.seconds)} with {workers}"
+        clips, time_taken = _counted(self.clips, "clip"), duration(self.seconds)
+        return f"making {clips} in {files} of {size(self.bytes)} takes about {time_taken} with {workers}"
 
 
 def forecast(targets: Sequence[Target], alone: Maker, workers: int) -> Forecast:
@@ -54,9 +54,9 @@ def forecast(targets: Sequence[Target], alone: Maker, workers: int) -> Forecast:
     """
     blocks = [block for target in targets for block in Unfinished(target).missing()]
     clips = sum(block.stop - block.start for block in blocks)
-    seconds, size = _measure(targets, alone) if targets else (0.0, 0.0)
+    seconds, bytes_each = _measure(targets, alone) if targets else (0.0, 0.0)
     at_once = min(workers, os.cpu_count() or 1)
-    total = round(sum(target.clips for target in targets) * size)
+    total = round(sum(target.clips for target in targets) * bytes_each)
     files = [str(target.path) for target in targets]
     return Forecast(clips, files, total, clips * seconds / at_once, workers, _lacking(total, targets))
 
@@ -75,9 +75,9 @@ def _lacking(total: int, targets: Sequence[Target]) -> str:
     free = shutil.disk_usage(folder).free
     if free >= needed:
         return ""
-    must = f"be on a disk with {needed / 1e9:.2f} GB free, for files and the pieces that they are made of"
+    must = f"be on a disk with {size(needed)} free, for files and the pieces that they are made of"
     fix = "free some space, or choose another --out"
-    return check.complaint("--out", must, f"{free / 1e9:.2f} GB at {folder}", fix)
+    return check.complaint("--out", must, f"{size(free)} at {folder}", fix)
 
 
 def _measure(targets: Sequence[Target], alone: Maker) -> tuple[float, float]:

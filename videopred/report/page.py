@@ -7,6 +7,7 @@ from typing import NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from videopred import check
+from videopred.amounts import size
 from videopred.device import pick_device
 from videopred.eval.comparison import compare
 from videopred.eval.scores import Scores, load_scores
@@ -86,9 +87,9 @@ def write_report(
         others = [other.scores[shown.stem].protocol for other in found if shown and shown.stem in other.scores]
         sections.append(tell_run(run, shown, by, where, rows=rows, like=next(iter(others), None)))
     text = set_page(_with_clips(sections, compared), compared)
-    size = len(text.encode())
-    must, got = f"make a page of at most {LARGEST / 1e6:g} MB", f"{size / 1e6:.1f} MB"
-    check.require(size <= LARGEST, "RUN", must, got, "report on fewer runs, or on smaller films")
+    length = len(text.encode())
+    must, got = f"make a page of at most {size(LARGEST)}", size(length)
+    check.require(length <= LARGEST, "RUN", must, got, "report on fewer runs, or on smaller films")
     check.absent("--out", out, overwrite)  # another command may have made it meanwhile
     with whole_file(out, "--out") as partial:
         partial.write_text(text, encoding="utf-8")

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from videopred.amounts import duration
+from videopred.amounts import duration, size
 from videopred.checkpoint import RunConfig
 from videopred.training.clips import TrainingClips
 from videopred.training.learner import Learner
@@ -197,8 +197,3 @@ def _timed(work: Callable[[], Any], device: torch.device) -> tuple[float, Any]:
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     return time.perf_counter() - start, done
-
-
-def size(count: int) -> str:
-    """Bytes as people say them: 3 MB, 1.2 GB."""
-    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{max(1, round(count / 1e6))} MB"
