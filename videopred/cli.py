@@ -2,7 +2,7 @@
 
 Only light modules are imported here, and torch inside the commands, so that help and every usage error are instant.
 Results go to stdout, progress and complaints to stderr. Exit status: 0 fine, 1 failure (also of
-files that are missing or damaged), 2 usage, 130 interrupted.
+files that are missing or damaged), 2 usage, 130 interrupted, 141 nobody read on.
 """
 
 import os
@@ -89,7 +89,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         sys.exit(130)
     except BrokenPipeError:  # whoever read our output, such as `head`, has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        sys.exit(141)  # as tools that die of SIGPIPE
     except (ValueError, TypeError, OSError, MemoryError) as error:
         if os.environ.get("VIDEOPRED_TRACEBACK"):
             raise

@@ -3,6 +3,7 @@
 import gc
 import json
 import shutil
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -293,6 +294,17 @@ def test_an_interrupted_command_ends_with_130(monkeypatch, capfd):
     monkeypatch.setitem(COMMANDS, "list", interrupted)
     assert run("list") == 130
     assert capfd.readouterr() == ("", "videopred: interrupted; what was saved before is whole\n")
+
+
+@pytest.mark.parametrize("words", ["list", "list --help"])
+def test_who_reads_no_further_is_told_nothing(words):
+    """As by `| head -1`, before which unix tools end with 141 in the eyes of a shell."""
+    command = [sys.executable, "-m", "videopred", *words.split()]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        _, err = process.communicate()
+    assert (process.returncode, err) == (141, b"")
 
 
 def test_while_commands_load_one_that_is_interrupted_ends_so_as_well(monkeypatch, capfd):
