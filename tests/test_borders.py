@@ -227,7 +227,7 @@ LIGHT = {
     "experiments.settings",
     "training",
     "training.metrics_rows",
-    "training.seeds_folder",
+    "training.places",
 }
 """What help and usage errors load: no torch and no NumPy in these, and `cli` has only these at the top of its file."""
 

@@ -87,7 +87,8 @@ print(json.dumps(told))
 """
 
 
-def test_help_listings_and_usage_errors_load_nothing_heavy():
+def test_help_listings_and_usage_errors_load_nothing_heavy(tmp_path):
+    (tmp_path / "models/balls4-gru").mkdir(parents=True)
     asked = ["--help", "--version", "list", "list --json", *(f"{name} --help" for name in COMMANDS)]
     asked += [f"generate {preset} --help" for preset in DATASETS] + [f"train x --core {core} --help" for core in CORES]
     wrong = ["frobnicate", "generate ball4", "generate --seed 1 balls4", "generate balls4 --speedy 3", "generate"]
@@ -108,10 +109,11 @@ def test_help_listings_and_usage_errors_load_nothing_heavy():
     ]
     wrong += ["import x --out y.npy", "import x", "import x --out y.h5 --axes TT", "import x --out y.h5 --values 1 0"]
     missing = ["probe gone.npz", "train gone.h5", "train balls4 --out .", "evaluate gone y", "import gone --out y.h5"]
+    missing += ["train balls4 --core gru"]  # whose usual folder is in use
     wrong += ["evaluate x y --metrics foo", "evaluate x y --part foo", "evaluate x", "list foo", "rollout", "inspect"]
     command = [sys.executable, "-c", LIGHT]
     done = subprocess.run(
-        command, input=json.dumps(asked + wrong + missing), capture_output=True, text=True, check=True
+        command, input=json.dumps(asked + wrong + missing), cwd=tmp_path, capture_output=True, text=True, check=True
     )
     expected = {words: [status, []] for status, words_of in enumerate([asked, missing, wrong]) for words in words_of}
     assert json.loads(done.stdout) == expected

@@ -8,7 +8,7 @@ import pytest
 from command_line import LEARNING, core_flags, run, unasked, written
 
 from videopred.checkpoint import load_run, read_run
-from videopred.training.seeds_folder import spread
+from videopred.training.places import spread
 
 
 @pytest.mark.parametrize("kind", ["folder", "export"])

@@ -19,7 +19,7 @@ from videopred.models.codec_settings import CodecConfig, DecoderConfig, RNEMConf
 from videopred.models.settings import CoreConfig, PredictorConfig, RIMsConfig
 from videopred.settings import ComputeConfig, TrainingConfig, WatchConfig
 from videopred.spelling import nearest_path
-from videopred.training.seeds_folder import SUMMARY, check_room, spread
+from videopred.training.places import SUMMARY, check_room, spread, usual_folder
 
 if TYPE_CHECKING:
     from videopred.datasets.source import ClipSource
@@ -92,18 +92,16 @@ def train(
     if asked is None:
         _check_there(data)
         _check_no_experiment(data, {"--scale": scale, "--data": clips, "--write": write})
-    if out is not None and not dry_run:
-        _check_room(out, chosen, overwrite)
     if asked is not None and write is not None:
         experiments.write(asked.with_flags(model, training), write, overwrite, json_)
     elif dry_run:
         check.require(chosen is None, "--dry-run", "come without --seeds", f"--seeds {seeds}", "each takes as long")
         _foresee(experiments.foreseen_clips(asked, clips) if asked else data, learning, init_from, json_)
     else:
+        out = out or (Path("models") / asked.label if asked else usual_folder(data, model))
+        _check_room(out, chosen, overwrite)
         record = None
         if asked is not None:
-            out = out or Path("models") / asked.label
-            _check_room(out, chosen, overwrite)
             record = experiments.record_of(asked, asked.with_flags(model, training))
             data = experiments.clips_of(asked, clips)
         _check_opens(data, device)

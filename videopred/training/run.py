@@ -19,6 +19,7 @@ from videopred.training.engine import check_compute
 from videopred.training.folder import RunFolder
 from videopred.training.forecast import Forecast, forecast
 from videopred.training.learner import Learner
+from videopred.training.places import usual_folder
 from videopred.training.resuming import Start, check_data, check_same, find_start, read_settings
 from videopred.training.watching import check_watch
 
@@ -67,7 +68,7 @@ def train(
     """
     learner, clips, where = _prepare(data, model, training, compute, watch, init_from, device, experiment)
     config = learner.config
-    folder = RunFolder(usual_folder(clips.file.path.stem, config.model) if out is None else Path(out))
+    folder = RunFolder(usual_folder(Path(data), config.model) if out is None else Path(out))
     folder.begin(config, str(where), overwrite)
     return Course(folder, learner, clips, where, Start(), watch or WatchConfig(), progress).to_the_end()
 
@@ -184,11 +185,6 @@ def _same_clips(config: RunConfig, data: Path | str | None) -> ClipSource:
     file = open_clips(known, config.training)
     check_data(config, file)
     return file
-
-
-def usual_folder(data: str, model: PredictorConfig) -> Path:
-    """Where a run goes unless --out says otherwise."""
-    return Path("models") / f"{data}-{model.core.label}"
 
 
 def _first_predictor(config: RunConfig) -> Predictor:

@@ -13,9 +13,9 @@ from videopred.checkpoint import whole_checkpoint, write_json
 from videopred.files import write_bytes
 from videopred.models.settings import PredictorConfig
 from videopred.settings import ComputeConfig, TrainingConfig
+from videopred.training.places import SUMMARY, check_room, run_of, seeds_of, usual_folder
 from videopred.training.resuming import LAST, LOOKS_KEY, read_settings
-from videopred.training.run import resume, train, usual_folder
-from videopred.training.seeds_folder import SUMMARY, check_room, run_of, seeds_of
+from videopred.training.run import resume, train
 
 
 def train_seeds(
@@ -43,7 +43,7 @@ def train_seeds(
         FileExistsError: a run is there already. And what `train` raises.
     """
     training, model = training or TrainingConfig(), model or PredictorConfig()
-    out = out or usual_folder(Path(data).stem, model)
+    out = out or usual_folder(Path(data), model)
     check.require(len(seeds) > 0, "--seeds", "name at least one", "none", "write e.g. --seeds 0,1,2")
     given = ",".join(map(str, seeds))
     check.require(len(set(seeds)) == len(seeds), "--seeds", "name each once", given, "leave one out")

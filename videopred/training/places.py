@@ -1,4 +1,4 @@
-"""The folder of runs from several seeds: of which it is, whether there is room in it, and what they reached.
+"""Where runs go, and the folder of those from several seeds: whether there is room in it, and what they reached.
 
 Nothing here loads torch, so that what is wrong is said before anything is made.
 """
@@ -8,8 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from videopred import check
+from videopred.models.settings import PredictorConfig
 
 SUMMARY = "seeds.json"
+
+
+def usual_folder(data: Path, model: PredictorConfig) -> Path:
+    """Where a run goes, or runs from several seeds go, unless --out says otherwise."""
+    return Path("models") / f"{data.stem}-{model.core.label}"
 
 
 def run_of(out: Path, seed: int) -> Path:
