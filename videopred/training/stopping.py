@@ -3,7 +3,6 @@
 import signal
 import time
 from collections.abc import Callable
-from typing import Any
 
 import lightning
 
@@ -30,7 +29,7 @@ class StopSigns:
     def __init__(
         self, time_limit: str | None = None, several: bool = False, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        at_first = signal.SIG_DFL if several else _end_at_once
+        at_first = signal.SIG_DFL if several else signal.default_int_handler
         self.held = HeldInterrupt(urgent=True, also=(signal.SIGTERM, signal.SIGUSR1), at_first=at_first)
         self._limit, self._clock = time_limit, clock
         self._end = float("inf") if time_limit is None else clock() + seconds_of(time_limit)
@@ -46,7 +45,3 @@ class StopSigns:
         if trainer.world_size > 1 and trainer.strategy.reduce_boolean_decision(bool(found), all=False):
             return found or "another process was asked to stop"
         return found
-
-
-def _end_at_once(number: int, frame: Any) -> None:
-    raise KeyboardInterrupt(f"{signal.Signals(number).name} heard")
