@@ -98,6 +98,8 @@ WORDS = "videopred evaluate models/mine data.h5 --context 4 --horizon 3 --part v
         ({}, 7, ""),
         ({}, 8, " --first 7"),
         ({}, None, " --first 7"),
+        ({"clips": None}, 7, ""),
+        ({"clips": None}, None, ""),
         ({"metric_settings": ("f1.threshold=0.25",)}, 7, " --metric-settings f1.threshold=0.25"),
         ({"feedback": "threshold:0.5"}, 7, " --feedback threshold:0.5"),
         ({"feedback": "sample", "samples": 6}, 7, " --feedback sample --samples 6"),

@@ -52,7 +52,7 @@ def evaluate_words(
     usual["clips"] = usual["clips"] or clips
     unsaid = {"name", "changed", "means"} | ({"part", "context", "horizon"} if named else set())
     said: dict[str, Any] = {"protocol": protocol.name} if named else {}
-    said |= {name: value for name, value in protocol if name not in unsaid and value != usual[name]}
+    said |= {name: value for name, value in protocol if name not in unsaid and value not in (None, usual[name])}
     said |= {} if reference in (None, data) else {"reference": reference}
     return ("evaluate", run, data, *_flags(said))
 
