@@ -98,6 +98,14 @@ def test_parts_reach_the_data_file(tmp_path):
     assert found["clips"] == "train 2, validation 1"
 
 
+def test_only_a_star_stands_for_something_else(tmp_path):
+    source = save(tmp_path / "f.h5", {f"{name}[{n}]?/x": GREY[n] for name in ("late", "tall") for n in (0, 1)})
+    clips, _ = read(source, axes="THWC", array=("late[*]?/*",))
+    assert np.array_equal(clips, GREY[:2])
+    with pytest.raises(ValueError, match=r"^--array must fit the name of an array, got [?]ate\*/x for "):
+        read(source, axes="THWC", array=("?ate*/x",))
+
+
 def test_a_star_stands_for_arrays_of_a_clip_each_in_the_order_of_their_numbers(tmp_path):
     """More of them than stay open, as recordings of a robot are kept."""
     order = [10, 2, 9, 1, 30, 4, 33]

@@ -4,6 +4,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from glob import escape
 from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
@@ -94,7 +95,8 @@ def _matching(pattern: str | None, there: Mapping[str, Header], source: Path) ->
     """The arrays that a name stands for: its own, or all that it fits with * for anything, where numbers count."""
     if pattern is None or pattern in there or "*" not in pattern:
         return [pick_array(pattern, there, source)]
-    fitting = sorted((name for name in there if fnmatchcase(name, pattern)), key=by_number)
+    pattern_proper = escape(pattern).replace("[*]", "*")  # other signs of patterns mean themselves
+    fitting = sorted((name for name in there if fnmatchcase(name, pattern_proper)), key=by_number)
     got = f"{pattern} for {source} with {', '.join(there)}"
     check.require(bool(fitting), "--array", "fit the name of an array", got, "write * for what differs in their names")
     return fitting
