@@ -69,8 +69,8 @@ def _meant(options: str, paragraphs: Sequence[Sequence[str]], words: Sequence[st
     """What to do about an unknown option: take the nearest that tyro offers, or the flag of a setting of training."""
     option = options.partition(" ")[0].partition("=")[0]
     seeds = list(takewhile(str.isdecimal, _typed("--seeds", words).split()))
-    if option in seeds[1:]:
-        return f"put commas between them: --seeds {','.join(seeds)}"
+    if len(seeds) > 1:
+        return f"put commas between seeds: --seeds {','.join(seeds)}"
     if other := _ELSEWHERE.get(option):
         return f"did you mean {other}?"
     setting = option.removeprefix("--training.")  # so files of experiments and what is changed in them say

@@ -90,7 +90,7 @@ def train(
     asked = ask(str(data), scale)
     chosen = None if seeds is None else _seeds(seeds, training, asked)
     if asked is None:
-        _check_there(data)
+        _check_there(data, seeds)
         _check_no_experiment(data, {"--scale": scale, "--data": clips, "--write": write})
     if asked is not None and write is not None:
         experiments.write(asked.with_flags(model, training), write, overwrite, json_)
@@ -185,7 +185,7 @@ def _seeds(words: str, training: TrainingConfig, asked: Asked | None) -> tuple[i
     return seeds
 
 
-def _check_there(data: Path) -> None:
+def _check_there(data: Path, seeds: str | None) -> None:
     """Refuse a word that means nothing, and offer what it could have been: a file, a preset or an experiment.
 
     Raises:
@@ -197,6 +197,8 @@ def _check_there(data: Path) -> None:
     if data.suffix == ".json":
         known = data.stem if data.stem in experiments_there else "rims-balls4"
         fix = f"write one with `videopred train {known} --write {data}`"
+    if seeds is not None and str(data).isdecimal():
+        fix = f"put commas between seeds: --seeds {seeds},{data}"
     must = "be an existing file" if data.suffix else "be a data file, or a name that `videopred list` shows"
     names = [] if data.suffix else [*DATASETS, *experiments_there]
     raise check.nothing_there("DATA", must, data, fix, nearest_path(data, names))
