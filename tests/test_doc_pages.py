@@ -100,10 +100,15 @@ def test_ones_own_model_and_metric_are_judged(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "mymetrics", raising=False)
-    judged, metric, known = blocks(made_small(ADDING), "python")
+    judged, several, metric, known = blocks(made_small(ADDING), "python")
     Path("mymetrics.py").write_text(metric)
-    exec(judged + known, {})
-    assert "area   difference of the shares of pixels that are 0.5 or more" in capsys.readouterr().out
+    exec(judged + several + known, {})
+    shown = capsys.readouterr().out
+    assert "mean over runs" in shown
+    assert "\nmine, 3 seeds " in shown
+    assert "area   difference of the shares of pixels that are 0.5 or more" in shown
+    cli.run(["compare", "eval/mine", "--out", "eval/of-mine"])
+    assert "\npale " in capsys.readouterr().out
     data = tiny_data(Path("datasets/balls4.h5"))
     train(data, tiny_model(), tiny_training(updates=1), out="models/balls4-rims", device="cpu")
     (line,) = commands(ADDING)

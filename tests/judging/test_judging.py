@@ -107,6 +107,34 @@ def test_a_perfect_model_is_perfect(file):
     np.testing.assert_allclose(model["bce"], 0, atol=1e-6 * HEIGHT * WIDTH * 1.01)
 
 
+def test_several_predictions_have_a_row_each_and_those_of_several_seeds_a_mean(file):
+    asked = Protocol(context=3, horizon=2, metrics=("mse",))
+    shades = {f"shade-{seed}": lambda film, n, by=seed: grey(film, n) * (1 - by / 4) for seed in range(3)}
+    scores = judge(shades | {"grey": grey}, file, asked, seeds={"shades": ["shade-2", "shade-0"]})
+    assert scores.models == ("shade-0", "shade-1", "shade-2", "grey")
+    means = [scores.mean(f"shade-{seed}", "mse") for seed in (0, 2)]
+    assert scores.seeds == {"shades": ("shade-2", "shade-0")}
+    assert scores.over_seeds("shades", "mse")[0] == pytest.approx(sum(means) / 2)
+    alone = judge(grey, file, asked)
+    assert (alone.models, alone.seeds) == (("model",), {})
+    np.testing.assert_array_equal(alone.values["model"]["mse"], scores.values["grey"]["mse"])
+
+
+@pytest.mark.parametrize(
+    ("models", "seeds", "message"),
+    [
+        ({"blank": grey, "b": grey}, {}, "models must be named otherwise than trivial rows, got blank; choose another"),
+        ({"a": grey, "b": grey}, {"both": ["a", "c"]}, "seeds both must be one of a, b, got c; choose one of these"),
+        ({"a": grey, "b": grey}, {"both": ["a"]}, r"seeds both must name two rows or more, got \['a'\]; leave it out"),
+        ({"a": grey, "b": grey}, {"both": ["a", "a"]}, "seeds both must name two rows or more, got "),
+    ],
+)
+def test_rows_that_there_cannot_be_are_refused(file, models, seeds, message):
+    """One of a trivial row's name would be joined with that."""
+    with pytest.raises(ValueError, match=f"^{message}"):
+        judge(models, file, Protocol(context=3, horizon=2, metrics=("mse",)), seeds=seeds)
+
+
 def test_batch_size_changes_nothing(file):
     whole = evaluate(Fading(), file, context=3, horizon=5, batch_size=100)
     for batch_size in (1, 3, 7):

@@ -1,6 +1,7 @@
 """From a file and what predicts its clips to scores."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
@@ -16,7 +17,7 @@ from videopred.frames import to_film
 from videopred.judging.batches import Batch, read_film
 from videopred.judging.elsewhere import GivenFilms, GivenTruth
 from videopred.judging.fitting import check_fit, check_part, check_protocol, film_shape, written
-from videopred.judging.forecasts import Predict, device_of, forecast_of
+from videopred.judging.forecasts import Forecast, Predict, device_of, forecast_of
 from videopred.judging.own_masks import asks_for_masks, check_masks, source_of, usual_metrics
 from videopred.judging.scoring import How, judge_rows
 from videopred.judging.sharing import my_device
@@ -157,18 +158,35 @@ def _check_beginning(predicted: GivenFilms, file: "ClipSource", protocol: Protoc
     check.require(not same, predicted.flag, "begin with the first predicted frame", got, "cut these off")
 
 
-def judge(predict: Predict, file: "ClipSource", protocol: Protocol, **how: Unpack[How]) -> Scores:
-    """Scores of any predictions, in the row *model*; otherwise as `judge_rows`.
+def judge(
+    predict: Predict | Mapping[str, Predict],
+    file: "ClipSource",
+    protocol: Protocol,
+    *,
+    seeds: Mapping[str, Sequence[str]] | None = None,
+    **how: Unpack[How],
+) -> Scores:
+    """Scores of any predictions, in the row *model*, or of several, each in a row of its name.
 
     Args:
-        predict: makes the films to judge, from the context of a batch of clips on the device.
+        predict: makes the films to judge, from the context of a batch of clips on the device; or several of such.
+        seeds: name -> rows of models that differ in nothing but their seed, over which the mean is told as well.
         file, protocol, how: see `judge_rows`.
+
+    Raises:
+        ValueError: `seeds` name a row that no model has, or fewer than two; or see `judge_rows`.
     """
+    models = predict if isinstance(predict, Mapping) else {"model": predict}
+    for name, rows in (seeds or {}).items():
+        check.require(len(set(rows)) == len(rows) > 1, f"seeds {name}", "name two rows or more", rows, "leave it out")
+        for row in rows:
+            check.one_of(f"seeds {name}", row, models)
 
-    def forecast(batch: Batch, _: int) -> Tensor:
-        return predict(batch.context.to(how.get("device", "cpu")), batch.horizon)
+    def forecast_by(model: Predict) -> Forecast:
+        return lambda batch, _: model(batch.context.to(how.get("device", "cpu")), batch.horizon)
 
-    return judge_rows({"model": forecast}, file, protocol, **how)
+    scores = judge_rows({name: forecast_by(model) for name, model in models.items()}, file, protocol, **how)
+    return replace(scores, seeds={name: tuple(rows) for name, rows in (seeds or {}).items()})
 
 
 def imagine(

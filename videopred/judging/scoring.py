@@ -63,8 +63,9 @@ def judge_rows(
         how: see `How`.
 
     Raises:
-        ValueError: an unknown metric or part, more clips than there are, context and horizon longer than
-            the clips, a reference without a train part or of other frames, or a prediction of other shape.
+        ValueError: an unknown metric or part, more clips than there are, context and horizon longer than the clips, a
+            reference without a train part or of other frames, a name that a trivial row has, or a prediction of other
+            shape.
     """
     clips, batch_size = check_protocol(protocol, file), how.get("batch_size", 32)
     check.whole_number("--batch-size", batch_size, 1, "give at least one clip at a time")
@@ -73,6 +74,8 @@ def judge_rows(
     # Sums are in float64, which Apple's GPU does not have.
     measured_on = torch.device("cpu") if device.type == "mps" else device
     rows = rows_for(file, protocol.context, reference is not None)
+    taken = ", ".join(name for name in forecasts if name in rows)
+    check.require(not taken, "models", "be named otherwise than trivial rows", taken, "choose another name")
     settings = read_metric_settings(protocol.metrics, protocol.metric_settings)
     tally = Tally({name: make_any_metric(name, settings.get(name)) for name in protocol.metrics}, protocol.samples)
     with sharing() as share, torch.random.fork_rng([device] if device.type == "cuda" else []):
