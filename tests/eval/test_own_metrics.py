@@ -103,10 +103,8 @@ def test_settings_are_read_only_of_what_has_them():
     ("address", "message"),
     [
         ("mein:Power", "be importable, got ModuleNotFoundError: No module named 'mein'; run where it lies, or put"),
-        (
-            "mine:Powre",
-            "derive from videopred.eval.metric.Metric, got None; the metrics there are Power, Plain, ",
-        ),
+        ("mine:Powre", "derive from videopred.eval.metric.Metric, got nothing of that name; did you mean Power?"),
+        ("mine:Other", "derive from videopred.eval.metric.Metric, got nothing of that name; the metrics there are Po"),
         ("mine:NoMetric", "derive from videopred.eval.metric.Metric, got <class 'mine.NoMetric'>; the metrics there "),
         ("mine:Metric", "derive from videopred.eval.metric.Metric, got <class 'videopred.eval.metric.Metric'>; the "),
         ("math:inf", "derive from videopred.eval.metric.Metric, got inf; there is none in that module"),

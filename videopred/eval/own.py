@@ -27,8 +27,10 @@ def own_metric(address: str) -> Any:
     argument = f"metric {address}"
     module, found = find_own(argument, address)
     metrics = [name for name, value in vars(module).items() if _is_metric(value)]
-    fix = f"the metrics there are {', '.join(metrics)}" if metrics else "there is none in that module"
-    check.require(_is_metric(found), argument, "derive from videopred.eval.metric.Metric", repr(found), fix)
+    there = f"the metrics there are {', '.join(metrics)}" if metrics else "there is none in that module"
+    got = "nothing of that name" if found is None else repr(found)
+    fix = check.suggest(address.partition(":")[2], metrics, there)
+    check.require(_is_metric(found), argument, "derive from videopred.eval.metric.Metric", got, fix)
     wanted = ("label", "decimals", "range", "higher_is_better")
     missing = sorted(found.__abstractmethods__) + [name for name in wanted if not hasattr(found, name)]
     fix = "give it these, as videopred.eval.metric says"
