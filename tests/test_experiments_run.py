@@ -103,6 +103,8 @@ def test_another_core_brings_its_own_decoder_and_leaves_the_learning(monkeypatch
         ),
         ("balls4 --data x.h5", "--data must come with an experiment as DATA, got x.h5 with balls4"),
         ("balls4 --write x.json", "--write must come with an experiment as DATA, got x.json with balls4"),
+        ("rims-balls4 --write x.json --seeds 0,1", "--seeds must be left out with --write, got 0,1; give it when you"),
+        ("rims-balls4 --write x.json --dry-run", "--dry-run must be left out with --write, got True; give it when you"),
         ("rims-balls4 --write x.txt", "--write must end in .json, got x.txt; rename it"),
         ("rims-balls4 --core.schemata 3", "--core.schemata must be a setting of rims"),
         ("bad.json", "recipe must be given, got nothing; see --help"),

@@ -80,7 +80,7 @@ def train(
             "--out": out, "--init-from": init_from, "--seeds": seeds, "--overwrite": overwrite,
             "--scale": scale, "--data": clips, "--write": write, "--dry-run": dry_run,
         }  # fmt: skip
-        _check_left_out(of_new_runs)
+        _check_left_out(of_new_runs, "--resume", "the run goes on where it is")
         _say_trained(_go_on(resume, data, learning), watch, json_)
         return
     check.require(data is not None, "DATA", "be given", "nothing", "name a data file, or a run with --resume")
@@ -93,6 +93,8 @@ def train(
         _check_there(data, seeds)
         _check_no_experiment(data, {"--scale": scale, "--data": clips, "--write": write})
     if asked is not None and write is not None:
+        of_runs = {"--out": out, "--data": clips, "--init-from": init_from, "--seeds": seeds, "--dry-run": dry_run}
+        _check_left_out(of_runs, "--write", "give it when you train from the file")
         experiments.write(asked.with_flags(model, training), write, overwrite, json_)
     elif dry_run:
         check.require(chosen is None, "--dry-run", "come without --seeds", f"--seeds {seeds}", "each takes as long")
@@ -152,10 +154,10 @@ def _foresee(data: "Path | ClipSource", learning: _Learning, init_from: Path | N
     terminal.print_json(told._asdict()) if json_ else print(told)
 
 
-def _check_left_out(words: dict[str, Any]) -> None:
-    """Refuse, beside --resume, what only new runs have."""
+def _check_left_out(words: dict[str, Any], beside: str, fix: str) -> None:
+    """Refuse what means nothing beside another flag."""
     for flag, word in words.items():
-        check.require(not word, flag, "be left out with --resume", word, "the run goes on where it is")
+        check.require(not word, flag, f"be left out with {beside}", word, fix)
 
 
 def _check_room(out: Path, seeds: Sequence[int] | None, overwrite: bool) -> None:
