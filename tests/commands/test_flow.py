@@ -42,7 +42,8 @@ def test_the_whole_flow(tmp_path, monkeypatch, capfd, preset, core):
     for words, paths in steps.items():
         assert run(words) == 0, words
         out, err = capfd.readouterr()
-        assert out == "".join(f"wrote {path}\n" for path in paths)
+        following = f"next: videopred evaluate {folder} {data}\n" if words.startswith("train ") else ""
+        assert out == "".join(f"wrote {path}\n" for path in paths) + following
         assert unasked(err) == ""
         assert written(out) == paths
     assert run(f"evaluate {folder} {data} --batch-size 2") == 0

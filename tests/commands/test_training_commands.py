@@ -8,6 +8,7 @@ import pytest
 from command_line import LEARNING, core_flags, run, unasked, written
 
 from videopred.checkpoint import load_run, read_run
+from videopred.commands.experiments import next_commands
 from videopred.training.places import spread
 
 
@@ -59,4 +60,31 @@ def test_a_run_that_is_finished_already_is_said_to_be(place, tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     for words in (f"--resume {place / 'gru'}", f"{place / 'balls4.h5'} --resume {place / 'gru'}"):
         assert run(f"train {words} --device cpu") == 0
-        assert re.fullmatch(r".*/gru is finished, and left as it is\n", capfd.readouterr().err)
+        out, err = capfd.readouterr()
+        assert re.fullmatch(r".*/gru is finished, and left as it is\n", err)
+        assert out.splitlines()[-1] == f"next: videopred evaluate {place}/gru {place}/balls4.h5"
+
+
+def test_the_next_command_names_the_data_as_it_may_be_typed(place, tmp_path, monkeypatch):
+    monkeypatch.chdir(place)
+    assert next_commands(Path("gru")) == ["videopred evaluate gru balls4.h5"]
+    copy = tmp_path / "a b"
+    copy.mkdir()
+    settings = json.loads(Path("gru/settings.json").read_text())
+    for path, shown in {"motion3": "DATA", str(copy): f"'{copy}'"}.items():  # a preset; another folder
+        settings["data"]["path"] = path
+        (copy / "settings.json").write_text(json.dumps(settings))
+        assert next_commands(copy) == [f"videopred evaluate '{copy}' {shown}"]
+
+
+def test_the_next_command_of_an_experiment_is_its_own(place, tmp_path):
+    settings = json.loads((place / "gru/settings.json").read_text())
+    data = settings["data"]["path"]
+    for seed in (0, 1):
+        (tmp_path / f"seed-{seed}").mkdir()
+    (tmp_path / "seeds.json").write_text('{"seeds": [0, 1]}')
+    asked = {"rims-balls4": " --protocol rnem-balls", "mine": ""}  # that of a file of one's own is not known any more
+    for name, protocol in asked.items():
+        settings["experiment"] = {"name": name, "scale": "paper"}
+        (tmp_path / "seed-0/settings.json").write_text(json.dumps(settings))
+        assert next_commands(tmp_path) == [f"videopred evaluate {tmp_path}/seed-* {data}{protocol}"]

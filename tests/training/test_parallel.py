@@ -91,7 +91,7 @@ def launch(data: Path, out: Path, *more: str) -> dict[str, Any]:
     command = [sys.executable, *words(data, out, *more)]
     done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
     assert done.returncode == 0, done.stderr
-    assert done.stdout == f"wrote {out}\n"
+    assert done.stdout == f"wrote {out}\nnext: videopred evaluate {out} {data}\n"
     return load(out / "checkpoints" / "last.ckpt")
 
 
@@ -130,7 +130,7 @@ def test_two_machines_learn_what_one_learns(data, tmp_path, start):
     first, second = start_on_two_machines(start, words(data, out, "--nodes", "2"))
     said = [process.communicate() for process in (first, second)]
     assert (first.returncode, second.returncode) == (0, 0), said
-    assert [told for told, _ in said] == [f"wrote {out}\n", ""]
+    assert [told for told, _ in said] == [f"wrote {out}\nnext: videopred evaluate {out} {data}\n", ""]
     assert close(one["state_dict"], load(out / "checkpoints" / "last.ckpt")["state_dict"], within=1e-10)
     assert_same_curves(tmp_path / "one", out)
 

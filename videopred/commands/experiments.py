@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from videopred import check
 from videopred.commands import terminal
-from videopred.experiments.asking import Asked
+from videopred.experiments.asking import Asked, ask, runs_and_data
 from videopred.experiments.settings import ExperimentConfig
+from videopred.training.places import SUMMARY, run_of, seeds_of
 
 if TYPE_CHECKING:
     from videopred.checkpoint import ExperimentRecord
@@ -60,3 +61,21 @@ def record_of(asked: Asked, run: ExperimentConfig) -> "ExperimentRecord":
     after = {setting: value for setting, (_, value) in changes(asked.scaled, run).items()}
     changed = {setting: list(value) if isinstance(value, tuple) else value for setting, value in after.items()}
     return ExperimentRecord(name=asked.name, scale=asked.scale, changed=changed)
+
+
+def next_commands(folder: Path) -> list[str]:
+    """Commands that judge a run, or runs from several seeds, on the data they learned from.
+
+    As the experiment has it, if it is one that has a name here.
+    """
+    from videopred.training.resuming import read_settings
+
+    config, _ = read_settings(run_of(folder, seeds_of(folder)[0]) if (folder / SUMMARY).is_file() else folder)
+    data = Path("DATA" if config.data is None else config.data.path)
+    if not data.exists():  # clips that are in no file
+        data = Path("DATA")
+    elif data.is_relative_to(Path.cwd()):
+        data = data.relative_to(Path.cwd())
+    record = config.experiment
+    asked = ask(record.name, record.scale) if record else None
+    return asked.next_commands(folder, data) if asked else [f"videopred evaluate {runs_and_data(folder, data)}"]

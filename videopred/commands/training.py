@@ -109,7 +109,7 @@ def train(
         _check_opens(data, device)
         run = {"out": out, "init_from": init_from, "experiment": record, "overwrite": overwrite}
         folder = _learn(data, chosen, learning, run)
-        _say_trained(folder, watch, json_, asked.next_commands(folder, data) if asked else [])
+        _say_trained(folder, watch, json_, asked.next_commands(folder, data) if asked else None)
 
 
 class _Learning(NamedTuple):
@@ -212,10 +212,10 @@ def _check_opens(data: Path, device: str) -> None:
         opened(data, device)
 
 
-def _say_trained(folder: Path, watch: WatchConfig, json_: bool, following: Sequence[str] = ()) -> None:
+def _say_trained(folder: Path, watch: WatchConfig, json_: bool, following: Sequence[str] | None = None) -> None:
     """Where a run is, or runs from several seeds are, and what judges it; their spread, and profiles if asked for.
 
-    Said once per launch.
+    Said once per launch. What judges it is looked up in the run unless it is given.
     """
     from videopred.training.processes import is_first
 
@@ -231,5 +231,7 @@ def _say_trained(folder: Path, watch: WatchConfig, json_: bool, following: Seque
         for run in runs if watch.profile else []:
             print(f"{run}: {profiling.table(run)}")
     terminal.print_files([folder], json_)
-    for command in [] if json_ else following:
+    if json_:
+        return
+    for command in experiments.next_commands(folder) if following is None else following:
         print(f"next: {command}")

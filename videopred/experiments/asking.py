@@ -59,8 +59,7 @@ class Asked(NamedTuple):
 
         Protocols are for data as published; of other clips the same is asked, as far as they are long enough.
         """
-        said = shlex.quote(str(run)) + ("/seed-*" if (run / "seeds.json").is_file() else "")
-        words = f"{said} {shlex.quote(str(data))}"
+        words = runs_and_data(run, data)
         if not self.scaled.protocols:
             return [f"videopred evaluate {words}"]
         card, recipe = PROTOCOLS[self.scaled.protocols[0]], self.scaled.recipe
@@ -90,6 +89,12 @@ def ask(data: str, scale: str | None) -> Asked | None:
         return None
     chosen = cast(Scale, check.one_of("--scale", "paper" if scale is None else scale, SCALES))
     return Asked(name, chosen, experiment, at_scale(experiment, chosen))
+
+
+def runs_and_data(run: Path, data: Path) -> str:
+    """A run, or its runs from several seeds, and a data file, as words of a command."""
+    said = shlex.quote(str(run)) + ("/seed-*" if (run / "seeds.json").is_file() else "")
+    return f"{said} {shlex.quote(str(data))}"
 
 
 def fitting(context: int, horizon: int, frames: int) -> tuple[int, int]:

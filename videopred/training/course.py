@@ -70,8 +70,7 @@ class Course:
                 why = "those to learn from wait on the device; --hold memory changes it"
                 say(f"--workers only read validation clips: {why}")
             self._train_and_note()
-            scoring = shlex.join(("videopred", "evaluate", str(self.folder.path), str(_shown(self.clips.file.path))))
-            say(f"finished; {scoring} scores it")
+            say("finished")
         return self.folder.path
 
     def _train_and_note(self) -> None:
@@ -122,11 +121,3 @@ class Course:
     def _are_several(self) -> bool:
         """Whether other processes train along."""
         return self.learner.config.compute.devices * self.learner.config.compute.nodes > 1
-
-
-def _shown(data: Path) -> Path | str:
-    """A data file as it may be typed here; DATA for clips that are in none."""
-    here = Path.cwd()
-    if not data.exists():
-        return "DATA"
-    return data.resolve().relative_to(here) if data.resolve().is_relative_to(here) else data
