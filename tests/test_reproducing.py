@@ -11,6 +11,7 @@ from documents import commands
 from videopred import cli
 from videopred.datasets import DATASETS
 from videopred.experiments import EXPERIMENTS, experiment_names
+from videopred.experiments.clips import find_or_make_clips
 from videopred.experiments.figures import PAPER_FIGURES
 from videopred.experiments.planning import make_plan
 from videopred.rendering import FIGURES
@@ -71,7 +72,7 @@ def test_the_page_makes_a_figure_from_nothing_and_again_without_training(workpla
         cli.run(shlex.split(line)[1:])
     told = capsys.readouterr().out
     assert told.startswith("RIMs, figure 12: ")
-    assert "\n$ videopred train rims-balls678 --scale tiny --out models/rims-balls678-tiny --device auto\n" in told
+    assert "\n$ videopred train rims-balls678 --scale tiny --out models/rims-balls678-tiny\n" in told
     pictures = sorted(str(path) for path in Path("eval").rglob("*.png"))
     places = ("rims-balls678-tiny-on-balls4-rnem-tiny", "rims-balls678-tiny-on-balls678-rnem-tiny")
     assert pictures == [f"eval/rims-figure-12-tiny/{place}/test-{n}-strip.png" for place in places for n in (0, 1)]
@@ -93,16 +94,34 @@ def test_each_figure_is_made_from_nothing(name, workplace):
         assert not panel.figure or any(path.endswith(f"-{panel.figure}.svg") for path in made)
 
 
-def test_a_dry_run_prints_commands_and_makes_nothing(workplace, capsys):
+def test_a_dry_run_prints_a_script_and_makes_nothing(workplace, capsys):
     cli.run(["reproduce", "brims-figure-4", "--dry-run"])
-    told = capsys.readouterr().out
-    assert (
-        "# datasets/balls4-rnem.h5, made if it is not there: 50,000 train, 1,000 validation, 10,000 test clips" in told
-    )
-    assert (
-        "$ videopred train brims-balls4 --scale paper --core rims --out models/brims-balls4-rims --device auto" in told
-    )
+    title, *lines = capsys.readouterr().out.splitlines()
+    assert title.startswith("# BRIMs, figure 4: ")
+    assert all(line.startswith("videopred ") for line in lines)
+    clips = "--clips train=50000 validation=1000 test=10000 --out datasets/balls4-rnem.h5"
+    assert f"videopred generate balls4 --engine rnem {clips}" in lines
+    assert "videopred train brims-balls4 --scale paper --core rims --out models/brims-balls4-rims" in lines
     assert list(workplace.iterdir()) == []
+
+
+def test_a_dry_run_leaves_out_clips_that_are_there_and_goes_on_with_runs(workplace, capsys):
+    cli.run(["train", "rims-balls678", "--scale", "tiny", "--device", "cpu"])
+    capsys.readouterr()
+    cli.run(["reproduce", "rims-figure-12", "--scale", "tiny", "--device", "cpu", "--dry-run"])
+    made, trained = capsys.readouterr().out.splitlines()[1:3]
+    assert made.startswith("videopred generate balls4 --frames 12 ")
+    assert trained == "videopred train --resume models/rims-balls678-tiny --device cpu"
+
+
+def test_the_clips_of_a_dry_run_are_those_of_the_experiment(workplace, capsys):
+    cli.run(["reproduce", "rims-figure-3", "--scale", "tiny", "--dry-run"])
+    lines = [line for line in capsys.readouterr().out.splitlines() if " generate " in line]
+    assert len(lines) == 3
+    for line in lines:
+        cli.run(shlex.split(line)[1:])
+    for path, experiment in make_plan("rims-figure-3", "tiny", Path("eval")).clips.items():
+        assert find_or_make_clips(experiment) == path
 
 
 def test_a_run_of_something_else_is_refused_before_anything_is_made(workplace):

@@ -6,11 +6,11 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from videopred import check
-from videopred.again import Words, typed
+from videopred.again import Words, generate_words, typed
 from videopred.commands import terminal
 from videopred.commands.options import Device
 from videopred.experiments.figures import PAPER_FIGURES
-from videopred.experiments.planning import Training, make_plan
+from videopred.experiments.planning import Plan, Training, make_plan
 from videopred.experiments.settings import Scale
 
 
@@ -20,7 +20,7 @@ def reproduce(
     scale: Annotated[Scale, arg(help="Size of its experiments: as published, for a laptop, for a test.")] = "paper",
     out: Annotated[Path | None, arg(help="Folder for scores and pictures; default: eval/<figure>.")] = None,
     device: Device = "auto",
-    dry_run: Annotated[bool, arg(help="Only print the commands.")] = False,
+    dry_run: Annotated[bool, arg(help="Only print the commands, as a script for a shell.")] = False,
 ) -> None:
     """Make a figure or table of a paper again: clips, runs, scores and pictures.
 
@@ -32,26 +32,35 @@ def reproduce(
     place = out or Path("eval") / (figure if scale == "paper" else f"{figure}-{scale}")
     plan = make_plan(figure, scale, place, device)
     of = PAPER_FIGURES[figure]
-    print(f"{of.place}: {of.summary}")
+    comment = "# " if dry_run else ""
+    print(f"{comment}{of.place}: {of.summary}")
     if of.differs:
-        print(f"differs: {of.differs}")
-    if dry_run:
-        for path, experiment in plan.clips.items():
-            clips = ", ".join(f"{count:,} {part}" for part, count in experiment.clips.items())
-            print(f"# {path}, made if it is not there: {clips} clips")
-        for words in (*(one.words for one in plan.trainings), *plan.judging):
-            print(f"$ {typed(words)}")
-        return
+        print(f"{comment}differs: {of.differs}")
     for one in plan.trainings:
         _check_run(one)
+    if dry_run:
+        for words in (*_generating(plan), *map(_training, plan.trainings), *plan.judging):
+            print(typed(words))
+        return
     from videopred.experiments.clips import find_or_make_clips
 
     for experiment in plan.clips.values():
         find_or_make_clips(experiment, progress=terminal.watched())
     for one in plan.trainings:
-        _do(one.go_on if one.run.exists() else one.words)
+        _do(_training(one))
     for words in plan.judging:
         _do(words)
+
+
+def _generating(plan: Plan) -> list[Words]:
+    """The commands that make the clips of a plan which are not there."""
+    absent = {path: of for path, of in plan.clips.items() if not path.exists()}
+    return [generate_words(of.recipe, of.clips, seed=0, out=str(path)) for path, of in absent.items()]
+
+
+def _training(one: Training) -> Words:
+    """The command that trains a run of a plan, or goes on with it."""
+    return one.go_on if one.run.exists() else one.words
 
 
 def _do(words: Words) -> None:

@@ -51,7 +51,7 @@ def make_plan(name: str, scale: Scale, out: Path, device: str = "auto") -> Plan:
     panels = PAPER_FIGURES[check.one_of("FIGURE", name, PAPER_FIGURES)].panels
     models = dict.fromkeys(model for panel in panels for model in panel.models)
     clips = [*(_asked(model.experiment, scale).scaled for model in models), *(_clips(panel, scale) for panel in panels)]
-    where = ("--device", device)
+    where = () if device == "auto" else ("--device", device)
     judging = [words for panel in panels for words in _judge(panel, scale, out, where)]
     return Plan({of.data_file: of for of in clips}, [_train(model, scale, where) for model in models], judging)
 
