@@ -95,6 +95,16 @@ def test_its_program_runs_small(path, tmp_path, monkeypatch):
         matplotlib.pyplot.close("all")
 
 
+def test_they_run_beside_one_another_and_again():
+    """Each makes data of its own, and replaces what it made before."""
+    calls = [call for path in PATHS for call in re.findall(r"videopred\.(?:generate|train|render)\(.*", program(path))]
+    assert len(calls) > len(PATHS)
+    assert [call for call in calls if "overwrite=True" not in call] == []
+    for named in (r'generate\("(.*?)"', r'train\(.*out="(.*?)"'):
+        made = [name for path in PATHS for name in re.findall(named, program(path))]
+        assert len(set(made)) == len(made) > 1
+
+
 @pytest.mark.slow
 @NOTEBOOKS
 def test_it_runs_as_a_notebook(path, tmp_path, monkeypatch):
