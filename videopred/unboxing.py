@@ -60,8 +60,7 @@ def unboxed(box: str, words: Sequence[str]) -> str:
         kind = shown.partition(" ")[2].replace("{None}|", "").strip("{}")
         must = _KINDS.get(kind, f"be given as {kind}")
         got = _typed(unread[1], words)
-        spaced = f"put spaces between them: {got.replace(',', ' ')}"
-        return check.complaint(unread[1], must, got, spaced if kind.startswith("[") and "," in got else _SEE)
+        return check.complaint(unread[1], must, got, _listed(got) if kind.startswith("[") else _SEE)
     return f"{message.removesuffix('.')}; {_SEE}"
 
 
@@ -71,6 +70,9 @@ def _meant(options: str, paragraphs: Sequence[Sequence[str]], words: Sequence[st
     seeds = list(takewhile(str.isdecimal, _typed("--seeds", words).split()))
     if len(seeds) > 1:
         return f"put commas between seeds: --seeds {','.join(seeds)}"
+    first, *rows = _typed("--rows", words).split()
+    if rows and options.split() == rows:
+        return f"put commas between rows: --rows {','.join([first, *rows])}"
     if other := _ELSEWHERE.get(option):
         return f"did you mean {other}?"
     setting = option.removeprefix("--training.")  # so files of experiments and what is changed in them say
@@ -79,6 +81,13 @@ def _meant(options: str, paragraphs: Sequence[Sequence[str]], words: Sequence[st
     offered = [line.split()[0] for name, *lines in paragraphs if name == "Perhaps you meant:" for line in lines]
     flags = [flag.removeprefix("--") for flag in offered if flag.startswith("--")]  # bare, as all are alike in dashes
     return check.suggest(option.lstrip("-"), flags, _SEE, prefix="--")
+
+
+def _listed(got: str) -> str:
+    """How to write what was meant as a list of numbers: 0,1 or 0-3 or 0:3."""
+    if span := re.fullmatch(r"(\d+)[-:](\d+)", got):
+        return f"name each, with spaces between them: {span[1]} ... {span[2]}"
+    return f"put spaces between them: {got.replace(',', ' ')}" if "," in got else _SEE
 
 
 def _typed(flag: str, words: Sequence[str]) -> str:

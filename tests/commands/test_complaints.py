@@ -206,6 +206,11 @@ def test_what_is_wrong_is_one_clear_line(place, bad_place, monkeypatch, capfd, w
         ("train x.h5 --epochs=3", "got --epochs=3; did you mean --updates?"),
         ("evaluate x y -o there", "got -o there; did you mean --out?"),
         ("generate balls4 --balls 2,3", "--balls must be whole numbers, got 2,3; put spaces between them: 2 3"),
+        (
+            "render x y --clips 0-3",
+            "--clips must be whole numbers, got 0-3; name each, with spaces between them: 0 ... 3",
+        ),
+        ("render x y --rows truth pred boxes", "got pred boxes; put commas between rows: --rows truth,pred,boxes"),
         ("evaluate x y --metrics mse,ssim", ", got mse,ssim; put spaces between them: mse ssim"),
         ("import x --out y.h5 --part val", "--part must be one of test, train, validation, got val; did you mean vali"),
         ("generate balls4 --height abc", "--height must be a whole number, got abc; see --help"),
