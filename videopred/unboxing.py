@@ -17,6 +17,7 @@ _ELSEWHERE = {
     "--cuda": "--device cuda",
     "--output": "--out",
     "-o": "--out",
+    "--metric": "--metrics",
     "--force": "--overwrite",
 }
 """How other tools call what is asked for -> how it is called here."""

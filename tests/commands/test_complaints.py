@@ -204,6 +204,7 @@ def test_what_is_wrong_is_one_clear_line(place, bad_place, monkeypatch, capfd, w
         ("train x.h5 --core.actve 3", "of --help, got --core.actve 3; did you mean --core.active?"),
         ("train x.h5 --lr 0.1", "options must be among those of --help, got --lr 0.1; did you mean --learning-rate?"),
         ("train x.h5 --epochs=3", "got --epochs=3; did you mean --updates?"),
+        ("evaluate x y --metric mse", "got --metric mse; did you mean --metrics?"),
         ("evaluate x y -o there", "got -o there; did you mean --out?"),
         ("generate balls4 --balls 2,3", "--balls must be whole numbers, got 2,3; put spaces between them: 2 3"),
         (

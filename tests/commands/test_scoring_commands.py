@@ -175,6 +175,7 @@ def test_runs_are_compared_by_name_of_run_or_of_folder(place, judged, tmp_path, 
     ("words", "message"),
     [
         ("compare", "SCORES must be given, got nothing; name folders that `videopred evaluate` wrote"),
+        ("compare eval/gru", "got eval/gru/scores.json (nothing there); did you mean eval/gru/balls4?"),
         ("compare eval/gru/balls4 eval/short/balls4", "SCORES must be of the same protocol as gru, got short with "),
         ("compare eval/gru/balls4 eval/gru/balls4", "SCORES must be given once each, got "),
         ("compare eval/gru/balls4 --relative-to blnk", "got blnk; did you mean blank?"),

@@ -58,7 +58,8 @@ def _scores_of(path: Path, data: str | None) -> Path:
     if _holds_scores(path):
         return path
     if not (path / "settings.json").is_file() and path.suffix != ".safetensors":
-        fix = "make them with `videopred evaluate`"
+        inside = sorted(path.glob("*/scores.json"))
+        fix = f"did you mean {inside[0].parent}?" if inside else "make them with `videopred evaluate`"
         check.existing_file("SCORES", path / "scores.json", fix)
     from videopred.runs import run_name
 
