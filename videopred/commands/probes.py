@@ -20,6 +20,9 @@ _MEANINGS = {
 }
 """Last word of a row -> what its number says."""
 
+_SLACK = 0.05
+"""What more states may cost of r2 by chance."""
+
 
 def probe(
     trace: Annotated[Positional[Path], arg(metavar="TRACE", help="What `videopred rollout --trace` wrote.")],
@@ -38,6 +41,14 @@ def probe(
         there = {name for told in report.values() if isinstance(told, dict) for name in _words(told)}
         print()
         terminal.print_rows({name: meaning for name, meaning in _MEANINGS.items() if name in there})
+        if _reads_less_together(report.get("positions", {})):
+            print("\nless is read from all modules than from one of them: these are too few clips; roll out more")
+
+
+def _reads_less_together(places: Mapping[str, Any]) -> bool:
+    """Whether the map from all modules, which could be that from one, was fitted to chance."""
+    alone = [r2 for r2 in places.get("modules", []) if r2 is not None]
+    return bool(alone) and places["r2"] is not None and places["r2"] < max(alone) - _SLACK
 
 
 def _words(told: Mapping[str, Any]) -> Iterator[str]:
