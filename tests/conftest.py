@@ -1,7 +1,9 @@
 """What all tests share: one thread, because two spinning threads crawl when anything else runs; chance; no clocks."""
 
+import os
 import signal
 import zlib
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -27,7 +29,18 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> None:
     _seed(fixturedef.argname)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_call(item: pytest.Item) -> None:
-    """What a test draws depends on its name alone, not on what ran before it; and it is not what its fixtures drew."""
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """What a test draws depends on its name alone, not on what ran before it; and it is not what its fixtures drew.
+
+    What is put into the environment meanwhile goes: Lightning leaves MASTER_ADDR there, for instance.
+    """
     _seed(item.name)
+    before = dict(os.environ)
+    try:
+        return (yield)
+    finally:
+        for name in os.environ.keys() | before.keys():
+            if os.environ.get(name) != before.get(name):
+                os.environ.pop(name, None)
+                os.environ.update({name: before[name]} if name in before else {})
