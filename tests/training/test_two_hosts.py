@@ -96,7 +96,7 @@ def test_two_hosts_learn_what_one_learns(data, tmp_path):
         ]
         said = [process.communicate()[0] for process in started]
     assert [process.returncode for process in started] == [0, 0], said
-    assert said[0].endswith(f"wrote {out}\n")
+    assert said[0].endswith(f"wrote {out}\nnext: videopred evaluate {out} {data}\n")
     assert json.loads((out / "run.json").read_text())["host"] == "first"
     one, two = (load(run / "checkpoints" / "last.ckpt")["state_dict"] for run in (tmp_path / "one", out))
     assert close(one, two, within=1e-10)
