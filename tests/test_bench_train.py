@@ -66,5 +66,5 @@ def test_a_plain_scoff_in_a_plain_predictor_is_the_same_function():
 def test_peak_memory_is_that_of_the_work():
     """Both of twice the clips and of twice the steps, about twice as much."""
     once, clips, steps = (peak_bytes("rims", "ours", *size) for size in ((8, 11), (16, 11), (8, 21)))
-    assert 0 < once < 0.7 * clips
-    assert steps == pytest.approx(clips, rel=0.25)
+    assert 0.4 * clips < once < 0.7 * clips
+    assert steps == pytest.approx(clips, rel=0.1)

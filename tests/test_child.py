@@ -37,6 +37,11 @@ def test_what_a_child_says_last_is_its_answer():
     assert child.answer("print('noise'); print(3)") == "3"
 
 
+def test_a_child_has_what_its_parent_has_and_what_it_is_given(monkeypatch):
+    monkeypatch.setenv("HAD", "1")
+    assert child.answer("import os; print(os.environ['HAD'], os.environ['GIVEN'])", {"GIVEN": "2"}) == "1 2"
+
+
 @pytest.mark.parametrize(
     ("statement", "got"),
     [

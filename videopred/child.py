@@ -4,8 +4,10 @@
 some library.
 """
 
+import os
 import subprocess
 import sys
+from collections.abc import Mapping
 
 from videopred import check
 
@@ -15,13 +17,18 @@ def python(statement: str) -> list[str]:
     return [sys.executable, "-c", f"import sys; sys.path[:] = {list(map(str, sys.path))!r}; {statement}"]
 
 
-def answer(statement: str) -> str:
+def answer(statement: str, environment: Mapping[str, str] | None = None) -> str:
     """The last line that a statement prints in another Python.
+
+    Args:
+        statement: its program.
+        environment: variables that it has beside, or instead of, those of this process.
 
     Raises:
         ChildProcessError: it failed, or printed nothing; with the last line of its complaint.
     """
-    done = subprocess.run(python(statement), capture_output=True, text=True)
+    surroundings = {**os.environ, **(environment or {})}
+    done = subprocess.run(python(statement), env=surroundings, capture_output=True, text=True)
     if done.returncode or not done.stdout.strip():
         said = (done.stderr.strip() or "nothing said").splitlines()[-1]
         got, fix = f"one that ended with status {done.returncode} ({said})", "see to what it says, and start again"

@@ -1,5 +1,6 @@
 """How much memory work takes, seen from outside: in a process of its own, so that nothing else counts."""
 
+import contextlib
 import resource
 import sys
 from pathlib import Path
@@ -9,9 +10,13 @@ import torch
 from videopred import child
 from videopred.bench.training_step import pair_of, training_step
 
+_GIVEN_BACK = {"MALLOC_MMAP_THRESHOLD_": "65536"}
+"""glibc then gives every tensor from 64 KiB back to the system once it is freed. Else it keeps some for later, now more
+and now fewer: up to 30 MB apart for the same small step."""
+
 
 def peak_bytes(name: str, who: str, batch: int, frames: int) -> int:
-    """Bytes by which a training step on a CPU raises the peak of its process.
+    """Most bytes that a training step on a CPU takes at once, beside the model, its gradients and the clips.
 
     Args:
         name: one of MODELS.
@@ -21,18 +26,21 @@ def peak_bytes(name: str, who: str, batch: int, frames: int) -> int:
     Raises:
         ChildProcessError: the process failed, as where memory is short.
     """
-    work = f"print(raised({name!r}, {who!r}, {batch}, {frames}))"
-    return int(child.answer(f"from videopred.bench.memory import raised; {work}"))
+    work = f"print(taken({name!r}, {who!r}, {batch}, {frames}))"
+    return int(child.answer(f"from videopred.bench.memory import taken; {work}", _GIVEN_BACK))
 
 
-def raised(name: str, who: str, batch: int, frames: int) -> int:
-    """Bytes by which a training step raises the peak of this process."""
+def taken(name: str, who: str, batch: int, frames: int) -> int:
+    """Bytes by which a training step raises what this process holds, if it did one before."""
     torch.set_num_threads(1)
     predictor = getattr(pair_of(name), who)
-    training_step(predictor, torch.rand(1, 2, 1, 64, 64))()  # weights' gradients and Adam's averages are there
-    film = torch.rand(batch, frames, 1, 64, 64)
+    step = training_step(predictor, torch.rand(batch, frames, 1, 64, 64))
     before = most_bytes()
-    training_step(predictor, film)()
+    step()
+    with contextlib.suppress(OSError):  # only Linux forgets a peak; elsewhere counts what is there from now on as well:
+        Path("/proc/self/clear_refs").write_text("5")  # the gradients, Adam's averages, the libraries' code
+        before = most_bytes()
+        step()
     return most_bytes() - before
 
 

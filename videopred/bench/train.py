@@ -47,8 +47,8 @@ def bench_train(
     Returns:
         rates: floating point operations per second of a large matrix product, float32 and bfloat16.
         steps: one row for each core: images per second of ours and of the plain statement, how many times faster, in
-            float32 and with bfloat16; by how much a step raises the peak memory of a process that did a tiny one, of
-            both, and of ours with twice the clips or steps.
+            float32 and with bfloat16; most bytes that a step takes at once beside model, gradients and clips, of both,
+            and of ours with twice the clips or steps.
         trainer_ms: what Lightning's Trainer, the logs and our schedules add to an update.
         loader: ms to bring a batch, from memory and from the file, and the share that is of the slowest core's step.
         device: one row for each core on a CUDA device; without one, none.
