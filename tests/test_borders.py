@@ -101,7 +101,7 @@ DOORS: dict[str, set[str]] = {
     },
     "jinja2": {"report.page"},
     "kornia": {"eval.bordered_similarity"},
-    "scipy": {"eval.matching", "eval.tracking"},
+    "scipy": {"eval.intervals", "eval.matching", "eval.tracking"},
     "lightning": {
         "training.batches",
         "training.engine",

@@ -31,7 +31,7 @@ def _panels(comparison: Comparison) -> dict[str, dict[str, Curve]]:
 
 
 def _curve(comparison: Comparison, name: str, column: str) -> Curve:
-    scores, row = comparison.rows[name]
-    values, ends = scores.values[row][column], scores.intervals(row, column)
+    row = comparison.rows[name]
+    values, ends = row.values(column), row.intervals(column)
     low, high = (values, values) if ends is None else ends
-    return Curve(values, low, high, faint=row not in scores.models)
+    return Curve(values, low, high, faint=not row.is_model)

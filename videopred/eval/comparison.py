@@ -1,4 +1,4 @@
-"""Comparison: several models on the same clips, each difference with the interval that its clips allow."""
+"""Comparison: several models on the same clips, each difference with the interval that clips and seeds allow."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from videopred import check
-from videopred.eval.intervals import mean_over_steps, middle
+from videopred.eval.comparison_rows import Row, model_rows
+from videopred.eval.intervals import middle, over_both
 from videopred.eval.scores import Scores
 from videopred.eval.tables import arrow, written
 from videopred.eval.text import aligned, csv_text, markdown, without_nan
@@ -18,15 +19,20 @@ class Difference(NamedTuple):
     """How a row differs from the one that all are held against, in the mean over some first steps."""
 
     value: float
-    """The row's own mean."""
+    """The row's own mean; of several seeds the mean over these."""
     difference: float
     """Its mean, less the other's."""
     low: float
     high: float
-    """Where the difference lies, 95 % of the time, by paired draws of the clips; NaN of a single clip."""
+    """Where the difference lies, 95 % of the time: by paired draws of the clips and, of rows of several seeds, by
+    other seeds; NaN of a single clip."""
     ratio: float
     """What it is short of the metric's best value, over what the other is short of it: of an error, whose best is 0,
     the error relative to the other's (SCOFF, figure 5). NaN where the other is perfect."""
+    seeds: int
+    """How many runs the row is the mean of."""
+    deviation: float
+    """Standard deviation of `value` over these seeds; NaN of a single run."""
 
     @property
     def told_apart(self) -> bool:
@@ -53,7 +59,7 @@ class Comparison:
         for name in self.scores:
             self._check_asked_alike(name)
         trivial = {row for scores in self.scores.values() for row in scores.values if row not in scores.models}
-        taken = [row for rows in _model_rows(self.scores).values() for row in rows if row in trivial]
+        taken = [row for row in model_rows(self.scores) if row in trivial]
         must, fix = "be named otherwise than trivial rows", "rename the folder"
         check.require(not taken, "SCORES", must, ", ".join(taken), fix)
         check.one_of("--relative-to", self.relative_to, self.rows)
@@ -76,33 +82,30 @@ class Comparison:
         return next(iter(self.scores.values()))
 
     @cached_property
-    def rows(self) -> dict[str, tuple[Scores, str]]:
-        """Name -> (table, row in it): the models of all tables, then the trivial rows that are the same in all tables.
+    def rows(self) -> dict[str, Row]:
+        """Name -> row: the models of all tables, then the trivial rows that are the same in all tables.
 
         Those that learn from a training part are others where tables had another `--reference`.
         """
-        found = {
-            row_name: (scores, row)
-            for name, scores in self.scores.items()
-            for row_name, row in zip(_model_rows(self.scores)[name], scores.models, strict=True)
-        }
         first = self.first
         trivial = [row for row in first.values if row not in first.models]
-        return found | {
-            row: (first, row) for row in trivial if all(_same_row(row, first, of) for of in self.scores.values())
+        return model_rows(self.scores) | {
+            row: Row(first, (row,)) for row in trivial if all(_same_row(row, first, of) for of in self.scores.values())
         }
 
     def difference(self, row: str, column: str, steps: int | None = None) -> Difference:
         """How a row differs from `relative_to` in the mean over the first steps; over all when None."""
-        (ours, our_row), (theirs, their_row) = self.rows[row], self.rows[self.relative_to]
-        value, other = ours.mean(our_row, column, steps), theirs.mean(their_row, column, steps)
+        ours, theirs = self.rows[row], self.rows[self.relative_to]
+        means, others = ours.means(column, steps), theirs.means(column, steps)
+        value, other = float(means.mean()), float(others.mean())
         low = high = float("nan")
-        if ours.drawn is not None and theirs.drawn is not None:
+        mine, yours = ours.drawn(column, steps), theirs.drawn(column, steps)
+        if mine is not None and yours is not None:
             # Tables of as many clips are drawn alike, so draw r of one is draw r of the other.
-            pairs = (ours.drawn[our_row][column], theirs.drawn[their_row][column])
-            mine, yours = (mean_over_steps(drawn[:, :steps]) for drawn in pairs)
-            low, high = (float(end) for end in middle(mine - yours))
-        return Difference(value, value - other, low, high, _ratio(value, other, ours.metrics[column].best))
+            sides = () if row == self.relative_to else (means, others)
+            low, high = (float(end) for end in over_both(middle(mine - yours), *sides))
+        ratio = _ratio(value, other, ours.scores.metrics[column].best)
+        return Difference(value, value - other, low, high, ratio, len(means), ours.deviation(column, steps))
 
     def head(self, column: str) -> str:
         """Title of a metric's block or panel."""
@@ -123,6 +126,7 @@ class Comparison:
     def to_csv(self) -> str:
         """A line for each row, column and span of steps, in full precision."""
         heads = ["row", "relative to", "metric", "steps", "value", "difference", "low", "high", "relative error"]
+        heads += ["seeds", "deviation over seeds"]
         lines = [
             [row, self.relative_to, column, steps, *self.difference(row, column, steps)]
             for row in self.rows
@@ -162,11 +166,13 @@ class Comparison:
         """Heads, names of rows, and columns of a metric's block."""
         metric = self.first.metrics[column]
         heads, columns = [], []
+        of_seeds = any(len(row.runs) > 1 for row in self.rows.values())
         for steps in self.first.protocol.spans:
             found = [self.difference(row, column, steps) for row in self.rows]
-            heads += [f"mean of {steps}", "difference ", "interval", "relative error"]
+            heads += [f"mean of {steps}", *["sd over seeds"] * of_seeds, "difference ", "interval", "relative error"]
             columns += [
                 [written(one.value, metric) for one in found],
+                *[[written(one.deviation, metric) for one in found]] * of_seeds,
                 [f"{written(one.difference, metric)}{'!' if one.told_apart else ' '}" for one in found],
                 [f"{written(one.low, metric)} to {written(one.high, metric)}" for one in found],
                 ["–" if one.ratio != one.ratio else f"{one.ratio:z.3f}" for one in found],
@@ -184,8 +190,13 @@ class Comparison:
         if others:
             lines.append(f"not the same in all tables (see --reference), and so left out: {', '.join(others)}")
         told = "no interval of a single clip"
+        several = {row: of.runs for row, of in self.rows.items() if len(of.runs) > 1}
+        lines += [f"{row}: mean of {len(runs)} seeds ({', '.join(runs)})" for row, runs in several.items()]
         if self.first.drawn is not None:
-            told = "interval of the difference: 95 % over clips, by paired bootstrap; ! where it leaves out 0"
+            chances = "clips, by paired bootstrap"
+            if several:
+                chances += ", and seeds, by Welch's t; a single run stands for itself alone"
+            told = f"interval of the difference: 95 % over {chances}; ! where it leaves out 0"
         relative = "relative error: what is missing to the best value, over what the row in the title is missing"
         return "\n".join([*lines, told, relative])
 
@@ -208,7 +219,7 @@ def compare(scores: Mapping[str, Scores], relative_to: str | None = None) -> Com
     check.require(len(shared) > 0, "SCORES", "share a metric", got, "evaluate them with the same --metrics")
     left_out = tuple(column for column in every if column not in shared)
     same = {name: of.only(shared) for name, of in scores.items()}
-    return Comparison(same, relative_to or _model_rows(scores)[next(iter(scores))][0], left_out)
+    return Comparison(same, relative_to or next(iter(model_rows(scores))), left_out)
 
 
 def names_of(paths: Sequence[str]) -> list[str]:
@@ -220,17 +231,6 @@ def names_of(paths: Sequence[str]) -> list[str]:
             return names
     twice = sorted({path for path in paths if paths.count(path) > 1})
     raise ValueError(check.complaint("SCORES", "be given once each", ", ".join(twice), "leave one out"))
-
-
-def _model_rows(scores: Mapping[str, Scores]) -> dict[str, list[str]]:
-    """Name of a table -> what its models are called beside those of the others: after the table if it has one model,
-    else by their own names, with the table's before them where others have the same."""
-    plain = {name: [name] if len(of.models) == 1 else list(of.models) for name, of in scores.items()}
-    every = [row for rows in plain.values() for row in rows]
-    return {
-        name: [f"{name}/{row}" if len(of.models) > 1 and every.count(row) > 1 else row for row in plain[name]]
-        for name, of in scores.items()
-    }
 
 
 def _ratio(value: float, other: float, best: float) -> float:

@@ -4,7 +4,15 @@ Over clips: the bootstrap. As many clips are drawn with repetition as there are,
 takes how often each was drawn as its weight, so that pooled scores such as F1 are pooled anew each time. The draws
 depend on the number of clips alone: two tables of the same clips are drawn alike, and their differences are paired.
 
-Over runs: Student's t, since there are few.
+Over runs from several seeds: Student's t. Draws of so few runs would lie too close together: those of S runs have
+(S - 1) / S of the variance, and normal tails.
+
+Over both: clips and seeds are drawn apart, so that variances add: that of the bootstrap, and for each model with
+several runs that of its mean. The sum has as many degrees of freedom as Welch gives it; clips count as endlessly many.
+
+Source: Welch 1947, Biometrika 34, 28; Satterthwaite 1946, Biometrics Bulletin 2, 110. Limits: runs are taken for
+independent draws from a normal distribution, and two or three say little of its width. What a seed does to single clips
+is in both variances, so that intervals are a little wide.
 """
 
 import warnings
@@ -13,22 +21,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
+from scipy.special import stdtrit
 
 if TYPE_CHECKING:
     from videopred.eval.metric import Quantity
 
 RESAMPLES = 1000
 LEVEL = 0.95
+_POINT = (1 + LEVEL) / 2
 
 Measured = Mapping[str, np.ndarray]
 """What a metric measured: name -> (B, T) float64."""
-
-_STUDENT = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
-    2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-)  # fmt: skip
-"""The 97.5 % points of Student's distribution with 1, 2, … degrees of freedom, as in any table."""
-_NORMAL = 1.960
 
 
 class Interval(NamedTuple):
@@ -90,9 +93,44 @@ def mean_over_steps(values: np.ndarray) -> np.ndarray:
 
 def over_runs(values: Sequence[float]) -> float:
     """Half of the width of the interval of the mean over runs, by Student's t; of two runs at least."""
-    degrees = len(values) - 1
-    point = _STUDENT[degrees - 1] if degrees <= len(_STUDENT) else _NORMAL
-    return float(point * np.std(values, ddof=1) / np.sqrt(len(values)))
+    return float(_half_width([_of_mean(np.asarray(values))]))
+
+
+def over_both(over_clips: Interval, *sides: np.ndarray) -> Interval:
+    """An interval over clips, widened by what the choice of seeds adds.
+
+    Args:
+        over_clips: of the mean over runs, or of the difference of two.
+        sides: values of the runs of each model, (S, ...). Of a single run nothing is known, and it adds nothing.
+    """
+    chances = [_of_mean(values) for values in sides if len(values) > 1]
+    if not chances:
+        return over_clips
+    half = (over_clips.high - over_clips.low) / 2
+    more = _half_width([*chances, _Chance((half / stdtrit(np.inf, _POINT)) ** 2, np.inf)]) - half
+    return Interval(over_clips.low - more, over_clips.high + more)
+
+
+class _Chance(NamedTuple):
+    """How far a number lies from the true one by one kind of chance."""
+
+    variance: np.ndarray
+    degrees: float
+
+
+def _of_mean(values: np.ndarray) -> _Chance:
+    """The chance in the mean of independent values, along the first axis."""
+    return _Chance(values.var(axis=0, ddof=1) / len(values), len(values) - 1)
+
+
+def _half_width(chances: Sequence[_Chance]) -> np.ndarray:
+    """Half of the width of the interval of what is by several chances, with Welch's degrees of freedom."""
+    total = np.asarray(sum(variance for variance, _ in chances))
+    shares = [variance / np.where(total == 0, 1, total) for variance, _ in chances]
+    with np.errstate(divide="ignore"):
+        degrees = 1 / sum(share**2 / chance.degrees for share, chance in zip(shares, chances, strict=True))
+    half: np.ndarray = stdtrit(degrees, _POINT) * np.sqrt(total)
+    return half
 
 
 def _clips(measurements: Mapping[str, Mapping[str, Measured]]) -> int:

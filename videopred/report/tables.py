@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from videopred.amounts import counted
-from videopred.eval.comparison import Comparison, Difference
+from videopred.eval.comparison import Comparison, Difference, compare
+from videopred.eval.comparison_rows import Row as ComparedRow
 from videopred.eval.scores import Scores
 from videopred.eval.tables import CEILING, arrow, written
 from videopred.report.charts import Line, line_chart, styles
@@ -56,6 +57,14 @@ def score_table(scores: Scores) -> Table:
     return Table(f"Mean of {counted(horizon, 'step')}; the best of a column is bold", heads, rows)
 
 
+def seed_tables(scores: Mapping[str, Scores]) -> list[Table]:
+    """What is said of models over their seeds: their means and, of several models, the differences."""
+    found = [table for one in scores.values() if (table := seed_table(one))]
+    compared = compare(scores)
+    models = [row for row in compared.rows.values() if row.is_model]
+    return [*found, *comparison_tables(compared)[1:]] if found and len(models) > 1 else found
+
+
 def seed_table(scores: Scores) -> Table | None:
     """Means over runs that differ in their seeds only, with half of their intervals over seeds; None without any."""
     if not scores.seeds:
@@ -70,7 +79,7 @@ def seed_table(scores: Scores) -> Table | None:
 
 def score_charts(scores: Scores) -> list[str]:
     """An SVG for each metric: values of every row over the rollout."""
-    rows = [(row, scores, row) for row in scores.values]
+    rows = {row: ComparedRow(scores, (row,)) for row in scores.values}
     return [_chart(_head(scores, column), rows, column, _styles(scores)) for column in scores.metrics]
 
 
@@ -87,7 +96,8 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
             apart = [_difference(one, comparison.first.metrics[column]) for column, one in found.items()]
             differences.append(Row(row, apart, faint, style))
     horizon = comparison.first.protocol.horizon
-    paired = f"Differences from {comparison.relative_to}, with paired 95 % intervals over clips"
+    chances = "clips and seeds" if any(len(row.runs) > 1 for row in comparison.rows.values()) else "clips"
+    paired = f"Differences from {comparison.relative_to}, with paired 95 % intervals over {chances}"
     return [
         Table(f"Mean of {counted(horizon, 'step')}", heads, means),
         Table(f"{paired}; bold where the interval leaves out 0", heads, differences),
@@ -96,10 +106,8 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
 
 def comparison_charts(comparison: Comparison) -> list[str]:
     """An SVG for each metric: values of every model over the rollout."""
-    lines = [(row, *place) for row, place in comparison.rows.items()]
-    return [
-        _chart(comparison.head(column), lines, column, _compared(comparison)) for column in comparison.first.metrics
-    ]
+    where = _compared(comparison)
+    return [_chart(comparison.head(column), comparison.rows, column, where) for column in comparison.first.metrics]
 
 
 def plausibility_table(judged: Mapping[str, Any]) -> Table:
@@ -149,14 +157,14 @@ def _styles(scores: Scores) -> dict[str, str]:
 
 
 def _compared(comparison: Comparison) -> dict[str, str]:
-    models = [row for row, (scores, own) in comparison.rows.items() if own in scores.models]
-    return styles(models, [row for row in comparison.rows if row not in models])
+    models = [name for name, row in comparison.rows.items() if row.is_model]
+    return styles(models, [name for name in comparison.rows if name not in models])
 
 
-def _chart(title: str, rows: Sequence[tuple[str, Scores, str]], column: str, where: dict[str, str]) -> str:
+def _chart(title: str, rows: Mapping[str, ComparedRow], column: str, where: dict[str, str]) -> str:
     lines = {}
-    for name, scores, row in rows:
-        values, ends = scores.values[row][column], scores.intervals(row, column)
+    for name, row in rows.items():
+        values, ends = row.values(column), row.intervals(column)
         low, high = (None, None) if ends is None else (ends.low.tolist(), ends.high.tolist())
         steps = np.arange(1, len(values) + 1)
         lines[name] = Line(steps.tolist(), values.tolist(), low, high, where[name])

@@ -1,0 +1,82 @@
+"""Rows of a comparison: a model's run, a model's runs from several seeds, or a trivial prediction."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from videopred.eval.intervals import Interval, mean_over_steps, middle, over_both
+from videopred.eval.scores import Scores
+
+
+class Row(NamedTuple):
+    """What a row of a comparison is made of."""
+
+    scores: Scores
+    runs: tuple[str, ...]
+    """Rows of the table: one, or those of runs that differ in nothing but their seed."""
+
+    @property
+    def is_model(self) -> bool:
+        """Whether it is no trivial prediction."""
+        return self.runs[0] in self.scores.models
+
+    def means(self, column: str, steps: int | None = None) -> np.ndarray:
+        """(S,): each run's mean over the first steps; over all when None."""
+        return np.array([self.scores.mean(run, column, steps) for run in self.runs])
+
+    def deviation(self, column: str, steps: int | None = None) -> float:
+        """Standard deviation of these means over seeds; NaN of a single run."""
+        return float(np.std(self.means(column, steps), ddof=1)) if len(self.runs) > 1 else float("nan")
+
+    def drawn(self, column: str, steps: int | None = None) -> np.ndarray | None:
+        """(R,): the mean of `means` by other draws of the clips, the same for all runs; None of a single clip."""
+        drawn = self.scores.drawn
+        if drawn is None:
+            return None
+        of_runs: np.ndarray = np.mean([mean_over_steps(drawn[run][column][:, :steps]) for run in self.runs], axis=0)
+        return of_runs
+
+    def values(self, column: str) -> np.ndarray:
+        """(horizon,): the mean over runs at each step."""
+        values: np.ndarray = np.mean([self.scores.values[run][column] for run in self.runs], axis=0)
+        return values
+
+    def intervals(self, column: str) -> Interval | None:
+        """Where `values` lie by other clips and seeds, 95 % of the time: two ends, each (horizon,)."""
+        drawn = self.scores.drawn
+        if drawn is None:
+            return None
+        over_clips = middle(np.mean([drawn[run][column] for run in self.runs], axis=0))
+        return over_both(over_clips, np.stack([self.scores.values[run][column] for run in self.runs]))
+
+
+def model_rows(scores: Mapping[str, Scores]) -> dict[str, Row]:
+    """The models of several tables, each by a name of its own; a model's runs from several seeds are one row.
+
+    One is called after its table if it is the only one there, else as in the table, with the table's name before it
+    where others have the same.
+    """
+    tables = {name: _models(of) for name, of in scores.items()}
+    for name, rows in tables.items():
+        if len(rows) == 1:
+            tables[name] = dict(zip([name], rows.values(), strict=True))
+    often = Counter(row for rows in tables.values() for row in rows)
+    return {
+        f"{name}/{row}" if len(rows) > 1 and often[row] > 1 else row: made
+        for name, rows in tables.items()
+        for row, made in rows.items()
+    }
+
+
+def _models(scores: Scores) -> dict[str, Row]:
+    """The models of a table, in its order; runs from several seeds are called after their folder if they share one."""
+    folders = {name: {run.rpartition("/")[0] for run in runs} for name, runs in scores.seeds.items()}
+    called = [min(of) if len(of) == 1 and "" not in of else name for name, of in folders.items()]
+    clear = len({*called, *scores.models}) == len(called) + len(scores.models)
+    found = dict(zip(called if clear else folders, scores.seeds.values(), strict=True))
+    grouped = {run for runs in scores.seeds.values() for run in runs}
+    found |= {model: (model,) for model in scores.models if model not in grouped}
+    in_order = sorted(found.items(), key=lambda one: scores.models.index(one[1][0]))
+    return {name: Row(scores, runs) for name, runs in in_order}
