@@ -58,7 +58,7 @@ def test_a_copy_is_edited_and_run_with_flags(workplace, monkeypatch, capsys):
         assert settings["experiment"] == {"name": "my", "scale": "paper", "changed": changed}
         assert (settings["training"]["updates"], settings["training"]["learning_rate"]) == (2, 0.002)
         assert (settings["model"]["core"]["active"], settings["model"]["core"]["units"]) == (3, 5)
-    assert "next: videopred evaluate models/my/seed-*" in capsys.readouterr().out
+    assert "next: videopred evaluate models/my datasets/" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

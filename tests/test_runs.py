@@ -204,6 +204,26 @@ def test_scores_are_those_of_the_model_on_each_file(tmp_path):
     assert found["sweep/seed-1"].scores == {"balls": {"mse": 0.75}}
 
 
+def test_scores_of_seeds_judged_together_are_those_of_each(tmp_path):
+    """By the folder they lie in; what was said of one alone stands before it."""
+    rows = {}
+    for seed, mse in ((0, 0.5), (1, 0.25)):
+        make_run(tmp_path / "models" / "sweep" / f"seed-{seed}")
+        rows[f"seed-{seed}"] = {"mse": {"mean": mse, "steps": [mse]}}
+    scores = tmp_path / "eval"
+    for data in ("balls", "curtain"):
+        write_json(scores / "sweep" / data / "scores.json", {"models": ["seed-0", "seed-1"], "rows": rows})
+    alone = {"models": ["model"], "rows": {"model": {"mse": {"mean": 0.125, "steps": [0.125]}}}}
+    write_json(scores / "sweep" / "seed-1" / "balls" / "scores.json", alone)
+    assert look(tmp_path / "models", scores)["sweep/seed-0"].scores == {}, (
+        "as nothing says that it is a folder of seeds"
+    )
+    write_json(tmp_path / "models" / "sweep" / "seeds.json", {"seeds": [0, 1]})
+    found = look(tmp_path / "models", scores)
+    assert found["sweep/seed-0"].scores == {"balls": {"mse": 0.5}, "curtain": {"mse": 0.5}}
+    assert found["sweep/seed-1"].scores == {"balls": {"mse": 0.125}, "curtain": {"mse": 0.25}}
+
+
 SCORES = {"x": {"mse": 0.25, "f1": 0.5}, "y": {"mse": 1.0}}
 
 

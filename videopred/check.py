@@ -202,8 +202,8 @@ def run_folder(run: Path, argument: str = "RUN") -> Path:
         return run
     must = "be a run folder with a settings.json"
     if (run / "seeds.json").is_file():
-        first = min(run.glob("seed-*"), default=run / "seed-0")
-        fix = f"give one of them, such as {first}, or where several are taken all, {run}/seed-*"
+        there = sorted(run.glob("seed-*")) or [run / "seed-0"]
+        fix = f"give one of them: {', '.join(map(str, there))}"
         raise FileNotFoundError(complaint(argument, must, f"{run}, which holds runs from several seeds", fix))
     fix = "give a folder that `videopred train` wrote, e.g. models/balls4-rims, or a file of `videopred export`"
     if not run.exists():

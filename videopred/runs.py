@@ -15,6 +15,7 @@ from videopred import check
 from videopred.amounts import duration
 from videopred.files import lives
 from videopred.training.metrics_rows import curves, read_metrics
+from videopred.training.places import folder_of
 from videopred.weights import read_header
 
 SILENT = 3600.0
@@ -147,7 +148,7 @@ def _look_at(path: Path, scores: Path, now: float) -> Run:
             seconds=_number(record, "seconds"),
             cpu_seconds=_number(record, "cpu_seconds"),
             idle=max(0.0, now - written),
-            scores=_scores(scores / run_name(path)),
+            scores=_scores(scores / run_name(folder_of(path)), path.name) | _scores(scores / run_name(path)),
         )
     except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
         problem = f"no {error}" if isinstance(error, KeyError) else str(error)
@@ -194,13 +195,18 @@ def _losses(run: Path) -> tuple[float | None, float | None, int | None]:
     return training[-1] if training else None, min(validation, default=None), done
 
 
-def _scores(folder: Path) -> dict[str, dict[str, float]]:
-    """Data -> metric -> mean of the model, from what `videopred evaluate` wrote; what is not of it is passed over."""
+def _scores(folder: Path, seed: str | None = None) -> dict[str, dict[str, float]]:
+    """Data -> metric -> mean of the model, from what `videopred evaluate` wrote; what is not of it is passed over.
+
+    Args:
+        folder: holds a folder for each data.
+        seed: what the model is called where it was scored with those from other seeds.
+    """
     found = {}
     for path in sorted(folder.glob("*/scores.json")):
         try:
             content = json.loads(path.read_text())
-            (model,) = content["models"]  # several are of a comparison
+            (model,) = {seed} & set(content["models"]) or content["models"]  # several others are of a comparison
             cells = content["rows"][model]
             found[path.parent.name] = {column: float(cell["mean"]) for column, cell in cells.items()}
         except (ValueError, KeyError, TypeError):

@@ -87,4 +87,4 @@ def test_the_next_command_of_an_experiment_is_its_own(place, tmp_path):
     for name, protocol in asked.items():
         settings["experiment"] = {"name": name, "scale": "paper"}
         (tmp_path / "seed-0/settings.json").write_text(json.dumps(settings))
-        assert next_commands(tmp_path) == [f"videopred evaluate {tmp_path}/seed-* {data}{protocol}"]
+        assert next_commands(tmp_path) == [f"videopred evaluate {tmp_path} {data}{protocol}"]

@@ -8,6 +8,7 @@ from tyro.conf import Positional, arg
 from videopred import again, check
 from videopred.commands import terminal
 from videopred.commands.options import Json, Overwrite
+from videopred.training.places import SUMMARY
 
 
 def compare(
@@ -57,7 +58,8 @@ def _scores_of(path: Path, data: str | None) -> Path:
     """The folder of scores that a path means: itself, or where `evaluate` puts those of a run."""
     if _holds_scores(path):
         return path
-    if not (path / "settings.json").is_file() and path.suffix != ".safetensors":
+    is_run = any((path / name).is_file() for name in ("settings.json", SUMMARY)) or path.suffix == ".safetensors"
+    if not is_run:
         inside = sorted(path.glob("*/scores.json"))
         fix = f"did you mean {inside[0].parent}?" if inside else "make them with `videopred evaluate`"
         check.existing_file("SCORES", path / "scores.json", fix)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from videopred import check
 from videopred.commands import terminal
-from videopred.experiments.asking import Asked, ask, runs_and_data
+from videopred.experiments.asking import Asked, ask, run_and_data
 from videopred.experiments.settings import ExperimentConfig
 from videopred.training.places import SUMMARY, run_of, seeds_of
 
@@ -78,4 +78,4 @@ def next_commands(folder: Path) -> list[str]:
         data = data.relative_to(Path.cwd())
     record = config.experiment
     asked = ask(record.name, record.scale) if record else None
-    return asked.next_commands(folder, data) if asked else [f"videopred evaluate {runs_and_data(folder, data)}"]
+    return asked.next_commands(folder, data) if asked else [f"videopred evaluate {run_and_data(folder, data)}"]

@@ -1,10 +1,12 @@
 """What commands work on, checked before torch is loaded: runs and clips; and where their results go."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from videopred import check
+from videopred import again, check
 from videopred.datasets import how_to_make
+from videopred.training.places import SUMMARY, run_of, seeds_of
 
 if TYPE_CHECKING:
     from videopred.datasets.source import ClipSource
@@ -15,6 +17,22 @@ def results(run: Path, data: Path, others: int = 0) -> Path:
     from videopred.runs import run_name
 
     return Path("eval") / run_name(run, others) / data.stem
+
+
+def each_run(runs: Sequence[Path]) -> list[Path]:
+    """The runs that paths name: each itself, and of a folder of `train --seeds` those from all its seeds."""
+    found: list[Path] = []
+    for run in runs:
+        if not (run / SUMMARY).is_file():
+            found.append(check.run_folder(run))
+            continue
+        of_seeds = [run_of(run, seed) for seed in seeds_of(run)]
+        missing = [path.name for path in of_seeds if not (path / "settings.json").is_file()]
+        fix = f"`{again.typed(('train', '--resume', str(run)))}` trains it, or give those that are there"
+        must = "hold a run from each of its seeds"
+        check.require_sound(not missing, "RUN", must, f"{run} without {', '.join(missing)}", fix)
+        found += of_seeds
+    return found
 
 
 class Opened(NamedTuple):

@@ -7,6 +7,7 @@ from tyro.conf import Positional, arg
 
 from videopred import check
 from videopred.commands import terminal
+from videopred.commands.opening import each_run
 from videopred.commands.options import Device, Json, Overwrite
 from videopred.rendering import check_rows
 
@@ -62,7 +63,8 @@ def export(
 
 def report(
     runs: Annotated[
-        Positional[tuple[Path, ...]], arg(metavar="RUN...", help="Run folders, or files of `videopred export`.")
+        Positional[tuple[Path, ...]],
+        arg(metavar="RUN...", help="Run folders, files of `videopred export` or folders of `train --seeds`."),
     ],
     *,
     data: Annotated[
@@ -83,8 +85,7 @@ def report(
     check.device_kind(device)
     check.require(out.suffix == ".html", "--out", "end in .html", out, "rename it")
     check.absent("--out", out, overwrite)
-    for run in runs:
-        check.run_folder(run)
+    runs = tuple(each_run(runs))
     if data is not None:
         check.existing("--data", data)
     if scores != Path("eval"):

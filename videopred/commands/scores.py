@@ -7,7 +7,7 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from videopred import check
 from videopred.commands import terminal
-from videopred.commands.opening import check_data, results
+from videopred.commands.opening import check_data, each_run, results
 from videopred.commands.options import Context, Device, Horizon, Json, Overwrite, Part
 from videopred.commands.question import Question
 from videopred.eval import DEFAULT_METRICS, known, read_metric_settings
@@ -17,7 +17,9 @@ from videopred.eval.settings import GivenConfig
 if TYPE_CHECKING:
     from videopred.eval.scores import Scores
 
-_PATHS_HELP = "Runs or their exports, then the data; for films made elsewhere, DATA or nothing."
+_PATHS_HELP = (
+    "Runs, their exports or folders of `train --seeds`, then the data; for films made elsewhere, DATA or nothing."
+)
 _METRICS_HELP = "See `videopred list metrics`, or MODULE:CLASS of your own; default: bce mse ssim f1."
 _FEEDBACK_HELP = "What a model is fed after the context: soft, threshold:0.5, sample or true; default: soft."
 
@@ -61,11 +63,10 @@ def evaluate(
     read_metric_settings(metrics or (usual.metrics if usual else DEFAULT_METRICS), metric_settings)
     if given.pred is not None:
         question.check_words_about_films()
-    for run in runs:
-        check.run_folder(run)
+    folder = out or _results(runs, data, given)
+    runs = each_run(runs)
     if data is not None:
         check_data(data)
-    folder = out or _results(runs, data, given)
     for name in ("scores.json", "scores.csv", "measurements.npz"):
         check.absent("--out", folder / name, overwrite)
     how: dict[str, Any] = {"batch_size": batch_size, "progress": terminal.watched(), "device": device}

@@ -59,13 +59,14 @@ class Asked(NamedTuple):
 
         Protocols are for data as published; of other clips the same is asked, as far as they are long enough.
         """
-        words = runs_and_data(run, data)
+        words = run_and_data(run, data)
         if not self.scaled.protocols:
             return [f"videopred evaluate {words}"]
         card, recipe = PROTOCOLS[self.scaled.protocols[0]], self.scaled.recipe
         protocol = card.protocol
         if protocol is None:
-            return [f"videopred {card.command} {words}"]
+            runs = sorted(run.glob("seed-*")) if (run / "seeds.json").is_file() else [run]  # it takes one at a time
+            return [f"videopred {card.command} {run_and_data(one, data)}" for one in runs]
         context, horizon = fitting(protocol.context, protocol.horizon, recipe.frames)
         published = [DATASETS[name].recipe for name in card.datasets]
         as_published = any(type(one) is type(recipe) and not recipe.differing(one, FREE) for one in published)
@@ -91,10 +92,9 @@ def ask(data: str, scale: str | None) -> Asked | None:
     return Asked(name, chosen, experiment, at_scale(experiment, chosen))
 
 
-def runs_and_data(run: Path, data: Path) -> str:
-    """A run, or its runs from several seeds, and a data file, as words of a command."""
-    said = shlex.quote(str(run)) + ("/seed-*" if (run / "seeds.json").is_file() else "")
-    return f"{said} {shlex.quote(str(data))}"
+def run_and_data(run: Path, data: Path) -> str:
+    """A run, or the folder of its runs from several seeds, and a data file, as words of a command."""
+    return shlex.join((str(run), str(data)))
 
 
 def fitting(context: int, horizon: int, frames: int) -> tuple[int, int]:

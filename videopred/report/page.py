@@ -1,6 +1,7 @@
 """From runs to the page. The only door of jinja2."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,9 +19,10 @@ from videopred.report.clips import bytes_of
 from videopred.report.facts import thinned
 from videopred.report.found import FoundRun, find_run
 from videopred.report.section import Section, tell_run
-from videopred.report.tables import Table, comparison_charts, comparison_tables, seed_table
+from videopred.report.tables import Table, comparison_charts, comparison_tables, seed_tables
 from videopred.runs import run_name
 from videopred.training.metrics_rows import curves
+from videopred.training.places import folder_of
 
 LARGEST = 5_000_000
 """Bytes of a page at most."""
@@ -137,10 +139,11 @@ def _compared(runs: Sequence[FoundRun], data: Path | None, results: Path) -> Com
         problem = "They have no scores on the same data: evaluate them on it, together or each by itself."
         return Compared([], [], problem, learning, where)
     try:
-        comparison = compare(scores)
+        # Each run stands by itself here, and models of several seeds in tables of their own.
+        comparison = compare({name: replace(one, seeds={}) for name, one in scores.items()})
+        over_seeds = seed_tables(scores)
     except ValueError as error:
         return Compared([], [], f"Their scores cannot be compared: {error}.", learning, where)
-    over_seeds = [table for one in scores.values() if (table := seed_table(one))]
     found = [*comparison_tables(comparison), *over_seeds]
     return Compared(found, comparison_charts(comparison), "", learning, where)
 
@@ -150,9 +153,11 @@ def _common_scores(runs: Sequence[FoundRun], data: Path | None, results: Path) -
     shared = set.intersection(*(set(run.scores) for run in runs))
     for name in sorted(shared) if data is None else shared & {data.stem}:
         return {run.name: run.scores[name] for run in runs}
-    together = results / run_name(runs[0].path, len(runs) - 1)
-    for file in sorted(together.glob(f"{data.stem if data else '*'}/scores.json")):
-        scores = load_scores(file)
-        if set(scores.models) in ({run.name for run in runs}, {run.path.stem for run in runs}):
-            return {"together": scores}
+    paths = [run.path for run in runs]
+    named = paths, list(dict.fromkeys(map(folder_of, paths)))  # to `evaluate`: each run, or the folder of its seeds
+    for name in dict.fromkeys(run_name(first, len(others)) for first, *others in named):
+        for file in sorted((results / name).glob(f"{data.stem if data else '*'}/scores.json")):
+            scores = load_scores(file)
+            if set(scores.models) in ({run.name for run in runs}, {run.path.stem for run in runs}):
+                return {"together": scores}
     return None

@@ -1,0 +1,82 @@
+"""The folder of `train --seeds` as a run: scored whole, held against another, and what takes only one of it."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from command_line import LEARNING, core_flags, run, written
+
+from videopred.eval.scores import load_scores
+
+
+@pytest.fixture(scope="module")
+def seeds(place, tmp_path_factory) -> Path:
+    """A workspace with two models of two seeds each, and the scores of both."""
+    folder = tmp_path_factory.mktemp("seeds")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        shutil.copy(place / "balls4.h5", "two.h5")
+        for core in ("gru", "rims"):
+            assert run(f"train two.h5 {LEARNING} {core_flags(core)} --seeds 0,1 --out models/{core}") == 0
+            assert run(f"evaluate models/{core} two.h5 --context 4 --horizon 3 --metrics mse") == 0
+    return folder
+
+
+def test_a_folder_of_seeds_is_scored_as_its_runs(seeds, monkeypatch, capfd):
+    monkeypatch.chdir(seeds)
+    scores = load_scores(Path("eval/gru/two"))
+    assert scores.models == ("seed-0", "seed-1")
+    assert list(scores.seeds.values()) == [("seed-0", "seed-1")]
+    assert run("evaluate models/gru models/rims two.h5 --context 4 --horizon 3 --metrics mse") == 0
+    out = capfd.readouterr().out
+    assert [str(path.parent) for path in written(out)] == ["eval/gru-and-1-more/two"] * 3
+    together = load_scores(Path("eval/gru-and-1-more/two"))
+    assert together.models == ("gru/seed-0", "gru/seed-1", "rims/seed-0", "rims/seed-1")
+    assert together.mean("gru/seed-1", "mse") == pytest.approx(scores.mean("seed-1", "mse"))
+
+
+def test_two_models_are_held_against_each_other_over_their_seeds(seeds, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(seeds)
+    assert run(f"compare models/gru models/rims --json --out {tmp_path}") == 0
+    told = json.loads(capfd.readouterr().out)["rows"]
+    assert list(told)[:2] == ["gru", "rims"]
+    means = [load_scores(Path("eval/rims/two")).mean(f"seed-{seed}", "mse") for seed in (0, 1)]
+    found = told["rims"]["mse"]["3"]
+    assert found["value"] == pytest.approx(sum(means) / 2)
+    assert found["deviation"] == pytest.approx(abs(means[0] - means[1]) / 2**0.5)
+    assert found["seeds"] == 2
+    assert told["blank"]["mse"]["3"]["deviation"] is None
+
+
+def test_a_report_is_of_each_of_its_runs(seeds, tmp_path, monkeypatch):
+    monkeypatch.chdir(seeds)
+    assert run(f"report models/gru --device cpu --out {tmp_path}/report.html") == 0
+    page = (tmp_path / "report.html").read_text()
+    assert "gru/seed-0 and gru/seed-1" in page
+    assert "gru, 2 seeds" in page
+
+
+@pytest.mark.parametrize("words", ["render {} two.h5", "rollout {} two.h5", "plausibility {} two.h5", "export {}"])
+def test_what_takes_one_run_names_those_to_choose_from(seeds, monkeypatch, capfd, words):
+    monkeypatch.chdir(seeds)
+    assert run(words.format("models/gru")) == 1
+    told = "which holds runs from several seeds; give one of them: models/gru/seed-0, models/gru/seed-1\n"
+    assert capfd.readouterr().err.endswith(told)
+
+
+@pytest.mark.parametrize("words", ["evaluate {} two.h5", "report {}"])
+def test_a_seed_that_was_not_trained_is_named(seeds, tmp_path, monkeypatch, capfd, words):
+    monkeypatch.chdir(seeds)
+    shutil.copytree("models/gru", tmp_path / "cut")
+    (tmp_path / "cut/seed-1/settings.json").unlink()
+    assert run(words.format(tmp_path / "cut")) == 1
+    message = r"RUN must hold a run from each of its seeds, got \S+/cut without seed-1; `videopred train --resume \S+`"
+    assert re.search(message, capfd.readouterr().err)
+
+
+def test_what_was_not_scored_says_how(seeds, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    assert run(f"compare {seeds / 'models/gru'}") == 2
+    assert f"score it with `videopred evaluate {seeds / 'models/gru'} DATA`" in capfd.readouterr().err
