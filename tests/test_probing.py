@@ -144,8 +144,10 @@ def test_what_cannot_be_probed(tmp_path, known):
     np.save(tmp_path / "array.npy", np.zeros(3))
     (tmp_path / "text.npz").write_text("no arrays")
     (tmp_path / "half.npz").write_bytes((tmp_path / "other.npz").read_bytes()[:99])
-    for name in ("array.npy", "text.npz", "half.npz"):
-        with pytest.raises(FaultyFileError, match=f"TRACE must be a whole .npz file, got .*{name} .*; make it with"):
+    (tmp_path / "spoilt.npz").write_bytes((tmp_path / "other.npz").read_bytes().replace(b"NUMPY", b"NUMBY"))
+    other = r"\(damaged, or of another kind\)"
+    for name, why in {"array.npy": other, "text.npz": other, "half.npz": other, "spoilt.npz": r"\(.*\)"}.items():
+        with pytest.raises(FaultyFileError, match=f"TRACE must be a whole .npz file, got .*{name} {why}; make it with"):
             probe_trace(tmp_path / name)
     one = {name: values[:1] for name, values in known.items()}
     with pytest.raises(ValueError, match="TRACE must hold two clips at least, got 1; roll out more with --first"):

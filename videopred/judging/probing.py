@@ -46,14 +46,13 @@ def probe_trace(path: Path | str) -> dict[str, Any]:
         ValueError: it holds no states, or a single clip.
     """
     fix = "make it with `videopred rollout RUN DATA --trace FILE`"
-    path = check.existing_file("TRACE", Path(path), fix)
+    path, must = check.existing_file("TRACE", Path(path), fix), "be a whole .npz file"
+    check.require_sound(zipfile.is_zipfile(path), "TRACE", must, f"{path} (damaged, or of another kind)", fix)
     try:
         with np.load(path) as arrays:
             kept = dict(arrays)
     except (ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise check.FaultyFileError(
-            check.complaint("TRACE", "be a whole .npz file", f"{path} ({error})", fix)
-        ) from None
+        raise check.FaultyFileError(check.complaint("TRACE", must, f"{path} ({error})", fix)) from None
     check.require_sound("states" in kept, "TRACE", "hold states", f"{', '.join(kept) or 'nothing'} in {path}", fix)
     first = int(kept["context"]) - 1
     states = kept["states"][:, first:]
