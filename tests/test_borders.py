@@ -169,6 +169,7 @@ EVERYWHERE = {"numpy", "torch", "pydantic"}
 LIGHT_LIBRARIES = {"pydantic", "tyro", *sys.stdlib_module_names}
 LIGHT = {
     "addresses",
+    "amounts",
     "commands",
     "commands.terminal",
     "commands.benchmarks",

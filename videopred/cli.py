@@ -6,6 +6,7 @@ files that are missing or damaged), 2 usage, 130 interrupted, 141 nobody read on
 """
 
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
@@ -13,7 +14,7 @@ from typing import Annotated, NoReturn
 
 from tyro.conf import OmitArgPrefixes
 
-from videopred import check, flags, model_flags
+from videopred import amounts, check, flags, model_flags
 from videopred.commands import (
     benchmarks,
     comparison,
@@ -96,6 +97,14 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         print(f"videopred: {error}", file=sys.stderr)
         usage = isinstance(error, ValueError | TypeError) and not isinstance(error, check.FaultyFileError)
         sys.exit(2 if usage else 1)
+    except RuntimeError as error:  # torch has no kind of its own for a processor's memory that is used up
+        lacking = re.search(r"tried to allocate ([\d.]+) ?(\w+)", str(error), re.IGNORECASE)
+        if lacking is None or os.environ.get("VIDEOPRED_TRACEBACK"):
+            raise
+        more = amounts.size(int(lacking[1])) if lacking[2] == "bytes" else f"{lacking[1]} {lacking[2]}"
+        must, fix = "be enough for the model and what it reads at once", "take a smaller model or --batch-size"
+        print(f"videopred: {check.complaint('memory', must, f'no {more} more', fix)}", file=sys.stderr)
+        sys.exit(1)
     sys.exit(0)
 
 

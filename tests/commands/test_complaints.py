@@ -11,6 +11,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+import torch
 from command_line import LEARNING, SIZES, SMALL, core_flags, run, unasked
 from tiny_runs import FRAMES, no_file_longer_than, tiny_data
 
@@ -36,6 +37,7 @@ BAD = {
     "generate balls4 --clips training=3": "--clips must be one of train, validation, test, got training; did you mea",
     "generate balls4 --clips train=0": "--clips must ask for at least one clip, got 0; try --clips train=100 test=10",
     "generate balls4 --clips train=5 train=6": "--clips must name each part once, got train=6; leave one of them out",
+    "generate balls4 --clips train=9 test=100000000": "--clips must be at most 100,000,000 in all, got train=9 test=1",
     "generate balls4 --out clips.hdf5": "--out must be a folder, or a file that ends in .h5, got clips.hdf5; rename it",
     "evaluate {gru} {data} --metrics f1 f1": "--metrics must name each once, got f1 f1; leave one out",
     "render {gru} {data} --clips 1 1": "--clips must name each clip once, got (1, 1); leave one out",
@@ -71,7 +73,7 @@ BAD = {
     "train rims-balls4 --seeds 0,1 --sede 7": "be among those of --help, got --sede 7; did you mean --seed?",
     "train rims-balls4 --seeds 0,x": "--seeds must be whole numbers with commas between them, got 0,x; write",
     "train rims-balls4 --scale tiny --seeds 1,2 --seed 3": "--seed must be left out with --seeds, got 3; leave one out",
-    "train .": "DATA must be a data file or a folder of shards, got . (a folder without any); make it again with `v",
+    "train .": "DATA must be a data file or a folder of shards, got . (a folder without any); name one of its files, s",
     "train cut.h5": "DATA must be a whole, undamaged HDF5 file, got cut.h5 (",
     "train foreign.h5": "DATA must be a whole, undamaged HDF5 file, got foreign.h5 (",
     "train other.h5": "DATA must hold some of the groups training, validation, test, got none of them in other.h5",
@@ -338,6 +340,22 @@ def test_on_request_a_failure_shows_where_it_arose(monkeypatch):
     monkeypatch.setenv("VIDEOPRED_TRACEBACK", "1")
     with pytest.raises(ValueError, match="COMMAND must be one of"):
         main(["frobnicate"])
+
+
+def _greedy() -> None:
+    torch.empty(10**15)  # floats: no address space has room for them
+
+
+def _greedy_on_a_device() -> None:
+    raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 has a total capacity of 2 GiB")
+
+
+@pytest.mark.parametrize(("greedy", "amount"), [(_greedy, "4000000 GB"), (_greedy_on_a_device, "2.50 GiB")])
+def test_memory_that_does_not_do_is_one_clear_line(monkeypatch, capfd, greedy, amount):
+    monkeypatch.setitem(COMMANDS, "list", greedy)
+    assert run("list") == 1
+    must, fix = "be enough for the model and what it reads at once", "take a smaller model or --batch-size"
+    assert capfd.readouterr() == ("", f"videopred: memory must {must}, got no {amount} more; {fix}\n")
 
 
 def test_an_unforeseen_error_is_not_hidden(monkeypatch):

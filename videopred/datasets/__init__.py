@@ -179,6 +179,8 @@ def how_to_mend(path: Path) -> str:
         return f"bring it in with {how_to_import(path)}"
     if (path / "settings.json").is_file():
         return "it is a run; give it as RUN, or go on with it by `videopred train --resume`"
+    if path.is_dir() and (files := sorted(path.glob("*.h5"))):
+        return f"name one of its files, such as {files[0]}"
     return "make it again with `videopred generate`"
 
 

@@ -16,6 +16,7 @@ from videopred.datasets.request import check_seed, parts_asked
 from videopred.datasets.settings import DatasetSettings, dump_recipe
 from videopred.datasets.shards import ShardName, check_shards, shard_ranges
 
+_MOST = 10**8  # clips: addresses have eight digits in the names of pieces; of 64 x 64 px they are terabytes
 _BLOCK = 256  # clips made at a time: enough to make NumPy's calls cheap, few enough to lose little when stopped
 
 
@@ -117,11 +118,18 @@ def plan(name: str, clips: Mapping[str, int], seed: int, out: Path, recipe: Data
     recipe = find_recipe(name) if recipe is None else recipe
     check_seed("--seed", seed)
     parts = parts_asked("--clips", clips, recipe, "--clips train=100 test=10")
+    must = f"be at most {_MOST:,} in all"
+    check.require(sum(parts.values()) <= _MOST, "--clips", must, _said(parts), "ask for fewer")
     check_shards(shards, parts, recipe)
     check.require(shards == 1 or out.suffix != ".h5", "--out", "be a folder for several shards", out, "leave .h5 out")
     must, fix = "be a folder, or a file that ends in .h5", "rename it"
     check.require(out.suffix in ("", ".h5") or out.is_dir(), "--out", must, out, fix)
     return Job(name, recipe, seed, parts, out, shards)
+
+
+def _said(parts: Mapping[str, int]) -> str:
+    """Clips of each part, as they are asked for."""
+    return " ".join(f"{part}={count}" for part, count in parts.items())
 
 
 def _attributes(name: str, recipe: DatasetSettings, seed: int) -> dict[str, Any]:
