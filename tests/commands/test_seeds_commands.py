@@ -50,6 +50,17 @@ def test_two_models_are_held_against_each_other_over_their_seeds(seeds, tmp_path
     assert told["blank"]["mse"]["3"]["deviation"] is None
 
 
+def test_runs_of_single_seeds_are_called_after_model_and_seed(seeds, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(seeds)
+    for core in ("gru", "rims"):
+        assert run(f"evaluate models/{core}/seed-1 two.h5 --context 4 --horizon 3 --metrics mse") == 0
+    capfd.readouterr()
+    assert run(f"compare models/gru/seed-1 eval/rims/seed-1/two --json --out {tmp_path}") == 0
+    told = json.loads(capfd.readouterr().out)
+    assert list(told["rows"])[:2] == ["gru/seed-1", "rims/seed-1"]
+    assert told["rows"]["rims/seed-1"]["mse"]["3"]["seeds"] == 1
+
+
 def test_a_report_is_of_each_of_its_runs(seeds, tmp_path, monkeypatch):
     monkeypatch.chdir(seeds)
     assert run(f"report models/gru --device cpu --out {tmp_path}/report.html") == 0

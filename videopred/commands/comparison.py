@@ -76,6 +76,8 @@ def _scores_of(path: Path, data: str | None) -> Path:
 
 
 def _unlike(folder: Path) -> Path:
-    """The part of a path that names a run, where `evaluate` wrote eval/<run>/<data>."""
+    """The part of a path that names a run, where `evaluate` wrote eval/<run>/<data>; a run of a seed is two folders."""
     folder = folder.parent if folder.name == "scores.json" else folder
-    return folder.parent if folder.parent.parent.name == "eval" else folder
+    run = folder.parent
+    above = run.parent.parent if run.name.startswith("seed-") else run.parent
+    return run if above.name == "eval" else folder
