@@ -14,7 +14,10 @@ from videopred.training.places import SUMMARY
 def compare(
     paths: Annotated[
         Positional[tuple[Path, ...]],
-        arg(metavar="SCORES...", help="Folders that `videopred evaluate` wrote, or runs: then eval/<run>/<--data>."),
+        arg(
+            metavar="SCORES...",
+            help="Folders that `evaluate` wrote, or runs or folders of seeds: then eval/<run>/<--data>.",
+        ),
     ],
     *,
     data: Annotated[str | None, arg(metavar="NAME", help="Which scores of the runs: the name of the data.")] = None,
