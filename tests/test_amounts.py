@@ -46,5 +46,6 @@ def test_bytes_are_told_in_the_largest_unit_that_fits(count, told):
     assert size(count) == told
 
 
-def test_one_is_singular():
+def test_one_is_singular_and_thousands_are_set_apart():
     assert [counted(number, "true frame") for number in (0, 1, 2)] == ["0 true frames", "1 true frame", "2 true frames"]
+    assert counted(50_000, "clip") == "50,000 clips"

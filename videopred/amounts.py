@@ -2,8 +2,8 @@
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with its noun, such as 1 frame and 2 frames."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    """A number with its noun, such as 1 frame, 2 frames and 50,000 clips."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def size(count: float) -> str:
@@ -27,4 +27,4 @@ def duration(seconds: float) -> str:
     if minutes < 24 * 60:
         return f"{minutes // 60} h {minutes % 60} min"
     days, hours = divmod(minutes // 60, 24)
-    return f"{days} day{'s' * (days != 1)} {hours} h"
+    return f"{counted(days, 'day')} {hours} h"

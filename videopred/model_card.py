@@ -145,7 +145,7 @@ def _training(of: Described) -> Iterator[str]:
         place = {of.file.path.name: of.data}  # of paths the record keeps the names of files
         yield _shell(tuple(place.get(word, word) for word in words[1:]))
     done = record.get("updates", training.updates)
-    told = [f"{done:,} updates of {training.batch_size} clips from seed {training.seed}"]
+    told = [f"{counted(done, 'update')} of {counted(training.batch_size, 'clip')} from seed {training.seed}"]
     if "seconds" in record:
         told.append(f"{duration(record['seconds'])} by the clock")
     if "cpu_seconds" in record:

@@ -164,6 +164,7 @@ def test_how_it_reads():
         "checkpoints 1.4 GB of disk"
     )
     assert "epoch" not in str(told._replace(seconds_per_epoch=None))
+    assert "; 1 update takes about " in str(told._replace(updates=1))
 
 
 def test_a_dry_run_writes_nothing(data, tmp_path, monkeypatch, capfd):

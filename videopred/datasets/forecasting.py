@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from videopred import check
-from videopred.amounts import duration, size
+from videopred.amounts import counted, duration, size
 from videopred.datasets.assembly import make_file
 from videopred.datasets.making import Maker
 from videopred.datasets.plan import Target
@@ -39,8 +39,8 @@ class Forecast(NamedTuple):
     """Why the disk will not do; empty if it will."""
 
     def __str__(self) -> str:
-        files, workers = _counted(len(self.files), "file"), _counted(self.workers, "worker")
-        clips, time_taken = _counted(self.clips, "clip"), duration(self.seconds)
+        files, workers = counted(len(self.files), "file"), counted(self.workers, "worker")
+        clips, time_taken = counted(self.clips, "clip"), duration(self.seconds)
         return f"making {clips} in {files} of {size(self.bytes)} takes about {time_taken} with {workers}"
 
 
@@ -101,7 +101,3 @@ def _sample(recipe: DatasetSettings, few: int, scene: int) -> int:
     """How many clips to make: a few, fewer of large ones, and whole scenes."""
     most = _NUMBERS // (recipe.frames * recipe.height * recipe.width * recipe.channels)
     return max(1, min(few, most) // scene) * scene
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"

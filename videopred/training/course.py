@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from videopred import check
+from videopred.amounts import counted
 from videopred.models.compiling import compile_predictor
 from videopred.settings import WatchConfig
 from videopred.training.batches import Batches
@@ -64,8 +65,8 @@ class Course:
         """
         updates, compute = self.learner.config.training.updates, self.learner.config.compute
         with listening(self.folder.path / "log.txt", self.progress):
-            before = f"goes on after {self.start.done} of " if self.start.checkpoint else ""
-            say(f"{self.folder.path} on {self.device}: {before}{updates} updates")
+            before = f"goes on after {self.start.done:,} of " if self.start.checkpoint else ""
+            say(f"{self.folder.path} on {self.device}: {before}{counted(updates, 'update')}")
             if self.clips.held_on_device and compute.workers:
                 why = "those to learn from wait on the device; --hold memory changes it"
                 say(f"--workers only read validation clips: {why}")

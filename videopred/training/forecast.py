@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from videopred.amounts import duration, size
+from videopred.amounts import counted, duration, size
 from videopred.checkpoint import RunConfig
 from videopred.training.clips import TrainingClips
 from videopred.training.learner import Learner
@@ -44,8 +44,10 @@ class Forecast(NamedTuple):
 
     def __str__(self) -> str:
         epoch = "" if self.seconds_per_epoch is None else f" ({duration(self.seconds_per_epoch)} an epoch)"
+        take = "takes" if self.updates == 1 else "take"
         return (
-            f"{self.parameters:,} parameters; {self.updates:,} updates take about {duration(self.seconds)}{epoch} "
+            f"{counted(self.parameters, 'parameter')}; {counted(self.updates, 'update')} {take} about "
+            f"{duration(self.seconds)}{epoch} "
             f"and {size(self.memory)} of memory on {self.device}, checkpoints {size(self.disk)} of disk"
         )
 
