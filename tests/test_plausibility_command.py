@@ -153,8 +153,11 @@ print(json.dumps(told))
 """
 
 
-def test_usage_errors_load_nothing_heavy():
+def test_usage_errors_load_nothing_heavy(place, tmp_path):
+    (tmp_path / "films.csv").write_text("mine")
+    there = f"{place / 'gru'} {place / 'films.h5'}"
     asked = ["", "x", "x y --scores z", "x y --device gpu", "x y --burn-in 0", "x y --draw 1 1", "x y"]
+    asked += [f"{there} --out {tmp_path}", f"{place / 'films.h5'} --scores {tmp_path}/gone.csv"]
     command = [sys.executable, "-c", LIGHT]
     done = subprocess.run(command, input=json.dumps(asked), capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == {words: [] for words in asked}

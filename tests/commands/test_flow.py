@@ -16,8 +16,8 @@ from tiny_runs import CORE_SIZES, FRAMES, HEIGHT, WIDTH, tiny_data
 from videopred.datasets import DATASETS
 from videopred.datasets.opening import open_dataset
 from videopred.eval import METRICS, OBJECT_METRICS
+from videopred.eval.file_names import SCORE_FILES
 from videopred.eval.protocols import PROTOCOLS
-from videopred.eval.scores import FILES
 from videopred.experiments import experiment_summaries
 from videopred.experiments.figures import PAPER_FIGURES
 from videopred.judging import ROWS
@@ -48,7 +48,7 @@ def test_the_whole_flow(tmp_path, monkeypatch, capfd, preset, core):
         assert written(out) == paths
     assert run(f"evaluate {folder} {data} --batch-size 2") == 0
     out, err = capfd.readouterr()
-    assert written(out) == [results / name for name in FILES]
+    assert written(out) == [results / name for name in SCORE_FILES]
     shown = ["model", *(name for name, row in ROWS.items() if preset == "balls4" or not row.needs_physics)]
     assert [row for row in ("model", *ROWS) if f"\n{row} " in out] == shown
     assert err == ""
@@ -81,7 +81,7 @@ def test_every_other_core_learns_and_is_judged_too(place, tmp_path, monkeypatch,
         f"train {data} {core_flags(core)} {LEARNING} --out run": ["run"],
         f"rollout run {data} --first 3 --out r.npz": ["r.npz"],
         f"render run {data} --clips 4 --format png --out p": ["p/test-4.png"],
-        f"evaluate run {data} --metrics mse --out e": [f"e/{name}" for name in FILES],
+        f"evaluate run {data} --metrics mse --out e": [f"e/{name}" for name in SCORE_FILES],
     }.items():
         assert run(words) == 0, words
         out, err = capfd.readouterr()

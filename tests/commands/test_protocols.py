@@ -57,24 +57,24 @@ def test_a_protocol_takes_what_generate_makes_of_each_of_its_data_sets(made, nam
     """A file says more than its preset, such as whose digits it shows."""
     file = open_dataset(made(preset, test=4 if preset == "occlusion" else 1))
     digits = f"{preset}.h5 shows the package's own digits, MNIST's test file; {name} is of the whole MNIST"
-    assert check_card(name, PROTOCOLS[name], file) == ((digits,) if "mnist" in preset else ())
+    assert check_card(name, file) == ((digits,) if "mnist" in preset else ())
 
 
 def test_digits_of_the_whole_mnist_need_no_word(made):
     file = open_dataset(made("sm-mnist", test=1))
     file.recipe = file.recipe.model_copy(update={"mnist_sha256": "0" * 64})
-    assert check_card("brims-smmnist", PROTOCOLS["brims-smmnist"], file) == ()
+    assert check_card("brims-smmnist", file) == ()
     assert read_digits().sha256 != "0" * 64
 
 
 def test_films_of_others_are_held_against_the_size_of_frames():
     """A file that came by `import` says nothing of its law."""
     theirs = SimpleNamespace(recipe=None, path=Path("theirs.h5"), channels=1, height=64, width=64)
-    (note,) = check_card("rnem-balls", PROTOCOLS["rnem-balls"], theirs)
+    (note,) = check_card("rnem-balls", theirs)
     assert note.startswith("theirs.h5 does not say how it was made: only the size of its frames was held against rnem")
     theirs.width = 48
     with pytest.raises(ValueError, match=r"DATA must hold frames of 1 x 64 x 64 .* for rnem-balls, got 1 x 64 x 48"):
-        check_card("rnem-balls", PROTOCOLS["rnem-balls"], theirs)
+        check_card("rnem-balls", theirs)
 
 
 @pytest.mark.parametrize(
@@ -85,10 +85,10 @@ def test_a_protocol_minds_neither_the_law_of_motion_nor_longer_clips(changes, di
     recipe = DATASETS["balls4"].recipe.model_copy(update=changes)
     file = SimpleNamespace(recipe=recipe, path=Path("mine.h5"))
     if not differs:
-        assert check_card("rnem-balls", PROTOCOLS["rnem-balls"], file) == ()
+        assert check_card("rnem-balls", file) == ()
         return
     with pytest.raises(ValueError, match=rf"got mine\.h5, where {differs} \(3,\) for \(4,\) \(balls4 differs least\)"):
-        check_card("rnem-balls", PROTOCOLS["rnem-balls"], file)
+        check_card("rnem-balls", file)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_protocol_minds_neither_the_law_of_motion_nor_longer_clips(changes, di
 )
 def test_models_of_other_data_than_a_protocol_is_about_are_named(made, name, learned, tested, asks):
     """RIMs, section 4.2: trained on 4 balls and shown the curtain; appendix D.5: trained on three balls."""
-    said = trained_on(name, PROTOCOLS[name], open_dataset(made(tested, test=1)), {Path("mine"): learned})
+    said = trained_on(name, open_dataset(made(tested, test=1)), {Path("mine"): learned})
     assert said == (() if asks is None else (f"mine was trained on {learned}, where {name} asks for {asks}",))
 
 
@@ -163,7 +163,7 @@ def test_samples_are_as_many_as_a_card_says_where_pixels_are_drawn(made, learned
 )
 def test_data_that_a_protocol_does_not_mean_is_refused(small, name, message):
     with pytest.raises(ValueError, match=message):
-        check_card(name, PROTOCOLS[name], small)
+        check_card(name, small)
 
 
 def committed(card: Card) -> dict[str, Any]:

@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from videopred.eval import make_metric
-from videopred.eval.scores import FILES, Scores, load_scores
+from videopred.eval.file_names import SCORE_FILES
+from videopred.eval.scores import Scores, load_scores
 from videopred.eval.settings import Protocol
 
 SPREAD = np.array([-3, -2, -1, 0, 1, 2, 3])[:, None]
@@ -236,8 +237,8 @@ def test_steps_outside_the_rollout_are_refused(scores):
 
 def test_saved_files_hold_every_value_exactly(scores, tmp_path):
     paths = scores.save(tmp_path / "eval" / "run")
-    assert tuple(path.name for path in paths) == FILES
-    assert {path.name for path in paths[0].parent.iterdir()} == set(FILES)
+    assert tuple(path.name for path in paths) == SCORE_FILES
+    assert {path.name for path in paths[0].parent.iterdir()} == set(SCORE_FILES)
 
     stored = json.loads(paths[0].read_text())
     assert stored == scores.to_dict()

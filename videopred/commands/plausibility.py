@@ -9,6 +9,7 @@ from videopred import check
 from videopred.commands import terminal
 from videopred.commands.opening import results
 from videopred.commands.options import Device, Json, Overwrite
+from videopred.eval.file_names import PLAUSIBILITY_FILES
 from videopred.eval.plausibility_settings import PlausibilityConfig
 
 _OF_SCORES = {"part", "names", "resamples", "seed"}
@@ -47,13 +48,14 @@ def plausibility(
     for run in runs:
         check.run_folder(run)
     check.existing("DATA", data)
+    if scores is not None:
+        check.existing_file("--scores", scores, "give a table or answers, one line per film")
     folder = out or (Path("eval") / scores.stem / data.stem if scores else results(runs[0], data))
     pictures = [folder / f"scene-{scene}{suffix}" for scene in draw for suffix in (".png", ".gif")]
-    from videopred import surprise
-    from videopred.eval.plausibility_scores import FILES
-
-    for path in [*(folder / name for name in FILES), *pictures, *([answers] if answers else [])]:
+    for path in [*(folder / name for name in PLAUSIBILITY_FILES), *pictures, *([answers] if answers else [])]:
         check.absent("--answers" if path == answers else "--out", path, overwrite)
+    from videopred import surprise
+
     if scores is not None:
         found = surprise.score_file(scores, data, config)
     else:

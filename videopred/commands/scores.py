@@ -11,7 +11,7 @@ from videopred.commands.opening import check_data, each_run, results
 from videopred.commands.options import Context, Device, Horizon, Json, Overwrite, Part
 from videopred.commands.question import Question
 from videopred.eval import DEFAULT_METRICS, known, read_metric_settings
-from videopred.eval.protocols import PROTOCOLS
+from videopred.eval.file_names import SCORE_FILES
 from videopred.eval.settings import GivenConfig
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def evaluate(
     runs = each_run(runs)
     if data is not None:
         check_data(data)
-    for name in ("scores.json", "scores.csv", "measurements.npz"):
+    for name in SCORE_FILES:
         check.absent("--out", folder / name, overwrite)
     how: dict[str, Any] = {"batch_size": batch_size, "progress": terminal.watched(), "device": device}
     if given.pred is not None:
@@ -103,8 +103,8 @@ def _score_runs(
 
     notes: tuple[str, ...] = ()
     if question.name is not None:
-        asked = question.name, PROTOCOLS[question.name], file
-        notes = (*fitting.check_card(*asked), *fitting.trained_on(*asked, {run: data_of(run) for run in runs}))
+        learned = {run: data_of(run) for run in runs}
+        notes = (*fitting.check_card(question.name, file), *fitting.trained_on(question.name, file, learned))
     elif "metrics" not in question.said:
         protocol = protocol.model_copy(update={"metrics": usual_metrics([model_of(run) for run in runs], file)})
     calibrating = None if reference is None else open_dataset(reference)
@@ -125,7 +125,7 @@ def _score_films(
     protocol = question.protocol(truth)
     if not protocol.one_step:  # else the trivial rows are drawn from the true frames as well
         protocol = protocol.model_copy(update={"feedback": "elsewhere"})
-    notes = () if question.name is None else fitting.check_card(question.name, PROTOCOLS[question.name], truth)
+    notes = () if question.name is None else fitting.check_card(question.name, truth)
     calibrating = None if reference is None else open_dataset(reference)
     return evaluating.evaluate_given(predicted, truth, protocol, notes=notes, reference=calibrating, **how)
 

@@ -10,12 +10,10 @@ import numpy as np
 
 from videopred import check
 from videopred.eval.answers import write_answers
+from videopred.eval.file_names import PLAUSIBILITY_FILES
 from videopred.eval.plausibility import Errors, Estimate, Plausible, Scenes
 from videopred.eval.text import csv_text
 from videopred.files import write_arrays, write_text
-
-FILES = ("plausibility.json", "plausibility.csv", "films.csv", "surprise.npz")
-"""What `save` writes in its folder; the last only of a run."""
 
 
 @dataclass(frozen=True)
@@ -107,13 +105,13 @@ class PlausibilityScores:
             ValueError: answers are wanted, and the films have no names for them.
         """
         texts = {
-            folder / FILES[0]: json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n",
-            folder / FILES[1]: self.to_csv(),
-            folder / FILES[2]: self.films_csv(),
+            folder / PLAUSIBILITY_FILES[0]: json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n",
+            folder / PLAUSIBILITY_FILES[1]: self.to_csv(),
+            folder / PLAUSIBILITY_FILES[2]: self.films_csv(),
         }
         if answers is not None:
             texts[answers] = self.answers()
-        arrays = folder / FILES[3]
+        arrays = folder / PLAUSIBILITY_FILES[3]
         paths = [*texts, *([arrays] if self.surprise is not None else [])]
         for path in paths:
             check.absent("--answers" if path == answers else "--out", path, overwrite)

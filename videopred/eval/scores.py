@@ -13,6 +13,7 @@ import torch
 
 from videopred import check
 from videopred.eval import known, make_any_metric
+from videopred.eval.file_names import SCORE_FILES
 from videopred.eval.intervals import Interval, Measured, mean_over_steps, middle, over_runs, reduce, resample
 from videopred.eval.score_text import lines_of_steps, told
 from videopred.eval.settings import Protocol
@@ -22,9 +23,6 @@ from videopred.files import write_arrays, write_text
 
 if TYPE_CHECKING:
     from videopred.eval.metric import Quantity
-
-FILES = ("scores.json", "scores.csv", "measurements.npz")
-"""What `Scores.save` writes."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +171,7 @@ class Scores:
         Raises:
             FileExistsError: one is there and `overwrite` is false; then none is written.
         """
-        paths = [folder / name for name in FILES]
+        paths = [folder / name for name in SCORE_FILES]
         for path in paths:
             check.absent("--out", path, overwrite)
         arrays = {
@@ -198,9 +196,9 @@ def load_scores(path: Path | str) -> Scores:
         FileNotFoundError: a file is missing.
         ValueError: one is not what `save` wrote.
     """
-    folder = Path(path).parent if Path(path).name == FILES[0] else Path(path)
+    folder = Path(path).parent if Path(path).name == SCORE_FILES[0] else Path(path)
     fix = "make them with `videopred evaluate`"
-    for name in (FILES[0], FILES[2]):
+    for name in (SCORE_FILES[0], SCORE_FILES[2]):
         check.existing_file("SCORES", folder / name, fix)
     try:
         return _read(folder)
@@ -211,10 +209,10 @@ def load_scores(path: Path | str) -> Scores:
 
 def _read(folder: Path) -> Scores:
     """The scores in the files of a folder; raises whatever files that hold others lead to."""
-    kept = json.loads((folder / FILES[0]).read_text(encoding="utf-8"))
+    kept = json.loads((folder / SCORE_FILES[0]).read_text(encoding="utf-8"))
     metrics = {column: _metric(said) for column, said in kept["metrics"].items()}
     measurements: dict[str, dict[str, dict[str, np.ndarray]]] = {}
-    with np.load(folder / FILES[2]) as arrays:
+    with np.load(folder / SCORE_FILES[2]) as arrays:
         for place in arrays.files:
             row, column, key = place.rsplit("/", 2)
             measurements.setdefault(row, {}).setdefault(column, {})[key] = arrays[place]

@@ -8,7 +8,7 @@ from videopred import check
 from videopred.datasets import DATASETS
 from videopred.datasets.digits import read_digits
 from videopred.eval import known
-from videopred.eval.protocols import FREE, Card
+from videopred.eval.protocols import FREE, PROTOCOLS, Card
 from videopred.eval.settings import Protocol
 from videopred.judging.elsewhere import GivenTruth
 from videopred.judging.objects import check_truth
@@ -63,14 +63,19 @@ def check_reference(reference: "ClipSource", file: "ClipSource") -> None:
     check.require(ours == theirs, "--reference", must, written(theirs), "give a file of the same frames")
 
 
-def check_card(name: str, card: Card, file: "ClipSource") -> tuple[str, ...]:
+def check_card(name: str, file: "ClipSource") -> tuple[str, ...]:
     """Refuse data that a named protocol does not mean; says what a reader should know of data that it may mean.
 
     Files of others say nothing of how they were made: then the sizes of frames are compared.
 
+    Args:
+        name: of the protocol, a key of PROTOCOLS.
+        file: what is to be scored.
+
     Raises:
         ValueError: the data is of another recipe, or of other frames; the message names what differs.
     """
+    card = PROTOCOLS[name]
     allowed = {preset: DATASETS[preset].recipe for preset in card.datasets}
     if file.recipe is None:
         shapes = {(recipe.channels, recipe.height, recipe.width) for recipe in allowed.values()}
@@ -93,15 +98,17 @@ def check_card(name: str, card: Card, file: "ClipSource") -> tuple[str, ...]:
     return ()
 
 
-def trained_on(name: str, card: Card, file: "ClipSource", learned: Mapping[Path, str | None]) -> tuple[str, ...]:
+def trained_on(name: str, file: "ClipSource", learned: Mapping[Path, str | None]) -> tuple[str, ...]:
     """What a reader should know of runs that learned from other data than a named protocol asks for.
 
+    If the protocol says nothing of training, models are to learn from the data that they are tested on.
+
     Args:
-        name: of the protocol.
-        card: the protocol. If it says nothing of training, models are to learn from the data that they are tested on.
+        name: of the protocol, a key of PROTOCOLS.
         file: what they are tested on.
         learned: run -> what its data is called; None if that is not known.
     """
+    card = PROTOCOLS[name]
     pairs = card.trained_on or tuple((preset, preset) for preset in card.datasets)
     wanted = [trained for trained, tested in pairs if tested == file.name]
     asks = f"where {name} asks for {' or '.join(wanted)}" if wanted else f"and {name} does not test on {file.name}"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from videopred import check
-from videopred.eval.plausibility_scores import FILES as PLAUSIBILITY_FILES
+from videopred.eval.file_names import PLAUSIBILITY_FILES
 from videopred.eval.scores import Scores, load_scores
 from videopred.runs import run_name
 from videopred.training.metrics_rows import read_metrics
