@@ -3,18 +3,25 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from videopred import check
 from videopred.curves import Curve, draw_curves
 from videopred.eval.comparison import Comparison
 from videopred.files import write_text
 
 
-def save_comparison(comparison: Comparison, targets: Mapping[str, Path]) -> None:
-    """Write a comparison; what is there is replaced.
+def save_comparison(comparison: Comparison, targets: Mapping[str, Path], *, overwrite: bool = False) -> None:
+    """Write a comparison.
 
     Args:
         comparison: what to write.
         targets: ending (.md, .csv, .png, .svg) -> path.
+        overwrite: replace files that are there.
+
+    Raises:
+        FileExistsError: one is there and `overwrite` is false; then none is written.
     """
+    for path in targets.values():
+        check.absent("--out", path, overwrite)
     for suffix, path in targets.items():
         if suffix in (".png", ".svg"):
             draw_curves(path, _panels(comparison), marks=comparison.first.protocol.spans[:-1])

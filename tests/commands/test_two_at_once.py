@@ -14,7 +14,9 @@ LATE = {
     "export intphys {occlusion} --out out": ("videopred.datasets.intphys_export:_write_film", "out"),
     "export {gru} --out out.safetensors": ("videopred.export:gather", "out.safetensors"),
     "export {gru} --card --out out.safetensors": ("videopred.card_export:card_text", "out.gif"),
+    "inspect {data} --preview out.gif": ("videopred.datasets.description:describe", "out.gif"),
     "evaluate {gru} {data} --out .": ("videopred.judging.runs:evaluate_runs", "measurements.npz"),
+    "compare {scores} --out .": ("videopred.eval.comparison:compare", "comparison.csv"),
     "render {gru} {data} --clips 0 2 --out .": ("videopred.judging.drawing:scenes_of", "test-2.png"),
     "render {gru} {data} --worst 1 --out out.gif": ("videopred.judging.drawing:scenes_of", "out.gif"),
     "report {gru} --out out.html": ("videopred.report.page:set_page", "out.html"),
@@ -30,8 +32,16 @@ def occlusion(tmp_path_factory) -> Path:
     return generate("occlusion", {"test": 4}, recipe=recipe, out=tmp_path_factory.mktemp("films") / "occlusion.h5")
 
 
+@pytest.fixture(scope="module")
+def scores(place, tmp_path_factory) -> Path:
+    """Scores that `compare` takes."""
+    folder = tmp_path_factory.mktemp("scores")
+    assert run(f"evaluate {place / 'gru'} {place / 'balls4.h5'} --metrics mse --out {folder} --device cpu") == 0
+    return folder
+
+
 @pytest.mark.parametrize("words", LATE)
-def test_what_appeared_meanwhile_stays(place, occlusion, tmp_path, monkeypatch, capfd, words):
+def test_what_appeared_meanwhile_stays(place, occlusion, scores, tmp_path, monkeypatch, capfd, words):
     address, name = LATE[words]
     module, function = address.split(":")
     slow = getattr(import_module(module), function)
@@ -43,10 +53,11 @@ def test_what_appeared_meanwhile_stays(place, occlusion, tmp_path, monkeypatch, 
 
     monkeypatch.setattr(address.replace(":", "."), meanwhile)
     monkeypatch.chdir(tmp_path)
-    given = {"films": place / "films.npy", "data": place / "balls4.h5", "gru": place / "gru", "occlusion": occlusion}
+    given = {"films": place / "films.npy", "data": place / "balls4.h5", "gru": place / "gru"}
+    given |= {"occlusion": occlusion, "scores": scores}
     assert run(words.format(**given)) == 1
     out, err = capfd.readouterr()
-    flag = "--trace" if name == "trace.npz" else "--out"
+    flag = next(flag for flag in ("--preview", "--trace", "--out") if f"{flag} {name}" in words or flag == "--out")
     fix = "choose another name, or give --overwrite to replace it"
     assert f"videopred: {flag} must be a new path, got " in err
     assert err.endswith(f"{name} (already there); {fix}\n")

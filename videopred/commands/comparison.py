@@ -45,7 +45,7 @@ def compare(
     compared = comparison.compare(tables, relative_to)
     from videopred.comparing import save_comparison
 
-    save_comparison(compared, targets)
+    save_comparison(compared, targets, overwrite=overwrite)
     if json_:
         terminal.print_json(compared.to_dict() | {"files": [str(path) for path in targets.values()]})
         return

@@ -1,7 +1,7 @@
 """Commands that make, bring in, look at and give out data."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
@@ -11,6 +11,12 @@ from videopred.commands.options import Data, Json, Overwrite, Part
 from videopred.datasets import DATASETS
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.settings import DatasetSettings
+
+if TYPE_CHECKING:
+    from videopred.datasets.source import ClipSource
+
+_PREVIEWED = 6
+"""Clips in a preview, at most."""
 
 
 def generate(
@@ -79,26 +85,34 @@ def inspect(
     json_: Json = False,
 ) -> None:
     """Show what is in a data file."""
-    from videopred.datasets.description import describe
-    from videopred.datasets.opening import open_dataset
-
     if preview is not None:
         check.require(preview.suffix == ".gif", "--preview", "end in .gif", preview, "rename it")
         check.absent("--preview", preview, overwrite)
+    from videopred.datasets.description import describe
+    from videopred.datasets.opening import open_dataset
+
     with open_dataset(data) as file:
         rows = describe(file)
         if preview is not None:
-            from videopred.preview import preview_gif
-
-            part, count = next(iter(file.parts.items()))
-            masks = file.read(part, "groups", 0, min(6, count)) if "groups" in file.truth else None
-            preview_gif(file.read_frames(part, 0, min(6, count)), preview, masks)
+            _write_preview(file, preview, overwrite)
     if json_:
         terminal.print_json(rows | ({"files": [str(preview)]} if preview else {}))
         return
     terminal.print_rows(rows)
     if preview is not None:
         terminal.print_files([preview], False)
+
+
+def _write_preview(file: "ClipSource", path: Path, overwrite: bool) -> None:
+    """Write a GIF of the first clips of the first part there is."""
+    from videopred.preview import preview_gif
+
+    part, there = next(iter(file.parts.items()))
+    clips = min(_PREVIEWED, there)
+    masks = file.read(part, "groups", 0, clips) if "groups" in file.truth else None
+    frames = file.read_frames(part, 0, clips)
+    check.absent("--preview", path, overwrite)  # again: reading may have taken long
+    preview_gif(frames, path, masks)
 
 
 def export(
