@@ -16,6 +16,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from tyro.conf import arg
 
 from videopred import check
 
@@ -51,6 +52,15 @@ class Settings(BaseModel):
 def _tupled(value: Any) -> Any:
     """The value with every list in it as a tuple."""
     return tuple(map(_tupled, value)) if isinstance(value, list | tuple) else value
+
+
+def _hint(default: str) -> str:
+    """What help says of a switch's default: the flag of one that is on is called --no-..., and turns it off."""
+    return "(default: yes; this flag says no)" if default == "True" else f"(default: {default})"
+
+
+Switch = Annotated[bool, arg(help_behavior_hint=_hint)]
+"""A setting that is on unless a flag turns it off."""
 
 
 class TrainingConfig(Settings):

@@ -54,6 +54,16 @@ def test_help_of_a_preset_and_of_a_core_shows_its_own_flags(capfd):
         assert err == ""
 
 
+@pytest.mark.parametrize("words", ["generate balls4", *(f"train --core {core}" for core in CORES), *COMMANDS])
+def test_help_of_a_flag_that_turns_something_off_says_that_it_is_on(capfd, words):
+    """Else `--core.no-comm` has the default True, which can be read as no communication."""
+    assert run(f"{words} --help") == 0
+    out = " ".join(capfd.readouterr().out.replace("│", "").split())
+    assert "(default: True)" not in out
+    if words == "train --core rims":
+        assert "--core.no-comm Whether modules hear one another. (default: yes; this flag says no)" in out
+
+
 def test_list_shows_every_shelf_or_one(capfd):
     assert run("list") == 0
     out = capfd.readouterr().out
