@@ -73,6 +73,7 @@ def test_the_page_makes_a_figure_from_nothing_and_again_without_training(workpla
     told = capsys.readouterr().out
     assert told.startswith("RIMs, figure 12: ")
     assert "\n$ videopred train rims-balls678 --scale tiny --out models/rims-balls678-tiny\n" in told
+    assert "next: " not in told  # what comes next, it does itself
     pictures = sorted(str(path) for path in Path("eval").rglob("*.png"))
     places = ("rims-balls678-tiny-on-balls4-rnem-tiny", "rims-balls678-tiny-on-balls678-rnem-tiny")
     assert pictures == [f"eval/rims-figure-12-tiny/{place}/test-{n}-strip.png" for place in places for n in (0, 1)]

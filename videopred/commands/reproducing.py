@@ -68,7 +68,8 @@ def _do(words: Words) -> None:
     from videopred.cli import run  # which imports this module
 
     print(f"\n$ {typed(words)}", flush=True)
-    run(list(words))
+    with terminal.going_on():
+        run(list(words))
 
 
 def _check_run(training: Training) -> None:

@@ -3,8 +3,13 @@
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
+
+_GOES_ON = ContextVar("_GOES_ON", default=False)
+"""Whether this command is run by another one, which goes on by itself."""
 
 
 def watched() -> bool:
@@ -40,6 +45,23 @@ def print_files(paths: Sequence[Path], as_json: bool) -> None:
         return
     for path in paths:
         print(f"wrote {path}")
+
+
+def print_next(commands: Sequence[str]) -> None:
+    """Offer the commands that a user may want to type next, unless another command is running this one."""
+    if not _GOES_ON.get():
+        for command in commands:
+            print(f"next: {command}")
+
+
+@contextmanager
+def going_on() -> Iterator[None]:
+    """For a command that runs others: within it they do not offer what to do next."""
+    token = _GOES_ON.set(True)
+    try:
+        yield
+    finally:
+        _GOES_ON.reset(token)
 
 
 def print_json(content: Mapping[str, Any]) -> None:

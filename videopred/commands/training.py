@@ -233,5 +233,4 @@ def _say_trained(folder: Path, watch: WatchConfig, json_: bool, following: Seque
     terminal.print_files([folder], json_)
     if json_:
         return
-    for command in experiments.next_commands(folder) if following is None else following:
-        print(f"next: {command}")
+    terminal.print_next(experiments.next_commands(folder) if following is None else following)
