@@ -104,8 +104,9 @@ NAN = np.array([0.5, np.nan, 0.5], np.float32).repeat(80).reshape(3, 8, 10)
 DATED = np.zeros((T, H, W), "datetime64[s]")
 
 WRONG = [
-    (npy(GREY[..., 0]), {}, "--axes must be given for 4 axes, which may be TBHW, BTHW, THWC or TCHW, got none for (3"),
-    (npy(GREY), {}, "--axes must be given for 5 axes, which may be BTHWC, BTCHW, TBHWC or TBCHW, got none for (3"),
+    (npy(GREY[..., 0]), {}, "--axes must be given for 4 axes, which may be TBHW or BTHW, got none for (3, 5, 8, 10)"),
+    (npy(GREY), {}, "--axes must be given for 5 axes, which may be BTHWC or TBHWC, got none for (3, 5, 8, 10, 1"),
+    (npy(COLOR[0]), {}, "--axes must be given for 4 axes, which may be TBHW or BTHW or THWC, got none for (5, 8, 10"),
     (npy(COLOR[0, 0]), {}, "--axes must be given for 3 axes, which may be THW or HWC, got none for (8, 10, 3) in "),
     (npy(GREY), {"axes": "TBHW"}, "--axes must name each axis of the array, (3, 5, 8, 10, 1) in "),
     (npy(GREY), {"axes": "BTCHW"}, "SOURCE must have 1 or 3 channels, got 8 (BTCHW, (3, 5, 8, 10, 1)) in "),

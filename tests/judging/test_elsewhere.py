@@ -73,7 +73,7 @@ def test_gifs_and_pngs_are_read(tmp_path):
     [
         (SOFT, {"axes": "BTCHW"}, "--range must say which numbers are black and white, got nothing for float64 from"),
         (HARD, {"axes": "BTCHW"}, "--range must say which numbers are black and white, got nothing for uint8 from 0"),
-        (SOFT, {"levels": (0, 1)}, r"--axes must be given for 5 axes, which may be BTHWC, BTCHW, TBHWC or TBCHW, got"),
+        (SOFT, {"levels": (0, 1)}, r"--axes must be given for 5 axes, which may be BTCHW or TBCHW, got none"),
         (SOFT, {"levels": (0, 1), "axes": "BTCH"}, "--axes must be letters of B clips, .* got 'BTCH'"),
         (
             SOFT + 0.1,

@@ -9,9 +9,22 @@ from videopred import check
 from videopred.datasets.foreign import StoredFilms
 from videopred.datasets.import_settings import ImportConfig
 
+_READINGS = {3: ["THW", "HWC"], 4: ["TBHW", "BTHW", "THWC", "TCHW"], 5: ["BTHWC", "TBHWC", "BTCHW", "TBCHW"]}
+"""Number of axes -> how such arrays are usually kept; of these, only those with a sensible number of channels."""
+
 
 def films_of_array(source: Path, what: str, array: np.ndarray, config: ImportConfig) -> StoredFilms:
-    """The films in an array whose axes `config.axes` names; `what` the array is called."""
+    """The films in an array.
+
+    Args:
+        source: the file that the array is in.
+        what: what the array is called.
+        array: numbers of any kind, with the axes that `config.axes` names.
+        config: what its user says of it.
+
+    Raises:
+        ValueError: see `axes_of`; or there are neither 1 nor 3 channels.
+    """
     axes = axes_of(array.shape, config.axes, source)
     there = np.expand_dims(array, tuple(range(array.ndim, 5)))  # the axes that it lacks, of length 1, at the end
     letters = axes + "".join(letter for letter in "BTHWC" if letter not in axes)
@@ -31,7 +44,7 @@ def films_of_array(source: Path, what: str, array: np.ndarray, config: ImportCon
 
 
 def axes_of(shape: tuple[int, ...], given: str | None, source: Path | str) -> str:
-    """The letters of the axes, in their order in the array.
+    """The letters of the axes, in their order in the array: those given, or THW where nothing else is possible.
 
     Raises:
         ValueError: none are given and there are several readings, or those given do not fit.
@@ -43,11 +56,11 @@ def axes_of(shape: tuple[int, ...], given: str | None, source: Path | str) -> st
         must, got = f"name each axis of the array, {shape} in {source}", f"{len(given)} ({given})"
         check.require(len(given) == len(shape), "--axes", must, got, "give one letter for each")
         return given
-    readings = {3: "THW or HWC", 4: "TBHW, BTHW, THWC or TCHW", 5: "BTHWC, BTCHW, TBHWC or TBCHW"}
-    certain = len(shape) == 3 and shape[-1] not in (1, 3, 4)
-    must = f"be given for {len(shape)} axes, which may be {readings[len(shape)]}"
+    usual = _READINGS[len(shape)]
+    readings = [axes for axes in usual if "C" not in axes or shape[axes.index("C")] in (1, 3, 4)] or usual
+    must = f"be given for {len(shape)} axes, which may be {' or '.join(readings)}"
     fix = "name them in their order: B clips, T frames, C channels, H rows, W columns"
-    check.require(certain, "--axes", must, f"none for {shape} in {source}", fix)
+    check.require(readings == ["THW"], "--axes", must, f"none for {shape} in {source}", fix)
     return "THW"
 
 
