@@ -192,27 +192,23 @@ class MovingMNISTConfig(DatasetSettings):
 
     @model_validator(mode="after")
     def _digits_can_move(self) -> "MovingMNISTConfig":
-        room = min(self.height, self.width) - self.digit_size
-        if room < self.speed:
-            most = min(self.height, self.width) - math.ceil(self.speed)
-            must = f"be at most {most}, the frame's shorter side less --speed"
-            fix = "choose smaller digits or larger frames"
-            raise ValueError(check.complaint("--digit-size", must, self.digit_size, fix))
-        if self.law != "srivastava" and not self.speed.is_integer():
-            must, fix = f"be a whole number by the law {self.law}", "choose e.g. 4, or --law srivastava"
-            raise ValueError(check.complaint("--speed", must, self.speed, fix))
-        if self.law == "svg" and len(self.digits) > 1:
-            fix = "choose e.g. 2, or --law fixed"
-            raise ValueError(check.complaint("--digits", "be one number by the law svg", self.digits, fix))
+        most = min(self.height, self.width) - math.ceil(self.speed)
+        must = f"be at most {most}, the frame's shorter side less --speed"
+        fix = "choose smaller digits or larger frames"
+        check.require(self.digit_size <= most, "--digit-size", must, self.digit_size, fix)
+        must, fix = f"be a whole number by the law {self.law}", "choose e.g. 4, or --law srivastava"
+        check.require(self.law == "srivastava" or self.speed.is_integer(), "--speed", must, self.speed, fix)
+        must, fix = "be one number by the law svg", "choose e.g. 2, or --law fixed"
+        check.require(self.law != "svg" or len(self.digits) == 1, "--digits", must, self.digits, fix)
         return self
 
     @model_validator(mode="after")
     def _parts_have_digits(self) -> "MovingMNISTConfig":
         for part in ("train", "validation", "test"):
             classes = self.classes(part)
-            if not classes or len(set(classes)) < len(classes):
-                must, fix = "name at least one class of digits, and none twice", "choose from 0 to 9"
-                raise ValueError(check.complaint(f"--{part}-digits", must, classes, fix))
+            must, fix = "name at least one class of digits, and none twice", "choose from 0 to 9"
+            once = 0 < len(classes) == len(set(classes))
+            check.require(once, f"--{part}-digits", must, classes, fix)
         return self
 
 

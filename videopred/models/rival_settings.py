@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, PositiveInt, model_validator
 from tyro.conf import Suppress
 
-from videopred.check import complaint
+from videopred.check import require
 from videopred.models.core_settings import CoreSettings
 
 
@@ -48,9 +48,8 @@ class AttentiveLadderConfig(LadderConfig):
     @model_validator(mode="after")
     def _sizes_agree(self) -> "AttentiveLadderConfig":
         for units in self.units:
-            if 4 * units % self.input_heads:
-                must, fix = f"divide 4 units = {4 * units} of every layer", "choose 1, 2 or 4"
-                raise ValueError(complaint("--core.input-heads", must, self.input_heads, fix))
+            must, fix = f"divide 4 units = {4 * units} of every layer", "choose 1, 2 or 4"
+            require(4 * units % self.input_heads == 0, "--core.input-heads", must, self.input_heads, fix)
         return self
 
 
@@ -87,7 +86,7 @@ class RMCConfig(CoreSettings):
 
     kind: Suppress[Literal["rmc"]] = "rmc"
     rows: PositiveInt = 4
-    """Rows of the memory K."""
+    """Rows of the memory, K."""
     heads: PositiveInt = 4
     """Heads of the attention between rows."""
     head_size: PositiveInt = 64
@@ -126,9 +125,8 @@ class TransformerConfig(CoreSettings):
 
     @model_validator(mode="after")
     def _sizes_agree(self) -> "TransformerConfig":
-        if self.units % self.heads:
-            must, fix = f"divide --core.units = {self.units}", "choose a divisor of it"
-            raise ValueError(complaint("--core.heads", must, self.heads, fix))
+        must, fix = f"divide --core.units = {self.units}", "choose a divisor of it"
+        require(self.units % self.heads == 0, "--core.heads", must, self.heads, fix)
         return self
 
 
