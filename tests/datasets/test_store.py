@@ -273,8 +273,11 @@ def test_in_files_of_ours_nothing_stands_once(path, tmp_path):
         del file["training/groups"]
         file["training/groups"] = first
     assert "groups" in ClipFile(path).truth
-    assert "groups" not in ClipFile(tmp_path / "x.h5").truth
-    assert "repeated" not in describe(ClipFile(path))
+    cut = ClipFile(tmp_path / "x.h5")
+    assert "groups" not in cut.truth
+    assert "repeated" not in cut.remarks
+    with pytest.raises(ValueError, match=r"^DATA must hold the whole truth, as our own files do, got no groups in "):
+        describe(cut)
 
 
 def test_truth_is_what_all_parts_hold(tmp_path):

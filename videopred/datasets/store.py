@@ -20,6 +20,8 @@ from videopred.datasets.settings import BallsConfig, DatasetSettings, load_recip
 from videopred.datasets.source import ClipSource
 
 _AT_ONCE = 2**24  # bytes read at a time of what has no chunks
+_WHOLE_TRUTH = ("groups", "positions", "velocities", "collisions", "events", "visibility/fraction")
+"""What `Clip` has of every world."""
 
 
 class ClipFile(ClipSource):
@@ -87,7 +89,10 @@ class ClipFile(ClipSource):
     def clip(self, part: str, index: int) -> Clip:
         """A clip with its truth, which only our own files hold in full."""
         frames = self.read_frames(part, index, index + 1)[0]
-        self._require(self.recipe is not None, "hold the whole truth, as our own files do", "frames of another origin")
+        must = "hold the whole truth, as our own files do"
+        self._require(self.recipe is not None, must, "frames of another origin")
+        missing = [name for name in _WHOLE_TRUTH if name not in self.truth]
+        self._require(not missing, must, f"no {', '.join(missing)}")
         truth = {name: self.read(part, name, index, index + 1)[0] for name in self.truth}
         first, last = self.stored(part, "contact_offsets", index, index + 2)
         return Clip(
@@ -215,10 +220,13 @@ class ClipFile(ClipSource):
         fitting, still = [], set()
         for part, count in self.parts.items():
             arrays = {name: data for name, data in _datasets(file[PARTS[part]]).items() if name not in NOT_TRUTH}
-            once = {name for name, data in arrays.items() if has_time(name) and data.shape[:2] == (1, count)}
-            once = set() if "format" in self.attributes else once  # ours never do that
-            sizes = {True: (self.frames, count), False: (count,)}
-            whole = {name for name, data in arrays.items() if data.shape[: 1 + has_time(name)] == sizes[has_time(name)]}
+            once, whole = set(), set()
+            for name, data in arrays.items():
+                axes = (self.frames, count) if has_time(name) else (count,)
+                if data.shape[: len(axes)] == axes:
+                    whole.add(name)
+                elif has_time(name) and data.shape[:2] == (1, count) and "format" not in self.attributes:  # ours never
+                    once.add(name)
             fitting.append(whole | once)
             still |= once
         self.truth = tuple(sorted(set.intersection(*fitting)))
