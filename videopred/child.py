@@ -1,4 +1,4 @@
-"""Python programs of ours beside this one, which find the modules that this one finds.
+"""Runs statements in another Python process, which finds the same modules as this one.
 
 `python -m` and `python -c` look in the current folder first, where a file of the user's may be named like a module of
 some library.

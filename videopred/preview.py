@@ -50,12 +50,11 @@ def draw_outlines(film: np.ndarray, masks: np.ndarray, thickness: int = 1) -> No
         thickness: how far from what is not the object a pixel is painted, along rows and columns.
     """
     height, width = masks.shape[1:]
-    margin = thickness
-    padded = np.pad(masks, ((0, 0), (margin, margin), (margin, margin)), mode="edge")
+    padded = np.pad(masks, ((0, 0), (thickness, thickness), (thickness, thickness)), mode="edge")
     edge = np.zeros(masks.shape, bool)
     for shift in range(1, thickness + 1):
         for down, right in ((shift, 0), (-shift, 0), (0, shift), (0, -shift)):
-            rows, columns = slice(margin + down, margin + down + height), slice(margin + right, margin + right + width)
-            edge |= masks != padded[:, rows, columns]
+            top, left = thickness + down, thickness + right
+            edge |= masks != padded[:, top : top + height, left : left + width]
     edge &= masks > 0
     film[edge] = OBJECT_COLORS[(masks[edge] - 1) % len(OBJECT_COLORS)]

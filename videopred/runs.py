@@ -21,7 +21,7 @@ from videopred.weights import read_header
 SILENT = 3600.0
 """Seconds without a written file after which a run that says it is running is taken for dead."""
 
-_DEPTH = 3  # folders below which runs are not looked for
+_DEPTH = 3  # levels of folders in which runs are looked for
 
 
 class Run(NamedTuple):
@@ -118,7 +118,9 @@ def _find(folder: Path, depth: int) -> list[Path]:
     inside = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
     inside = [path for path in inside if path.suffix == ".safetensors" or (path.is_dir() and depth > 0)]
     found = [run for path in inside for run in _find(path, depth - 1)]
-    return found or [folder] * (depth == _DEPTH - 1)
+    if not found and depth == _DEPTH - 1:
+        return [folder]
+    return found
 
 
 def _is_run(folder: Path) -> bool:

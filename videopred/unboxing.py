@@ -20,7 +20,7 @@ _ELSEWHERE = {
     "--metric": "--metrics",
     "--force": "--overwrite",
 }
-"""How other tools call what is asked for -> how it is called here."""
+"""What other tools call a flag -> what it is called here."""
 _KINDS = {
     "INT": "be a whole number",
     "FLOAT": "be a number",
@@ -29,7 +29,7 @@ _KINDS = {
     "[INT [INT ...]]": "be whole numbers",
     "[FLOAT [FLOAT ...]]": "be numbers",
 }
-"""How tyro calls a kind of value -> what it must be."""
+"""What tyro calls a kind of value -> what a value of it must be."""
 
 
 def unboxed(box: str, words: Sequence[str]) -> str:

@@ -44,7 +44,7 @@ class Question(NamedTuple):
             least_context: frames that must be given at least.
 
         Raises:
-            ValueError: so it is.
+            ValueError: one of them does; the message names it.
         """
         said = self.said
         check.feedback(said.get("feedback", "soft"))
@@ -70,7 +70,7 @@ class Question(NamedTuple):
         """Refuse words that mean nothing of films made elsewhere: of each clip there is one, and it is made already.
 
         Raises:
-            ValueError: so it is.
+            ValueError: one of them was said.
         """
         fed, fix = self.said.get("feedback", "true"), "true says that each frame was predicted from the true ones"
         check.require(fed == "true", "--feedback", "be true or left out with --pred", fed, fix)

@@ -162,7 +162,7 @@ def find_recipe(name: str, **changes: Any) -> DatasetSettings:
 
 
 def how_to_make(path: Path) -> str:
-    """What makes a data file that is not there; it is likely one of the preset that it is called as."""
+    """The command that makes a missing data file: of the preset that the file is named after, if there is one."""
     return f"make one with `videopred generate {path.stem if path.stem in DATASETS else 'NAME'}`"
 
 
@@ -173,7 +173,7 @@ def how_to_import(path: Path) -> str:
 
 
 def how_to_mend(path: Path) -> str:
-    """What to do with what is no data file: films of others are brought in, a run goes elsewhere, others are made."""
+    """What to do about a path that is no data file: bring in films of others, use a run as a run, or make it again."""
     there = islice(chain(path.glob("*"), path.glob("*/*")), _LOOKED_AT) if path.is_dir() else [path]
     if any(one.suffix.lower() in _OF_FILMS for one in there):
         return f"bring it in with {how_to_import(path)}"

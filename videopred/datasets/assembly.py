@@ -19,7 +19,7 @@ def make_file(
         target: the file.
         makers: whoever makes the missing pieces.
         alone: makes damaged ones again.
-        done: told of each piece how many clips it has, when it is in the file.
+        done: called with the number of clips of each piece once it is in the file.
         overwrite: whether what is there may be replaced.
 
     Raises:

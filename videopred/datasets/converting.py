@@ -52,11 +52,11 @@ def as_ours(stored: StoredFilms, config: ImportConfig) -> ForeignFilms:
     before = dict(zip(parts, accumulate(parts.values(), initial=0), strict=False))  # clips of the parts before
 
     def record(part: str, index: int) -> dict[str, np.ndarray]:
-        kept = films.frames(before[part] + index)
-        levels = [_level(frame[..., :1] if seen.grey else frame, low, high, size) for frame in kept]
+        there = films.frames(before[part] + index)
+        levels = [_level(frame[..., :1] if seen.grey else frame, low, high, size) for frame in there]
         return {"features": np.stack(levels)}
 
-    kept = (seen.dtype == bool and size is None) or (seen.dtype == np.uint8 and (low, high) == (0, 255))
+    unchanged = (seen.dtype == bool and size is None) or (seen.dtype == np.uint8 and (low, high) == (0, 255))
     found = {
         **films.found,
         **({"part": part, "clips": parts[part]} if films.parts is None else {"clips": shown_parts(parts)}),
@@ -65,7 +65,7 @@ def as_ours(stored: StoredFilms, config: ImportConfig) -> ForeignFilms:
         "width": width if size is None else size[1],
         "channels": 1 if seen.grey else channels,
         "stored": f"{seen.dtype}, {seen.low:g} to {seen.high:g}",
-        "levels": "as they are" if kept else f"{low:g} to {high:g} become 0 to 255",
+        "levels": "as they are" if unchanged else f"{low:g} to {high:g} become 0 to 255",
         "resized": "no" if size is None else f"from {height} x {width} (height x width), by Pillow's bilinear filter",
     }
     return ForeignFilms(found, parts, record)

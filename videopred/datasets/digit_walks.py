@@ -65,7 +65,8 @@ def walk(recipe: MovingMNISTConfig, rows: int, sources: Sequence[np.random.Gener
         speed = int(recipe.speed)
 
         def leave(frame: int, velocity: np.ndarray, hit: np.ndarray) -> np.ndarray:
-            inward, free = to_whole(turns[frame], 1, speed), to_whole(turns[frame], -speed, speed)  # never both
+            # Both of one random number, as only one of them counts.
+            inward, free = to_whole(turns[frame], 1, speed), to_whole(turns[frame], -speed, speed)
             return np.where(hit != 0, -hit * inward, np.where(hit.any(0), free, velocity))
 
         turn = _reflect if recipe.deterministic else leave

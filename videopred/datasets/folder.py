@@ -49,7 +49,7 @@ class ClipFolder(ClipSource):
         if others := others_beside(self.path):
             verdict = "are no shards" if len(others) > 1 else "is no shard"
             self.remarks = {"left_out": f"{', '.join(others)}, which {verdict}"}
-        recipe = self.recipe or BallsConfig()  # of clips without one, none belong together
+        recipe = self.recipe or BallsConfig()  # without a recipe, no clips belong together
         self.ranges = [shard_ranges(self.parts, recipe, len(names), name.shard) for name in names]
         for shard, ranges in zip(self.shards, self.ranges, strict=True):
             clips = {part: len(addresses) for part, addresses in ranges.items()}

@@ -18,10 +18,10 @@ def to_levels(stored: np.ndarray, binary: bool, path: Path) -> np.ndarray:
         path: the file.
 
     Returns:
-        (...) uint8; uint8 that already are such levels as they are, not copied.
+        (...) uint8. Numbers that already are such levels in uint8 come back themselves, not as a copy.
 
     Raises:
-        FaultyFileError: numbers that are no such levels.
+        FaultyFileError: the numbers are no such levels.
     """
     if stored.dtype == bool:
         levels = stored.view(np.uint8)

@@ -24,8 +24,8 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
 
     An item is (T, H, W, C) uint8, 0 to 255: a quarter of float32, until the model's device turns it into a film
     (`frames.to_film`). With a floating `dtype` it is that film, (T, C, H, W) in [0, 1]. With `truth` it is a dict:
-    `frames` is what else the item were, and each name has the same window of its truth, or, of objects/… and
-    labels/…, which have no time axis, the whole. What is held in memory is shared with workers, not copied.
+    `frames` has what the item would be without it, and each name its truth in the same window; objects/… and labels/…
+    have no time axis, and come whole. What is held in memory is shared with workers, not copied.
 
     Items are counted clip by clip, and window by window in each: a clip of T frames has (T - window) // stride + 1.
 

@@ -94,7 +94,7 @@ class RecipeClips(ClipSource):
         return copy.deepcopy(next(self._clips(part, index, index + 1)))
 
     def fingerprint(self) -> str:
-        """SHA-256 of recipe, seed and number of clips, in hexadecimal; of the version too, whose laws they are."""
+        """SHA-256, in hexadecimal, of recipe, seed, numbers of clips, and the version, whose code makes them."""
         told = (version("videopred"), dump_recipe(self.recipe), self.seed, sorted(self.parts.items()))
         return hashlib.sha256(repr(told).encode()).hexdigest()
 

@@ -59,7 +59,8 @@ def _draw(recipe: MotionConfig, sources: Sequence[np.random.Generator]) -> tuple
     low, high = spans[mode].T * recipe.px_per_unit
     amount = low + share * (high - low)  # px per frame or, to accelerate, px per frame²
     room = np.reshape(recipe.room, (2, 1)) * recipe.px_per_unit
-    direction = np.stack([np.cos(angle := 2 * np.pi * angle), np.sin(angle)])
+    angle = 2 * np.pi * angle
+    direction = np.stack([np.cos(angle), np.sin(angle)])
 
     time = np.arange(recipe.frames + 1)[:, None]
     speeds_up = mode == MODES.index("accelerate")

@@ -1,4 +1,4 @@
-"""How far ahead a world of balls can be foretold by somebody who knows its law, and its state almost.
+"""How far ahead a world of balls can be foretold by somebody who knows its law and, but for small errors, its state.
 
 Balls that bounce multiply every error, so beyond some frame no model can say where they are, and scores there tell of
 chance. Starts that differ a little from the true ones are moved by the true law; the mean distance of the balls from
@@ -14,13 +14,13 @@ from videopred.datasets.source import ClipSource
 
 POSITION_ERROR_PX = 0.1
 VELOCITY_ERROR_PX_PER_FRAME = 0.03
-"""Standard deviations, along each axis, of what is known of a ball at frame 0: about a fit of discs to frames."""
+"""Standard deviations, along each axis, of the errors in a ball's state at frame 0: about those of a fit of discs."""
 LOST_PX = 2.0
 """A mean distance from the true places beyond which balls count as lost."""
 
 
 def error_growth(source: ClipSource, part: str, clips: int) -> np.ndarray:
-    """Mean distance of balls from their true places when their start is known almost, by frame.
+    """Mean distance of balls from their true places, by frame, when there are small errors in their start.
 
     Args:
         source: clips of bouncing balls, with their recipe.

@@ -58,7 +58,7 @@ class Scene:
     condition: Condition
     stage: "Stage"
     colors: dict[str, np.ndarray]
-    """wall, floor, line, occluder -> (3,) uint8."""
+    """wall, floor, occluder -> (3,) uint8."""
     floor: int
     """First row of the floor."""
     things: tuple[Thing, ...]
@@ -132,8 +132,8 @@ def draw_scene(recipe: OcclusionConfig, condition: Condition, chance: np.random.
     moving = _move_occluders(recipe, condition, stage.base, stage.base - top, timing, occluders)
     greys = {name: chance.integers(low, high) + chance.integers(-12, 13, 3) for name, (low, high) in SHADES.items()}
     paints = {name: grey.astype(np.uint8) for name, grey in greys.items()}
-    line = stage.ground(LANES - 1) - int(chance.integers(1, 2 + stage.rows // 2))
-    return Scene(condition, stage, paints, line, tuple(things), target, moving, splices, chance.permutation(4))
+    floor = stage.ground(LANES - 1) - int(chance.integers(1, 2 + stage.rows // 2))
+    return Scene(condition, stage, paints, floor, tuple(things), target, moving, splices, chance.permutation(4))
 
 
 def _draw_timing(frames: int, chance: np.random.Generator) -> Timing:
@@ -216,7 +216,7 @@ def _hidden_middles(stage: Stage, places: np.ndarray, occluders: np.ndarray) -> 
 def _move_occluders(
     recipe: OcclusionConfig, condition: Condition, base: int, tallest: int, timing: Timing, occluders: np.ndarray
 ) -> np.ndarray:
-    """Places (T, R, 4) int16 of the occluders over time; zeros for those that the scene has not."""
+    """Places (T, R, 4) int16 of the occluders over time; zeros for those that the scene does not have."""
     most = 2 if "dynamic-2" in recipe.movements else 1
     moving = np.zeros((recipe.frames, most, 4), np.int16)
     if condition.occlusion == "occluded":

@@ -76,7 +76,7 @@ def my_place() -> tuple[int, int]:
     torchrun says it in RANK and WORLD_SIZE, which go before what Slurm's srun says.
 
     Raises:
-        ValueError: these make no sense.
+        ValueError: RANK is no number below WORLD_SIZE.
     """
     task = my_task()
     if task is not None and "RANK" not in os.environ:

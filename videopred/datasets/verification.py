@@ -156,10 +156,7 @@ def _prove_apart(shares: Sequence[_Share], world: World | None, seed: int, progr
             for start, stop in share.blocks(_CLIPS_AT_ONCE):
                 frames = share.file.read_frames(share.part, start, stop)
                 if world:
-                    masks = share.file.read(share.part, "groups", start, stop)
-                    dark = np.flatnonzero(((frames.max(-1) == 0) & (masks > 0)).any((1, 2, 3)))
-                    place = start + dark[0] if len(dark) else 0
-                    _require(not len(dark), "hold masks of what is seen", "an object where all is dark", share, place)
+                    _check_masks(frames, share, start, stop)
                 for place, film in enumerate(frames, start):
                     other, at = seen.setdefault(blake2b(film, digest_size=16).digest(), (share, place))
                     if (other, at) != (share, place):
@@ -172,6 +169,14 @@ def _prove_apart(shares: Sequence[_Share], world: World | None, seed: int, progr
         return f"no clip of a part is in another; {repeated:,} of {total:,} are like an earlier one of their part"
     by_chance = f", but for {repeated:,} that look like an earlier one by chance" if repeated else ""
     return f"no two of {total:,} clips show the same frames{by_chance}{_prove_digits_apart(shares)}"
+
+
+def _check_masks(frames: np.ndarray, share: _Share, start: int, stop: int) -> None:
+    """Complain of a clip whose masks show an object where its frames (B, T, H, W, C) are dark."""
+    masks = share.file.read(share.part, "groups", start, stop)
+    dark = np.flatnonzero(((frames.max(-1) == 0) & (masks > 0)).any((1, 2, 3)))
+    place = start + dark[0] if len(dark) else 0
+    _require(not len(dark), "hold masks of what is seen", "an object where all is dark", share, place)
 
 
 def _is_made(share: _Share, place: int, world: World, seed: int) -> bool:

@@ -6,11 +6,11 @@ A scene is four films of the same two runs, two possible and two impossible. Arr
     strict          the same as the benchmark's own script counts: a tie is no error, so a constant scores 0
     absolute error  1 - AUC, over all films of all scenes; equal scores count one half
 
-All are 0 at best, and 0.5 for who cannot tell. Sums of floating-point numbers depend on their order in the last bit,
-which would break ties; here they are exact until the comparison. So who scores each frame by itself gets a relative
-error of exactly 0.5 with `mean` and `matched`, where possible and impossible films show the same frames equally often.
-Not so with `max`: an object that is absent in one run shows in one possible film and in both impossible ones, and the
-largest number of lit pixels is enough to tell.
+Each is 0 at best, and 0.5 by chance. Sums of floating-point numbers depend on their order in the last bit, which would
+break ties; here they are exact until the comparison. A scorer that looks at each frame by itself therefore gets a
+relative error of exactly 0.5 with `mean` and `matched`, as possible and impossible films show the same frames equally
+often. With `max` it does not: an object that is absent in one run shows in one possible film and in both impossible
+ones, so the largest number of lit pixels is enough to tell.
 
 Source: Riochet et al. 2018 (IntPhys) for both errors; IntPhys-Baselines for half credit. Intervals over scenes are
 ours.
@@ -122,7 +122,7 @@ def aggregate(name: str, surprise: np.ndarray, differs: np.ndarray, possible: np
 
 
 def compare(films: np.ndarray, possible: np.ndarray | None) -> Plausible:
-    """Plausibility that somebody gave, one number per film. What rounding of four numbers can do counts as a tie.
+    """Plausibility made elsewhere, one number per film. Margins no larger than rounding makes them count as ties.
 
     Args:
         films: (scenes, 4) float64, finite; larger is more plausible.
@@ -198,7 +198,7 @@ def _kinds(scenes: int, conditions: Mapping[str, Sequence[str]]) -> list[tuple[d
 
 def _sorted(values: np.ndarray) -> list[str]:
     """The values that there are, words by the alphabet, and numbers by their size."""
-    return sorted({str(value) for value in values}, key=lambda value: (len(value) * value.isdigit(), value))
+    return sorted({str(value) for value in values}, key=lambda value: (int(value) if value.isdigit() else 0, value))
 
 
 def _errors(

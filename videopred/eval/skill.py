@@ -16,8 +16,8 @@ def skill(value: np.ndarray | float, baseline: np.ndarray | float, metric: "Quan
 
     Args:
         value: any shape: scores by this metric.
-        baseline: the same shape, or one number: those of the trivial prediction, usually
-            *copy last*, on the same clips.
+        baseline: the same shape, or one number: those of the trivial prediction, usually *copy last*, on the same
+            clips.
         metric: says which value is best.
 
     Returns:
@@ -25,6 +25,6 @@ def skill(value: np.ndarray | float, baseline: np.ndarray | float, metric: "Quan
         that is perfect too, −infinity for any other.
     """
     value, baseline = np.broadcast_arrays(np.asarray(value, np.float64), np.asarray(baseline, np.float64))
-    won, there = value - baseline, metric.best - baseline
+    won, to_win = value - baseline, metric.best - baseline
     nothing_left = np.where(won == 0, 0.0, -np.inf)
-    return np.divide(won, there, out=nothing_left, where=there != 0)
+    return np.divide(won, to_win, out=nothing_left, where=to_win != 0)

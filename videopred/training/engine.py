@@ -74,16 +74,16 @@ def quiet_lightning() -> None:
 
 
 def check_compute(training: TrainingConfig, compute: ComputeConfig, device: torch.device) -> None:
-    """Refuse devices, strategies, launchers and compilers that are not there, a precision they lack, batches not to be
-    shared out.
+    """Refuse devices, strategies, launchers and compilers that are not there, a precision that the device lacks, and
+    batches that cannot be shared out evenly.
 
     Raises:
         ValueError: names the flag, or the variable.
     """
     check.one_of("--strategy", compute.strategy, ["auto", *StrategyRegistry.available_strategies()])
-    half = device.type == "cpu" and training.precision == "16-mixed"  # Lightning would take bf16-mixed instead
+    lacking = device.type == "cpu" and training.precision == "16-mixed"  # Lightning would take bf16-mixed instead
     fix = "choose bf16-mixed, or a --device that can"
-    check.require(not half, "--precision", "be one that a CPU can compute in", training.precision, fix)
+    check.require(not lacking, "--precision", "be one that a CPU can compute in", training.precision, fix)
     if compute.compile == "inductor" and device.type == "cpu":
         check_compiler("--compile inductor")
     world = compute.devices * compute.nodes

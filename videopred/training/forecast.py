@@ -77,6 +77,8 @@ def forecast(learner: Learner, clips: TrainingClips, device: torch.device) -> Fo
     epoch = None if clips.endless else _updates_per_epoch(clips, config) * update
     held = _bytes_of_clips(clips) if _are_held(clips, device) else 0
     weights = sum(weight.numel() * weight.element_size() for weight in learner.parameters())
+    every_n = training.updates // training.keep_every if training.keep_every else 0
+    checkpoints = _LAST_AND_BEST + every_n + 1  # one more while it is written
     return Forecast(
         device=str(device),
         parameters=sum(weight.numel() for weight in learner.parameters()),
@@ -85,7 +87,7 @@ def forecast(learner: Learner, clips: TrainingClips, device: torch.device) -> Fo
         seconds_per_epoch=epoch,
         updates=training.updates,
         seconds=training.updates * update + looks * look,
-        disk=(_LAST_AND_BEST + 1 + training.updates // (training.keep_every or training.updates + 1)) * 3 * weights,
+        disk=checkpoints * 3 * weights,  # each with Adam's two numbers a weight
     )
 
 
@@ -174,17 +176,17 @@ class _Kept:
     def take(self, tensor: Tensor) -> "_Ticket":
         """What autograd keeps in place of a tensor; when it lets go of it, the bytes no longer count."""
         ticket, storage = _Ticket(tensor), tensor.untyped_storage()
-        place, size = storage.data_ptr(), storage.nbytes()
+        place, taken = storage.data_ptr(), storage.nbytes()
         if place not in self._weights:
-            self._now += 0 if self._holders[place] else size
+            self._now += 0 if self._holders[place] else taken
             self._holders[place] += 1
             self.most = max(self.most, self._now)
-            weakref.finalize(ticket, self._leave, place, size)
+            weakref.finalize(ticket, self._leave, place, taken)
         return ticket
 
-    def _leave(self, place: int, size: int) -> None:
+    def _leave(self, place: int, taken: int) -> None:
         self._holders[place] -= 1
-        self._now -= 0 if self._holders[place] else size
+        self._now -= 0 if self._holders[place] else taken
 
 
 @dataclass(eq=False)

@@ -1,4 +1,4 @@
-"""The way of one run: data and model in, a run folder out; begun, or gone on with."""
+"""One run, from data and a model to a run folder: begun, foreseen, or gone on with."""
 
 import sys
 from pathlib import Path
@@ -44,7 +44,8 @@ def train(
     part or, if it has none, on the last clips of `training`, which are then kept aside. Never reads `test`.
     Ctrl-C, SIGTERM, SIGUSR1 and the time limit finish the update, save, and raise KeyboardInterrupt: the run can be
     used as it is, and `resume` goes on with it.
-    Chance comes from torch's global generator, which is seeded here: draws of the caller's do not count, nor go on.
+    Seeds torch's global random generator from the settings: what the caller drew before changes nothing here, and the
+    caller's own draws do not go on afterwards where they were.
 
     Args:
         data: HDF5 file of clips or a folder of shards; or a preset or a JSON file of a recipe, whose clips are made as
@@ -55,7 +56,7 @@ def train(
         watch: what is shown meanwhile; None takes the defaults.
         out: the run folder; None is models/<data>-<core>.
         init_from: run or export of the same model whose weights are the first; None draws them.
-        experiment: what it is a run of, for its settings.
+        experiment: the experiment that it is a run of, which its settings name; None if it is of none.
         device: see `pick_device`.
         overwrite: replace a run that is there already; it goes when the new one has saved its first checkpoint.
         progress: say on stderr what goes into the log; where that is a terminal, below a bar.
@@ -85,7 +86,7 @@ def foresee(
 ) -> Forecast:
     """What `train` with the same arguments would take; writes nothing.
 
-    As data it also takes clips that are not in a file yet, and tells what they would take if they were.
+    `data` may also be clips that are in no file yet: what is told is then what they would take as a file.
 
     Raises:
         FileNotFoundError, ValueError: as `train`.
@@ -135,7 +136,7 @@ def resume(
 ) -> Path:
     """Go on with a run that stopped, from its last whole checkpoint, and return its folder.
 
-    On a CPU with as many threads, what comes out is bit for bit what a run without a stop would have left.
+    On a CPU, with the same number of threads, the result is bit for bit that of a run which never stopped.
 
     Args:
         run: the run folder. A run that is finished is left as it is.

@@ -51,8 +51,8 @@ def train_seeds(
     check.require(all(0 <= seed < 2**64 for seed in seeds), "--seeds", must, given, fix)
     _check_alone(compute)
     check_room(out, seeds, overwrite)
-    before, first = _kept(out / SUMMARY), run_of(out, seeds[0]) / "settings.json"
-    there = _kept(first)
+    summary_before, first_settings = _kept(out / SUMMARY), run_of(out, seeds[0]) / "settings.json"
+    settings_before = _kept(first_settings)
     write_json(out / SUMMARY, {"seeds": list(seeds)})  # before the first, which may be killed
     for seed in seeds:
         chosen = training.model_copy(update={"seed": seed})
@@ -62,8 +62,8 @@ def train_seeds(
             on = shlex.join(("videopred", "train", "--resume", str(out)))
             raise KeyboardInterrupt(f"{stopped} with this seed, `{on}` with all") from None
         finally:
-            if _kept(first) == there:  # nothing has begun
-                _put_back(out, before)
+            if _kept(first_settings) == settings_before:  # nothing has begun
+                _put_back(out, summary_before)
     return _summed_up(out, seeds)
 
 
@@ -111,13 +111,12 @@ def resume_seeds(out: Path, training: TrainingConfig | None = None, **how: Any) 
     asked = training or first.training
     for seed in seeds:
         run, chosen = run_of(out, seed), asked.model_copy(update={"seed": seed})
-        if (run / "settings.json").exists():  # as the first surely does; it refuses settings that are not the runs'
+        if (run / "settings.json").exists():  # the first has them, and `resume` refuses others than its own
             resume(run, training=chosen, **how)
         else:
-            also = {name: how[name] for name in ("compute", "watch", "device", "progress") if how.get(name) is not None}
             data = how.get("data") or (first.data.path if first.data else "")
-            more = {"init_from": first.init_from, "experiment": first.experiment, **also}
-            train(data, first.model, chosen, out=run, **more)
+            also = {name: how[name] for name in ("compute", "watch", "device", "progress") if how.get(name) is not None}
+            train(data, first.model, chosen, out=run, init_from=first.init_from, experiment=first.experiment, **also)
     return _summed_up(out, seeds)
 
 
