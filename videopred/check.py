@@ -208,7 +208,8 @@ def run_folder(run: Path, argument: str = "RUN") -> Path:
     fix = "give a folder that `videopred train` wrote, e.g. models/balls4-rims, or a file of `videopred export`"
     if not run.exists():
         raise nothing_there(argument, must, run, fix, nearest_run(run))
-    raise FileNotFoundError(complaint(argument, must, run, fix))
+    got = f"{run}, a data file" if run.suffix == ".h5" else run
+    raise FileNotFoundError(complaint(argument, must, got, fix))
 
 
 def run_or_runs(folder: Path) -> Path:

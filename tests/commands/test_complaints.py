@@ -64,6 +64,7 @@ BAD = {
     "train ood.h5": "got ood.h5 (nothing there); did you mean odd.h5? Or make one with `videopred generate NAME`",
     "train gone.json": "be an existing file, got gone.json (nothing there); write one with `videopred train rims-b",
     "train rims-crops.json": "(nothing there); write one with `videopred train rims-crops --write rims-crops.json`",
+    "evaluate {data} {gru}": "balls4.h5, a data file; give a folder that `videopred train` wrote, e.g. models/balls4-r",
     "evaluate brokn {data}": "got brokn (nothing there); did you mean broken? Or give a folder that `videopred train`",
     "train {data} --init-from brokn": "--init-from must be a run folder with a settings.json, got brokn (nothing",
     "train rims-balls4 --init-from gone": "--init-from must be a run folder with a settings.json, got gone (",
