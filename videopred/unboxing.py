@@ -19,6 +19,8 @@ _ELSEWHERE = {
     "-o": "--out",
     "--metric": "--metrics",
     "--force": "--overwrite",
+    "--range": "--values",
+    "--values": "--range",
 }
 """What other tools call a flag -> what it is called here."""
 _KINDS = {

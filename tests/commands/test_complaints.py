@@ -198,6 +198,8 @@ def test_what_is_wrong_is_one_clear_line(place, bad_place, monkeypatch, capfd, w
     ("words", "message"),
     [
         ("generate balls4 --speedy 3", "options must be among those of --help, got --speedy 3; did you mean --speed?"),
+        ("import films.npy --range 0,1 --out films.h5", "got --range 0,1; did you mean --values?"),
+        ("evaluate --pred films.npy --true films.npy --values 0 1", "got --values 0 1; did you mean --range?"),
         ("train rims-balls4 --training.batch-size=5", "got --training.batch-size=5; did you mean --batch-size?"),
         ("train rims-balls4 --training.updates 5", "got --training.updates 5; did you mean --updates?"),
         ("train rims-balls4 --training.foo 5", "got --training.foo 5; see --help"),
