@@ -30,12 +30,13 @@ CLIPS = {"train": 4000, "validation": 128, "test": 256}
 CORE = RIMsConfig(units=32, cell="gru", input_key=32, comm_heads=2, comm_key=16, comm_value=16)
 MODEL = PredictorConfig(core=CORE, codec=RNEMConfig(channels=(8, 16, 32), embedding=256))
 TRAINING = TrainingConfig(
-    updates=1200,
+    updates=800,
     batch_size=32,
     learning_rate=3e-3,
     schedule="cosine",
     clip_norm=0.05,
-    free_running=3,
+    free_running=6,
+    grow_over=400,
     validate_every=200,
 )
 CONTEXT, HORIZON = 6, 10
