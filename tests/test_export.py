@@ -185,7 +185,7 @@ def test_weights_of_another_model_are_one_clear_line(run, tmp_path):
 
 def test_a_file_of_another_kind_is_no_run(tmp_path):
     (tmp_path / "films.h5").write_bytes(b"")
-    message = r"^RUN must be a run folder with a settings\.json, got .*films\.h5, a data file; give a folder that `videopred"
+    message = r"^RUN must be a run folder with a settings\.json, got .*films\.h5, a data file; give a folder"
     with pytest.raises(FileNotFoundError, match=message):
         load_run(tmp_path / "films.h5")
 
