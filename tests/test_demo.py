@@ -54,6 +54,13 @@ def test_the_smallest_demo_writes_all_it_says(tmp_path, monkeypatch):
             np.testing.assert_array_equal(again.scores.values[row][name], values, err_msg=f"{row} {name}")
 
 
+@pytest.mark.slow
+def test_the_demo_learns(tmp_path):
+    """By both of its claims, and with room to spare, as sums are rounded otherwise on other machines."""
+    outcome = run_demo(tmp_path / "demo", device="cpu")
+    assert outcome.verdict.count("Yes: ") == 2, outcome.verdict
+
+
 def scores_of(bce: list[float], f1: list[float]) -> SimpleNamespace:
     """Scores of a model beside trivial rows whose lowest BCE is 40, and a copy-last of F1 0.5, over ten steps.
 
