@@ -26,7 +26,7 @@ def known() -> dict[str, np.ndarray]:
 def kept(path, known, states, **trace):
     film = torch.zeros(SHAPE)
     tensors = {name: torch.from_numpy(values) for name, values in {"states": states, **trace}.items()}
-    save_trace(path, Rollout(film, film[:, 1:], film.expand(-1, -1, -1, -1, -1).repeat(1, 2, 1, 1, 1), tensors), known)
+    save_trace(path, Rollout(film, film[:, 1:], film.repeat(1, 2, 1, 1, 1), tensors), known)
     return path
 
 
@@ -38,7 +38,7 @@ def test_what_the_file_knows_is_cut_to_the_rollout(known):
 
 
 def test_states_that_hold_the_next_place_and_the_mode_show_it(tmp_path, known):
-    """Module 2 holds the place that comes next, module 3 the mode of the frame, and module 1 nothing."""
+    """Module 1 holds the place that comes next, module 2 the mode of the frame, and module 0 nothing."""
     chance = np.random.default_rng(0)
     states = chance.standard_normal((B, STEPS, K, D))
     states[:, :, 1, :2] = known["positions"][:, 1:, 0]
@@ -152,3 +152,6 @@ def test_what_cannot_be_probed(tmp_path, known):
     one = {name: values[:1] for name, values in known.items()}
     with pytest.raises(ValueError, match="TRACE must hold two clips at least, got 1; roll out more with --first"):
         probe_trace(kept(tmp_path / "one.npz", one, np.zeros((1, STEPS, K, D))))
+    for name, truth in {"films.npz": {}, "alike.npz": {"labels/kind": np.ones(B, int)}}.items():
+        with pytest.raises(ValueError, match=f"TRACE must hold positions, or labels that differ, got none in .*{name};"):
+            probe_trace(kept(tmp_path / name, truth, np.zeros((B, STEPS, K, D)), active=np.ones((B, STEPS, K), bool)))

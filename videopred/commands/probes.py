@@ -21,7 +21,7 @@ _MEANINGS = {
 """Last word of a row -> what its number says."""
 
 _SLACK = 0.05
-"""What more states may cost of r2 by chance."""
+"""How much lower r2 of all modules may be than that of one, before a user is told that there are too few clips."""
 
 
 def probe(
@@ -46,7 +46,10 @@ def probe(
 
 
 def _reads_less_together(places: Mapping[str, Any]) -> bool:
-    """Whether the map from all modules, which could be that from one, was fitted to chance."""
+    """Whether one module alone gives a better map than all do, although a map from all could ignore the others.
+
+    Then it was fitted to the noise of too few clips.
+    """
     alone = [r2 for r2 in places.get("modules", []) if r2 is not None]
     return bool(alone) and places["r2"] is not None and places["r2"] < max(alone) - _SLACK
 

@@ -1,4 +1,4 @@
-"""What the states of a rollout know: of places, labels and modes. On a file that `videopred rollout --trace` wrote."""
+"""What can be read from the states of a rollout: places, labels and modes. Reads what `rollout --trace` wrote."""
 
 import zipfile
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ _MOST_KINDS = 50
 
 
 def known_of(file: "ClipSource", part: str, clips: Sequence[int], frames: int) -> dict[str, np.ndarray]:
-    """What a file knows of some clips that states may hold: name -> (B, frames, …), or (B, …) of labels."""
+    """What a file says of some clips and states may hold as well: name -> (B, frames, …), or (B, …) of labels."""
     names = [name for name in file.truth if name == "positions" or name.startswith(("series/", "labels/"))]
     known = {name: np.concatenate([file.read(part, name, clip, clip + 1) for clip in clips]) for name in names}
     return {name: values if name.startswith("labels/") else values[:, :frames] for name, values in known.items()}
@@ -43,7 +43,7 @@ def probe_trace(path: Path | str) -> dict[str, Any]:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it holds no states, or a single clip.
+        ValueError: it holds no states, a single clip, or no truth that could be read from states.
     """
     fix = "make it with `videopred rollout RUN DATA --trace FILE`"
     path, must = check.existing_file("TRACE", Path(path), fix), "be a whole .npz file"
@@ -69,6 +69,8 @@ def probe_trace(path: Path | str) -> dict[str, Any]:
         if name.startswith("trace/") and choices.dtype.kind in "biu" and choices.ndim == 3 and kinds:
             flat = choices[:, first:].reshape(-1, choices.shape[-1])
             report[name.removeprefix("trace/")] = {kind: _told(flat, of.ravel()) for kind, of in kinds.items()}
+    must, fix = "hold positions, or labels that differ", "roll out clips of `videopred generate`, or more of them"
+    check.require("positions" in report or bool(kinds), "TRACE", must, f"none in {path}", fix)
     return report
 
 
