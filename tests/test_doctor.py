@@ -5,18 +5,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from command_line import run
 
 from videopred import doctor
-from videopred.cli import main
 from videopred.training.loggers import LOGGERS
 
 SECTIONS = ["versions", "machine", "devices", "folders", "optional parts", "self test on cpu"]
-
-
-def run(words: str) -> int:
-    with pytest.raises(SystemExit) as caught:
-        main(words.split())
-    return caught.value.code
 
 
 def test_a_machine_that_works(tmp_path, monkeypatch, capfd):

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from command_line import run
 from tiny_runs import tiny_model, tiny_training
 
-from videopred.cli import main
 from videopred.datasets.generation import generate
 from videopred.datasets.intphys_export import export_intphys
 from videopred.datasets.opening import open_dataset
@@ -16,13 +16,6 @@ from videopred.datasets.settings import OcclusionConfig
 from videopred.training import train
 
 RECIPE = OcclusionConfig(frames=30, height=24, width=32)
-
-
-def run(words: str) -> int:
-    """The exit status of `videopred` with these words."""
-    with pytest.raises(SystemExit) as caught:
-        main(words.split())
-    return caught.value.code
 
 
 @pytest.fixture(scope="module")

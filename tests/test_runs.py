@@ -11,18 +11,20 @@ from typing import Any
 
 import pytest
 import torch
+from command_line import run
 from safetensors.torch import save_file
 from test_checkpoint import config_of, write_run
+from tiny_runs import files_of
 
 from videopred import runs
 from videopred.checkpoint import write_json
-from videopred.cli import main
 from videopred.export import export_run
 from videopred.runs import Run, list_runs, run_name, table
 
 NOW = 2_000_000_000.0
-HOUR = 3600.0  # of silence, after which docs/runs.md takes a run for dead
 """When the tests look: seconds since 1970."""
+HOUR = 3600.0
+"""Seconds of silence after which docs/runs.md takes a run for dead."""
 
 CURVES = """step,train_bce,validation_bce
 9,300.5,
@@ -193,9 +195,9 @@ def test_scores_are_those_of_the_model_on_each_file(tmp_path):
     make_run(tmp_path / "models" / "a")
     make_run(tmp_path / "models" / "sweep" / "seed-1")
     scores = tmp_path / "eval"
-    for run, data, mse in (("a", "balls", 0.25), ("a", "curtain", 0.5), ("sweep/seed-1", "balls", 0.75)):
+    for name, data, mse in (("a", "balls", 0.25), ("a", "curtain", 0.5), ("sweep/seed-1", "balls", 0.75)):
         rows = {"model": {"mse": {"mean": mse, "steps": [mse]}}, "blank": {"mse": {"mean": 9.0, "steps": [9.0]}}}
-        write_json(scores / run / data / "scores.json", {"models": ["model"], "rows": rows})
+        write_json(scores / name / data / "scores.json", {"models": ["model"], "rows": rows})
     several = {"models": ["model", "rival"], "rows": {"model": {"mse": {"mean": 0.125}}}}
     write_json(scores / "a" / "compared" / "scores.json", several)
     write_json(scores / "a" / "other" / "scores.json", {"of": "another program"})
@@ -249,28 +251,22 @@ def test_the_name_that_results_are_filed_under(tmp_path, monkeypatch):
     assert {run: run_name(Path(run)) for run in names} == names
 
 
-def command(words: str) -> int:
-    with pytest.raises(SystemExit) as caught:
-        main(words.split())
-    return caught.value.code
-
-
 def test_the_command(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
-    assert command("runs") == 1
+    assert run("runs") == 1
     message = "videopred: FOLDER must be an existing folder, got models (nothing there); train a run with `videopred tr"
     assert capfd.readouterr().err.startswith(message)
     make_run(Path("models/a"), updates=2)
-    before = {path: path.read_bytes() for path in Path("models").rglob("*") if path.is_file()}
+    before = files_of(Path("models"))
     write_json(Path("told/a/balls/scores.json"), {"models": ["model"], "rows": {"model": {"mse": {"mean": 0.25}}}})
-    assert command("runs --scores told") == 0
+    assert run("runs --scores told") == 0
     out = capfd.readouterr().out
     assert "models/a  finished      2/2" in out
     assert "balls: mse 0.25" in out
-    assert command("runs models --json") == 0
-    (run,) = json.loads(capfd.readouterr().out)["runs"]
-    assert (run["path"], run["state"], run["validation"], run["scores"]) == ("models/a", "finished", 260.75, {})
-    assert {path: path.read_bytes() for path in Path("models").rglob("*") if path.is_file()} == before
+    assert run("runs models --json") == 0
+    (told,) = json.loads(capfd.readouterr().out)["runs"]
+    assert (told["path"], told["state"], told["validation"], told["scores"]) == ("models/a", "finished", 260.75, {})
+    assert files_of(Path("models")) == before
 
 
 def test_looking_loads_no_torch(tmp_path):

@@ -49,6 +49,11 @@ def tiny_training(**changes: Any) -> TrainingConfig:
     return TrainingConfig(**({"updates": 2, "batch_size": 4, "validate_every": 1} | changes))
 
 
+def files_of(folder: Path) -> dict[Path, bytes]:
+    """Path of every file in a folder and in those inside it -> what is in it."""
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 @contextmanager
 def no_file_longer_than(size: int) -> Iterator[None]:
     """A disk that is full: writing fails beyond that many bytes of a file."""

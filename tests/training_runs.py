@@ -1,5 +1,6 @@
 """What tests of training share: what is in a run, and a learner without one."""
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,13 @@ def learner(core: str = "gru", **training: Any) -> Learner:
     torch.manual_seed(0)
     config = RunConfig(model=tiny_model(core), film_shape=(1, HEIGHT, WIDTH), training=tiny_training(**training))
     return Learner(build(config.model, config.film_shape), config).eval()
+
+
+class Terminal(io.StringIO):
+    """A stream that somebody watches."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 def everything_of(run: Path) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import imageio.v3 as iio
 import numpy as np
 import pytest
 from command_line import CLIPS, LEARNING, SIZES, SMALL, core_flags, run, unasked, written
-from tiny_runs import CORE_SIZES, FRAMES, HEIGHT, WIDTH, tiny_data
+from tiny_runs import CORE_SIZES, FRAMES, HEIGHT, WIDTH, files_of, tiny_data
 
 from videopred.datasets import DATASETS
 from videopred.datasets.opening import open_dataset
@@ -363,13 +363,13 @@ def test_nothing_is_overwritten_unasked(place, tmp_path, monkeypatch, capfd, wor
         Path(path).write_text("mine")
     else:
         shutil.copytree(place / "rims", path)
-    before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+    before = files_of(tmp_path)
     assert run(words) == 1
     out, err = capfd.readouterr()
     assert out == ""
     assert err.endswith(f"must be a new path, got {path} (already there); choose another name, or give --overwrite "
                         "to replace it\n")  # fmt: skip
-    assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
+    assert files_of(tmp_path) == before
     assert run(f"{words} --overwrite") == 0
     target = Path(path) / "settings.json" if Path(path).is_dir() else Path(path)
     assert target.read_bytes() != before[tmp_path / target]

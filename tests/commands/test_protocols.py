@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from command_line import run
+from tiny_runs import tiny_data
 
 from videopred.datasets import DATASETS
 from videopred.datasets.digits import read_digits
@@ -47,8 +48,6 @@ def learned(made, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
-    from tiny_runs import tiny_data
-
     return open_dataset(tiny_data(tmp_path_factory.mktemp("data")))
 
 

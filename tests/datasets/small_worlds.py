@@ -1,7 +1,7 @@
-"""Every preset at a small size, for tests: few frames, none square."""
+"""Every preset at a small size, for tests: few frames, none square; and a recipe whose clips come in scenes."""
 
 from videopred.datasets import DATASETS
-from videopred.datasets.settings import DatasetSettings
+from videopred.datasets.settings import BallsConfig, DatasetSettings
 
 SMALL = {"frames": 7, "height": 40, "width": 56}
 SHORTEST = {"occlusion": 30}
@@ -17,3 +17,10 @@ def small(name: str, **changes: object) -> DatasetSettings:
     recipe = DATASETS[name].recipe
     sizes = SMALL | {"frames": max(SMALL["frames"], SHORTEST.get(name, 2))}
     return type(recipe)(**(recipe.model_dump() | sizes | changes))
+
+
+class InScenes(BallsConfig):
+    """As a world whose test clips come in fours."""
+
+    def clips_per_scene(self, part: str) -> int:
+        return 4 if part == "test" else 1

@@ -71,16 +71,22 @@ def test_a_world_uses_the_folder_and_says_so(full_mnist):
     assert (clip.objects["source"] >= 10_050).all()
 
 
+def folder_without(missing: str, full_mnist: Path, root: Path) -> Path:
+    """Where files of MNIST lie within `root`, with those of the full folder but the missing one."""
+    raw = root / "MNIST" / "raw"
+    raw.mkdir(parents=True)
+    for file in (full_mnist / "MNIST" / "raw").iterdir():
+        if not file.name.startswith(missing):
+            (raw / file.name).symlink_to(file)
+    return raw
+
+
 FILES = [f"{prefix}-{kind}-ubyte" for prefix in ("train", "t10k") for kind in ("images-idx3", "labels-idx1")]
 
 
 @pytest.mark.parametrize("missing", FILES)
 def test_an_incomplete_folder_names_the_missing_file(full_mnist, tmp_path, missing):
-    raw = tmp_path / "MNIST" / "raw"
-    raw.mkdir(parents=True)
-    for file in (full_mnist / "MNIST" / "raw").iterdir():
-        if not file.name.startswith(missing):
-            (raw / file.name).symlink_to(file)
+    folder_without(missing, full_mnist, tmp_path)
     with pytest.raises(
         FileNotFoundError, match=rf"^--mnist must hold {missing} or {missing}\.gz, got .*; give the folder"
     ):
@@ -115,11 +121,7 @@ def too_long(content: bytes) -> bytes:
     [cut_gzip, flipped_bits, other_kind, too_short, too_long, lambda _: b"", lambda _: gzip.compress(b"")],
 )
 def test_a_damaged_file_is_refused(full_mnist, tmp_path, name, damage):
-    raw = tmp_path / "MNIST" / "raw"
-    raw.mkdir(parents=True)
-    for file in (full_mnist / "MNIST" / "raw").iterdir():
-        if not file.name.startswith(name):
-            (raw / file.name).symlink_to(file)
+    raw = folder_without(name, full_mnist, tmp_path)
     noise = np.random.default_rng(0).integers(0, 256, (30, 28, 28), np.uint8)
     whole = idx(noise if "images" in name else noise[:, 0, 0])
     (raw / f"{name}.gz").write_bytes(damage(whole))
@@ -137,11 +139,7 @@ def test_a_folder_of_few_digits_is_refused(tmp_path):
 
 
 def test_a_part_without_digits_is_refused(full_mnist, tmp_path):
-    raw = tmp_path / "MNIST" / "raw"
-    raw.mkdir(parents=True)
-    for file in (full_mnist / "MNIST" / "raw").iterdir():
-        if not file.name.startswith("t10k-labels"):
-            (raw / file.name).symlink_to(file)
+    raw = folder_without("t10k-labels", full_mnist, tmp_path)
     (raw / "t10k-labels-idx1-ubyte").write_bytes(idx(np.full(70, 3, np.uint8)))
     with pytest.raises(ValueError, match=r"^--mnist must hold digits of the classes \(8, 9\) for the part test, got"):
         make_world("sm-mnist", tmp_path)

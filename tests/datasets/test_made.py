@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from small_worlds import SMALL, small
+from small_worlds import SMALL, InScenes, small
 from test_worlds import assert_same
 
 from videopred.datasets import DATASETS
@@ -89,13 +89,6 @@ class InOrder(BallsConfig):
     @property
     def in_order(self) -> bool:
         return True
-
-
-class InScenes(BallsConfig):
-    """As a world whose test clips come in fours."""
-
-    def clips_per_scene(self, part: str) -> int:
-        return 4 if part == "test" else 1
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,8 @@
 """A file on a failing disk: it reads back as if nothing had failed."""
 
-import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
+from tiny_runs import no_file_longer_than
 
 from videopred.datasets.patient_file import PatientFile
-
-
-@contextmanager
-def no_file_longer_than(size: int) -> Iterator[None]:
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_what_failed_to_be_written_can_be_read(tmp_path):

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_worlds import small
+from small_worlds import InScenes, small
 from test_worlds import assert_same
 
 from videopred.datasets import generation
@@ -26,7 +26,6 @@ from videopred.datasets.generation import generate
 from videopred.datasets.opening import open_dataset
 from videopred.datasets.piece import STEP
 from videopred.datasets.plan import Target
-from videopred.datasets.settings import BallsConfig
 from videopred.datasets.shards import shard_ranges
 from videopred.datasets.verification import verify
 
@@ -55,13 +54,6 @@ def folder(tmp_path_factory) -> Path:
 def mine(folder, tmp_path) -> Path:
     """A copy of it to break."""
     return Path(shutil.copytree(folder, tmp_path / "balls4"))
-
-
-class InScenes(BallsConfig):
-    """As a world whose test clips come in fours."""
-
-    def clips_per_scene(self, part: str) -> int:
-        return 4 if part == "test" else 1
 
 
 @given(train=st.integers(0, 90), scenes=st.integers(0, 30), shards=st.integers(1, 12))

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tiny_runs import tiny_data
 from torch import Tensor, nn
 
 from videopred.datasets.opening import open_dataset
@@ -35,8 +36,6 @@ class Doubting(nn.Module):
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
-    from tiny_runs import tiny_data
-
     return open_dataset(tiny_data(tmp_path_factory.mktemp("data")))
 
 

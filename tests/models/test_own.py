@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 import torch
+from command_line import run
 from tiny_runs import tiny_data
 
-from videopred import cli
 from videopred.checkpoint import load_run
 from videopred.models import Layer, build, core_config, reads
 from videopred.models.codec_settings import RNEMConfig
@@ -49,12 +49,6 @@ def place(tmp_path, monkeypatch) -> Path:
     for name in set(sys.modules) - before:
         if (getattr(sys.modules[name], "__file__", None) or "").startswith(str(tmp_path)):
             del sys.modules[name]
-
-
-def run(words: str) -> int:
-    with pytest.raises(SystemExit) as caught:
-        cli.main(words.split())
-    return caught.value.code
 
 
 # --- the guide ---------------------------------------------------------------------------------------------

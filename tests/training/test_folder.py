@@ -3,13 +3,12 @@
 import json
 import os
 import platform
-from pathlib import Path
 from typing import Any
 
 import pytest
 from lightning.pytorch.utilities import rank_zero_only
 from test_locking import another_process_holds
-from tiny_runs import no_file_longer_than
+from tiny_runs import files_of, no_file_longer_than
 from training_runs import learner
 
 from videopred.checkpoint import DataRecord
@@ -30,10 +29,6 @@ def folder(tmp_path) -> RunFolder:
 
 def record(folder: RunFolder) -> dict[str, Any]:
     return read_settings(folder.path)[1]
-
-
-def files_of(folder: Path) -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_from_its_beginning_it_says_that_it_runs_and_where(folder):

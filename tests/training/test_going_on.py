@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_runs import tiny_model, tiny_training
+from tiny_runs import files_of, tiny_model, tiny_training
 from training_runs import equal, learner
 
 from videopred.settings import ComputeConfig, WatchConfig
@@ -92,11 +92,11 @@ def test_what_is_shown_is_said_anew_each_time(data, tmp_path, courses):
 )
 def test_what_cannot_be_is_refused_before_a_run_is_touched(data, tmp_path, courses, how, message):
     run = begin(data, tmp_path / "run")
-    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    before = files_of(run)
     for again in (lambda: resume(run, **{"device": "cpu", **how}), lambda: begin(data, tmp_path / "new", **how)):
         with pytest.raises(ValueError, match=f"^{message}"):
             again()
-    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+    assert files_of(run) == before
     assert not (tmp_path / "new").exists()
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tiny_runs import tiny_model, tiny_training
+from tiny_runs import files_of, tiny_model, tiny_training
 
 from videopred.training.locking import NAME, FolderLock
 from videopred.training.run import resume, train
@@ -46,10 +46,6 @@ def stopped(data, tmp_path, monkeypatch) -> Path:
         train(data, tiny_model(), tiny_training(), out=tmp_path / "run", device="cpu")
     monkeypatch.undo()
     return tmp_path / "run"
-
-
-def files_of(folder: Path) -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_a_run_that_is_trained_is_not_gone_on_with_nor_replaced(data, stopped):

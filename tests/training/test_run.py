@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 import pytest
 import torch
-from tiny_runs import HEIGHT, WIDTH, tiny_model, tiny_training
+from tiny_runs import HEIGHT, WIDTH, files_of, tiny_model, tiny_training
 from training_runs import equal, load, weights
 
 from videopred.checkpoint import CONFIG_KEY, RunConfig, load_run
@@ -143,13 +143,13 @@ def test_only_run_folders_are_replaced(data, tmp_path):
 
 
 def test_a_wrong_request_leaves_the_old_run(data, run, tmp_path):
-    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    before = files_of(run)
     deep = PredictorConfig(codec=RNEMConfig(channels=(2, 3, 4, 5)))
     with pytest.raises(ValueError, match=r"^frame height must be a multiple of 16 for 4 halvings, got 24; generate"):
         train(data, deep, tiny_training(), out=run, device="cpu", overwrite=True)
     with pytest.raises(ValueError, match=r"^--device must be one of auto, cpu, cuda, mps, got tpu; did you mean"):
         train(data, tiny_model(), tiny_training(), out=run, device="tpu", overwrite=True)
-    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+    assert files_of(run) == before
 
 
 def test_the_usual_run_folder(data, tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tiny_runs import tiny_model, tiny_training
+from tiny_runs import files_of, tiny_model, tiny_training
 from training_runs import UNDRAWN, equal, load, weights
 
 from videopred.checkpoint import ExperimentRecord
@@ -158,11 +158,11 @@ def test_several_seeds_do_not_move_into_a_run(data, tmp_path):
 @pytest.mark.parametrize("seeds", [(3, 1, 2), (1, 2, 3)], ids=str)
 def test_seeds_that_cannot_begin_leave_the_summary_of_those_that_are_there(data, tmp_path, seeds):
     out = train_seeds(data, (1, 2), tiny_model(), tiny_training(updates=1), out=tmp_path / "runs", device="cpu")
-    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    before = files_of(out)
     settings = tiny_training(batch_size=400)
     with pytest.raises(ValueError, match=r"^--batch-size must be at most"):
         train_seeds(data, seeds, tiny_model(), settings, out=out, device="cpu", overwrite=True)
-    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+    assert files_of(out) == before
 
 
 def test_a_run_that_is_in_the_way_of_the_last_seed_is_said_before_the_first(data, tmp_path):

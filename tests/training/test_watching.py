@@ -13,7 +13,7 @@ import torch
 from lightning.pytorch.loggers import CSVLogger
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tiny_runs import FRAMES, tiny_model, tiny_training
-from training_runs import equal, weights
+from training_runs import Terminal, equal, weights
 
 from videopred.settings import WatchConfig
 from videopred.training.loggers import LOGGERS
@@ -128,11 +128,6 @@ def test_an_unknown_logger():
 
 
 # --- the bar -----------------------------------------------------------------------------------------------
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.mark.parametrize("terminal", [Terminal(), io.StringIO()])

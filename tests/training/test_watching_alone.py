@@ -1,7 +1,6 @@
 """The watchers by themselves, without a training: what they are told, what they draw and when, and no chance."""
 
 import inspect
-import io
 import json
 import sys
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 import torch
 from lightning.pytorch.loggers import TensorBoardLogger
 from tiny_runs import FRAMES, HEIGHT, WIDTH, tiny_model, tiny_training
-from training_runs import learner
+from training_runs import Terminal, learner
 
 from videopred.datasets.store import ClipFile
 from videopred.models import CORES, build
@@ -159,11 +158,6 @@ def test_a_compiled_model_is_not_compiled_for_these_few_films(frames, monkeypatc
 
 
 # --- the bar -----------------------------------------------------------------------------------------------------
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 def test_the_bar_of_a_resumed_run_counts_updates_and_not_their_pieces(monkeypatch):
