@@ -183,7 +183,7 @@ def test_rows_clips_and_files_of_pictures_can_be_chosen(place, tmp_path, monkeyp
     assert iio.immeta("c/d.mp4", plugin="pyav")["duration"] == pytest.approx(0.8)
 
 
-def test_every_command_speaks_json(place, tmp_path, monkeypatch, capfd):
+def test_commands_print_json_instead_of_tables(place, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     data, gru = place / "balls4.h5", place / "gru"
     answers = {}

@@ -220,10 +220,10 @@ def test_svg_gives_a_clip_by_drawing_all_before_it():
 
 
 @pytest.mark.parametrize(("preset", "edge"), [("sm-mnist-svg", 0), ("sm-mnist", 1)])
-def test_only_svg_never_lights_the_last_row_and_column(preset, edge):
-    """With digits as wide as the place they are in, white to their edges, only SVG's places leave the edge dark."""
+def test_digits_reach_every_edge_but_svgs_never_the_last_row_and_column(preset, edge):
     _, clips = clips_of(60, law=small(preset).law, digit_size=30)
     corners = np.concatenate([clip.positions - 15 for clip in clips]).reshape(-1, 2)
+    assert corners.min(0).tolist() == [0, 0]
     assert corners.max(0).tolist() == [56 - 30 - 1 + edge, 40 - 30 - 1 + edge]
 
 

@@ -1,4 +1,4 @@
-"""Moving digits: the law of motion, who may use which digit, and how light adds up."""
+"""Moving digits: which digits a part may show, and how light adds up. How they move is in test_digit_walks."""
 
 import numpy as np
 import pytest
@@ -9,45 +9,12 @@ from videopred.datasets.clip import Clip
 from videopred.datasets.digits import read_digits, resize
 from videopred.datasets.moving_mnist import paint
 
-SIZE, H, W, SPEED = 28, 40, 56, 5
+SIZE, H, W = 28, 40, 56
 
 
 def clips_of(part: str = "train", count: int = 60, **changes: object) -> list[Clip]:
-    recipe = small("sm-mnist", **({"frames": 19, "digit_size": SIZE, "speed": SPEED} | changes))
+    recipe = small("sm-mnist", **({"frames": 19, "digit_size": SIZE, "speed": 5} | changes))
     return list(make_world(recipe).clips(2, part, range(count)))
-
-
-def test_digits_stay_inside_and_reach_every_edge():
-    corners = np.concatenate([clip.positions for clip in clips_of()]).reshape(-1, 2) - SIZE / 2
-    assert (corners == corners.round()).all()
-    assert corners.min(0).tolist() == [0, 0]
-    assert corners.max(0).tolist() == [W - SIZE, H - SIZE]
-
-
-def test_a_bounce_stops_at_the_wall_and_points_inward():
-    bounces = corners_hit = 0
-    for clip in clips_of():
-        corner = clip.positions - SIZE / 2
-        for t in range(len(corner) - 1):
-            now = clip.contacts[clip.contacts["time"] == t + 1]
-            for digit in range(2):
-                mine = now[now["first"] == digit]
-                reached = corner[t, digit] + clip.velocities[t, digit]
-                for axis, side in enumerate((W, H)):
-                    low, high = -1 - 2 * axis in mine["second"], -2 - 2 * axis in mine["second"]
-                    assert low == (reached[axis] < 0)
-                    assert high == (reached[axis] > side - SIZE)
-                    velocity = clip.velocities[t + 1, digit, axis]
-                    if low or high:
-                        bounces += 1
-                        assert corner[t + 1, digit, axis] == (0 if low else side - SIZE)
-                        assert velocity > 0 if low else velocity < 0
-                    else:
-                        assert corner[t + 1, digit, axis] == reached[axis]
-                        assert len(mine) or velocity == clip.velocities[t, digit, axis]
-                corners_hit += len(mine) == 2
-    assert bounces > 500
-    assert corners_hit > 10  # or the case that we draw differently from SVG was never met
 
 
 @pytest.mark.parametrize(
