@@ -14,7 +14,7 @@ from videopred.bench.cores import SUBJECTS, bench_cores
 from videopred.bench.cores import table as cores_table
 from videopred.bench.generate import bench_generate, table
 from videopred.bench.on_device import with_compiled_step
-from videopred.bench.plain_cores import PlainRIMs, with_weights_of
+from videopred.bench.plain_cores import plain_rims
 from videopred.bench.plain_predictor import PlainPredictor
 from videopred.bench.plain_worlds import plain_balls, plain_digits
 from videopred.bench.scores import bench_scores
@@ -131,9 +131,8 @@ def test_a_compiled_step_is_timed_beside_ours(monkeypatch):
 
 def test_the_plain_predictor_is_the_same_function():
     predictor = build(PredictorConfig(core=RIMsConfig(modules=3, active=2, units=5)), (1, 16, 24)).eval()
-    core = with_weights_of(PlainRIMs(predictor.core.config, predictor.encoder.features), predictor.core)
     film = torch.rand(2, 3, 1, 16, 24)
-    plain = PlainPredictor(predictor, core).eval()
+    plain = PlainPredictor(predictor, plain_rims(predictor.core)).eval()
     with torch.no_grad():
         torch.testing.assert_close(plain(film, own=2), predict_on(predictor, film, 2).logits, rtol=1e-4, atol=1e-5)
 
@@ -141,6 +140,12 @@ def test_the_plain_predictor_is_the_same_function():
 def test_an_unknown_core_is_refused():
     with pytest.raises(ValueError, match=r"^--cores must be one of rims, brims, scoff, got rim; did you mean rims\?$"):
         bench_cores(cores=["rim"])
+
+
+@pytest.mark.parametrize("wrong", [{"batches": (4, 0)}, {"steps": 0}, {"clips": 0}, {"horizon": 0}])
+def test_wrong_numbers_for_cores_are_refused(wrong):
+    with pytest.raises(ValueError, match=f"^(--)?{next(iter(wrong))} must be at least 1, got 0; give at least 1$"):
+        bench_cores(**wrong)
 
 
 @pytest.mark.filterwarnings("ignore:Sparse invariant checks")

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from videopred import check
 from videopred.bench.on_device import device_rows, with_compiled_step
 from videopred.bench.operations import OperationCount, product_seconds, times_the_limit
-from videopred.bench.plain_cores import PlainBRIMs, PlainRIMs, with_weights_of
+from videopred.bench.plain_cores import plain_brims, plain_rims
 from videopred.bench.plain_scoff import PlainSCOFF
 from videopred.bench.timing import compare
 from videopred.bench.training_step import MODELS, pair_of, training_step
@@ -34,17 +34,9 @@ class Subject(NamedTuple):
     """Our core -> the plain one with its weights."""
 
 
-def _plain_rims(core: Any) -> nn.Module:
-    return with_weights_of(PlainRIMs(core.config, 512), core)
-
-
-def _plain_brims(core: Any) -> nn.Module:
-    return with_weights_of(PlainBRIMs(core.config, 512), core)
-
-
 SUBJECTS = {
-    "rims": Subject(MODELS["rims"].core, 1, 512, _plain_rims),
-    "brims": Subject(BRIMsConfig(modules=(5, 5), active=(3, 3), units=(60, 60)), 1, 512, _plain_brims),
+    "rims": Subject(MODELS["rims"].core, 1, 512, plain_rims),
+    "brims": Subject(BRIMsConfig(modules=(5, 5), active=(3, 3), units=(60, 60)), 1, 512, plain_brims),
     "scoff": Subject(MODELS["scoff"].core, 64, 80, PlainSCOFF),
 }
 """RIMs of 6 modules of 100; BRIMs of two layers of 5 modules of 60; SCOFF of 4 files of 100 that read 64 positions."""
@@ -72,21 +64,23 @@ def bench_cores(
         compiled: also measure the cores with compiled steps on the CPU, as is done on a CUDA device anyway.
 
     Returns:
-        cores: one row for each core and batch: ms per step of ours, the plain statement and an LSTM of equal width;
-            ratios to both; how many times ours takes what as many floating point operations take in large matrix
-            products, the rate of these, and how many times what its own matrix products take alone; if asked for, how
-            many times faster it is with compiled steps.
+        cores: one row for each core and batch. Ms per step of ours, of the plain statement and of an LSTM of equal
+            width, and how many times faster ours is than either. How many times longer ours takes than as many floating
+            point operations in large matrix products, how many of those the machine does in a second, and how many
+            times longer than its own matrix products alone. If asked for, how many times faster compiled steps are.
         operations: core -> operations per step forward and backward, and how often the host waits.
         device: one row for each core and batch: ms per step on a CUDA device, eager, with compiled steps, and as a
             replayed CUDA graph; without such a device, none.
-        model: ratios of a training step in float32 and with bfloat16, and of rollouts of one clip and of all clips, to
-            the plain ones.
+        model: how many times faster than the plain ones are a training step in float32 and with bfloat16, and rollouts
+            of one clip and of all clips.
 
     Raises:
         ValueError: a number is below 1, no such core, or no compiler.
     """
-    for name, value in [("--steps", steps), ("--repeats", repeats), *(("--batches", batch) for batch in batches)]:
-        check.whole_number(name, value, 1, "give at least 1")
+    numbers = {"--steps": [steps], "--repeats": [repeats], "--batches": batches, "clips": [clips], "horizon": [horizon]}
+    for name, values in numbers.items():
+        for value in values:
+            check.whole_number(name, value, 1, "give at least 1")
     if compiled:
         check_compiler("--compile")
     subjects = {name: SUBJECTS[check.one_of("--cores", name, SUBJECTS)] for name in cores}
@@ -105,6 +99,7 @@ def bench_cores(
 
 
 def _core_row(subject: Subject, steps: int, batch: int, repeats: int, compiled: bool) -> dict[str, float]:
+    """A row of `cores` in what `bench_cores` returns."""
     core = build_core(subject.config, subject.features)
     slots = torch.randn(batch, steps, subject.slots, subject.features)
     ours = _learning_step(core, lambda: unroll(core, slots).output)
@@ -154,7 +149,10 @@ def _learning_step(module: nn.Module, output: Callable[[], Tensor]) -> Callable[
 
 
 def _operations_per_step(subject: Subject) -> dict[str, float]:
-    """Counted as the difference between a longer and a shorter sequence, so that what is done once does not count."""
+    """Operations of a step, forward and backward, and how often the host waits in it.
+
+    Counted as the difference between a longer and a shorter sequence, so that what is done once does not count.
+    """
     core = build_core(subject.config, subject.features)
     short, long = 2, 12
     few, many = (_operations(core, torch.randn(3, steps, subject.slots, subject.features)) for steps in (short, long))

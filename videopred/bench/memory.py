@@ -11,8 +11,8 @@ from videopred import child
 from videopred.bench.training_step import pair_of, training_step
 
 _GIVEN_BACK = {"MALLOC_MMAP_THRESHOLD_": "65536"}
-"""glibc then gives every tensor from 64 KiB back to the system once it is freed. Else it keeps some for later, now more
-and now fewer: up to 30 MB apart for the same small step."""
+"""With this, glibc gives every tensor of 64 KiB or more back to the system once it is freed. Otherwise it keeps a
+varying number for later use, and the same small step is measured up to 30 MB apart."""
 
 
 def peak_bytes(name: str, who: str, batch: int, frames: int) -> int:
@@ -21,7 +21,8 @@ def peak_bytes(name: str, who: str, batch: int, frames: int) -> int:
     Args:
         name: one of MODELS.
         who: ours or plain.
-        batch: clips. frames: of each, 64 x 64.
+        batch: number of clips.
+        frames: of each clip, 64 x 64 px.
 
     Raises:
         ChildProcessError: the process failed, as where memory is short.
@@ -31,14 +32,15 @@ def peak_bytes(name: str, who: str, batch: int, frames: int) -> int:
 
 
 def taken(name: str, who: str, batch: int, frames: int) -> int:
-    """Bytes by which a training step raises what this process holds, if it did one before."""
+    """Bytes by which a training step raises what this process holds; a step before it does not count."""
     torch.set_num_threads(1)
     predictor = getattr(pair_of(name), who)
     step = training_step(predictor, torch.rand(batch, frames, 1, 64, 64))
     before = most_bytes()
     step()
-    with contextlib.suppress(OSError):  # only Linux forgets a peak; elsewhere counts what is there from now on as well:
-        Path("/proc/self/clear_refs").write_text("5")  # the gradients, Adam's averages, the libraries' code
+    # Only Linux can forget a peak. Elsewhere the first step counts, which also makes the gradients and Adam's averages.
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
         before = most_bytes()
         step()
     return most_bytes() - before

@@ -13,7 +13,6 @@ from videopred.bench.timing import compare, cpu_seconds
 
 _PRODUCTS = ("aten.mm", "aten.bmm", "aten.addmm", "aten.baddbmm")
 _WAITING = ("aten._local_scalar_dense", "aten.nonzero", "aten.masked_select", "aten.equal", "aten.is_nonzero")
-
 _BY_INDEX = ("aten.index.Tensor", "aten.index_put", "aten.index_put_")
 
 
@@ -22,7 +21,7 @@ class OperationCount(TorchDispatchMode):
 
     Attributes:
         counts: name of the operation -> how often.
-        host_waits: operations for which the host must wait until a device has come so far.
+        host_waits: how many of them make the host wait until a device is done with all before.
     """
 
     def __init__(self) -> None:
@@ -45,7 +44,7 @@ class OperationCount(TorchDispatchMode):
 
 
 def _is_mask(index: Any) -> bool:
-    """Whether choosing by this index makes a result whose size only the values tell."""
+    """Whether the size of what this index chooses depends on its values."""
     return isinstance(index, torch.Tensor) and index.dtype in (torch.bool, torch.uint8)
 
 
@@ -74,7 +73,7 @@ def matrix_rate(size: int = LARGE_PRODUCT, repeats: int = 5, dtype: torch.dtype 
     return 2 * size**3 / min(cpu_seconds(lambda: torch.mm(left, right)) for _ in range(repeats))
 
 
-def times_the_limit(work: Callable[[], Any], repeats: int, size: int = LARGE_PRODUCT) -> tuple[float, float]:
+def times_the_limit(work: Callable[[], Any], repeats: int) -> tuple[float, float]:
     """How many times longer some float32 work takes than as many floating point operations in large products.
 
     Both are timed in turns, since what else runs on a machine slows them at the same time.
@@ -82,9 +81,9 @@ def times_the_limit(work: Callable[[], Any], repeats: int, size: int = LARGE_PRO
     Returns:
         The median of the ratios; and the floating point operations per CPU second of the large products.
     """
-    needed, each = flops(work), 2 * size**3
+    needed, each = flops(work), 2 * LARGE_PRODUCT**3
     count = -(-needed // each)
-    left, right = torch.rand(2, size, size)
+    left, right = torch.rand(2, LARGE_PRODUCT, LARGE_PRODUCT)
 
     def products() -> None:
         for _ in range(count):
@@ -122,7 +121,7 @@ def product_seconds(work: Callable[[], Any], repeats: int = 5) -> float:
 
 
 def _alone(call: tuple[Any, ...], repeats: int) -> float:
-    """CPU time of one such product, the shortest of some rounds of several."""
+    """CPU time of one such product: it is done in rounds of several, of which the shortest counts."""
     operation, *layouts = call
     parts = [torch.empty_strided(size, stride).normal_() for size, stride in layouts]
     rounds = 10

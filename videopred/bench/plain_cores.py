@@ -19,7 +19,9 @@ class PlainLayer(nn.Module):
 
     Args:
         config: settings of `rims` or of `brims`, for what is the same in all layers.
-        modules: how many. active: how many of them update. units: width of a module's state.
+        modules: how many modules it has.
+        active: how many of them update at a step.
+        units: width of a module's state.
         widths: width of each slot.
     """
 
@@ -132,7 +134,7 @@ class PlainRIMs(nn.Module):
 
 
 class PlainBRIMs(nn.Module):
-    """BRIMs as a core; gives the lowest layer.
+    """BRIMs as a core whose output is the lowest layer's.
 
     Args:
         config: settings of `brims`.
@@ -166,6 +168,16 @@ class PlainBRIMs(nn.Module):
             new.append(layer.step([lower, *above], state[level]))
             lower = new[-1][0].flatten(1)
         return new[0][0], tuple(new), {}
+
+
+def plain_rims(core: Any) -> PlainRIMs:
+    """The plain statement of `rims`, with the weights of one of ours."""
+    return with_weights_of(PlainRIMs(core.config, core.input_size), core)
+
+
+def plain_brims(core: Any) -> PlainBRIMs:
+    """The plain statement of `brims`, with the weights of one of ours."""
+    return with_weights_of(PlainBRIMs(core.config, core.input_size), core)
 
 
 def with_weights_of(plain: Any, core: Any) -> Any:

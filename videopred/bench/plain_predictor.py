@@ -25,7 +25,7 @@ class PlainUpsampleConv(nn.Module):
 
 
 class PlainPredictor(nn.Module):
-    """The function of a predictor of ours, frame by frame, with a plain core.
+    """Computes what a predictor of ours does, frame by frame and with a plain core.
 
     Args:
         predictor: whose encoder and decoder are copied.
@@ -38,7 +38,10 @@ class PlainPredictor(nn.Module):
         self.decoder = _unfolded(copy.deepcopy(predictor.decoder))
 
     def forward(self, film: Tensor, own: int = 0, state: Any = None) -> Tensor:
-        """Logits (B, T + own, C, H, W) about the frames after each of film (B, T, C, H, W), `own` from its own."""
+        """Logits (B, T + own, C, H, W) of the next frames, first after each of film (B, T, C, H, W), then `own` more.
+
+        Those more are predicted from its own frames. `state` is the core's; None is its initial state.
+        """
         state = self.core.initial_state(film.shape[0]) if state is None else state
         self.core.project(film[:, :1])  # what it does once a sequence
         said: list[Tensor] = []

@@ -34,14 +34,14 @@ def bench_scores(*, clips: int = 10_000, frames: int = 35, size: int = 64, repea
     Returns:
         scoring: what is scored -> µs per frame of ours and of the loop, ratio (median, smallest, largest), and the
             largest difference between the two.
-        whole: clips, frames, seconds on the clock, threads, the peak of the process's memory after a tenth of the
-            clips and after all, and what of that are the numbers kept of every clip; MB.
+        whole: clips, frames, seconds on the clock, threads; in MB, the peak of the process's memory after a tenth of
+            the clips and after all, and how much of it the numbers take that are kept of every clip.
 
     Raises:
         ValueError: a number is too small.
     """
-    for name, value, least in (("--clips", clips, 1), ("--frames", frames, 1), ("--repeats", repeats, 1)):
-        check.whole_number(name, value, least, "give at least 1")
+    for name, value in {"--clips": clips, "--frames": frames, "--repeats": repeats}.items():
+        check.whole_number(name, value, 1, "give at least 1")
     check.whole_number("--size", size, 11, "SSIM's window needs 11 px")
     passed = _whole(clips, frames, size)  # first, so that the peak of memory is its own
     with one_thread():

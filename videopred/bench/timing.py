@@ -68,7 +68,7 @@ def shares(work: Callable[[], Any], apart_from: Collection[str] = ()) -> dict[st
 
     Args:
         work: what is done.
-        apart_from: functions that only ask for it, whose own time is noise and does not count.
+        apart_from: names of functions that only call the others; their own time is left out.
     """
     profile = cProfile.Profile()
     profile.runcall(work)

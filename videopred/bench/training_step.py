@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from videopred.bench.plain_cores import PlainRIMs, with_weights_of
+from videopred.bench.plain_cores import plain_rims
 from videopred.bench.plain_predictor import PlainPredictor
 from videopred.bench.plain_scoff import PlainSCOFF
 from videopred.models import build
@@ -35,8 +35,7 @@ def pair_of(name: str, film_shape: tuple[int, int, int] = (1, 64, 64)) -> Pair:
     """One of MODELS with fresh weights, in training mode."""
     ours = build(MODELS[name], film_shape)
     core: Any = ours.core
-    plain = PlainSCOFF(core) if name == "scoff" else with_weights_of(PlainRIMs(core.config, core.input_size), core)
-    return Pair(ours, PlainPredictor(ours, plain))
+    return Pair(ours, PlainPredictor(ours, PlainSCOFF(core) if name == "scoff" else plain_rims(core)))
 
 
 def training_step(predictor: nn.Module, film: Tensor, dtype: torch.dtype | None = None) -> Callable[[], None]:
