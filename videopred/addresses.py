@@ -1,4 +1,4 @@
-"""Addresses, `module:name`: what they lead to is imported on use, so that a listing loads no torch."""
+"""Addresses, `module:name`. What is at one is imported when it is used, so that a listing loads no torch."""
 
 import sys
 from importlib import import_module
@@ -15,18 +15,19 @@ def find(address: str) -> Any:
 
 
 def find_own(argument: str, address: str) -> tuple[ModuleType, Any]:
-    """The module of an address that a user gave, imported now, and what is there; None if nothing is.
+    """The module of an address that a user gave, imported now, and what the address names in it, None if nothing.
 
-    The current folder is the last where the module is looked for.
+    The current folder is the last place where the module is looked for.
 
     Args:
-        argument: what messages call it.
+        argument: what messages call the address.
+        address: `module:name`.
 
     Raises:
         ValueError: there is no such module, or it cannot be imported.
     """
     name, _, attribute = address.partition(":")
-    if "" not in sys.path:  # not for everybody: libraries try to import what is not installed, and would find it here
+    if "" not in sys.path:  # only now: libraries that try to import what may be missing would find the user's files
         sys.path.append("")
     try:
         module = import_module(name)

@@ -1,4 +1,4 @@
-"""An export with a card and a GIF beside it, for whoever is to use the model and was not there."""
+"""An export with a card and a GIF beside it, for those who use the model and did not train it."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from videopred import check, pictures
-from videopred.checkpoint import RunConfig, load_run
+from videopred.checkpoint import load_run, parse_run
 from videopred.datasets.opening import open_dataset
 from videopred.datasets.source import ClipSource
 from videopred.eval.scores import Scores, load_scores
@@ -32,14 +32,14 @@ def export_with_card(
     half: bool = False,
     overwrite: bool = False,
 ) -> list[Path]:
-    """Write the export of a run, its card and its GIF, of one name beside each other, and return the three paths.
+    """Write the export of a run, and its card and GIF beside it under the same name; return the three paths.
 
     Args:
         run: a run folder.
         out: the export; see `export_run`.
-        data: clips with a test part, the first of which is shown; None is what the run learned from.
-        results: where `videopred evaluate` wrote; scores of this run found there are told.
-        half: see `export_run`; scores are to be those of such an export, then.
+        data: clips with a test part, whose first clip is shown; None is what the run learned from.
+        results: where `videopred evaluate` wrote; the card tells the scores of this run that are there.
+        half: see `export_run`; the scores are then to be those of such an export.
         overwrite: replace files that are there already.
 
     Raises:
@@ -50,8 +50,8 @@ def export_with_card(
     card, film = (check.absent("--out", out.with_suffix(suffix), overwrite) for suffix in (".md", ".gif"))
     export = gather(run, half)
     file = _clips(run, data)
-    of = Described(out.stem, export, load_run(run, "cpu"), file, _scores_of(run, results, export.record))
-    text, frames = card_text(of), _film(of)  # all that can fail, before anything is written
+    described = Described(out.stem, export, load_run(run, "cpu"), file, _scores_of(run, results, export.record))
+    text, frames = card_text(described), _film(described)  # all that can fail, before anything is written
     for path in (out, card, film):
         check.absent("--out", path, overwrite)  # another command may have made it meanwhile
     write_export(out, export)
@@ -61,9 +61,13 @@ def export_with_card(
 
 
 def _clips(run: Path, data: Path | None) -> ClipSource:
-    """The clips that are shown, which have a test part and were made by us."""
+    """The clips to show from.
+
+    Raises:
+        ValueError: they are not where they were, have no test part, or were not made by us.
+    """
     if data is None:
-        known = RunConfig.model_validate_json((run / "settings.json").read_text()).data
+        known = parse_run(run / "settings.json", (run / "settings.json").read_text()).data
         there = known is not None and Path(known.path).exists()
         got = "a run without a record of its clips" if known is None else f"{known.path} (nothing there)"
         check.require(there, "RUN", "have its clips where they were", got, "name clips with --data FILE")
@@ -92,7 +96,7 @@ def _scores_of(run: Path, results: Path, record: Mapping[str, Any]) -> list[Scor
     return found
 
 
-def _film(of: Described) -> np.ndarray:
+def _film(described: Described) -> np.ndarray:
     """Frames of the first test clip, truth beside prediction."""
-    (scene,) = scenes_of(of.predictor, of.file, "test", [0], *of.given)
+    (scene,) = scenes_of(described.predictor, described.file, "test", [0], *described.given)
     return film_frames(scene, ("truth", "pred"), panel_px=_PANEL_PX)

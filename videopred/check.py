@@ -35,24 +35,28 @@ def require(condition: bool, argument: str, must: str, got: Any, fix: str) -> No
 
 
 def require_kind(condition: bool, argument: str, must: str, got: Any, fix: str) -> None:
-    """Raise TypeError with a `complaint` unless the condition, which is one of a kind of thing, holds."""
+    """Raise TypeError with a `complaint` unless the condition, which is about the kind of a thing, holds."""
     if not condition:
         raise TypeError(complaint(argument, must, got, fix))
 
 
 class FaultyFileError(ValueError):
-    """A file is damaged, incomplete, or of another kind. What was typed may be fine: a failure, no misuse."""
+    """A file is damaged, incomplete, or of another kind. The words typed may be right: exit status 1, not 2."""
 
 
 def require_sound(condition: bool, argument: str, must: str, got: Any, fix: str) -> None:
-    """Raise FaultyFileError with a `complaint` unless the condition, which is one of a file's content, holds."""
+    """Raise FaultyFileError with a `complaint` unless the condition, which is about a file's content, holds."""
     if not condition:
         raise FaultyFileError(complaint(argument, must, got, fix))
 
 
 @contextmanager
 def named(names: Mapping[str, str]) -> Iterator[None]:
-    """Complaints about an argument become ones about another: what a reader calls SOURCE, a command may call --pred."""
+    """Within it, complaints call arguments as the user does: SOURCE of a reader of files may be --pred of a command.
+
+    Args:
+        names: what complaints call an argument -> what the user calls it.
+    """
     try:
         yield
     except (ValueError, OSError) as error:
@@ -83,7 +87,7 @@ def _none_of(argument: str, value: str, names: list[str]) -> str:
 
 
 def suggest(value: str, names: list[str], otherwise: str, prefix: str = "") -> str:
-    """What to do, as a question for the name that is most like a value, if any is; the prefix is put before it."""
+    """What to do: a question for the name that is most like a value, with a prefix before it; or else `otherwise`."""
     near = nearest(str(value), names)
     return f"did you mean {prefix}{near}?" if near else otherwise
 
@@ -94,8 +98,8 @@ def whole_number(argument: str, value: int, at_least: int, fix: str) -> int:
     Raises:
         TypeError: it is no int. ValueError: it is too small.
     """
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(complaint(argument, "be a whole number", repr(value), fix))
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    require_kind(is_whole, argument, "be a whole number", repr(value), fix)
     require(value >= at_least, argument, f"be at least {at_least}", value, fix)
     return value
 
@@ -114,7 +118,7 @@ def existing_file(argument: str, path: Path, fix: str) -> Path:
 
 
 def nothing_there(argument: str, must: str, path: Path, fix: str, near: str | None) -> FileNotFoundError:
-    """The complaint about a path to nothing, with what it was likely meant to be before what else to do."""
+    """The complaint about a path to nothing; `near`, a path that was likely meant, is offered before the fix."""
     offered = fix if near is None else f"did you mean {near}? Or {fix}"
     return FileNotFoundError(complaint(argument, must, f"{path} (nothing there)", offered))
 
@@ -161,7 +165,7 @@ def context_and_horizon(context: int, horizon: int, frames: int) -> None:
 
 
 def feedback(name: str) -> float | None:
-    """The threshold in what is fed back to a model, such as 0.5 in `threshold:0.5`; None for what has none.
+    """The threshold in a kind of feedback, such as 0.5 in `threshold:0.5`; None for kinds without one.
 
     Raises:
         ValueError: it is none of soft, threshold:NUMBER, sample, true and elsewhere, or the number is not in (0, 1].
@@ -175,13 +179,13 @@ def feedback(name: str) -> float | None:
             threshold = float("nan")
         require(0 < threshold <= 1, "--feedback", "have a threshold above 0 and at most 1", name, fix)
         return threshold
-    if name != "elsewhere":  # what is said of films that we did not make
+    if name != "elsewhere":  # said of films that were made elsewhere, never typed
         one_of("--feedback", name, ["soft", "threshold:0.5", "sample", "true"])
     return None
 
 
 def device_kind(name: str) -> str:
-    """The kind in a device's name, such as cuda in cuda:1; whether this machine has it is `pick_device`'s matter.
+    """The kind in a device's name, such as cuda in cuda:1; `pick_device` finds out whether this machine has it.
 
     Raises:
         ValueError: there is no such kind.

@@ -33,6 +33,9 @@ WEIGHTS_PREFIX = "predictor."
 """What a checkpoint's weight names begin with: the attribute of the training module."""
 
 
+_FALL_BACK = "delete it to fall back on the other checkpoint, or train again"
+
+
 class DataRecord(Settings):
     """The clips of a run, by place and content."""
 
@@ -71,7 +74,7 @@ class RunConfig(Settings):
     init_from: str | None = None
     """The run or export that its first weights are from."""
     experiment: ExperimentRecord | None = None
-    """The experiment that it is of, if it is of one."""
+    """The experiment that it is a run of; None if it is of none."""
 
 
 class AtomicIO(TorchCheckpointIO):
@@ -100,9 +103,6 @@ def whole_checkpoint(path: Path) -> dict[str, Any]:
         said = check.complaint(str(path), "be a whole checkpoint", "something else", _FALL_BACK)
         raise check.FaultyFileError(said) from error
     raise check.FaultyFileError(check.complaint(str(path), "be a whole checkpoint", f"damage in {damaged}", _FALL_BACK))
-
-
-_FALL_BACK = "delete it to fall back on the other checkpoint, or train again"
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
@@ -182,15 +182,15 @@ def parse_run(path: Path, text: str) -> RunConfig:
 
 
 def choices(config: RunConfig) -> dict[str, Any]:
-    """What makes a model, flat, by the names of the flags."""
-    choices: dict[str, Any] = {"frames": "×".join(map(str, config.film_shape))}
+    """The settings that weights depend on: name as on the command line, such as core.units -> value."""
+    found: dict[str, Any] = {"frames": "×".join(map(str, config.film_shape))}
     model = config.model.model_dump()
-    choices["stack"] = model.pop("stack")
+    found["stack"] = model.pop("stack")
     for part, settings in model.items():
-        choices[part] = settings.pop("kind")
-        choices |= {f"{part}.{name}": value for name, value in settings.items()}
-    return choices
+        found[part] = settings.pop("kind")
+        found |= {f"{part}.{name}": value for name, value in settings.items()}
+    return found
 
 
-def _written(choices: dict[str, Any], names: Sequence[str]) -> str:
-    return ", ".join(f"{name} {choices[name]}" for name in names)
+def _written(found: dict[str, Any], names: Sequence[str]) -> str:
+    return ", ".join(f"{name} {found[name]}" for name in names)

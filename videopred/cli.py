@@ -1,8 +1,8 @@
 """The command line: a table of commands, and the way from words to one of them and to an exit status.
 
 Only light modules are imported here, and torch inside the commands, so that help and every usage error are instant.
-Results go to stdout, progress and complaints to stderr. Exit status: 0 fine, 1 failure (also of
-files that are missing or damaged), 2 usage, 130 interrupted, 141 nobody read on.
+Results go to stdout, progress and complaints to stderr. Exit status: 0 fine, 1 failure (files that are missing or
+damaged are one), 2 wrong words, 130 interrupted, 141 whoever read the output stopped reading.
 """
 
 import os
@@ -77,10 +77,10 @@ COMMANDS = {name: command for group in GROUPS.values() for name, command in grou
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
     """Run one command and exit with its status. With VIDEOPRED_TRACEBACK set, failures show where they arose."""
-    # Spinning threads crawl when anything else runs; torch reads this once, when it is first imported.
+    # Threads that spin crawl when anything else runs; torch reads this once, when it is first imported.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     if sys.modules["__main__"].__spec__ is None:  # not `python -m`, which may have found the package right here
-        # Loaders that Python starts afresh would take files of the current folder for modules of its library.
+        # Else the workers of loaders would import files of the current folder in the place of modules of Python.
         os.environ.setdefault("PYTHONSAFEPATH", "1")
     try:
         run(list(sys.argv[1:] if argv is None else argv))
@@ -97,7 +97,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         print(f"videopred: {error}", file=sys.stderr)
         usage = isinstance(error, ValueError | TypeError) and not isinstance(error, check.FaultyFileError)
         sys.exit(2 if usage else 1)
-    except RuntimeError as error:  # torch has no kind of its own for a processor's memory that is used up
+    except RuntimeError as error:  # as torch says that the machine's memory is used up
         lacking = re.search(r"tried to allocate ([\d.]+) ?(\w+)", str(error), re.IGNORECASE)
         if lacking is None or os.environ.get("VIDEOPRED_TRACEBACK"):
             raise

@@ -1,10 +1,10 @@
-"""From a comparison to files: document, table and figures."""
+"""A comparison as files: document, table and figures."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
 from videopred import check
-from videopred.curves import Curve, draw_curves
+from videopred.curves import SUFFIXES, Curve, draw_curves
 from videopred.eval.comparison import Comparison
 from videopred.files import write_text
 
@@ -23,7 +23,7 @@ def save_comparison(comparison: Comparison, targets: Mapping[str, Path], *, over
     for path in targets.values():
         check.absent("--out", path, overwrite)
     for suffix, path in targets.items():
-        if suffix in (".png", ".svg"):
+        if suffix in SUFFIXES:
             draw_curves(path, _panels(comparison), marks=comparison.first.protocol.spans[:-1])
             continue
         write_text(path, comparison.markdown() if suffix == ".md" else comparison.to_csv())

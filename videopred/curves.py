@@ -12,7 +12,7 @@ from videopred.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
 from videopred.rendering.canvas import empty_figure, figure_bytes, hue
 
 COLOURS = tuple(map(hue, (BLUE, VERMILION, GREEN, PURPLE, SKY, ORANGE, (0, 0, 0))))
-"""Of models; the same again, dashed, for more than seven."""
+"""Of models; beyond seven they come again, dashed."""
 STYLES = ("solid", (0, (5, 2)), (0, (1, 1.5)))
 FAINT = "#8A8A8A"
 """Of trivial predictions, so that models stand out; they differ in their dashes."""
@@ -21,14 +21,14 @@ SUFFIXES = (".png", ".svg")
 
 
 class Curve(NamedTuple):
-    """A line, and where it could lie as well."""
+    """A line, and the band in which it could lie as well."""
 
     values: np.ndarray
-    """(T,)"""
+    """(T,), and so are `low` and `high`."""
     low: np.ndarray
     high: np.ndarray
     faint: bool = False
-    """Whether it only stands beside the others."""
+    """Whether it is no model but a trivial prediction, there to compare with."""
 
 
 def draw_curves(path: Path, panels: Mapping[str, Mapping[str, Curve]], *, marks: Sequence[int] = ()) -> Path:

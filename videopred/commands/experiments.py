@@ -35,7 +35,7 @@ def clips_of(asked: Asked, given: Path | None) -> Path:
 
 
 def foreseen_clips(asked: Asked, given: Path | None) -> "Path | ClipSource":
-    """What `clips_of` would give, without making it; what that would take is said on stderr."""
+    """The clips that `clips_of` would give, without making them; stderr says what making them would take."""
     if given is not None or asked.scaled.data_file.exists():
         return clips_of(asked, given)
     _say_scale(asked)
@@ -54,7 +54,7 @@ def _say_scale(asked: Asked) -> None:
 
 
 def record_of(asked: Asked, run: ExperimentConfig) -> "ExperimentRecord":
-    """What the settings of a run say of the experiment that it is of, and of what flags changed in it."""
+    """What the settings of a run say of its experiment, and of what flags changed in it."""
     from videopred.checkpoint import ExperimentRecord
     from videopred.experiments.scales import changes
 
@@ -66,7 +66,7 @@ def record_of(asked: Asked, run: ExperimentConfig) -> "ExperimentRecord":
 def next_commands(folder: Path) -> list[str]:
     """Commands that judge a run, or runs from several seeds, on the data they learned from.
 
-    As the experiment has it, if it is one that has a name here.
+    Of a run of an experiment that has a name here, they are the experiment's own.
     """
     from videopred.training.resuming import read_settings
 

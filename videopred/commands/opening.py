@@ -13,14 +13,24 @@ if TYPE_CHECKING:
 
 
 def results(run: Path, data: Path, others: int = 0) -> Path:
-    """Where results of a run, or of it and others, on a data file go unless --out says otherwise."""
+    """Where results of a run on a data file go unless --out says otherwise.
+
+    Args:
+        run: run folder, or export; of several, the first.
+        data: the data file, or folder of shards.
+        others: how many more runs are judged together with it.
+    """
     from videopred.runs import run_name
 
     return Path("eval") / run_name(run, others) / data.stem
 
 
 def each_run(runs: Sequence[Path]) -> list[Path]:
-    """The runs that paths name: each itself, and of a folder of `train --seeds` those from all its seeds."""
+    """The runs at these paths; a folder of `train --seeds` stands for the runs from all its seeds.
+
+    Raises:
+        FileNotFoundError: a path is no run. FaultyFileError: the run from a seed is missing.
+    """
     found: list[Path] = []
     for run in runs:
         if not (run / SUMMARY).is_file():
@@ -52,7 +62,7 @@ def check_data(data: Path) -> None:
 def opened(
     data: Path, device: str, run: Path | None = None, context: int | None = None, horizon: int | None = None
 ) -> Opened:
-    """The data file, and the context and horizon asked for or usual; all is checked before torch is loaded."""
+    """The data file, and the context and horizon that were asked for, else its own; checked before torch is loaded."""
     check.device_kind(device)
     check.whole_number("--context", 1 if context is None else context, 1, "give at least one frame to start from")
     check.whole_number("--horizon", 1 if horizon is None else horizon, 1, "ask for at least one frame")

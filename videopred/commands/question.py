@@ -1,4 +1,4 @@
-"""What `videopred evaluate` is asked: words that were said, over a named protocol or what the data say themselves."""
+"""What `videopred evaluate` is asked: what flags say, and for the rest a named protocol or the data."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 class Question(NamedTuple):
-    """What is asked, as far as words say it."""
+    """What the flags ask."""
 
     name: str | None
     """The protocol that --protocol names; None asks freely."""
     said: Mapping[str, Any]
-    """Settings of `Protocol` that flags gave; what nobody said is not there."""
+    """Settings of `Protocol` that flags gave, and no others."""
 
     @property
     def card(self) -> Card | None:
@@ -25,7 +25,7 @@ class Question(NamedTuple):
         return PROTOCOLS[self.name] if self.name else None
 
     def protocol(self, file: "ClipSource") -> Protocol:
-        """The whole question: the words, and what they leave open from the named protocol or the data."""
+        """The whole question: what the flags leave open comes from the named protocol, or else from the data."""
         if self.card is None:
             context = self.said.get("context", file.context)
             horizon = file.horizon if file.context else file.frames - context  # of films alone, all that follow

@@ -13,15 +13,17 @@ _GOES_ON = ContextVar("_GOES_ON", default=False)
 
 
 def watched() -> bool:
-    """Whether somebody sees the progress bars."""
+    """Whether stderr is a terminal, where somebody sees progress bars."""
     return sys.stderr.isatty()
 
 
 def first_line(thing: Any) -> str:
+    """The first line of its docstring."""
     return (thing.__doc__ or "").strip().split("\n")[0]
 
 
 def print_rows(rows: Mapping[str, Any]) -> None:
+    """A line for each row, names in one column and values in another; there must be a row."""
     flat = dict(_flat(rows))
     width = max(map(len, flat))
     for name, value in flat.items():
@@ -56,7 +58,7 @@ def print_next(commands: Sequence[str]) -> None:
 
 @contextmanager
 def going_on() -> Iterator[None]:
-    """For a command that runs others: within it they do not offer what to do next."""
+    """Within it, commands do not offer what to do next: for a command that runs others."""
     token = _GOES_ON.set(True)
     try:
         yield

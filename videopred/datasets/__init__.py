@@ -36,7 +36,7 @@ _OF_FILMS = (".npy", ".npz", ".gif", ".mp4", ".png")
 """Suffixes that `videopred import` reads, and that no data file has."""
 
 _LOOKED_AT = 1000
-"""Things in a folder that are looked at to tell what it holds."""
+"""How many things in a folder are looked at, at most, to tell what it holds."""
 
 
 class Preset(NamedTuple):
@@ -155,7 +155,7 @@ def find_recipe(name: str, **changes: Any) -> DatasetSettings:
         changes: values that differ, e.g. `height=24`; `videopred generate NAME --help` lists them.
 
     Raises:
-        ValueError: no preset has that name, or its recipe has no such setting, or not of such a value.
+        ValueError: no preset has that name, or its recipe has no such setting or does not take such a value.
     """
     recipe = DATASETS[check.one_of("the data set", name, DATASETS)].recipe
     return type(recipe)(**{**dict(recipe), **changes}) if changes else recipe
@@ -173,7 +173,7 @@ def how_to_import(path: Path) -> str:
 
 
 def how_to_mend(path: Path) -> str:
-    """What to do about a path that is no data file: bring in films of others, use a run as a run, or make it again."""
+    """What to do about a path that is no data file: import films of others, use a run as a run, or make it again."""
     there = islice(chain(path.glob("*"), path.glob("*/*")), _LOOKED_AT) if path.is_dir() else [path]
     if any(one.suffix.lower() in _OF_FILMS for one in there):
         return f"bring it in with {how_to_import(path)}"

@@ -13,7 +13,7 @@ Data sheet, of balls4 unless another preset is named; every line is a setting of
     Protocol   15 frames given, 35 imagined (RIMs, figure 3)
 
     balls678   6, 7 or 8 balls, equally likely. The sum of squared speeds is that of balls4, so each ball is slower
-    balls1-8   always that many, of which the same is true: other numbers are also other speeds
+    balls1-8   always that many, with the same sum of squared speeds: where balls are fewer, each is faster
     curtain    3 equal balls of radius 1.2 with a speed of 1/2 in all; 28 x 28 px of a clip, anywhere, are black, always
                in front of the balls, and cannot be told from the background
     colored4   as balls4 in RGB; every ball red, blue, green or purple (ColorBrewer's Set1) by chance, with repetition,
@@ -30,8 +30,8 @@ frame and pushes overlapping balls apart. SCOFF describes colored balls of four 
 authors' later code, which draws them anew whenever a clip is read. SCOFF calls the curtain central and BRIMs invisible;
 R-NEM's films show it anywhere (`--curtain-place center` hangs it in the middle). Sutskever, Hinton & Taylor 2008
 place all balls anew when any two overlap; ours are placed one by one. RIMs, appendix D.5, gives of crops the arena, the
-number of balls and of frames; radius, mass and speed are our choice, and each ball has its own speed so that their
-number alone is out of distribution.
+number of balls and of frames; radius, mass and speed are our choice. There the speed is that of each ball, not of all
+together, so that the number of balls alone is out of distribution.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -78,7 +78,7 @@ class BouncingBalls:
             yield from self.film(draw_starts(recipe, open_sources(seed, part, block)))
 
     def film(self, start: Start) -> Iterator[Clip]:
-        """The clips that begin in a given way."""
+        """The clips that begin with these starts."""
         motion, recipe = self.move(start.state), self.recipe
         some = max(1, _PIXELS_DRAWN_AT_ONCE // (recipe.frames * recipe.height * recipe.width))
         for first in range(0, len(start.state.radius), some):

@@ -1,4 +1,4 @@
-"""Random numbers for many clips at once, of which each clip's depend on its own address alone."""
+"""Random numbers for many clips at once; those of a clip depend on its address alone."""
 
 from collections.abc import Iterable, Sequence
 from math import prod
@@ -14,19 +14,23 @@ def open_sources(seed: int, part: str, indices: Iterable[int]) -> list[np.random
 
 
 def draw_tables(sources: Sequence[np.random.Generator], *shapes: tuple[int, ...]) -> list[np.ndarray]:
-    """Uniform numbers in [0, 1) for S clips, as many for each whatever they are used for.
+    """Uniform numbers in [0, 1) for B clips: every clip draws as many, whatever use is made of them.
+
+    Args:
+        sources: the random source of each clip.
+        shapes: of the tables, for one clip.
 
     Returns:
-        For each shape, (*shape, S) float64: clips lie along the last axis, which makes NumPy's inner loops long.
+        For each shape, (*shape, B) float64: clips lie along the last axis, which makes NumPy's inner loops long.
     """
     sizes = [prod(shape) for shape in shapes]
-    drawn = np.ascontiguousarray(np.stack([source.random(sum(sizes)) for source in sources], axis=1))  # (numbers, S)
+    drawn = np.ascontiguousarray(np.stack([source.random(sum(sizes)) for source in sources], axis=1))  # (numbers, B)
     pieces = np.split(drawn, np.cumsum(sizes)[:-1])
     return [piece.reshape(*shape, -1) for piece, shape in zip(pieces, shapes, strict=True)]
 
 
 def to_whole(uniform: np.ndarray, low: int | np.ndarray, high: int | np.ndarray) -> np.ndarray:
-    """Whole numbers from `low` to `high`, both included and all equally likely, of uniform numbers in [0, 1).
+    """Uniform numbers in [0, 1) as whole numbers from `low` to `high`, both included and all equally likely.
 
     Args:
         uniform: (...) float64.

@@ -14,9 +14,9 @@ from videopred.rendering.panel import Panel, Swatch, draw_rows
 from videopred.rendering.scene import Scene
 
 GAP, NAMES, TOP = 6, 128, 134
-"""Between pictures; left of them, for the rows' names; above them; px."""
+"""Room between pictures; left of them, for the names of rows; and above them. In px."""
 _APART = 28
-"""Between legends, px."""
+"""Room between legends, in px."""
 
 
 def strip(scene: Scene, rows: Sequence[str] = USUAL_ROWS, *, columns: int = 12, panel_px: int = 128) -> np.ndarray:
@@ -34,7 +34,7 @@ def strip(scene: Scene, rows: Sequence[str] = USUAL_ROWS, *, columns: int = 12, 
         (height, width, 3) uint8.
 
     Raises:
-        ValueError: the scene lacks what a row draws.
+        ValueError: the scene lacks what a row draws, or there are fewer than 2 columns.
     """
     whole_number("columns", columns, 2, "show a frame before and one after the rollout's beginning")
     frames, height, width = scene.truth.shape[:3]
@@ -53,7 +53,7 @@ class _Grid(NamedTuple):
     """Where the pictures stand, in px."""
 
     times: list[int]
-    """Indices of the frames that are columns."""
+    """Index of the frame in each column."""
     context: int
     """Frames given, before a wider gap."""
     rows: int
@@ -63,13 +63,13 @@ class _Grid(NamedTuple):
 
     @property
     def lefts(self) -> list[int]:
-        """Of the columns."""
+        """Left edges of the columns."""
         pitch = max(self.wide, 40) + GAP  # a frame number needs this much
         return [NAMES + k * pitch + (24 if t >= self.context else 0) for k, t in enumerate(self.times)]
 
     @property
     def tops(self) -> list[int]:
-        """Of the rows."""
+        """Upper edges of the rows."""
         return [TOP + row * (self.high + GAP) for row in range(self.rows)]
 
 
@@ -110,12 +110,12 @@ def _paint_legends(page: np.ndarray, legends: dict[str, tuple[Swatch, ...]]) -> 
 
 
 def _short(caption: str) -> str:
-    """A caption as the name of a row, which has less room: in two lines, or its last word."""
+    """A caption made to fit the narrow column of names: on two lines if it has a comma, else its last word."""
     return caption.replace(", ", "\n") if ", " in caption else caption.split()[-1]
 
 
 def _legends(panels: Sequence[Panel]) -> dict[str, tuple[Swatch, ...]]:
-    """Kind -> swatches, each once."""
+    """Kind of panel -> its swatches, each once."""
     found: dict[str, tuple[Swatch, ...]] = {}
     for panel in panels:
         if panel.swatches:
@@ -124,13 +124,13 @@ def _legends(panels: Sequence[Panel]) -> dict[str, tuple[Swatch, ...]]:
 
 
 def _width(legend: tuple[str, tuple[Swatch, ...]]) -> int:
-    """Of swatches, their kind and the gap before them, px."""
+    """Width of a legend and of the gap before it, in px."""
     kind, swatches = legend
     return legend_width(swatches) + (text_width(kind) + 10 if kind else 0) + _APART
 
 
 def every_nth(context: int, frames: int, columns: int) -> list[int]:
-    """Indices of evenly spaced frames, among them the rollout's first, and the last; at most `columns` of them."""
+    """Indices of at most `columns` frames: every n-th, with the rollout's first among them, and the last of all."""
     for every in range(1, frames + 1):
         shown = sorted({*range(context % every, frames, every), frames - 1})
         if len(shown) <= columns:

@@ -1,4 +1,4 @@
-"""What there is of a run on the disk: settings, record, curves, scores; and what is not there."""
+"""What there is of a run on the disk: settings, record, curves, scores and drawings."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ class FoundRun(NamedTuple):
     plausibility: Mapping[str, Mapping[str, Any]]
     """Name of data -> what `videopred plausibility` wrote."""
     surprise: Mapping[str, Sequence[tuple[Path, Path]]]
-    """Name of data -> the first scene that it drew, film and still; none if it drew none."""
+    """Name of data -> film and still of the first scene that `videopred plausibility` drew; none if it drew none."""
 
     @property
     def core(self) -> str:
@@ -45,7 +45,7 @@ class FoundRun(NamedTuple):
 
 
 def find_run(path: Path, results: Path) -> FoundRun:
-    """What is known of a run.
+    """What the files of a run say, and what was written about it.
 
     Args:
         path: run folder, or export.
@@ -73,6 +73,7 @@ def find_run(path: Path, results: Path) -> FoundRun:
 
 
 def _drawn_scene(folder: Path) -> list[tuple[Path, Path]]:
+    """Film and still of the first scene of which there are both; none if there is none."""
     pairs = [(film, film.with_suffix(".png")) for film in sorted(folder.glob("scene-*.gif"))]
     return [pair for pair in pairs if pair[1].is_file()][:1]
 

@@ -40,12 +40,12 @@ def train(
 ) -> Path:
     """Train a predictor and return its run folder.
 
-    Learns from the file's `training` part; the loss that chooses the best checkpoint is measured on its `validation`
-    part or, if it has none, on the last clips of `training`, which are then kept aside. Never reads `test`.
+    Learns from the training part. The loss that chooses the best checkpoint is measured on the validation part or, if
+    there is none, on the last clips of the training part, which are then kept aside. Never reads the test part.
     Ctrl-C, SIGTERM, SIGUSR1 and the time limit finish the update, save, and raise KeyboardInterrupt: the run can be
     used as it is, and `resume` goes on with it.
-    Seeds torch's global random generator from the settings: what the caller drew before changes nothing here, and the
-    caller's own draws do not go on afterwards where they were.
+    Seeds torch's global random generator from the settings: what the caller drew before changes nothing here, but what
+    the caller draws afterwards is not what it would have been.
 
     Args:
         data: HDF5 file of clips or a folder of shards; or a preset or a JSON file of a recipe, whose clips are made as
@@ -81,12 +81,12 @@ def foresee(
     *,
     compute: ComputeConfig | None = None,
     watch: WatchConfig | None = None,
-    init_from: Path | None = None,
+    init_from: Path | str | None = None,
     device: str = "auto",
 ) -> Forecast:
-    """What `train` with the same arguments would take; writes nothing.
+    """The time, memory and disk that `train` with the same arguments would take; writes nothing.
 
-    `data` may also be clips that are in no file yet: what is told is then what they would take as a file.
+    `data` may also be clips that are in no file yet: the forecast is then that of a file of them.
 
     Raises:
         FileNotFoundError, ValueError: as `train`.
@@ -148,7 +148,7 @@ def resume(
         progress: as for `train`.
 
     Raises:
-        FileNotFoundError, ValueError: no run, no data, settings or data that are not those of the run, or one that
+        FileNotFoundError, ValueError: no run, no data, settings or data that are not those of the run, or a run that
             another process trains.
         KeyboardInterrupt: as `train`.
     """
@@ -189,10 +189,10 @@ def _same_clips(config: RunConfig, data: Path | str | None) -> ClipSource:
 
 
 def _first_predictor(config: RunConfig) -> Predictor:
-    """The model with the weights of a beginning: drawn from the run's seed, or those of another run.
+    """The model with its first weights: drawn from the run's seed, or those of another run.
 
     Raises:
-        ValueError: that run has another model; says what differs.
+        ValueError: that run has another model; the message says what differs.
     """
     torch.manual_seed(config.training.seed)
     predictor = build(config.model, config.film_shape)
@@ -207,7 +207,7 @@ def _check_same_model(config: RunConfig, theirs: RunConfig) -> None:
     """Refuse weights of another model, and say what differs."""
     ours, other = choices(config), choices(theirs)
     differing = [name for name in ours if ours[name] != other.get(name)]
-    # Of two cores that differ, it is enough to say so; their settings would be no answer.
+    # Where the kind of a part differs, saying so is enough: its settings differ because of that.
     told = [name for name in differing if "." not in name or name.partition(".")[0] not in differing]
     must = "hold the same model, with " + ", ".join(f"{name} {ours[name]}" for name in told)
     got = ", ".join(f"{name} {other.get(name)}" for name in told)
