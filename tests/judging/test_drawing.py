@@ -6,7 +6,12 @@ import torch
 from tiny_runs import tiny_data, tiny_model
 
 from videopred import models
+from videopred.datasets import DATASETS
+from videopred.datasets.generation import generate
+from videopred.datasets.motion import MODES
 from videopred.datasets.opening import open_dataset
+from videopred.datasets.switching import AXES
+from videopred.experiments.figures import PAPER_FIGURES
 from videopred.judging import drawing, imagine
 from videopred.judging.choosing import clip_scores, extreme_clips
 from videopred.judging.drawing import render, scenes_of
@@ -47,6 +52,39 @@ def test_a_scene_is_of_its_own_clip(place):
         assert (scene.changed, dict(scene.changed_trace)) == (None, {})
         (alone,) = scenes_of(predictor, file, "test", [clip], 3, 5, Intervention())
         np.testing.assert_array_equal(alone.prediction, scene.prediction)
+
+
+def scenes_of_one_ball(folder, preset: str, clips: list[int]) -> list:
+    """Of a small film of one ball, in the clips that figures of SCOFF draw."""
+    recipe = DATASETS[preset].recipe.model_copy(update={"frames": 9, "height": 24, "width": 32})
+    file = open_dataset(generate(preset, {"test": 5}, recipe=recipe, out=folder))
+    return scenes_of(models.build(tiny_model("gru"), (1, 24, 32)), file, "test", clips, 3, 6)
+
+
+def test_a_motion_is_the_one_that_its_positions_show(tmp_path):
+    clips = [0, 2, 4]
+    for panel in PAPER_FIGURES["scoff-figure-3"].panels:
+        assert panel.drawn == ("--clips", *map(str, clips))
+    shown = []
+    for scene in scenes_of_one_ball(tmp_path, "motion3", clips):
+        (word,) = set(scene.truths["motion"])
+        changes = np.diff(scene.truths["positions"][:, 0], n=2, axis=0)
+        even = np.allclose(changes, changes[0], atol=1e-4)
+        assert word == ("walk" if not even else "constant" if np.allclose(changes, 0, atol=1e-4) else "accelerate")
+        shown.append(word)
+    assert sorted(shown) == sorted(MODES)
+
+
+def test_a_switch_stands_at_the_frame_to_which_the_ball_first_moved_otherwise(tmp_path):
+    clips = [0, 2]
+    for panel in PAPER_FIGURES["scoff-figure-15"].panels:
+        assert panel.drawn == ("--clips", *map(str, clips))
+    firsts = []
+    for scene in scenes_of_one_ball(tmp_path, "switching", clips):
+        steps = np.abs(np.diff(scene.truths["positions"][:, 0], axis=0))
+        np.testing.assert_array_equal(scene.truths["motion"][1:], np.array(AXES)[steps.argmax(1)])
+        firsts.append(scene.truths["motion"][0])
+    assert sorted(firsts) == sorted(AXES)
 
 
 def test_under_an_intervention_the_other_rollout_stands_beside(place):

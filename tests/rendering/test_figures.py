@@ -76,7 +76,7 @@ def test_positions_stand_above_the_modules_of_the_same_frame():
         assert plot.lines[2].get_xdata()[0] == CONTEXT + 0.5
     assert across.get_ylim() == (0, 20)
     assert down.get_ylim() == (12, 0)
-    assert cells_of(raster).shape == (MODULES, FRAMES, 3)
+    np.testing.assert_array_equal(cells_of(raster), cells_of(activation([there]).axes[0]))
 
 
 def test_schemata_are_coloured_and_their_shares_add_up():
@@ -105,6 +105,27 @@ def test_the_strip_marks_rollout_step_10_in_red(frames, marked):
         t = int(plot.get_title()) - 1
         np.testing.assert_array_equal(plot.images[0].get_array(), laid_over(films[0, t], films[1, t]))
         assert plot.get_xlabel() == (str(t + 1 - CONTEXT) if t >= CONTEXT else "given")
+
+
+def test_the_strip_of_a_film_in_color_leaves_its_colors_alone():
+    chance = np.random.default_rng(0)
+    films = chance.integers(0, 256, (2, 12, 12, 20, 3), np.uint8)
+    plots = np.reshape(strip_figure([Scene(CONTEXT, *films)]).axes, (2, -1))
+    for row, film in zip(plots, films, strict=True):
+        for plot, above, below in zip(row, *plots, strict=True):
+            np.testing.assert_array_equal(plot.images[0].get_array(), film[int(above.get_title()) - 1])
+            assert below.get_xlabel() in ("given", str(int(above.get_title()) - CONTEXT))
+
+
+def test_a_motion_is_named_over_its_frames_and_a_line_parts_it_from_the_next():
+    known = {"motion": np.array(["horizontal"] * 4 + ["vertical"] * (FRAMES - 4))}
+    raster = schema_use([scene(truths=known)]).axes[0]
+    assert [(text.get_text(), text.get_position()[0]) for text in raster.texts] == [
+        ("motion: horizontal", (1 + 4) / 2),
+        ("motion: vertical", (5 + FRAMES) / 2),
+    ]
+    assert [line.get_xdata()[0] for line in raster.lines if line.get_linestyle() == "-"][-1] == 4.5
+    assert not schema_use([scene()]).axes[0].texts
 
 
 def test_attention_is_set_against_what_is_hidden_in_the_frame_that_was_read():

@@ -36,6 +36,8 @@ from videopred.datasets.one_ball import Paths, films, reflect
 from videopred.datasets.one_ball_settings import BULB_RADIUS, BULBS, SwitchingConfig
 from videopred.datasets.raster import draw_discs
 
+AXES = ("horizontal", "vertical")
+"""What the numbers in series/indicator mean."""
 _CLIPS_AT_ONCE = 64
 _LIT, _UNLIT = 255, round(0.35 * 255)
 _ROUNDS = 1000

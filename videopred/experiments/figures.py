@@ -68,11 +68,23 @@ def _rims_on(experiment: str) -> Model:
 
 _RIMS = _with(("lstm",), "rims-balls4")
 _RIMS678 = _with(("lstm",), "rims-balls678")
+_ABLATED = (
+    Model("rims-balls4"),
+    Model("rims-balls4", ("--core.comm-heads", "1"), "-one-head"),
+    Model("rims-balls4", ("--core.no-input-attention", "--core.active", "6"), "-no-attention"),
+)
 _TWO_OF_FOUR = Model("brims-smmnist", ("--core", "rims", "--core.modules", "4", "--core.active", "2"), "-rims-2-of-4")
 
 
 def _strips(models: tuple[Model, ...], clips: str, context: int, horizon: int) -> Panel:
     return Panel(models, clips, context=context, horizon=horizon, figure="strip")
+
+
+def _frames_and_schemata(experiment: str, context: int, horizon: int, drawn: tuple[str, ...]) -> tuple[Panel, ...]:
+    return tuple(
+        Panel((Model(experiment),), experiment, context=context, horizon=horizon, figure=figure, drawn=drawn)
+        for figure in ("strip", "schemata")
+    )
 
 
 def _relative_to_gru(experiment: str, horizon: int) -> Panel:
@@ -90,20 +102,21 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
             Panel(_RIMS678, "rims-balls4", context=15, horizon=35, metrics=("bce",)),
             Panel(_RIMS, "brims-curtain", context=15, horizon=35, metrics=("bce",)),
         ),
+        "The paper's curves begin with the 15 frames that are given.",
     ),
     "rims-figure-6": PaperFigure(
         "RIMs, figure 6",
         "When each of the RIMs is active, and where the balls are.",
         (Panel(_RIMS[:1], "rims-balls4", context=15, horizon=35, figure="activation-position"),),
-        "Each of our modules sees the whole frame, and the figure sets time against time.",
+        "Each of our modules sees the whole frame, so its activity stands below the positions, over time.",
     ),
     "rims-figure-8": PaperFigure(
         "RIMs, figures 8 to 10",
-        "Strips of RIMs and LSTM, the truth in blue over the prediction: 4 balls, 6 to 8, and the curtain.",
+        "Strips of RIMs and LSTM on the clips of figure 3, the truth in blue over the prediction.",
         (
             _strips(_RIMS, "rims-balls4", 15, 15),
             _strips(_RIMS, "rims-balls678", 15, 15),
-            _strips(_RIMS678, "rims-balls678", 15, 15),
+            _strips(_RIMS678, "rims-balls4", 15, 15),
             _strips(_RIMS, "brims-curtain", 15, 15),
         ),
         "The paper has two LSTMs, of 250 and of 512 units; ours is as wide as the RIMs together.",
@@ -112,7 +125,6 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         "RIMs, figure 11",
         "RIMs on three balls behind a curtain: fed the truth, then their own predictions.",
         (_strips(_RIMS[:1], "brims-curtain", 15, 15),),
-        "True frames and its own are fed in one clip after another, not side by side.",
     ),
     "rims-figure-12": PaperFigure(
         "RIMs, figure 12",
@@ -138,20 +150,10 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
     ),
     "rims-figure-15": PaperFigure(
         "RIMs, figures 15 and 16",
-        "RIMs, RIMs with one head, and RIMs without input attention: scores and strips.",
+        "RIMs as they are, with one head, and without input attention: scores, and strips of 4 balls and curtain.",
         (
-            Panel(
-                (
-                    Model("rims-balls4"),
-                    Model("rims-balls4", ("--core.comm-heads", "1"), "-one-head"),
-                    Model("rims-balls4", ("--core.no-input-attention", "--core.active", "6"), "-no-attention"),
-                ),
-                "rims-balls4",
-                context=15,
-                horizon=15,
-                metrics=("bce",),
-                figure="strip",
-            ),
+            Panel(_ABLATED, "rims-balls4", context=15, horizon=15, metrics=("bce",), figure="strip"),
+            _strips(_ABLATED[1:], "brims-curtain", 15, 15),
         ),
         "Losses are those of the rollout; the curves of learning are in TensorBoard and in `videopred report`.",
     ),
@@ -164,7 +166,7 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
     "scoff-figure-3": PaperFigure(
         "SCOFF, figure 3, left",
         "Which schema SCOFF uses on a ball that accelerates, keeps its velocity or walks at random.",
-        (Panel((Model("scoff-motion3"),), "scoff-motion3", context=10, horizon=10, figure="schemata"),),
+        _frames_and_schemata("scoff-motion3", 10, 10, ("--clips", "0", "2", "4")),  # one of each motion
     ),
     "scoff-figure-5": PaperFigure(
         "SCOFF, figures 5 and 7",
@@ -174,7 +176,8 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
             for experiment in ("scoff-balls4", "scoff-curtain", "scoff-balls678", "scoff-colored678")
             for horizon in (10, 30)
         ),
-        "The GRU is as wide as all object files together; the paper does not say how wide its own is.",
+        "The GRU is as wide as all object files together; the paper does not say how wide its own is. Ratios are in "
+        "the tables, under relative error.",
     ),
     "scoff-figure-8": PaperFigure(
         "SCOFF, figures 8 to 12",
@@ -190,16 +193,14 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
     "scoff-figure-15": PaperFigure(
         "SCOFF, figures 4, 14 and 15",
         "A ball that switches its motion once, and which schema each object file uses.",
-        (
-            _strips((Model("scoff-switching"),), "scoff-switching", 20, 25),
-            Panel((Model("scoff-switching"),), "scoff-switching", context=20, horizon=25, figure="schemata"),
-        ),
+        _frames_and_schemata("scoff-switching", 20, 25, ("--clips", "0", "2")),  # along x first, and along y first
     ),
     "scoff-table-1": PaperFigure(
         "SCOFF, table 1",
         "SCOFF and RMC tell possible from impossible films.",
         (Panel(_with(("rmc",), "scoff-intphys"), "scoff-intphys", plausibility=True),),
-        "On our own films in the style of IntPhys; the paper's numbers, on IntPhys, are in eval/papers/.",
+        "On our own films in the style of IntPhys; O1, O2 and O3 occluded are the paper's columns. Its numbers, on "
+        "IntPhys, are in eval/papers/.",
     ),
     "brims-figure-3": PaperFigure(
         "BRIMs, figure 3",

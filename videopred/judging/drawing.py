@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from videopred import check, pictures
+from videopred.datasets.motion import MODES
+from videopred.datasets.switching import AXES
 from videopred.judging.choosing import clip_scores, extreme_clips
 from videopred.judging.evaluating import imagine
 from videopred.judging.fitting import check_part
@@ -49,12 +51,25 @@ def scenes_of(
             for name in ("groups", "positions", "visibility/fraction")
             if name in file.truth
         }
+        known |= _motion(file, part, clip, context + horizon)
         masks = known.pop("groups", None)
         scenes.append(scene_of_rollout(rollout, truth, i, masks, predictor.encoder.map_shape, known))
         if changed is not None:
             other = scene_of_rollout(changed, truth, i)
             scenes[-1] = scenes[-1]._replace(changed=other.prediction, changed_trace=other.trace)
     return scenes
+
+
+def _motion(file: "ClipSource", part: str, clip: int, frames: int) -> dict[str, np.ndarray]:
+    """Words for the ways in which the one ball came to each frame, under the name motion; empty where none are told."""
+    if "labels/mode" in file.truth:
+        (mode,) = file.read(part, "labels/mode", clip, clip + 1)
+        return {"motion": np.full(frames, MODES[mode])}
+    if "series/indicator" in file.truth:
+        # The indicator says how the ball goes on from a frame; to the first it did not come.
+        onward = np.array(AXES)[file.read(part, "series/indicator", clip, clip + 1)[0, :frames]]
+        return {"motion": np.concatenate([onward[:1], onward[:-1]])}
+    return {}
 
 
 def render(

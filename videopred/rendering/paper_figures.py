@@ -1,8 +1,10 @@
 """The papers' own figures of one clip. Each is made from a list with that one scene."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
@@ -16,7 +18,6 @@ from videopred.palette import (
     SCHEMA_COLORS,
     TRACK,
     schema_cells,
-    tinted,
 )
 from videopred.rendering.canvas import LETTERS, SMALL, TIME, cells, dress, empty_figure, frames_along, hue
 from videopred.rendering.film_rows import laid_over
@@ -32,26 +33,34 @@ _WIDE = 7.0
 def strip_figure(scenes: Sequence[Scene]) -> Figure:
     """Every n-th frame, the truth in transparent blue over the prediction; rollout step 10 has a red frame.
 
-    A film that ends before step 10 has no mark. Source: RIMs, figures 8 to 10.
+    Of a film in color, which blue would change, the truth stands above the prediction. A film that ends before step 10
+    has no mark. Source: RIMs, figures 8 to 10; SCOFF, figures 8 to 12.
     """
     (scene,) = scenes
     marked = scene.context + MARKED_STEP - 1
     frames, height, width = scene.truth.shape[:3]
     shown = every_nth(marked if marked < frames else scene.context, frames, 10)
-    over = laid_over(scene.truth, scene.prediction)
+    films = [laid_over(scene.truth, scene.prediction)]
+    words = "frame above, rollout step below; truth in blue over the prediction"
+    if scene.truth.shape[-1] == 3:
+        films = [scene.truth, scene.prediction]
+        words = "frame above, rollout step below; upper row the truth, lower row the prediction"
     cell = _WIDE / len(shown)
-    figure = empty_figure(_WIDE, (cell - 0.08) * height / width + 0.58)  # a gap beside each; three lines of text
-    plots = figure.subplots(1, len(shown), squeeze=False)[0]
-    for plot, t in zip(plots, shown, strict=True):
-        plot.imshow(over[t], interpolation="nearest")
+    high = len(films) * (cell - 0.08) * height / width  # a gap beside each
+    figure = empty_figure(_WIDE, high + 0.58)  # three lines of text
+    plots = figure.subplots(len(films), len(shown), squeeze=False)
+    for (row, column), plot in np.ndenumerate(plots):
+        t = shown[column]
+        plot.imshow(films[row][t], interpolation="nearest")
         plot.set_xticks([])
         plot.set_yticks([])
         step = t + 1 - scene.context
-        plot.set_title(f"{t + 1}", fontsize=SMALL, color=hue(INK), pad=3)
-        plot.set_xlabel(f"{step}" if step > 0 else "given", fontsize=SMALL, color=hue(INK), labelpad=2)
+        if row == 0:
+            plot.set_title(f"{t + 1}", fontsize=SMALL, color=hue(INK), pad=3)
+        if row == len(films) - 1:
+            plot.set_xlabel(f"{step}" if step > 0 else "given", fontsize=SMALL, color=hue(INK), labelpad=2)
         color, thick = (CONTEXT, 1.5) if step < 1 else (MARK, 3.0) if t == marked else (ROLLOUT, 1.5)
         plot.spines[:].set(color=hue(color), linewidth=thick)
-    words = "frame above, rollout step below; truth in blue over the prediction"
     figure.suptitle(words, fontsize=SMALL, color=hue(INK))
     return figure
 
@@ -60,15 +69,8 @@ def activation(scenes: Sequence[Scene]) -> Figure:
     """Which modules were active, black, at each frame. Source: RIMs, figure 2."""
     (scene,) = scenes
     active = _active(scene)
-    colors = np.where(np.isnan(active)[..., None], TRACK, np.where(active[..., None] == 1, (0, 0, 0), PAGE))
     figure = empty_figure(_WIDE, 0.9 + 0.24 * active.shape[0])
-    plot = figure.subplots()
-    dress(plot, "active modules black, resting ones white", TIME, "module")
-    cells(plot, colors.astype(np.uint8))
-    for band in range(1, len(active)):
-        plot.axhline(band - 0.5, color=hue(TRACK), linewidth=1)
-    plot.spines[:].set(visible=True, color=hue(TRACK))
-    frames_along(plot, active.shape[1], scene.context)
+    _paint_active(figure.subplots(), active, scene.context)
     return figure
 
 
@@ -93,14 +95,15 @@ def activation_and_positions(scenes: Sequence[Scene]) -> Figure:
         frames_along(plot, len(frames), scene.context)
     down.invert_yaxis()  # rows are counted downwards
     across.set_title("true positions, a colour for each ball", fontsize=LETTERS, loc="left", color=hue(INK))
-    dress(raster, "active modules", TIME, "module")
-    cells(raster, tinted(active, axis=0))
-    frames_along(raster, len(frames), scene.context)
+    _paint_active(raster, active, scene.context)
     return figure
 
 
 def schema_use(scenes: Sequence[Scene]) -> Figure:
-    """Which schema each object file used at each frame, and how often all in all. Source: SCOFF, figures 3 and 15."""
+    """Which schema each object file used at each frame, and how often all in all.
+
+    Where the true motion is known, its name stands above, and a line where it changes. Source: SCOFF, figures 3 and 15.
+    """
     (scene,) = scenes
     (chosen,) = (values.T for values in scene.traced("schema"))  # (K, T)
     used = range(int(np.nanmax(chosen)) + 1)
@@ -109,6 +112,11 @@ def schema_use(scenes: Sequence[Scene]) -> Figure:
     dress(raster, "", TIME, "object file")
     cells(raster, schema_cells(chosen))
     frames_along(raster, chosen.shape[1], scene.context)
+    for word, first, last in _runs(scene.truths.get("motion", ())):
+        words, middle = f"motion: {word}", (first + last) / 2
+        raster.text(middle, -0.55, words, ha="center", va="bottom", fontsize=SMALL, color=hue(INK))
+        if first > 1:
+            raster.axvline(first - 0.5, color=hue(INK), linewidth=2)
     dress(shares, "", "share of frames")
     shares.tick_params(left=False)
     left = np.zeros(len(chosen))
@@ -128,6 +136,25 @@ def schema_use(scenes: Sequence[Scene]) -> Figure:
         labelcolor=hue(INK),
     )
     return figure
+
+
+def _runs(words: Iterable[str]) -> Iterator[tuple[str, int, int]]:
+    """Each stretch of one word, with its first and last frame, counted from 1."""
+    after = 0
+    for word, stretch in groupby(words):
+        before, after = after, after + len(list(stretch))
+        yield word, before + 1, after
+
+
+def _paint_active(plot: Axes, active: np.ndarray, context: int) -> None:
+    """Bands of modules, black where they were active: no colour, which could be taken for that of a ball."""
+    colors = np.where(np.isnan(active)[..., None], TRACK, np.where(active[..., None] == 1, (0, 0, 0), PAGE))
+    dress(plot, "active modules black, resting ones white", TIME, "module")
+    cells(plot, colors.astype(np.uint8))
+    for band in range(1, len(active)):
+        plot.axhline(band - 0.5, color=hue(TRACK), linewidth=1)
+    plot.spines[:].set(visible=True, color=hue(TRACK))
+    frames_along(plot, active.shape[1], context)
 
 
 def _active(scene: Scene) -> np.ndarray:

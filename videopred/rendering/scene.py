@@ -34,7 +34,8 @@ class Scene(NamedTuple):
     map_shape: tuple[int, int] | None = None
     """Rows and columns of the map whose positions the core reads; None if it reads vectors."""
     truths: Mapping[str, np.ndarray] = {}
-    """positions (T, N, 2), px, and visibility/fraction (T, N) in [0, 1], of the true objects, where they are known."""
+    """positions (T, N, 2), px, and visibility/fraction (T, N) in [0, 1], of the true objects; motion (T,), in a word,
+    how the one ball came to each frame. Each where it is known."""
     changed: np.ndarray | None = None
     """(T, H, W, C) uint8, the prediction under an intervention; None without one."""
     changed_trace: Mapping[str, np.ndarray] = {}
