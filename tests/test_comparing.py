@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from videopred import curves
 from videopred.comparing import save_comparison
 from videopred.curves import Curve, draw_curves
 from videopred.eval import make_metric
@@ -31,7 +32,31 @@ def test_a_comparison_becomes_four_files_and_the_same_ones_again(tmp_path):
     assert contents[0] == contents[1]
     assert contents[0][0].decode() == compared.markdown()
     assert contents[0][1].decode() == compared.to_csv()
-    assert b"rollout step" in contents[0][3] or b"<svg" in contents[0][3]
+    assert b"<svg" in contents[0][3]
+
+
+@pytest.mark.parametrize(("feedback", "steps"), [("soft", "rollout step"), ("true", "frame predicted")])
+def test_a_figure_says_what_was_asked_and_its_models_differ_without_colour(tmp_path, monkeypatch, feedback, steps):
+    values = np.random.default_rng(0).random((6, 4))
+    rows = ("gru", "rims", "copy last")
+    scores = Scores(
+        measurements={row: {"mse": {"mse": values}} for row in rows},
+        metrics={"mse": make_metric("mse")},
+        file="folder/a.h5",
+        fingerprint="1",
+        reference=None,
+        protocol=Protocol(context=1, horizon=4, metrics=("mse",), clips=6, feedback=feedback),
+        models=("gru", "rims"),
+    )
+    drawn = []
+    monkeypatch.setattr(curves, "figure_bytes", lambda figure, kind: drawn.append(figure) or b"")
+    save_comparison(compare({"both": scores}), {".svg": tmp_path / "c.svg"})
+    (plot,) = drawn[0].axes
+    assert drawn[0].get_suptitle().replace("\n", " ") in scores.table()
+    assert (plot.get_title(loc="left"), plot.get_xlabel()) == ("MSE ↓", steps)
+    looks = {line.get_label(): line.get_marker() for line in plot.lines}
+    assert list(looks) == list(rows)
+    assert len(set(looks.values())) == 3
 
 
 def test_a_curve_is_where_its_values_are(tmp_path):

@@ -154,7 +154,7 @@ def test_scores_of_these_clips_choose_and_say_what_was_asked(tmp_path, data, dra
     assert told.span.startswith("1 true frame (")
     (block,) = told.scores
     assert block.title == (
-        "two: ours, 5 clips of the validation part, 1 frames given, 3 predicted, feedback threshold:0.5"
+        "two: ours, 5 clips of the validation part, 1 frame of context, 3 predicted, feedback threshold:0.5"
     )
     assert "bootstrap" in block.legend["±"]
 
@@ -175,7 +175,7 @@ def test_scores_of_a_single_clip_have_no_interval_to_explain_and_notes_are_told(
     scores.save(tmp_path / "eval" / "mine" / "two")
     (block,) = tell_run(find_run(tmp_path / "mine", tmp_path / "eval"), None, None, CPU).scores
     assert "±" not in block.legend
-    assert block.title.startswith("two: 1 clips of the validation part")
+    assert block.title.startswith("two: 1 clip of the validation part")
     assert tuple(block.notes) == ("a note",)
 
 

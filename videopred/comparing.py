@@ -24,9 +24,16 @@ def save_comparison(comparison: Comparison, targets: Mapping[str, Path], *, over
         check.absent("--out", path, overwrite)
     for suffix, path in targets.items():
         if suffix in SUFFIXES:
-            draw_curves(path, _panels(comparison), marks=comparison.first.protocol.spans[:-1])
+            _draw(comparison, path)
             continue
         write_text(path, comparison.markdown() if suffix == ".md" else comparison.to_csv())
+
+
+def _draw(comparison: Comparison, path: Path) -> None:
+    """Curves over the horizon."""
+    asked = comparison.first.protocol
+    steps = "frame predicted" if asked.one_step else "rollout step"
+    draw_curves(path, _panels(comparison), title=comparison.asked, steps=steps, marks=asked.spans[:-1])
 
 
 def _panels(comparison: Comparison) -> dict[str, dict[str, Curve]]:

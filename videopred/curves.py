@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,8 @@ from videopred.rendering.canvas import empty_figure, figure_bytes, hue
 
 COLOURS = tuple(map(hue, (BLUE, VERMILION, GREEN, PURPLE, SKY, ORANGE, (0, 0, 0))))
 """Of models; beyond seven they come again, dashed."""
+MARKERS = "os^DvPX"
+"""One for each colour, since in grey these are much alike; at about eight steps."""
 STYLES = ("solid", (0, (5, 2)), (0, (1, 1.5)))
 FAINT = "#8A8A8A"
 """Of trivial predictions, so that models stand out; they differ in their dashes."""
@@ -31,12 +34,21 @@ class Curve(NamedTuple):
     """Whether it is no model but a trivial prediction, there to compare with."""
 
 
-def draw_curves(path: Path, panels: Mapping[str, Mapping[str, Curve]], *, marks: Sequence[int] = ()) -> Path:
+def draw_curves(
+    path: Path,
+    panels: Mapping[str, Mapping[str, Curve]],
+    *,
+    title: str = "",
+    steps: str = "rollout step",
+    marks: Sequence[int] = (),
+) -> Path:
     """A figure with a panel for each metric: values over the steps of the rollout, shaded where they could lie.
 
     Args:
         path: ends in .png or .svg.
         panels: title -> name of a line -> the line.
+        title: above all panels.
+        steps: what is counted along x.
         marks: steps to mark with a vertical line.
 
     Raises:
@@ -47,11 +59,12 @@ def draw_curves(path: Path, panels: Mapping[str, Mapping[str, Curve]], *, marks:
     columns = min(2, len(panels))
     rows = -(-len(panels) // columns)
     figure = empty_figure(4.2 * columns + 2.4, 3.1 * rows + 0.3)
-    for index, (title, lines) in enumerate(panels.items(), 1):
+    figure.suptitle("\n".join(wrap(title, 80 * columns)), fontsize=9)
+    for index, (head, lines) in enumerate(panels.items(), 1):
         plot = figure.add_subplot(rows, columns, index)
-        _draw(plot, title, lines, marks)
+        _draw(plot, head, lines, marks)
         if index > len(panels) - columns:
-            plot.set_xlabel("rollout step", fontsize=9)
+            plot.set_xlabel(steps, fontsize=9)
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right upper", fontsize=8, frameon=False)
     return write_bytes(path, figure_bytes(figure, path.suffix[1:]))
@@ -59,11 +72,12 @@ def draw_curves(path: Path, panels: Mapping[str, Mapping[str, Curve]], *, marks:
 
 def _draw(plot: Any, title: str, lines: Mapping[str, Curve], marks: Sequence[int]) -> None:
     """One panel; a line has the look of its place among models, or among trivial predictions."""
-    for name, (colour, style, width) in _looks(lines).items():
+    for name, look in _looks(lines).items():
         line = lines[name]
         steps = np.arange(1, len(line.values) + 1)
-        plot.plot(steps, line.values, color=colour, linestyle=style, linewidth=width, label=name)
-        plot.fill_between(steps, line.low, line.high, color=colour, alpha=0.15, linewidth=0)
+        every = -(-len(steps) // 8)
+        plot.plot(steps, line.values, **look._asdict(), markersize=5, markevery=every, label=name)
+        plot.fill_between(steps, line.low, line.high, color=look.color, alpha=0.15, linewidth=0)
     for step in marks:
         plot.axvline(step, color="#D0D0D0", linewidth=1, zorder=0)
     plot.set_title(title, fontsize=10, loc="left")
@@ -72,12 +86,23 @@ def _draw(plot: Any, title: str, lines: Mapping[str, Curve], marks: Sequence[int
     plot.locator_params(axis="x", integer=True)
 
 
-def _looks(lines: Mapping[str, Curve]) -> dict[str, tuple[Any, Any, float]]:
-    """Name of a line -> colour, dashes and width."""
+class _Look(NamedTuple):
+    """How a line is drawn, in matplotlib's words."""
+
+    color: Any
+    marker: str
+    linestyle: Any
+    linewidth: float
+
+
+def _looks(lines: Mapping[str, Curve]) -> dict[str, _Look]:
+    """Name of a line -> its look."""
     models = [name for name, line in lines.items() if not line.faint]
     trivial = [name for name, line in lines.items() if line.faint]
-    looks = {
-        name: (COLOURS[place % len(COLOURS)], STYLES[place // len(COLOURS) % len(STYLES)], 2.0)
-        for place, name in enumerate(models)
-    }
-    return looks | {name: (FAINT, FAINT_STYLES[place % len(FAINT_STYLES)], 1.2) for place, name in enumerate(trivial)}
+    looks = {}
+    for place, name in enumerate(models):
+        again, number = divmod(place, len(COLOURS))
+        looks[name] = _Look(COLOURS[number], MARKERS[number], STYLES[again % len(STYLES)], 2.0)
+    for place, name in enumerate(trivial):
+        looks[name] = _Look(FAINT, "", FAINT_STYLES[place % len(FAINT_STYLES)], 1.2)
+    return looks

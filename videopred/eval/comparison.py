@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from videopred import check
 from videopred.eval.comparison_rows import Row, model_rows
 from videopred.eval.intervals import middle, over_both
 from videopred.eval.scores import Scores
-from videopred.eval.tables import arrow, written
+from videopred.eval.tables import arrow, what_was_asked, written
 from videopred.eval.text import aligned, csv_text, markdown, without_nan
 
 
@@ -156,11 +157,13 @@ class Comparison:
             "rows": rows,
         }
 
+    @property
+    def asked(self) -> str:
+        """The data, and what was asked of all."""
+        return f"{Path(self.first.file).name}: {what_was_asked(self.first)}"
+
     def _title(self) -> str:
-        asked = self.first.protocol
-        name = f"{asked.called}: " if asked.name else ""
-        clips = f"{asked.clips} clip{'' if asked.clips == 1 else 's'} of the {asked.part} part of {self.first.file}"
-        return f"{name}{clips}, {asked.context} given, {asked.horizon} predicted; relative to {self.relative_to}"
+        return f"{self.asked}; relative to {self.relative_to}"
 
     def _cells(self, column: str) -> tuple[list[str], list[str], list[list[str]]]:
         """Heads, names of rows, and columns of a metric's block."""

@@ -101,7 +101,7 @@ class BalancedAccuracy(Overlap):
     """Mean of the shares of lit and of dark pixels that are predicted as such: a constant gets 1/2."""
 
     name = "balanced-accuracy"
-    label = "balanced"
+    label = "balanced accuracy"
     formula = "(TP / (TP + FN) + TN / (TN + FP)) / 2"
     nothing = "the one share that there is, if the truth is all dark or all lit"
 

@@ -29,7 +29,7 @@ def score_table(scores: "Scores", steps: Sequence[int] | None) -> str:
         inside = 1 <= step <= horizon
         require(inside, "steps", f"lie in 1 to {horizon}", step, "step 1 is the first predicted frame")
     blocks = [
-        _title(scores),
+        f"{Path(scores.file).name}: {what_was_asked(scores)}; * marks the best of a column",
         *(_means(scores, columns, span) for span in scores.protocol.spans for columns in _side_by_side(scores)),
         *(_over_seeds(scores, columns) for columns in _side_by_side(scores) if scores.seeds),
         *_best_of(scores),
@@ -50,7 +50,8 @@ def written(value: float, metric: "Quantity") -> str:
     return "–" if isnan(value) else f"{value:z.{metric.decimals}f}"
 
 
-def _title(scores: "Scores") -> str:
+def what_was_asked(scores: "Scores") -> str:
+    """The protocol, which clips, how many frames, and what was fed back, in a line."""
     asked = scores.protocol
     name = f"{asked.called}, " if asked.name else ""
     clips = f"{asked.clips} clip{'' if asked.clips == 1 else 's'} of the {asked.part} part"
@@ -58,7 +59,7 @@ def _title(scores: "Scores") -> str:
     fed = known.get(asked.feedback, f"feedback {asked.feedback}")
     several = f", {asked.samples} samples of a clip" if asked.samples > 1 else ""
     span = f"{counted(asked.context, 'frame')} of context, {asked.horizon} predicted, {fed}{several}"
-    return f"{Path(scores.file).name}: {name}{clips}, {span}; * marks the best of a column"
+    return f"{name}{clips}, {span}"
 
 
 def _side_by_side(scores: "Scores") -> list[list[str]]:

@@ -13,6 +13,7 @@ from videopred.datasets.description import describe
 from videopred.datasets.opening import open_dataset
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
+from videopred.eval.tables import what_was_asked
 from videopred.rendering import USUAL_ROWS
 from videopred.report import tables
 from videopred.report.clips import Chosen, Predicted, Shown, address, choose_clips
@@ -221,12 +222,10 @@ def _scene_alt(title: str, how: str) -> str:
 
 
 def _score_block(name: str, scores: Scores) -> ScoreBlock:
-    asked = scores.protocol
-    said = f"{asked.clips} clips of the {asked.part} part, {asked.context} frames given, {asked.horizon} predicted"
-    title = f"{name}: {asked.name + ', ' if asked.name else ''}{said}, feedback {asked.feedback}"
     legend = {scores.label(column): metric.convention for column, metric in scores.metrics.items()}
     if scores.drawn is not None:
         legend["±"] = "half of the 95 % interval over clips (bootstrap); shaded in the curves"
+    title = f"{name}: {what_was_asked(scores)}"
     return ScoreBlock(title, tables.score_table(scores), tables.score_charts(scores), legend, scores.notes)
 
 
