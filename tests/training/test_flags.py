@@ -193,6 +193,12 @@ def test_loader_processes_are_as_many_as_asked_for(data, tmp_path, monkeypatch):
             {},
             "^--precision must be one that a CPU can compute in, got 16-mixed; choose bf16",
         ),
+        (
+            {},
+            {"strategy": "fsdp"},
+            r"^--strategy must be one that can compute here, on cpu, got fsdp \(.* requires a GPU .*; choose another",
+        ),
+        ({}, {"strategy": "xla"}, r"^--strategy must be .*, got xla \(.*torch_xla.*\); choose another"),
         ({}, {"compile": "inductor"}, r"^--compile inductor must find the C\+\+ compiler no-such-compiler, got none"),
     ],
 )

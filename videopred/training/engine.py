@@ -3,9 +3,11 @@
 import logging
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import lightning
 import torch
+from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch.callbacks import Callback
 from lightning.pytorch.loggers import Logger
 from lightning.pytorch.strategies import StrategyRegistry
@@ -41,10 +43,7 @@ def make_trainer(
     quiet_lightning()
     training, compute = config.training, config.compute
     return lightning.Trainer(
-        accelerator={"cuda": "gpu"}.get(device.type, device.type),
-        devices=[device.index or 0] if device.type == "cuda" and compute.devices == 1 else compute.devices,
-        num_nodes=compute.nodes,
-        strategy=compute.strategy,
+        **_where(compute, device),
         precision=training.precision,
         max_steps=training.updates,
         max_epochs=-1,
@@ -65,6 +64,16 @@ def make_trainer(
         enable_model_summary=False,
         default_root_dir=run,
     )
+
+
+def _where(compute: ComputeConfig, device: torch.device) -> dict[str, Any]:
+    """What a trainer is told of where it computes."""
+    return {
+        "accelerator": {"cuda": "gpu"}.get(device.type, device.type),
+        "devices": [device.index or 0] if device.type == "cuda" and compute.devices == 1 else compute.devices,
+        "num_nodes": compute.nodes,
+        "strategy": compute.strategy,
+    }
 
 
 def quiet_lightning() -> None:
@@ -101,6 +110,19 @@ def check_compute(training: TrainingConfig, compute: ComputeConfig, device: torc
     _check_launcher(compute)
     if compute.nodes > 1 and device.type == "cpu":
         check_reachable()
+    _check_strategy(compute, device)
+
+
+def _check_strategy(compute: ComputeConfig, device: torch.device) -> None:
+    """Refuse a strategy that lacks its library or its devices, which a trainer says when it is made."""
+    if compute.strategy == "auto":
+        return
+    quiet_lightning()
+    try:
+        lightning.Trainer(**_where(compute, device), plugins=[environment()], logger=False, barebones=True)
+    except (MisconfigurationException, ImportError, RuntimeError, TypeError, ValueError) as error:
+        must, got = f"be one that can compute here, on {device.type}", f"{compute.strategy} ({error})"
+        raise ValueError(check.complaint("--strategy", must, got, "choose another, or leave it out")) from error
 
 
 def _check_launcher(compute: ComputeConfig) -> None:
