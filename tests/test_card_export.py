@@ -161,6 +161,21 @@ def test_scores_under_a_protocol_are_told_by_its_name(place):
     assert told[3:] == ["--protocol", "rnem-balls", "--first", "2"]
 
 
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("videopred train datasets/balls4.h5 --seed 3", [["train", "datasets/balls4.h5", "--seed", "3"]]),
+        ("loop.py --fast", []),
+    ],
+)
+def test_how_it_was_trained_is_told_where_a_command_of_ours_did(place, command, told):
+    """A run of `videopred.train` keeps what its own program was called with."""
+    path = Path("models/mine/run.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"command": command}))
+    card = export_with_card(Path("models/mine"))[1]
+    assert [words for words in commands_of(card) if words[0] not in ("generate", "evaluate", "render")] == told
+
+
 def test_clips_that_it_did_not_learn_from_are_told_apart(place):
     other = tiny_data(Path("other.h5"), seed=5)
     text = export_with_card(Path("models/mine"), data=other)[1].read_text()

@@ -27,6 +27,14 @@ def test_what_is_known_before_the_first_update(monkeypatch):
     assert json.loads(json.dumps(told)) == told
 
 
+def test_a_module_that_is_run_is_called_as_its_command(monkeypatch):
+    """`python -m videopred`; another package's module of that name is not ours."""
+    home = Path(record.__file__).parent
+    for program, named in ((home / "__main__.py", "videopred"), ("/some/where/__main__.py", "__main__.py")):
+        monkeypatch.setattr("sys.argv", [str(program), "train", "two.h5"])
+        assert provenance()["command"] == f"{named} train two.h5"
+
+
 def test_a_run_knows_the_job_it_is_of(monkeypatch):
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     assert "job" not in provenance()

@@ -140,8 +140,8 @@ def _origin(of: Described) -> Iterator[str]:
 
 def _training(of: Described) -> Iterator[str]:
     record, training = of.export.record, of.config.training
-    if "command" in record:
-        words = shlex.split(record["command"])
+    words = shlex.split(record.get("command", ""))
+    if words[:1] == ["videopred"]:  # what a program of one's own was called with is no command of ours
         place = {of.file.path.name: of.data}  # of paths the record keeps the names of files
         yield _shell(tuple(place.get(word, word) for word in words[1:]))
     done = record.get("updates", training.updates)

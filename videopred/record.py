@@ -24,7 +24,7 @@ def provenance() -> dict[str, Any]:
     """What is known before the first update; `job` is Slurm's, where it is of one."""
     job = my_job()
     return {
-        "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "command": shlex.join([_program(Path(sys.argv[0])), *sys.argv[1:]]),
         "started": now(),
         "python": platform.python_version(),
         "machine": platform.platform(),
@@ -35,6 +35,11 @@ def provenance() -> dict[str, Any]:
         "commit": commit(_PACKAGE),
         "versions": {name: version(name) for name in _LIBRARIES},
     }
+
+
+def _program(path: Path) -> str:
+    """What a process was started as; `python -m videopred` is videopred."""
+    return "videopred" if path == _PACKAGE / "__main__.py" else path.name
 
 
 class TimeSpent:
