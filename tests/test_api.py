@@ -14,6 +14,9 @@ from tiny_runs import tiny_data, tiny_model, tiny_training
 import videopred
 from videopred import ClipChoice, Intervention, PictureConfig, cli
 from videopred.commands.terminal import first_line
+from videopred.datasets.source import ClipSource
+from videopred.eval.settings import Protocol
+from videopred.judging import judge
 from videopred.settings import Settings
 
 PAGE = (Path(__file__).parents[1] / "docs" / "api.md").read_text()
@@ -53,6 +56,56 @@ def test_its_programs_use_every_name_and_run(tmp_path, monkeypatch):
     program = "\n".join(blocks(PAGE, "python"))
     assert set(re.findall(r"videopred\.(\w+)", program)) == set(videopred.__all__)
     exec(re.sub(r"(range\(|, 0, )40\)", r"\g<1>8)", made_small(program)), {})
+
+
+@pytest.fixture(scope="module")
+def clips(tmp_path_factory) -> ClipSource:
+    return videopred.open_dataset(tiny_data(tmp_path_factory.mktemp("kinds")))
+
+
+NO_MODEL = "predictor must be a model, got models/a; give videopred.load_run('models/a')"
+NO_CLIPS = "file must be clips that are open, got a.h5; give videopred.open_dataset('a.h5')"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda _, clips: videopred.evaluate("models/a", clips), NO_MODEL),
+        (lambda model, clips: videopred.evaluate({"b": model, "a": Path("models/a")}, clips), NO_MODEL),
+        (lambda _, clips: videopred.imagine("models/a", clips, "test", [0], 3, 2), NO_MODEL),
+        (lambda _, clips: videopred.render("models/a", clips, out="seen"), NO_MODEL),
+        (lambda model, _: videopred.evaluate(model, "a.h5"), NO_CLIPS),
+        (lambda model, _: judge(model, "a.h5", Protocol(context=3, horizon=2)), NO_CLIPS),
+        (lambda model, _: videopred.imagine(model, Path("a.h5"), "test", [0], 3, 2), NO_CLIPS),
+        (lambda model, _: videopred.render(model, "a.h5", out="seen"), NO_CLIPS),
+        (
+            lambda model, clips: videopred.roll_out(model, clips.read_frames("test", 0, 1), 2),
+            "context must be a tensor, got ndarray; make it with videopred.to_film",
+        ),
+        (lambda model, clips: model(clips.read_frames("test", 0, 1)), "film must be a tensor, got ndarray; make it"),
+        (
+            lambda *_: videopred.build("rims", (1, 16, 24)),
+            "config must be a PredictorConfig, got 'rims', of class str; make it with videopred.PredictorConfig(…)",
+        ),
+        (lambda _, clips: videopred.train(clips.path, "rims"), "model must be a PredictorConfig, got 'rims', of"),
+        (lambda _, clips: videopred.train(clips.path, training={"updates": 2}), "training must be a TrainingConfig"),
+        (
+            lambda _, clips: videopred.train(clips.path, compute=2),
+            "compute must be a ComputeConfig, got 2, of class int",
+        ),
+        (lambda _, clips: videopred.train(clips.path, watch=True), "watch must be a WatchConfig, got True, of"),
+        (lambda *_: videopred.resume("models/a", training={"updates": 2}), "training must be a TrainingConfig"),
+        (lambda *_: videopred.generate("balls4", 30), "--clips must say how many of which part, got 30; try --clips"),
+        (lambda *_: videopred.open_recipe("balls4", 30), "clips must say how many of which part, got 30; try"),
+    ],
+)
+def test_what_is_of_another_kind_is_told_which_call_makes_the_right_one(call, message, clips, tmp_path, monkeypatch):
+    """A path, as the commands take them, a name, a dict."""
+    monkeypatch.chdir(tmp_path)
+    model = videopred.build(tiny_model(), (clips.channels, clips.height, clips.width))
+    with pytest.raises(TypeError, match=f"^{re.escape(message)}"):
+        call(model, clips)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("name", CALLS)

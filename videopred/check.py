@@ -40,6 +40,17 @@ def require_kind(condition: bool, argument: str, must: str, got: Any, fix: str) 
         raise TypeError(complaint(argument, must, got, fix))
 
 
+def kind_of(argument: str, value: Any, kind: type) -> None:
+    """Raise TypeError unless a value is an object of that class, one of the public ones, or None."""
+    shown, fix = f"{value!r}, of class {type(value).__name__}", f"make it with videopred.{kind.__name__}(…)"
+    require_kind(value is None or isinstance(value, kind), argument, f"be a {kind.__name__}", shown, fix)
+
+
+def not_a_path(argument: str, value: Any, must: str, opener: str) -> None:
+    """Raise TypeError for a path where what is in it is wanted; the message has the call that opens it."""
+    require_kind(not isinstance(value, str | Path), argument, must, value, f"give videopred.{opener}({str(value)!r})")
+
+
 class FaultyFileError(ValueError):
     """A file is damaged, incomplete, or of another kind. The words typed may be right: exit status 1, not 2."""
 

@@ -88,10 +88,13 @@ def roll_out(
 
     Raises:
         ValueError: no frame of context, no horizon, an unknown feedback, or films of another shape.
+        TypeError: a context that is no tensor.
     """
     check.whole_number("--horizon", horizon, 1, "ask for at least one frame")
     rolls = feedback not in ("true", "elsewhere")
     check.require(rolls, "--feedback", "be soft, threshold:0.5 or sample", feedback, "see `predict_next`")
+    kind, fix = type(context).__name__, "make it with videopred.to_film"
+    check.require_kind(isinstance(context, Tensor), "context", "be a tensor", kind, fix)
     must, fix = "be (B, T, C, H, W) with T at least 1", "give at least one frame to start from"
     check.require(context.dim() == 5 and context.shape[1] > 0, "context", must, tuple(context.shape), fix)
     feed = _feed(feedback, chance or [torch.Generator().manual_seed(clip) for clip in range(len(context))])

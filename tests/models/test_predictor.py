@@ -116,6 +116,13 @@ def test_other_films_are_refused(shape):
         make()(torch.zeros(shape, dtype=torch.float64))
 
 
+def test_the_shape_of_films_is_of_three_numbers():
+    with pytest.raises(
+        ValueError, match=r"^film_shape must be \(channels, height, width\), got \(24, 32\); give e\.g\."
+    ):
+        build(PredictorConfig(), (24, 32))  # type: ignore[arg-type]
+
+
 def test_films_of_whole_numbers_are_refused():
     with pytest.raises(TypeError, match=r"film must hold floating point numbers in \[0, 1\], got torch.uint8; make"):
         make()(torch.zeros(2, 5, *FILM_SHAPE, dtype=torch.uint8))

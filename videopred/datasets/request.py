@@ -25,7 +25,9 @@ def parts_asked(argument: str, clips: Mapping[str, int], recipe: DatasetSettings
 
     Raises:
         ValueError: no such part, no clips at all, a number that is negative or breaks scenes apart.
+        TypeError: a number alone, or one that is not whole.
     """
+    check.require_kind(isinstance(clips, Mapping), argument, "say how many of which part", clips, f"try {example}")
     for part, count in clips.items():
         check.one_of(argument, part, PARTS)
         check.whole_number(f"{argument} {part}", count, 0, "give a number of clips such as 100")

@@ -11,7 +11,7 @@ from videopred.datasets.motion import MODES
 from videopred.datasets.switching import AXES
 from videopred.judging.choosing import clip_scores, extreme_clips
 from videopred.judging.evaluating import imagine
-from videopred.judging.fitting import check_part
+from videopred.judging.fitting import check_opened, check_part
 from videopred.models.intervention_settings import Intervention
 from videopred.models.interventions import intervene, without_each
 from videopred.rendering import OF_ALL_CLIPS
@@ -103,7 +103,9 @@ def render(
         FileExistsError: a file is there and `overwrite` is false.
         ValueError: clips, rows or a figure that there are not or that the model cannot show; or see `imagine`.
         OSError: a file cannot be written.
+        TypeError: a path in the place of the model or of clips.
     """
+    check_opened(file, [predictor])
     named = not isinstance(clips, Sequence) or len(clips) > 0
     check.require(named, "--clips", "name at least one", "none", "leave it out")
     choice = clips if isinstance(clips, ClipChoice) else ClipChoice(clips=tuple(clips or ()))

@@ -16,7 +16,7 @@ from videopred.eval.settings import Protocol
 from videopred.frames import to_film
 from videopred.judging.batches import Batch, read_film
 from videopred.judging.elsewhere import GivenFilms, GivenTruth
-from videopred.judging.fitting import check_fit, check_part, check_protocol, film_shape, written
+from videopred.judging.fitting import check_fit, check_opened, check_part, check_protocol, film_shape, written
 from videopred.judging.forecasts import Forecast, Predict, device_of, forecast_of
 from videopred.judging.own_masks import asks_for_masks, check_masks, source_of, usual_metrics
 from videopred.judging.scoring import How, judge_rows
@@ -63,8 +63,10 @@ def evaluate(
 
     Raises:
         ValueError: the file's frames are not what the model was built for; or see `judge_rows`.
+        TypeError: a path in the place of a model or of clips.
     """
     models = predictor.values() if isinstance(predictor, Mapping) else [predictor]
+    check_opened(file, models)
     if metrics is None:
         metrics = usual_metrics([one.config for one in models if isinstance(one, Predictor)], file)
     protocol = Protocol(
@@ -175,7 +177,9 @@ def judge(
 
     Raises:
         ValueError: `seeds` name a row that no model has, or fewer than two; or see `judge_rows`.
+        TypeError: a path in the place of clips.
     """
+    check_opened(file)
     models = predict if isinstance(predict, Mapping) else {"model": predict}
     for name, rows in (seeds or {}).items():
         check.require(len(set(rows)) == len(rows) > 1, f"seeds {name}", "name two rows or more", rows, "leave it out")
@@ -208,7 +212,9 @@ def imagine(
     Raises:
         ValueError: frames that are not what the model was built for, an unknown part, clips that are not
             there, or context and horizon longer than the clips.
+        TypeError: a path in the place of the model or of clips.
     """
+    check_opened(file, [predictor])
     check_fit(predictor, file)
     there = check_part(part, file)
     check.context_and_horizon(context, horizon, file.frames)

@@ -1,6 +1,6 @@
 """Whether a file, a protocol and a model go together; what does not is refused before anything is computed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,13 @@ def check_protocol(protocol: Protocol, file: "ClipSource") -> int:
     must = f"be at most {there}, the clips of the {protocol.part} part"
     check.require(clips <= there, "--first", must, clips, "lower it, or leave it away for all")
     return clips
+
+
+def check_opened(file: "ClipSource", predictors: Iterable[object] = ()) -> None:
+    """Refuse paths, which the commands take and some functions, where clips and models are wanted."""
+    check.not_a_path("file", file, "be clips that are open", "open_dataset")
+    for predictor in predictors:
+        check.not_a_path("predictor", predictor, "be a model", "load_run")
 
 
 def check_part(part: str, file: "ClipSource") -> int:

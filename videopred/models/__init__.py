@@ -132,10 +132,13 @@ def build(config: PredictorConfig, film_shape: tuple[int, int, int]) -> "Predict
         film_shape: (channels, height, width) of the films it will see.
 
     Raises:
-        ValueError: the codec cannot take frames of that size.
+        ValueError: the codec cannot take frames of that size. TypeError: other settings.
     """
     from videopred.models.predictor import Predictor
 
+    check.kind_of("config", config, PredictorConfig)
+    fix = "give e.g. (1, 64, 64)"
+    check.require(len(film_shape) == 3, "film_shape", "be (channels, height, width)", film_shape, fix)
     return Predictor(config, film_shape)
 
 

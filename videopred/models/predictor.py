@@ -64,10 +64,11 @@ class Predictor(nn.Module):
 
     def observe(self, film: Tensor, state: State | None = None, *, trace: bool = False) -> Unrolled:
         """Read T frames as `forward` does, and paint none: the core's outputs, where it stands, and what it did."""
+        kind, fix = type(film).__name__, "make it with videopred.to_film"
+        check.require_kind(isinstance(film, Tensor), "film", "be a tensor", kind, fix)
         fits = film.dim() == 5 and tuple(film.shape[2:]) == self.film_shape
         must = f"be (B, T, {', '.join(map(str, self.film_shape))})"
         check.require(fits, "film", must, tuple(film.shape), "use films like those the model was built for")
-        fix = "make it with videopred.frames.to_film"
         check.require_kind(film.is_floating_point(), "film", "hold floating point numbers in [0, 1]", film.dtype, fix)
         batch_and_time = film.shape[:2]
         recent = None

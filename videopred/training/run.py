@@ -63,6 +63,7 @@ def train(
 
     Raises:
         FileNotFoundError, ValueError: no such file, or one that does not fit the settings; a loss that is not finite.
+        TypeError: settings of another class.
         FileExistsError: the run folder is there already.
         OSError: it cannot be written to.
         KeyboardInterrupt: stopped before the last update; the message says why and how to go on.
@@ -105,6 +106,7 @@ def _prepare(
     experiment: ExperimentRecord | None = None,
 ) -> tuple[Learner, TrainingClips, torch.device]:
     """A learner that has learned nothing yet, its clips, and the device, once all that was asked for is checked."""
+    _check_kinds(model, training, compute, watch)
     model, training, compute = model or PredictorConfig(), training or TrainingConfig(), compute or ComputeConfig()
     where = pick_device(device)
     check_compute(training, compute, where)
@@ -150,9 +152,11 @@ def resume(
     Raises:
         FileNotFoundError, ValueError: no run, no data, settings or data that are not those of the run, or a run that
             another process trains.
+        TypeError: as `train`.
         KeyboardInterrupt: as `train`.
     """
     run = Path(run)
+    _check_kinds(model, training, compute, watch)
     config, record = read_settings(run)
     check_same(config, model, training)
     config = config.model_copy(update={"compute": compute or config.compute})
@@ -175,6 +179,19 @@ def resume(
     learner = Learner(predictor, config)
     folder.go_on(config, record, str(where), start.done)
     return Course(folder, learner, clips, where, start, watch, progress).to_the_end()
+
+
+def _check_kinds(
+    model: PredictorConfig | None,
+    training: TrainingConfig | None,
+    compute: ComputeConfig | None,
+    watch: WatchConfig | None,
+) -> None:
+    """Refuse names and dicts in the place of settings."""
+    check.kind_of("model", model, PredictorConfig)
+    check.kind_of("training", training, TrainingConfig)
+    check.kind_of("compute", compute, ComputeConfig)
+    check.kind_of("watch", watch, WatchConfig)
 
 
 def _same_clips(config: RunConfig, data: Path | str | None) -> ClipSource:
