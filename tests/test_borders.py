@@ -29,7 +29,7 @@ ROOMS: dict[str, set[str]] = {
     "interrupt": set(),
     "unboxing": {"check", "settings"},
     "flags": {"check", "unboxing"},
-    "model_flags": SHARED | {"flags", "models", "experiments", "weights"},
+    "model_flags": SHARED | {"flags", "models", "experiments", "training", "weights"},
     "experiments": SHARED | {*SHELVES, "again", "experiments"},
     "datasets": SHARED | {"child", "datasets", "slurm"},
     "models": SHARED | {"models"},

@@ -16,6 +16,7 @@ from videopred.models.codec_settings import RNEMConfig
 from videopred.models.presets import PRESETS
 from videopred.models.settings import CoreSettings, OwnConfig, PredictorConfig
 from videopred.settings import ComputeConfig, Settings, TrainingConfig
+from videopred.training.places import SUMMARY, run_of, seeds_of
 
 
 def with_model_flags(command: Callable[..., None], words: Sequence[str]) -> Callable[..., None]:
@@ -81,8 +82,8 @@ def _saved(run: Path) -> dict[str, Any]:
         from videopred.weights import read_header
 
         return read_header(run)[0]
-    if (run / "seeds.json").is_file():
-        run = run / f"seed-{json.loads((run / 'seeds.json').read_text())['seeds'][0]}"
+    if (run / SUMMARY).is_file():
+        run = run_of(run, seeds_of(run)[0])
     return json.loads((run / "settings.json").read_text())
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from command_line import run
 from tiny_runs import files_of, tiny_model, tiny_training
 from training_runs import UNDRAWN, equal, load, weights
 
@@ -93,8 +94,9 @@ def test_runs_of_other_seeds_are_not_left_behind_without_a_summary(data, tmp_pat
     more = tiny_training(updates=1, learning_rate=0.01)
     train_seeds(data, (1, 2, 3), tiny_model(), more, out=out, device="cpu", overwrite=True)
     assert set(json.loads((out / "seeds.json").read_text())["validation"]) == {"1", "2", "3"}
-    for damaged in ("{}", '{"seeds": ["one"]}', ""):
+    for damaged in ("{}", '{"seeds": ["one"]}', '{"seeds": []}', ""):
         (out / "seeds.json").write_text(damaged)
+        assert run(f"train --resume {out}") == 1
         with pytest.raises(
             ValueError, match=r"seeds\.json must name the seeds of the runs, got something else; write {"
         ):

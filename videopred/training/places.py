@@ -48,14 +48,16 @@ def check_room(out: Path, seeds: Sequence[int], overwrite: bool) -> None:
 
 
 def seeds_of(out: Path) -> list[int]:
-    """The seeds of the runs in a folder, as its summary has them.
+    """The seeds of the runs in a folder, as its summary has them; at least one.
 
     Raises:
-        ValueError: the summary is damaged.
+        FaultyFileError: the summary is damaged.
     """
     try:
-        seeds = json.loads((out / SUMMARY).read_text())["seeds"]
-        return [int(seed) for seed in seeds]
+        seeds = [int(seed) for seed in json.loads((out / SUMMARY).read_text())["seeds"]]
+        if not seeds:
+            raise ValueError("no seeds")
+        return seeds
     except (ValueError, KeyError, TypeError):
         fix = 'write {"seeds": [0, 1]} into it, with the numbers of the folders beside it'
         said = check.complaint(str(out / SUMMARY), "name the seeds of the runs", "something else", fix)
