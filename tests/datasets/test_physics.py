@@ -195,7 +195,7 @@ def test_a_mirrored_clip_is_the_mirror_of_the_clip(seed, mirror):
 
 
 def small_steps(state: State, steps_per_frame: int) -> np.ndarray:
-    """Positions (S, T, N, 2) by steps so short that contacts may be found by overlap; error of the order of a step."""
+    """Positions (B, T, N, 2) by steps so short that contacts may be found by overlap; error of the order of a step."""
     x, v, r, m = (values.copy() for values in state)
     i, j = np.triu_indices(r.shape[1], 1)
     reach, path = r[:, i] + r[:, j], []
@@ -218,7 +218,7 @@ def test_smaller_and_smaller_steps_come_closer_and_closer():
     state = starts(5, 40, recipe)
     motion = move(state, recipe)
     fifth = [table["time"][4] if len(table) > 4 else T for table in motion.contacts]
-    before = np.arange(T) < np.array(fifth)[:, None]  # (S, T)
+    before = np.arange(T) < np.array(fifth)[:, None]  # (B, T)
     errors = []
     for steps in (16, 32, 64, 128):
         far = np.linalg.norm(small_steps(state, steps) - motion.positions, axis=-1).max(-1)

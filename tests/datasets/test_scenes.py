@@ -19,7 +19,7 @@ def scenes_of(block: str, movement: str, objects: int = 3, draws: int = DRAWS) -
 
 
 def paths_of(scenes: list[Scene]) -> np.ndarray:
-    """Columns (S, 2, T) of the targets in both runs."""
+    """Columns (B, 2, T) of the targets in both runs."""
     return np.array([[run.x for run in scene.things[scene.target].runs] for scene in scenes])
 
 

@@ -109,7 +109,7 @@ def test_balls_without_room_are_an_error(monkeypatch):
 
 
 def color_numbers(start: Start) -> np.ndarray:
-    """Which of the palette's colors (S, N) each ball has; 4 for none."""
+    """Which of the palette's colors (B, N) each ball has; 4 for none."""
     choices = np.vstack([PALETTE, [[0, 0, 0]]])
     same = (start.color[:, :, None] == choices).all(-1)
     assert same.any(-1).all()

@@ -1,8 +1,8 @@
 """Makes the pieces of a file in several processes at once.
 
 Workers are programs of their own that are told what to do through pipes. So they never run the caller's script again,
-as Python's own process pools would; they hear no Ctrl-C of the terminal; and when the caller is gone, however it went,
-their pipe closes, and they end.
+as the workers of Python's own process pools do. The terminal's Ctrl-C does not reach them. And when the caller ends,
+in whatever way, their pipe closes and they end too.
 """
 
 import os

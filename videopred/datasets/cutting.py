@@ -48,14 +48,14 @@ def cut(films: StoredFilms, lengths: Sequence[int], frames: int) -> StoredFilms:
 
 
 class _InOneGo:
-    """Reads films on from where it was, as long as what is asked for comes next."""
+    """Reads a film on from where it was left, as long as the frames asked for are the next ones."""
 
     def __init__(self, films: StoredFilms) -> None:
         self._films, self._at = films, (-1, 0)
         self._frames: Iterator[np.ndarray] = iter(())
 
     def some(self, film: int, start: int, frames: int) -> Iterator[np.ndarray]:
-        """Some frames of a film, from a frame on."""
+        """So many frames of a film, from frame `start` on."""
         if self._at != (film, start):
             self._frames = islice(self._films.frames(film), start, None)
         self._at = (film, start + frames)

@@ -22,22 +22,22 @@ from videopred.datasets.settings import MovingMNISTConfig
 
 
 class Walks(NamedTuple):
-    """Walks of S clips of N digits over T frames."""
+    """Walks of B clips of N digits over T frames."""
 
     picks: np.ndarray
-    """(S, N) int, which of the part's handwritten digits."""
+    """(B, N) int, which of the part's handwritten digits."""
     active: np.ndarray
-    """(S, N) bool, whether the clip has this digit."""
+    """(B, N) bool, whether the clip has this digit."""
     corners: np.ndarray
-    """(S, T, N, 2) px, x and y of each digit's top left corner, inside the frame."""
+    """(B, T, N, 2) px, x and y of each digit's top left corner, inside the frame."""
     velocities: np.ndarray
-    """(S, T, N, 2) px per frame; after the bounce, if the digit has just bounced."""
+    """(B, T, N, 2) px per frame; after the bounce, if the digit has just bounced."""
     walls: np.ndarray
-    """(S, T, N, 2) int8, what is hit along x and y on the way to the next frame: -1 the low, 1 the high wall, or 0."""
+    """(B, T, N, 2) int8, what is hit along x and y on the way to the next frame: -1 the low, 1 the high wall, or 0."""
 
     @property
     def contacts(self) -> list[np.ndarray]:
-        """S tables of CONTACT: a bounce counts to the frame at which the digit has turned."""
+        """B tables of CONTACT: a bounce counts to the frame at which the digit has turned."""
         clip, frame, digit, axis = np.nonzero(self.walls)
         table = np.empty(len(clip), CONTACT)
         table["time"], table["first"], table["impulse"] = frame + 1, digit, np.nan
@@ -73,7 +73,7 @@ def walk(recipe: MovingMNISTConfig, rows: int, sources: Sequence[np.random.Gener
         corners, velocities, walls = _steps(
             to_whole(start, 0, room), to_whole(launch, -speed, speed), room, frames, turn
         )
-    active = np.arange(most)[:, None] < np.array(recipe.digits)[to_whole(count, 0, len(recipe.digits) - 1)]  # (N, S)
+    active = np.arange(most)[:, None] < np.array(recipe.digits)[to_whole(count, 0, len(recipe.digits) - 1)]  # (N, B)
     walls *= active
     return Walks(
         to_whole(pick, 0, rows - 1).T,
@@ -94,14 +94,14 @@ def _steps(
     frames: int,
     turn: Callable[[int, np.ndarray, np.ndarray], np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Corners, velocities and walls (T, 2, N, S) of a walk from its start.
+    """Corners, velocities and walls (T, 2, N, B) of a walk from its start.
 
     Args:
-        corner: (2, N, S) px.
-        velocity: (2, N, S) px per frame.
+        corner: (2, N, B) px.
+        velocity: (2, N, B) px per frame.
         room: (2, 1, 1) px, the largest corner.
         frames: number of frames T.
-        turn: (frame, velocity, walls hit) -> velocity after it, all (2, N, S).
+        turn: (frame, velocity, walls hit) -> velocity after it, all (2, N, B).
     """
     corners, velocities = np.empty((2, frames, *corner.shape))
     walls = np.empty((frames, *corner.shape), np.int8)

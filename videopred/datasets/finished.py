@@ -24,7 +24,7 @@ def still_to_make(job: Job, mine: Sequence[Target], overwrite: bool, alone: bool
         alone: whether no other process was started together with this one.
 
     Raises:
-        FileExistsError: something else is there or half made, or already all, and `overwrite` is false.
+        FileExistsError: something else is there or half made, or all is there already, and `overwrite` is false.
     """
     missing = _missing(job, mine, overwrite, alone)
     others = [folder for target in missing for folder in Unfinished(target).others()]
@@ -36,7 +36,7 @@ def still_to_make(job: Job, mine: Sequence[Target], overwrite: bool, alone: bool
 
 
 def _missing(job: Job, mine: Sequence[Target], overwrite: bool, alone: bool) -> list[Target]:
-    """As `still_to_make`, whatever is half made."""
+    """As `still_to_make`, but without a look at what is half made."""
     if job.shards == 1:
         check.absent("--out", job.path, overwrite)
         return list(mine)

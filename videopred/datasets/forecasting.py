@@ -18,9 +18,9 @@ from videopred.datasets.settings import DatasetSettings
 from videopred.datasets.unfinished import Unfinished
 
 _FEW, _MORE = 16, 128  # clips that are made to see how long they take
-_NUMBERS = 2**26  # in the frames of the clips that are made, at most; a scene is the least that can be
-_QUICK = 0.5  # seconds up to which the few tell too little, and more are made
-_MANY = 2560  # clips below which more would cost too much for what they tell
+_NUMBERS = 2**26  # pixel values that are made for that at most, unless a single scene has more
+_QUICK = 0.5  # seconds: where the few take less, their time tells too little, and more are made
+_MANY = 2560  # clips: of smaller sets only the few are made, as more would cost too much for what they tell
 
 
 class Forecast(NamedTuple):
@@ -31,9 +31,9 @@ class Forecast(NamedTuple):
     files: list[str]
     """Files still to be made."""
     bytes: int
-    """What these files will take on disk; twice that while the last of them is being made."""
+    """What these files will take on disk; while one is being made, its pieces take as much as it does."""
     seconds: float
-    """How long it will take, about."""
+    """About how long it will take, by the clock."""
     workers: int
     lacking: str = ""
     """Why the disk will not do; empty if it will."""

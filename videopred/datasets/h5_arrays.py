@@ -61,7 +61,8 @@ def open_h5_array(source: Path, wanted: str | None) -> tuple[str, np.ndarray]:
         wanted: name of the array; None if the file holds one.
 
     Raises:
-        ValueError: the file is damaged; the array is not there, not to be told from others, empty, or of no numbers.
+        ValueError: the file is damaged; the array is not there, is empty or holds no numbers; or there are several and
+            none is named.
     """
     there = arrays_in(source)
     name = pick_array(wanted, there, source)

@@ -1,8 +1,8 @@
 """How the folders of the IntPhys benchmark are laid out, and what the names and status.json in them say.
 
     train/NNNNN/              films of the part train; validation/NNNNN/ alike
-    dev/O1/NN/{1,2,3,4}/      the four films of a scene, of the part test: half of them are impossible, which is nothing
-                              to choose a model by
+    dev/O1/NN/{1,2,3,4}/      the four films of a scene, of the part test and not validation: no model should be
+                              chosen by films half of which are impossible
     test/O1/NNNN/{1,2,3,4}/   the same without labels; of the part test if there is no dev
 
 Each film has scene/scene_001.png and so on, 8-bit red, green and blue; masks/ alike, in grey; depth/, which is not
@@ -41,7 +41,7 @@ def holds_intphys(path: Path) -> bool:
 
 
 def part_folders(folder: Path) -> dict[str, Path]:
-    """Name such as train -> the folder that holds films so; only names are looked at."""
+    """Name of a part, such as train -> the folder that holds its films; only names are looked at."""
     there = {name: folder / name for name in PARTS if _holds_blocks(folder / name) or _holds_films(folder / name)}
     if not there and _holds_blocks(folder):
         return {"test": folder}

@@ -51,7 +51,7 @@ class OneMotion:
 
 
 def _draw(recipe: MotionConfig, sources: Sequence[np.random.Generator]) -> tuple[np.ndarray, Paths]:
-    """Modes (S,) and paths of some clips."""
+    """Modes (B,) and paths of some clips."""
     pick, start, angle, share = draw_tables(sources, (), (2,), (), ())
     turns = np.radians(recipe.turn) * np.stack([source.standard_normal(recipe.frames) for source in sources], axis=1)
     mode = np.array([MODES.index(name) for name in recipe.modes])[to_whole(pick, 0, len(recipe.modes) - 1)]
@@ -64,7 +64,7 @@ def _draw(recipe: MotionConfig, sources: Sequence[np.random.Generator]) -> tuple
 
     time = np.arange(recipe.frames + 1)[:, None]
     speeds_up = mode == MODES.index("accelerate")
-    way = amount * np.where(speeds_up, time**2 / 2, time)  # (T + 1, S): the last step may not meet a wall either
+    way = amount * np.where(speeds_up, time**2 / 2, time)  # (T + 1, B): the last step may not meet a wall either
     left, right = np.maximum(0, -way[-1] * direction), np.minimum(room, room - way[-1] * direction)
     places = left + start * (right - left) + way[:-1, None] * direction
     velocities = amount * direction * np.where(speeds_up, time[:-1], 1)[:, None]

@@ -35,7 +35,7 @@ def pick_array(wanted: str | None, there: Mapping[str, Header], source: Path) ->
     """The name of the array that is meant: the one that is wanted, or else the only one.
 
     Raises:
-        ValueError: there is no such array, none at all, or several without a wish.
+        ValueError: there is no such array, or none at all, or none is wanted and there are several.
     """
     check.require_sound(len(there) > 0, "SOURCE", "hold an array", f"none in {source}", "choose another file")
     if wanted is not None:
@@ -49,7 +49,7 @@ def pick_array(wanted: str | None, there: Mapping[str, Header], source: Path) ->
 def read_named(
     source: Path, kind: str, there: Mapping[str, Header], opened: Callable[[str], np.ndarray], config: ImportConfig
 ) -> StoredFilms:
-    """The films of the arrays that `config.array` names, one after the other; of several parts, each part's together.
+    """The films of the arrays that `config.array` names, one array after the other, and part after part.
 
     Args:
         source: the file.
@@ -92,11 +92,11 @@ def read_named(
 
 
 def _matching(pattern: str | None, there: Mapping[str, Header], source: Path) -> list[str]:
-    """The arrays that a name stands for: its own, or all that it fits with * for anything, where numbers count."""
+    """The arrays that a name stands for: the one called so or, if * is in it, all that fit, in the order of numbers."""
     if pattern is None or pattern in there or "*" not in pattern:
         return [pick_array(pattern, there, source)]
-    pattern_proper = escape(pattern).replace("[*]", "*")  # other signs of patterns mean themselves
-    fitting = sorted((name for name in there if fnmatchcase(name, pattern_proper)), key=by_number)
+    escaped = escape(pattern).replace("[*]", "*")  # other signs of patterns mean themselves
+    fitting = sorted((name for name in there if fnmatchcase(name, escaped)), key=by_number)
     got = f"{pattern} for {source} with {', '.join(there)}"
     check.require(bool(fitting), "--array", "fit the name of an array", got, "write * for what differs in their names")
     return fitting

@@ -16,14 +16,14 @@ from videopred.datasets.raster import draw_discs, pixels_of, visible_fraction
 
 
 class Paths(NamedTuple):
-    """Paths of one ball in S clips of T frames, from the corner where it would touch the left and the top wall."""
+    """Paths of one ball in B clips of T frames, from the corner where it would touch the left and the top wall."""
 
     places: np.ndarray
-    """(T, 2, S) px."""
+    """(T, 2, B) px."""
     velocities: np.ndarray
-    """(T, 2, S) px per frame, on the way from the frame."""
+    """(T, 2, B) px per frame, on the way from the frame."""
     hits: np.ndarray
-    """(T, 2, S) time of the contact with a wall along x and y on the way to the next frame; NaN where there is none."""
+    """(T, 2, B) time of the contact with a wall along x and y on the way to the next frame; NaN where there is none."""
 
 
 def reflect(
@@ -36,11 +36,11 @@ def reflect(
     """Straight flight from frame to frame, with exact reflection at the walls.
 
     Args:
-        place: (2, S) px, the start, from 0 to `room`.
-        velocity: (2, S) px per frame, at most `room` along each axis.
+        place: (2, B) px, the start, from 0 to `room`.
+        velocity: (2, B) px per frame, at most `room` along each axis.
         room: (2, 1) px, between the places where the ball touches opposite walls.
         frames: number of frames T.
-        turn: (frame, velocity that it comes with) -> velocity that it leaves with, both (2, S).
+        turn: (frame, velocity that it comes with) -> velocity that it leaves with, both (2, B).
     """
     paths = Paths(*np.empty((3, frames, *place.shape)))
     for frame in range(frames):
@@ -56,7 +56,7 @@ def reflect(
 
 
 def contact_tables(paths: Paths) -> list[np.ndarray]:
-    """S tables of CONTACT, in the order of time."""
+    """B tables of CONTACT, in the order of time."""
     frame, axis, clip = np.nonzero(~np.isnan(paths.hits))
     table = np.empty(len(clip), CONTACT)
     table["time"], table["first"], table["impulse"] = paths.hits[frame, axis, clip], 0, np.nan
@@ -70,12 +70,12 @@ def films(recipe: OneBallSettings, paths: Paths) -> Iterator[Clip]:
 
     Args:
         recipe: how large the ball is, and the frames.
-        paths: S paths.
+        paths: B paths.
     """
     radius = np.array([recipe.radius * recipe.px_per_unit], np.float32)
     # Drawn from the rounded numbers that the file holds, so that the masks can be drawn again from it.
     positions = (paths.places + recipe.radius * recipe.px_per_unit).astype(np.float32).transpose(2, 0, 1)[:, :, None]
-    velocities = paths.velocities.astype(np.float32).transpose(2, 0, 1)[:, :, None]  # (S, T, 1, 2)
+    velocities = paths.velocities.astype(np.float32).transpose(2, 0, 1)[:, :, None]  # (B, T, 1, 2)
     for position, velocity, contacts in zip(positions, velocities, contact_tables(paths), strict=True):
         masks, drawn = draw_discs(position, radius, recipe.height, recipe.width)
         events, hit = hits_by_frame(contacts, recipe.frames, 1)

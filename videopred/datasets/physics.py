@@ -32,16 +32,16 @@ MAX_EVENTS_PER_FRAME = 1000
 
 
 class State(NamedTuple):
-    """S clips of N discs at frame 0; NaN for absent discs in all four."""
+    """B clips of N discs at frame 0; NaN for absent discs in all four."""
 
     position: np.ndarray
-    """(S, N, 2) float64, px."""
+    """(B, N, 2) float64, px."""
     velocity: np.ndarray
-    """(S, N, 2) float64, px per frame."""
+    """(B, N, 2) float64, px per frame."""
     radius: np.ndarray
-    """(S, N) float64, px."""
+    """(B, N) float64, px."""
     mass: np.ndarray
-    """(S, N) float64; infinite for discs that never move."""
+    """(B, N) float64; infinite for discs that never move."""
 
 
 class Box(NamedTuple):
@@ -60,18 +60,18 @@ class Box(NamedTuple):
 
 
 class Motion(NamedTuple):
-    """Paths of S clips of N discs, at T frames."""
+    """Paths of B clips of N discs, at T frames."""
 
     positions: np.ndarray
-    """(S, T, N, 2) float64, px; NaN for absent discs."""
+    """(B, T, N, 2) float64, px; NaN for absent discs."""
     velocities: np.ndarray
-    """(S, T, N, 2) float64, px per frame; after the contact, if one falls on the frame."""
+    """(B, T, N, 2) float64, px per frame; after the contact, if one falls on the frame."""
     contacts: list[np.ndarray]
-    """S tables of CONTACT in the order of time, over the time [0, T]."""
+    """B tables of CONTACT in the order of time, over the time [0, T]."""
 
 
 def simulate(state: State, box: Box, frames: int) -> Motion:
-    """The exact motion of S clips, no two discs of which overlap.
+    """The exact motion of B clips, no two discs of which overlap.
 
     Contacts at the same instant are taken in the order walls (x, then y, by disc), then pairs (by first, then
     second disc); for three discs that meet at once, where physics has no answer, this decides.
@@ -84,11 +84,11 @@ def simulate(state: State, box: Box, frames: int) -> Motion:
     Raises:
         RuntimeError: contacts without end, as when discs are wedged between walls.
     """
-    x = np.ascontiguousarray(state.position.T)  # (2, N, S)
+    x = np.ascontiguousarray(state.position.T)  # (2, N, B)
     v = np.where(np.isnan(x), 0, state.velocity.T)  # an absent disc meets nobody: NaN apart, and at rest
-    radius, mass = np.ascontiguousarray(state.radius.T), np.ascontiguousarray(state.mass.T)  # (N, S)
+    radius, mass = np.ascontiguousarray(state.radius.T), np.ascontiguousarray(state.mass.T)  # (N, B)
     first, second = np.triu_indices(len(radius), k=1)
-    reach = radius[first] + radius[second]  # (N (N - 1) / 2, S)
+    reach = radius[first] + radius[second]  # (N (N - 1) / 2, B)
     fall = np.zeros(x.shape)
     fall[1] = np.where(np.isnan(mass), 0, box.gravity)
 
@@ -116,7 +116,7 @@ def simulate(state: State, box: Box, frames: int) -> Motion:
 def _next_contact(
     x: np.ndarray, v: np.ndarray, fall: np.ndarray, radius: np.ndarray, reach: np.ndarray, box: Box
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Wait (S,) until each clip's next contact, and which (S,): walls by axis and disc, then pairs."""
+    """Wait (B,) until each clip's next contact, and which (B,): walls by axis and disc, then pairs."""
     to_wall = _until_wall(x, v, fall, radius, box)
 
     first, second = np.triu_indices(len(radius), k=1)
@@ -135,7 +135,7 @@ def _next_contact(
 
 
 def _until_wall(x: np.ndarray, v: np.ndarray, fall: np.ndarray, radius: np.ndarray, box: Box) -> np.ndarray:
-    """Wait (2, N, S) until each disc touches a wall across x and across y; infinite if it never does."""
+    """Wait (2, N, B) until each disc touches a wall across x and across y; infinite if it never does."""
     if not box.walls:
         return np.full_like(x, np.inf)
     far = np.reshape([box.width, box.height], (2, 1, 1)) - radius
@@ -146,7 +146,7 @@ def _until_wall(x: np.ndarray, v: np.ndarray, fall: np.ndarray, radius: np.ndarr
 
 
 def _until_fall(above: np.ndarray, below: np.ndarray, speed: np.ndarray, gravity: np.ndarray) -> np.ndarray:
-    """Wait (N, S) until the top is hit, or else the bottom, with so much free space above and below."""
+    """Wait (N, B) until the top is hit, or else the bottom, with so much free space above and below."""
     rise = speed * speed - 2 * gravity * above
     top, down = (speed < 0) & (rise > 0), speed > 0
     root = np.sqrt(np.where(top, rise, np.maximum(speed * speed + 2 * gravity * below, 0)))
@@ -192,12 +192,12 @@ def _collide(
 
 
 def _at_frames(legs: list[tuple], fall: np.ndarray, frames: int) -> tuple[np.ndarray, np.ndarray]:
-    """Positions and velocities (S, T, N, 2) at the frames, from the legs of free flight."""
-    start, x, v = (np.stack(column) for column in zip(*legs, strict=True))  # (E, S), (E, 2, N, S) twice
+    """Positions and velocities (B, T, N, 2) at the frames, from the legs of free flight."""
+    start, x, v = (np.stack(column) for column in zip(*legs, strict=True))  # (E, B), (E, 2, N, B) twice
     frame = np.arange(frames)[:, None]
-    leg = (start[:, None] <= frame).sum(0) - 1  # (T, S): the last one that began by then
+    leg = (start[:, None] <= frame).sum(0) - 1  # (T, B): the last one that began by then
     clip = np.arange(start.shape[1])
-    position, velocity, pull = x[leg, :, :, clip], v[leg, :, :, clip], fall.transpose(2, 0, 1)  # (T, S, 2, N)
+    position, velocity, pull = x[leg, :, :, clip], v[leg, :, :, clip], fall.transpose(2, 0, 1)  # (T, B, 2, N)
     since = (frame - start[leg, clip])[..., None, None]
     position = position + (velocity + pull * (since / 2)) * since
     velocity = np.where(np.isnan(position), np.nan, velocity + pull * since)

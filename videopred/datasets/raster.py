@@ -65,10 +65,10 @@ def disc_rows(positions: np.ndarray, radius: np.ndarray, height: int, width: int
 
 
 def box_rows(boxes: np.ndarray, height: int, width: int) -> np.ndarray:
-    """The pixels (S, H, words) of S rectangles (S, 4) int: top row, left column, rows, columns."""
+    """The pixels (B, H, words) of B rectangles (B, 4) int: top row, left column, rows, columns."""
     top, left, rows, columns = boxes.T[..., None].astype(int)
     first, row = first_columns(width), np.arange(height)
-    spans = first[left + columns] ^ first[left]  # (S, 1, words)
+    spans = first[left + columns] ^ first[left]  # (B, 1, words)
     return np.where(((row >= top) & (row < top + rows))[..., None], spans, _WORD.type(0))
 
 

@@ -16,17 +16,17 @@ _TRIES_PER_CLIP = 1000
 
 
 class Start(NamedTuple):
-    """How S clips of N balls begin; fixed balls come first, absent ones last."""
+    """How B clips of N balls begin; fixed balls come first, absent ones last."""
 
     state: State
     color: np.ndarray
-    """(S, N, 3) uint8, red, green and blue; 0 for absent balls."""
+    """(B, N, 3) uint8, red, green and blue; 0 for absent balls."""
     curtain: np.ndarray
-    """(S, 4) int16, px: top row, left column, rows, columns."""
+    """(B, 4) int16, px: top row, left column, rows, columns."""
 
 
 def draw_starts(recipe: BallsConfig, sources: list[np.random.Generator]) -> Start:
-    """The beginnings of S clips, each drawn from its own source alone.
+    """The beginnings of B clips, each drawn from its own source alone.
 
     A source gives, in this order: number, sizes, places, velocities, colors, curtain. So clips with and without colors
     or a curtain are otherwise the same.
@@ -56,7 +56,7 @@ def draw_starts(recipe: BallsConfig, sources: list[np.random.Generator]) -> Star
 
 
 def _place(recipe: BallsConfig, radius: np.ndarray, sources: list[np.random.Generator]) -> np.ndarray:
-    """Centres (S, N, 2), px: the fixed balls', then those of balls thrown in one after the other.
+    """Centres (B, N, 2), px: the fixed balls', then those of balls thrown in one after the other.
 
     A ball is thrown again until it touches none before it. If it finds no room in many tries, the clip begins anew.
 
@@ -71,7 +71,7 @@ def _place(recipe: BallsConfig, radius: np.ndarray, sources: list[np.random.Gene
         centres[..., left] = thrown
         left = left[~found]
         if not len(left):
-            return centres.T  # (S, N, 2)
+            return centres.T  # (B, N, 2)
     must, got = "fit into the arena", f"{recipe.objects} that found no room in {_TRIES_PER_CLIP} tries"
     raise ValueError(check.complaint("--balls", must, got, "choose fewer or smaller balls"))
 
@@ -79,20 +79,20 @@ def _place(recipe: BallsConfig, radius: np.ndarray, sources: list[np.random.Gene
 def _throw_in(
     recipe: BallsConfig, centres: np.ndarray, radius: np.ndarray, sources: list[np.random.Generator]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Centres (2, N, S) after one attempt, and whether all balls of a clip (S,) found room."""
+    """Centres (2, N, B) after one attempt, and whether all balls of a clip (B,) found room."""
     fixed, (clips, most) = len(recipe.fixed), radius.shape
     share = np.full((clips, most, _TRIES_PER_BALL, 2), np.nan)
     for s, chance in enumerate(sources):
         balls = int(np.isfinite(radius[s]).sum())
         share[s, fixed:balls] = chance.random((balls - fixed, _TRIES_PER_BALL, 2))
-    r = radius.T[..., None]  # (N, S, 1)
+    r = radius.T[..., None]  # (N, B, 1)
     # Sutskever's balls never start in the first fifth of either axis.
     low = np.maximum(r, 0.2 * recipe.height) if recipe.engine == "sutskever" else r
     size = np.reshape([recipe.width, recipe.height], (2, 1, 1, 1))
-    tries = low + share.transpose(3, 1, 0, 2) * (size - (r + low))  # (2, N, S, tries)
+    tries = low + share.transpose(3, 1, 0, 2) * (size - (r + low))  # (2, N, B, tries)
     found = np.ones(clips, bool)
     for ball in range(fixed, most):
-        apart = tries[:, None, ball] - centres[:, :ball, :, None]  # (2, balls so far, S, tries)
+        apart = tries[:, None, ball] - centres[:, :ball, :, None]  # (2, balls so far, B, tries)
         overlap = apart[0] ** 2 + apart[1] ** 2 <= (r[:ball] + r[ball]) ** 2  # never true of absent balls
         free = ~overlap.any(0)
         found &= free.any(1)

@@ -25,19 +25,19 @@ from videopred.datasets.physics import Box, Motion, State
 
 
 def step_rnem(state: State, box: Box, frames: int) -> Motion:
-    """The motion of S clips by R-NEM's rule; see `simulate`. A contact's time is the end of its step, a frame."""
+    """The motion of B clips by R-NEM's rule; see `simulate`. A contact's time is the end of its step, a frame."""
     return _march(state, box, frames, steps=1, sets_back=True)
 
 
 def step_sutskever(state: State, box: Box, frames: int) -> Motion:
-    """The motion of S clips by Sutskever's rule; see `simulate`. A contact's time is the end of its half frame."""
+    """The motion of B clips by Sutskever's rule; see `simulate`. A contact's time is the end of its half frame."""
     return _march(state, box, frames, steps=2, sets_back=False)
 
 
 def _march(state: State, box: Box, frames: int, steps: int, sets_back: bool) -> Motion:
-    x = state.position.T.copy()  # (2, N, S)
+    x = state.position.T.copy()  # (2, N, B)
     v = state.velocity.T.copy()
-    radius, mass = np.ascontiguousarray(state.radius.T), np.ascontiguousarray(state.mass.T)  # (N, S)
+    radius, mass = np.ascontiguousarray(state.radius.T), np.ascontiguousarray(state.mass.T)  # (N, B)
     positions, velocities = np.empty((2, frames, *x.shape))
     rows: list[Rows] = []
     for frame in range(frames):

@@ -70,7 +70,7 @@ class SwitchingMotion:
 
 
 def _draw_free(recipe: SwitchingConfig, sources: Sequence[np.random.Generator]) -> tuple[np.ndarray, np.ndarray, Paths]:
-    """First dynamics (S,), frames of the switch (S,) and paths of some clips, none of which covers a bulb."""
+    """First dynamics (B,), frames of the switch (B,) and paths of some clips, none of which covers a bulb."""
     count = len(sources)
     firsts, switches = np.empty((2, count), int)
     paths = Paths(*np.empty((3, recipe.frames, 2, count)))
@@ -103,7 +103,7 @@ def _draw(recipe: SwitchingConfig, sources: Sequence[np.random.Generator]) -> tu
 
 
 def _leaves_bulbs_free(recipe: SwitchingConfig, places: np.ndarray) -> np.ndarray:
-    """Whether the ball (T, 2, S) never comes to lie over a bulb, (S,) bool."""
+    """Whether the ball (T, 2, B) never comes to lie over a bulb, (B,) bool."""
     distance = (recipe.radius + BULB_RADIUS) * recipe.px_per_unit
     x, y = (places + recipe.radius * recipe.px_per_unit).swapaxes(0, 1)
     apart = [(x - bulb_x) ** 2 + (y - bulb_y) ** 2 >= distance**2 for bulb_x, bulb_y in _bulb_places(recipe)]
