@@ -101,6 +101,7 @@ BAD = {
     "evaluate broken {data}": "best.ckpt must be a whole checkpoint, got something else; delete it to fall back on",
     "rollout {gru} {data} --context 9": "--context plus --horizon must be at most 9, the frames of a clip, got 9 + 5",
     "rollout {gru} {data} --first 6": "--first must be at most 5, the clips of the test part, got 6; lower it",
+    "rollout {gru} {data} --out r.npz --trace a/../r.npz": "--trace must be another file than --out, got a/../r.npz;",
     "rollout {gru} odd.h5 --first 2": "odd.h5 must hold frames of 1 x 24 x 32 (channels x height x width), which",
     "rollout gone {data}": "RUN must be a run folder with a settings.json, got gone (nothing there); give a folder",
     "render {gru} {data} --clips 7": "--clips must lie in 0 to 4, the clips of the test part, got 7; choose one",

@@ -59,7 +59,8 @@ def rollout(
     paths = {"--out": path} | ({} if trace is None else {"--trace": check.absent("--trace", trace, overwrite)})
     for flag, one in paths.items():
         check.require(one.suffix == ".npz", flag, "end in .npz", one, "rename it")
-    check.require(path != trace, "--trace", "be another file than --out", path, "rename one of them")
+    differ = trace is None or trace.resolve() != path.resolve()
+    check.require(differ, "--trace", "be another file than --out", trace, "rename one of them")
     check.whole_number("--first", 1 if first is None else first, 1, "ask for at least one clip")
     from videopred.datasets.opening import open_dataset
 
