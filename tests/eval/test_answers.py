@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import rankdata
 
+from videopred.check import FaultyFileError
 from videopred.eval.answers import check_names, read_scores, write_answers
 from videopred.eval.plausibility import compare
 
@@ -157,6 +158,15 @@ def test_a_table_may_hold_several_aggregates_and_other_columns(tmp_path):
     found = read_scores(path, named(5))
     assert list(found) == ["mean", "max"]
     np.testing.assert_array_equal(list(found.values()), films)
+
+
+@pytest.mark.parametrize("name", ["films.csv", "answer.txt"])
+def test_what_is_no_text_is_a_faulty_file(tmp_path, name):
+    (tmp_path / name).write_bytes("film,plausibility\nü,1\n".encode("latin-1"))
+    with pytest.raises(
+        FaultyFileError, match=f"{name} must be text in UTF-8, got 'utf-8' codec can't decode byte 0xfc"
+    ):
+        read_scores(tmp_path / name, named(1))
 
 
 LINES = [f"{name} 0.5" for scene in named(3) for name in scene]

@@ -14,7 +14,7 @@ Source: the benchmark's scoring script, for the form of an answer and what it re
 """
 
 import csv
-import difflib
+import io
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -116,6 +116,7 @@ def read_scores(
 
     Raises:
         FileNotFoundError: there is no such file.
+        FaultyFileError: it is no text in UTF-8.
         ValueError: a film is unknown, missing or scored twice, something is no finite number, or an answer lies
             outside [0, 1]; the line is named.
     """
@@ -124,10 +125,9 @@ def read_scores(
     found: dict[str, dict[tuple[int, int], float]] = {}
     for number, kind, name, value in _table(path) if path.suffix.lower() == ".csv" else _answers(path):
         where = f"{path}, line {number}"
-        known = name in places
-        near = difflib.get_close_matches(name, places, n=1, cutoff=0.5) if not known else []
-        fix = f"did you mean {near[0]}?" if near else "look at the names in DATA, or give --names"
-        check.require(known, where, "name a film of DATA", repr(name), fix)
+        if name not in places:
+            fix = check.suggest(name, list(places), "look at the names in DATA, or give --names")
+            raise ValueError(check.complaint(where, "name a film of DATA", repr(name), fix))
         score, of_kind = _number(value, where), found.setdefault(kind, {})
         check.require(places[name] not in of_kind, where, "score each film once", f"{name} again", "leave one out")
         of_kind[places[name]] = score
@@ -154,19 +154,18 @@ def _places(*namings: Sequence[Sequence[str]]) -> dict[str, tuple[int, int]]:
 
 def _table(path: Path) -> Iterator[tuple[int, str, str, str]]:
     """Line, aggregate, film and plausibility of each row of a CSV file."""
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = csv.DictReader(file)
-        heads = rows.fieldnames or []
-        missing = [name for name in _COLUMNS if name not in heads]
-        got, must = ",".join(heads) or "nothing", f"begin with a head line that has {' and '.join(_COLUMNS)}"
-        check.require(not missing, str(path), must, got, "add it; larger plausibility is more plausible")
-        for row in rows:
-            yield rows.line_num, row.get("aggregate") or "given", row["film"] or "", row["plausibility"] or ""
+    rows = csv.DictReader(io.StringIO(_text(path), newline=""))
+    heads = rows.fieldnames or []
+    missing = [name for name in _COLUMNS if name not in heads]
+    got, must = ",".join(heads) or "nothing", f"begin with a head line that has {' and '.join(_COLUMNS)}"
+    check.require(not missing, str(path), must, got, "add it; larger plausibility is more plausible")
+    for row in rows:
+        yield rows.line_num, row.get("aggregate") or "given", row["film"] or "", row["plausibility"] or ""
 
 
 def _answers(path: Path) -> Iterator[tuple[int, str, str, str]]:
     """Line, `given`, film and plausibility of each answer; empty lines are passed over, as the script does."""
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(_text(path).splitlines(), start=1):
         if words := line.split():
             where, fix = f"{path}, line {number}", "write e.g. O1/0001_occluded_static_nobj1/1 0.75"
             check.require(len(words) == 2, where, "be a film's name and its plausibility", repr(line), fix)
@@ -174,6 +173,14 @@ def _answers(path: Path) -> Iterator[tuple[int, str, str, str]]:
             fix = "the benchmark's script refuses others; give a .csv table for numbers on another scale"
             check.require(inside, where, "have a plausibility in [0, 1]", words[1], fix)
             yield number, "given", words[0], words[1]
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        fix = "give a table or answers, one line per film"
+        raise check.FaultyFileError(check.complaint(str(path), "be text in UTF-8", error, fix)) from None
 
 
 def _number(text: str, where: str) -> float:

@@ -37,7 +37,8 @@ def own_metric(address: str) -> Any:
     check.require(not missing, argument, "say all that a metric must", f"none of {', '.join(missing)}", fix)
     kind = getattr(found, "settings", NoSettings)
     fits = isinstance(kind, type) and issubclass(kind, Settings)
-    check.require(fits, f"{argument}: settings", "be a class of settings", kind, "derive it from videopred.settings")
+    fix = "derive it from videopred.settings.Settings"
+    check.require(fits, f"{argument}: settings", "be a class of settings", kind, fix)
     return type(found.__name__, (found,), {"name": address, "settings": kind})
 
 
