@@ -88,7 +88,9 @@ def test_what_is_no_number_leaves_a_gap():
 
 
 def test_a_single_value_is_a_dot_and_none_is_no_chart():
-    assert "<circle" in line_chart("a", {"b": Line((3,), (1.0,))}, "step")
+    svg = line_chart("a", {"b": Line((37,), (1.0,))}, "step")
+    assert "<circle" in svg
+    assert "37" in labels(svg)
     assert line_chart("a", {"b": Line((3,), (float("nan"),))}, "step") == line_chart("a", {}, "step") == ""
 
 

@@ -61,16 +61,24 @@ def test_scores_that_cannot_be_compared_say_why(two):
     assert "Their scores cannot be compared: SCORES must" in page_of(two, "one", "other").text
 
 
-def test_models_of_several_seeds_judged_by_their_folders_are_held_against_each_other(tmp_path):
+@pytest.mark.parametrize("at_once", [True, False])
+def test_models_of_several_seeds_judged_by_their_folders_are_held_against_each_other(tmp_path, at_once):
     """Errors 0.4 and 0.6 less 0.1 and 0.3; Welch's t of two degrees of freedom, 4.303 * 0.1 * sqrt(2) = 0.6085."""
     runs = [f"{model}/seed-{seed}" for model in ("rims", "gru") for seed in (0, 1)]
     for run in runs:
         made_up_run(tmp_path / run)
         (tmp_path / run).with_name("seeds.json").write_text('{"seeds": [0, 1]}')
     errors = dict(zip(runs, (0.1, 0.3, 0.4, 0.6), strict=True))
-    scores = scored(**{run: ([error] * 3, [10.0] * 3) for run, error in errors.items()})
-    seeds = {"rims, 2 seeds": tuple(runs[:2]), "gru, 2 seeds": tuple(runs[2:])}
-    replace(scores, models=tuple(runs), seeds=seeds).save(tmp_path / "eval" / "rims-and-1-more" / "a")
+    if at_once:
+        scores = scored(**{run: ([error] * 3, [10.0] * 3) for run, error in errors.items()})
+        seeds = {"rims, 2 seeds": tuple(runs[:2]), "gru, 2 seeds": tuple(runs[2:])}
+        replace(scores, models=tuple(runs), seeds=seeds).save(tmp_path / "eval" / "rims-and-1-more" / "a")
+    else:
+        rows = ("seed-0", "seed-1")
+        for model in ("rims", "gru"):
+            scores = scored(**{row: ([errors[f"{model}/{row}"]] * 3, [10.0] * 3) for row in rows})
+            scores = replace(scores, models=rows, seeds={f"{model}, 2 seeds": rows})
+            scores.save(tmp_path / "eval" / model / "a")
     text = page_of(tmp_path, *runs).text
     assert "gru, 2 seeds 0.5000 ±" in text
     assert "Differences from rims, with paired 95 % intervals over clips and seeds" in text

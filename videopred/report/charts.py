@@ -49,7 +49,8 @@ def line_chart(title: str, lines: Mapping[str, Line], x_name: str) -> str:
     heights = [
         y for line in drawn.values() for side in (line.y, line.low, line.high) for y in side or () if isfinite(y)
     ]
-    across, up = _ticks(min(columns), max(columns), whole=True), _ticks(*_span(heights))
+    up = _ticks(*_span(heights))
+    across = _ticks(min(columns), max(columns), whole=True) if max(columns) > min(columns) else columns[:1]
     to_x = _Scale(min(columns), max(columns), _LEFT, WIDTH - _RIGHT)
     to_y = _Scale(up[0], up[-1], HEIGHT - _BOTTOM, _TOP)
     body = [f'<text class="chart-title" x="{_LEFT}" y="16">{escape(title)}</text>']

@@ -149,7 +149,7 @@ def _compared(runs: Sequence[FoundRun], data: Path | None, results: Path) -> Com
 
 
 def _common_scores(runs: Sequence[FoundRun], data: Path | None, results: Path) -> dict[str, Scores] | None:
-    """Scores of all runs on the same data, each run's own or those of all together; None if there are none."""
+    """Scores of all runs on the same data: each run's own, those of all, or those of each folder of seeds; or None."""
     shared = set.intersection(*(set(run.scores) for run in runs))
     for name in sorted(shared) if data is None else shared & {data.stem}:
         return {run.name: run.scores[name] for run in runs}
@@ -160,4 +160,21 @@ def _common_scores(runs: Sequence[FoundRun], data: Path | None, results: Path) -
             scores = load_scores(file)
             if set(scores.models) in ({run.name for run in runs}, {run.path.stem for run in runs}):
                 return {"together": scores}
+    return _scores_of_folders(runs, data, results)
+
+
+def _scores_of_folders(runs: Sequence[FoundRun], data: Path | None, results: Path) -> dict[str, Scores] | None:
+    """Scores of runs that were judged by their folders of seeds, each by itself on the same data; None if none were.
+
+    A run that is in no folder of seeds stands for itself.
+    """
+    folders: dict[str, list[FoundRun]] = {}
+    for run in runs:
+        folders.setdefault(run_name(folder_of(run.path)), []).append(run)
+    scored = [{file.parent.name for file in (results / folder).glob("*/scores.json")} for folder in folders]
+    shared = set.intersection(*scored)
+    for name in sorted(shared) if data is None else shared & {data.stem}:
+        found = {folder: load_scores(results / folder / name) for folder in folders}
+        if all(len(found[folder].models) == len(of) for folder, of in folders.items()):
+            return found
     return None
