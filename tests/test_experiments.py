@@ -351,14 +351,9 @@ def test_impossible_films_are_judged_by_plausibility():
     assert ask("scoff-intphys", "small").next_commands(Path("R s"), Path("D")) == ["videopred plausibility 'R s' D"]
 
 
-def test_runs_from_several_seeds_are_judged_together_where_that_can_be(tmp_path):
+def test_runs_from_several_seeds_are_judged_together(tmp_path):
     (tmp_path / "seeds.json").touch()
-    for seed in (0, 1):
-        (tmp_path / f"seed-{seed}").mkdir()
-    commands = {
-        "rims-balls4": [f"evaluate {tmp_path} D --context 15 --horizon 35"],
-        "scoff-intphys": [f"plausibility {tmp_path}/seed-{seed} D" for seed in (0, 1)],
-    }
+    commands = {"rims-balls4": "evaluate {} D --context 15 --horizon 35", "scoff-intphys": "plausibility {} D"}
     for name, expected in commands.items():
         found = ask(name, "small").next_commands(tmp_path, Path("D"))
-        assert found == [f"videopred {command}" for command in expected]
+        assert found == [f"videopred {expected.format(tmp_path)}"]

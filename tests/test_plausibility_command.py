@@ -13,7 +13,9 @@ from videopred.datasets.generation import generate
 from videopred.datasets.intphys_export import export_intphys
 from videopred.datasets.opening import open_dataset
 from videopred.datasets.settings import OcclusionConfig
-from videopred.training import train
+from videopred.eval.plausibility_seeds import over_seeds, seeds_table
+from videopred.surprise import plausibility
+from videopred.training import train, train_seeds
 
 RECIPE = OcclusionConfig(frames=30, height=24, width=32)
 
@@ -30,6 +32,7 @@ def place(tmp_path_factory) -> Path:
     small = RECIPE.model_copy(update={"width": 40})
     generate("occlusion", {"test": 4}, recipe=small, out=folder / "wide.h5")
     train(data, tiny_model(), tiny_training(), out=folder / "gru", device="cpu")
+    train_seeds(data, (2, 10), tiny_model(), tiny_training(), out=folder / "both", device="cpu")
     names = (folder / "names.txt").read_text().splitlines()
     (folder / "answer.txt").write_text("".join(f"{name} 0.5\n" for name in names))
     return folder
@@ -66,6 +69,48 @@ def test_settings_reach_the_scores(place, tmp_path, monkeypatch, capfd):
         "every": 3, "resamples": 7, "seed": 2,
     }  # fmt: skip
     assert list(told["errors"]) == ["max"]
+
+
+def test_runs_from_several_seeds_are_judged_each_and_told_together(place, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    words = f"plausibility {place / 'both'} {place / 'films.h5'} --resamples 3"
+    assert run(f"{words} --json") == 0
+    told = json.loads(capfd.readouterr().out)
+    alone = {}
+    for seed in ("seed-2", "seed-10"):
+        kept = json.loads(Path(f"eval/both/{seed}/films/plausibility.json").read_text())
+        assert kept == told["runs"][seed]
+        assert run(f"plausibility {place / 'both' / seed} {place / 'films.h5'} --resamples 3 --json --out {seed}") == 0
+        alone[seed] = json.loads(capfd.readouterr().out)["errors"]
+        assert alone[seed] == kept["errors"]
+    for aggregate, rows in told["over_seeds"].items():
+        for row, first, second in zip(rows, *(of_run[aggregate] for of_run in alone.values()), strict=True):
+            assert (row["where"], row["scenes"]) == (first["where"], first["scenes"])
+            for error, pair in {
+                "relative": (first["relative"]["value"], second["relative"]["value"]),
+                "strict": (first["strict"], second["strict"]),
+                "absolute": (first["absolute"]["value"], second["absolute"]["value"]),
+            }.items():
+                mean, deviation = sum(pair) / 2, abs(pair[0] - pair[1]) / 2**0.5  # of two, by hand
+                assert row[error] == {"mean": pytest.approx(mean), "deviation": pytest.approx(deviation)}
+    assert run(f"{words} --out here --draw 1") == 0
+    out = capfd.readouterr().out
+    assert "part test, surprise bce, burn_in 1, every 1, resamples 3, seed 0; mean of 2 seeds\n" in out
+    absolute = told["over_seeds"]["mean"][0]["absolute"]
+    line = next(line for line in out.splitlines() if line.startswith("all "))
+    assert line.endswith(f"{absolute['mean']:.3f}  {absolute['deviation']:.3f}")
+    for seed in ("seed-2", "seed-10"):
+        assert f"wrote here/{seed}/plausibility.json\n" in out
+        assert Path(f"here/{seed}/scene-1.gif").is_file()
+
+
+def test_a_single_seed_has_no_deviation(place):
+    scores = plausibility(place / "gru", place / "films.h5", device="cpu")
+    assert over_seeds([scores])["max"][0]["relative"] == {
+        "mean": scores.errors["max"][0].relative.value,
+        "deviation": None,
+    }
+    assert seeds_table([scores]).count("  -") >= 3
 
 
 def test_films_without_labels_can_be_answered(place, tmp_path, monkeypatch, capfd):
@@ -110,6 +155,7 @@ BAD = {
     "{gru} {intphys} --part validation": "--part must be left out for folders of IntPhys, got validation; dev is",
     "{films} --scores {answer} --device cpu": "--device must be left out with --scores, got both; it is about a run",
     "{gru} {wide}": "{wide} must hold frames of 3 x 24 x 32 (channels x height x width), which the model was built f",
+    "{both} {films} --answers a.txt": "--answers must be left out with a folder of seeds, got a.txt; name one of its",
     "{gru} {bare} --answers a.txt": "DATA must have names with O1, O2 or O3 and occluded or visible, which the benchm",
     "gone {films}": "RUN must be a run folder with a settings.json, got gone (nothing there); give a folder",
     "{gru} gone": "DATA must be an existing file or folder, got gone (nothing there); look at its spelling",
@@ -120,7 +166,7 @@ BAD = {
 @pytest.mark.parametrize("words", BAD)
 def test_what_is_wrong_is_one_clear_line(place, tmp_path, monkeypatch, capfd, words):
     monkeypatch.chdir(tmp_path)
-    places = {name: place / name for name in ("gru", "bare", "intphys")} | {
+    places = {name: place / name for name in ("gru", "both", "bare", "intphys")} | {
         name: place / f"{name}.h5" for name in ("films", "wide")
     }
     places["answer"] = place / "answer.txt"
@@ -151,6 +197,19 @@ def test_usage_errors_load_nothing_heavy(place, tmp_path):
     there = f"{place / 'gru'} {place / 'films.h5'}"
     asked = ["", "x", "x y --scores z", "x y --device gpu", "x y --burn-in 0", "x y --draw 1 1", "x y"]
     asked += [f"{there} --out {tmp_path}", f"{place / 'films.h5'} --scores {tmp_path}/gone.csv"]
+    assert loaded(asked) == {words: [] for words in asked}
+
+
+def test_what_the_films_refuse_loads_no_torch(place):
+    there = f"{place / 'gru'} {place / 'films.h5'}"
+    asked = [f"{there} {words}" for words in ("--burn-in 30", "--every 30", "--draw 3")]
+    asked.append(f"{place / 'gru'} {place / 'bare'} --answers a.txt")
+    for words, modules in loaded(asked).items():
+        assert not {"torch", "lightning", "matplotlib"} & set(modules), words
+
+
+def loaded(asked: list[str]) -> dict[str, list[str]]:
+    """Words, one after another -> the heavy modules that have been loaded when they are refused."""
     command = [sys.executable, "-c", LIGHT]
     done = subprocess.run(command, input=json.dumps(asked), capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == {words: [] for words in asked}
+    return json.loads(done.stdout)

@@ -3,7 +3,7 @@
 A model is shown the true frames, and predicts each from those before it; it never sees its own predictions.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from videopred import check
 from videopred.checkpoint import load_run
 from videopred.datasets.quadruplets import Quadruplets, open_quadruplets
 from videopred.device import pick_device
-from videopred.eval.answers import check_names, read_scores
+from videopred.eval.answers import read_scores
 from videopred.eval.mates import differing
 from videopred.eval.plausibility import Plausible, Scenes, aggregate, compare, errors
 from videopred.eval.plausibility_scores import PlausibilityScores
@@ -85,26 +85,14 @@ def judge_run(
     data: Path | str,
     config: PlausibilityConfig | None = None,
     *,
-    answers: bool = False,
-    scenes: Sequence[int] = (),
     device: str = "auto",
     progress: bool = False,
 ) -> tuple[PlausibilityScores, Quadruplets]:
-    """What `plausibility` gives, and the films.
-
-    Args:
-        answers: refuse films whose names the benchmark's script would not take, before the model runs.
-        scenes: refuse films without these scenes, counted from 0, before the model runs.
-    """
+    """What `plausibility` gives, and the films."""
     config = PlausibilityConfig() if config is None else config
     predictor = load_run(Path(run), pick_device(device)) if isinstance(run, str | Path) else run
     films = open_scenes(data, config, predictor.film_shape[1:])
     _check_fit(predictor, films)
-    if answers:
-        check_names(films.names)
-    for scene in scenes:
-        must = f"lie in 0 to {len(films.names) - 1}, the scenes of {films.path}"
-        check.require(0 <= scene < len(films.names), "--draw", must, scene, "choose one of these")
     asked = {"run": str(run)} if isinstance(run, str | Path) else {}
     return judge_scorer(scorer_of(predictor, config), films, config, asked=asked, progress=progress), films
 
@@ -154,8 +142,7 @@ def judge_scorer(
     """
     scenes = Scenes(films.names, films.possible, films.conditions)
     frames, count = films.frames, len(scenes.names)
-    must = f"be below {frames}, the frames of a film as it is shown"
-    check.require(config.burn_in < frames, "--burn-in", must, config.burn_in, "lower it")
+    films.check_burn_in(config.burn_in)
     surprise, differs = np.empty((count, 4, frames - 1)), np.empty((count, 4, frames), bool)
     starts = range(0, count, config.scenes_at_once)
     for start in tqdm(starts, desc=films.path.name, unit="batch", disable=not progress):

@@ -1,16 +1,20 @@
 """The command that judges how plausible films look to a model."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from videopred import check
 from videopred.commands import terminal
-from videopred.commands.opening import results
+from videopred.commands.opening import each_run, results
 from videopred.commands.options import Device, Json, Overwrite
 from videopred.eval.file_names import PLAUSIBILITY_FILES
 from videopred.eval.plausibility_settings import PlausibilityConfig
+
+if TYPE_CHECKING:
+    from videopred.eval.plausibility_scores import PlausibilityScores
 
 _OF_SCORES = {"part", "names", "resamples", "seed"}
 """Settings that mean something for scores that were made elsewhere."""
@@ -21,7 +25,7 @@ def plausibility(
         Positional[tuple[Path, ...]],
         arg(
             metavar="[RUN] DATA",
-            help="Run folder, and clips of `occlusion` or a folder of IntPhys; DATA with --scores.",
+            help="Run or folder of `train --seeds`; clips of `occlusion` or a folder of IntPhys. DATA with --scores.",
         ),
     ],
     *,
@@ -45,34 +49,52 @@ def plausibility(
     check.device_kind(device)
     _check_idle(config, scores, draw, device)
     check.require(len(set(draw)) == len(draw), "--draw", "name each scene once", draw, "leave one out")
-    for run in runs:
-        check.run_folder(run)
+    of_seeds = each_run(runs)
+    several = of_seeds != runs
+    fix = "name one of its runs: a benchmark takes the answers of one"
+    check.require(answers is None or not several, "--answers", "be left out with a folder of seeds", answers, fix)
     check.existing("DATA", data)
     if scores is not None:
         check.existing_file("--scores", scores, "give a table or answers, one line per film")
-    folder = out or (Path("eval") / scores.stem / data.stem if scores else results(runs[0], data))
-    pictures = [folder / f"scene-{scene}{suffix}" for scene in draw for suffix in (".png", ".gif")]
-    for path in [*(folder / name for name in PLAUSIBILITY_FILES), *pictures, *([answers] if answers else [])]:
+        folders = [out or Path("eval") / scores.stem / data.stem]
+    else:
+        folders = [out / run.name if out and several else out or results(run, data) for run in of_seeds]
+    names = [*PLAUSIBILITY_FILES, *(f"scene-{scene}{suffix}" for scene in draw for suffix in (".png", ".gif"))]
+    for path in [*(folder / name for folder in folders for name in names), *([answers] if answers else [])]:
         check.absent("--answers" if path == answers else "--out", path, overwrite)
+    if scores is None:
+        _check_fit(data, config, draw, answers)
     from videopred import surprise
 
     if scores is not None:
-        found = surprise.score_file(scores, data, config)
+        found = [surprise.score_file(scores, data, config)]
+        paths = found[0].save(folders[0], answers=answers, overwrite=overwrite)
     else:
-        watched = terminal.watched()
-        found, films = surprise.judge_run(
-            runs[0], data, config, answers=answers is not None, device=device, progress=watched, scenes=draw
-        )
-    paths = found.save(folder, answers=answers, overwrite=overwrite)
-    if draw:
-        from videopred import surprise_curves
+        found, paths = [], []
+        for run, folder in zip(of_seeds, folders, strict=True):
+            of_run, films = surprise.judge_run(run, data, config, device=device, progress=terminal.watched())
+            found.append(of_run)
+            paths += of_run.save(folder, answers=answers, overwrite=overwrite)
+            if draw:
+                from videopred import surprise_curves
 
-        paths += surprise_curves.draw_scenes(found, films, draw, folder)
-    if json_:
-        terminal.print_json(found.to_dict() | {"files": [str(path) for path in paths]})
+                paths += surprise_curves.draw_scenes(of_run, films, draw, folder)
+    _tell(found, of_seeds if several else (), paths, json_)
+
+
+def _tell(found: Sequence["PlausibilityScores"], of_seeds: Sequence[Path], paths: Sequence[Path], json_: bool) -> None:
+    """Print the scores of a run, or those of runs from several seeds together, and what was written."""
+    from videopred.eval.plausibility_seeds import over_seeds, seeds_table
+
+    if not json_:
+        print(seeds_table(found) if of_seeds else found[0].table(), end="\n\n")
+        terminal.print_files(paths, False)
         return
-    print(found.table(), end="\n\n")
-    terminal.print_files(paths, False)
+    content = found[0].to_dict()
+    if of_seeds:
+        runs = {run.name: of_run.to_dict() for run, of_run in zip(of_seeds, found, strict=True)}
+        content = {"runs": runs, "over_seeds": over_seeds(found)}
+    terminal.print_json(content | {"files": [str(path) for path in paths]})
 
 
 def _places(places: tuple[Path, ...], scores: Path | None) -> tuple[Path, ...]:
@@ -95,3 +117,15 @@ def _check_idle(config: PlausibilityConfig, scores: Path | None, draw: tuple[int
     idle += ["draw"] * bool(draw) + ["device"] * (device != "auto")
     flags, fix = ", ".join(f"--{name.replace('_', '-')}" for name in idle), "it is about a run's surprise at frames"
     check.require(not idle, flags, "be left out with --scores", "both", fix)
+
+
+def _check_fit(data: Path, config: PlausibilityConfig, draw: Sequence[int], answers: Path | None) -> None:
+    """Refuse what the films cannot give before torch is loaded."""
+    from videopred.datasets.quadruplets import open_quadruplets
+    from videopred.eval.answers import check_names
+
+    films = open_quadruplets(data, part=config.part, every=config.every, names=config.names)
+    films.check_burn_in(config.burn_in)
+    films.check_drawn(draw)
+    if answers is not None:
+        check_names(films.names)

@@ -43,6 +43,17 @@ class Quadruplets:
     read: Callable[[int], np.ndarray]
     """Scene -> (4, T, H, W, C) uint8, 0 to 255."""
 
+    def check_burn_in(self, burn_in: int) -> None:
+        """Refuse to give all frames of a film before surprise counts."""
+        must = f"be below {self.frames}, the frames of a film as it is shown"
+        check.require(burn_in < self.frames, "--burn-in", must, burn_in, "lower it")
+
+    def check_drawn(self, scenes: Sequence[int]) -> None:
+        """Refuse to draw scenes that are not there."""
+        must = f"lie in 0 to {len(self.names) - 1}, the scenes of {self.path}"
+        for scene in scenes:
+            check.require(0 <= scene < len(self.names), "--draw", must, scene, "choose one of these")
+
 
 def open_quadruplets(
     path: Path | str,

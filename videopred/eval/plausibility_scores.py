@@ -11,7 +11,8 @@ import numpy as np
 from videopred import check
 from videopred.eval.answers import write_answers
 from videopred.eval.file_names import PLAUSIBILITY_FILES
-from videopred.eval.plausibility import Errors, Estimate, Plausible, Scenes
+from videopred.eval.plausibility import Errors, Plausible, Scenes
+from videopred.eval.plausibility_text import LEGEND, Line, cell, kinds_table
 from videopred.eval.text import csv_text
 from videopred.files import write_arrays, write_text
 
@@ -32,19 +33,18 @@ class PlausibilityScores:
     differs: np.ndarray | None = None
     """(scenes, 4, T) bool: frames at which a film differs from the one with the same beginning; None likewise."""
 
+    @property
+    def title(self) -> str:
+        """Which films were judged, and what was asked."""
+        asked = ", ".join(f"{name} {value}" for name, value in self.settings.items() if name not in ("data", "run"))
+        return f"{Path(self.settings['data']).name}: {len(self.scenes.names)} scenes of four films; {asked}"
+
     def table(self) -> str:
         """Plain text for a terminal: one table for each aggregate, without the kinds of three conditions."""
-        asked = ", ".join(f"{name} {value}" for name, value in self.settings.items() if name not in ("data", "run"))
-        title = f"{Path(self.settings['data']).name}: {len(self.scenes.names)} scenes of four films; {asked}"
         if self.scenes.possible is None:
-            return f"{title}\nno labels say which films are possible, so there are no errors"
-        legend = [
-            "relative  share of scenes whose impossible films are more plausible than the possible, ties one half",
-            "strict    the same without ties, as the benchmark's script counts",
-            "absolute  1 - AUC over the films of all scenes",
-            "0 is best, 0.5 is chance; from and to: 95 % of draws of scenes (- of one scene)",
-        ]
-        return "\n\n".join([title, *(_aligned(name, rows) for name, rows in self.errors.items()), "\n".join(legend)])
+            return f"{self.title}\nno labels say which films are possible, so there are no errors"
+        legend = f"{LEGEND}; from and to: 95 % of draws of scenes (- of one scene)"
+        return "\n\n".join([self.title, *(_errors_table(name, rows) for name, rows in self.errors.items()), legend])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, in types that JSON knows; scores of films in full precision."""
@@ -128,26 +128,10 @@ def _plain(row: Errors) -> dict[str, Any]:
     return asdict(row) | {"relative": row.relative._asdict(), "absolute": row.absolute._asdict()}
 
 
-def _aligned(aggregate: str, rows: Sequence[Errors]) -> str:
-    """Lines with the names flush left and the columns flush right."""
-    shown = [row for row in rows if len(row.where) < 2 or set(row.where) == {"block", "occlusion"}]
-    lines = [[aggregate, "scenes", "relative", "from", "to", "strict", "ties", "absolute", "from", "to"]]
-    lines += [[_kind(row), str(row.scenes), *_cells(row.relative), f"{row.strict:.3f}", str(row.ties),
-               *_cells(row.absolute)] for row in shown]  # fmt: skip
-    wide = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join([line[0].ljust(wide[0]), *(cell.rjust(w) for cell, w in zip(line[1:], wide[1:], strict=True))])
-        for line in lines
-    )
+def _errors_table(aggregate: str, rows: Sequence[Errors]) -> str:
+    heads = ["relative", "from", "to", "strict", "ties", "absolute", "from", "to"]
+    return kinds_table(aggregate, heads, [Line(row.where, row.scenes, _cells(row)) for row in rows])
 
 
-def _kind(row: Errors) -> str:
-    """What the scenes of a row share, in words."""
-    words = dict(row.where)
-    if "objects" in words:
-        words["objects"] += " object" if words["objects"] == "1" else " objects"
-    return " ".join(words.values()) or "all"
-
-
-def _cells(estimate: Estimate) -> list[str]:
-    return ["-" if number is None else f"{number:.3f}" for number in estimate]
+def _cells(row: Errors) -> list[str]:
+    return [*map(cell, row.relative), cell(row.strict), str(row.ties), *map(cell, row.absolute)]

@@ -65,8 +65,7 @@ class Asked(NamedTuple):
         card, recipe = PROTOCOLS[self.scaled.protocols[0]], self.scaled.recipe
         protocol = card.protocol
         if protocol is None:
-            runs = sorted(run.glob("seed-*")) if (run / "seeds.json").is_file() else [run]  # it takes one at a time
-            return [f"videopred {card.command} {run_and_data(one, data)}" for one in runs]
+            return [f"videopred {card.command} {words}"]
         context, horizon = fitting(protocol.context, protocol.horizon, recipe.frames)
         published = [DATASETS[name].recipe for name in card.datasets]
         as_published = any(type(one) is type(recipe) and not recipe.differing(one, FREE) for one in published)

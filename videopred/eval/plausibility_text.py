@@ -1,0 +1,47 @@
+"""Errors of plausibility as text for a terminal: a line for each kind of scenes."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+LEGEND = """\
+relative  share of scenes whose impossible films are more plausible than the possible, ties one half
+strict    the same without ties, as the benchmark's script counts
+absolute  1 - AUC over the films of all scenes
+0 is best, 0.5 is chance"""
+
+
+class Line(NamedTuple):
+    """What is said of scenes of one kind."""
+
+    where: Mapping[str, str]
+    """Condition -> value that the scenes share; empty for all."""
+    scenes: int
+    """How many they are."""
+    cells: Sequence[str]
+
+
+def kinds_table(aggregate: str, heads: Sequence[str], lines: Sequence[Line]) -> str:
+    """Lines with the kind of scenes flush left and the columns flush right.
+
+    Of kinds that share two conditions, only blocks seen and hidden are shown.
+    """
+    shown = [line for line in lines if len(line.where) < 2 or set(line.where) == {"block", "occlusion"}]
+    rows = [[aggregate, "scenes", *heads], *([_kind(line.where), str(line.scenes), *line.cells] for line in shown)]
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join([row[0].ljust(wide[0]), *(cell.rjust(w) for cell, w in zip(row[1:], wide[1:], strict=True))])
+        for row in rows
+    )
+
+
+def cell(number: float | None) -> str:
+    """A number, or a dash for none."""
+    return "-" if number is None else f"{number:.3f}"
+
+
+def _kind(where: Mapping[str, str]) -> str:
+    """What scenes share, in words."""
+    words = dict(where)
+    if "objects" in words:
+        words["objects"] += " object" if words["objects"] == "1" else " objects"
+    return " ".join(words.values()) or "all"
