@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -62,7 +63,23 @@ def test_a_run_that_is_finished_already_is_said_to_be(place, tmp_path, monkeypat
         assert run(f"train {words} --device cpu") == 0
         out, err = capfd.readouterr()
         assert re.fullmatch(r".*/gru is finished, and left as it is\n", err)
-        assert out.splitlines()[-1] == f"next: videopred evaluate {place}/gru {place}/balls4.h5"
+        assert out == f"next: videopred evaluate {place}/gru {place}/balls4.h5\n"
+
+
+def test_runs_of_seeds_that_are_finished_already_are_not_said_to_be_written(place, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    assert run(f"train {place / 'balls4.h5'} {LEARNING} {core_flags('gru')} --seeds 0,1 --out runs") == 0
+    capfd.readouterr()
+    assert run("train --resume runs --device cpu") == 0
+    out, err = capfd.readouterr()
+    assert err == "".join(f"runs/seed-{seed} is finished, and left as it is\n" for seed in (0, 1))
+    spread_over, following = out.splitlines()
+    assert (spread_over.partition(":")[0], following.partition(":")[0]) == (
+        "lowest validation loss, mean of 2 seeds", "next",
+    )  # fmt: skip
+    shutil.rmtree("runs/seed-1")
+    assert run("train --resume runs --device cpu") == 0
+    assert written(capfd.readouterr().out) == [Path("runs")]
 
 
 def test_the_next_command_names_the_data_as_it_may_be_typed(place, tmp_path, monkeypatch):

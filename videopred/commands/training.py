@@ -19,7 +19,7 @@ from videopred.models.codec_settings import CodecConfig, DecoderConfig, RNEMConf
 from videopred.models.settings import CoreConfig, PredictorConfig, RIMsConfig
 from videopred.settings import ComputeConfig, TrainingConfig, WatchConfig
 from videopred.spelling import nearest_path
-from videopred.training.places import SUMMARY, check_room, spread, usual_folder
+from videopred.training.places import SUMMARY, check_room, run_of, seeds_of, spread, usual_folder
 
 if TYPE_CHECKING:
     from videopred.datasets.source import ClipSource
@@ -81,7 +81,8 @@ def train(
             "--scale": scale, "--data": clips, "--write": write, "--dry-run": dry_run,
         }  # fmt: skip
         _check_left_out(of_new_runs, "--resume", "the run goes on where it is")
-        _say_trained(_go_on(resume, data, learning), watch, json_)
+        learned = _go_on(resume, data, learning)
+        _say_trained(resume, watch, json_, wrote=learned)
         return
     check.require(data is not None, "DATA", "be given", "nothing", "name a data file, or a run with --resume")
     assert data is not None
@@ -122,13 +123,17 @@ class _Learning(NamedTuple):
     device: str
 
 
-def _go_on(run: Path, data: Path | None, learning: _Learning) -> Path:
-    """Resume a run, or runs from several seeds; the folder."""
+def _go_on(run: Path, data: Path | None, learning: _Learning) -> bool:
+    """Resume a run, or runs from several seeds; whether any had something left to learn."""
     check.run_or_runs(run)
     from videopred.training import resume, resume_seeds
+    from videopred.training.resuming import is_finished
 
-    go_on = resume_seeds if (run / SUMMARY).is_file() else resume
-    return go_on(run, data=data, progress=True, **learning._asdict())
+    several = (run / SUMMARY).is_file()
+    unfinished = not all(map(is_finished, [run_of(run, seed) for seed in seeds_of(run)] if several else [run]))
+    go_on = resume_seeds if several else resume
+    go_on(run, data=data, progress=True, **learning._asdict())
+    return unfinished
 
 
 def _learn(data: Path, seeds: Sequence[int] | None, learning: _Learning, run: dict[str, Any]) -> Path:
@@ -212,10 +217,15 @@ def _check_opens(data: Path, device: str) -> None:
         opened(data, device)
 
 
-def _say_trained(folder: Path, watch: WatchConfig, json_: bool, following: Sequence[str] | None = None) -> None:
+def _say_trained(
+    folder: Path, watch: WatchConfig, json_: bool, following: Sequence[str] | None = None, *, wrote: bool = True
+) -> None:
     """Where a run is, or runs from several seeds are, and what judges it; their spread, and profiles if asked for.
 
     Said once per launch. What judges it is looked up in the run unless it is given.
+
+    Args:
+        wrote: whether anything was learned; else it was said already that the run is left as it is.
     """
     from videopred.training.processes import is_first
 
@@ -230,7 +240,7 @@ def _say_trained(folder: Path, watch: WatchConfig, json_: bool, following: Seque
             print(spread(folder))
         for run in runs if watch.profile else []:
             print(f"{run}: {profiling.table(run)}")
-    terminal.print_files([folder], json_)
-    if json_:
-        return
-    terminal.print_next(experiments.next_commands(folder) if following is None else following)
+    if wrote or json_:
+        terminal.print_files([folder], json_)
+    if not json_:
+        terminal.print_next(experiments.next_commands(folder) if following is None else following)

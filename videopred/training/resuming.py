@@ -37,11 +37,20 @@ def read_settings(run: Path) -> tuple[RunConfig, dict[str, Any]]:
     must, fix = "be a run folder", "an export has no checkpoint to go on from; start from it with --init-from"
     check.require(not check.run_folder(run).is_file(), "--resume", must, run, fix)
     config = parse_run(run / "settings.json", (run / "settings.json").read_text())
+    return config, _record(run)
+
+
+def is_finished(run: Path) -> bool:
+    """Whether a run has nothing left to learn, as its record says."""
+    return _record(run).get("state") == "finished"
+
+
+def _record(run: Path) -> dict[str, Any]:
     try:
-        record = json.loads((run / "run.json").read_text())
+        record: dict[str, Any] = json.loads((run / "run.json").read_text())
     except (OSError, ValueError):
-        record = {}  # it tells only of the past
-    return config, record
+        return {}  # it tells only of the past
+    return record
 
 
 def find_start(run: Path) -> Start:

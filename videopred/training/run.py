@@ -20,7 +20,7 @@ from videopred.training.folder import RunFolder
 from videopred.training.forecast import Forecast, forecast
 from videopred.training.learner import Learner
 from videopred.training.places import usual_folder
-from videopred.training.resuming import Start, check_data, check_same, find_start, read_settings
+from videopred.training.resuming import Start, check_data, check_same, find_start, is_finished, read_settings
 from videopred.training.watching import check_watch
 
 
@@ -160,7 +160,7 @@ def resume(
     config, record = read_settings(run)
     check_same(config, model, training)
     config = config.model_copy(update={"compute": compute or config.compute})
-    if record.get("state") == "finished":
+    if is_finished(run):
         if data is not None:
             _same_clips(config, data)  # refuses others
         if progress:
