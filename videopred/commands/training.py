@@ -236,7 +236,7 @@ def _say_trained(
 
         runs = [folder]
         if (folder / SUMMARY).is_file():
-            runs = sorted(folder.glob("seed-*"))
+            runs = [run_of(folder, seed) for seed in seeds_of(folder)]
             print(spread(folder))
         for run in runs if watch.profile else []:
             print(f"{run}: {profiling.table(run)}")
