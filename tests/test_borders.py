@@ -45,7 +45,7 @@ ROOMS: dict[str, set[str]] = {
     "activity": SHARED | {"palette", "rendering"},
     "record": {"slurm"},
     "slurm": set(),
-    "runs": SHARED | {"training", "weights"},
+    "runs": SHARED | {"eval", "training", "weights"},
     "weights": SHARED,
     "checkpoint": SHARED | {"models", "weights"},
     "export": SHARED | {"checkpoint", "weights"},

@@ -42,6 +42,10 @@ def folder(tmp_path, monkeypatch) -> Path:
         ("two", ["tow"], "two.h5"),
         ("gone/two.h5", [], None),
         ("models/two-gur", [], "models/two-gru"),
+        ("model/two-gru", [], "models/two-gru"),
+        ("model/two-gur/settings.json", [], None),  # its folder holds nothing of that name
+        ("model/two-rms/settings.json", [], None),
+        ("gone/balls5", ["balls4"], "balls4"),
     ],
 )
 def test_a_path_to_nothing_is_like_a_file_of_its_kind_or_a_name(folder, path, names, near):

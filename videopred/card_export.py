@@ -11,6 +11,7 @@ from videopred import check, pictures
 from videopred.checkpoint import load_run, parse_run
 from videopred.datasets.opening import open_dataset
 from videopred.datasets.source import ClipSource
+from videopred.eval.file_names import scores_in
 from videopred.eval.scores import Scores, load_scores
 from videopred.export import export_file, gather
 from videopred.files import write_text
@@ -84,7 +85,7 @@ def _clips(run: Path, data: Path | None) -> ClipSource:
 def _scores_of(run: Path, results: Path, record: Mapping[str, Any]) -> list[Scores]:
     """What `videopred evaluate` said of the run alone, one for each data set; comparisons are passed over."""
     found = []
-    for path in sorted((results / run_name(run)).glob("*/scores.json")):
+    for path in scores_in(results / run_name(run)):
         scores = load_scores(path)
         if len(scores.models) > 1:
             continue

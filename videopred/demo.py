@@ -16,6 +16,7 @@ from videopred.datasets.generation import generate
 from videopred.datasets.opening import open_dataset
 from videopred.datasets.settings import BallsConfig
 from videopred.device import one_thread, pick_device
+from videopred.eval.file_names import SCORES
 from videopred.eval.scores import Scores
 from videopred.judging import ROWS, evaluate
 from videopred.judging.drawing import scenes_of
@@ -77,7 +78,7 @@ def run_demo(
         FileExistsError: there is a demo already.
     """
     pick_device(device)  # an unknown one is said before anything is made
-    for name in ("balls.h5", "run", "scores.json", "clip-0.gif"):
+    for name in ("balls.h5", "run", SCORES, "clip-0.gif"):
         check.absent("--out", out / name, overwrite)
     # At this size a second thread costs more than it brings; and one gives the same numbers on any number of cores.
     with one_thread():

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from videopred import check
 from videopred.amounts import duration
+from videopred.eval.file_names import scores_in
 from videopred.files import lives
 from videopred.training.metrics_rows import curves, read_metrics
 from videopred.training.places import folder_of
@@ -205,7 +206,7 @@ def _scores(folder: Path, seed: str | None = None) -> dict[str, dict[str, float]
         seed: what the model is called where it was scored with those from other seeds.
     """
     found = {}
-    for path in sorted(folder.glob("*/scores.json")):
+    for path in scores_in(folder):
         try:
             content = json.loads(path.read_text())
             (model,) = {seed} & set(content["models"]) or content["models"]  # several others are of a comparison

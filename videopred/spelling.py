@@ -15,8 +15,12 @@ def nearest(word: str, names: Iterable[str]) -> str | None:
 def nearest_path(path: Path, names: Iterable[str] = ()) -> str | None:
     """What a path to nothing is most like: a file of its kind beside it, or one of the names that could stand for it.
 
-    Endings are not compared, as all files of a kind are alike in them.
+    Endings are not compared, as all files of a kind are alike in them. A folder on the way may be misspelt as well.
     """
+    if not path.parent.exists() and (folder := nearest_path(path.parent)):
+        path = Path(folder) / path.name
+        if path.exists():
+            return str(path)
     beside = [found for found in _beside(path) if path.suffix in ("", found.suffix)]
     meant = {name: name for name in names} | {found.stem: str(found) for found in beside}
     near = nearest(path.stem, meant)

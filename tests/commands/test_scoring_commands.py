@@ -186,8 +186,14 @@ def test_runs_are_compared_by_name_of_run_or_of_folder(place, judged, tmp_path, 
         ),
         (
             "compare eval/gru/balls4/o.json",
-            "SCORES must be an existing file, got eval/gru/balls4/o.json/scores.json (nothing there)",
+            "SCORES must be a folder of scores or a run, got eval/gru/balls4/o.json (not",
         ),
+        (
+            "compare eval/rms/balls4",
+            "eval/rms/balls4 (nothing there); did you mean eval/rims/balls4? Or make them with",
+        ),
+        ("compare eval/gru/ball", "got eval/gru/ball (nothing there); did you mean eval/gru/balls4? Or make them with"),
+        ("compare {place}/rmis", "got {place}/rmis (nothing there); did you mean {place}/rims? Or make them with `vi"),
         ("compare eval", "SCORES must be an existing file, got eval/scores.json (nothing there); make them with"),
     ],
 )
@@ -195,9 +201,10 @@ def test_what_cannot_be_compared_is_one_clear_line(place, judged, monkeypatch, c
     monkeypatch.chdir(judged)
     before = sorted(judged.rglob("*"))
     capfd.readouterr()
-    assert run(words.format(gru=place / "gru")) == (1 if "nothing there" in message else 2)
+    missing = "nothing there" in message or "be a folder of scores" in message
+    assert run(words.format(gru=place / "gru", place=place)) == (1 if missing else 2)
     out, err = capfd.readouterr()
     assert out == ""
-    assert message in err
+    assert message.format(place=place) in err
     assert err.count("\n") == 1
     assert sorted(judged.rglob("*")) == before

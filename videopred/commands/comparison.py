@@ -8,6 +8,8 @@ from tyro.conf import Positional, arg
 from videopred import again, check
 from videopred.commands import terminal
 from videopred.commands.options import Json, Overwrite
+from videopred.eval.file_names import SCORES, scores_in
+from videopred.spelling import nearest_path, nearest_run
 from videopred.training.places import SUMMARY
 
 
@@ -54,7 +56,7 @@ def compare(
 
 
 def _holds_scores(path: Path) -> bool:
-    return path.name == "scores.json" or (path / "scores.json").is_file()
+    return path.name == SCORES or (path / SCORES).is_file()
 
 
 def _scores_of(path: Path, data: str | None) -> Path:
@@ -63,13 +65,16 @@ def _scores_of(path: Path, data: str | None) -> Path:
         return path
     is_run = any((path / name).is_file() for name in ("settings.json", SUMMARY)) or path.suffix == ".safetensors"
     if not is_run:
-        inside = sorted(path.glob("*/scores.json"))
-        fix = f"did you mean {inside[0].parent}?" if inside else "make them with `videopred evaluate`"
-        check.existing_file("SCORES", path / "scores.json", fix)
+        inside, make = scores_in(path), "make them with `videopred evaluate`"
+        if not path.exists():
+            near = nearest_run(path) or nearest_path(path)
+            raise check.nothing_there("SCORES", "be a folder of scores or a run", path, make, near)
+        fix = f"did you mean {inside[0].parent}?" if inside else make
+        check.existing_file("SCORES", path / SCORES, fix)
     from videopred.runs import run_name
 
     found = Path("eval") / run_name(path)
-    there = sorted(folder.parent.name for folder in found.glob("*/scores.json"))
+    there = [file.parent.name for file in scores_in(found)]
     fix = f"score it with `{again.typed(('evaluate', str(path), 'DATA'))}`, or name the folder of its scores"
     got = f"{path}, of which {', '.join(there) or 'nothing'} is in {found}"
     must = "have scores of one data set" if data is None else f"have scores of {data}"
@@ -80,7 +85,7 @@ def _scores_of(path: Path, data: str | None) -> Path:
 
 def _unlike(folder: Path) -> Path:
     """The part of a path that names a run, where `evaluate` wrote eval/<run>/<data>; a run of a seed is two folders."""
-    folder = folder.parent if folder.name == "scores.json" else folder
+    folder = folder.parent if folder.name == SCORES else folder
     run = folder.parent
     above = run.parent.parent if run.name.startswith("seed-") else run.parent
     return run if above.name == "eval" else folder

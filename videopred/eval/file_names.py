@@ -1,6 +1,15 @@
 """What the files of scores are called. Light: commands look whether they are there before torch is loaded."""
 
-SCORE_FILES = ("scores.json", "scores.csv", "measurements.npz")
+from pathlib import Path
+
+SCORES = "scores.json"
+"""The file by which a folder of scores is known."""
+SCORE_FILES = (SCORES, "scores.csv", "measurements.npz")
 """What `Scores.save` writes in its folder."""
 PLAUSIBILITY_FILES = ("plausibility.json", "plausibility.csv", "films.csv", "surprise.npz")
 """What `PlausibilityScores.save` writes in its folder; the last only of a run."""
+
+
+def scores_in(results: Path) -> list[Path]:
+    """The files of scores among the results of a run, one for each data."""
+    return sorted(results.glob(f"*/{SCORES}"))

@@ -13,7 +13,7 @@ import torch
 
 from videopred import check
 from videopred.eval import known, make_any_metric
-from videopred.eval.file_names import SCORE_FILES
+from videopred.eval.file_names import SCORE_FILES, SCORES
 from videopred.eval.intervals import Interval, Measured, mean_over_steps, middle, over_runs, reduce, resample
 from videopred.eval.score_text import lines_of_steps, told
 from videopred.eval.settings import Protocol
@@ -196,9 +196,9 @@ def load_scores(path: Path | str) -> Scores:
         FileNotFoundError: a file is missing.
         ValueError: one is not what `save` wrote.
     """
-    folder = Path(path).parent if Path(path).name == SCORE_FILES[0] else Path(path)
+    folder = Path(path).parent if Path(path).name == SCORES else Path(path)
     fix = "make them with `videopred evaluate`"
-    for name in (SCORE_FILES[0], SCORE_FILES[2]):
+    for name in (SCORES, SCORE_FILES[2]):
         check.existing_file("SCORES", folder / name, fix)
     try:
         return _read(folder)
@@ -209,7 +209,7 @@ def load_scores(path: Path | str) -> Scores:
 
 def _read(folder: Path) -> Scores:
     """The scores in the files of a folder; raises whatever files that hold others lead to."""
-    kept = json.loads((folder / SCORE_FILES[0]).read_text(encoding="utf-8"))
+    kept = json.loads((folder / SCORES).read_text(encoding="utf-8"))
     metrics = {column: _metric(said) for column, said in kept["metrics"].items()}
     measurements: dict[str, dict[str, dict[str, np.ndarray]]] = {}
     with np.load(folder / SCORE_FILES[2]) as arrays:
@@ -236,4 +236,4 @@ def _read(folder: Path) -> Scores:
 
 def _metric(said: Mapping[str, Any]) -> "Quantity":
     name = said["metric"]
-    return make_any_metric(name, known("a metric in scores.json", name)[0](**said["settings"]))
+    return make_any_metric(name, known(f"a metric in {SCORES}", name)[0](**said["settings"]))

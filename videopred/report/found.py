@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from videopred import check
-from videopred.eval.file_names import PLAUSIBILITY_FILES
+from videopred.eval.file_names import PLAUSIBILITY_FILES, scores_in
 from videopred.eval.scores import Scores, load_scores
 from videopred.runs import run_name
 from videopred.training.metrics_rows import read_metrics
@@ -65,7 +65,7 @@ def find_run(path: Path, results: Path) -> FoundRun:
     check.require_sound("core" in settings.get("model", {}), "RUN", "hold the settings of a run", path, "train again")
     name = run_name(path)
     folder = results / name
-    scores = {file.parent.name: load_scores(file) for file in sorted(folder.glob("*/scores.json"))}
+    scores = {file.parent.name: load_scores(file) for file in scores_in(folder)}
     judged = sorted(folder.glob(f"*/{PLAUSIBILITY_FILES[0]}"))
     plausibility = {file.parent.name: _read_json(file) for file in judged}
     surprise = {name: _drawn_scene(folder / name) for name in plausibility}

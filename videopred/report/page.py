@@ -11,6 +11,7 @@ from videopred import check
 from videopred.amounts import size
 from videopred.device import pick_device
 from videopred.eval.comparison import compare
+from videopred.eval.file_names import scores_in
 from videopred.eval.scores import Scores, load_scores
 from videopred.files import whole_file
 from videopred.rendering import USUAL_ROWS, check_rows
@@ -156,8 +157,10 @@ def _common_scores(runs: Sequence[FoundRun], data: Path | None, results: Path) -
     paths = [run.path for run in runs]
     named = paths, list(dict.fromkeys(map(folder_of, paths)))  # to `evaluate`: each run, or the folder of its seeds
     for name in dict.fromkeys(run_name(first, len(others)) for first, *others in named):
-        for file in sorted((results / name).glob(f"{data.stem if data else '*'}/scores.json")):
+        for file in scores_in(results / name):
             scores = load_scores(file)
+            if data is not None and file.parent.name != data.stem:
+                continue
             if set(scores.models) in ({run.name for run in runs}, {run.path.stem for run in runs}):
                 return {"together": scores}
     return _scores_of_folders(runs, data, results)
