@@ -165,10 +165,12 @@ def test_a_rollout_of_fewer_clips_than_there_are_says_so_unless_they_were_counte
 
 def test_rows_clips_and_files_of_pictures_can_be_chosen(place, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text("from videopred.eval.pixel import MSE\n\n\nclass Mine(MSE):\n    pass\n")
     words = f"render {place / 'rims'} {place / 'balls4.h5'} --context 3 --horizon 5"
     for more, names in {
         "--random 2 --seed 3 --rows modules,attention,boxes,overlay --format png --out a": 2,
         "--worst 1 --by f1 --first 4 --format gif mp4 --frame-ms 50 --out b": 2,
+        "--best 2 --by mine:Mine --format png --out i": 2,
         "--clips 2 --out c/d.mp4 --rows pred": 1,
         "--best 1 --out c/e.png --rows truth": 1,
         "--clips 1 3 --figure activation --out f": 4,

@@ -7,9 +7,18 @@ from tiny_runs import CLIPS, tiny_data, tiny_model
 from videopred import models
 from videopred.datasets.opening import open_dataset
 from videopred.eval import make_metric
+from videopred.eval.metric import Metric
 from videopred.judging import imagine
 from videopred.judging.choosing import clip_scores, extreme_clips
 from videopred.rendering.planning import random_clips
+
+
+class Likeness(Metric):
+    label, decimals, range, higher_is_better = "likeness", 3, (-1.0, 0.0), True
+    convention = "minus the mean squared error"
+
+    def measure(self, prediction, truth):
+        return {"likeness": -(prediction - truth).square().mean((2, 3, 4))}
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +49,14 @@ def test_worst_and_best_heed_what_is_good(metric, which, clips):
     assert extreme_clips(np.array([0.1, 0.4, 0.9, 0.2, 0.4]), metric, which, 2) == clips
 
 
+def test_a_metric_of_ones_own_says_what_is_worst_and_best(place):
+    predictor, file = place
+    theirs = clip_scores(predictor, file, "test", "test_choosing:Likeness", 3, 4)
+    np.testing.assert_allclose(theirs, -clip_scores(predictor, file, "test", "mse", 3, 4), rtol=1e-5)
+    for which in ("worst", "best"):
+        assert extreme_clips(theirs, "test_choosing:Likeness", which, 2) == extreme_clips(-theirs, "mse", which, 2)
+
+
 def test_random_clips_differ_and_come_again_with_their_seed():
     drawn = random_clips(20, 6, 5)
     assert drawn == sorted(set(drawn)) == random_clips(20, 6, 5)
@@ -59,6 +76,12 @@ def test_what_cannot_be_chosen_is_refused(place):
         random_clips(3, 4, 0)
     with pytest.raises(ValueError, match=r"--by must be one of bce, .* got msse; did you mean"):
         clip_scores(predictor, file, "test", "msse", 3, 4)
+    with pytest.raises(ValueError, match=r"--by must be one of bce, .* got kept"):
+        clip_scores(predictor, file, "test", "kept", 3, 4)  # a metric of objects
+    with pytest.raises(
+        ValueError, match=r"metric test_choosing:Unlike must derive from .*; the metrics there are Likeness"
+    ):
+        clip_scores(predictor, file, "test", "test_choosing:Unlike", 3, 4)
     with pytest.raises(ValueError, match="--first must be at most 5, the clips of the test part, got 6; lower it"):
         clip_scores(predictor, file, "test", "mse", 3, 4, first=6)
     with pytest.raises(ValueError, match="--first must be at least 1, got 0; look at one clip at least"):

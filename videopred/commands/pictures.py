@@ -5,11 +5,10 @@ from typing import Annotated
 
 from tyro.conf import OmitArgPrefixes, arg
 
-from videopred import check
 from videopred.commands import terminal
 from videopred.commands.opening import opened, results
 from videopred.commands.options import Context, Data, Device, Horizon, Json, Overwrite, Part, Run
-from videopred.eval import METRICS
+from videopred.eval import METRICS, known
 from videopred.models.intervention_settings import Intervention
 from videopred.rendering.planning import check_intervention, known_clips, new_paths
 from videopred.rendering.settings import ClipChoice, PictureConfig
@@ -36,7 +35,7 @@ def render(
 
     With --without, --freeze, --swap or --schema, the model is rolled out a second time under that intervention.
     """
-    check.one_of("--by", choice.by, METRICS)
+    known("--by", choice.by, METRICS)
     kinds = picture.kinds(out)
     asked = opened(data, device, run, context, horizon)
     check_intervention(intervention, picture, asked.horizon)
@@ -45,14 +44,14 @@ def render(
 
         check_mp4()
     place = out or results(run, data)
-    known = known_clips(choice, asked.file.count(part))
-    if known is not None:
-        new_paths(place, part, known, picture, overwrite)
+    chosen = known_clips(choice, asked.file.count(part))
+    if chosen is not None:
+        new_paths(place, part, chosen, picture, overwrite)
     from videopred.checkpoint import load_run
     from videopred.device import pick_device
     from videopred.judging.drawing import render
 
-    predictor, clips = load_run(run, pick_device(device)), choice if known is None else known
+    predictor, clips = load_run(run, pick_device(device)), choice if chosen is None else chosen
     made = render(
         predictor,
         asked.file,

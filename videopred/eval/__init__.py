@@ -3,7 +3,7 @@
 To add one: a file here, its settings class in `settings.py`, and a line in METRICS.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from videopred import check
@@ -89,14 +89,14 @@ def make_metric(name: str, config: Settings | None = None) -> "Metric":
     """The metric of that name.
 
     Args:
-        name: a key of METRICS.
+        name: a key of METRICS, or MODULE:CLASS.
         config: its settings; the defaults when None.
 
     Raises:
         ValueError: there is no metric of that name.
         TypeError: the settings are another metric's.
     """
-    return _made(*METRICS[check.one_of("--metrics", name, METRICS)], name, config)
+    return _made(*known("--metrics", name, METRICS), name, config)
 
 
 def make_object_metric(name: str, config: Settings | None = None) -> "ObjectMetric":
@@ -105,17 +105,20 @@ def make_object_metric(name: str, config: Settings | None = None) -> "ObjectMetr
 
 
 def make_any_metric(name: str, config: Settings | None = None) -> "Quantity":
-    """The metric of that name, a key of METRICS or OBJECT_METRICS, or MODULE:CLASS; otherwise as `make_metric`."""
+    """The metric of that name, also a key of OBJECT_METRICS; otherwise as `make_metric`."""
     settings_class, found = known("--metrics", name)
     return _made(settings_class, found, name, config)
 
 
-def known(argument: str, name: str) -> tuple[type[Settings], Any]:
+def known(
+    argument: str, name: str, table: Mapping[str, tuple[type[Settings], str]] | None = None
+) -> tuple[type[Settings], Any]:
     """Settings class of any metric, and its class, or where that is.
 
     Args:
         argument: what messages call the name.
-        name: a key of METRICS or OBJECT_METRICS, or MODULE:CLASS for a metric of one's own, which is imported now.
+        name: a key of the table, or MODULE:CLASS for a metric of one's own, which is imported now.
+        table: METRICS or OBJECT_METRICS, where it must be one of these; both when None.
 
     Raises:
         ValueError: there is no metric of that name; see `own_metric`.
@@ -125,8 +128,8 @@ def known(argument: str, name: str) -> tuple[type[Settings], Any]:
 
         found = own_metric(name)
         return found.settings, found
-    every = METRICS | OBJECT_METRICS
-    return every[check.one_of(argument, name, every)]
+    table = METRICS | OBJECT_METRICS if table is None else table
+    return table[check.one_of(argument, name, table)]
 
 
 def read_metric_settings(metrics: Iterable[str], words: Iterable[str]) -> dict[str, Settings]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from videopred import check
-from videopred.eval import METRICS, make_metric
+from videopred.eval import METRICS, known, make_metric
 from videopred.judging.batches import films
 from videopred.judging.fitting import check_fit, check_part
 from videopred.judging.forecasts import device_of
@@ -33,7 +33,7 @@ def clip_scores(
         predictor: a trained model, used where it is.
         file: holds the clips.
         part: train, validation or test.
-        metric: a key of METRICS, with its usual settings.
+        metric: a key of METRICS, or MODULE:CLASS, with its usual settings.
         context, horizon: frames given and predicted.
         first: how many clips, from the first of the part on; all when None.
         batch_size: clips at a time.
@@ -44,7 +44,7 @@ def clip_scores(
     Raises:
         ValueError: there is no such metric, part or number of clips, or the file's frames are not the model's.
     """
-    check.one_of("--by", metric, METRICS)
+    known("--by", metric, METRICS)
     measure = make_metric(metric)
     check_fit(predictor, file)
     clips = check_part(part, file)

@@ -22,7 +22,8 @@ class ClipChoice(Settings):
     random: int | None = None
     """As many as this, any."""
     by: str = "mse"
-    """The metric of `videopred list metrics` that says what is worst and best, a mean over the horizon."""
+    """The metric of films that says what is worst and best, a mean over the horizon: of `videopred list metrics` one
+    that compares no objects, or MODULE:CLASS of your own."""
     first: int | None = None
     """Among how many clips, from the first on, to look; default: all."""
     seed: int = 0
