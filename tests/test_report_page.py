@@ -103,6 +103,12 @@ def test_seeds_judged_together_are_known_by_their_rows(tmp_path, runs, rows):
     page = page_of(tmp_path, *runs)
     assert "They have no scores" not in page.text
     assert "gru, 2 seeds 0.3500 ±" in page.text
+    lack = "scores of this run alone; those side by side are of all runs together"
+    assert page.text.count(lack) == 2
+    data = tiny_data(tmp_path / "a.h5")
+    shown = page_of(tmp_path, *runs, data=data, overwrite=True).text
+    assert shown.count(f"scores on a.h5{lack.removeprefix('scores')}") == 2
+    assert shown.count(f"{data} --context 2 --horizon 3 --metrics mse psnr") == 2, "asked for as all were"
 
 
 def test_scores_on_the_data_shown_are_compared_and_those_who_lack_them_told(two):

@@ -1,6 +1,6 @@
 """From runs to the page. The only door of jinja2."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -83,12 +83,16 @@ def write_report(
     twice = sorted({name for name in names if names.count(name) > 1})
     check.require(not twice, "RUN", "be runs of different names", ", ".join(twice), "leave one out, or rename a folder")
     where = pick_device(device)
-    compared = _compared(found, data, results) if len(found) > 1 else None
+    common = _common_scores(found, data, results) if len(found) > 1 else None
+    compared = _compared(found, common) if len(found) > 1 else None
+    together = next(iter(common.values())) if common and len(common) == 1 else None  # else each run has its own
     sections = []
     for run in found:
         shown = data or run.data
         others = [other.scores[shown.stem].protocol for other in found if shown and shown.stem in other.scores]
-        sections.append(tell_run(run, shown, by, where, rows=rows, like=next(iter(others), None)))
+        others += [] if together is None else [together.protocol]
+        like = next(iter(others), None)
+        sections.append(tell_run(run, shown, by, where, rows=rows, like=like, together=together is not None))
     text = set_page(_with_clips(sections, compared), compared)
     length = len(text.encode())
     must, got = f"make a page of at most {size(LARGEST)}", size(length)
@@ -126,8 +130,8 @@ def _with_clips(sections: Sequence[Section], compared: Compared | None) -> list[
     return drawn
 
 
-def _compared(runs: Sequence[FoundRun], data: Path | None, results: Path) -> Compared:
-    """What can be said of several runs together."""
+def _compared(runs: Sequence[FoundRun], scores: Mapping[str, Scores] | None) -> Compared:
+    """What can be said of several runs together, given their scores on the same data."""
     where = styles([run.name for run in runs], [])
     lines = {}
     for run in runs:
@@ -135,7 +139,6 @@ def _compared(runs: Sequence[FoundRun], data: Path | None, results: Path) -> Com
             if column.startswith("validation_"):
                 lines[run.name] = thinned(steps, values, where[run.name])
     learning = line_chart("validation loss", lines, "updates")
-    scores = _common_scores(runs, data, results)
     if scores is None:
         problem = "They have no scores on the same data: evaluate them on it, together or each by itself."
         return Compared([], [], problem, learning, where)

@@ -32,6 +32,10 @@ class Missing(NamedTuple):
     command: str
 
 
+_ALONE = " of this run alone; those side by side are of all runs together"
+"""What is missing where runs, such as those of one folder of seeds, were scored together only."""
+
+
 class ScoreBlock(NamedTuple):
     """Scores on one data set."""
 
@@ -86,6 +90,7 @@ def tell_run(
     *,
     rows: Sequence[str] = USUAL_ROWS,
     like: Protocol | None = None,
+    together: bool = False,
 ) -> Section:
     """What there is to say of a run.
 
@@ -96,6 +101,7 @@ def tell_run(
         device: where they are predicted.
         rows: what is drawn of them, names of `videopred.rendering.ROWS`.
         like: how others were scored on the data, which this run should be if it was not.
+        together: whether the page has scores of this run and the others together.
 
     Raises:
         ValueError: the data does not fit the run, or the metric was not scored.
@@ -114,7 +120,7 @@ def tell_run(
         learning=learning_charts(run),
         settings=settings_by_part(run),
         provenance=provenance(run),
-        missing=_missing(run, data),
+        missing=_missing(run, data, together),
         data={"": data_record(run)},
         commands=_commands(run, None, None, {}),
     )
@@ -127,7 +133,7 @@ def tell_run(
             commands=_commands(run, _making(file), data, file.parts),
         )
         if scores is None:
-            section.missing.append(_missing_scores(run, data, file, like))
+            section.missing.append(_missing_scores(run, data, file, like, together))
         if not _has_checkpoint(run.path):
             return section
         same = scores if scores is not None and scores.fingerprint == fingerprint else None
@@ -144,12 +150,12 @@ def _check_by(by: str, run: FoundRun, scores: Scores | None) -> None:
     check.one_of("--by", by, scored)
 
 
-def _missing_scores(run: FoundRun, data: Path, file: "ClipSource", like: Protocol | None) -> Missing:
+def _missing_scores(run: FoundRun, data: Path, file: "ClipSource", like: Protocol | None, together: bool) -> Missing:
     """Scores on the clips shown, asked for as others were scored, or as is usual."""
     clips = file.parts.get("test")
     usual = Protocol(context=file.context, horizon=file.horizon, clips=clips)
     words = again.evaluate_words(str(run.path), str(data), like or usual, clips)
-    return Missing(f"scores on {data.name}", again.typed(words))
+    return Missing(f"scores on {data.name}{_ALONE if together else ''}", again.typed(words))
 
 
 def _making(file: "ClipSource") -> str | None:
@@ -159,7 +165,7 @@ def _making(file: "ClipSource") -> str | None:
     return again.typed(again.generate_words(file.recipe, file.parts, file.seed, str(file.path)))
 
 
-def _missing(run: FoundRun, data: Path | None) -> list[Missing]:
+def _missing(run: FoundRun, data: Path | None, together: bool) -> list[Missing]:
     """What a run has not."""
     found = []
     if data is None:
@@ -168,7 +174,7 @@ def _missing(run: FoundRun, data: Path | None) -> list[Missing]:
     elif not _has_checkpoint(run.path):
         found.append(Missing("clips that play: no checkpoint", again.typed(("train", "--resume", str(run.path)))))
     if data is None and not run.scores:
-        found.append(Missing("scores", again.typed(("evaluate", str(run.path), "DATA"))))
+        found.append(Missing(f"scores{_ALONE if together else ''}", again.typed(("evaluate", str(run.path), "DATA"))))
     for name, judged in run.plausibility.items():
         if not run.surprise[name]:
             words = (*again.plausibility_words(str(run.path), judged), "--draw", "0", "--overwrite")
