@@ -21,6 +21,11 @@ from tyro.conf import arg
 from videopred import check
 
 
+def _hint(default: str) -> str:
+    """What help says of a switch's default: the flag of one that is on is called --no-..., and turns it off."""
+    return "(default: yes; this flag says no)" if default == "True" else f"(default: {default})"
+
+
 class Settings(BaseModel):
     """Frozen, strict settings: unknown keys are refused, nothing is cast (but a list is
     taken for a tuple), and a changed copy is a new object.
@@ -40,6 +45,12 @@ class Settings(BaseModel):
     flag_prefix: ClassVar[str] = "--"
     """What the names of these settings begin with on the command line."""
 
+    @classmethod
+    def __pydantic_init_subclass__(cls, **settings: Any) -> None:
+        for name, kind in cls.__annotations__.items():
+            if kind in (bool, "bool"):  # tyro reads these, for help
+                cls.__annotations__[name] = Annotated[bool, arg(help_behavior_hint=_hint)]
+
     def __init__(self, **values: Any) -> None:
         # JSON knows lists only, and pydantic sends JSON through here as well.
         values = {name: _tupled(value) for name, value in values.items()}
@@ -52,15 +63,6 @@ class Settings(BaseModel):
 def _tupled(value: Any) -> Any:
     """The value with every list in it as a tuple."""
     return tuple(map(_tupled, value)) if isinstance(value, list | tuple) else value
-
-
-def _hint(default: str) -> str:
-    """What help says of a switch's default: the flag of one that is on is called --no-..., and turns it off."""
-    return "(default: yes; this flag says no)" if default == "True" else f"(default: {default})"
-
-
-Switch = Annotated[bool, arg(help_behavior_hint=_hint)]
-"""A setting that is on unless a flag turns it off."""
 
 
 class TrainingConfig(Settings):

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 from command_line import run
@@ -62,6 +63,27 @@ def test_help_of_a_flag_that_turns_something_off_says_that_it_is_on(capfd, words
     assert "(default: True)" not in out
     if words == "train --core rims":
         assert "--core.no-comm Whether modules hear one another. (default: yes; this flag says no)" in out
+
+
+def test_so_does_help_of_a_core_of_ones_own(tmp_path, monkeypatch, capfd):
+    core = """
+        from __future__ import annotations
+        from torch import nn
+        from videopred.models.settings import CoreSettings
+
+        class LampSettings(CoreSettings):
+            lit: bool = True
+            warm: bool = False
+
+        class Lamp(nn.Module):
+            settings, initial_state, step = LampSettings, print, print
+    """
+    (tmp_path / "mylamp.py").write_text(dedent(core))
+    monkeypatch.syspath_prepend(tmp_path)
+    assert run("train --core mylamp:Lamp --help") == 0
+    out = " ".join(capfd.readouterr().out.replace("│", "").split())
+    assert "--core.no-lit (default: yes; this flag says no)" in out
+    assert "--core.warm (default: False)" in out
 
 
 def test_list_shows_every_shelf_or_one(capfd):

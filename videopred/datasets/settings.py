@@ -10,7 +10,6 @@ from tyro.conf import Suppress
 from videopred import check
 from videopred.datasets.one_ball_settings import MotionConfig, SwitchingConfig
 from videopred.datasets.world_settings import ArenaSettings, DatasetSettings
-from videopred.settings import Switch
 
 Count = Annotated[int, Field(ge=1, le=255)]
 """A number of objects: masks hold 255 at most."""
@@ -48,7 +47,7 @@ class BallsConfig(ArenaSettings):
     """Downward acceleration, in arena units per squared frame."""
     restitution: Annotated[float, Field(gt=0, le=1)] = 1.0
     """Speed along the normal after a contact, as a share of the speed before; 1 loses nothing."""
-    walls: Switch = True
+    walls: bool = True
     """Whether the box holds the balls; without, they fly out of sight."""
     fixed: tuple[tuple[float, float], ...] = ()
     """Centres (x, y) of balls that never move, in arena units; of the first radius."""

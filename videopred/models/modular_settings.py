@@ -7,7 +7,6 @@ from tyro.conf import Suppress
 
 from videopred.check import require
 from videopred.models.core_settings import CoreSettings
-from videopred.settings import Switch
 
 
 class ModularSettings(CoreSettings):
@@ -21,11 +20,11 @@ class ModularSettings(CoreSettings):
     """Heads of the attention that reads the input; 4 units values in all are split over them."""
     input_key: PositiveInt = 64
     """Width of an input key, per head."""
-    input_attention: Switch = True
+    input_attention: bool = True
     """Whether modules attend to their input; if not, they read the mean of the slots; all are active, or by chance."""
-    null_slot: Switch = True
+    null_slot: bool = True
     """Whether there is a null slot to attend to; if not, all modules are active, or by chance."""
-    comm: Switch = True
+    comm: bool = True
     """Whether modules hear one another."""
     comm_source: Literal["candidate", "state"] = "candidate"
     """What a resting module offers to the others: what it would have become (authors' code), or what it keeps."""
@@ -37,9 +36,9 @@ class ModularSettings(CoreSettings):
     """Width of a communication value, per head."""
     comm_topk: PositiveInt | None = None
     """How many modules a module hears at most; None is all."""
-    comm_gate: Switch = True
+    comm_gate: bool = True
     """Whether a message is gated and squashed, as in the authors' code, or added as it is, as in the paper."""
-    block_gradient: Switch = True
+    block_gradient: bool = True
     """Whether no gradient flows through what resting modules offer."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
     """Dropout on what is read from the input and on the message, while training."""

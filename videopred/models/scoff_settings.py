@@ -8,7 +8,6 @@ from tyro.conf import Suppress
 from videopred.check import require
 from videopred.models.codec_settings import DecoderSettings, FilesConfig
 from videopred.models.core_settings import CoreSettings
-from videopred.settings import Switch
 
 
 class SCOFFConfig(CoreSettings):
@@ -37,7 +36,7 @@ class SCOFFConfig(CoreSettings):
     """Width of an input key, per head."""
     input_value: PositiveInt = 100
     """Width of an input value, per head."""
-    input_attention: Switch = True
+    input_attention: bool = True
     """Whether files compete for the input; if not, all read the same, a share 1 / K of it."""
     norm: Literal["sum", "mean"] = "sum"
     """Whether a file reads the sum over slots, as published, or their mean, which suits more than 64."""
@@ -49,7 +48,7 @@ class SCOFFConfig(CoreSettings):
     """Whether the choice is noisy in evaluation too, as in algorithm 1."""
     frozen_schema: bool = False
     """Whether each file keeps one schema, drawn at the start of a clip, instead of choosing at each step."""
-    comm: Switch = True
+    comm: bool = True
     """Whether files hear one another."""
     comm_heads: PositiveInt = 4
     """Heads of the attention between files."""
