@@ -19,7 +19,7 @@ def copy_last(context: Tensor, horizon: int) -> Tensor:
 
 
 class TrainingStatistics:
-    """What the two baselines that learn know of the training part; filled in batches, its size is two frames.
+    """What the two baselines that learn know of the training part. Filled batch by batch; keeps only sums.
 
     Args:
         context: frames before the rollout.

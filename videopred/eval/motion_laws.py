@@ -1,6 +1,6 @@
 """Laws of motion that predicted objects keep or break: energy, momentum, room. Needs no true future to be right.
 
-Velocities are differences of places, so an error of the places by s px adds 2 s² to a squared speed, each axis.
+Velocities are differences of places, so errors of s px in both places add 2 s² to the squared speed along each axis.
 """
 
 from itertools import combinations
@@ -19,7 +19,8 @@ class Energy(ObjectMetric):
     """Whether the predicted world slows down or speeds up.
 
     Kinetic energy of all predicted objects over that of the same true ones, minus one, without its sign. Energies are
-    added up over clips first: contacts within a step cost energy of differences, at other steps in every clip.
+    added up over clips first: a contact within a step shortens the difference of places and so the energy, and it
+    comes at other steps in each clip.
     """
 
     name = "energy"
@@ -81,7 +82,7 @@ class Momentum(ObjectMetric):
 
 
 class Overlaps(ObjectMetric):
-    """Pairs of discs that are in one another; of those that were found."""
+    """Which share of the pairs of found discs overlap."""
 
     name = "overlaps"
     label = "overlaps"
@@ -108,7 +109,7 @@ class Overlaps(ObjectMetric):
 
 
 class Walls(ObjectMetric):
-    """Objects that are partly outside the frame, where the true box ends; of those that were found."""
+    """Which share of the found objects reach beyond the frame, where the true box ends."""
 
     name = "walls"
     label = "walls"

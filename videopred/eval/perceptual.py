@@ -45,7 +45,7 @@ class LPIPS(FrameMetric):
     channels. Intensities are scaled to [−1, 1] first: without that, values come out about 3.7 times too small.
     Version 0.0 and other trunks give other numbers. Films are measured in single precision.
 
-    The library brings the heads, not the trunk, and would fetch it: here it comes from a file, and is never random.
+    The library has the heads with it but would download the trunk. Here that comes from a file, and is never random.
 
     Source: Zhang et al. 2018, by their package lpips.
 
@@ -100,8 +100,8 @@ def _trunk_file(config: LPIPSConfig) -> Path:
 def _network(net: str, trunk: Path) -> nn.Module:
     """The network of lpips, with the weights of a trunk; on the CPU."""
     with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # lpips calls torchvision in a way that is to go
-        # A random trunk, for it to fetch none; every weight of it is replaced below.
+        warnings.simplefilter("ignore")  # lpips calls torchvision in a deprecated way
+        # With a random trunk it downloads none; every weight of the trunk is replaced below.
         network = lpips.LPIPS(net=net, version="0.1", pnet_rand=True, verbose=False)
     weights = torch.load(trunk, map_location="cpu", weights_only=True)
     # What lpips calls slice2.3.weight is features.3.weight in torchvision.

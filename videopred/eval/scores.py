@@ -52,8 +52,8 @@ class Scores:
     """row of a model -> metric -> number of samples -> mean over the rollout of the best of the first so many; only of
     several samples."""
     foretold: int | None = None
-    """Frames until somebody who knew the law of this world, and its state almost, had lost its objects; None if that is
-    not known. See `videopred.datasets.predictability`."""
+    """Frames after which even somebody who knows this world's law, and its state almost, has lost its objects; None if
+    that is not known. See `videopred.datasets.predictability`."""
 
     @cached_property
     def values(self) -> dict[str, dict[str, np.ndarray]]:
@@ -91,9 +91,9 @@ class Scores:
         perfect = self.mean("copy last", column) == self.metrics[column].best
         return won if np.isfinite(won) and not perfect else None
 
-    def over_seeds(self, name: str, column: str, steps: int | None = None) -> tuple[float, float]:
+    def over_seeds(self, name: str, column: str) -> tuple[float, float]:
         """Mean over the runs of `seeds`, and half of the width of its 95 % interval (Student's t over runs)."""
-        means = [self.mean(row, column, steps) for row in self.seeds[name]]
+        means = [self.mean(row, column) for row in self.seeds[name]]
         return float(np.mean(means)), over_runs(means)
 
     @cached_property

@@ -48,7 +48,7 @@ class Batches(lightning.LightningDataModule):
 
 
 class Shares:
-    """Which clips of a batch pass in which piece of which process; share after share in the order of the batch.
+    """Which clips of a batch belong to which piece of which process: equal shares, in the order of the batch.
 
     Args:
         size: clips of a whole batch, a multiple of pieces times processes.
@@ -75,8 +75,8 @@ def starts_of(seed: int, batch: int, size: int, windows: int) -> np.ndarray:
 class ShuffledBatches(Sampler[list[int]]):
     """Endless batches of whole shuffles; batch k is a function of (seed, k), and a shuffle's remainder is skipped.
 
-    A batch is of windows, one drawn from each of its clips, counted clip by clip as `FilmDataset` does. Of fewer clips
-    than a batch takes, a shuffle holds each as often as it takes to fill one.
+    A batch is of windows, one drawn from each of its clips, counted clip by clip as `FilmDataset` does. Where there are
+    fewer clips than a batch takes, a shuffle holds each of them several times, so that it fills one batch.
 
     Args:
         clips: number of clips.
@@ -129,7 +129,7 @@ class Rounds(Sampler[int]):
 
 
 class HeldBatches:
-    """Batches of windows of so many frames, from clips (N, T, H, W, C) that are on the device already."""
+    """Batches of windows of so many frames, from all clips (B, T, H, W, C), which are on the device already."""
 
     def __init__(self, clips: Tensor, batches: SharedBatches, frames: int) -> None:
         self.clips, self.batches, self.frames = clips, batches, frames
@@ -142,9 +142,9 @@ class HeldBatches:
 
 
 class MadeBatches(Dataset[Tensor]):
-    """Batches that are made when they are asked for and never come again: batch k is the clips from k times size on.
+    """Batches that are made when they are asked for and never come again: batch k begins with clip k times size.
 
-    Of each clip, which is made whole, comes the one window that is drawn for it.
+    Each clip is made whole, and the one window that is drawn for it is given.
     """
 
     def __init__(self, clips: TrainingClips, shares: Shares, seed: int) -> None:
