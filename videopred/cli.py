@@ -5,6 +5,7 @@ Results go to stdout, progress and complaints to stderr. Exit status: 0 fine, 1 
 damaged are one), 2 wrong words, 130 interrupted, 141 whoever read the output stopped reading.
 """
 
+import io
 import os
 import re
 import sys
@@ -82,6 +83,8 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     if sys.modules["__main__"].__spec__ is None:  # not `python -m`, which may have found the package right here
         # Else the workers of loaders would import files of the current folder in the place of modules of Python.
         os.environ.setdefault("PYTHONSAFEPATH", "1")
+    if isinstance(sys.stdout, io.TextIOWrapper):  # which may have no letter for an arrow or a name
+        sys.stdout.reconfigure(errors="replace")
     try:
         run(list(sys.argv[1:] if argv is None else argv))
         sys.stdout.flush()

@@ -1,6 +1,7 @@
 """One clear line for whatever is wrong with a command, and its exit status."""
 
 import gc
+import io
 import json
 import shutil
 import subprocess
@@ -319,6 +320,15 @@ def test_who_reads_no_further_is_told_nothing(words):
         process.stdout.close()
         _, err = process.communicate()
     assert (process.returncode, err) == (141, b"")
+
+
+def test_letters_that_the_output_lacks_are_question_marks(monkeypatch):
+    """As the arrows of a table of scores in a batch job without UTF-8; it failed when all was scored."""
+    output = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", output)
+    monkeypatch.setitem(COMMANDS, "list", lambda: print("BCE ↓ of Bälle"))
+    assert run("list") == 0
+    assert output.buffer.getvalue() == b"BCE ? of B?lle\n"  # type: ignore[attr-defined]
 
 
 def test_while_commands_load_one_that_is_interrupted_ends_so_as_well(monkeypatch, capfd):
