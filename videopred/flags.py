@@ -57,13 +57,14 @@ def with_default(command: Callable[..., None], name: str, default: Any, annotati
 
 
 def value_of(flag: str, words: Sequence[str], default: str) -> str:
-    """The value that follows a flag, in either way to write it."""
+    """The value that follows a flag, in either way to write it; the last one, as tyro reads flags that come twice."""
+    value = default
     for word, following in pairwise([*words, ""]):
         if word == flag:
-            return following
-        if word.startswith(f"{flag}="):
-            return word.removeprefix(f"{flag}=")
-    return default
+            value = following
+        elif word.startswith(f"{flag}="):
+            value = word.removeprefix(f"{flag}=")
+    return value
 
 
 def counts(words: Iterable[str]) -> dict[str, int]:

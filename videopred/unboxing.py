@@ -94,8 +94,8 @@ def _listed(got: str) -> str:
 
 
 def _typed(flag: str, words: Sequence[str]) -> str:
-    """The values that follow a flag, in either way to write it."""
-    for at, word in enumerate(words):
+    """The values that follow a flag, in either way to write it, where it stands last."""
+    for at, word in reversed(list(enumerate(words))):
         if word == flag:
             return " ".join(takewhile(lambda value: not value.startswith("--"), words[at + 1 :])) or "nothing"
         if word.startswith(f"{flag}="):

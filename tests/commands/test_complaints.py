@@ -223,6 +223,8 @@ def test_what_is_wrong_is_one_clear_line(place, bad_place, monkeypatch, capfd, w
         ("import x --out y.h5 --part val", "--part must be one of test, train, validation, got val; did you mean vali"),
         ("generate balls4 --height abc", "--height must be a whole number, got abc; see --help"),
         ("generate balls4 --height=1.5 --width 8", "--height must be a whole number, got 1.5; see --help"),
+        ("generate balls4 --height 8 --height abc", "--height must be a whole number, got abc; see --help"),
+        ("generate balls4 --height=8 --height=abc", "--height must be a whole number, got abc; see --help"),
         ("generate balls4 --speed fast --width 8", "--speed must be a number, got fast; see --help"),
         ("generate balls4 --balls 2 1.5 --width 8", "--balls must be whole numbers, got 2 1.5; see --help"),
         ("import x --out y.h5 --values 1", "--values must be two numbers, got 1; see --help"),

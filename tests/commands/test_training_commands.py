@@ -29,6 +29,16 @@ def test_a_run_that_gives_its_weights_gives_its_model(place, tmp_path, monkeypat
     assert not Path("other").exists()
 
 
+@pytest.mark.parametrize("again", ["--core rmc --core=lstm", "--core=rmc --core lstm"])
+def test_a_flag_that_comes_twice_counts_where_it_stands_last(place, tmp_path, monkeypatch, again):
+    """As in scripts that put their own words behind usual ones; the core did not, as all other flags do."""
+    monkeypatch.chdir(tmp_path)
+    sizes = "--core.units 9 --core.units 7 --codec.channels 2 3 --codec.embedding 11"
+    assert run(f"train {place / 'balls4.h5'} {LEARNING} --core gru {again} {sizes} --out new") == 0
+    core = read_run(Path("new"))[0].model.core
+    assert (core.kind, core.units) == ("lstm", 7)
+
+
 def test_a_folder_that_one_stands_in_gives_nothing_unasked(place, monkeypatch, tmp_path):
     (tmp_path / "settings.json").write_text((place / "gru" / "settings.json").read_text())
     monkeypatch.chdir(tmp_path)
