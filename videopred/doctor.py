@@ -20,7 +20,7 @@ from videopred.checkpoint import load_run
 from videopred.datasets import find_recipe
 from videopred.datasets.generation import generate
 from videopred.datasets.opening import open_dataset
-from videopred.device import pick_device
+from videopred.device import pick_device, processors
 from videopred.eval.perceptual import TRUNKS
 from videopred.judging.drawing import render
 from videopred.judging.evaluating import evaluate
@@ -97,11 +97,10 @@ def _version(library: str) -> str:
 
 def _machine() -> dict[str, str]:
     """System, cores, threads and memory."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     said = os.environ.get("OMP_NUM_THREADS")
     rows = {
         "system": platform.platform(),
-        "cores": f"{cores} for this process",
+        "cores": f"{processors()} for this process",
         "threads": f"{torch.get_num_threads()} of torch (OMP_NUM_THREADS {said or 'is not set'})",
     }
     if "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):

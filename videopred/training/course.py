@@ -10,6 +10,7 @@ import torch
 
 from videopred import check
 from videopred.amounts import counted
+from videopred.device import processors
 from videopred.models.compiling import compile_predictor
 from videopred.settings import WatchConfig
 from videopred.training.batches import Batches
@@ -70,6 +71,8 @@ class Course:
             if self.clips.held_on_device and compute.workers:
                 why = "those to learn from wait on the device; --hold memory changes it"
                 say(f"--workers only read validation clips: {why}")
+            if compute.workers > processors():
+                say(f"--workers {compute.workers} are more than the {counted(processors(), 'core')} of this process")
             self._train_and_note()
             say("finished")
         return self.folder.path
@@ -110,6 +113,7 @@ class Course:
         loggers = make_loggers(self.watch.logger, path)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", module=r"lightning\.")  # hints about its own defaults, and to use srun
+            warnings.filterwarnings("ignore", "This DataLoader will create", UserWarning)  # said by us, once
             self._trainer = make_trainer(config, path, self.device, callbacks, self.start.done, loggers)
             if self._are_several:
                 end_together()
