@@ -2,13 +2,14 @@
 
 import os
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tiny_runs import no_file_longer_than
 
-from videopred.files import whole_file, whole_folder, write_arrays, write_bytes, write_text
+from videopred.files import whole_file, whole_folder, write_all, write_arrays, write_bytes, write_text
 
 
 def names(folder: Path) -> list[str]:
@@ -74,6 +75,36 @@ def test_a_full_disk_is_one_line_and_leaves_what_was_there(tmp_path):
         partial.write_bytes(b"x" * 101)
     assert path.read_bytes() == b"old"
     assert names(tmp_path) == ["file.bin"]
+
+
+@pytest.mark.parametrize("whole", [whole_file, whole_folder])
+def test_folders_that_were_made_for_nothing_go_away(tmp_path, whole):
+    """Else `evaluate` would leave an empty folder on a full disk."""
+    (tmp_path / "there").mkdir()
+    path = tmp_path / "there/eval/gru/new"
+    with pytest.raises(OSError, match="disk is full"), whole(path):
+        raise OSError("disk is full")
+    assert list(tmp_path.rglob("*")) == [tmp_path / "there"]
+
+
+def test_a_folder_in_which_others_have_put_something_stays(tmp_path):
+    other = tmp_path / "eval/others"
+    with suppress(ZeroDivisionError), whole_file(tmp_path / "eval/gru/new"):
+        other.touch()
+        _ = 1 / 0
+    assert list(tmp_path.rglob("*")) == [other.parent, other]
+
+
+def test_of_several_files_all_are_written_or_none(tmp_path):
+    old, new, last = tmp_path / "old", tmp_path / "eval/gru/new", tmp_path / "last"
+    old.write_text("old")
+    contents = {old: b"o", new: b"n", last: 101 * b"l"}
+    must = f"^{last} must be a file that can be written, got File too large; free some space"
+    with no_file_longer_than(100), pytest.raises(OSError, match=must):
+        write_all(contents)
+    assert (old.read_text(), list(tmp_path.rglob("*"))) == ("old", [old])
+    assert write_all(contents) == [old, new, last]
+    assert {path: path.read_bytes() for path in contents} == contents
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):

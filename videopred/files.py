@@ -4,8 +4,9 @@ import errno
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from glob import escape
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,9 @@ from videopred import check
 def whole_file(path: Path, argument: str | None = None) -> Iterator[Path]:
     """A name beside `path` to write to; what stands there becomes `path` if the block ends well, else it goes away.
 
-    The folder is made, and what was at `path` is replaced at the very end. A killed process leaves the temporary file,
-    `.<name>.<process>.partial`, and never half a file under the final name; whoever writes the same file next clears
-    it away.
+    The folder is made, and goes away again if nothing comes of it; what was at `path` is replaced at the very end. A
+    killed process leaves the temporary file, `.<name>.<process>.partial`, and never half a file under the final name;
+    whoever writes the same file next clears it away.
 
     Args:
         path: the file to make.
@@ -28,9 +29,8 @@ def whole_file(path: Path, argument: str | None = None) -> Iterator[Path]:
         OSError: the disk is full, or the folder cannot be written to; one line that names `path`.
     """
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    with told_of(path, argument=argument):
+    with told_of(path, argument=argument), _folders_of(path):
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
             _clear(path)
             yield partial
             partial.replace(path)
@@ -60,6 +60,23 @@ def write_arrays(path: Path, arrays: Mapping[str, Any]) -> Path:
     return path
 
 
+def write_all(contents: Mapping[Path, bytes]) -> list[Path]:
+    """Write several whole files, all of them or none, see `whole_file`, and return their paths."""
+    with ExitStack() as files:
+        for path, content in contents.items():
+            files.enter_context(whole_file(path)).write_bytes(content)
+    return list(contents)
+
+
+def array_bytes(arrays: Mapping[str, Any]) -> bytes:
+    """Arrays as the content of an .npz file."""
+    import numpy as np
+
+    content = BytesIO()
+    np.savez_compressed(content, **arrays)
+    return content.getvalue()
+
+
 @contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
     """A new folder beside `path` to fill; it becomes `path` if the block ends well, else it goes away.
@@ -75,9 +92,8 @@ def whole_folder(path: Path) -> Iterator[Path]:
     """
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     replaced = path.with_name(f".{path.name}.{os.getpid()}.replaced")
-    with told_of(path, "folder"):
+    with told_of(path, "folder"), _folders_of(path):
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
             _clear(path)
             partial.mkdir()
             yield partial
@@ -116,6 +132,20 @@ def told_of(path: Path, kind: str = "file", argument: str | None = None) -> Iter
         why = error.strerror or error
         got = why if argument is None else f"{path} ({why})"
         raise OSError(check.complaint(argument or str(path), f"be a {kind} that can be written", got, fix)) from error
+
+
+@contextmanager
+def _folders_of(path: Path) -> Iterator[None]:
+    """The folders that a path lies in, made if they are not there; those go away again if the block fails."""
+    made = [folder for folder in path.parents if not folder.exists()]  # the innermost first
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException:
+        for folder in made:
+            with suppress(OSError):  # never made, or others have put something there
+                folder.rmdir()
+        raise
 
 
 def _clear(path: Path) -> None:

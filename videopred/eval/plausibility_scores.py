@@ -14,7 +14,7 @@ from videopred.eval.file_names import PLAUSIBILITY_FILES
 from videopred.eval.plausibility import Errors, Plausible, Scenes
 from videopred.eval.plausibility_text import LEGEND, Line, cell, kinds_table
 from videopred.eval.text import csv_text
-from videopred.files import write_arrays, write_text
+from videopred.files import array_bytes, write_all
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class PlausibilityScores:
         return write_answers(self.scenes.names, plausible.films, self.scenes.possible, plausible.margins)
 
     def save(self, folder: Path, *, answers: Path | None = None, overwrite: bool = False) -> list[Path]:
-        """Write the scores, and return the paths: plausibility.json, plausibility.csv, films.csv, surprise.npz.
+        """Write plausibility.json, plausibility.csv, films.csv and surprise.npz, all or none, and return their paths.
 
         Args:
             folder: made if it is not there.
@@ -111,17 +111,13 @@ class PlausibilityScores:
         }
         if answers is not None:
             texts[answers] = self.answers()
-        arrays = folder / PLAUSIBILITY_FILES[3]
-        paths = [*texts, *([arrays] if self.surprise is not None else [])]
-        for path in paths:
-            check.absent("--answers" if path == answers else "--out", path, overwrite)
-        for path, text in texts.items():
-            write_text(path, text)
+        contents = {path: text.encode() for path, text in texts.items()}
         if self.surprise is not None and self.differs is not None:
-            write_arrays(
-                arrays, {"surprise": self.surprise, "differs": self.differs, "films": np.array(self.scenes.names)}
-            )
-        return paths
+            arrays = {"surprise": self.surprise, "differs": self.differs, "films": np.array(self.scenes.names)}
+            contents[folder / PLAUSIBILITY_FILES[3]] = array_bytes(arrays)
+        for path in contents:
+            check.absent("--answers" if path == answers else "--out", path, overwrite)
+        return write_all(contents)
 
 
 def _plain(row: Errors) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from videopred.eval.score_text import lines_of_steps, told
 from videopred.eval.settings import Protocol
 from videopred.eval.skill import skill
 from videopred.eval.tables import score_table
-from videopred.files import write_arrays, write_text
+from videopred.files import array_bytes, write_all
 
 if TYPE_CHECKING:
     from videopred.eval.metric import Quantity
@@ -166,7 +166,7 @@ class Scores:
         return lines_of_steps(self)
 
     def save(self, folder: Path, *, overwrite: bool = False) -> list[Path]:
-        """Write scores.json, scores.csv and measurements.npz, and return their paths.
+        """Write scores.json, scores.csv and measurements.npz, all or none, and return their paths.
 
         Raises:
             FileExistsError: one is there and `overwrite` is false; then none is written.
@@ -180,10 +180,9 @@ class Scores:
             for column, measured in of_row.items()
             for key, values in measured.items()
         }
-        write_text(paths[0], json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n")
-        write_text(paths[1], self.to_csv())
-        write_arrays(paths[2], arrays)
-        return paths
+        text = json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n"
+        contents = (text.encode(), self.to_csv().encode(), array_bytes(arrays))
+        return write_all(dict(zip(paths, contents, strict=True)))
 
 
 def load_scores(path: Path | str) -> Scores:
