@@ -20,6 +20,13 @@ PARTS = {"test": 4, "train": 5}
 ADDRESSED = [name for name, preset in DATASETS.items() if not preset.recipe.in_order]
 
 
+@pytest.mark.parametrize(
+    ("changes", "values"), [({}, "binary"), ({"edges": "smooth"}, "grey levels"), ({"colors": "palette"}, "colors")]
+)
+def test_it_says_what_pixels_may_be(changes, values):
+    assert open_recipe(BallsConfig(**SMALL, **changes), PARTS, seed=3).values() == values
+
+
 @pytest.mark.parametrize("name", ADDRESSED)
 def test_it_gives_what_a_file_would(name, tmp_path):
     file = ClipFile(generate(name, PARTS, seed=3, out=tmp_path, recipe=small(name)))

@@ -15,9 +15,9 @@ def describe(file: ClipSource) -> dict[str, Any]:
     """Facts of a data file, ready for JSON.
 
     Returns:
-        path, name, seed, recipe (None if the file is not ours), frames, height, width, channels, values ("binary" or
-        "grey levels", and how they stand in a file that is not ours), context, horizon, bytes, what the source
-        remarks; and under `parts`, for each part there is: clips, and over its first 100 clips mean_intensity in
+        path, name, seed, recipe (None if the file is not ours), frames, height, width, channels, values ("binary",
+        "grey levels" or "colors", and how they stand in a file that is not ours), context, horizon, bytes, what the
+        source remarks; and under `parts`, for each part there is: clips, and over its first 100 clips mean_intensity in
         [0, 1]; if the file is ours, objects_per_clip and contacts_per_clip (means); and for bouncing balls
         frames_foretold, how many frames pass until who knew the law and almost the start has lost the balls (see
         predictability.py).

@@ -111,7 +111,7 @@ class ClipSource(ABC):
 
     def values(self) -> str:
         """What pixels may be, in words."""
-        return "binary" if self.binary else "grey levels"
+        return "binary" if self.binary else "grey levels" if self.channels == 1 else "colors"
 
     def files(self) -> list[Path]:
         """The files that hold the clips."""
