@@ -2,7 +2,7 @@
 
 import pytest
 
-from videopred.amounts import counted, duration, size
+from videopred.amounts import counted, duration, parts_told, size
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,7 @@ def test_bytes_are_told_in_the_largest_unit_that_fits(count, told):
 def test_one_is_singular_and_thousands_are_set_apart():
     assert [counted(number, "true frame") for number in (0, 1, 2)] == ["0 true frames", "1 true frame", "2 true frames"]
     assert counted(50_000, "clip") == "50,000 clips"
+
+
+def test_clips_are_told_part_by_part():
+    assert parts_told({"train": 2000, "test": 200}) == "2,000 train, 200 test"

@@ -1,9 +1,16 @@
 """Amounts as people say them: things that are counted, bytes, and durations."""
 
+from collections.abc import Mapping
+
 
 def counted(number: int, noun: str) -> str:
     """A number with its noun, such as 1 frame, 2 frames and 50,000 clips."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def parts_told(clips: Mapping[str, int]) -> str:
+    """How many clips each part has: 2,000 train, 200 test."""
+    return ", ".join(f"{count:,} {part}" for part, count in clips.items())
 
 
 def size(count: float) -> str:

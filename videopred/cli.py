@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import Annotated, NoReturn
 
 from tyro.conf import OmitArgPrefixes
@@ -111,6 +112,17 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     sys.exit(0)
 
 
+def _require_current_folder() -> None:
+    """Raise FileNotFoundError if it was deleted: libraries then end the process, each in its own way."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        fix = "go to another, as with cd"
+        raise FileNotFoundError(
+            check.complaint("the current folder", "be there", "one that was deleted", fix)
+        ) from None
+
+
 def run(argv: list[str]) -> None:
     """Run one command, given as the words after `videopred`.
 
@@ -118,6 +130,7 @@ def run(argv: list[str]) -> None:
         ValueError: an unknown command, preset, core or metric, or values that do not fit together.
         SystemExit: the status of tyro, which has printed its help or its complaint.
     """
+    _require_current_folder()
     if argv[:1] == ["help"]:
         argv = [*argv[1:], "--help"]
     if not argv or argv[0] in ("-h", "--help"):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from videopred.again import Words, evaluate_words, generate_words, typed
-from videopred.amounts import counted, duration, size
+from videopred.amounts import counted, duration, parts_told, size
 from videopred.checkpoint import ExperimentRecord, RunConfig
 from videopred.datasets.source import ClipSource
 from videopred.eval.scores import Scores
@@ -131,8 +131,8 @@ def _use(of: Described) -> Iterator[str]:
 
 
 def _origin(of: Described) -> Iterator[str]:
-    counts = ", ".join(f"{count:,} {part}" for part, count in of.file.parts.items())
-    yield f"{counts}; each of {of.file.frames} frames. Fingerprint (SHA-256 of all values): `{of.file.fingerprint()}`."
+    counts, sum_ = parts_told(of.file.parts), of.file.fingerprint()
+    yield f"{counts}; each of {of.file.frames} frames. Fingerprint (SHA-256 of all values): `{sum_}`."
     learned = of.config.data
     if learned is not None and learned.sha256 != of.file.fingerprint():
         yield f"It learned from other clips, {learned.name}, of fingerprint `{learned.sha256}`."

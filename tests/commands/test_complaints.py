@@ -374,6 +374,16 @@ def test_memory_that_does_not_do_is_one_clear_line(monkeypatch, capfd, greedy, a
     assert capfd.readouterr() == ("", f"videopred: memory must {must}, got no {amount} more; {fix}\n")
 
 
+def test_a_deleted_current_folder_is_one_clear_line(tmp_path, monkeypatch, capsys):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert run("list") == 1
+    line = "videopred: the current folder must be there, got one that was deleted; go to another, as with cd\n"
+    assert capsys.readouterr() == ("", line)
+
+
 def test_an_unforeseen_error_is_not_hidden(monkeypatch):
     def broken() -> None:
         raise AssertionError("a mistake of ours")

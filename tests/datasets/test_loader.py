@@ -76,6 +76,11 @@ def test_items_are_the_clips_of_the_range(path, memory_limit, monkeypatch):
         assert (films[item].numpy() == frames[item]).all()
 
 
+def test_a_part_says_what_it_is(path):
+    part = FilmDataset(path, "train")
+    assert repr(part) == f"<FilmDataset: 11 items of train in {part.file!r}>"
+
+
 def test_without_a_range_it_is_the_whole_part(path):
     assert len(FilmDataset(path, "train")) == 11
     assert len(FilmDataset(path, "train", start=4)) == 7

@@ -395,3 +395,8 @@ def test_clips_that_are_not_there(path, part, start, stop, complaint):
     assert part in PARTS
     with pytest.raises(ValueError, match=re.escape(complaint)):
         ClipFile(path).read_frames(part, start, stop)
+
+
+def test_clips_say_what_they_are(path):
+    clips = f"{path}: {N} train, 5 test clips of {T} frames of {H} x {W} px, binary"
+    assert repr(ClipFile(path)) == f"<ClipFile {clips}>"

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from videopred import check
+from videopred.amounts import counted
 from videopred.datasets.opening import open_dataset
 from videopred.datasets.record import has_time
 from videopred.datasets.source import ClipSource
@@ -72,6 +73,9 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
         self.windows_per_clip = (file.frames - self.window) // stride + 1
         size = (self.stop - start) * self._bytes_of_clip()
         self._held = self._read_all() if size <= memory_limit else None
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {counted(len(self), 'item')} of {self.part} in {self.file!r}>"
 
     @property
     def held(self) -> bool:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 import numpy as np
 
 from videopred import check
+from videopred.amounts import parts_told
 from videopred.datasets.clip import Clip
 from videopred.datasets.settings import DatasetSettings
 
@@ -42,6 +43,10 @@ class ClipSource(ABC):
     binary: bool
     truth: tuple[str, ...]
     remarks: Mapping[str, str] = MappingProxyType({})
+
+    def __repr__(self) -> str:
+        frames = f"{self.frames} frames of {self.height} x {self.width} px, {self.values()}"
+        return f"<{type(self).__name__} {self.path}: {parts_told(self.parts)} clips of {frames}>"
 
     @abstractmethod
     def read_frames(self, part: str, start: int, stop: int) -> np.ndarray:

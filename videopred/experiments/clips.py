@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 from videopred import check
+from videopred.amounts import parts_told
 from videopred.datasets.generation import generate
 from videopred.datasets.opening import open_dataset
 from videopred.experiments.settings import ExperimentConfig
@@ -22,8 +23,7 @@ def find_or_make_clips(experiment: ExperimentConfig, *, progress: bool = False) 
     """
     path = experiment.data_file
     if not path.exists():
-        told = ", ".join(f"{count:,} {part}" for part, count in experiment.clips.items())
-        print(f"making {path}: {told} clips", file=sys.stderr)
+        print(f"making {path}: {parts_told(experiment.clips)} clips", file=sys.stderr)
         return generate(experiment.data, experiment.clips, recipe=experiment.recipe, out=path, progress=progress)
     with open_dataset(path) as file:
         # A file names the digits that it was made of; a recipe may leave it to whoever makes it.
