@@ -196,6 +196,15 @@ def test_a_distractor_that_knows_the_run_is_found():
             check(scene)
 
 
+@pytest.mark.parametrize(("height", "width"), [(24, 24), (25, 60), (30, 30)])
+def test_a_change_of_shape_shows_in_the_smallest_frames(height, width):
+    """There a disc and a square at rest may cover the same pixels."""
+    changes = {"blocks": ("O2",), "movements": ("static",), "frames": 30, "height": height, "width": width}
+    for scene in scenes(recipe_of(**changes), 100):
+        one, other = pairs(scene)[0]
+        assert (one.frames != other.frames).any()
+
+
 # --- what memory can tell ------------------------------------------------------------------------------------
 
 

@@ -13,8 +13,8 @@ Data sheet
     Occluders  rise gently and are up by a sixth of the clip at the latest, and fall in its last sixth; `visible`:
                the same scenes without any
     Runs       a scene has two possible runs, A and B. O1: the target is there, or not at all. O2: it has another
-               shape. O3: it is elsewhere on its path, by 0.2 to 0.3 widths of the frame (static), 0.15 to 0.2
-               (dynamic-1) or 0.06 to 0.08 (dynamic-2)
+               shape, which shows. O3: it is elsewhere on its path, by 0.2 to 0.3 widths of the frame (static), 0.15
+               to 0.2 (dynamic-1) or 0.06 to 0.08 (dynamic-2)
     Test       a scene is four clips in a random order. static and dynamic-1: AA, BB (possible), AB, BA (impossible);
                dynamic-2: AAA, BBB, ABA, BAB. Clips 4s to 4s + 3 are scene s, drawn from the address of clip 4s
     Train      one possible clip per scene, A or B by the toss of a coin, but no empty room; validation alike

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from videopred.datasets.settings import OcclusionConfig
-from videopred.datasets.shapes import HALF_WIDTH, HEIGHT, SHAPES
+from videopred.datasets.shapes import HALF_WIDTH, HEIGHT, SHAPES, half_widths, spans
 
 PALETTE = np.array([(228, 26, 28), (55, 126, 184), (77, 175, 74), (152, 78, 163)], np.uint8)
 """The first four of ColorBrewer's Set1: red, blue, green, purple."""
@@ -123,7 +123,7 @@ def draw_scene(recipe: OcclusionConfig, condition: Condition, chance: np.random.
     places, occluders = _draw_target(recipe.frames, stage, condition, timing, chance)
     things = []
     for number, lane in enumerate(lanes):
-        runs = _draw_runs(condition, places, chance)
+        runs = _draw_runs(condition, stage, places, chance)
         if number != target:
             runs = (Run(_wander(recipe.frames, stage, chance), runs[0].shape, True),) * 2
         things.append(Thing(stage.ground(lane), colors[number], runs))
@@ -142,15 +142,27 @@ def _draw_timing(frames: int, chance: np.random.Generator) -> Timing:
     return Timing(round(rise * last), round(up * last), last - round(down * last), last - round(fallen * last))
 
 
-def _draw_runs(condition: Condition, places: np.ndarray, chance: np.random.Generator) -> tuple[Run, Run]:
+def _draw_runs(condition: Condition, stage: Stage, places: np.ndarray, chance: np.random.Generator) -> tuple[Run, Run]:
     """What the target does in A and in B."""
-    shape, other = chance.choice(len(SHAPES), 2, replace=False)
-    one = Run(places[0], int(shape), True)
+    shape, other = map(int, chance.choice(len(SHAPES), 2, replace=False))
+    one = Run(places[0], shape, True)
     if condition.block == "O1":
         return one, one._replace(present=False)
     if condition.block == "O2":
-        return one, one._replace(shape=int(other))
+        if _look_alike(stage, places[0], shape, other):
+            other = len(SHAPES) - shape - other  # the third one: the three numbers sum to 3
+        return one, one._replace(shape=other)
     return one, one._replace(x=places[1])
+
+
+def _look_alike(stage: Stage, x: np.ndarray, shape: int, other: int) -> bool:
+    """Whether two shapes cover the same pixels in all frames, as a disc and a square at rest in 24 rows may do."""
+    covered = []
+    for number in (shape, other):
+        start, stop = spans(x, half_widths(number, stage.side, stage.rows), stage.width)
+        covered.append(np.where(start < stop, (start, stop), -1))
+    one, two = covered
+    return np.array_equal(one, two)
 
 
 def _wander(frames: int, stage: Stage, chance: np.random.Generator) -> np.ndarray:
