@@ -217,10 +217,8 @@ def run_folder(run: Path, argument: str = "RUN") -> Path:
         return run
     must = "be a run folder with a settings.json"
     if (run / "seeds.json").is_file():
-        there = sorted(run.glob("seed-*"), key=lambda seed: (len(seed.name), seed.name)) or [
-            run / "seed-0"
-        ]  # 2, then 10
-        fix = f"give one of them: {', '.join(map(str, there))}"
+        there = sorted(run.glob("seed-*"), key=lambda seed: (len(seed.name), seed.name))  # seed-2 before seed-10
+        fix = f"give one of them: {', '.join(map(str, there or [run / 'seed-0']))}"
         raise FileNotFoundError(complaint(argument, must, f"{run}, which holds runs from several seeds", fix))
     fix = "give a folder that `videopred train` wrote, e.g. models/balls4-rims, or a file of `videopred export`"
     if not run.exists():
