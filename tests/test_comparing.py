@@ -69,3 +69,16 @@ def test_a_curve_is_where_its_values_are(tmp_path):
     assert rows[columns.argmin()] > rows[columns.argmax()] + 100
     with pytest.raises(ValueError, match=r"the figure must end in .png or .svg, got .*c.pdf; rename it"):
         draw_curves(tmp_path / "c.pdf", {"MSE": {"gru": Curve(rising, rising, rising)}})
+
+
+@pytest.mark.parametrize("panels", [1, 2, 3])
+def test_title_and_legend_stand_clear_of_each_other(tmp_path, monkeypatch, panels):
+    line = np.linspace(1, 2, 35)
+    lines = {name: Curve(line, line, line) for name in ("rims-balls4-small", "rims-balls4-small-no-attention")}
+    title = "balls4-rnem-small.h5: 200 clips of the test part, 15 frames of context, 35 predicted, feedback soft"
+    drawn = []
+    monkeypatch.setattr(curves, "figure_bytes", lambda figure, kind: drawn.append(figure) or b"")
+    draw_curves(tmp_path / "c.png", {f"MSE {panel}": lines for panel in range(panels)}, title=title)
+    (figure,) = drawn
+    figure.draw_without_rendering()
+    assert not figure.legends[0].get_window_extent().overlaps(figure._suptitle.get_window_extent())

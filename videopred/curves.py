@@ -59,7 +59,7 @@ def draw_curves(
     columns = min(2, len(panels))
     rows = -(-len(panels) // columns)
     figure = empty_figure(4.2 * columns + 2.4, 3.1 * rows + 0.3)
-    figure.suptitle("\n".join(wrap(title, 80 * columns)), fontsize=9)
+    figure.suptitle("\n".join(wrap(title, 60 * columns)), x=0.02, ha="left", fontsize=9)  # clear of the legend
     for index, (head, lines) in enumerate(panels.items(), 1):
         plot = figure.add_subplot(rows, columns, index)
         _draw(plot, head, lines, marks)
