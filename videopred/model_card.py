@@ -131,10 +131,10 @@ def _use(of: Described) -> Iterator[str]:
 
 
 def _origin(of: Described) -> Iterator[str]:
-    counts, sum_ = parts_told(of.file.parts), of.file.fingerprint()
-    yield f"{counts}; each of {of.file.frames} frames. Fingerprint (SHA-256 of all values): `{sum_}`."
+    counts, fingerprint = parts_told(of.file.parts), of.file.fingerprint()
+    yield f"{counts}; each of {of.file.frames} frames. Fingerprint (SHA-256 of all values): `{fingerprint}`."
     learned = of.config.data
-    if learned is not None and learned.sha256 != of.file.fingerprint():
+    if learned is not None and learned.sha256 != fingerprint:
         yield f"It learned from other clips, {learned.name}, of fingerprint `{learned.sha256}`."
 
 

@@ -57,8 +57,10 @@ def plausibility(
     if scores is not None:
         check.existing_file("--scores", scores, "give a table or answers, one line per film")
         folders = [out or Path("eval") / scores.stem / data.stem]
+    elif out and several:
+        folders = [out / run.name for run in of_seeds]
     else:
-        folders = [out / run.name if out and several else out or results(run, data) for run in of_seeds]
+        folders = [out or results(run, data) for run in of_seeds]
     names = [*PLAUSIBILITY_FILES, *(f"scene-{scene}{suffix}" for scene in draw for suffix in (".png", ".gif"))]
     for path in [*(folder / name for folder in folders for name in names), *([answers] if answers else [])]:
         check.absent("--answers" if path == answers else "--out", path, overwrite)

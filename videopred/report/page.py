@@ -177,7 +177,7 @@ def _scores_of_folders(runs: Sequence[FoundRun], data: Path | None, results: Pat
     folders: dict[str, list[FoundRun]] = {}
     for run in runs:
         folders.setdefault(run_name(folder_of(run.path)), []).append(run)
-    scored = [{file.parent.name for file in (results / folder).glob("*/scores.json")} for folder in folders]
+    scored = [{file.parent.name for file in scores_in(results / folder)} for folder in folders]
     shared = set.intersection(*scored)
     for name in sorted(shared) if data is None else shared & {data.stem}:
         found = {folder: load_scores(results / folder / name) for folder in folders}
