@@ -32,9 +32,11 @@ SMALL_TRAINING: dict[str, Any] = {
 """So few updates of the smallest of the papers' step sizes, 0.0001, would hardly move the weights. And the papers'
 teacher forcing does not teach in so few updates what to do with one's own predictions, so the last frames of a clip are
 learned from these."""
+SMALL_CORES: dict[str, dict[str, Any]] = {"scoff": {"comm_gate": True}}
 SMALL_STEPS = {"scoff": 1e-3}
-"""Kind of core -> step size, where that of all others is too large. What SCOFF's files hear is added to their states at
-every frame; with 0.003 these grew 2.5-fold a frame after 85 updates, until they were no numbers."""
+"""Kind of core -> what is set in it, and its step size where that of all others is too large. What SCOFF's files hear is
+added to their states at every frame: so they grow from frame to frame, and at these step sizes until they are no
+numbers (docs/experiments.md)."""
 
 TINY_HEIGHT, TINY_WIDTH = 24, 32
 TINY_CLIPS = {"train": 12, "validation": 4, "test": 8}
@@ -55,7 +57,7 @@ def at_scale(experiment: ExperimentConfig, scale: Scale) -> ExperimentConfig:
     """The experiment at a scale; `paper` is as it stands.
 
     small: frames of 24 x 24 px, 2000 clips, a narrower codec, and 700 updates of 16 clips, with a larger step and the
-    last 20 frames from the model's own predictions. The core stays.
+    last 20 frames from the model's own predictions. The core stays, but that SCOFF's messages are gated.
     tiny: clips of 12 frames (30 where fewer make no sense) of 24 x 32 px, one update, and a core of a few units.
 
     Raises:
@@ -116,9 +118,10 @@ def shrunk(recipe: Any, frames: int, height: int, width: int) -> Any:
 
 
 def _small_model(model: PredictorConfig) -> PredictorConfig:
-    """The same core behind a narrower codec, as far as it is one of R-NEM's kind."""
+    """The core behind a narrower codec, as far as it is one of R-NEM's kind."""
+    core = model.core.changed(**SMALL_CORES.get(model.core.kind, {}))
     codec = model.codec.model_copy(update=SMALL_CODEC) if isinstance(model.codec, RNEMConfig) else model.codec
-    return model.model_copy(update={"codec": codec})
+    return model.model_copy(update={"core": core, "codec": codec})
 
 
 def _small_training(experiment: ExperimentConfig) -> dict[str, Any]:
