@@ -125,7 +125,7 @@ def _small_model(model: PredictorConfig) -> PredictorConfig:
 
 
 def _small_training(experiment: ExperimentConfig) -> dict[str, Any]:
-    kind = getattr(experiment.model.core, "kind", None)
+    kind = experiment.model.core.kind
     return SMALL_TRAINING | ({"learning_rate": SMALL_STEPS[kind]} if kind in SMALL_STEPS else {})
 
 
