@@ -214,6 +214,15 @@ def test_tables_that_are_refused(tmp_path, text, message):
         read_scores(path, named(3))
 
 
+@pytest.mark.parametrize("before", ["", "film,plausibility\nO1/0001_occluded_static_nobj1/1,0.5\n"])
+def test_a_quote_that_is_not_closed_is_said(tmp_path, before):
+    path = tmp_path / "films.csv"
+    path.write_text(before + '"film,plausibility\n' + "a,0.25\n" * 20_000)
+    must = r"films\.csv, after line \d+, must be CSV, got field larger than field limit \(131072\); look for a quote"
+    with pytest.raises(FaultyFileError, match=must):
+        read_scores(path, named(3))
+
+
 def test_a_score_file_that_is_not_there(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"--scores must be an existing file, got .*gone.csv \(nothing there\)"):
         read_scores(tmp_path / "gone.csv", named(3))

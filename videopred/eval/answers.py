@@ -116,7 +116,7 @@ def read_scores(
 
     Raises:
         FileNotFoundError: there is no such file.
-        FaultyFileError: it is no text in UTF-8.
+        FaultyFileError: it is no text in UTF-8, or a table that is no CSV.
         ValueError: a film is unknown, missing or scored twice, something is no finite number, or an answer lies
             outside [0, 1]; the line is named.
     """
@@ -155,12 +155,16 @@ def _places(*namings: Sequence[Sequence[str]]) -> dict[str, tuple[int, int]]:
 def _table(path: Path) -> Iterator[tuple[int, str, str, str]]:
     """Line, aggregate, film and plausibility of each row of a CSV file."""
     rows = csv.DictReader(io.StringIO(_text(path), newline=""))
-    heads = rows.fieldnames or []
-    missing = [name for name in _COLUMNS if name not in heads]
-    got, must = ",".join(heads) or "nothing", f"begin with a head line that has {' and '.join(_COLUMNS)}"
-    check.require(not missing, str(path), must, got, "add it; larger plausibility is more plausible")
-    for row in rows:
-        yield rows.line_num, row.get("aggregate") or "given", row["film"] or "", row["plausibility"] or ""
+    try:
+        heads = rows.fieldnames or []
+        missing = [name for name in _COLUMNS if name not in heads]
+        got, must = ",".join(heads) or "nothing", f"begin with a head line that has {' and '.join(_COLUMNS)}"
+        check.require(not missing, str(path), must, got, "add it; larger plausibility is more plausible")
+        for row in rows:
+            yield rows.line_num, row.get("aggregate") or "given", row["film"] or "", row["plausibility"] or ""
+    except csv.Error as error:  # a field too long for any number or name, such as after a quote that is never closed
+        where, fix = f"{path}, after line {rows.line_num},", "look for a quote that is not closed"
+        raise check.FaultyFileError(check.complaint(where, "be CSV", error, fix)) from None
 
 
 def _answers(path: Path) -> Iterator[tuple[int, str, str, str]]:
