@@ -60,7 +60,7 @@ def rows_of(text: str) -> dict[str, str]:
 
 def test_somebody_else_gets_the_numbers_of_the_card(place, tmp_path_factory, monkeypatch, capsys):
     """With the export and nothing else: the clips are made by the card's command, to the byte."""
-    export, card, film = export_with_card(Path("models/mine"))
+    export, card, film = (path.resolve() for path in export_with_card(Path("models/mine")))
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     (elsewhere / "models").mkdir()
     shutil.copy(export, elsewhere / "models")

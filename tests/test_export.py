@@ -118,6 +118,11 @@ def test_the_run_that_one_is_in_is_exported_beside_it(run, monkeypatch):
     assert export_run(Path(".")) == run.with_name("run.safetensors")
 
 
+def test_the_export_of_a_relative_path_has_one(run, monkeypatch):
+    monkeypatch.chdir(run.parent)
+    assert export_run(Path("run")) == Path("run.safetensors")
+
+
 def test_only_a_run_folder_is_exported(run, tmp_path):
     file = export_run(run)
     message = r"^--out must be a new path, got .*run\.safetensors \(already there\); choose another name, or give --o"

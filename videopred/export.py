@@ -34,7 +34,8 @@ def export_file(run: Path, out: Path | None, overwrite: bool) -> Path:
     """Where the export of a run goes, after a look whether it may; see `export_run`."""
     check.run_folder(run)
     check.require(run.is_dir(), "RUN", "be a run folder", f"{run}, an export", "copy the file")
-    out = out or run.resolve().with_name(f"{run.resolve().name}.safetensors")
+    folder = run if run.name not in ("", "..") else run.resolve()  # the path stays as it was typed where it can
+    out = out or folder.with_name(f"{folder.name}.safetensors")
     check.require(out.suffix == ".safetensors", "--out", "end in .safetensors", out, "rename it")
     return check.absent("--out", out, overwrite)
 
