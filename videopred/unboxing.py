@@ -16,7 +16,6 @@ _ELSEWHERE = {
     "--gpu": "--device cuda",
     "--cuda": "--device cuda",
     "--output": "--out",
-    "-o": "--out",
     "--metric": "--metrics",
     "--force": "--overwrite",
     "--range": "--values",
@@ -32,6 +31,8 @@ _KINDS = {
     "[FLOAT [FLOAT ...]]": "be numbers",
 }
 """What tyro calls a kind of value -> what a value of it must be."""
+_BOTH = re.compile(r"-o(/|( \S+)?, )--out")
+"""Both names of the one flag that has two, as tyro joins them; the long one is told."""
 
 
 def unboxed(box: str, words: Sequence[str]) -> str:
@@ -41,7 +42,7 @@ def unboxed(box: str, words: Sequence[str]) -> str:
         box: what tyro printed.
         words: those it was about, as they were typed.
     """
-    lines = [line.strip("╭╮╰╯│─ ") for line in box.splitlines()[1:]]
+    lines = [_BOTH.sub("--out", line.strip("╭╮╰╯│─ ")) for line in box.splitlines()[1:]]
     paragraphs = [list(group) for filled, group in groupby(lines, key=bool) if filled]
     first, *others = paragraphs or [["the command must be one that --help shows"]]
     message = " ".join(first)

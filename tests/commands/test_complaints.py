@@ -212,7 +212,8 @@ def test_what_is_wrong_is_one_clear_line(place, bad_place, monkeypatch, capfd, w
         ("train x.h5 --lr 0.1", "options must be among those of --help, got --lr 0.1; did you mean --learning-rate?"),
         ("train x.h5 --epochs=3", "got --epochs=3; did you mean --updates?"),
         ("evaluate x y --metric mse", "got --metric mse; did you mean --metrics?"),
-        ("evaluate x y -o there", "got -o there; did you mean --out?"),
+        ("evaluate x y --ot there", "got --ot there; did you mean --out?"),
+        ("evaluate x y -o", "--out must be followed by a value, got nothing; see --help"),
         ("generate balls4 --balls 2,3", "--balls must be whole numbers, got 2,3; put spaces between them: 2 3"),
         (
             "render x y --clips 0-3",

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from inspect import signature
 from pathlib import Path
 from textwrap import dedent
 
@@ -55,6 +56,13 @@ def test_help_of_a_preset_and_of_a_core_shows_its_own_flags(capfd):
         assert err == ""
 
 
+@pytest.mark.parametrize("words", COMMANDS)
+def test_wherever_there_is_out_it_has_a_short_form(capfd, words):
+    assert run(f"{words} --help") == 0
+    out = capfd.readouterr().out
+    assert ("-o " in out) == ("--out " in out) == ("out" in signature(COMMANDS[words]).parameters)
+
+
 @pytest.mark.parametrize("words", ["generate balls4", *(f"train --core {core}" for core in CORES), *COMMANDS])
 def test_help_of_a_flag_that_turns_something_off_says_that_it_is_on(capfd, words):
     """Else `--core.no-comm` has the default True, which can be read as no communication."""
@@ -63,6 +71,17 @@ def test_help_of_a_flag_that_turns_something_off_says_that_it_is_on(capfd, words
     assert "(default: True)" not in out
     if words == "train --core rims":
         assert "--core.no-comm Whether modules hear one another. (default: yes; this flag says no)" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "page"), [("train", "cores"), ("check-core", "cores"), ("evaluate", "adding"), ("render", "adding")]
+)
+def test_help_says_where_to_read_of_a_class_of_ones_own(capfd, words, page):
+    assert run(f"{words} --help") == 0
+    out = " ".join(capfd.readouterr().out.replace("│", "").split())
+    assert "MODULE:CLASS of your own" in out
+    assert f"docs/{page}.md" in out
+    assert "of your own" in (Path(__file__).parents[2] / f"docs/{page}.md").read_text()
 
 
 def test_so_does_help_of_a_core_of_ones_own(tmp_path, monkeypatch, capfd):

@@ -7,7 +7,7 @@ from tyro.conf import Positional, arg
 
 from videopred import again, check
 from videopred.commands import terminal
-from videopred.commands.options import Json, Overwrite
+from videopred.commands.options import Json, Overwrite, out_flag
 from videopred.eval.file_names import SCORES, scores_in
 from videopred.spelling import nearest_path, nearest_run
 from videopred.training.places import SUMMARY
@@ -26,7 +26,7 @@ def compare(
     relative_to: Annotated[
         str | None, arg(metavar="ROW", help="Hold all rows against this one; default: the first model.")
     ] = None,
-    out: Annotated[Path, arg(help="Folder for comparison.md, .csv, .png and .svg.")] = Path("eval/comparison"),
+    out: Annotated[Path, out_flag("Folder for comparison.md, .csv, .png and .svg.")] = Path("eval/comparison"),
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:

@@ -7,7 +7,7 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from videopred import check, flags
 from videopred.commands import terminal
-from videopred.commands.options import Data, Json, Overwrite, Part
+from videopred.commands.options import Data, Json, Overwrite, Part, out_flag
 from videopred.datasets import DATASETS
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.settings import DatasetSettings
@@ -27,7 +27,7 @@ def generate(
         tuple[str, ...], arg(metavar="PART=COUNT", help="Clips of each part: train, validation, test.")
     ] = ("train=1000", "validation=100", "test=100"),
     seed: Annotated[int, arg(help="Source of all chance.")] = 0,
-    out: Annotated[Path, arg(help="Folder for PRESET.h5, or a name that ends in .h5.")] = Path("datasets"),
+    out: Annotated[Path, out_flag("Folder for PRESET.h5, or a name that ends in .h5.")] = Path("datasets"),
     mnist: Annotated[Path | None, arg(help="Folder with the whole MNIST (torchvision's layout).")] = None,
     shards: Annotated[int, arg(help="Files to cut the set into; several go to a folder PRESET.")] = 1,
     workers: Annotated[int, arg(help="Processes that make clips; any number makes the same bytes.")] = 1,
@@ -59,7 +59,7 @@ def import_(
         arg(metavar="SOURCE", help="An array (.npy, .npz, .h5), GIF, MP4, PNG frames, or a folder of IntPhys."),
     ],
     *,
-    out: Annotated[Path, arg(help="Data file to make; ends in .h5.")],
+    out: Annotated[Path, out_flag("Data file to make; ends in .h5.")],
     config: OmitArgPrefixes[ImportConfig] = ImportConfig(),
     overwrite: Overwrite = False,
     json_: Json = False,
@@ -118,7 +118,7 @@ def _write_preview(file: "ClipSource", path: Path, overwrite: bool) -> None:
 def export(
     data: Data,
     *,
-    out: Annotated[Path, arg(help="Folder to make.")],
+    out: Annotated[Path, out_flag("Folder to make.")],
     part: Annotated[Part | None, arg(help="Part to write; default: all that there are.")] = None,
     unlabelled: Annotated[bool, arg(help="Leave out what says which test films are possible.")] = False,
     random_levels: Annotated[bool, arg(help="Masks with other grey levels in each frame, as IntPhys has.")] = False,
@@ -165,7 +165,7 @@ def verify(
 def cards(
     presets: Annotated[Positional[tuple[str, ...]], arg(metavar="PRESET", help="Which; default: all.")] = (),
     *,
-    out: Annotated[Path, arg(help="Folder.")] = Path("datasets/cards"),
+    out: Annotated[Path, out_flag("Folder.")] = Path("datasets/cards"),
     json_: Json = False,
 ) -> None:
     """Write a card of each data set: its recipe and a small GIF of what it makes."""

@@ -9,7 +9,7 @@ from tyro.conf import Positional, arg
 from videopred import check, model_flags
 from videopred.commands import terminal
 from videopred.commands.opening import opened, results
-from videopred.commands.options import CORE_HELP, Context, Data, Device, Horizon, Json, Overwrite, Part, Run
+from videopred.commands.options import CORE_HELP, Context, Data, Device, Horizon, Json, Overwrite, Part, Run, out_flag
 from videopred.models.settings import CoreConfig, RIMsConfig
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def rollout(
     first: Annotated[int | None, arg(metavar="CLIPS", help="How many clips, from the first on; default: 16.")] = None,
     context: Context = None,
     horizon: Horizon = None,
-    out: Annotated[Path | None, arg(help="File; default: eval/<run>/<data>/rollout.npz.")] = None,
+    out: Annotated[Path | None, out_flag("File; default: eval/<run>/<data>/rollout.npz.")] = None,
     trace: Annotated[
         Path | None, arg(help="File for states, attention and choices of the modules, for `videopred probe`.")
     ] = None,

@@ -1,7 +1,7 @@
 """Flags and arguments that several commands share."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
@@ -14,4 +14,9 @@ Device = Annotated[str, arg(help="auto, cpu, cuda, cuda:1 or mps; auto takes a C
 Overwrite = Annotated[bool, arg(help="Replace what is there.")]
 Json = Annotated[bool, arg(name="json", help="Print JSON instead of tables.")]
 
-CORE_HELP = "A core or preset of `videopred list`, or MODULE:CLASS of your own."
+CORE_HELP = "A core or preset of `videopred list`, or MODULE:CLASS of your own: see docs/cores.md."
+
+
+def out_flag(said: str) -> Any:
+    """What makes --out, with this help, -o as well."""
+    return arg(aliases=["-o"], help=said)

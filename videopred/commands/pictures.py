@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Annotated
 
-from tyro.conf import OmitArgPrefixes, arg
+from tyro.conf import OmitArgPrefixes
 
 from videopred.commands import terminal
 from videopred.commands.opening import opened, results
-from videopred.commands.options import Context, Data, Device, Horizon, Json, Overwrite, Part, Run
+from videopred.commands.options import Context, Data, Device, Horizon, Json, Overwrite, Part, Run, out_flag
 from videopred.eval import METRICS, known
 from videopred.models.intervention_settings import Intervention
 from videopred.rendering.planning import check_intervention, known_clips, new_paths
@@ -25,7 +25,7 @@ def render(
     context: Context = None,
     horizon: Horizon = None,
     out: Annotated[
-        Path | None, arg(help="Folder, or for one clip a .gif, .mp4, .png or .svg file; default: eval/<run>/<data>.")
+        Path | None, out_flag("Folder, or for one clip a .gif, .mp4, .png or .svg file; default: eval/<run>/<data>.")
     ] = None,
     device: Device = "auto",
     overwrite: Overwrite = False,

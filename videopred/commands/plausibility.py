@@ -9,7 +9,7 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 from videopred import check
 from videopred.commands import terminal
 from videopred.commands.opening import each_run, results
-from videopred.commands.options import Device, Json, Overwrite
+from videopred.commands.options import Device, Json, Overwrite, out_flag
 from videopred.eval.file_names import PLAUSIBILITY_FILES
 from videopred.eval.plausibility_settings import PlausibilityConfig
 
@@ -39,7 +39,7 @@ def plausibility(
     draw: Annotated[
         tuple[int, ...], arg(metavar="SCENE", help="Scenes to draw, counted from 0: a PNG and a GIF of each.")
     ] = (),
-    out: Annotated[Path | None, arg(help="Folder; default: eval/<run>/<data>.")] = None,
+    out: Annotated[Path | None, out_flag("Folder; default: eval/<run>/<data>.")] = None,
     device: Device = "auto",
     overwrite: Overwrite = False,
     json_: Json = False,

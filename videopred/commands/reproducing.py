@@ -8,7 +8,7 @@ from tyro.conf import Positional, arg
 from videopred import check
 from videopred.again import Words, generate_words, typed
 from videopred.commands import terminal
-from videopred.commands.options import Device
+from videopred.commands.options import Device, out_flag
 from videopred.experiments.figures import PAPER_FIGURES
 from videopred.experiments.planning import Plan, Training, make_plan
 from videopred.experiments.settings import Scale
@@ -18,7 +18,7 @@ def reproduce(
     figure: Annotated[Positional[str], arg(metavar="FIGURE", help="One of `videopred list figures`.")],
     *,
     scale: Annotated[Scale, arg(help="Size of its experiments: as published, for a laptop, for a test.")] = "paper",
-    out: Annotated[Path | None, arg(help="Folder for scores and pictures; default: eval/<figure>.")] = None,
+    out: Annotated[Path | None, out_flag("Folder for scores and pictures; default: eval/<figure>.")] = None,
     device: Device = "auto",
     dry_run: Annotated[bool, arg(help="Only print the commands, as a script for a shell.")] = False,
 ) -> None:

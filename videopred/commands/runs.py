@@ -8,7 +8,7 @@ from tyro.conf import Positional, arg
 from videopred import check
 from videopred.commands import terminal
 from videopred.commands.opening import each_run
-from videopred.commands.options import Device, Json, Overwrite
+from videopred.commands.options import Device, Json, Overwrite, out_flag
 from videopred.rendering import check_rows
 
 
@@ -37,7 +37,7 @@ def export(
     ] = None,
     scores: Annotated[Path, arg(help="Folder that `videopred evaluate` wrote to, for the card.")] = Path("eval"),
     half: Annotated[bool, arg(help="Round the weights to 16 bits: half the size, slightly other scores.")] = False,
-    out: Annotated[Path | None, arg(help="File that ends in .safetensors; default: RUN.safetensors.")] = None,
+    out: Annotated[Path | None, out_flag("File that ends in .safetensors; default: RUN.safetensors.")] = None,
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
@@ -75,7 +75,7 @@ def report(
     ] = None,
     rows: Annotated[str, arg(help="What is drawn of the clips, as `videopred render --rows`.")] = "truth,pred,diff",
     scores: Annotated[Path, arg(help="Folder that `videopred evaluate` and `plausibility` wrote to.")] = Path("eval"),
-    out: Annotated[Path, arg(aliases=["-o"], help="HTML file.")] = Path("report.html"),
+    out: Annotated[Path, out_flag("HTML file.")] = Path("report.html"),
     device: Device = "auto",
     overwrite: Overwrite = False,
     json_: Json = False,

@@ -8,7 +8,7 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 from videopred import check
 from videopred.commands import terminal
 from videopred.commands.opening import check_data, each_run, results
-from videopred.commands.options import Context, Device, Horizon, Json, Overwrite, Part
+from videopred.commands.options import Context, Device, Horizon, Json, Overwrite, Part, out_flag
 from videopred.commands.question import Question
 from videopred.eval import DEFAULT_METRICS, known, read_metric_settings
 from videopred.eval.file_names import SCORE_FILES
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _PATHS_HELP = (
     "Runs, their exports or folders of `train --seeds`, then the data; for films made elsewhere, DATA or nothing."
 )
-_METRICS_HELP = "See `videopred list metrics`, or MODULE:CLASS of your own; default: bce mse ssim f1."
+_METRICS_HELP = "See `videopred list metrics`, or MODULE:CLASS of your own (docs/adding.md); default: bce mse ssim f1."
 _FEEDBACK_HELP = "What a model is fed after the context: soft, threshold:0.5, sample or true; default: soft."
 
 
@@ -43,7 +43,7 @@ def evaluate(
     reference: Annotated[
         Path | None, arg(help="File whose training part calibrates the trivial rows; default: DATA.")
     ] = None,
-    out: Annotated[Path | None, arg(help="Folder; default: eval/<run>/<data>.")] = None,
+    out: Annotated[Path | None, out_flag("Folder; default: eval/<run>/<data>.")] = None,
     device: Device = "auto",
     overwrite: Overwrite = False,
     json_: Json = False,

@@ -7,7 +7,7 @@ from tyro.conf import Positional, arg
 
 from videopred import check
 from videopred.commands import terminal
-from videopred.commands.options import Device, Json, Overwrite
+from videopred.commands.options import Device, Json, Overwrite, out_flag
 from videopred.datasets import DATASETS
 from videopred.eval import METRICS, OBJECT_METRICS
 from videopred.eval.protocols import PROTOCOLS
@@ -63,7 +63,7 @@ def list_shelves(
 
 def demo(
     *,
-    out: Annotated[Path, arg(help="Folder for data, run, scores and pictures.")] = Path("eval/demo"),
+    out: Annotated[Path, out_flag("Folder for data, run, scores and pictures.")] = Path("eval/demo"),
     tiny: Annotated[bool, arg(help="A few updates only: shows that all works, learns nothing.")] = False,
     device: Device = "auto",
     overwrite: Overwrite = False,

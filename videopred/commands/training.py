@@ -10,7 +10,7 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 from videopred import check, flags, model_flags
 from videopred.commands import experiments, terminal
 from videopred.commands.opening import opened
-from videopred.commands.options import CORE_HELP, Device, Json, Overwrite
+from videopred.commands.options import CORE_HELP, Device, Json, Overwrite, out_flag
 from videopred.datasets import DATASETS, how_to_make
 from videopred.experiments import experiment_names
 from videopred.experiments.asking import Asked, ask
@@ -65,7 +65,7 @@ def train(
     resume: Annotated[
         Path | None, arg(metavar="RUN", help="Go on with this run; settings and DATA are its own, and may be left out.")
     ] = None,
-    out: Annotated[Path | None, arg(help="Run folder; default: models/<experiment> or models/<data>-<core>.")] = None,
+    out: Annotated[Path | None, out_flag("Run folder; default: models/<experiment> or models/<data>-<core>.")] = None,
     device: Device = "auto",
     dry_run: Annotated[bool, arg(help="Only say how long it would take, and how much memory and disk.")] = False,
     overwrite: Overwrite = False,

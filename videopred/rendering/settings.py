@@ -23,7 +23,7 @@ class ClipChoice(Settings):
     """As many as this, any."""
     by: str = "mse"
     """The metric of films that says what is worst and best, a mean over the horizon: of `videopred list metrics` one
-    that compares no objects, or MODULE:CLASS of your own."""
+    that compares no objects, or MODULE:CLASS of your own (docs/adding.md)."""
     first: int | None = None
     """Among how many clips, from the first on, to look; default: all."""
     seed: int = 0
