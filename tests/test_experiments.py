@@ -15,6 +15,7 @@ from videopred.models import build_core, reads
 from videopred.models.codec_settings import MilaConfig
 from videopred.models.encoder import Encoder
 from videopred.models.presets import PRESETS
+from videopred.models.rival_settings import GRUConfig
 from videopred.models.settings import PredictorConfig, RIMsConfig
 from videopred.settings import TrainingConfig
 
@@ -226,13 +227,31 @@ def test_a_twin_differs_in_the_law_alone():
 def test_a_scale_says_all_that_it_changes():
     asked = ask("scoff-curtain", "small")
     assert asked is not None
-    assert asked.told().startswith("scoff-curtain at scale small, which is not as published:\n")
-    assert "  recipe.curtain  28 28 -> 10 10\n" in asked.told()
-    assert "  clips.train  50,000 -> 2,000\n" in asked.told()
-    assert ask("scoff-curtain", None).told() == ""
+    told = asked.told(asked.scaled)
+    assert told.startswith("scoff-curtain at scale small, which is not as published:\n")
+    assert "  recipe.curtain  28 28 -> 10 10\n" in told
+    assert "  clips.train  50,000 -> 2,000\n" in told
+    assert ask("scoff-curtain", None).told(find_experiment("scoff-curtain")) == ""
     assert at_scale(find_experiment("scoff-curtain"), "paper") == find_experiment("scoff-curtain")
-    told = {line.split()[0] for line in asked.told().splitlines()[1:]}
-    assert told == set(changes(asked.whole, asked.scaled))
+    assert _settings(told) == set(changes(asked.whole, asked.scaled))
+
+
+def test_a_scale_says_nothing_that_flags_have_changed_again():
+    asked = ask("rims-balls4", "tiny")
+    training = asked.scaled.training.model_copy(update={"updates": 7})
+    run = asked.with_flags(asked.scaled.model.model_copy(update={"core": GRUConfig(units=7)}), training)
+    told = _settings(asked.told(run))
+    assert told == {
+        name
+        for name in changes(asked.whole, asked.scaled)
+        if name != "training.updates" and not name.startswith("core.")
+    }
+    elsewhere = _settings(asked.told(run, own_clips=False))
+    assert elsewhere == {name for name in told if not name.startswith(("recipe.", "clips."))} < told
+
+
+def _settings(told: str) -> set[str]:
+    return {line.split()[0] for line in told.splitlines()[1:]}
 
 
 def test_what_was_changed_is_not_said_to_be_as_the_paper_has_it():

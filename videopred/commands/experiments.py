@@ -24,9 +24,12 @@ def write(experiment: ExperimentConfig, path: Path, overwrite: bool, json_: bool
     terminal.print_files([write_text(path, experiment.model_dump_json(indent=2) + "\n")], json_)
 
 
-def clips_of(asked: Asked, given: Path | None) -> Path:
-    """The data file that an experiment learns from: its own, made if it is not there, or one that was given."""
-    _say_scale(asked)
+def clips_of(asked: Asked, run: ExperimentConfig, given: Path | None) -> Path:
+    """The data file that an experiment learns from: its own, made if it is not there, or one that was given.
+
+    Stderr says what its scale changed, as far as flags left that in the run.
+    """
+    _say_scale(asked, run, given)
     if given is not None:
         return given
     from videopred.experiments.clips import find_or_make_clips
@@ -34,11 +37,11 @@ def clips_of(asked: Asked, given: Path | None) -> Path:
     return find_or_make_clips(asked.scaled, progress=terminal.watched())
 
 
-def foreseen_clips(asked: Asked, given: Path | None) -> "Path | ClipSource":
+def foreseen_clips(asked: Asked, run: ExperimentConfig, given: Path | None) -> "Path | ClipSource":
     """The clips that `clips_of` would give, without making them; stderr says what making them would take."""
     if given is not None or asked.scaled.data_file.exists():
-        return clips_of(asked, given)
-    _say_scale(asked)
+        return clips_of(asked, run, given)
+    _say_scale(asked, run, given)
     from videopred.datasets import generation
     from videopred.datasets.made import open_recipe
 
@@ -48,9 +51,9 @@ def foreseen_clips(asked: Asked, given: Path | None) -> "Path | ClipSource":
     return open_recipe(scaled.recipe, scaled.clips)
 
 
-def _say_scale(asked: Asked) -> None:
-    if asked.scale != "paper":
-        print(asked.told(), file=sys.stderr)
+def _say_scale(asked: Asked, run: ExperimentConfig, given: Path | None) -> None:
+    if told := asked.told(run, own_clips=given is None):
+        print(told, file=sys.stderr)
 
 
 def record_of(asked: Asked, run: ExperimentConfig) -> "ExperimentRecord":

@@ -99,17 +99,18 @@ def train(
         experiments.write(asked.with_flags(model, training), write, overwrite, json_)
     elif dry_run:
         check.require(chosen is None, "--dry-run", "come without --seeds", f"--seeds {seeds}", "each takes as long")
-        _foresee(experiments.foreseen_clips(asked, clips) if asked else data, learning, init_from, json_)
+        foreseen = experiments.foreseen_clips(asked, asked.with_flags(model, training), clips) if asked else data
+        _foresee(foreseen, learning, init_from, json_)
     else:
         out = out or (Path("models") / asked.label if asked else usual_folder(data, model))
         _check_room(out, chosen, overwrite)
         record = None
         if asked is not None:
-            record = experiments.record_of(asked, asked.with_flags(model, training))
-            data = experiments.clips_of(asked, clips)
+            run = asked.with_flags(model, training)
+            record, data = experiments.record_of(asked, run), experiments.clips_of(asked, run, clips)
         _check_opens(data, device)
-        run = {"out": out, "init_from": init_from, "experiment": record, "overwrite": overwrite}
-        folder = _learn(data, chosen, learning, run)
+        how = {"out": out, "init_from": init_from, "experiment": record, "overwrite": overwrite}
+        folder = _learn(data, chosen, learning, how)
         _say_trained(folder, watch, json_, asked.next_commands(folder, data) if asked else None)
 
 

@@ -31,11 +31,18 @@ class Asked(NamedTuple):
         """What a run of it is called unless somebody says otherwise."""
         return self.name if self.scale == "paper" else f"{self.name}-{self.scale}"
 
-    def told(self) -> str:
-        """What the scale changed, one line for each setting; nothing for `paper`."""
+    def told(self, run: ExperimentConfig, *, own_clips: bool = True) -> str:
+        """What the scale changed and a run has so, one line for each setting; nothing for `paper`.
+
+        Args:
+            run: the experiment with the flags of a command, which may have changed it again.
+            own_clips: whether it learns from the clips of the experiment.
+        """
+        again, of_clips = changes(self.scaled, run), ("recipe.", "clips.")
         lines = [
             f"  {setting}  {_written(before)} -> {_written(after)}"
             for setting, (before, after) in changes(self.whole, self.scaled).items()
+            if setting not in again and (own_clips or not setting.startswith(of_clips))
         ]
         return "\n".join([f"{self.name} at scale {self.scale}, which is not as published:", *lines]) if lines else ""
 
