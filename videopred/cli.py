@@ -95,6 +95,14 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     except BrokenPipeError:  # whoever read our output, such as `head`, has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)  # as tools that die of SIGPIPE
+    except UnicodeEncodeError as error:  # a path that Python could not read as text, which some file must tell
+        if os.environ.get("VIDEOPRED_TRACEBACK"):
+            raise
+        word = re.findall(r"\S*[\ud800-\udfff]\S*", error.object)[0]
+        got = word.encode(errors="surrogateescape").decode(errors="replace")
+        must, fix = "be text in UTF-8", "set PYTHONUTF8=1 if they are, or rename them"
+        print(f"videopred: {check.complaint('names of files and folders', must, got, fix)}", file=sys.stderr)
+        sys.exit(1)
     except (ValueError, TypeError, OSError, MemoryError) as error:
         if os.environ.get("VIDEOPRED_TRACEBACK"):
             raise

@@ -23,6 +23,7 @@ from videopred.datasets import DATASETS
 from videopred.datasets.generation import generate
 from videopred.datasets.opening import open_dataset
 from videopred.datasets.settings import BallsConfig
+from videopred.files import write_text
 from videopred.models import CORES
 from videopred.models.presets import PRESETS
 
@@ -373,6 +374,19 @@ def test_memory_that_does_not_do_is_one_clear_line(monkeypatch, capfd, greedy, a
     assert run("list") == 1
     must, fix = "be enough for the model and what it reads at once", "take a smaller model or --batch-size"
     assert capfd.readouterr() == ("", f"videopred: memory must {must}, got no {amount} more; {fix}\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"), [(b"l\xe4tin", "l\N{REPLACEMENT CHARACTER}tin"), ("zwei-bälle".encode(), "zwei-bälle")]
+)
+def test_a_path_that_no_file_can_tell_is_one_clear_line(monkeypatch, tmp_path, capfd, name, shown):
+    path = f"models/{name.decode('ascii', 'surrogateescape')}/x"
+    monkeypatch.setitem(COMMANDS, "list", lambda: write_text(tmp_path / "page.md", f"one two {path} three"))
+    assert run("list") == 1
+    must, fix = "be text in UTF-8", "set PYTHONUTF8=1 if they are, or rename them"
+    complaint = f"videopred: names of files and folders must {must}, got models/{shown}/x; {fix}\n"
+    assert capfd.readouterr() == ("", complaint)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_deleted_current_folder_is_one_clear_line(tmp_path, monkeypatch, capsys):
