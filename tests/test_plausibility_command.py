@@ -1,5 +1,6 @@
 """`videopred plausibility`: what it prints and writes, and one clear line for whatever is wrong."""
 
+import csv
 import json
 import subprocess
 import sys
@@ -93,8 +94,25 @@ def test_runs_from_several_seeds_are_judged_each_and_told_together(place, tmp_pa
             }.items():
                 mean, deviation = sum(pair) / 2, abs(pair[0] - pair[1]) / 2**0.5  # of two, by hand
                 assert row[error] == {"mean": pytest.approx(mean), "deviation": pytest.approx(deviation)}
+    kept = json.loads(Path("eval/both/films/plausibility-over-seeds.json").read_text())
+    assert kept["over_seeds"] == told["over_seeds"]
+    of_one = told["runs"]["seed-2"]["settings"] | {"runs": [str(place / "both" / seed) for seed in alone]}
+    assert kept["settings"] == {name: value for name, value in of_one.items() if name != "run"}
+    table = Path("eval/both/films/plausibility-over-seeds.csv").read_text()
+    lines = list(csv.DictReader(table.splitlines()))
+    rows = [(aggregate, row) for aggregate, rows in told["over_seeds"].items() for row in rows]
+    for line, (aggregate, row) in zip(lines, rows, strict=True):
+        assert (line["aggregate"], line["scenes"]) == (aggregate, str(row["scenes"]))
+        assert line["block"] == row["where"].get("block", "")
+        assert float(line["relative"]) == row["relative"]["mean"]
+        assert float(line["absolute_deviation"]) == row["absolute"]["deviation"]
+    Path("eval/both/seed-2/films").rename("elsewhere")
+    Path("eval/both/seed-10/films").rename("elsewhere too")
+    assert run(words) == 1
+    assert "--out must be a new path, got eval/both/films/plausibility-over-seeds.json (al" in capfd.readouterr().err
     assert run(f"{words} --out here --draw 1") == 0
     out = capfd.readouterr().out
+    assert out.endswith("wrote here/plausibility-over-seeds.json\nwrote here/plausibility-over-seeds.csv\n")
     assert "part test, surprise bce, burn_in 1, every 1, resamples 3, seed 0; mean of 2 seeds\n" in out
     absolute = told["over_seeds"]["mean"][0]["absolute"]
     line = next(line for line in out.splitlines() if line.startswith("all "))

@@ -10,7 +10,7 @@ from videopred import check
 from videopred.commands import terminal
 from videopred.commands.opening import each_run, results
 from videopred.commands.options import Device, Json, Overwrite, out_flag
-from videopred.eval.file_names import PLAUSIBILITY_FILES
+from videopred.eval.file_names import OVER_SEEDS_FILES, PLAUSIBILITY_FILES
 from videopred.eval.plausibility_settings import PlausibilityConfig
 
 if TYPE_CHECKING:
@@ -62,7 +62,11 @@ def plausibility(
     else:
         folders = [out or results(run, data) for run in of_seeds]
     names = [*PLAUSIBILITY_FILES, *(f"scene-{scene}{suffix}" for scene in draw for suffix in (".png", ".gif"))]
-    for path in [*(folder / name for folder in folders for name in names), *([answers] if answers else [])]:
+    targets = [folder / name for folder in folders for name in names]
+    together = (out or results(runs[0], data)) if several else None
+    if together:
+        targets += [together / name for name in OVER_SEEDS_FILES]
+    for path in [*targets, *([answers] if answers else [])]:
         check.absent("--answers" if path == answers else "--out", path, overwrite)
     if scores is None:
         _check_fit(data, config, draw, answers)
@@ -81,6 +85,10 @@ def plausibility(
                 from videopred import surprise_curves
 
                 paths += surprise_curves.draw_scenes(of_run, films, draw, folder)
+        if together:
+            from videopred.eval.plausibility_seeds import save_over_seeds
+
+            paths += save_over_seeds(found, together, overwrite=overwrite)
     _tell(found, of_seeds if several else (), paths, json_)
 
 

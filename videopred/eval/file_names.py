@@ -8,6 +8,8 @@ SCORE_FILES = (SCORES, "scores.csv", "measurements.npz")
 """What `Scores.save` writes in its folder."""
 PLAUSIBILITY_FILES = ("plausibility.json", "plausibility.csv", "films.csv", "surprise.npz")
 """What `PlausibilityScores.save` writes in its folder; the last only of a run."""
+OVER_SEEDS_FILES = ("plausibility-over-seeds.json", "plausibility-over-seeds.csv")
+"""What `save_over_seeds` writes in its folder."""
 
 
 def scores_in(results: Path) -> list[Path]:

@@ -1,11 +1,19 @@
 """Plausibility over runs from several seeds: the mean of each error, and its standard deviation."""
 
+import json
 import statistics
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+from videopred import check
+from videopred.eval.file_names import OVER_SEEDS_FILES
 from videopred.eval.plausibility_scores import PlausibilityScores
 from videopred.eval.plausibility_text import LEGEND, Line, cell, kinds_table
+from videopred.eval.text import csv_text
+from videopred.files import write_all
+
+_ERRORS = ("relative", "strict", "absolute")
 
 
 def over_seeds(runs: Sequence[PlausibilityScores]) -> dict[str, list[dict[str, Any]]]:
@@ -40,10 +48,44 @@ def seeds_table(runs: Sequence[PlausibilityScores]) -> str:
     return "\n\n".join([f"{first.title}; mean of {len(runs)} seeds", *tables, legend])
 
 
+def save_over_seeds(runs: Sequence[PlausibilityScores], folder: Path, *, overwrite: bool = False) -> list[Path]:
+    """Write plausibility-over-seeds.json and .csv, both or none, and return their paths.
+
+    Args:
+        runs: the scores of each, of the same films and settings.
+        folder: made if it is not there.
+        overwrite: replace files that are there.
+
+    Raises:
+        FileExistsError: one is there and `overwrite` is false; then none is written.
+    """
+    asked = {name: value for name, value in runs[0].settings.items() if name != "run"}
+    settings = {**asked, "runs": [one.settings["run"] for one in runs]}
+    text = json.dumps({"settings": settings, "over_seeds": over_seeds(runs)}, indent=2, allow_nan=False) + "\n"
+    paths = [check.absent("--out", folder / name, overwrite) for name in OVER_SEEDS_FILES]
+    return write_all(dict(zip(paths, (text.encode(), _csv(runs).encode()), strict=True)))
+
+
+def _csv(runs: Sequence[PlausibilityScores]) -> str:
+    """One line for each aggregate and kind of scenes; an empty condition means all, an empty deviation one seed."""
+    heads = list(runs[0].scenes.conditions)
+    lines = [
+        [name, *(row["where"].get(head, "") for head in heads), row["scenes"], *_numbers(row)]
+        for name, rows in over_seeds(runs).items()
+        for row in rows
+    ]
+    numbers = [column for error in _ERRORS for column in (error, f"{error}_deviation")]
+    return csv_text(["aggregate", *heads, "scenes", *numbers], lines)
+
+
 def _spread(values: Sequence[float]) -> dict[str, float | None]:
     return {"mean": statistics.fmean(values), "deviation": statistics.stdev(values) if len(values) > 1 else None}
 
 
 def _line(row: dict[str, Any]) -> Line:
-    spreads = (row[error] for error in ("relative", "strict", "absolute"))
-    return Line(row["where"], row["scenes"], [cell(number) for spread in spreads for number in spread.values()])
+    return Line(row["where"], row["scenes"], list(map(cell, _numbers(row))))
+
+
+def _numbers(row: dict[str, Any]) -> list[float | None]:
+    """Mean and deviation of each error."""
+    return [number for error in _ERRORS for number in row[error].values()]
