@@ -53,7 +53,7 @@ def test_a_figure_says_what_was_asked_and_its_models_differ_without_colour(tmp_p
     save_comparison(compare({"both": scores}), {".svg": tmp_path / "c.svg"})
     (plot,) = drawn[0].axes
     assert drawn[0].get_suptitle().replace("\n", " ") in scores.table()
-    assert (plot.get_title(loc="left"), plot.get_xlabel()) == ("MSE ↓", steps)
+    assert (plot.get_title(loc="left"), plot.get_xlabel()) == ("MSE ↓, mean over channels and pixels", steps)
     looks = {line.get_label(): line.get_marker() for line in plot.lines}
     assert list(looks) == list(rows)
     assert len(set(looks.values())) == 3

@@ -53,7 +53,9 @@ def test_a_row_of_which_nothing_is_known_does_not_hide_the_best():
 
 def test_every_row_has_a_curve_over_the_steps_and_its_band(scores):
     mse, psnr = score_charts(scores)
-    assert "MSE ↓ over the rollout step: model from 0.1 to 0.3; copy last from 0.2 to 0.4" in mse
+    title = "MSE ↓, mean over channels and pixels"
+    assert f"{title} over the rollout step: model from 0.1 to 0.3; copy last from 0.2 to 0.4" in mse
+    assert ">PSNR ↑, dB</text>" in psnr
     assert re.findall(r'text-anchor="middle">(\d)<', mse) == ["1", "2", "3"]
     assert (mse.count('class="band"'), psnr.count('class="band"')) == (3, 4)
     assert 'class="line-0"><title>model' in mse

@@ -6,6 +6,7 @@ from pathlib import Path
 from videopred import check
 from videopred.curves import SUFFIXES, Curve, draw_curves
 from videopred.eval.comparison import Comparison
+from videopred.eval.tables import curve_title
 from videopred.files import write_text
 
 
@@ -39,8 +40,10 @@ def _draw(comparison: Comparison, path: Path) -> None:
 def _panels(comparison: Comparison) -> dict[str, dict[str, Curve]]:
     """Title -> row -> its curve."""
     return {
-        comparison.head(column): {name: _curve(comparison, name, column) for name in comparison.rows}
-        for column in comparison.first.metrics
+        curve_title(comparison.first.label(column), metric): {
+            name: _curve(comparison, name, column) for name in comparison.rows
+        }
+        for column, metric in comparison.first.metrics.items()
     }
 
 

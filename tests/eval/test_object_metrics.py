@@ -32,6 +32,7 @@ def test_metric_describes_itself(name):
     assert metric.name == name
     assert metric.label
     assert len(metric.convention) > 20
+    assert metric.convention.startswith(metric.unit)
     assert metric.range[0] < metric.range[1]
     assert set(metric.needs) <= set(TRUTH)
 

@@ -22,6 +22,7 @@ class CollisionBCE(ObjectMetric):
 
     name = "collision-bce"
     label = "coll. BCE"
+    unit = "nats per frame with a collision"
     range = (0.0, float("inf"))
     higher_is_better = False
     decimals = 1

@@ -109,7 +109,7 @@ class Comparison:
         return Difference(value, value - other, low, high, ratio, len(means), ours.deviation(column, steps))
 
     def head(self, column: str) -> str:
-        """Title of a metric's block or panel."""
+        """Title of a metric's block."""
         return f"{self.first.label(column)} {arrow(self.first.metrics[column])}"
 
     def table(self) -> str:

@@ -81,6 +81,7 @@ class ExitError(Survival):
 
     name = "exit-error"
     label = "exit error"
+    unit = "px"
     range = (0.0, float("inf"))
     higher_is_better = False
     decimals = 2

@@ -25,6 +25,8 @@ class Quantity(ABC):
     higher_is_better: ClassVar[bool]
     decimals: ClassVar[int]
     """Decimals that a table shows."""
+    unit: ClassVar[str] = ""
+    """What its values are counted in, as its convention begins; empty for a plain number, such as a share."""
     is_time: ClassVar[bool] = False
     """Whether its mean over the steps, times their number, is a time in frames."""
 

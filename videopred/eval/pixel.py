@@ -28,6 +28,7 @@ class BCE(FrameMetric):
 
     name = "bce"
     label = "BCE"
+    unit = "nats per frame"
     range = (0.0, float("inf"))
     higher_is_better = False
     decimals = 1
@@ -50,6 +51,7 @@ class BCEMean(BCE):
 
     name = "bce-mean"
     label = "BCE mean"
+    unit = "nats per value"
     decimals = 4
 
     @property
@@ -68,6 +70,7 @@ class MSE(FrameMetric):
 
     name = "mse"
     label = "MSE"
+    unit = "mean over channels and pixels"
     range = (0.0, 1.0)
     higher_is_better = False
     decimals = 4
@@ -88,6 +91,7 @@ class MSESum(FrameMetric):
 
     name = "mse-sum"
     label = "MSE sum"
+    unit = "per frame"
     range = (0.0, float("inf"))
     higher_is_better = False
     decimals = 2
@@ -108,6 +112,7 @@ class MAE(MSE):
 
     name = "mae"
     label = "MAE"
+    unit = "mean over channels and pixels"
 
     def measure_frames(self, frames: Frames) -> dict[str, Tensor]:
         return {self.name: frames.once(_mean_absolute)}
@@ -118,6 +123,7 @@ class MAESum(MSESum):
 
     name = "mae-sum"
     label = "MAE sum"
+    unit = "per frame"
 
     def measure_frames(self, frames: Frames) -> dict[str, Tensor]:
         return {self.name: frames.once(_mean_absolute)}
@@ -133,6 +139,7 @@ class PSNR(FrameMetric):
 
     name = "psnr"
     label = "PSNR"
+    unit = "dB"
     range = (0.0, 100.0)
     higher_is_better = True
     decimals = 2

@@ -19,6 +19,7 @@ class Position(ObjectMetric):
 
     name = "position"
     label = "position"
+    unit = "px"
     range = (0.0, float("inf"))
     higher_is_better = False
     decimals = 2

@@ -45,6 +45,11 @@ def arrow(metric: "Quantity") -> str:
     return "↑" if metric.higher_is_better else "↓"
 
 
+def curve_title(label: str, metric: "Quantity") -> str:
+    """The label of a metric, which way it is better, and what is counted along y."""
+    return f"{label} {arrow(metric)}{', ' if metric.unit else ''}{metric.unit}"
+
+
 def written(value: float, metric: "Quantity") -> str:
     """A value with a metric's decimals; a dash where nothing can be said."""
     return "–" if isnan(value) else f"{value:z.{metric.decimals}f}"

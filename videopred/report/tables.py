@@ -10,7 +10,7 @@ from videopred.amounts import counted
 from videopred.eval.comparison import Comparison, Difference, compare
 from videopred.eval.comparison_rows import Row as ComparedRow
 from videopred.eval.scores import Scores
-from videopred.eval.tables import CEILING, arrow, written
+from videopred.eval.tables import CEILING, arrow, curve_title, written
 from videopred.report.charts import Line, line_chart, styles
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def seed_table(scores: Scores) -> Table | None:
 def score_charts(scores: Scores) -> list[str]:
     """An SVG for each metric: values of every row over the rollout."""
     rows = {row: ComparedRow(scores, (row,)) for row in scores.values}
-    return [_chart(_head(scores, column), rows, column, _styles(scores)) for column in scores.metrics]
+    return [_chart(scores, rows, column, _styles(scores)) for column in scores.metrics]
 
 
 def comparison_tables(comparison: Comparison) -> list[Table]:
@@ -107,7 +107,7 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
 def comparison_charts(comparison: Comparison) -> list[str]:
     """An SVG for each metric: values of every model over the rollout."""
     where = _compared(comparison)
-    return [_chart(comparison.head(column), comparison.rows, column, where) for column in comparison.first.metrics]
+    return [_chart(comparison.first, comparison.rows, column, where) for column in comparison.first.metrics]
 
 
 def plausibility_table(judged: Mapping[str, Any]) -> Table:
@@ -161,8 +161,8 @@ def _compared(comparison: Comparison) -> dict[str, str]:
     return styles(models, [name for name in comparison.rows if name not in models])
 
 
-def _chart(title: str, rows: Mapping[str, ComparedRow], column: str, where: dict[str, str]) -> str:
-    lines = {}
+def _chart(scores: Scores, rows: Mapping[str, ComparedRow], column: str, where: dict[str, str]) -> str:
+    title, lines = curve_title(scores.label(column), scores.metrics[column]), {}
     for name, row in rows.items():
         values, ends = row.values(column), row.intervals(column)
         low, high = (None, None) if ends is None else (ends.low.tolist(), ends.high.tolist())
