@@ -41,10 +41,12 @@ class PlausibilityScores:
 
     def table(self) -> str:
         """Plain text for a terminal: one table for each aggregate, without the kinds of three conditions."""
+        run = self.settings.get("run")
+        title = self.title if run is None else f"{Path(run).name.removesuffix('.safetensors')} on {self.title}"
         if self.scenes.possible is None:
-            return f"{self.title}\nno labels say which films are possible, so there are no errors"
+            return f"{title}\nno labels say which films are possible, so there are no errors"
         legend = f"{LEGEND}; from and to: 95 % of draws of scenes (- of one scene)"
-        return "\n\n".join([self.title, *(_errors_table(name, rows) for name, rows in self.errors.items()), legend])
+        return "\n\n".join([title, *(_errors_table(name, rows) for name, rows in self.errors.items()), legend])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, in types that JSON knows; scores of films in full precision."""

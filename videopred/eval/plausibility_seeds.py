@@ -45,7 +45,8 @@ def seeds_table(runs: Sequence[PlausibilityScores]) -> str:
     heads = ["relative", "sd", "strict", "sd", "absolute", "sd"]
     tables = [kinds_table(name, heads, [_line(row) for row in rows]) for name, rows in over_seeds(runs).items()]
     legend = f"{LEGEND}; sd: standard deviation over seeds (- of one)"
-    return "\n\n".join([f"{first.title}; mean of {len(runs)} seeds", *tables, legend])
+    title = f"{Path(first.settings['run']).parent.name} on {first.title}; mean of {len(runs)} seeds"
+    return "\n\n".join([title, *tables, legend])
 
 
 def save_over_seeds(runs: Sequence[PlausibilityScores], folder: Path, *, overwrite: bool = False) -> list[Path]:
