@@ -87,8 +87,10 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     if isinstance(sys.stdout, io.TextIOWrapper):  # which may have no letter for an arrow or a name
         sys.stdout.reconfigure(errors="replace")
     try:
-        run(list(sys.argv[1:] if argv is None else argv))
-        sys.stdout.flush()
+        try:
+            run(list(sys.argv[1:] if argv is None else argv))
+        finally:  # here, where it is known what to say if nobody reads on; also behind help, which exits by itself
+            sys.stdout.flush()
     except KeyboardInterrupt as interrupt:
         print(f"videopred: interrupted; {str(interrupt) or 'what was saved before is whole'}", file=sys.stderr)
         sys.exit(130)

@@ -1,29 +1,22 @@
 """One clear line for whatever is wrong with a command, and its exit status."""
 
 import gc
-import io
 import json
 import shutil
-import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
-import torch
 from command_line import LEARNING, SIZES, SMALL, core_flags, run, unasked
 from tiny_runs import FRAMES, no_file_longer_than, tiny_data
 
-import videopred
-from videopred import __main__ as entry
-from videopred.cli import COMMANDS, main
+from videopred.cli import COMMANDS
 from videopred.datasets import DATASETS
 from videopred.datasets.generation import generate
 from videopred.datasets.opening import open_dataset
 from videopred.datasets.settings import BallsConfig
-from videopred.files import write_text
 from videopred.models import CORES
 from videopred.models.presets import PRESETS
 
@@ -304,105 +297,3 @@ def test_a_full_disk_is_one_clear_line(place, tmp_path, monkeypatch, capfd):
     left = sorted(path.name for path in tmp_path.rglob("*") if path.is_file())
     assert not [name for name in left if name.endswith((".h5", ".npz", ".gif", ".png", ".ckpt", ".partial"))]
     assert json.loads(Path("run/run.json").read_text())["state"] == "failed"
-
-
-def test_an_interrupted_command_ends_with_130(monkeypatch, capfd):
-    def interrupted() -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setitem(COMMANDS, "list", interrupted)
-    assert run("list") == 130
-    assert capfd.readouterr() == ("", "videopred: interrupted; what was saved before is whole\n")
-
-
-@pytest.mark.parametrize("words", ["list", "list --help"])
-def test_who_reads_no_further_is_told_nothing(words):
-    """As by `| head -1`, before which unix tools end with 141 in the eyes of a shell."""
-    command = [sys.executable, "-m", "videopred", *words.split()]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        process.stdout.close()
-        _, err = process.communicate()
-    assert (process.returncode, err) == (141, b"")
-
-
-def test_letters_that_the_output_lacks_are_question_marks(monkeypatch):
-    """As the arrows of a table of scores in a batch job without UTF-8; it failed when all was scored."""
-    output = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    monkeypatch.setattr(sys, "stdout", output)
-    monkeypatch.setitem(COMMANDS, "list", lambda: print("BCE ↓ of Bälle"))
-    assert run("list") == 0
-    assert output.buffer.getvalue() == b"BCE ? of B?lle\n"  # type: ignore[attr-defined]
-
-
-def test_while_commands_load_one_that_is_interrupted_ends_so_as_well(monkeypatch, capfd):
-    class Interrupted:
-        def find_spec(self, name, path=None, target=None):
-            if name == "videopred.cli":
-                raise KeyboardInterrupt
-
-    monkeypatch.delattr(videopred, "cli")
-    monkeypatch.delitem(sys.modules, "videopred.cli")
-    monkeypatch.setattr(sys, "meta_path", [Interrupted(), *sys.meta_path])
-    with pytest.raises(SystemExit, match="130"):
-        entry.main()
-    assert capfd.readouterr() == ("", "videopred: interrupted; nothing had begun\n")
-
-
-def test_the_installed_command_is_that_entry():
-    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
-    assert project["scripts"] == {"videopred": f"{entry.__name__}:main"}
-
-
-def test_on_request_a_failure_shows_where_it_arose(monkeypatch):
-    monkeypatch.setenv("VIDEOPRED_TRACEBACK", "1")
-    with pytest.raises(ValueError, match="COMMAND must be one of"):
-        main(["frobnicate"])
-
-
-def _greedy() -> None:
-    torch.empty(10**15)  # floats: no address space has room for them
-
-
-def _greedy_on_a_device() -> None:
-    raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 has a total capacity of 2 GiB")
-
-
-@pytest.mark.parametrize(("greedy", "amount"), [(_greedy, "4000000 GB"), (_greedy_on_a_device, "2.50 GiB")])
-def test_memory_that_does_not_do_is_one_clear_line(monkeypatch, capfd, greedy, amount):
-    monkeypatch.setitem(COMMANDS, "list", greedy)
-    assert run("list") == 1
-    must, fix = "be enough for the model and what it reads at once", "take a smaller model or --batch-size"
-    assert capfd.readouterr() == ("", f"videopred: memory must {must}, got no {amount} more; {fix}\n")
-
-
-@pytest.mark.parametrize(
-    ("name", "shown"), [(b"l\xe4tin", "l\N{REPLACEMENT CHARACTER}tin"), ("zwei-bälle".encode(), "zwei-bälle")]
-)
-def test_a_path_that_no_file_can_tell_is_one_clear_line(monkeypatch, tmp_path, capfd, name, shown):
-    path = f"models/{name.decode('ascii', 'surrogateescape')}/x"
-    monkeypatch.setitem(COMMANDS, "list", lambda: write_text(tmp_path / "page.md", f"one two {path} three"))
-    assert run("list") == 1
-    must, fix = "be text in UTF-8", "set PYTHONUTF8=1 if they are, or rename them"
-    complaint = f"videopred: names of files and folders must {must}, got models/{shown}/x; {fix}\n"
-    assert capfd.readouterr() == ("", complaint)
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_deleted_current_folder_is_one_clear_line(tmp_path, monkeypatch, capsys):
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    monkeypatch.chdir(gone)
-    gone.rmdir()
-    assert run("list") == 1
-    line = "videopred: the current folder must be there, got one that was deleted; go to another, as with cd\n"
-    assert capsys.readouterr() == ("", line)
-
-
-def test_an_unforeseen_error_is_not_hidden(monkeypatch):
-    def broken() -> None:
-        raise AssertionError("a mistake of ours")
-
-    monkeypatch.setitem(COMMANDS, "list", broken)
-    with pytest.raises(AssertionError, match="a mistake of ours"):
-        main(["list"])
