@@ -62,6 +62,13 @@ class MSEWithoutWeights(MSE):
         return super().reduce(measured)
 
 
+class MSEOfAllDraws(MSE):
+    """Counts the clips of all draws together."""
+
+    def of_sums(self, sums: dict[str, Tensor], clips: Tensor) -> Tensor:
+        return sums["mse"] / clips.sum()
+
+
 class BCEInSinglePrecision(BCE):
     """Hands out the film's precision, in which sums over many clips round."""
 
@@ -108,6 +115,7 @@ BAD_METRICS: dict[str, Metric] = {
     "check_a_frame_stands_alone": MSEOfBatch(MSEConfig()),
     "check_refusals": MSEThatBroadcasts(MSEConfig()),
     "check_weights_count_clips": MSEWithoutWeights(MSEConfig()),
+    "check_draws_are_reduced_each": MSEOfAllDraws(MSEConfig()),
     "check_shape": BCEInSinglePrecision(BCEConfig()),
     "check_leaves_films_alone": BCEInPlace(BCEConfig()),
     "check_clip_order": MSEOfFirstClip(MSEConfig()),

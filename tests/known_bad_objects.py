@@ -41,6 +41,13 @@ class MissedOfEachClip(Missed):
         return ObjectMetric.reduce(self, measured)
 
 
+class MissedOfTheFirstDraw(Missed):
+    """Says of every draw of the clips what it says of the first."""
+
+    def reduce_each(self, measured: dict[str, Tensor], draws: Tensor) -> Tensor:
+        return super().reduce_each(measured, draws[:1].expand_as(draws))
+
+
 class PositionInPlace(Position):
     def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
         true.positions.add_(torch.ones(()))
@@ -61,6 +68,7 @@ BAD_OBJECT_METRICS: dict[str, ObjectMetric] = {
     "check_names_do_not_matter": PositionByNumber(PositionConfig()),
     "check_a_clip_stands_alone": MissedInTheBatch(MissedConfig()),
     "check_weights_count_clips": MissedOfEachClip(MissedConfig()),
+    "check_draws_are_reduced_each": MissedOfTheFirstDraw(MissedConfig()),
     "check_leaves_scenes_alone": PositionInPlace(PositionConfig()),
     "check_refusals": PositionOfAnything(PositionConfig()),
 }

@@ -78,6 +78,13 @@ def check_weights_count_clips(metric: Metric) -> None:
     assert not torch.allclose(weighted, metric.reduce(metric.measure(prediction, truth)), rtol=1e-3)
 
 
+def check_draws_are_reduced_each(metric: Metric) -> None:
+    """Several draws of the clips at once give what each gives by itself."""
+    measured, draws = metric.measure(*films()), torch.tensor([[2.0, 0, 1, 3, 1], [0, 4, 1, 0, 0], [1, 1, 1, 1, 1]])
+    expected = torch.stack([metric.reduce(measured, draw) for draw in draws])
+    torch.testing.assert_close(metric.reduce_each(measured, draws.double()), expected, rtol=1e-12, atol=1e-12)
+
+
 def check_a_frame_stands_alone(metric: Metric) -> None:
     """Clips and frames measured one by one are those measured together."""
     prediction, truth = films()
@@ -279,6 +286,7 @@ CHECKS = (
     check_perfect_is_best,
     check_clip_order,
     check_weights_count_clips,
+    check_draws_are_reduced_each,
     check_a_frame_stands_alone,
     check_precisions,
     check_leaves_films_alone,

@@ -87,6 +87,12 @@ def check_weights_count_clips(metric: ObjectMetric) -> None:
     same(weighted, metric.reduce(repeated))
 
 
+def check_draws_are_reduced_each(metric: ObjectMetric) -> None:
+    """Several draws of the clips at once give what each gives by itself."""
+    measured, draws = metric.measure(cases()["mixed"], scene_with_hidden()), torch.tensor([[0.0, 2, 3], [1, 0, 0]])
+    same(metric.reduce_each(measured, draws.double()), torch.stack([metric.reduce(measured, draw) for draw in draws]))
+
+
 def check_leaves_scenes_alone(metric: ObjectMetric) -> None:
     true, predicted = scene_with_hidden(), cases()["mixed"]
     metric.measure(predicted, true)
@@ -125,6 +131,7 @@ CHECKS = (
     check_names_do_not_matter,
     check_a_clip_stands_alone,
     check_weights_count_clips,
+    check_draws_are_reduced_each,
     check_leaves_scenes_alone,
     check_refusals,
 )

@@ -7,6 +7,7 @@ reweighting clips, and exact sums over batches or processes.
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
+import torch
 from torch import Tensor
 
 from videopred.check import complaint, require
@@ -44,7 +45,7 @@ class Quantity(ABC):
         return self.range[1] if self.higher_is_better else self.range[0]
 
     def reduce(self, measured: dict[str, Tensor], clip_weights: Tensor | None = None) -> Tensor:
-        """One value per step: the mean over clips, for a single measurement.
+        """One value per step: what `of_sums` makes of the sums over clips.
 
         Args:
             measured: measurements (B, T) of any number of clips.
@@ -53,9 +54,38 @@ class Quantity(ABC):
         Returns:
             (T,) float64.
         """
-        (values,) = measured.values()
-        weights = weights_of(values, clip_weights)
-        return weights @ values / weights.sum()
+        return self._pooled(measured, weights_of(next(iter(measured.values())), clip_weights))
+
+    def reduce_each(self, measured: dict[str, Tensor], draws: Tensor) -> Tensor:
+        """What `reduce` gives for each of several weights of the clips, in one go where it is the usual one.
+
+        Args:
+            measured: measurements (B, T) of any number of clips.
+            draws: (R, B) float64; how often each clip counts in each draw.
+
+        Returns:
+            (R, T) float64.
+        """
+        if type(self).reduce is Quantity.reduce:
+            return self._pooled(measured, draws)
+        return torch.stack([self.reduce(measured, weights) for weights in draws])
+
+    def of_sums(self, sums: dict[str, Tensor], clips: Tensor) -> Tensor:
+        """The score from measurements summed over clips: the mean, for a single measurement.
+
+        Args:
+            sums: name -> (..., T) float64.
+            clips: (..., 1) float64; how many clips were summed.
+
+        Returns:
+            (..., T) float64.
+        """
+        (total,) = sums.values()
+        return total / clips
+
+    def _pooled(self, measured: dict[str, Tensor], weights: Tensor) -> Tensor:
+        sums = {key: weights.to(values) @ values for key, values in measured.items()}
+        return self.of_sums(sums, weights.sum(-1, keepdim=True))
 
     def remark(self, measured: dict[str, Tensor]) -> str:
         """What a reader of this score must know of these clips, such as how many frames were capped; usually nothing.

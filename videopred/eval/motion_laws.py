@@ -41,8 +41,8 @@ class Energy(ObjectMetric):
         energies = (torch.where(found, mass * steps.square().sum(-1), 0.0).sum(-1) / 2 for steps in (ours, theirs))
         return dict(zip(("total", "count"), energies, strict=True))
 
-    def reduce(self, measured: dict[str, Tensor], clip_weights: Tensor | None = None) -> Tensor:
-        return (super().reduce(measured, clip_weights) - 1).abs()
+    def of_sums(self, sums: dict[str, Tensor], clips: Tensor) -> Tensor:
+        return (super().of_sums(sums, clips) - 1).abs()
 
 
 class Momentum(ObjectMetric):

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from videopred.check import require
-from videopred.eval.metric import Quantity, weights_of
+from videopred.eval.metric import Quantity
 from videopred.eval.scene import TRUTH, Scene, check_scenes
 
 
@@ -54,19 +54,9 @@ class ObjectMetric(Quantity):
     def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
         """Measurements (B, T) of scenes that were checked: what `measure` gives."""
 
-    def reduce(self, measured: dict[str, Tensor], clip_weights: Tensor | None = None) -> Tensor:
-        """One value per step: `total` over `count`, each summed over clips.
-
-        Args:
-            measured: from `measure`, of any number of clips.
-            clip_weights: (B,) non-negative; how often each clip counts. None counts each once.
-
-        Returns:
-            (T,) float64; NaN where nothing was counted.
-        """
-        weights = weights_of(measured["total"], clip_weights)
-        total, count = weights @ measured["total"], weights @ measured["count"]
-        return torch.where(count > 0, total / count, torch.nan)
+    def of_sums(self, sums: dict[str, Tensor], clips: Tensor) -> Tensor:
+        """`total` over `count`: (..., T) float64; NaN where nothing was counted."""
+        return torch.where(sums["count"] > 0, sums["total"] / sums["count"], torch.nan)
 
 
 def pooled(values: Tensor, counts: Tensor) -> dict[str, Tensor]:

@@ -6,7 +6,6 @@ import torch
 from torch import Tensor
 
 from videopred.eval.frame_metric import FrameMetric, Frames
-from videopred.eval.metric import weights_of
 from videopred.eval.settings import OverlapConfig
 
 
@@ -34,7 +33,7 @@ class Overlap(FrameMetric):
 
     @abstractmethod
     def of_counts(self, hits: Tensor, invented: Tensor, missed: Tensor, rest: Tensor) -> Tensor:
-        """The score of pooled counts TP, FP, FN, TN, each (T,)."""
+        """The score of pooled counts TP, FP, FN, TN, each (..., T)."""
 
     def measure_frames(self, frames: Frames) -> dict[str, Tensor]:
         return frames.once(_counts, self.config.threshold)
@@ -44,9 +43,8 @@ class Overlap(FrameMetric):
         invented, missed = counted["lit"] - hits, counted["truly lit"] - hits
         return {"tp": hits, "fp": invented, "fn": missed, "tn": values - counted["lit"] - missed}
 
-    def reduce(self, measured: dict[str, Tensor], clip_weights: Tensor | None = None) -> Tensor:
-        weights = weights_of(measured["tp"], clip_weights)
-        return self.of_counts(*(weights @ measured[key] for key in ("tp", "fp", "fn", "tn")))
+    def of_sums(self, sums: dict[str, Tensor], clips: Tensor) -> Tensor:
+        return self.of_counts(*(sums[key] for key in ("tp", "fp", "fn", "tn")))
 
 
 class F1(Overlap):

@@ -8,7 +8,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from videopred.check import require
 from videopred.eval.frame_metric import FrameMetric, Frames
-from videopred.eval.metric import check_axes, check_range, check_same_shape, weights_of
+from videopred.eval.metric import check_axes, check_range, check_same_shape
 from videopred.eval.settings import BCEConfig, BCEMeanConfig
 
 
@@ -155,9 +155,8 @@ class PSNR(FrameMetric):
         decibels = -10 * counted["mse"].log10()
         return {"psnr": decibels.clamp(max=self.best), "capped": (decibels > self.best).double()}
 
-    def reduce(self, measured: dict[str, Tensor], clip_weights: Tensor | None = None) -> Tensor:
-        weights = weights_of(measured["psnr"], clip_weights)
-        return weights @ measured["psnr"] / weights.sum()
+    def of_sums(self, sums: dict[str, Tensor], clips: Tensor) -> Tensor:
+        return sums["psnr"] / clips
 
     def remark(self, measured: dict[str, Tensor]) -> str:
         capped = measured["capped"]
