@@ -103,6 +103,7 @@ DOORS: dict[str, set[str]] = {
     "kornia": {"eval.bordered_similarity"},
     "scipy": {"eval.intervals", "eval.matching", "eval.tracking"},
     "lightning": {
+        "training.atomic_saving",
         "training.batches",
         "training.engine",
         "training.keeping",
@@ -116,7 +117,6 @@ DOORS: dict[str, set[str]] = {
         "training.watching",
         "training.profiling",
         "training.telling",
-        "checkpoint",
     },
     "tensorboard": {"training.watched_clips"},
     "safetensors": {"weights"},

@@ -14,12 +14,11 @@ from typing import Any
 from zipfile import ZipFile
 
 import torch
-from lightning.fabric.plugins import TorchCheckpointIO
 from pydantic import Field, JsonValue, PositiveInt, ValidationError
 from torch import Tensor
 
 from videopred import check
-from videopred.files import whole_file, write_text
+from videopred.files import write_text
 from videopred.models import build
 from videopred.models.predictor import Predictor
 from videopred.models.settings import PredictorConfig
@@ -75,17 +74,6 @@ class RunConfig(Settings):
     """The run or export that its first weights are from."""
     experiment: ExperimentRecord | None = None
     """The experiment that it is a run of; None if it is of none."""
-
-
-class AtomicIO(TorchCheckpointIO):
-    """Writes beside the final name, then renames: a killed process never leaves half a checkpoint.
-
-    Lightning's own way moves a file from the temporary folder, which is a copy when that is another disk.
-    """
-
-    def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
-        with whole_file(Path(path)) as partial:
-            super().save_checkpoint(checkpoint, partial, storage_options)
 
 
 def whole_checkpoint(path: Path) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tiny_runs import tiny_training
 from training_runs import learner
 
-from videopred.checkpoint import AtomicIO
 from videopred.settings import ComputeConfig
+from videopred.training.atomic_saving import AtomicIO
 from videopred.training.engine import check_compute, make_trainer
 from videopred.training.metrics_file import read_metrics
 

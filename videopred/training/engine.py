@@ -13,10 +13,11 @@ from lightning.pytorch.loggers import Logger
 from lightning.pytorch.strategies import StrategyRegistry
 
 from videopred import check
-from videopred.checkpoint import AtomicIO, RunConfig
+from videopred.checkpoint import RunConfig
 from videopred.models.compiling import check_compiler
 from videopred.settings import ComputeConfig, TrainingConfig
 from videopred.slurm import my_task
+from videopred.training.atomic_saving import AtomicIO
 from videopred.training.loggers import Curves
 from videopred.training.metrics_file import MetricsFile
 from videopred.training.processes import check_reachable, environment, launched
