@@ -3,14 +3,21 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
+
 from videopred import check
 from videopred.curves import SUFFIXES, Curve, draw_curves
+from videopred.data_points import Panel, draw_points
 from videopred.eval.comparison import Comparison
+from videopred.eval.comparison_over_data import DataComparison
+from videopred.eval.comparison_rows import UNKNOWN
 from videopred.eval.tables import curve_title
 from videopred.files import write_text
 
 
-def save_comparison(comparison: Comparison, targets: Mapping[str, Path], *, overwrite: bool = False) -> None:
+def save_comparison(
+    comparison: Comparison | DataComparison, targets: Mapping[str, Path], *, overwrite: bool = False
+) -> None:
     """Write a comparison.
 
     Args:
@@ -24,10 +31,12 @@ def save_comparison(comparison: Comparison, targets: Mapping[str, Path], *, over
     for path in targets.values():
         check.absent("--out", path, overwrite)
     for suffix, path in targets.items():
-        if suffix in SUFFIXES:
+        if suffix not in SUFFIXES:
+            write_text(path, comparison.markdown() if suffix == ".md" else comparison.to_csv())
+        elif isinstance(comparison, DataComparison):
+            _draw_data(comparison, path)
+        else:
             _draw(comparison, path)
-            continue
-        write_text(path, comparison.markdown() if suffix == ".md" else comparison.to_csv())
 
 
 def _draw(comparison: Comparison, path: Path) -> None:
@@ -52,3 +61,35 @@ def _curve(comparison: Comparison, name: str, column: str) -> Curve:
     values, ends = row.values(column), row.intervals(column)
     low, high = (values, values) if ends is None else ends
     return Curve(values, low, high, faint=not row.is_model)
+
+
+def _draw_data(comparison: DataComparison, path: Path) -> None:
+    """Means over the horizon, or relative errors where they were asked for, with data sets along x."""
+    series, names = comparison.series, list(comparison.data)
+    relative = comparison.relative_to is not None
+    panels = {
+        _data_title(comparison, column, steps): Panel(
+            {row: _over_data(comparison, row, column, steps) for row in comparison.rows},
+            metric.higher_is_better and not relative,
+        )
+        for column, metric in comparison.first.metrics.items()
+        for steps in comparison.first.protocol.spans
+    }
+    below = names if series is None else [str(number) for number in series.numbers]
+    along = "data set" if series is None else f"data set {series.pattern}"
+    draw_points(path, panels, below, title=comparison.asked, along=along, joined=series is not None)
+
+
+def _data_title(comparison: DataComparison, column: str, steps: int) -> str:
+    """Title of a panel."""
+    label, metric = comparison.first.label(column), comparison.first.metrics[column]
+    relative = f"{label}, error relative to {comparison.relative_to} ↓"
+    return f"{curve_title(label, metric) if comparison.relative_to is None else relative}, mean of {steps}"
+
+
+def _over_data(comparison: DataComparison, row: str, column: str, steps: int) -> Curve:
+    """A row's values on each data set; NaN where it was not scored."""
+    found = [comparison.cell(row, data, column, steps) for data in comparison.data]
+    shown = [UNKNOWN if cell is None else cell.ratio if comparison.relative_to else cell.mean for cell in found]
+    values, low, high = np.array(shown).T
+    return Curve(values, low, high, faint=row not in comparison.models)

@@ -1,6 +1,6 @@
 """Curves: how scores change over the horizon, as figures."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from textwrap import wrap
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ class Curve(NamedTuple):
     """A line, and the band in which it could lie as well."""
 
     values: np.ndarray
-    """(T,), and so are `low` and `high`."""
+    """(T,), NaN where nothing is known, and so are `low` and `high`."""
     low: np.ndarray
     high: np.ndarray
     faint: bool = False
@@ -54,25 +54,50 @@ def draw_curves(
     Raises:
         ValueError: another ending.
     """
+
+    def draw(plot: Any, head: str) -> None:
+        _draw(plot, panels[head], marks)
+
+    return draw_panels(path, list(panels), draw, title=title, along=steps)
+
+
+def draw_panels(
+    path: Path, heads: Sequence[str], draw: Callable[[Any, str], None], *, title: str = "", along: str = ""
+) -> Path:
+    """A figure with a panel for each head, two beside each other, and one legend.
+
+    Args:
+        path: ends in .png or .svg.
+        heads: titles of the panels.
+        draw: puts into a plot what belongs under a head; what has a label in the first stands in the legend.
+        title: above all panels.
+        along: what x is.
+
+    Raises:
+        ValueError: another ending.
+    """
     must, fix = f"end in {' or '.join(SUFFIXES)}", "rename it"
     check.require(path.suffix in SUFFIXES, "the figure", must, path, fix)
-    columns = min(2, len(panels))
-    rows = -(-len(panels) // columns)
+    columns = min(2, len(heads))
+    rows = -(-len(heads) // columns)
     figure = empty_figure(4.2 * columns + 2.4, 3.1 * rows + 0.3)
     figure.suptitle("\n".join(wrap(title, 60 * columns)), x=0.02, ha="left", fontsize=9)  # clear of the legend
-    for index, (head, lines) in enumerate(panels.items(), 1):
+    for index, head in enumerate(heads, 1):
         plot = figure.add_subplot(rows, columns, index)
-        _draw(plot, head, lines, marks)
-        if index > len(panels) - columns:
-            plot.set_xlabel(steps, fontsize=9)
+        draw(plot, head)
+        plot.set_title(head, fontsize=10, loc="left")
+        plot.spines[["top", "right"]].set_visible(False)
+        plot.tick_params(labelsize=8)
+        if index > len(heads) - columns:
+            plot.set_xlabel(along, fontsize=9)
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right upper", fontsize=8, frameon=False)
     return write_bytes(path, figure_bytes(figure, path.suffix[1:]))
 
 
-def _draw(plot: Any, title: str, lines: Mapping[str, Curve], marks: Sequence[int]) -> None:
-    """One panel; a line has the look of its place among models, or among trivial predictions."""
-    for name, look in _looks(lines).items():
+def _draw(plot: Any, lines: Mapping[str, Curve], marks: Sequence[int]) -> None:
+    """The lines of a panel."""
+    for name, look in looks(lines).items():
         line = lines[name]
         steps = np.arange(1, len(line.values) + 1)
         every = -(-len(steps) // 8)
@@ -80,13 +105,10 @@ def _draw(plot: Any, title: str, lines: Mapping[str, Curve], marks: Sequence[int
         plot.fill_between(steps, line.low, line.high, color=look.color, alpha=0.15, linewidth=0)
     for step in marks:
         plot.axvline(step, color="#D0D0D0", linewidth=1, zorder=0)
-    plot.set_title(title, fontsize=10, loc="left")
-    plot.spines[["top", "right"]].set_visible(False)
-    plot.tick_params(labelsize=8)
     plot.locator_params(axis="x", integer=True)
 
 
-class _Look(NamedTuple):
+class Look(NamedTuple):
     """How a line is drawn, in matplotlib's words."""
 
     color: Any
@@ -95,14 +117,14 @@ class _Look(NamedTuple):
     linewidth: float
 
 
-def _looks(lines: Mapping[str, Curve]) -> dict[str, _Look]:
-    """Name of a line -> its look."""
+def looks(lines: Mapping[str, Curve]) -> dict[str, Look]:
+    """Name of a line -> its look, which is that of its place among models, or among trivial predictions."""
     models = [name for name, line in lines.items() if not line.faint]
     trivial = [name for name, line in lines.items() if line.faint]
-    looks = {}
+    found = {}
     for place, name in enumerate(models):
         again, number = divmod(place, len(COLOURS))
-        looks[name] = _Look(COLOURS[number], MARKERS[number], STYLES[again % len(STYLES)], 2.0)
+        found[name] = Look(COLOURS[number], MARKERS[number], STYLES[again % len(STYLES)], 2.0)
     for place, name in enumerate(trivial):
-        looks[name] = _Look(FAINT, "", FAINT_STYLES[place % len(FAINT_STYLES)], 1.2)
-    return looks
+        found[name] = Look(FAINT, "", FAINT_STYLES[place % len(FAINT_STYLES)], 1.2)
+    return found

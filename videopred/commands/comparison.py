@@ -1,7 +1,7 @@
 """The command that holds the scores of models against each other."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
@@ -11,6 +11,10 @@ from videopred.commands.options import Json, Overwrite, out_flag
 from videopred.eval.file_names import SCORES, scores_in
 from videopred.spelling import nearest_path, nearest_run
 from videopred.training.places import SUMMARY
+
+if TYPE_CHECKING:
+    from videopred.eval.comparison import Comparison
+    from videopred.eval.comparison_over_data import DataComparison
 
 
 def compare(
@@ -22,31 +26,33 @@ def compare(
         ),
     ],
     *,
-    data: Annotated[str | None, arg(metavar="NAME", help="Which scores of the runs: the name of the data.")] = None,
+    data: Annotated[
+        tuple[str, ...], arg(metavar="NAME", help="Which scores of the runs: names of data; default: all there are.")
+    ] = (),
     relative_to: Annotated[
-        str | None, arg(metavar="ROW", help="Hold all rows against this one; default: the first model.")
+        str | None,
+        arg(metavar="ROW", help="Hold all rows against this one; default: the first model, or none over data sets."),
     ] = None,
+    names: Annotated[
+        tuple[str, ...], arg(metavar="ROW=NAME", help="Call rows so; of one name on different data they are one row.")
+    ] = (),
     out: Annotated[Path, out_flag("Folder for comparison.md, .csv, .png and .svg.")] = Path("eval/comparison"),
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
-    """Hold models against each other on the same clips: paired differences, ratios, curves."""
+    """Hold models against each other: on the same clips differences, ratios, curves; on several data sets a table."""
     check.require(len(paths) > 0, "SCORES", "be given", "nothing", "name folders that `videopred evaluate` wrote")
     of_runs = [path for path in paths if not _holds_scores(path)]
     fix = "leave it out: a folder of scores is of one data set"
-    check.require(data is None or len(of_runs) > 0, "--data", "be given with runs", data, fix)
-    folders = [_scores_of(path, data) for path in paths]
+    check.require(not data or len(of_runs) > 0, "--data", "be given with runs", " ".join(data), fix)
+    called = _names(names)
+    folders = [folder for path in paths for folder in _scores_of(path, data)]
     targets = {suffix: out / f"comparison{suffix}" for suffix in (".md", ".csv", ".png", ".svg")}
     for target in targets.values():
         check.absent("--out", target, overwrite)
-    from videopred.eval import comparison
-    from videopred.eval.scores import load_scores
-
-    names = comparison.names_of([str(_unlike(folder)) for folder in folders])
-    tables = {name: load_scores(folder) for name, folder in zip(names, folders, strict=True)}
-    compared = comparison.compare(tables, relative_to)
     from videopred.comparing import save_comparison
 
+    compared = _compare(folders, relative_to, called)
     save_comparison(compared, targets, overwrite=overwrite)
     if json_:
         terminal.print_json(compared.to_dict() | {"files": [str(path) for path in targets.values()]})
@@ -55,14 +61,40 @@ def compare(
     terminal.print_files(list(targets.values()), False)
 
 
+def _names(words: tuple[str, ...]) -> dict[str, str]:
+    """Name of a row -> what it is to be called."""
+    for word in words:
+        row, sign, name = word.partition("=")
+        check.require(bool(row and sign and name), "--names", "be ROW=NAME", word, "write e.g. scoff-balls4=SCOFF")
+    rows = [word.partition("=")[0] for word in words]
+    twice = " ".join(word for word, row in zip(words, rows, strict=True) if rows.count(row) > 1)
+    check.require(not twice, "--names", "name each row once", twice, "leave one out")
+    return {row: word.partition("=")[2] for word, row in zip(words, rows, strict=True)}
+
+
+def _compare(folders: list[Path], relative_to: str | None, called: dict[str, str]) -> "Comparison | DataComparison":
+    """The scores in these folders side by side."""
+    from videopred.eval.comparison import compare, names_of
+    from videopred.eval.comparison_over_data import compare_over_data
+    from videopred.eval.data_names import by_data
+    from videopred.eval.scores import load_scores
+
+    unlike = [str(_unlike(folder)) for folder in folders]
+    names = dict(zip(dict.fromkeys(unlike), names_of(list(dict.fromkeys(unlike))), strict=True))
+    data = by_data([(names[path], load_scores(folder)) for path, folder in zip(unlike, folders, strict=True)])
+    if len(data) == 1:
+        return compare(next(iter(data.values())), relative_to, called)
+    return compare_over_data(data, relative_to, called)
+
+
 def _holds_scores(path: Path) -> bool:
     return path.name == SCORES or (path / SCORES).is_file()
 
 
-def _scores_of(path: Path, data: str | None) -> Path:
-    """The folder of scores that a path means: itself, or where `evaluate` puts those of a run."""
+def _scores_of(path: Path, data: tuple[str, ...]) -> list[Path]:
+    """The folders of scores that a path means: itself, or where `evaluate` puts those of a run."""
     if _holds_scores(path):
-        return path
+        return [path]
     is_run = any((path / name).is_file() for name in ("settings.json", SUMMARY)) or path.suffix == ".safetensors"
     if not is_run:
         inside, make = scores_in(path), "make them with `videopred evaluate`"
@@ -77,10 +109,9 @@ def _scores_of(path: Path, data: str | None) -> Path:
     there = [file.parent.name for file in scores_in(found)]
     fix = f"score it with `{again.typed(('evaluate', str(path), 'DATA'))}`, or name the folder of its scores"
     got = f"{path}, of which {', '.join(there) or 'nothing'} is in {found}"
-    must = "have scores of one data set" if data is None else f"have scores of {data}"
-    fits = len(there) == 1 if data is None else data in there
-    check.require(fits, "SCORES", must, got, fix)
-    return found / (data or there[0])
+    must = f"have scores of {', '.join(data)}" if data else "have scores"
+    check.require(len(there) > 0 and set(data) <= set(there), "SCORES", must, got, fix)
+    return [found / name for name in data or there]
 
 
 def _unlike(folder: Path) -> Path:

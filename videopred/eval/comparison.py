@@ -1,7 +1,7 @@
 """Comparison: several models on the same clips, each difference with the interval that clips and seeds allow."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -55,27 +55,18 @@ class Comparison:
     """The row that all others are held against; see `rows`."""
     left_out: tuple[str, ...] = ()
     """Metrics that not all tables have."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Name of a model's row -> what it is called instead."""
 
     def __post_init__(self) -> None:
-        for name in self.scores:
-            self._check_asked_alike(name)
+        check_asked_alike(self.scores)
         trivial = {row for scores in self.scores.values() for row in scores.values if row not in scores.models}
-        taken = [row for row in model_rows(self.scores) if row in trivial]
+        for row in self.names:
+            check.one_of("--names", row, model_rows(self.scores))
+        taken = [row for row in model_rows(self.scores, self.names) if row in trivial]
         must, fix = "be named otherwise than trivial rows", "rename the folder"
         check.require(not taken, "SCORES", must, ", ".join(taken), fix)
         check.one_of("--relative-to", self.relative_to, self.rows)
-
-    def _check_asked_alike(self, name: str) -> None:
-        """Refuse a table that was not asked what the first was."""
-        first_name, scores, first = next(iter(self.scores)), self.scores[name], self.first
-        for what, ours, theirs in (
-            ("data", first.fingerprint, scores.fingerprint),
-            ("protocol", _asked(first, scores), _asked(scores, first)),
-            ("settings of metrics", _conventions(first), _conventions(scores)),
-        ):
-            must = f"be of the same {what} as {first_name}"
-            got = f"{name} with {theirs}, and {first_name} with {ours}"
-            check.require(ours == theirs, "SCORES", must, got, "evaluate both in the same way, on the same clips")
 
     @property
     def first(self) -> Scores:
@@ -90,9 +81,14 @@ class Comparison:
         """
         first = self.first
         trivial = [row for row in first.values if row not in first.models]
-        return model_rows(self.scores) | {
+        return model_rows(self.scores, self.names) | {
             row: Row(first, (row,)) for row in trivial if all(_same_row(row, first, of) for of in self.scores.values())
         }
+
+    @property
+    def unlike(self) -> list[str]:
+        """Trivial rows that are not the same in all tables, and so are no rows here."""
+        return [row for row in self.first.values if row not in (*self.first.models, *self.rows)]
 
     def difference(self, row: str, column: str, steps: int | None = None) -> Difference:
         """How a row differs from `relative_to` in the mean over the first steps; over all when None."""
@@ -189,9 +185,8 @@ class Comparison:
         lines = [f"{metric.label}: {metric.convention}" for metric in dict.fromkeys(self.first.metrics.values())]
         if self.left_out:
             lines.append(f"not in all tables, and so left out: {', '.join(self.left_out)}")
-        others = [row for row in self.first.values if row not in (*self.first.models, *self.rows)]
-        if others:
-            lines.append(f"not the same in all tables (see --reference), and so left out: {', '.join(others)}")
+        if self.unlike:
+            lines.append(f"not the same in all tables (see --reference), and so left out: {', '.join(self.unlike)}")
         told = "no interval of a single clip"
         several = {row: of.runs for row, of in self.rows.items() if len(of.runs) > 1}
         lines += [f"{row}: mean of {len(runs)} seeds ({', '.join(runs)})" for row, runs in several.items()]
@@ -204,25 +199,56 @@ class Comparison:
         return "\n".join([*lines, told, relative])
 
 
-def compare(scores: Mapping[str, Scores], relative_to: str | None = None) -> Comparison:
+def compare(
+    scores: Mapping[str, Scores], relative_to: str | None = None, names: Mapping[str, str] | None = None
+) -> Comparison:
     """Several tables of scores on the same clips, held against one row.
 
     Args:
         scores: name -> table. A table with one model gives a row of the table's name.
         relative_to: the row that all are held against; the first model when None.
+        names: name of a model's row -> what it is called instead.
 
     Raises:
         ValueError: the tables are not of the same clips under the same protocol, share no metric, or have a model of a
             trivial row's name; or there is no such row.
     """
     check.require(len(scores) > 0, "SCORES", "be given", "nothing", "name what `videopred evaluate` wrote")
+    same, left_out = by_shared_metrics(scores)
+    called = names or {}
+    return Comparison(same, relative_to or next(iter(model_rows(scores, called))), left_out, called)
+
+
+def by_shared_metrics(scores: Mapping[str, Scores]) -> tuple[dict[str, Scores], tuple[str, ...]]:
+    """The tables by the metrics that all of them have, and the metrics that not all have.
+
+    Raises:
+        ValueError: there is no metric that all have.
+    """
     every = dict.fromkeys(column for of in scores.values() for column in of.metrics)
     shared = [column for column in every if all(column in of.metrics for of in scores.values())]
     got = "; ".join(f"{name} with {', '.join(of.metrics)}" for name, of in scores.items())
     check.require(len(shared) > 0, "SCORES", "share a metric", got, "evaluate them with the same --metrics")
     left_out = tuple(column for column in every if column not in shared)
-    same = {name: of.only(shared) for name, of in scores.items()}
-    return Comparison(same, relative_to or next(iter(model_rows(scores))), left_out)
+    return {name: of.only(shared) for name, of in scores.items()}, left_out
+
+
+def check_asked_alike(scores: Mapping[str, Scores], *, on_the_same_clips: bool = True) -> None:
+    """Refuse tables that were not asked what the first was; of other data, how many clips is no matter."""
+    first_name, first = next(iter(scores.items()))
+    for name, table in scores.items():
+        asked = [
+            ("protocol", *(_asked(*pair, on_the_same_clips) for pair in ((first, table), (table, first)))),
+            ("settings of metrics", _conventions(first), _conventions(table)),
+        ]
+        fix = "evaluate both in the same way"
+        if on_the_same_clips:
+            asked.insert(0, ("data", first.fingerprint, table.fingerprint))
+            fix += ", on the same clips"
+        for what, ours, theirs in asked:
+            must = f"be of the same {what} as {first_name}"
+            got = f"{name} with {theirs}, and {first_name} with {ours}"
+            check.require(ours == theirs, "SCORES", must, got, fix)
 
 
 def names_of(paths: Sequence[str]) -> list[str]:
@@ -253,9 +279,10 @@ def _conventions(scores: Scores) -> dict[str, str]:
     return {column: metric.convention for column, metric in scores.metrics.items()}
 
 
-def _asked(scores: Scores, other: Scores) -> str:
+def _asked(scores: Scores, other: Scores, on_the_same_clips: bool) -> str:
     """What was asked, as one text. The name says nothing more, nor the feedback where one is not known; what is asked
     of each metric is held against the other's by itself."""
-    known = "elsewhere" not in (scores.protocol.feedback, other.protocol.feedback)
     apart = {"name", "changed", "metrics", "metric_settings"}
-    return scores.protocol.model_dump_json(exclude=apart if known else apart | {"feedback"})
+    apart |= {"feedback"} if "elsewhere" in (scores.protocol.feedback, other.protocol.feedback) else set()
+    apart |= set() if on_the_same_clips else {"clips"}
+    return scores.protocol.model_dump_json(exclude=apart)

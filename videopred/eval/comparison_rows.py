@@ -2,12 +2,30 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from videopred import check
 from videopred.eval.intervals import Interval, mean_over_steps, middle, over_both
 from videopred.eval.scores import Scores
+
+
+class Estimate(NamedTuple):
+    """A number, and where it lies 95 % of the time by other clips and seeds; NaN where that cannot be said."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def half(self) -> float:
+        """Half of the width of the interval."""
+        return (self.high - self.low) / 2
+
+
+UNKNOWN = Estimate(*[float("nan")] * 3)
 
 
 class Row(NamedTuple):
@@ -38,6 +56,33 @@ class Row(NamedTuple):
         of_runs: np.ndarray = np.mean([mean_over_steps(drawn[run][column][:, :steps]) for run in self.runs], axis=0)
         return of_runs
 
+    def mean(self, column: str, steps: int | None = None) -> Estimate:
+        """The mean of `means`; its interval is NaN of a single clip."""
+        means, drawn = self.means(column, steps), self.drawn(column, steps)
+        ends = over_both(middle(drawn), means) if drawn is not None else UNKNOWN[1:]
+        return Estimate(float(means.mean()), *map(float, ends))
+
+    def relative_to(self, other: "Row", column: str, steps: int | None = None) -> Estimate:
+        """What the mean is short of the metric's best value, over what that of another row is short of it.
+
+        Of an error, whose best is 0, it is the error relative to the other's (SCOFF, figure 5). Clips are drawn alike
+        for both; what a seed does to either error is taken to change the ratio in proportion. NaN where the other is
+        perfect, or nothing is best.
+        """
+        best = self.scores.metrics[column].best
+        mine, yours = best - self.means(column, steps), best - other.means(column, steps)
+        short = float(yours.mean())
+        if short == 0 or not np.isfinite(best):
+            return UNKNOWN
+        ratio = float(mine.mean()) / short
+        drawn, others = self.drawn(column, steps), other.drawn(column, steps)
+        if drawn is None or others is None:
+            return UNKNOWN._replace(value=ratio)
+        perfect = others == best
+        ratios = np.where(perfect, np.nan, (best - drawn) / np.where(perfect, 1, best - others))
+        sides = () if other is self else (mine / short, ratio * yours / short)
+        return Estimate(ratio, *map(float, over_both(middle(ratios), *sides)))
+
     def values(self, column: str) -> np.ndarray:
         """(horizon,): the mean over runs at each step."""
         values: np.ndarray = np.mean([self.scores.values[run][column] for run in self.runs], axis=0)
@@ -52,12 +97,26 @@ class Row(NamedTuple):
         return over_both(over_clips, np.stack([self.scores.values[run][column] for run in self.runs]))
 
 
-def model_rows(scores: Mapping[str, Scores]) -> dict[str, Row]:
+def model_rows(scores: Mapping[str, Scores], names: Mapping[str, str] | None = None) -> dict[str, Row]:
     """The models of several tables, each by a name of its own; a model's runs from several seeds are one row.
 
     One is called after its table if it is the only one there, else as in the table, with the table's name before it
-    where others have the same.
+    where others have the same; and then as `names` say.
+
+    Raises:
+        ValueError: `names` call two rows alike.
     """
+    rows, renamed = _named_by_tables(scores), dict(names or {})
+    called = {name: renamed.get(name, name) for name in rows}
+    for name in Counter(called.values()) - Counter(set(called.values())):
+        alike = " and ".join(row for row, of_row in called.items() if of_row == name)
+        fix = f"all are on {Path(next(iter(scores.values())).file).name}"
+        check.require(False, "--names", "be another for each row on the same data", f"{name} for {alike}", fix)
+    return {called[name]: row for name, row in rows.items()}
+
+
+def _named_by_tables(scores: Mapping[str, Scores]) -> dict[str, Row]:
+    """The same by the names that tables give."""
     tables = {name: _models(of) for name, of in scores.items()}
     for name, rows in tables.items():
         if len(rows) == 1:

@@ -1,6 +1,6 @@
 """Tables of scores as plain text."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +10,7 @@ import numpy as np
 from videopred.amounts import counted
 from videopred.check import require
 from videopred.eval.intervals import mean_over_steps
+from videopred.eval.settings import Protocol
 from videopred.eval.text import aligned
 
 if TYPE_CHECKING:
@@ -60,11 +61,15 @@ def what_was_asked(scores: "Scores") -> str:
     asked = scores.protocol
     name = f"{asked.called}, " if asked.name else ""
     clips = f"{asked.clips} clip{'' if asked.clips == 1 else 's'} of the {asked.part} part"
+    return f"{name}{clips}, {how_asked(asked)}"
+
+
+def how_asked(asked: Protocol) -> str:
+    """How many frames, and what was fed back, in a line."""
     known = {"true": "every frame from the true ones before it", "elsewhere": "films made elsewhere"}
     fed = known.get(asked.feedback, f"feedback {asked.feedback}")
     several = f", {asked.samples} samples of a clip" if asked.samples > 1 else ""
-    span = f"{counted(asked.context, 'frame')} of context, {asked.horizon} predicted, {fed}{several}"
-    return f"{name}{clips}, {span}"
+    return f"{counted(asked.context, 'frame')} of context, {asked.horizon} predicted, {fed}{several}"
 
 
 def _side_by_side(scores: "Scores") -> list[list[str]]:
@@ -139,19 +144,28 @@ def _at_steps(scores: "Scores", column: str, steps: Sequence[int]) -> str:
     return aligned(f"{scores.label(column)} {arrow(metric)} at step", heads, list(scores.values), columns)
 
 
-def _stars(scores: "Scores", column: str, steps: slice) -> list[str]:
-    """A star for the best rows of a column, a space for the others; none where all are equal.
+def best_rows(values: Mapping[str, np.ndarray], metric: "Quantity") -> set[str]:
+    """The best rows by their means over steps; none where all are equal.
 
     Rows of which less can be said than of others, as of films in which objects are soon lost, take no part: what is
     said of them is of the easy steps.
+
+    Args:
+        values: row -> (T,), the values at these steps.
+        metric: which way is better.
     """
-    parts = {row: of_row[column][steps] for row, of_row in scores.values.items()}
-    said = {row: int((~np.isnan(values)).sum()) for row, values in parts.items() if row != CEILING}
+    said = {row: int((~np.isnan(of_row)).sum()) for row, of_row in values.items() if row != CEILING}
     most = max(said.values(), default=0)
-    means = {row: float(mean_over_steps(parts[row])) for row, count in said.items() if count == most > 0}
-    best = max if scores.metrics[column].higher_is_better else min
+    means = {row: float(mean_over_steps(values[row])) for row, count in said.items() if count == most > 0}
+    best = max if metric.higher_is_better else min
     won = best(means.values()) if len(set(means.values())) > 1 else None
-    return ["*" if row in means and means[row] == won else " " for row in scores.values]
+    return {row for row, mean in means.items() if mean == won}
+
+
+def _stars(scores: "Scores", column: str, steps: slice) -> list[str]:
+    """A star for the best rows of a column, a space for the others."""
+    best = best_rows({row: of[column][steps] for row, of in scores.values.items()}, scores.metrics[column])
+    return ["*" if row in best else " " for row in scores.values]
 
 
 def _legend(scores: "Scores") -> str:

@@ -1,0 +1,110 @@
+"""`compare` over several data sets: of folders and of runs, under names of one's own, and what it says of the rest."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from command_line import CLIPS, SIZES, run, written
+
+ASKED = "--context 4 --horizon 3 --metrics mse"
+
+
+@pytest.fixture(scope="module")
+def judged(place, tmp_path_factory) -> Path:
+    """A workspace with scores of a GRU on one to three balls, and of RIMs on two and three."""
+    folder = tmp_path_factory.mktemp("judged")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for balls in (1, 2, 3):
+            assert run(f"generate balls{balls} {SIZES} {CLIPS} --seed {balls} --out datasets/balls{balls}.h5") == 0
+            for core in ("gru", "rims") if balls > 1 else ("gru",):
+                assert run(f"evaluate {place / core} datasets/balls{balls}.h5 {ASKED}") == 0
+        assert (
+            run(f"evaluate {place / 'rims'} datasets/balls1.h5 --context 3 --horizon 3 --metrics mse --out short") == 0
+        )
+    return folder
+
+
+def mean(core: str, balls: int) -> float:
+    """The mean of a model's scores on some balls."""
+    told = json.loads(Path(f"eval/{core}/balls{balls}/scores.json").read_text())
+    return told["rows"]["model"]["mse"]["mean"]
+
+
+def test_runs_are_laid_side_by_side_on_all_data_that_they_were_scored_on(place, judged, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(judged)
+    capfd.readouterr()
+    assert run(f"compare {place / 'gru'} {place / 'rims'} --relative-to gru --out {tmp_path}") == 0
+    printed, err = capfd.readouterr()
+    assert err == ""
+    assert printed.startswith("3 data sets: 5 clips of the test part of each, 4 frames of context, 3 predicted,")
+    assert "): rims on datasets/balls1.h5\n" in printed
+    assert written(printed) == [tmp_path / f"comparison{suffix}" for suffix in (".md", ".csv", ".png", ".svg")]
+    cells = {(line["row"], line["data"]): line for line in csv.DictReader((tmp_path / "comparison.csv").open())}
+    assert ("rims", "balls1") not in cells
+    for balls in (2, 3):
+        cell = cells["rims", f"balls{balls}"]
+        assert float(cell["value"]) == pytest.approx(mean("rims", balls))
+        assert float(cell["relative error"]) == pytest.approx(mean("rims", balls) / mean("gru", balls))
+
+
+def test_data_are_chosen_by_name_and_a_single_one_is_compared_as_ever(place, judged, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(judged)
+    capfd.readouterr()
+    both = f"compare {place / 'gru'} {place / 'rims'} --json --overwrite --out {tmp_path}"
+    assert run(f"{both} --data balls3 balls2") == 0
+    told = json.loads(capfd.readouterr().out)
+    assert list(told["data"]) == ["balls2", "balls3"]
+    assert told["rows"]["gru"]["balls3"]["mse"]["3"]["mean"]["value"] == pytest.approx(mean("gru", 3))
+    assert len(told["files"]) == 4
+    assert run(f"{both} --data balls2 --relative-to rims") == 0
+    told = json.loads(capfd.readouterr().out)
+    assert told["rows"]["gru"]["mse"]["3"]["difference"] == pytest.approx(mean("gru", 2) - mean("rims", 2))
+
+
+def test_rows_take_the_names_that_are_given(judged, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(judged)
+    capfd.readouterr()
+    words = f"compare eval/gru/balls1 eval/rims/balls2 --names gru=Mine rims=Mine --json --out {tmp_path}"
+    assert run(words) == 0
+    told = json.loads(capfd.readouterr().out)["rows"]["Mine"]
+    assert told["balls1"]["mse"]["3"]["mean"]["value"] == pytest.approx(mean("gru", 1))
+    assert told["balls2"]["mse"]["3"]["mean"]["value"] == pytest.approx(mean("rims", 2))
+    words = "compare eval/gru/balls2 eval/rims/balls2 --names gru=GRU --relative-to GRU"
+    assert run(f"{words} --json --overwrite --out {tmp_path}") == 0
+    assert list(json.loads(capfd.readouterr().out)["rows"])[:2] == ["GRU", "rims"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            "eval/gru/balls1 eval/rims/balls2",
+            "SCORES must be of the same data, or have a model that is on several, got ",
+        ),
+        ("eval/gru/balls1 eval/gru/balls2 short", "SCORES must be of the same protocol as gru, got short with "),
+        ("{gru} {rims} --data balls1", "SCORES must have scores of balls1, got {rims}, of which balls2, balls3 is in "),
+        ("{gru} --names gru", "--names must be ROW=NAME, got gru; write e.g. scoff-balls4=SCOFF"),
+        ("{gru} --names gru=A gru=B", "--names must name each row once, got gru=A gru=B; leave one out"),
+        ("{gru} --names gur=A", "--names must be one of gru, got gur; did you mean gru?"),
+        ("eval/gru/balls1 --names gur=A", "--names must be one of gru, got gur; did you mean gru?"),
+        (
+            "eval/gru/balls2 eval/rims/balls2 --names gru=rims",
+            "for each row on the same data, got rims for gru and rims",
+        ),
+        ("eval/gru/balls1 eval/gru/balls1 eval/gru/balls2", "SCORES must be given once each, got gru on "),
+        ("{gru} --relative-to blnk", "got blnk; did you mean blank?"),
+    ],
+)
+def test_what_cannot_be_laid_side_by_side_is_one_clear_line(place, judged, monkeypatch, capfd, words, message):
+    monkeypatch.chdir(judged)
+    before = sorted(judged.rglob("*"))
+    capfd.readouterr()
+    runs = {core: place / core for core in ("gru", "rims")}
+    assert run(f"compare {words.format(**runs)}") == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert message.format(**runs) in err
+    assert err.count("\n") == 1
+    assert sorted(judged.rglob("*")) == before

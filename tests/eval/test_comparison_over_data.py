@@ -1,0 +1,356 @@
+"""Comparison over data: cells by hand and by independent draws, and tables that cannot be laid side by side."""
+
+import csv
+import io
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from videopred.eval import make_metric
+from videopred.eval import scores as scoring
+from videopred.eval.comparison_over_data import DataComparison, compare_over_data
+from videopred.eval.data_names import by_data, series_of
+from videopred.eval.scores import Scores
+from videopred.eval.settings import F1Config, MSEConfig, Protocol
+
+STUDENT = 4.302653
+"""The 97.5 % point of Student's t with two degrees of freedom, from a table."""
+
+
+def table(data: str, model: np.ndarray, blank: np.ndarray | None = None, metric: str = "mse", **changes) -> Scores:
+    """Scores of a model of one run, (B, T), or of several, (S, B, T), on a data set."""
+    runs = model[None] if model.ndim == 2 else model
+    names = tuple(f"seed-{seed}" for seed in range(len(runs)))
+    measured = dict(zip(names, runs, strict=True)) | ({} if blank is None else {"blank": blank})
+    given = {
+        "measurements": {row: {metric: {metric: values}} for row, values in measured.items()},
+        "metrics": {metric: make_metric(metric)},
+        "file": f"datasets/{data}.h5",
+        "fingerprint": f"of-{data}",
+        "reference": None,
+        "protocol": Protocol(context=2, horizon=runs.shape[2], metrics=(metric,), clips=runs.shape[1]),
+        "models": names,
+        "seeds": {"model, all seeds": names} if len(names) > 1 else {},
+    }
+    return Scores(**(given | changes))
+
+
+def constant(*means: float, clips: int = 5, steps: int = 2) -> np.ndarray:
+    """Runs that are as good on every clip: one, (B, T), or several, (S, B, T)."""
+    values = np.array(means)[:, None, None] + np.zeros((len(means), clips, steps))
+    return values if len(means) > 1 else values[0]
+
+
+def compared(*tables: tuple[str, Scores], **how) -> DataComparison:
+    return compare_over_data(by_data(tables), **how)
+
+
+def two_by_two(**how) -> DataComparison:
+    return compared(
+        ("gru", table("easy", constant(2), constant(9))),
+        ("rims", table("easy", constant(1), constant(9))),
+        ("gru", table("hard", constant(4, clips=7), constant(10, clips=7))),
+        ("rims", table("hard", constant(5, clips=7), constant(10, clips=7))),
+        **how,
+    )
+
+
+def draws(values: np.ndarray) -> np.ndarray:
+    """(1000,): the mean over clips and steps in draws of the clips, as docs/scoring.md says; independent code."""
+    chance = np.random.default_rng(0)
+    return np.array([values[chance.integers(len(values), size=len(values))].mean() for _ in range(1000)])
+
+
+def test_cells_are_means_of_each_model_on_each_data_set():
+    found = two_by_two(relative_to="gru")
+    assert list(found.data) == ["easy", "hard"]
+    assert found.rows == ("gru", "rims", "blank")
+    assert found.models == ("gru", "rims")
+    means = {(row, data): found.cell(row, data, "mse").mean.value for row in found.rows for data in found.data}
+    assert list(means.values()) == [2, 4, 1, 5, 9, 10]
+    ratios = [found.cell(row, data, "mse").ratio.value for row in found.rows for data in found.data]
+    assert ratios == pytest.approx([1, 1, 1 / 2, 5 / 4, 9 / 2, 10 / 4])
+
+
+def test_the_interval_of_a_single_run_is_the_bootstraps_over_its_clips():
+    chance = np.random.default_rng(3)
+    values, others = chance.gamma(2, size=(12, 3)), chance.gamma(2, size=(9, 3))
+    found = compared(("rims", table("a", values)), ("rims", table("b", others)))
+    for data, of in (("a", values), ("b", others)):
+        known = np.quantile(draws(of), (0.025, 0.975))
+        mean, ratio, seeds, deviation = found.cell("rims", data, "mse")
+        assert mean == pytest.approx((of.mean(), *known))
+        assert mean.half == pytest.approx((known[1] - known[0]) / 2)
+        assert np.isnan([*ratio, deviation]).all()
+        assert seeds == 1
+    first = found.cell("rims", "a", "mse", 1).mean
+    assert first == pytest.approx((values[:, 0].mean(), *np.quantile(draws(values[:, :1]), (0.025, 0.975))))
+
+
+def test_the_interval_of_a_ratio_is_of_paired_draws():
+    """Clips that are twice as hard for one as for the other: the ratio is 2 in every draw."""
+    chance = np.random.default_rng(4)
+    values, others = chance.gamma(2, size=(12, 3)), chance.gamma(2, size=(12, 3))
+    on = {"twice": 2 * values, "other": others}
+    tables = [("gru", table(data, values)) for data in on] + [("rims", table(data, of)) for data, of in on.items()]
+    found = compared(*tables, relative_to="gru")
+    assert found.cell("rims", "twice", "mse").ratio == pytest.approx((2, 2, 2))
+    known = np.quantile(draws(others) / draws(values), (0.025, 0.975))
+    assert found.cell("rims", "other", "mse").ratio == pytest.approx((others.mean() / values.mean(), *known))
+
+
+def test_of_a_score_whose_best_is_one_the_error_is_what_is_missing():
+    """0.9 and 0.6: 0.1 is missing, and 0.4."""
+    on = ("a", "b")
+    tables = [("gru", table(data, constant(0.6), metric="ssim")) for data in on]
+    tables += [("rims", table(data, constant(0.9), metric="ssim")) for data in on]
+    found = compared(*tables, relative_to="gru")
+    assert found.cell("rims", "a", "ssim").ratio == pytest.approx((0.25, 0.25, 0.25))
+    endless = type("Endless", (type(make_metric("mse")),), {"range": (float("-inf"), 0)})
+    tables = [("gru", table(data, constant(20), metrics={"mse": endless(MSEConfig())})) for data in on]
+    assert np.isnan(compared(*tables, relative_to="gru").cell("gru", "a", "mse").ratio).all(), "nothing is best"
+    perfect = [("gru", table(data, constant(0), constant(3))) for data in on]
+    assert np.isnan(compared(*perfect, relative_to="gru").cell("blank", "a", "mse").ratio).all()
+
+
+def test_of_several_seeds_the_interval_is_students():
+    """2, 4, 6: 4 and t sd / sqrt(3); relative to a sure 8, an eighth of both; to themselves, sure."""
+    seeds, half = constant(2, 4, 6), STUDENT * 2 / 3**0.5
+    tables = [("rims", table(data, seeds)) for data in ("a", "b")] + [
+        ("gru", table(data, constant(8))) for data in ("a", "b")
+    ]
+    mean, ratio, runs, deviation = compared(*tables, relative_to="gru").cell("rims", "a", "mse")
+    assert (runs, deviation) == (3, pytest.approx(2))
+    assert mean == pytest.approx((4, 4 - half, 4 + half), abs=1e-5)
+    assert ratio == pytest.approx((0.5, (4 - half) / 8, (4 + half) / 8), abs=1e-5)
+    against = compared(*tables, relative_to="rims")
+    assert against.cell("rims", "a", "mse").ratio == (1, 1, 1)
+    assert against.cell("gru", "a", "mse").ratio == pytest.approx((2, 2 - half / 2, 2 + half / 2), abs=1e-5)
+
+
+def test_the_ratio_of_two_models_of_seeds_is_in_its_interval_as_often_as_it_says(monkeypatch):
+    """95 %; models of four seeds each, whose true errors are 10 and 8; the standard error of 400 worlds is 1.1 %."""
+
+    def alike(measured, _):
+        return {row: {"mse": np.repeat(of["mse"]["mse"][:1], 3, 0)} for row, of in measured.items()}
+
+    monkeypatch.setattr(scoring, "resample", alike)  # which is slow, and draws clips that are all alike here
+    chance, held = np.random.default_rng(6), 0
+    for _ in range(400):
+        runs = [true + chance.normal(scale=0.5, size=(4, 1, 1)) + np.zeros((4, 2, 1)) for true in (10, 8)]
+        tables = [(name, table(data, of)) for name, of in zip(("gru", "rims"), runs, strict=True) for data in "ab"]
+        ratio = compared(*tables, relative_to="gru").cell("rims", "a", "mse").ratio
+        held += ratio.low <= 0.8 <= ratio.high
+    assert 0.92 <= held / 400 <= 0.98
+
+
+def test_the_table_has_a_row_for_a_model_and_a_column_for_a_data_set():
+    text = two_by_two(relative_to="gru").table()
+    title, means, ratios, legend = text.split("\n\n")
+    asked = "2 data sets: 5 to 7 clips of the test part of each, 2 frames of context, 2 predicted, feedback soft"
+    assert title == f"{asked}; relative to gru; * marks the best of a column"
+    assert [line.split() for line in means.splitlines()] == [
+        ["MSE", "↓,", "mean", "of", "2", "easy", "hard"],
+        ["gru", "2.0000", "±0.0000", "4.0000", "±0.0000*"],
+        ["rims", "1.0000", "±0.0000*", "5.0000", "±0.0000"],
+        ["blank", "9.0000", "±0.0000", "10.0000", "±0.0000"],
+    ]
+    assert [line.split() for line in ratios.splitlines()] == [
+        ["relative", "error,", "mean", "of", "2", "easy", "hard"],
+        ["gru", "1.000", "±0.000", "1.000", "±0.000"],
+        ["rims", "0.500", "±0.000!", "1.250", "±0.000!"],
+        ["blank", "4.500", "±0.000!", "2.500", "±0.000!"],
+    ]
+    assert legend.splitlines()[1:] == [
+        "±: half of the 95 % interval over clips (bootstrap)",
+        "relative error: what is missing to the best value, over what gru is missing on these clips; ! where the "
+        "interval leaves out 1",
+    ]
+    document = two_by_two().markdown()
+    assert "| MSE ↓, mean of 2 | easy | hard |\n| --- | ---: | ---: |\n| gru | 2.0000 ±0.0000 |" in document
+    assert "relative" not in document
+
+
+def test_means_over_first_steps_have_tables_of_their_own():
+    values = np.arange(1.0, 4) + np.zeros((5, 3))
+    asked = Protocol(context=2, horizon=3, metrics=("mse",), clips=5, means=(1,))
+    found = compared(*(("gru", table(data, values, protocol=asked)) for data in ("a", "b")))
+    corners = [block.partition("  ")[0] for block in found.table().split("\n\n")[1:-1]]
+    assert corners == ["MSE ↓, mean of 1", "MSE ↓, mean of 3"]
+    assert [found.cell("gru", "a", "mse", steps).mean.value for steps in (1, 3)] == [1, 2]
+
+
+def test_a_model_that_was_not_scored_on_a_data_set_leaves_its_cell_empty_and_is_named():
+    found = compared(
+        ("gru", table("a", constant(2))), ("gru", table("b", constant(3))), ("rims", table("b", constant(1)))
+    )
+    assert found.missing == [("rims", "a")]
+    assert found.cell("rims", "a", "mse") is None
+    text = found.table()
+    assert [line.split() for line in text.splitlines() if line.startswith("rims ")] == [
+        ["rims", "–", "1.0000", "±0.0000*"]
+    ]
+    assert "\nnot scored, and so empty (score it with `videopred evaluate`): rims on datasets/a.h5\n" in text
+    assert list(found.to_dict()["rows"]["rims"]) == ["b"]
+    assert [line["data"] for line in csv.DictReader(io.StringIO(found.to_csv())) if line["row"] == "rims"] == ["b"]
+    assert "not scored" not in two_by_two().table()
+    against = compared(
+        ("gru", table("a", constant(2))),
+        ("gru", table("b", constant(3))),
+        ("rims", table("b", constant(1))),
+        relative_to="rims",
+    )
+    assert "–" in against.table().split("\n\n")[2]
+
+
+def test_files_have_every_number():
+    found = two_by_two(relative_to="rims")
+    lines = list(csv.DictReader(io.StringIO(found.to_csv())))
+    assert [(line["row"], line["data"]) for line in lines][:2] == [("gru", "easy"), ("gru", "hard")]
+    assert len(lines) == 6
+    assert {**lines[1]} == {
+        "row": "gru", "data": "hard", "metric": "mse", "steps": "2", "value": "4.0", "low": "4.0", "high": "4.0",
+        "relative to": "rims", "relative error": "0.8", "relative low": "0.8", "relative high": "0.8", "seeds": "1",
+        "deviation over seeds": "",
+    }  # fmt: skip
+    told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert told["data"]["hard"] == {"file": "datasets/hard.h5", "fingerprint": "of-hard", "clips": 7}
+    cell = told["rows"]["gru"]["hard"]["mse"]["2"]
+    assert cell["mean"] == {"value": 4, "low": 4, "high": 4}
+    assert cell["deviation"] is None
+    assert "clips" not in told["protocol"]
+
+
+def test_rows_of_one_name_on_different_data_are_one_row():
+    tables = [("scoff-a", table("a", constant(1))), ("scoff-b", table("b", constant(2)))]
+    found = compared(*tables, names={"scoff-a": "SCOFF", "scoff-b": "SCOFF"}, relative_to="SCOFF")
+    assert found.rows == ("SCOFF",)
+    assert [found.cell("SCOFF", data, "mse").mean.value for data in "ab"] == [1, 2]
+
+
+def test_seeds_are_told_where_there_are_as_many_and_where_not():
+    three, two = table("a", constant(2, 4, 6)), table("b", constant(2, 4))
+    text = compared(("rims", three), ("rims", two)).table()
+    assert "\nrims: mean of 3 seeds on a, 2 seeds on b\n" in text
+    assert "interval over clips (bootstrap) and seeds (Student's t); a single run stands for itself alone" in text
+    same = compared(("rims", three), ("rims", replace(three, file="b.h5", fingerprint="of-b"))).table()
+    assert "\nrims: mean of 3 seeds\n" in same
+
+
+def test_of_single_clips_there_is_no_interval():
+    found = compared(*(("rims", table(data, constant(2, clips=1))) for data in "ab"), relative_to="rims")
+    mean, ratio, *_ = found.cell("rims", "a", "mse")
+    assert (mean.value, ratio.value) == (2, 1)
+    assert np.isnan([*mean[1:], *ratio[1:]]).all()
+    assert "±" not in found.table()
+    assert "\nno interval of a single clip\n" in found.table()
+
+
+def test_what_differs_between_tables_is_left_out_and_named():
+    first = table("a", constant(1), constant(5))
+    other = table("a", constant(2), constant(6))
+    more = table("b", constant(2), constant(7))
+    measured = {row: of | {"mae": {"mae": of["mse"]["mse"]}} for row, of in more.measurements.items()}
+    more = replace(more, measurements=measured, metrics=more.metrics | {"mae": make_metric("mae")})
+    found = compared(("gru", first), ("rims", other), ("gru", more))
+    text = found.table()
+    assert "\nnot in all tables, and so left out: mae\n" in text
+    assert "\nnot the same in all tables (see --reference), and so left out: blank on a\n" in text
+    assert found.cell("blank", "a", "mse") is None
+    assert found.missing == [("rims", "b")]
+
+
+@pytest.mark.parametrize(
+    ("tables", "how", "message"),
+    [
+        (
+            [("gru", table("a", constant(1))), ("rims", table("b", constant(1)))],
+            {},
+            "SCORES must be of the same data, or have a model that is on several, got gru on a, and rims on b; score a "
+            "model on each, or give rows on different data one name with --names",
+        ),
+        (
+            [("gru", table("a", constant(1))), ("gru", table("b", constant(1, steps=3)))],
+            {},
+            r"SCORES must be of the same protocol as a, got b with .*\"horizon\":3.*, and a with .*; evaluate both in "
+            "the same way$",
+        ),
+        (
+            [("gru", table("a", constant(1))), ("gru", table("b", constant(1), metric="mae"))],
+            {},
+            "SCORES must share a metric, got gru on a with mse; gru on b with mae; evaluate them with the same",
+        ),
+        (
+            [("gru", table("a", constant(1))), ("gru", table("b", constant(1)))],
+            {"relative_to": "grue"},
+            r"--relative-to must be one of gru, got grue; did you mean gru\?",
+        ),
+        (
+            [("gru", table("a", constant(1))), ("gru", table("b", constant(1)))],
+            {"names": {"gre": "GRU"}},
+            r"--names must be one of gru, got gre; did you mean gru\?",
+        ),
+        (
+            [("gru", table("a", constant(1))), ("rims", table("a", constant(2))), ("gru", table("b", constant(1)))],
+            {"names": {"rims": "gru"}},
+            "--names must be another for each row on the same data, got gru for gru and rims; all are on a.h5",
+        ),
+        (
+            [("gru", table("a", constant(1))), ("gru", table("a", constant(2)))],
+            {},
+            "SCORES must be given once each, got gru on datasets/a.h5; leave one out",
+        ),
+        (
+            [("gru", table("a", constant(1))), ("rims", table("a", constant(2), fingerprint="new"))],
+            {},
+            r"SCORES must be of one content of datasets/a\.h5, got gru with of-a, and rims with new; evaluate all",
+        ),
+    ],
+)
+def test_what_cannot_be_laid_side_by_side_is_said(tables, how, message):
+    with pytest.raises(ValueError, match=message):
+        compared(*tables, **how)
+
+
+def test_metrics_of_other_settings_are_not_laid_side_by_side():
+    def f1(data: str, threshold: float) -> Scores:
+        counts = {key: np.full((5, 2), 2.0) for key in ("tp", "fp", "fn", "tn")}
+        metric = make_metric("f1", F1Config(threshold=threshold))
+        return table(data, constant(1), measurements={"seed-0": {"f1": counts}}, metrics={"f1": metric})
+
+    assert compared(("gru", f1("a", 0.5)), ("gru", f1("b", 0.5))).rows
+    with pytest.raises(ValueError, match=r"SCORES must be of the same settings of metrics as a, got b with .*0\.4"):
+        compared(("gru", f1("a", 0.5)), ("gru", f1("b", 0.4)))
+
+
+@pytest.mark.parametrize(
+    ("names", "series"),
+    [
+        (["balls1", "balls10", "balls2"], ("balls*", (1, 10, 2))),
+        (["crops2-48px", "crops3-48px"], ("crops*-48px", (2, 3))),
+        (["4", "678"], ("*", (4, 678))),
+        (["balls4", "curtain"], None),
+        (["balls4", "colored4"], None),
+        (["balls4-24px", "balls6-48px"], None),
+        (["balls01", "balls1"], None),
+        (["balls", "balls2"], None),
+        (["balls4"], None),
+    ],
+)
+def test_names_that_differ_in_one_number_are_a_series(names, series):
+    assert series_of(names) == series
+
+
+def test_a_series_comes_in_its_order_and_other_data_as_it_was_given():
+    def order(*names: str) -> list[str]:
+        return list(by_data([("gru", table(name, constant(1))) for name in names]))
+
+    assert order("balls10", "balls2", "balls1") == ["balls1", "balls2", "balls10"]
+    assert order("curtain", "balls4") == ["curtain", "balls4"]
+    elsewhere = replace(table("balls4", constant(1)), file="mine/balls4.h5", fingerprint="mine")
+    assert list(by_data([("gru", table("balls4", constant(1))), ("gru", elsewhere)])) == [
+        "datasets/balls4",
+        "mine/balls4",
+    ]

@@ -1,0 +1,138 @@
+"""Figures with data sets along x: which marks there are, and where."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from videopred import curves
+from videopred.comparing import save_comparison
+from videopred.curves import Curve
+from videopred.data_points import Panel, draw_points
+from videopred.eval import make_metric
+from videopred.eval.comparison_over_data import compare_over_data
+from videopred.eval.data_names import by_data
+from videopred.eval.scores import Scores
+from videopred.eval.settings import Protocol
+
+LEVELS = {"gru": 3.0, "rims": 1.0, "blank": 4.0, "copy last": 40.0}
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """The figures that were drawn, in place of files."""
+    figures = []
+    monkeypatch.setattr(curves, "figure_bytes", lambda figure, kind: figures.append(figure) or b"")
+    return figures
+
+
+def panel(data: int = 3, *, higher_is_better: bool = False) -> Panel:
+    """A value for each row on each data set, a tenth more on each that follows; half of one more or less is likely."""
+    rows = {}
+    for name, level in LEVELS.items():
+        values = level + np.arange(data) / 10
+        rows[name] = Curve(values, values - 0.5, values + 0.5, faint=name in ("blank", "copy last"))
+    return Panel(rows, higher_is_better)
+
+
+def marks(plot) -> dict[str, np.ndarray]:
+    """Name of a line -> the places of its points, (points, 2)."""
+    return {line.get_label(): line.get_xydata() for line in plot.lines}
+
+
+def test_a_model_has_a_point_and_a_line_on_each_data_set(tmp_path, drawn):
+    draw_points(tmp_path / "p.svg", {"MSE ↓": panel()}, ["a", "b", "c"], title="what", along="data set")
+    (plot,) = drawn[0].axes
+    assert list(marks(plot)) == list(LEVELS)
+    assert len(plot.collections) == 2
+    for name, lines in zip(("gru", "rims"), plot.collections, strict=True):
+        places = marks(plot)[name]
+        np.testing.assert_allclose(places[:, 1], LEVELS[name] + np.arange(3) / 10)
+        assert np.abs(places[:, 0] - np.arange(3)).max() < 0.5
+        ends = np.array(lines.get_segments())
+        np.testing.assert_allclose(ends[:, :, 0], places[:, [0, 0]])
+        np.testing.assert_allclose(ends[:, :, 1], places[:, [1, 1]] + [-0.5, 0.5])
+    assert (marks(plot)["gru"][:, 0] < marks(plot)["rims"][:, 0]).all(), "beside each other"
+    assert [label.get_text() for label in plot.get_xticklabels()] == ["a", "b", "c"]
+    assert (plot.get_title(loc="left"), plot.get_xlabel(), drawn[0].get_suptitle()) == ("MSE ↓", "data set", "what")
+
+
+def test_points_are_joined_only_where_data_sets_are_in_an_order(tmp_path, drawn):
+    for joined in (False, True):
+        draw_points(tmp_path / "p.svg", {"MSE ↓": panel()}, ["1", "2", "3"], joined=joined)
+    apart, together = ({line.get_label(): line for line in figure.axes[0].lines} for figure in drawn)
+    assert apart["gru"].get_linestyle() == "None"
+    assert together["gru"].get_linestyle() == "-"
+    assert np.isnan(apart["blank"].get_xdata()).sum() == 3, "levels with gaps"
+    np.testing.assert_allclose(together["blank"].get_xydata(), [[0, 4.0], [1, 4.1], [2, 4.2]])
+
+
+@pytest.mark.parametrize(("higher_is_better", "shown"), [(False, {"blank"}), (True, {"blank", "copy last"})])
+def test_trivial_rows_lie_outside_only_if_they_are_far_worse(tmp_path, drawn, higher_is_better, shown):
+    draw_points(tmp_path / "p.svg", {"a": panel(higher_is_better=higher_is_better)}, ["1", "2", "3"])
+    (plot,) = drawn[0].axes
+    low, high = plot.get_ylim()
+    assert low < 0.5
+    assert {name for name in LEVELS if high > LEVELS[name] + 0.2} == {"gru", "rims", *shown}
+
+
+def test_what_was_not_scored_has_no_mark(tmp_path):
+    gap = np.array([1.0, np.nan, 3.0])
+    nothing = np.full(3, np.nan)
+    rows = {"gru": Curve(gap, gap - 0.1, gap + 0.1), "rims": Curve(nothing, nothing, nothing)}
+    path = draw_points(tmp_path / "p.png", {"a": Panel(rows, False), "b": Panel({"rims": rows["rims"]}, True)}, "abc")
+    pixels = np.asarray(Image.open(path).convert("RGB")).astype(int)
+    blue = (np.abs(pixels - [0x00, 0x72, 0xB2]).sum(axis=-1) < 30)[:, : pixels.shape[1] * 3 // 4]
+    columns = np.flatnonzero(blue.any(axis=0))
+    assert (np.diff(columns) > 100).sum() == 1, "two marks, with nothing between them"
+
+
+def scored(data: str, level: float, metric: str = "mse") -> Scores:
+    """A model on a data set, beside a row that is a thousand times as bad."""
+    values = level + np.zeros((4, 2))
+    return Scores(
+        measurements={"model": {metric: {metric: values}}, "blank": {metric: {metric: 1000 * values}}},
+        metrics={metric: make_metric(metric)},
+        file=f"{data}.h5",
+        fingerprint=data,
+        reference=None,
+        protocol=Protocol(context=1, horizon=2, metrics=(metric,), clips=4),
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "below", "along"),
+    [
+        (("balls2", "balls1"), ["1", "2"], "data set balls*"),
+        (("curtain", "balls4"), ["curtain", "balls4"], "data set"),
+    ],
+)
+@pytest.mark.parametrize("against", [None, "gru"])
+def test_a_comparison_over_data_is_drawn(tmp_path, drawn, names, below, along, against):
+    head = (
+        "MSE ↓, mean over channels and pixels, mean of 2"
+        if against is None
+        else "MSE, error relative to gru ↓, mean of 2"
+    )
+    levels = {"balls1": (1, 3), "balls2": (2, 4), "curtain": (1, 3), "balls4": (2, 4)}
+    rows = enumerate(("gru", "rims"))
+    comparison = compare_over_data(
+        by_data([(row, scored(name, levels[name][place])) for place, row in rows for name in names]), against
+    )
+    save_comparison(comparison, {".svg": tmp_path / "c.svg"})
+    (plot,) = drawn[0].axes
+    assert (plot.get_title(loc="left"), plot.get_xlabel()) == (head, along)
+    assert [label.get_text() for label in plot.get_xticklabels()] == below
+    np.testing.assert_allclose(marks(plot)["rims"][:, 1], [3, 4] if against is None else [3, 2])
+    assert drawn[0].get_suptitle().replace("\n", " ") in comparison.table()
+    assert plot.get_ylim()[1] < 10
+
+
+def test_the_files_of_a_comparison_over_data_are_its_document_and_its_table(tmp_path):
+    comparison = compare_over_data(by_data([("gru", scored(name, 1)) for name in ("a", "b")]))
+    targets = {suffix: tmp_path / f"c{suffix}" for suffix in (".md", ".csv", ".png", ".svg")}
+    save_comparison(comparison, targets)
+    assert targets[".md"].read_text() == comparison.markdown()
+    assert targets[".csv"].read_text() == comparison.to_csv()
+    assert b"<svg" in targets[".svg"].read_bytes()
+    with pytest.raises(FileExistsError, match="--out must be a new path"):
+        save_comparison(comparison, targets)

@@ -1,0 +1,97 @@
+"""Points: scores with data sets along x, as figures."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from videopred.curves import Curve, Look, draw_panels, looks
+
+APART, JOINED = 0.6, 0.2
+"""How much of the room of a data set its points take, if those of a model are not joined, and if they are."""
+
+
+class Panel(NamedTuple):
+    """What stands in a panel."""
+
+    rows: Mapping[str, Curve]
+    """Name of a row -> its values, (D,) over data sets."""
+    higher_is_better: bool
+
+
+def draw_points(
+    path: Path,
+    panels: Mapping[str, Panel],
+    data: Sequence[str],
+    *,
+    title: str = "",
+    along: str = "",
+    joined: bool = False,
+) -> Path:
+    """A figure with a panel for each metric: a point for each model on each data set, on the line where it could lie.
+
+    Trivial predictions are levels across the room of a data set, or dashed lines where points are joined. Those that
+    are worse than all models by more than these differ lie outside, so that models can be told apart.
+
+    Args:
+        path: ends in .png or .svg.
+        panels: title -> what stands in it.
+        data: what stands below each of the D data sets.
+        title: above all panels.
+        along: what these are.
+        joined: whether the data sets are in an order, so that the points of a model are joined.
+
+    Raises:
+        ValueError: another ending.
+    """
+
+    def draw(plot: Any, head: str) -> None:
+        _draw(plot, panels[head], joined)
+        slanted = sum(map(len, data)) > 40
+        plot.set_xticks(range(len(data)), data, **({"rotation": 25, "ha": "right"} if slanted else {}))
+
+    return draw_panels(path, list(panels), draw, title=title, along=along)
+
+
+def _draw(plot: Any, panel: Panel, joined: bool) -> None:
+    """The points of a panel; those of several models on a data set lie beside each other."""
+    rows = panel.rows
+    models = [name for name, row in rows.items() if not row.faint]
+    for name, look in looks(rows).items():
+        if rows[name].faint:
+            _draw_levels(plot, name, rows[name].values, look, joined)
+        else:
+            aside = (JOINED if joined else APART) * ((models.index(name) + 0.5) / len(models) - 0.5)
+            _draw_points(plot, name, rows[name], look, aside, joined)
+    plot.set_ylim(*_reach(panel))
+
+
+def _draw_points(plot: Any, name: str, row: Curve, look: Look, aside: float, joined: bool) -> None:
+    """A model."""
+    places = np.arange(len(row.values)) + aside
+    style = look._asdict() | {"linestyle": look.linestyle if joined else "none", "linewidth": 1.2}
+    plot.plot(places, row.values, **style, markersize=6, label=name)
+    plot.vlines(places, row.low, row.high, color=look.color, linewidth=1.8)
+
+
+def _draw_levels(plot: Any, name: str, values: np.ndarray, look: Look, joined: bool) -> None:
+    """A trivial prediction."""
+    places = np.arange(len(values), dtype=float)
+    if not joined:  # from the left end of a room to its right end, and a gap
+        places = (places[:, None] + [-0.4, 0.4, np.nan]).ravel()
+        values = values.repeat(3)
+    plot.plot(places, values, **look._asdict(), label=name)
+
+
+def _reach(panel: Panel) -> tuple[float, float]:
+    """Ends of the axis of values; of nothing at all, any."""
+    models = np.array([(row.values, row.low, row.high) for row in panel.rows.values() if not row.faint])
+    levels = np.array([row.values for row in panel.rows.values() if row.faint])
+    known = models[~np.isnan(models)]
+    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+    span = high - low or abs(high) or 1.0
+    near = levels[levels >= low - span if panel.higher_is_better else levels <= high + span]
+    low, high = min([low, *near]), max([high, *near])
+    room = 0.05 * (high - low or span)
+    return low - room, high + room

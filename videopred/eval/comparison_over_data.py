@@ -1,0 +1,170 @@
+"""Comparison over data: models on several data sets, each cell with the interval that clips and seeds allow."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from videopred import check
+from videopred.eval.comparison import Comparison, by_shared_metrics, check_asked_alike, compare
+from videopred.eval.comparison_rows import UNKNOWN, Estimate, model_rows
+from videopred.eval.data_names import Series, series_of
+from videopred.eval.data_tables import data_document, data_table, what_was_asked
+from videopred.eval.scores import Scores
+from videopred.eval.tables import arrow
+from videopred.eval.text import csv_text, without_nan
+
+
+class Cell(NamedTuple):
+    """How a row does on a data set, in the mean over some first steps."""
+
+    mean: Estimate
+    """Of several seeds the mean over these."""
+    ratio: Estimate
+    """What it is short of the metric's best value, over what the row that it is held against is short of it on the
+    same clips; NaN if there is none."""
+    seeds: int
+    """How many runs the row is the mean of."""
+    deviation: float
+    """Standard deviation of the mean over these seeds; NaN of a single run."""
+
+
+@dataclass(frozen=True)
+class DataComparison:
+    """Rows of scores on several data sets.
+
+    Raises:
+        ValueError: the scores are under several protocols, or no model is on two data sets; or there is no such row.
+    """
+
+    data: Mapping[str, Comparison]
+    """Name of a data set -> the rows on it."""
+    relative_to: str | None = None
+    """The row that errors are told relative to as well; see `rows`."""
+    left_out: tuple[str, ...] = ()
+    """Metrics that not all tables have."""
+
+    def __post_init__(self) -> None:
+        check_asked_alike({name: of.first for name, of in self.data.items()}, on_the_same_clips=False)
+        places = {row: [name for name, of in self.data.items() if row in of.rows] for row in self.models}
+        got = ", and ".join(f"{row} on {' and '.join(names)}" for row, names in places.items())
+        must = "be of the same data, or have a model that is on several"
+        fix = "score a model on each, or give rows on different data one name with --names"
+        check.require(any(len(names) > 1 for names in places.values()), "SCORES", must, got, fix)
+        if self.relative_to is not None:
+            check.one_of("--relative-to", self.relative_to, self.rows)
+
+    @property
+    def first(self) -> Scores:
+        """The first table of the first data set, which says what was asked of all."""
+        return next(iter(self.data.values())).first
+
+    @cached_property
+    def models(self) -> tuple[str, ...]:
+        """Rows that are no trivial predictions, of all data sets."""
+        return tuple(dict.fromkeys(name for of in self.data.values() for name, row in of.rows.items() if row.is_model))
+
+    @cached_property
+    def rows(self) -> tuple[str, ...]:
+        """All rows of all data sets: models, then trivial predictions."""
+        return tuple(dict.fromkeys([*self.models, *(row for of in self.data.values() for row in of.rows)]))
+
+    @property
+    def missing(self) -> list[tuple[str, str]]:
+        """Model and data set, of each cell that is empty as nobody scored it."""
+        return [(row, name) for row in self.models for name, of in self.data.items() if row not in of.rows]
+
+    @property
+    def series(self) -> Series | None:
+        """The one number in which the names of the data sets differ; None if they differ otherwise."""
+        return series_of(list(self.data))
+
+    @property
+    def asked(self) -> str:
+        """How many data sets, and what was asked of all."""
+        return what_was_asked(self)
+
+    def cell(self, row: str, data: str, column: str, steps: int | None = None) -> Cell | None:
+        """How a row does in the mean over the first steps, over all when None; None where it was not scored."""
+        rows = self.data[data].rows
+        if row not in rows:
+            return None
+        mine, yours = rows[row], rows.get(self.relative_to or "")
+        ratio = UNKNOWN if yours is None else mine.relative_to(yours, column, steps)
+        return Cell(mine.mean(column, steps), ratio, len(mine.runs), mine.deviation(column, steps))
+
+    def head(self, column: str, steps: int) -> str:
+        """Title of a metric's block."""
+        return f"{self.first.label(column)} {arrow(self.first.metrics[column])}, mean of {steps}"
+
+    def table(self) -> str:
+        """Plain text for a terminal: of each metric means with intervals and, if asked for, relative errors."""
+        return data_table(self)
+
+    def markdown(self) -> str:
+        """The same as a document in Markdown."""
+        return data_document(self)
+
+    def to_csv(self) -> str:
+        """A line for each row, data set, column and span of steps that was scored, in full precision."""
+        heads = ["row", "data", "metric", "steps", "value", "low", "high"]
+        heads += ["relative to", "relative error", "relative low", "relative high", "seeds", "deviation over seeds"]
+        lines = [
+            [row, data, column, steps, *of.mean, self.relative_to, *of.ratio, of.seeds, of.deviation]
+            for row in self.rows
+            for data in self.data
+            for column in self.first.metrics
+            for steps in self.first.protocol.spans
+            if (of := self.cell(row, data, column, steps)) is not None
+        ]
+        return csv_text(heads, lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, in types that JSON knows; null where nothing can be said."""
+        files = {
+            name: {"file": of.first.file, "fingerprint": of.first.fingerprint, "clips": of.first.protocol.clips}
+            for name, of in self.data.items()
+        }
+        rows = {row: {name: self._told(row, name) for name, of in self.data.items() if row in of.rows}
+                for row in self.rows}  # fmt: skip
+        protocol = self.first.protocol.model_dump(mode="json", exclude={"clips"})
+        return {"relative_to": self.relative_to, "data": files, "protocol": protocol, "rows": rows}
+
+    def _told(self, row: str, data: str) -> dict[str, Any]:
+        """Metric -> steps -> what is told of a row on a data set."""
+        told: dict[str, Any] = {column: {} for column in self.first.metrics}
+        for column in told:
+            for steps in self.first.protocol.spans:
+                cell = self.cell(row, data, column, steps)
+                assert cell is not None, (row, data)
+                words = cell._asdict() | {"mean": cell.mean._asdict(), "ratio": cell.ratio._asdict()}
+                told[column][str(steps)] = without_nan(words)
+        return told
+
+
+def compare_over_data(
+    data: Mapping[str, Mapping[str, Scores]], relative_to: str | None = None, names: Mapping[str, str] | None = None
+) -> DataComparison:
+    """Tables of scores on several data sets, side by side.
+
+    Args:
+        data: name of a data set -> name of a table -> the table; see `videopred.eval.data_names.by_data`.
+        relative_to: the row that errors are told relative to as well; none when None.
+        names: name of a model's row -> what it is called instead. Rows of one name on different data are one row.
+
+    Raises:
+        ValueError: the tables of a data set cannot be compared, those of several are not under the same protocol,
+            share no metric, or have no model that is on two data sets; or there is no such row.
+    """
+    every = {f"{name} on {of}": table for of, tables in data.items() for name, table in tables.items()}
+    shared, left_out = by_shared_metrics(every)
+    same = {of: {name: shared[f"{name} on {of}"] for name in tables} for of, tables in data.items()}
+    rows = {of: model_rows(tables) for of, tables in same.items()}
+    called = names or {}
+    for row in called:
+        check.one_of("--names", row, dict.fromkeys(row for on_data in rows.values() for row in on_data))
+    compared = {
+        of: compare(tables, names={row: name for row, name in called.items() if row in rows[of]})
+        for of, tables in same.items()
+    }
+    return DataComparison(compared, relative_to, left_out)

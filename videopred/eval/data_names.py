@@ -1,0 +1,71 @@
+"""Data sets of several tables of scores: which tables are of one, what each set is called, and in which order."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from videopred import check
+from videopred.eval.comparison import names_of
+
+if TYPE_CHECKING:
+    from videopred.eval.scores import Scores
+
+
+class Series(NamedTuple):
+    """Names that differ in one number alone, such as balls1, balls2 and balls3."""
+
+    pattern: str
+    """What they share, with * for the number."""
+    numbers: tuple[int, ...]
+    """The number of each."""
+
+
+def by_data(tables: Sequence[tuple[str, "Scores"]]) -> dict[str, dict[str, "Scores"]]:
+    """Name of a data set -> name of a table -> the table.
+
+    A data set is known by its fingerprint and called after its file, with as many of the folders around it as tell all
+    apart. Names that differ in one number come in its order, others as they were given.
+
+    Args:
+        tables: name and table, of each.
+
+    Raises:
+        ValueError: a table is given twice, or there are scores of two contents of one file.
+    """
+    found: dict[str, dict[str, Scores]] = {}
+    for name, table in tables:
+        of = found.setdefault(table.fingerprint, {})
+        check.require(name not in of, "SCORES", "be given once each", f"{name} on {table.file}", "leave one out")
+        of[name] = table
+    names = _data_names(found)
+    series = series_of(names)
+    order = range(len(names)) if series is None else sorted(range(len(names)), key=series.numbers.__getitem__)
+    sorts = list(found.values())
+    return {names[place]: sorts[place] for place in order}
+
+
+def series_of(names: Sequence[str]) -> Series | None:
+    """The one number in which names differ; None if they differ otherwise."""
+    parts = [re.split(r"(\d+)", name) for name in names]
+    if len({len(words) for words in parts}) != 1:
+        return None
+    differing = [place for place, words in enumerate(zip(*parts, strict=True)) if len(set(words)) > 1]
+    if len(differing) != 1 or differing[0] % 2 == 0:  # at even places stands what is no number
+        return None
+    place = differing[0]
+    numbers = tuple(int(words[place]) for words in parts)
+    pattern = "".join([*parts[0][:place], "*", *parts[0][place + 1 :]])
+    return Series(pattern, numbers) if len(set(numbers)) == len(numbers) else None
+
+
+def _data_names(found: Mapping[str, Mapping[str, "Scores"]]) -> list[str]:
+    """A short name for each fingerprint."""
+    files = {fingerprint: next(iter(of.values())).file for fingerprint, of in found.items()}
+    for file, count in Counter(files.values()).items():
+        contents = [fingerprint for fingerprint, named in files.items() if named == file]
+        got = ", and ".join(f"{' and '.join(found[one])} with {one}" for one in contents)
+        fix = "evaluate all again on the same clips"
+        check.require(count == 1, "SCORES", f"be of one content of {file}", got, fix)
+    return names_of([str(Path(file).with_suffix("")) for file in files.values()])

@@ -1,0 +1,123 @@
+"""Tables with a row for each model and a column for each data set, as plain text and in Markdown."""
+
+from math import isnan
+from typing import TYPE_CHECKING, NamedTuple
+
+from videopred.amounts import counted
+from videopred.eval.comparison_rows import Estimate
+from videopred.eval.tables import best_rows, how_asked
+from videopred.eval.text import aligned, markdown
+
+if TYPE_CHECKING:
+    from videopred.eval.comparison_over_data import DataComparison
+
+
+class _Block(NamedTuple):
+    """A table."""
+
+    corner: str
+    heads: list[str]
+    rows: list[str]
+    columns: list[list[str]]
+
+
+def data_table(comparison: "DataComparison") -> str:
+    """Plain text for a terminal; see `DataComparison.table`."""
+    return "\n\n".join([_title(comparison), *(aligned(*block) for block in _blocks(comparison)), _legend(comparison)])
+
+
+def data_document(comparison: "DataComparison") -> str:
+    """The same in Markdown."""
+    blocks = [markdown(*block) for block in _blocks(comparison)]
+    return "\n\n".join([_title(comparison), *blocks, *_legend(comparison).splitlines()]) + "\n"
+
+
+def what_was_asked(comparison: "DataComparison") -> str:
+    """How many data sets, and what was asked of all, in a line."""
+    asked = comparison.first.protocol
+    counts = {of.first.protocol.clips or 0 for of in comparison.data.values()}
+    clips = counted(max(counts), "clip") if len(counts) == 1 else f"{min(counts)} to {max(counts)} clips"
+    return f"{len(comparison.data)} data sets: {clips} of the {asked.part} part of each, {how_asked(asked)}"
+
+
+def _title(comparison: "DataComparison") -> str:
+    against = "" if comparison.relative_to is None else f"; relative to {comparison.relative_to}"
+    return f"{comparison.asked}{against}; * marks the best of a column"
+
+
+def _blocks(comparison: "DataComparison") -> list[_Block]:
+    heads, rows = [f"{data} " for data in comparison.data], list(comparison.rows)
+    blocks = []
+    for column in comparison.first.metrics:
+        for steps in comparison.first.protocol.spans:
+            means = [_means(comparison, data, column, steps) for data in comparison.data]
+            blocks.append(_Block(comparison.head(column, steps), heads, rows, means))
+            if comparison.relative_to is not None:
+                ratios = [_ratios(comparison, data, column, steps) for data in comparison.data]
+                blocks.append(_Block(f"relative error, mean of {steps}", heads, rows, ratios))
+    return blocks
+
+
+def _means(comparison: "DataComparison", data: str, column: str, steps: int) -> list[str]:
+    """A column of means, each with half of its interval."""
+    metric = comparison.first.metrics[column]
+    best = best_rows({name: row.values(column)[:steps] for name, row in comparison.data[data].rows.items()}, metric)
+    cells = []
+    for row in comparison.rows:
+        cell = comparison.cell(row, data, column, steps)
+        told = "–" if cell is None else _told(cell.mean, metric.decimals)
+        cells.append(f"{told}{'*' if row in best else ' '}")
+    return cells
+
+
+def _ratios(comparison: "DataComparison", data: str, column: str, steps: int) -> list[str]:
+    """A column of relative errors, likewise."""
+    cells = []
+    for row in comparison.rows:
+        cell = comparison.cell(row, data, column, steps)
+        told_apart = cell is not None and (cell.ratio.low > 1 or cell.ratio.high < 1)
+        cells.append(f"{'–' if cell is None else _told(cell.ratio, 3)}{'!' if told_apart else ' '}")
+    return cells
+
+
+def _told(estimate: Estimate, decimals: int) -> str:
+    if isnan(estimate.value):
+        return "–"
+    half = "" if isnan(estimate.half) else f" ±{estimate.half:.{decimals}f}"
+    return f"{estimate.value:z.{decimals}f}{half}"
+
+
+def _legend(comparison: "DataComparison") -> str:
+    """What the numbers mean, a line each."""
+    metrics, data = dict.fromkeys(comparison.first.metrics.values()), comparison.data
+    lines = [f"{metric.label}: {metric.convention}" for metric in metrics]
+    if comparison.left_out:
+        lines.append(f"not in all tables, and so left out: {', '.join(comparison.left_out)}")
+    unlike = [f"{row} on {name}" for name, of in data.items() for row in of.unlike]
+    if unlike:
+        lines.append(f"not the same in all tables (see --reference), and so left out: {', '.join(unlike)}")
+    if comparison.missing:
+        told = ", ".join(f"{row} on {data[name].first.file}" for row, name in comparison.missing)
+        lines.append(f"not scored, and so empty (score it with `videopred evaluate`): {told}")
+    seeds = {row: _seeds(comparison, row) for row in comparison.models}
+    lines += [f"{row}: mean of {told}" for row, told in seeds.items() if told]
+    interval = "no interval of a single clip"
+    if any(of.first.drawn is not None for of in data.values()):
+        interval = "±: half of the 95 % interval over clips (bootstrap)"
+        if any(seeds.values()):
+            interval += " and seeds (Student's t); a single run stands for itself alone"
+    lines.append(interval)
+    if comparison.relative_to is not None:
+        told = f"what is missing to the best value, over what {comparison.relative_to} is missing on these clips"
+        lines.append(f"relative error: {told}; ! where the interval leaves out 1")
+    return "\n".join(lines)
+
+
+def _seeds(comparison: "DataComparison", row: str) -> str:
+    """How many seeds a row is the mean of, and where; nothing if all are single runs."""
+    found = {name: len(of.rows[row].runs) for name, of in comparison.data.items() if row in of.rows}
+    if max(found.values()) == 1:
+        return ""
+    if len(set(found.values())) == 1:
+        return counted(max(found.values()), "seed")
+    return ", ".join(f"{counted(count, 'seed')} on {name}" for name, count in found.items())
