@@ -31,6 +31,7 @@ def test_a_figure_names_what_there_is(name):
     assert figure.summary.endswith(".")
     assert figure.place.split(",")[0].lower() == name.split("-")[0]
     for panel in figure.panels:
+        assert len(panel.models) == len(figure.rows) or not figure.rows
         assert panel.clips in EXPERIMENTS
         assert not panel.preset or panel.preset in DATASETS
         assert bool(panel.metrics or panel.figure) != panel.plausibility
@@ -64,7 +65,23 @@ def test_at_the_papers_scale_as_much_is_asked_as_in_the_paper():
     ]
     assert asked == [("--context", "15", "--horizon", "10"), ("--context", "15", "--horizon", "30")] * 4
     against = {words[words.index("--relative-to") + 1] for words in judging if "--relative-to" in words}
-    assert against == {f"scoff-{of}-gru" for of in ("balls4", "curtain", "balls678", "colored678")}
+    assert against == {"GRU"} | {f"scoff-{of}-gru" for of in ("balls4", "curtain", "balls678", "colored678")}
+
+
+def test_panels_stand_side_by_side_for_each_horizon_under_the_names_of_the_figure():
+    _, _, judging = make_plan("scoff-figure-5", "paper", Path("here"))
+    across = [words for words in judging if "--names" in words]
+    assert [words[words.index("--out") + 1] for words in across] == ["here/all-10", "here/all-30"]
+    for words, horizon in zip(across, (10, 30), strict=True):
+        folders = words[1 : words.index("--names")]
+        data = ("balls4", "curtain", "balls678", "colored678")
+        assert folders == tuple(f"here/scoff-{of}-on-{of}-rnem-{horizon}" for of in data)
+        assert words[words.index("--relative-to") + 1] == "GRU"
+        for name in ("scoff-balls4=SCOFF", "scoff-curtain-gru=GRU", "scoff-colored678-rims=RIMs"):
+            assert name in words
+    _, _, judging = make_plan("rims-figure-13", "paper", Path("here"))
+    (words,) = (words for words in judging if "--names" in words)
+    assert words[7:11] == ("--names", "rims-crops=RIMs", "rims-crops-lstm=LSTM", "rims-crops-rmc=RMC")
 
 
 def test_the_page_makes_a_figure_from_nothing_and_again_without_training(workplace, capsys):
@@ -93,6 +110,10 @@ def test_each_figure_is_made_from_nothing(name, workplace):
     assert ("plausibility.json" in made) == any(panel.plausibility for panel in panels)
     for panel in panels:
         assert not panel.figure or any(path.endswith(f"-{panel.figure}.svg") for path in made)
+    (table,) = Path("eval").rglob("all-*/comparison.csv") if PAPER_FIGURES[name].rows else (None,)
+    if table is not None:
+        rows = [line.split(",")[0] for line in table.read_text().splitlines()]
+        assert rows[1] == PAPER_FIGURES[name].rows[0]
 
 
 def test_a_dry_run_prints_a_script_and_makes_nothing(workplace, capsys):

@@ -8,7 +8,7 @@ from videopred.again import Words
 from videopred.datasets import DATASETS
 from videopred.experiments import find_experiment
 from videopred.experiments.asking import Asked, ask, fitting
-from videopred.experiments.figures import PAPER_FIGURES, Model, Panel
+from videopred.experiments.figures import PAPER_FIGURES, Model, Panel, PaperFigure
 from videopred.experiments.scales import at_scale
 from videopred.experiments.settings import ExperimentConfig, Scale
 
@@ -48,11 +48,14 @@ def make_plan(name: str, scale: Scale, out: Path, device: str = "auto") -> Plan:
     Raises:
         ValueError: no such figure.
     """
-    panels = PAPER_FIGURES[check.one_of("FIGURE", name, PAPER_FIGURES)].panels
+    figure = PAPER_FIGURES[check.one_of("FIGURE", name, PAPER_FIGURES)]
+    panels = figure.panels
     models = dict.fromkeys(model for panel in panels for model in panel.models)
     clips = [*(_asked(model.experiment, scale).scaled for model in models), *(_clips(panel, scale) for panel in panels)]
     where = () if device == "auto" else ("--device", device)
     judging = [words for panel in panels for words in _judge(panel, scale, out, where)]
+    if figure.rows:
+        judging += _side_by_side(figure, scale, out)
     return Plan({of.data_file: of for of in clips}, [_train(model, scale, where) for model in models], judging)
 
 
@@ -79,6 +82,21 @@ def _run(model: Model, scale: Scale) -> Path:
     return Path("models") / _label(model, scale)
 
 
+def _span(panel: Panel, scale: Scale) -> tuple[int, int]:
+    """Frames given and imagined, as far as clips of that scale are long enough."""
+    return fitting(panel.context, panel.horizon, _clips(panel, scale).recipe.frames)
+
+
+def _place(panel: Panel, model: Model, scale: Scale, out: Path) -> Path:
+    """Where pictures of a model of a panel go."""
+    return out / f"{_label(model, scale)}-on-{_clips(panel, scale).data}"
+
+
+def _scores(panel: Panel, scale: Scale, out: Path) -> str:
+    """Where the scores of a panel go."""
+    return f"{_place(panel, panel.models[0], scale, out)}-{_span(panel, scale)[1]}"
+
+
 def _train(model: Model, scale: Scale, where: Words) -> Training:
     run = _run(model, scale)
     words = ("train", model.experiment, "--scale", scale, *model.flags, "--out", str(run), *where)
@@ -89,11 +107,11 @@ def _judge(panel: Panel, scale: Scale, out: Path, where: Words) -> list[Words]:
     """The commands that make a panel of trained models."""
     clips = _clips(panel, scale)
     data, runs = str(clips.data_file), [str(_run(model, scale)) for model in panel.models]
-    places = [str(out / f"{_label(model, scale)}-on-{clips.data}") for model in panel.models]
+    places = [str(_place(panel, model, scale, out)) for model in panel.models]
     if panel.plausibility:
         pairs = zip(runs, places, strict=True)
         return [("plausibility", run, data, "--out", place, "--overwrite", *where) for run, place in pairs]
-    context, horizon = fitting(panel.context, panel.horizon, clips.recipe.frames)
+    context, horizon = _span(panel, scale)
     asked: Words = ("--context", str(context), "--horizon", str(horizon))
     if panel.one_step:
         asked += ("--feedback", "true")
@@ -101,7 +119,7 @@ def _judge(panel: Panel, scale: Scale, out: Path, where: Words) -> list[Words]:
         asked += ("--reference", str(_asked(panel.clips, scale).scaled.data_file))
     commands: list[Words] = []
     if panel.metrics:
-        folder = f"{places[0]}-{horizon}"
+        folder = _scores(panel, scale, out)
         against = () if panel.relative_to is None else ("--relative-to", Path(runs[panel.relative_to]).name)
         commands = [
             ("evaluate", *runs, data, *asked, *where, "--metrics", *panel.metrics, "--out", folder, "--overwrite"),
@@ -111,4 +129,21 @@ def _judge(panel: Panel, scale: Scale, out: Path, where: Words) -> list[Words]:
         drawn = (*where, "--figure", panel.figure, *panel.drawn)
         pairs = zip(runs, places, strict=True)
         commands += [("render", run, data, *asked, *drawn, "--out", place, "--overwrite") for run, place in pairs]
+    return commands
+
+
+def _side_by_side(figure: PaperFigure, scale: Scale, out: Path) -> list[Words]:
+    """The commands that lay panels that were asked the same side by side, with their data sets along x."""
+    asked: dict[int, list[Panel]] = {}
+    for panel in figure.panels:
+        asked.setdefault(_span(panel, scale)[1], []).append(panel)
+    commands: list[Words] = []
+    for horizon, panels in asked.items():
+        folders = dict.fromkeys(_scores(panel, scale, out) for panel in panels)
+        pairs = [pair for panel in panels for pair in zip(panel.models, figure.rows, strict=True)]
+        names = dict.fromkeys(f"{_run(model, scale).name}={row}" for model, row in pairs)
+        against = panels[0].relative_to
+        relative = () if against is None else ("--relative-to", figure.rows[against])
+        place = str(out / f"all-{horizon}")
+        commands.append(("compare", *folders, "--names", *names, *relative, "--out", place, "--overwrite"))
     return commands
