@@ -56,9 +56,9 @@ def whole(data, tmp_path_factory) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-@pytest.mark.parametrize("stops", [(1,), (2,), (3,), (4,), (5, 6)], ids=str)
+@pytest.mark.parametrize("stops", [(1, 3, 5), (2, 4, 6)], ids=str)
 def test_a_resumed_run_is_the_run_that_never_stopped(data, whole, tmp_path, monkeypatch, stops, workers):
-    """Stopped right after the first update, before, after and at a look at the validation clips, and twice."""
+    """Stopped again and again: after every update in turn, before, after and at a look at the validation clips."""
     compute = ComputeConfig(workers=workers)
     settings = tiny_training(**EVERYTHING)
     stop_after(monkeypatch, stops[0])
