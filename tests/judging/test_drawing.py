@@ -158,6 +158,24 @@ def test_masking_out_draws_the_model_and_it_without_each_module(place, monkeypat
     assert [len(scenes) for _, scenes, _ in asked] == [1, 1]
 
 
+def test_pictures_that_were_drawn_before_the_disk_was_full_are_told(place, monkeypatch, tmp_path):
+    predictor, file = place
+    kept = drawing.write_scene
+
+    def write(scene, paths, *others, **more):
+        if paths[0].stem == "test-4":
+            raise OSError("no space left")
+        return kept(scene, paths, *others, **more)
+
+    monkeypatch.setattr(drawing, "write_scene", write)
+    how = {"context": 3, "horizon": 5, "out": tmp_path}
+    with pytest.raises(OSError, match=r"^no space left; the 4 before .*test-4\.gif are whole$"):
+        render(predictor, file, clips=[0, 1, 4], **how)
+    assert len(list(tmp_path.iterdir())) == 4
+    with pytest.raises(OSError, match=r"^no space left$"):
+        render(predictor, file, clips=[4, 2], **how)
+
+
 def test_no_clip_at_all_is_refused(place, tmp_path):
     with pytest.raises(ValueError, match="--clips must name at least one, got none; leave it out"):
         render(*place, clips=[], out=tmp_path / "seen")

@@ -127,10 +127,16 @@ def render(
         for changed in without_each(predictor, context):
             scenes += scenes_of(changed, file, part, chosen, context, horizon)
     new_paths(Path(out), part, chosen, picture, overwrite)  # another command may have made one meanwhile
-    if picture.figure is None:
-        rows = picture.row_names(changed=not intervention.idle)
-        made = [write_scene(*one, rows, frame_ms=picture.frame_ms) for one in zip(scenes, paths, strict=True)]
-    else:
-        groups = [scenes] if picture.figure in OF_ALL_CLIPS else [[scene] for scene in scenes]
-        made = [write_figure(picture.figure, *one) for one in zip(groups, paths, strict=True)]
-    return [path for written in made for path in written]
+    rows, made = picture.row_names(changed=not intervention.idle), list[Path]()
+    groups = [scenes] if picture.figure in OF_ALL_CLIPS else [[scene] for scene in scenes]
+    for group, of_group in zip(groups, paths, strict=True):
+        try:
+            if picture.figure is None:
+                made += write_scene(group[0], of_group, rows, frame_ms=picture.frame_ms)
+            else:
+                made += write_figure(picture.figure, group, of_group)
+        except OSError as error:
+            if not made:
+                raise
+            raise OSError(f"{error}; the {len(made)} before {of_group[0]} are whole") from error
+    return made
