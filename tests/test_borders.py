@@ -46,7 +46,7 @@ ROOMS: dict[str, set[str]] = {
     "activity": SHARED | {"palette", "rendering"},
     "record": {"slurm"},
     "slurm": set(),
-    "runs": SHARED | {"eval", "training", "weights"},
+    "runs": SHARED | {"eval", "spelling", "training", "weights"},
     "weights": SHARED,
     "checkpoint": SHARED | {"models", "weights"},
     "export": SHARED | {"checkpoint", "weights"},

@@ -257,6 +257,8 @@ def test_the_command(tmp_path, monkeypatch, capfd):
     message = "videopred: FOLDER must be an existing folder, got models (nothing there); train a run with `videopred tr"
     assert capfd.readouterr().err.startswith(message)
     make_run(Path("models/a"), updates=2)
+    assert run("runs model") == 1
+    assert "got model (nothing there); did you mean models? Or train a run with" in capfd.readouterr().err
     before = files_of(Path("models"))
     write_json(Path("told/a/balls/scores.json"), {"models": ["model"], "rows": {"model": {"mse": {"mean": 0.25}}}})
     assert run("runs --scores told") == 0

@@ -15,6 +15,7 @@ from videopred import check
 from videopred.amounts import duration
 from videopred.eval.file_names import scores_in
 from videopred.files import lives
+from videopred.spelling import nearest_path
 from videopred.training.metrics_rows import curves, read_metrics
 from videopred.training.places import folder_of
 from videopred.weights import read_header
@@ -77,7 +78,7 @@ def list_runs(folder: Path = Path("models"), *, scores: Path = Path("eval"), now
     """
     if not folder.exists():
         fix = "train a run with `videopred train`, or give the folder that runs are in"
-        raise FileNotFoundError(check.complaint("FOLDER", "be an existing folder", f"{folder} (nothing there)", fix))
+        raise check.nothing_there("FOLDER", "be an existing folder", folder, fix, nearest_path(folder))
     now = time.time() if now is None else now
     return [_look_at(path, scores, now) for path in _find(folder, _DEPTH)]
 

@@ -180,6 +180,7 @@ def test_runs_are_compared_by_name_of_run_or_of_folder(place, judged, tmp_path, 
         ("compare eval/gru/balls4 eval/gru/balls4", "SCORES must be given once each, got "),
         ("compare eval/gru/balls4 --relative-to blnk", "got blnk; did you mean blank?"),
         ("compare {gru} --data digits", "SCORES must have scores of digits, got "),
+        ("compare {gru} --data bals4", "of which balls4 is in eval/gru; did you mean --data balls4?"),
         (
             "compare eval/gru/balls4 --data balls4",
             "--data must be given with runs, got balls4; leave it out: a folder",

@@ -108,9 +108,11 @@ def _scores_of(path: Path, data: tuple[str, ...]) -> list[Path]:
     found = Path("eval") / run_name(path)
     there = [file.parent.name for file in scores_in(found)]
     fix = f"score it with `{again.typed(('evaluate', str(path), 'DATA'))}`, or name the folder of its scores"
-    got = f"{path}, of which {', '.join(there) or 'nothing'} is in {found}"
+    missing = [name for name in data if name not in there]
+    fix = check.suggest(missing[0], there, fix, "--data ") if missing else fix
+    got = f"{path}, of which {', '.join(there) or 'nothing'} {'are' if len(there) > 1 else 'is'} in {found}"
     must = f"have scores of {', '.join(data)}" if data else "have scores"
-    check.require(len(there) > 0 and set(data) <= set(there), "SCORES", must, got, fix)
+    check.require(len(there) > 0 and not missing, "SCORES", must, got, fix)
     return [found / name for name in data or there]
 
 
