@@ -1,7 +1,7 @@
 """Runs statements in another Python process, which finds the same modules as this one.
 
 `python -m` and `python -c` look in the current folder first, where a file of the user's may be named like a module of
-some library.
+some library, or of one that Python itself loads before the statement (linecache, since 3.14); with -P they do not.
 """
 
 import os
@@ -14,7 +14,7 @@ from videopred import check
 
 def python(statement: str) -> list[str]:
     """The command that executes a statement in another Python, with this one's sys.path."""
-    return [sys.executable, "-c", f"import sys; sys.path[:] = {list(map(str, sys.path))!r}; {statement}"]
+    return [sys.executable, "-P", "-c", f"import sys; sys.path[:] = {list(map(str, sys.path))!r}; {statement}"]
 
 
 def answer(statement: str, environment: Mapping[str, str] | None = None) -> str:
