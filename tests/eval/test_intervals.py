@@ -18,6 +18,13 @@ def test_the_interval_of_a_mean_is_that_of_theory():
     np.testing.assert_allclose(interval.high, values.mean(axis=0) + 1.96 * errors, atol=0.15 * errors.max())
 
 
+def test_every_draw_is_another():
+    values = np.random.default_rng(4).normal(size=(30, 1))
+    drawn = resample({"model": {"mse": {"mse": values}}}, {"mse": make_metric("mse")}, resamples=1000)["model"]["mse"]
+    assert drawn.shape == (1000, 1)
+    assert len(np.unique(drawn)) == 1000
+
+
 def test_a_pooled_score_is_pooled_anew_in_every_draw():
     """A full clip with F1 1 and an empty one with two false pixels: pooled over the draws there are three values."""
     measured = {"tp": [[8.0], [0.0]], "fp": [[0.0], [2.0]], "fn": [[0.0], [0.0]], "tn": [[9.0], [9.0]]}
