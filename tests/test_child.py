@@ -33,6 +33,11 @@ def test_a_child_finds_what_we_find(hostile):
     assert told.stderr.endswith("the file of a user\n")  # else this test would prove nothing
 
 
+def test_a_child_looks_into_no_folder_of_its_own_accord():
+    """Since 3.14 Python loads linecache before the statement, which would be a file of that name here."""
+    assert child.answer("print(sys.flags.safe_path)") == "True"
+
+
 def test_what_a_child_says_last_is_its_answer():
     assert child.answer("print('noise'); print(3)") == "3"
 
