@@ -84,7 +84,7 @@ def test_rows_take_the_names_that_are_given(judged, tmp_path, monkeypatch, capfd
             "SCORES must be of the same data, or have a model that is on several, got ",
         ),
         ("eval/gru/balls1 eval/gru/balls2 short", "SCORES must be of the same protocol as gru, got short with "),
-        ("{gru} {rims} --data balls1", "SCORES must have scores of balls1, got {rims}, of which balls2, balls3 are in "),
+        ("{gru} {rims} --data balls1", "got {rims}, of which balls2, balls3 are in "),
         ("{gru} --names gru", "--names must be ROW=NAME, got gru; write e.g. scoff-balls4=SCOFF"),
         ("{gru} --names gru=A gru=B", "--names must name each row once, got gru=A gru=B; leave one out"),
         ("{gru} --names gur=A", "--names must be one of gru, got gur; did you mean gru?"),
