@@ -84,6 +84,9 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     if sys.modules["__main__"].__spec__ is None:  # not `python -m`, which may have found the package right here
         # Else the workers of loaders would import files of the current folder in the place of modules of Python.
         os.environ.setdefault("PYTHONSAFEPATH", "1")
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # whoever started us closed it, as `>&-` does
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):  # which may have no letter for an arrow or a name
         sys.stdout.reconfigure(errors="replace")
     try:

@@ -2,6 +2,7 @@
 
 import io
 import os
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -45,6 +46,14 @@ def test_help_that_nobody_reads_may_have_failed_in_silence(monkeypatch):
         monkeypatch.setattr(sys, "stdout", output)
         monkeypatch.setitem(COMMANDS, "list", lambda: sys.exit(print("usage:")))
         assert run("list") == 141
+
+
+@pytest.mark.parametrize(("words", "status"), [("list --help", 0), ("list", 0), ("frobnicate", 2)])
+def test_a_command_may_have_no_output_at_all(words, status):
+    """As with `>&-` in a shell, where Python has None in its place."""
+    command = f"exec {shlex.join([sys.executable, '-m', 'videopred', *words.split()])} >&-"
+    done = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr.count(b"\n")) == (status, 0 if status == 0 else 1)
 
 
 def test_letters_that_the_output_lacks_are_question_marks(monkeypatch):
