@@ -75,6 +75,14 @@ def test_trivial_rows_lie_outside_only_if_they_are_far_worse(tmp_path, drawn, hi
     assert {name for name in LEVELS if high > LEVELS[name] + 0.2} == {"gru", "rims", *shown}
 
 
+def test_where_higher_is_better_far_worse_is_far_below(tmp_path, drawn):
+    rows = {name: Curve(-row.values, -row.high, -row.low, row.faint) for name, row in panel().rows.items()}
+    draw_points(tmp_path / "p.svg", {"a": Panel(rows, True)}, ["1", "2", "3"])
+    low, high = drawn[0].axes[0].get_ylim()
+    assert -LEVELS["copy last"] < low < -LEVELS["blank"] - 0.2
+    assert high > -0.5
+
+
 def test_what_was_not_scored_has_no_mark(tmp_path):
     gap = np.array([1.0, np.nan, 3.0])
     nothing = np.full(3, np.nan)
