@@ -6,7 +6,7 @@ from PIL import Image
 
 from videopred import curves
 from videopred.comparing import save_comparison
-from videopred.curves import Curve, draw_curves
+from videopred.curves import Curve, Panel, draw_curves
 from videopred.eval import make_metric
 from videopred.eval.comparison import compare
 from videopred.eval.scores import Scores
@@ -62,13 +62,13 @@ def test_a_figure_says_what_was_asked_and_its_models_differ_without_colour(tmp_p
 def test_a_curve_is_where_its_values_are(tmp_path):
     """A single vermilion-free panel: a rising blue line goes from the lower left to the upper right."""
     rising = np.arange(5.0)
-    draw_curves(tmp_path / "c.png", {"MSE": {"gru": Curve(rising, rising, rising)}})
+    draw_curves(tmp_path / "c.png", {"MSE": Panel({"gru": Curve(rising, rising, rising)}, False)})
     pixels = np.asarray(Image.open(tmp_path / "c.png").convert("RGB")).astype(int)
     blue = (np.abs(pixels - [0x00, 0x72, 0xB2]).sum(axis=-1) < 30)[:, : pixels.shape[1] * 6 // 10]
     rows, columns = np.nonzero(blue)
     assert rows[columns.argmin()] > rows[columns.argmax()] + 100
     with pytest.raises(ValueError, match=r"the figure must end in .png or .svg, got .*c.pdf; rename it"):
-        draw_curves(tmp_path / "c.pdf", {"MSE": {"gru": Curve(rising, rising, rising)}})
+        draw_curves(tmp_path / "c.pdf", {"MSE": Panel({"gru": Curve(rising, rising, rising)}, False)})
 
 
 @pytest.mark.parametrize("panels", [1, 2, 3])
@@ -78,7 +78,21 @@ def test_title_and_legend_stand_clear_of_each_other(tmp_path, monkeypatch, panel
     title = "balls4-rnem-small.h5: 200 clips of the test part, 15 frames of context, 35 predicted, feedback soft"
     drawn = []
     monkeypatch.setattr(curves, "figure_bytes", lambda figure, kind: drawn.append(figure) or b"")
-    draw_curves(tmp_path / "c.png", {f"MSE {panel}": lines for panel in range(panels)}, title=title)
+    draw_curves(tmp_path / "c.png", {f"MSE {panel}": Panel(lines, False) for panel in range(panels)}, title=title)
     (figure,) = drawn
     figure.draw_without_rendering()
     assert not figure.legends[0].get_window_extent().overlaps(figure._suptitle.get_window_extent())
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_trivial_curve_leaves_the_panel_where_it_is_far_worse_and_is_named(tmp_path, monkeypatch, sign):
+    """Models reach from 1 to 3, so that up to 5 is near, and what is better always is."""
+    heights = {"gru": (1, 2, 3), "blank": (4, 4, 4), "copy last": (2, 10, 20), "oracle": (-90, -90, -90)}
+    rows = {name: Curve(*3 * [sign * np.array(at, float)], faint=name != "gru") for name, at in heights.items()}
+    drawn = []
+    monkeypatch.setattr(curves, "figure_bytes", lambda figure, kind: drawn.append(figure) or b"")
+    draw_curves(tmp_path / "c.svg", {"MSE": Panel(rows, sign < 0)})
+    (plot,) = drawn[0].axes
+    ends = sorted(sign * end for end in plot.get_ylim())
+    assert ends == pytest.approx([-90 - 4.7, 4 + 3 * 4.7])
+    assert [words.get_text() for words in plot.texts] == ["↑ copy last" if sign > 0 else "↓ copy last"]

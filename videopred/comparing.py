@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from videopred import check
-from videopred.curves import SUFFIXES, Curve, draw_curves
-from videopred.data_points import Panel, draw_points
+from videopred.curves import SUFFIXES, Curve, Panel, draw_curves
+from videopred.data_points import draw_points
 from videopred.eval.comparison import Comparison
 from videopred.eval.comparison_over_data import DataComparison
 from videopred.eval.comparison_rows import UNKNOWN
@@ -46,12 +46,12 @@ def _draw(comparison: Comparison, path: Path) -> None:
     draw_curves(path, _panels(comparison), title=comparison.asked, steps=steps, marks=asked.spans[:-1])
 
 
-def _panels(comparison: Comparison) -> dict[str, dict[str, Curve]]:
-    """Title -> row -> its curve."""
+def _panels(comparison: Comparison) -> dict[str, Panel]:
+    """Title -> the curves of all rows."""
     return {
-        curve_title(comparison.first.label(column), metric): {
-            name: _curve(comparison, name, column) for name in comparison.rows
-        }
+        curve_title(comparison.first.label(column), metric): Panel(
+            {name: _curve(comparison, name, column) for name in comparison.rows}, metric.higher_is_better
+        )
         for column, metric in comparison.first.metrics.items()
     }
 

@@ -10,6 +10,7 @@ import numpy as np
 from videopred import check
 from videopred.files import write_bytes
 from videopred.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
+from videopred.reach import reach
 from videopred.rendering.canvas import empty_figure, figure_bytes, hue
 
 COLOURS = tuple(map(hue, (BLUE, VERMILION, GREEN, PURPLE, SKY, ORANGE, (0, 0, 0))))
@@ -34,9 +35,17 @@ class Curve(NamedTuple):
     """Whether it is no model but a trivial prediction, there to compare with."""
 
 
+class Panel(NamedTuple):
+    """What stands in a panel."""
+
+    rows: Mapping[str, Curve]
+    """Name of a line -> the line."""
+    higher_is_better: bool
+
+
 def draw_curves(
     path: Path,
-    panels: Mapping[str, Mapping[str, Curve]],
+    panels: Mapping[str, Panel],
     *,
     title: str = "",
     steps: str = "rollout step",
@@ -44,9 +53,11 @@ def draw_curves(
 ) -> Path:
     """A figure with a panel for each metric: values over the steps of the rollout, shaded where they could lie.
 
+    Trivial predictions leave a panel where they are far worse than all models, and an arrow names them.
+
     Args:
         path: ends in .png or .svg.
-        panels: title -> name of a line -> the line.
+        panels: title -> what stands in it.
         title: above all panels.
         steps: what is counted along x.
         marks: steps to mark with a vertical line.
@@ -95,10 +106,10 @@ def draw_panels(
     return write_bytes(path, figure_bytes(figure, path.suffix[1:]))
 
 
-def _draw(plot: Any, lines: Mapping[str, Curve], marks: Sequence[int]) -> None:
+def _draw(plot: Any, panel: Panel, marks: Sequence[int]) -> None:
     """The lines of a panel."""
-    for name, look in looks(lines).items():
-        line = lines[name]
+    for name, look in looks(panel.rows).items():
+        line = panel.rows[name]
         steps = np.arange(1, len(line.values) + 1)
         every = -(-len(steps) // 8)
         plot.plot(steps, line.values, **look._asdict(), markersize=5, markevery=every, label=name)
@@ -106,6 +117,22 @@ def _draw(plot: Any, lines: Mapping[str, Curve], marks: Sequence[int]) -> None:
     for step in marks:
         plot.axvline(step, color="#D0D0D0", linewidth=1, zorder=0)
     plot.locator_params(axis="x", integer=True)
+    limit(plot, panel)
+
+
+def limit(plot: Any, panel: Panel) -> None:
+    """End the axis of values where models can be told apart, and name the trivial predictions that leave it."""
+    models = [(row.values, row.low, row.high) for row in panel.rows.values() if not row.faint]
+    trivial = {name: row.values for name, row in panel.rows.items() if row.faint}
+    low, high = reach(np.array(models), np.array(list(trivial.values())), higher_is_better=panel.higher_is_better)
+    outside = [name for name, values in trivial.items() if ((values < low) | (values > high)).any()]
+    room = (high - low or abs(high) or 1.0) * np.array([0.05, 0.05])
+    if outside:
+        room[0 if panel.higher_is_better else 1] *= 3  # for their names
+        arrow, y, edge = ("↓", 0.02, "bottom") if panel.higher_is_better else ("↑", 0.98, "top")
+        words, paper = f"{arrow} {', '.join(outside)}", {"color": "white", "pad": 1}
+        plot.text(0.02, y, words, transform=plot.transAxes, fontsize=8, color=FAINT, va=edge, bbox=paper)
+    plot.set_ylim(low - room[0], high + room[1])
 
 
 class Look(NamedTuple):

@@ -2,22 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from videopred.curves import Curve, Look, draw_panels, looks
+from videopred.curves import Curve, Look, Panel, draw_panels, limit, looks
 
 APART, JOINED = 0.6, 0.2
 """How much of the room of a data set its points take, if those of a model are not joined, and if they are."""
-
-
-class Panel(NamedTuple):
-    """What stands in a panel."""
-
-    rows: Mapping[str, Curve]
-    """Name of a row -> its values, (D,) over data sets."""
-    higher_is_better: bool
 
 
 def draw_points(
@@ -32,12 +24,12 @@ def draw_points(
     """A figure with a panel for each metric: a point for each model on each data set, on the line where it could lie.
 
     Trivial predictions are levels across the room of a data set, or dashed lines where points are joined. Those that
-    are worse than all models by more than these differ lie outside, so that models can be told apart.
+    are worse than all models by more than these differ lie outside, where an arrow names them.
 
     Args:
         path: ends in .png or .svg.
-        panels: title -> what stands in it.
-        data: what stands below each of the D data sets.
+        panels: title -> what stands in it, values over D data sets.
+        data: what stands below each data set.
         title: above all panels.
         along: what these are.
         joined: whether the data sets are in an order, so that the points of a model are joined.
@@ -64,7 +56,7 @@ def _draw(plot: Any, panel: Panel, joined: bool) -> None:
         else:
             aside = (JOINED if joined else APART) * ((models.index(name) + 0.5) / len(models) - 0.5)
             _draw_points(plot, name, rows[name], look, aside, joined)
-    plot.set_ylim(*_reach(panel))
+    limit(plot, panel)
 
 
 def _draw_points(plot: Any, name: str, row: Curve, look: Look, aside: float, joined: bool) -> None:
@@ -82,16 +74,3 @@ def _draw_levels(plot: Any, name: str, values: np.ndarray, look: Look, joined: b
         places = (places[:, None] + [-0.4, 0.4, np.nan]).ravel()
         values = values.repeat(3)
     plot.plot(places, values, **look._asdict(), label=name)
-
-
-def _reach(panel: Panel) -> tuple[float, float]:
-    """Ends of the axis of values; of nothing at all, any."""
-    models = np.array([(row.values, row.low, row.high) for row in panel.rows.values() if not row.faint])
-    levels = np.array([row.values for row in panel.rows.values() if row.faint])
-    known = models[~np.isnan(models)]
-    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
-    span = high - low or abs(high) or 1.0
-    near = levels[levels >= low - span if panel.higher_is_better else levels <= high + span]
-    low, high = min([low, *near]), max([high, *near])
-    room = 0.05 * (high - low or span)
-    return low - room, high + room
