@@ -230,6 +230,15 @@ def test_a_full_disk_leaves_no_half_file(place):
     assert not list(Path("models").glob("*mine.*"))
 
 
+def test_what_a_file_cannot_tell_leaves_nothing(place):
+    """As a file whose name is no text, in the command that trained."""
+    path = Path("models/mine/run.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"command": "videopred train \udcff.h5"}))
+    with pytest.raises(UnicodeEncodeError):
+        export_with_card(Path("models/mine"))
+    assert not list(Path("models").glob("*mine.*"))
+
+
 def test_clips_that_cannot_be_told_of_are_refused(place, trained, tmp_path):
     settings = json.loads(Path("models/mine/settings.json").read_text())
     settings["data"]["path"] = "/gone/balls4.h5"

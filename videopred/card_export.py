@@ -14,12 +14,12 @@ from videopred.datasets.source import ClipSource
 from videopred.eval.file_names import scores_in
 from videopred.eval.scores import Scores, load_scores
 from videopred.export import export_file, gather
-from videopred.files import write_text
+from videopred.files import write_all
 from videopred.judging.drawing import scenes_of
 from videopred.model_card import Described, card_text
 from videopred.rendering.film import film_frames
 from videopred.runs import run_name
-from videopred.weights import write_export
+from videopred.weights import export_bytes
 
 _PANEL_PX = 144
 
@@ -55,9 +55,7 @@ def export_with_card(
     text, frames = card_text(described), _film(described)  # all that can fail, before anything is written
     for path in (out, card, film):
         check.absent("--out", path, overwrite)  # another command may have made it meanwhile
-    write_export(out, export)
-    pictures.write_gif(frames, film)
-    write_text(card, text)
+    write_all({out: export_bytes(export), card: text.encode(), film: pictures.gif_bytes(frames)})
     return [out, card, film]
 
 

@@ -30,13 +30,18 @@ class Export(NamedTuple):
 
 
 def write_export(path: Path, export: Export) -> Path:
-    """Write an export, whole or not at all, and return its path; the same content makes the same bytes."""
+    """Write an export, whole or not at all, and return its path."""
+    return write_bytes(path, export_bytes(export))
+
+
+def export_bytes(export: Export) -> bytes:
+    """The content of that file; of the same export the same."""
     from safetensors.torch import save
 
     text = json.dumps({"settings": export.settings, "record": export.record})
     # Tensors that share memory, which those of a checkpoint may, or whose memory is in another order are refused.
     weights = {name: value.detach().cpu().contiguous().clone() for name, value in export.weights.items()}
-    return write_bytes(path, save(weights, {_KEY: text}))
+    return save(weights, {_KEY: text})
 
 
 def read_export(path: Path) -> Export:
