@@ -77,6 +77,20 @@ def test_rows_take_the_names_that_are_given(judged, tmp_path, monkeypatch, capfd
 
 
 @pytest.mark.parametrize(
+    ("above", "offered"),
+    [
+        ("eval/rims", "eval/rims/balls2 eval/rims/balls3"),
+        ("eval", "eval/gru/balls1 eval/gru/balls2 eval/gru/balls3 …"),
+    ],
+)
+def test_above_scores_is_said_what_lies_below(judged, monkeypatch, capfd, above, offered):
+    monkeypatch.chdir(judged)
+    capfd.readouterr()
+    assert run(f"compare {above}") == 1
+    assert capfd.readouterr().err.endswith(f"; did you mean {offered}?\n")
+
+
+@pytest.mark.parametrize(
     ("words", "message"),
     [
         (

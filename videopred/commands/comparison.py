@@ -97,12 +97,11 @@ def _scores_of(path: Path, data: tuple[str, ...]) -> list[Path]:
         return [path]
     is_run = any((path / name).is_file() for name in ("settings.json", SUMMARY)) or path.suffix == ".safetensors"
     if not is_run:
-        inside, make = scores_in(path), "make them with `videopred evaluate`"
+        make = "make them with `videopred evaluate`"
         if not path.exists():
             near = nearest_run(path) or nearest_path(path)
             raise check.nothing_there("SCORES", "be a folder of scores or a run", path, make, near)
-        fix = f"did you mean {inside[0].parent}?" if inside else make
-        check.existing_file("SCORES", path / SCORES, fix)
+        check.existing_file("SCORES", path / SCORES, _offer_below(path) or make)
     from videopred.runs import run_name
 
     found = Path("eval") / run_name(path)
@@ -114,6 +113,13 @@ def _scores_of(path: Path, data: tuple[str, ...]) -> list[Path]:
     must = f"have scores of {', '.join(data)}" if data else "have scores"
     check.require(len(there) > 0 and not missing, "SCORES", must, got, fix)
     return [found / name for name in data or there]
+
+
+def _offer_below(path: Path) -> str:
+    """A question for folders of scores that lie in a folder, or in its folders; nothing if there are none."""
+    inside = scores_in(path) or sorted(path.glob(f"*/*/{SCORES}"))
+    named = " ".join(str(scores.parent) for scores in inside[:3])
+    return f"did you mean {named}{' …' if len(inside) > 3 else ''}?" if inside else ""
 
 
 def _unlike(folder: Path) -> Path:
