@@ -77,10 +77,13 @@ def test_settings_of_metrics_change_their_numbers_and_are_said(place, tmp_path, 
         ("psnr.x=1", "--metric-settings must be one of mse, f1, got psnr"),
         ("mse.x=1", "--metric-settings must be of a metric that has any, got mse.x=1; mse has none"),
         ("f1.treshold=1", "--metric-settings f1 must be one of threshold, got treshold; did you mean threshold?"),
-        ("f1.threshold=2", "--metric-settings f1.threshold must be less than or equal to 1, got 2; see --help"),
+        (
+            "f1.threshold=2",
+            "--metric-settings f1.threshold must be less than or equal to 1, got 2; by default it is 0.5",
+        ),
         (
             "f1.threshold=high",
-            "--metric-settings f1.threshold must be a valid number, got 'high'; see --help",
+            "--metric-settings f1.threshold must be a valid number, got 'high'; by default it is 0.5",
         ),
         (
             "f1.threshold=1 f1.threshold=0.2",

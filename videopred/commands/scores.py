@@ -10,7 +10,7 @@ from videopred.commands import terminal
 from videopred.commands.opening import check_data, each_run, results
 from videopred.commands.options import Context, Device, Horizon, Json, Overwrite, Part, out_flag
 from videopred.commands.question import Question
-from videopred.eval import DEFAULT_METRICS, known, read_metric_settings
+from videopred.eval import DEFAULT_METRICS, known, metric_settings, read_metric_settings
 from videopred.eval.file_names import SCORE_FILES
 from videopred.eval.settings import GivenConfig
 
@@ -21,6 +21,7 @@ _PATHS_HELP = (
     "Runs, their exports or folders of `train --seeds`, then the data; for films made elsewhere, DATA or nothing."
 )
 _METRICS_HELP = "See `videopred list metrics`, or MODULE:CLASS of your own (docs/adding.md); default: bce mse ssim f1."
+_METRIC_SETTINGS_HELP = f"Such as f1.threshold=0.4; there are {', '.join(metric_settings())}."
 _FEEDBACK_HELP = "What a model is fed after the context: soft, threshold:0.5, sample or true; default: soft."
 
 
@@ -34,9 +35,7 @@ def evaluate(
     feedback: Annotated[str | None, arg(help=_FEEDBACK_HELP)] = None,
     samples: Annotated[int | None, arg(help="Films predicted of each clip; default: 1.")] = None,
     metrics: Annotated[tuple[str, ...], arg(metavar="NAME", help=_METRICS_HELP)] = (),
-    metric_settings: Annotated[
-        tuple[str, ...], arg(metavar="METRIC.SETTING=VALUE", help="Such as lpips.net=vgg or f1.threshold=0.4.")
-    ] = (),
+    metric_settings: Annotated[tuple[str, ...], arg(metavar="METRIC.SETTING=VALUE", help=_METRIC_SETTINGS_HELP)] = (),
     first: Annotated[int | None, arg(metavar="CLIPS", help="How many clips, from the first on; default: all.")] = None,
     given: OmitArgPrefixes[GivenConfig] = GivenConfig(),
     batch_size: Annotated[int, arg(help="Clips at a time; changes memory and speed, not the scores.")] = 32,

@@ -132,6 +132,12 @@ def known(
     return table[check.one_of(argument, name, table)]
 
 
+def metric_settings() -> list[str]:
+    """What can be set, as METRIC.SETTING."""
+    tables = METRICS | OBJECT_METRICS
+    return [f"{name}.{field}" for name, (settings_class, _) in tables.items() for field in settings_class.model_fields]
+
+
 def read_metric_settings(metrics: Iterable[str], words: Iterable[str]) -> dict[str, Settings]:
     """Settings of metrics from words such as `lpips.net=vgg`: metric -> its settings, of those that a word is about.
 
@@ -160,7 +166,11 @@ def _read(settings_class: type[Settings], name: str, values: dict[str, str]) -> 
     try:
         return settings_class(**{field: _number_or_word(value) for field, value in values.items()})
     except ValueError as error:
-        raise ValueError(str(error).replace("--", f"--metric-settings {name}.", 1)) from None
+        said, usual = str(error).replace("--", f"--metric-settings {name}.", 1), settings_class()
+        field = said.partition(f"{name}.")[2].partition(" ")[0]
+        if hasattr(usual, field):  # the help of a command lists what there is to set, not what each allows
+            said = said.replace("see --help for the range", f"by default it is {getattr(usual, field)}")
+        raise ValueError(said) from None
 
 
 def _number_or_word(word: str) -> int | float | str:
