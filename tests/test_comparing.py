@@ -84,6 +84,19 @@ def test_title_and_legend_stand_clear_of_each_other(tmp_path, monkeypatch, panel
     assert not figure.legends[0].get_window_extent().overlaps(figure._suptitle.get_window_extent())
 
 
+@pytest.mark.parametrize(("words", "lines"), [(0, 1), (2, 1), (12, 1), (13, 2), (27, 3)])
+def test_a_title_has_lines_of_about_one_length(tmp_path, monkeypatch, words, lines):
+    """Each word takes 5 of the 60 letters of a line."""
+    line, drawn = np.ones(2), []
+    monkeypatch.setattr(curves, "figure_bytes", lambda figure, kind: drawn.append(figure) or b"")
+    draw_curves(
+        tmp_path / "c.svg", {"MSE": Panel({"a": Curve(line, line, line)}, False)}, title=" ".join(["word"] * words)
+    )
+    found = [len(part.split()) for part in drawn[0].get_suptitle().split("\n")]
+    assert (len(found), sum(found)) == (lines, words)
+    assert max(found) - min(found) <= 1
+
+
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_trivial_curve_leaves_the_panel_where_it_is_far_worse_and_is_named(tmp_path, monkeypatch, sign):
     """Models reach from 1 to 3, so that up to 5 is near, and what is better always is."""

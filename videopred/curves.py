@@ -92,7 +92,7 @@ def draw_panels(
     columns = min(2, len(heads))
     rows = -(-len(heads) // columns)
     figure = empty_figure(4.2 * columns + 2.4, 3.1 * rows + 0.3)
-    figure.suptitle("\n".join(wrap(title, 60 * columns)), x=0.02, ha="left", fontsize=9)  # clear of the legend
+    figure.suptitle(_in_even_lines(title, 60 * columns), x=0.02, ha="left", fontsize=9)  # clear of the legend
     for index, head in enumerate(heads, 1):
         plot = figure.add_subplot(rows, columns, index)
         draw(plot, head)
@@ -104,6 +104,12 @@ def draw_panels(
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right upper", fontsize=8, frameon=False)
     return write_bytes(path, figure_bytes(figure, path.suffix[1:]))
+
+
+def _in_even_lines(title: str, width: int) -> str:
+    """A title in as few lines as it needs, about as long as each other, so that no word stands alone."""
+    needed = len(wrap(title, width))
+    return "\n".join(next(lines for to in range(1, width + 1) if len(lines := wrap(title, to)) <= needed))
 
 
 def _draw(plot: Any, panel: Panel, marks: Sequence[int]) -> None:
