@@ -88,6 +88,9 @@ def test_runs_are_held_against_the_first_and_strong_where_they_are_told_apart():
     assert (mse.text, mse.strong, mse.below) == ("0.2000", True, "0.2000 to 0.2000")
     assert (psnr.text, psnr.strong) == ("0.00", False)
     assert "from gru" in differences.caption
+    nothing = scored(model=([np.nan] * 3, [10, 11, 12]))
+    _, unknown = comparison_tables(compare({"gru": gru, "rims": nothing}))
+    assert (unknown.rows[0].cells[0].text, unknown.rows[0].cells[0].below) == ("–", "–")
     first, _ = comparison_charts(comparison)
     assert [name for name in ("gru", "rims", "blank") if f"<title>{name}" in first] == ["gru", "rims", "blank"]
     assert (first.count('class="line-'), first.count('class="faint-')) == (2, 1)

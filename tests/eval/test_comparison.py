@@ -218,6 +218,7 @@ def test_one_clip_gives_no_interval():
     cut = {row: {"mse": {"mse": of["mse"]["mse"][:1]}} for row, of in one.measurements.items()}
     compared = compare({"gru": replace(one, measurements=cut, protocol=asked)})
     assert "no interval of a single clip" in compared.table()
+    assert "– to" not in compared.table()
     assert not compared.difference("blank", "mse").told_apart
     assert compared.to_dict()["rows"]["blank"]["mse"]["3"]["low"] is None
     assert "nan" not in compared.to_csv()

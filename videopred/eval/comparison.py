@@ -12,7 +12,7 @@ from videopred import check
 from videopred.eval.comparison_rows import Row, model_rows
 from videopred.eval.intervals import middle, over_both
 from videopred.eval.scores import Scores
-from videopred.eval.tables import arrow, what_was_asked, written
+from videopred.eval.tables import arrow, what_was_asked, written, written_interval
 from videopred.eval.text import aligned, csv_text, markdown, without_nan
 
 
@@ -173,7 +173,7 @@ class Comparison:
                 [written(one.value, metric) for one in found],
                 *[[written(one.deviation, metric) for one in found]] * of_seeds,
                 [f"{written(one.difference, metric)}{'!' if one.told_apart else ' '}" for one in found],
-                [f"{written(one.low, metric)} to {written(one.high, metric)}" for one in found],
+                [written_interval(one.low, one.high, metric) for one in found],
                 ["–" if one.ratio != one.ratio else f"{one.ratio:z.3f}" for one in found],
             ]
         return heads, list(self.rows), columns

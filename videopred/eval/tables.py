@@ -56,6 +56,11 @@ def written(value: float, metric: "Quantity") -> str:
     return "–" if isnan(value) else f"{value:z.{metric.decimals}f}"
 
 
+def written_interval(low: float, high: float, metric: "Quantity") -> str:
+    """Both ends with a metric's decimals; one dash where there is no interval."""
+    return "–" if isnan(low) else f"{written(low, metric)} to {written(high, metric)}"
+
+
 def what_was_asked(scores: "Scores") -> str:
     """The protocol, which clips, how many frames, and what was fed back, in a line."""
     asked = scores.protocol

@@ -10,7 +10,7 @@ from videopred.amounts import counted
 from videopred.eval.comparison import Comparison, Difference, compare
 from videopred.eval.comparison_rows import Row as ComparedRow
 from videopred.eval.scores import Scores
-from videopred.eval.tables import CEILING, arrow, curve_title, written
+from videopred.eval.tables import CEILING, arrow, curve_title, written, written_interval
 from videopred.report.charts import Line, line_chart, styles
 
 if TYPE_CHECKING:
@@ -124,8 +124,7 @@ def plausibility_table(judged: Mapping[str, Any]) -> Table:
 
 
 def _difference(one: Difference, metric: "Quantity") -> Cell:
-    value, low, high = (written(number, metric) for number in (one.difference, one.low, one.high))
-    return Cell(value, one.told_apart, f"{low} to {high}")
+    return Cell(written(one.difference, metric), one.told_apart, written_interval(one.low, one.high, metric))
 
 
 def _estimate(said: dict[str, float | None]) -> Cell:
