@@ -52,6 +52,28 @@ def test_scores_of_runs_judged_together_are_theirs_alone(two, names):
     assert ("They have no scores" in page_of(two, "one", "other").text) == (names != ("one", "other"))
 
 
+def test_scores_of_runs_judged_among_others_are_found(two):
+    """In another order, beside a third and a folder that is damaged; the third is not shown."""
+    rows = {"third": ([0.9] * 3, [10.0] * 3), "other": ([0.7] * 3, [10.0] * 3), "one": ([0.2] * 3, [10.0] * 3)}
+    replace(scored(**rows), models=tuple(rows)).save(two / "eval" / "third-and-2-more" / "a")
+    damaged = two / "eval" / "another-and-1-more" / "a" / "scores.json"
+    damaged.parent.mkdir(parents=True)
+    damaged.write_text("{")
+    page = page_of(two, "one", "other")
+    assert "0.5000 0.5000 to 0.5000" in page.text
+    assert "third" not in page.text
+
+
+def test_scores_of_other_seeds_are_not_taken_for_those_of_these(tmp_path):
+    for name in ("mine", "theirs"):
+        for seed in (0, 1):
+            made_up_run(tmp_path / name / f"seed-{seed}")
+    rows = ("seed-0", "seed-1")
+    scores = replace(scored(**dict(zip(rows, ONE.values(), strict=True))), models=rows)
+    scores.save(tmp_path / "eval" / "theirs" / "seed-0-and-1-more" / "a")
+    assert "They have no scores" in page_of(tmp_path, "mine/seed-0", "mine/seed-1").text
+
+
 def test_scores_that_cannot_be_compared_say_why(two):
     scored(**ONE).save(two / "eval" / "one" / "a")
     scored(**ONE).save(two / "eval" / "other" / "a")

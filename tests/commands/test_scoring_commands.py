@@ -144,6 +144,15 @@ def judged(place, tmp_path_factory) -> Path:
     return folder
 
 
+def test_scores_of_runs_judged_together_are_offered(place, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    assert run(f"evaluate {place / 'gru'} {place / 'rims'} {place / 'balls4.h5'} {ASKED}") == 0
+    capfd.readouterr()
+    assert run(f"compare {place / 'rims'} {place / 'gru'}") == 2
+    assert "or name eval/gru-and-1-more/balls4, where it was scored with others" in capfd.readouterr().err
+    assert run("compare eval/gru-and-1-more/balls4") == 0
+
+
 def test_runs_are_compared_by_name_of_run_or_of_folder(place, judged, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(judged)
     out = tmp_path / "out"

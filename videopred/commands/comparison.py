@@ -8,7 +8,7 @@ from tyro.conf import Positional, arg
 from videopred import again, check
 from videopred.commands import terminal
 from videopred.commands.options import Json, Overwrite, out_flag
-from videopred.eval.file_names import SCORES, scores_in
+from videopred.eval.file_names import SCORES, scores_in, scores_of_several
 from videopred.spelling import nearest_path, nearest_run
 from videopred.training.places import SUMMARY
 
@@ -106,7 +106,9 @@ def _scores_of(path: Path, data: tuple[str, ...]) -> list[Path]:
 
     found = Path("eval") / run_name(path)
     there = [file.parent.name for file in scores_in(found)]
-    fix = f"score it with `{again.typed(('evaluate', str(path), 'DATA'))}`, or name the folder of its scores"
+    together = next(scores_of_several(Path("eval"), {run_name(path)}), None)
+    folder = f"{together.parent}, where it was scored with others" if together else "the folder of its scores"
+    fix = f"score it with `{again.typed(('evaluate', str(path), 'DATA'))}`, or name {folder}"
     missing = [name for name in data if name not in there]
     fix = check.suggest(missing[0], there, fix, "--data ") if missing else fix
     got = f"{path}, of which {', '.join(there) or 'nothing'} {'are' if len(there) > 1 else 'is'} in {found}"

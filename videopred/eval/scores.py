@@ -141,6 +141,17 @@ class Scores:
             metrics={column: metric for column, metric in self.metrics.items() if column in columns},
         )
 
+    def of_models(self, rows: Sequence[str]) -> "Scores":
+        """The same scores of some of the models, in this order, beside the trivial rows; of seeds, whole groups."""
+        trivial = [row for row in self.measurements if row not in self.models]
+        return replace(
+            self,
+            measurements={row: self.measurements[row] for row in (*rows, *trivial)},
+            models=tuple(rows),
+            seeds={name: of_name for name, of_name in self.seeds.items() if set(of_name) <= set(rows)},
+            best_of={row: self.best_of[row] for row in rows if row in self.best_of},
+        )
+
     def label(self, column: str) -> str:
         """Head of a column."""
         metric = self.metrics[column]

@@ -11,7 +11,7 @@ from videopred import check
 from videopred.amounts import size
 from videopred.device import pick_device
 from videopred.eval.comparison import compare
-from videopred.eval.file_names import scores_in
+from videopred.eval.file_names import scores_in, scores_of_several
 from videopred.eval.scores import Scores, load_scores
 from videopred.files import whole_file
 from videopred.rendering import USUAL_ROWS, check_rows
@@ -153,7 +153,8 @@ def _compared(runs: Sequence[FoundRun], scores: Mapping[str, Scores] | None) -> 
 
 
 def _common_scores(runs: Sequence[FoundRun], data: Path | None, results: Path) -> dict[str, Scores] | None:
-    """Scores of all runs on the same data: each run's own, those of all, or those of each folder of seeds; or None."""
+    """Scores of all runs on the same data: each run's own, those of all, those of each folder of seeds, or those of all
+    among others; or None."""
     shared = set.intersection(*(set(run.scores) for run in runs))
     for name in sorted(shared) if data is None else shared & {data.stem}:
         return {run.name: run.scores[name] for run in runs}
@@ -166,7 +167,19 @@ def _common_scores(runs: Sequence[FoundRun], data: Path | None, results: Path) -
                 continue
             if set(scores.models) in ({run.name for run in runs}, {run.path.stem for run in runs}):
                 return {"together": scores}
-    return _scores_of_folders(runs, data, results)
+    return _scores_of_folders(runs, data, results) or _scores_among_others(runs, data, results)
+
+
+def _scores_among_others(runs: Sequence[FoundRun], data: Path | None, results: Path) -> dict[str, Scores] | None:
+    """Scores of runs that were judged together in another order, or with more; None if there are none.
+
+    Rows must bear the runs' whole names: in the folder of another experiment, seed-0 is not theirs.
+    """
+    names = [run.name for run in runs]
+    for file in scores_of_several(results, set(names)):
+        if data is None or file.parent.name == data.stem:
+            return {"together": load_scores(file).of_models(names)}
+    return None
 
 
 def _scores_of_folders(runs: Sequence[FoundRun], data: Path | None, results: Path) -> dict[str, Scores] | None:
