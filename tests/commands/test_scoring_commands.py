@@ -204,7 +204,10 @@ def test_runs_are_compared_by_name_of_run_or_of_folder(place, judged, tmp_path, 
         ),
         ("compare eval/gru/ball", "got eval/gru/ball (nothing there); did you mean eval/gru/balls4? Or make them with"),
         ("compare {place}/rmis", "got {place}/rmis (nothing there); did you mean {place}/rims? Or make them with `vi"),
-        ("compare eval", "SCORES must be an existing file, got eval/scores.json (nothing there); make them with"),
+        (
+            "compare eval",
+            "SCORES must be an existing file, got eval/scores.json (nothing there); did you mean eval/gru/balls4 ",
+        ),
     ],
 )
 def test_what_cannot_be_compared_is_one_clear_line(place, judged, monkeypatch, capfd, words, message):
