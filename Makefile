@@ -19,6 +19,8 @@ check: .venv/ready-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --platform win32
+	$(BIN)/mypy --platform darwin
 	$(BIN)/python -m pytest -m slow -rs
 
 format: .venv/ready-dev

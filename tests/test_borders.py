@@ -13,7 +13,7 @@ import videopred.check
 
 PACKAGE = Path(videopred.check.__file__).parent
 SHELVES = ("datasets", "models", "eval")
-SHARED = {"addresses", "amounts", "check", "files", "frames", "interrupt", "settings"}
+SHARED = {"addresses", "amounts", "check", "files", "frames", "interrupt", "settings", "systems"}
 
 ROOMS: dict[str, set[str]] = {
     "": set(),
@@ -21,8 +21,9 @@ ROOMS: dict[str, set[str]] = {
     "spelling": set(),
     "child": {"check"},
     "frames": {"check"},
-    "files": {"check"},
+    "files": {"check", "systems"},
     "settings": {"check"},
+    "systems": {"check"},
     "device": {"check"},
     "addresses": {"check"},
     "amounts": set(),
@@ -163,8 +164,10 @@ DOORS: dict[str, set[str]] = {
     "skimage": {"bench.plain_scores"},
     "torchmetrics": {"bench.plain_scores"},
     "torchvision": set(),
+    **{library: {"systems"} for library in ("fcntl", "msvcrt", "resource")},
+    **{library: set() for library in ("grp", "posix", "pty", "pwd", "readline", "syslog", "termios", "tty")},
 }
-"""Outside library -> the modules that may import it."""
+"""Outside library, or module that not every system has -> the modules that may import it."""
 
 EVERYWHERE = {"numpy", "torch", "pydantic"}
 """Outside libraries that need no door."""
@@ -198,6 +201,7 @@ LIGHT = {
     "flags",
     "settings",
     "spelling",
+    "systems",
     "datasets",
     "eval",
     "models",
@@ -379,6 +383,17 @@ def test_a_bad_import_is_found(module, source, fault):
 )
 def test_a_good_import_is_let_pass(module, source):
     assert faults(module, source) == []
+
+
+SYSTEMS = re.compile(r"\bsys\.platform\b|\bos\.name\b|\bplatform\.system\(")
+TEXTS = re.compile(r"\.(?:read|write)_text\((?!path\b)(?:(?!encoding=).)*$", re.MULTILINE)
+
+
+@pytest.mark.parametrize("module", sorted(set(MODULES) - {"systems"}))
+def test_a_module_does_not_depend_on_the_system(module):
+    """Neither by asking which one it is, nor by leaving to it how a text is encoded."""
+    assert SYSTEMS.findall(MODULES[module]) == []
+    assert TEXTS.findall(MODULES[module]) == []
 
 
 def test_a_relative_import_is_refused():

@@ -1,9 +1,9 @@
 """Commands, as they would be typed, that make data and results again. Light."""
 
-import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from videopred import systems
 from videopred.datasets import DATASETS
 from videopred.datasets.settings import DatasetSettings
 from videopred.eval.protocols import PROTOCOLS
@@ -15,7 +15,7 @@ Words = tuple[str, ...]
 
 def typed(words: Words) -> str:
     """A command as it is typed."""
-    return shlex.join(("videopred", *words))
+    return systems.typed(("videopred", *words))
 
 
 def generate_words(recipe: DatasetSettings, clips: Mapping[str, int], seed: int, out: str) -> Words:

@@ -66,7 +66,7 @@ def _clips(run: Path, data: Path | None) -> ClipSource:
         ValueError: they are not where they were, have no test part, or were not made by us.
     """
     if data is None:
-        known = parse_run(run / "settings.json", (run / "settings.json").read_text()).data
+        known = parse_run(run / "settings.json", (run / "settings.json").read_text(encoding="utf-8")).data
         there = known is not None and Path(known.path).exists()
         got = "a run without a record of its clips" if known is None else f"{known.path} (nothing there)"
         check.require(there, "RUN", "have its clips where they were", got, "name clips with --data FILE")

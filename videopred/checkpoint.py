@@ -145,7 +145,7 @@ def read_run(run: Path) -> tuple[RunConfig, dict[str, Tensor]]:
         return parse_run(run, json.dumps(export.settings)), export.weights
     path = checkpoint_file(run)
     content = whole_checkpoint(path)
-    expected = parse_run(run / "settings.json", (run / "settings.json").read_text())
+    expected = parse_run(run / "settings.json", (run / "settings.json").read_text(encoding="utf-8"))
     stored = parse_run(path, content.get(CONFIG_KEY, "{}") if isinstance(content, dict) else "{}")
     ours, theirs = choices(expected), choices(stored)
     differing = [name for name in ours if name in theirs and ours[name] != theirs[name]]

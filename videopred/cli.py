@@ -86,7 +86,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         os.environ.setdefault("PYTHONSAFEPATH", "1")
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # whoever started us closed it, as `>&-` does
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):  # which may have no letter for an arrow or a name
         sys.stdout.reconfigure(errors="replace")
     try:

@@ -28,6 +28,7 @@ from videopred.models.codec_settings import RNEMConfig
 from videopred.models.rival_settings import GRUConfig
 from videopred.models.settings import PredictorConfig
 from videopred.settings import TrainingConfig, WatchConfig
+from videopred.systems import memory
 from videopred.training.run import train
 
 LIBRARIES = ("videopred", "torch", "lightning", "numpy", "h5py", "kornia", "matplotlib")
@@ -103,8 +104,8 @@ def _machine() -> dict[str, str]:
         "cores": f"{processors()} for this process",
         "threads": f"{torch.get_num_threads()} of torch (OMP_NUM_THREADS {said or 'is not set'})",
     }
-    if "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):
-        rows["memory"] = size(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    if (there := memory()) is not None:
+        rows["memory"] = size(there)
     return rows
 
 

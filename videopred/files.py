@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from videopred import check
+from videopred.systems import lives
 
 
 @contextmanager
@@ -157,14 +158,3 @@ def _clear(path: Path) -> None:
                 shutil.rmtree(partial)
             else:
                 partial.unlink(missing_ok=True)
-
-
-def lives(process: int) -> bool:
-    """Whether this machine has a process of that number."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # another user's
-        pass
-    return True

@@ -84,7 +84,7 @@ def _saved(run: Path) -> dict[str, Any]:
         return read_header(run)[0]
     if (run / SUMMARY).is_file():
         run = run_of(run, seeds_of(run)[0])
-    return json.loads((run / "settings.json").read_text())
+    return json.loads((run / "settings.json").read_text(encoding="utf-8"))
 
 
 def _settings_of_experiment(words: Sequence[str]) -> dict[str, Any]:

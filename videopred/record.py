@@ -94,7 +94,8 @@ def commit(package: Path) -> str | None:
 def _git(folder: Path, *words: str) -> str | None:
     """What git says there, or None if it is not installed, or finds nothing."""
     try:
-        done = subprocess.run(["git", "-C", str(folder), *words], capture_output=True, text=True, check=True)
+        command = ["git", "-C", str(folder), *words]
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=True)
     except (OSError, subprocess.CalledProcessError):
         return None
     return done.stdout.strip()

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from videopred import check
 from videopred.amounts import duration
 from videopred.eval.file_names import scores_in
-from videopred.files import lives
 from videopred.spelling import nearest_path
+from videopred.systems import lives
 from videopred.training.metrics_rows import curves, read_metrics
 from videopred.training.places import folder_of
 from videopred.weights import read_header
@@ -163,7 +163,7 @@ def _read_json(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise ValueError(f"no {path.name} in it")
     try:
-        content = json.loads(path.read_text())
+        content = json.loads(path.read_text(encoding="utf-8"))
     except ValueError:
         content = None
     if not isinstance(content, dict):
@@ -209,7 +209,7 @@ def _scores(folder: Path, seed: str | None = None) -> dict[str, dict[str, float]
     found = {}
     for path in scores_in(folder):
         try:
-            content = json.loads(path.read_text())
+            content = json.loads(path.read_text(encoding="utf-8"))
             (model,) = {seed} & set(content["models"]) or content["models"]  # several others are of a comparison
             cells = content["rows"][model]
             found[path.parent.name] = {column: float(cell["mean"]) for column, cell in cells.items()}

@@ -1,14 +1,13 @@
 """How much memory work takes, seen from outside: in a process of its own, so that nothing else counts."""
 
 import contextlib
-import resource
-import sys
 from pathlib import Path
 
 import torch
 
 from videopred import child
 from videopred.bench.training_step import pair_of, training_step
+from videopred.systems import most_bytes
 
 _GIVEN_BACK = {"MALLOC_MMAP_THRESHOLD_": "65536"}
 """With this, glibc gives every tensor of 64 KiB or more back to the system once it is freed. Otherwise it keeps a
@@ -40,18 +39,7 @@ def taken(name: str, who: str, batch: int, frames: int) -> int:
     step()
     # Only Linux can forget a peak. Elsewhere the first step counts, which also makes the gradients and Adam's averages.
     with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
+        Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
         before = most_bytes()
         step()
     return most_bytes() - before
-
-
-def most_bytes() -> int:
-    """Most bytes that this process ever held.
-
-    Linux hands ru_maxrss on to the programs that a process starts, so there the peak of this program alone is read.
-    """
-    status = Path("/proc/self/status")
-    if status.exists():
-        return 1024 * int(status.read_text().partition("VmHWM:")[2].split()[0])
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

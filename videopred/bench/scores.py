@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from videopred import check
-from videopred.bench.memory import most_bytes
 from videopred.bench.plain_scores import plain_fg_ari, plain_pixel_scores, plain_ssim
 from videopred.bench.timing import compare
 from videopred.device import one_thread
@@ -16,6 +15,7 @@ from videopred.eval import make_metric, make_object_metric
 from videopred.eval.frame_metric import measure_all
 from videopred.eval.metric import Metric
 from videopred.eval.scene import Scene
+from videopred.systems import most_bytes
 
 LIGHT = ("mse", "psnr", "bce", "f1")
 _CLIPS = 32  # at a time, as `evaluate` takes them

@@ -12,7 +12,6 @@ A new world is a file with a class like `World`, a settings class that `Recipe` 
 DATASETS; a new preset of a world is a line in DATASETS.
 """
 
-import shlex
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,6 +26,7 @@ from videopred.datasets.settings import (
     OcclusionConfig,
     SwitchingConfig,
 )
+from videopred.systems import typed
 
 if TYPE_CHECKING:
     from videopred.datasets.world import World
@@ -169,7 +169,7 @@ def how_to_make(path: Path) -> str:
 def how_to_import(path: Path) -> str:
     """The command that makes a data file of films of others."""
     out = f"{path.stem}-films.h5" if path.suffix == ".h5" else f"{path.stem}.h5"
-    return f"`{shlex.join(('videopred', 'import', str(path), '--out', out))}`"
+    return f"`{typed(('videopred', 'import', str(path), '--out', out))}`"
 
 
 def how_to_mend(path: Path) -> str:

@@ -22,6 +22,7 @@ from videopred.datasets import make_world
 from videopred.datasets.making import Errand, Maker
 from videopred.datasets.piece import Piece, load_piece
 from videopred.datasets.settings import DatasetSettings, dump_recipe, load_recipe
+from videopred.systems import apart
 
 _STATEMENT = "from videopred.datasets import crew; crew.work()"
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -51,7 +52,7 @@ class Crew:
             process.kill()  # what it saves is saved whole, so it has nothing to lose
         self._threads.shutdown(cancel_futures=True)
         for process in self._processes:
-            with suppress(BrokenPipeError), process:
+            with suppress(OSError), process:
                 pass
 
     def make(self, errands: Sequence[Errand]) -> Iterator[Piece]:
@@ -80,7 +81,7 @@ class Crew:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=os.environ | _ONE_THREAD,
-            start_new_session=True,  # the terminal's Ctrl-C is for the caller alone
+            **apart(),  # the terminal's Ctrl-C is for the caller alone
         )
         self._processes.append(process)
         assert process.stdin is not None
@@ -96,7 +97,7 @@ class Crew:
             process.stdin.write(pickle.dumps(errand))
             process.stdin.flush()
             failure = pickle.load(process.stdout)
-        except (BrokenPipeError, EOFError, pickle.UnpicklingError):
+        except (OSError, EOFError, pickle.UnpicklingError):  # Windows calls a broken pipe a wrong argument
             got, fix = f"one that ended with status {process.wait()}", "give fewer if memory is short, and start again"
             raise ChildProcessError(check.complaint("--workers", "be processes that can work", got, fix)) from None
         finally:
@@ -111,7 +112,7 @@ def work() -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what libraries print there is no answer
     recipe, mnist, seed = pickle.load(sys.stdin.buffer)
     maker: Maker | None = None
-    with suppress(EOFError, BrokenPipeError):  # the caller is done, or gone
+    with suppress(EOFError, OSError):  # the caller is done, or gone
         while True:
             errand = pickle.load(sys.stdin.buffer)
             failure: Exception | None = None

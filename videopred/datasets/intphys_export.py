@@ -82,7 +82,7 @@ def export_intphys(
             kind = ("test" if unlabelled else "dev") if name == "test" else name
             if name == "test":
                 places, names = _scenes(source, count)
-                (partial / f"{kind}_ids.txt").write_text("".join(f"{line}\n" for line in names))
+                (partial / f"{kind}_ids.txt").write_text("".join(f"{line}\n" for line in names), encoding="utf-8")
             else:
                 places = _places(count)
             for index, place in enumerate(places):
@@ -122,7 +122,7 @@ def _write_film(clip: Clip, folder: Path, chance: np.random.Generator | None, *,
             Image.fromarray(picture).save(folder / kind / f"{kind}_{t + 1:0{digits}}.png")
         frames.append(_actors(clip, t) | {"masks": {_name(who): int(levels[who]) for who in np.unique(seen)}})
     if labelled:
-        (folder / "status.json").write_text(json.dumps({"header": _header(clip), "frames": frames}))
+        (folder / "status.json").write_text(json.dumps({"header": _header(clip), "frames": frames}), encoding="utf-8")
 
 
 def _who_is_seen(clip: Clip) -> np.ndarray:

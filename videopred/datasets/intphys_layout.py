@@ -91,7 +91,7 @@ def status_of(film: Path) -> dict[str, Any]:
     """What status.json says."""
     path = film / "status.json"
     try:
-        status = json.loads(path.read_text())
+        status = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         fix = "fetch or write it again"
         raise check.FaultyFileError(

@@ -1,6 +1,5 @@
 """A file on its way: the hidden folder where its pieces wait, so that a stopped generation goes on where it was."""
 
-import fcntl
 import hashlib
 import shutil
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from videopred.datasets.plan import Block, Target
 from videopred.datasets.record import FORMAT
 from videopred.datasets.shards import shard_name
 from videopred.files import told_of
+from videopred.systems import open_files_move, take_lock
 
 
 class Unfinished:
@@ -51,9 +51,9 @@ class Unfinished:
         """
         with told_of(self._target.path, argument="--out"):
             self.folder.mkdir(parents=True, exist_ok=True)
-            lock = (self.folder / "lock").open("w")
+            lock = (self.folder / "lock").open("ab")
         with lock:
-            if not _locked(lock):
+            if not take_lock(lock, for_children=True):
                 raise _busy(self.folder)
             try:
                 for rival in self._rivals():  # of two that begin at once, both may find that the other has
@@ -62,9 +62,10 @@ class Unfinished:
                 yield
             except BaseException:
                 if not any(self.folder.glob("*.piece")):
-                    shutil.rmtree(self.folder, ignore_errors=True)
+                    with suppress(OSError):
+                        _remove(self.folder, lock)
                 raise
-            shutil.rmtree(self.folder)
+            _remove(self.folder, lock)
             self._sweep()
 
     def others(self) -> list[Path]:
@@ -86,9 +87,16 @@ class Unfinished:
     def _sweep(self) -> None:
         """Remove what rivals left behind and nobody is at."""
         for folder in self._rivals():
-            with suppress(OSError), (folder / "lock").open("w") as lock:
-                if _locked(lock):
-                    shutil.rmtree(folder)
+            with suppress(OSError), (folder / "lock").open("ab") as lock:
+                if take_lock(lock, for_children=True):
+                    _remove(folder, lock)
+
+
+def _remove(folder: Path, lock: IO[bytes]) -> None:
+    """Remove a folder of pieces, with its lock, which is held until then if the system allows that."""
+    if not open_files_move():
+        lock.close()
+    shutil.rmtree(folder)
 
 
 def _file_of(folder: Path) -> str:
@@ -104,20 +112,9 @@ def _busy(folder: Path) -> OSError:
 
 def _is_held(folder: Path) -> bool:
     """Whether another process is at the pieces in a folder."""
-    with suppress(OSError), (folder / "lock").open("w") as lock:
-        return not _locked(lock)
+    with suppress(OSError), (folder / "lock").open("ab") as lock:
+        return not take_lock(lock, for_children=True)
     return False
-
-
-def _locked(lock: IO[str]) -> bool:
-    """Whether this process has the lock now; it keeps it until the file is closed or the process ends."""
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks: trust the user
-        return True
-    return True
 
 
 @cache

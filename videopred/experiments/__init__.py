@@ -76,7 +76,7 @@ def read_experiment(path: Path) -> ExperimentConfig:
         ValueError: it does not hold one; one line that names the setting.
     """
     try:
-        content = json.loads(path.read_text())
+        content = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         fix = "copy one with `videopred train rims-balls4 --write my.json`"
         raise ValueError(check.complaint(str(path), "be JSON", str(error), fix)) from None
@@ -86,7 +86,7 @@ def read_experiment(path: Path) -> ExperimentConfig:
 def holds_experiment(path: Path) -> bool:
     """Whether a JSON file is meant for an experiment, and not for a recipe of data."""
     try:
-        content = json.loads(path.read_text())
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
     return isinstance(content, dict) and "model" in content

@@ -1,6 +1,5 @@
 """An experiment as the words of a command ask for it: its name or file, its scale, and what flags change. Light."""
 
-import shlex
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -12,6 +11,7 @@ from videopred.experiments.scales import SCALES, at_scale, changes
 from videopred.experiments.settings import ExperimentConfig, Scale
 from videopred.models.settings import PredictorConfig
 from videopred.settings import TrainingConfig
+from videopred.systems import typed
 
 
 class Asked(NamedTuple):
@@ -100,7 +100,7 @@ def ask(data: str, scale: str | None) -> Asked | None:
 
 def run_and_data(run: Path, data: Path) -> str:
     """A run, or the folder of its runs from several seeds, and a data file, as words of a command."""
-    return shlex.join((str(run), str(data)))
+    return typed((str(run), str(data)))
 
 
 def fitting(context: int, horizon: int, frames: int) -> tuple[int, int]:

@@ -1,6 +1,5 @@
 """Training from a start to the end, or to where somebody stops it; the run's folder is told how it ended."""
 
-import shlex
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ from videopred.amounts import counted
 from videopred.device import processors
 from videopred.models.compiling import compile_predictor
 from videopred.settings import WatchConfig
+from videopred.systems import typed
 from videopred.training.batches import Batches
 from videopred.training.clips import TrainingClips
 from videopred.training.engine import make_trainer
@@ -47,6 +47,7 @@ class Course:
     progress: bool
     """Whether what goes into the log is said on stderr, too."""
     _trainer: "Trainer | None" = field(default=None, init=False)
+    _state: str = field(default="failed", init=False)
 
     @property
     def done(self) -> int:
@@ -56,51 +57,55 @@ class Course:
     @property
     def _resuming(self) -> str:
         """The command that goes on with the run."""
-        return shlex.join(("videopred", "train", "--resume", str(self.folder.path)))
+        return typed(("videopred", "train", "--resume", str(self.folder.path)))
 
     def to_the_end(self) -> Path:
-        """Train, keep in the log what was said meanwhile, and return the run's folder.
+        """Train, keep in the log what is said meanwhile, note in the folder how it ended, and return the folder.
 
         Raises:
             KeyboardInterrupt: somebody stopped it; the message says who, and how to go on.
         """
-        updates, compute = self.learner.config.training.updates, self.learner.config.compute
-        with listening(self.folder.path / "log.txt", self.progress):
-            before = f"goes on after {self.start.done:,} of " if self.start.checkpoint else ""
-            say(f"{self.folder.path} on {self.device}: {before}{counted(updates, 'update')}")
-            if self.clips.held_on_device and compute.workers:
-                why = "those to learn from wait on the device; --hold memory changes it"
-                say(f"--workers only read validation clips: {why}")
-            if compute.workers > processors():
-                say(f"--workers {compute.workers} are more than the {counted(processors(), 'core')} of this process")
-            self._train_and_note()
-            say("finished")
-        return self.folder.path
-
-    def _train_and_note(self) -> None:
-        """Train, and note in the folder how it ended, also where it fails before the first update."""
-        training, compute = self.learner.config.training, self.learner.config.compute
-        signs = StopSigns(compute.time_limit, several=self._are_several)
-        keep = KeepCheckpoints(self.folder.checkpoints, training, signs, self.start.best_so_far, self.folder.settle)
-        state, told = "failed", ""
+        signs = StopSigns(self.learner.config.compute.time_limit, several=self._are_several)
         with signs.held:
             try:
-                self._train(keep)
-                state = "finished"
-            except Stopped as stopped:
-                state, told = "interrupted", f"{stopped}: {self.done} of {training.updates} updates are done"
-            except RuntimeError as error:
-                if not (lost := lost_another(error)):
-                    raise
-                got = f"nothing more of it ({lost})"
-                fix = f"see what it said last; `{self._resuming}` goes on"
-                raise ConnectionError(check.complaint("another process", "train along to the end", got, fix)) from error
-            except (KeyboardInterrupt, SystemExit):  # the second is how Lightning ends on the first
-                saved = max(keep.saved_at, self.start.done)
-                state, told = "interrupted", f"at once: {saved} of {training.updates} updates are saved"
-            finally:
-                self.folder.end(state, self.done)
-        if state == "interrupted" and is_first():  # in other processes, Lightning takes an error for a crash
+                with listening(self.folder.path / "log.txt", self.progress):
+                    self._say_what_begins()
+                    self._train_until_stopped(signs)
+                    say("finished")
+            finally:  # with the log closed: a folder that gives its place back moves
+                self.folder.end(self._state, self.done)
+        return self.folder.path
+
+    def _say_what_begins(self) -> None:
+        updates, compute = self.learner.config.training.updates, self.learner.config.compute
+        before = f"goes on after {self.start.done:,} of " if self.start.checkpoint else ""
+        say(f"{self.folder.path} on {self.device}: {before}{counted(updates, 'update')}")
+        if self.clips.held_on_device and compute.workers:
+            why = "those to learn from wait on the device; --hold memory changes it"
+            say(f"--workers only read validation clips: {why}")
+        if compute.workers > processors():
+            say(f"--workers {compute.workers} are more than the {counted(processors(), 'core')} of this process")
+
+    def _train_until_stopped(self, signs: StopSigns) -> None:
+        """Train, and raise KeyboardInterrupt where somebody stops it."""
+        training = self.learner.config.training
+        keep = KeepCheckpoints(self.folder.checkpoints, training, signs, self.start.best_so_far, self.folder.settle)
+        try:
+            self._train(keep)
+            self._state = "finished"
+            return
+        except Stopped as stopped:
+            told = f"{stopped}: {self.done} of {training.updates} updates are done"
+        except RuntimeError as error:
+            if not (lost := lost_another(error)):
+                raise
+            got = f"nothing more of it ({lost})"
+            fix = f"see what it said last; `{self._resuming}` goes on"
+            raise ConnectionError(check.complaint("another process", "train along to the end", got, fix)) from error
+        except (KeyboardInterrupt, SystemExit):  # the second is how Lightning ends on the first
+            told = f"at once: {max(keep.saved_at, self.start.done)} of {training.updates} updates are saved"
+        self._state = "interrupted"
+        if is_first():  # in other processes, Lightning takes an error for a crash
             raise KeyboardInterrupt(f"{told}; `{self._resuming}` goes on")
 
     def _train(self, keep: KeepCheckpoints) -> None:

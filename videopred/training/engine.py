@@ -17,6 +17,7 @@ from videopred.checkpoint import RunConfig
 from videopred.models.compiling import check_compiler
 from videopred.settings import ComputeConfig, TrainingConfig
 from videopred.slurm import my_task
+from videopred.systems import may_train_together
 from videopred.training.atomic_saving import AtomicIO
 from videopred.training.loggers import Curves
 from videopred.training.metrics_file import MetricsFile
@@ -97,6 +98,8 @@ def check_compute(training: TrainingConfig, compute: ComputeConfig, device: torc
     if compute.compile == "inductor" and device.type == "cpu":
         check_compiler("--compile inductor")
     world = compute.devices * compute.nodes
+    fix = "train on one here, or with WSL or on another machine on several"
+    check.require(may_train_together() or world == 1, "--devices", "be 1 on Windows, and --nodes", world, fix)
     if device.type != "cpu":
         there = torch.cuda.device_count() if device.type == "cuda" else 1
         fix = "lower it, or add machines with --nodes"

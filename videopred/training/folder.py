@@ -50,7 +50,8 @@ class RunFolder:
         record = provenance() | {"state": "running", "device": device, "data": data}  # while nothing is touched yet
         try:
             if self.path.exists():
-                self.path.rename(self._old)
+                with self._lock.lifted():
+                    self.path.rename(self._old)
             self.checkpoints.mkdir(parents=True)
         except OSError as error:
             got, fix = f"{self.path} ({error.strerror})", "choose another place"
@@ -86,7 +87,9 @@ class RunFolder:
         """
         if not is_first():
             return
-        shutil.rmtree(self._old, ignore_errors=True)
+        if self._old.exists():
+            with self._lock.lifted():
+                shutil.rmtree(self._old, ignore_errors=True)
         with suppress(OSError):  # no reason to end a training that has just saved
             self._write(self._record | self._time.so_far())
 
@@ -110,11 +113,12 @@ class RunFolder:
         """Put things right after a process that ended between setting the old run aside and saving a new one."""
         if not self._old.exists():
             return
-        if any(self.checkpoints.glob("*.ckpt")):
-            shutil.rmtree(self._old)
-        else:
-            shutil.rmtree(self.path, ignore_errors=True)
-            self._old.rename(self.path)
+        with self._lock.lifted():
+            if any(self.checkpoints.glob("*.ckpt")):
+                shutil.rmtree(self._old)
+            else:
+                shutil.rmtree(self.path, ignore_errors=True)
+                self._old.rename(self.path)
 
     def _write(self, record: dict[str, Any]) -> None:
         self._record = record

@@ -1,25 +1,23 @@
 """A run folder belongs to one training at a time."""
 
-import errno
-import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from videopred import check
 from videopred.files import told_of
+from videopred.systems import open_files_move, take_lock
 
 NAME = ".lock"
-
-_HELD = (errno.EACCES, errno.EAGAIN)
-_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
 class FolderLock:
     """Holds a run against other processes, until it is let go or the process ends in any way, kill -9 too.
 
     The system keeps such locks, not the file: one that a dead process left locks nobody out. They are those of POSIX,
-    which NFS knows and which no child inherits, so that a loader process that outlives a killed training holds none.
-    Where a file system has no locks, nothing is held. One process cannot lock itself out.
+    which NFS knows and which no child inherits, so that a loader process that outlives a killed training holds none;
+    on Windows, its own. Where a file system has no locks, nothing is held. One process cannot lock itself out.
 
     Args:
         run: its folder, for complaints.
@@ -28,6 +26,7 @@ class FolderLock:
     def __init__(self, run: Path) -> None:
         self._run = run
         self._held: list[IO[bytes]] = []
+        self._asked: dict[Path, str] = {}
 
     def hold(self, argument: str, folder: Path) -> None:
         """Hold a folder, if it is there.
@@ -39,25 +38,33 @@ class FolderLock:
         Raises:
             ValueError: another process trains it. OSError: it cannot be written to.
         """
+        self._asked[folder] = argument
         if not folder.is_dir():
             return
         with told_of(folder / NAME):
             file = (folder / NAME).open("ab")
-        try:
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            file.close()
-            fix = "wait for it, or stop it with Ctrl-C or SIGTERM"
-            got = f"{self._run}, which another process trains"
-            check.require(error.errno not in _HELD, argument, "be a run that nobody trains now", got, fix)
-            if error.errno not in _NO_LOCKS:
-                raise
-            return
         self._held.append(file)
+        if not (free := take_lock(file)):
+            self.let_go()
+        fix = "wait for it, or stop it with Ctrl-C or SIGTERM"
+        got = f"{self._run}, which another process trains"
+        check.require(free, argument, "be a run that nobody trains now", got, fix)
+
+    @contextmanager
+    def lifted(self) -> Iterator[None]:
+        """Within it the folders can be renamed and removed. Windows does that to none with a file open in it, so there
+        they are let go meanwhile.
+        """
+        if not open_files_move():
+            self.let_go()
+        yield
+        if not open_files_move():
+            for folder, argument in self._asked.items():
+                self.hold(argument, folder)
 
     def __getstate__(self) -> dict[str, Any]:
         """For processes that are started with a copy: locks stay with the one that holds them."""
-        return {"_run": self._run, "_held": []}
+        return {"_run": self._run, "_held": [], "_asked": {}}
 
     def let_go(self) -> None:
         """Leave the folders to others."""

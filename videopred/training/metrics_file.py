@@ -44,12 +44,12 @@ class MetricsFile(Logger):
         row = {"step": step} | {name: value for name, value in metrics.items() if name != "epoch"}
         if not set(row) <= set(self._columns):
             self._write(read_metrics(self.path), [*self._columns, *(name for name in row if name not in self._columns)])
-        with told_of(self.path), self.path.open("a", newline="") as file:
+        with told_of(self.path), self.path.open("a", newline="", encoding="utf-8") as file:
             csv.DictWriter(file, self._columns).writerow(row)
 
     def _write(self, rows: list[dict[str, str]], columns: list[str]) -> None:
         self._columns = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))
-        with whole_file(self.path) as partial, partial.open("w", newline="") as file:
+        with whole_file(self.path) as partial, partial.open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, self._columns)
             writer.writeheader()
             writer.writerows(rows)

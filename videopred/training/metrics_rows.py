@@ -9,7 +9,7 @@ def read_metrics(path: Path) -> list[dict[str, str]]:
     """The rows of a metrics file, without what is empty in them; none if there is no file, or no whole row."""
     if not path.is_file():
         return []
-    with path.open(newline="") as file:
+    with path.open(newline="", encoding="utf-8") as file:
         lines = [line for line in file if line.endswith("\n")]  # a killed process may leave half a line
     return [{name: value for name, value in row.items() if value} for row in csv.DictReader(lines)]
 

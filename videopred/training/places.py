@@ -54,7 +54,7 @@ def seeds_of(out: Path) -> list[int]:
         FaultyFileError: the summary is damaged.
     """
     try:
-        seeds = [int(seed) for seed in json.loads((out / SUMMARY).read_text())["seeds"]]
+        seeds = [int(seed) for seed in json.loads((out / SUMMARY).read_text(encoding="utf-8"))["seeds"]]
         if not seeds:
             raise ValueError("no seeds")
         return seeds
@@ -66,7 +66,7 @@ def seeds_of(out: Path) -> list[int]:
 
 def spread(out: Path) -> str:
     """What the runs reached, as one line for a terminal."""
-    summary = json.loads((out / SUMMARY).read_text())
+    summary = json.loads((out / SUMMARY).read_text(encoding="utf-8"))
     if summary["mean"] is None:
         return "not every seed has seen a finite validation loss"
     if summary["deviation"] is None:

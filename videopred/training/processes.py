@@ -3,7 +3,6 @@
 import ipaddress
 import os
 import re
-import signal
 import socket
 import threading
 import time
@@ -132,4 +131,4 @@ def end_together() -> None:
 def _end_after(starter: int) -> None:
     while os.getppid() == starter:
         time.sleep(1)
-    os.kill(os.getpid(), signal.SIGKILL)
+    os._exit(1)

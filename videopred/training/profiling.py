@@ -133,7 +133,7 @@ def table(run: Path) -> str:
     path = run / "profile.json"
     if not path.is_file():
         return "no profile: it begins with the second update"
-    profile = json.loads(path.read_text())
+    profile = json.loads(path.read_text(encoding="utf-8"))
     lines = [f"{profile['frames_per_second']:.0f} frames/s, {profile['seconds_per_update']:.4f} s an update"]
     lines += [f"  {part.ljust(10)} {share:6.1%}" for part, share in profile["shares"].items()]
     return "\n".join(lines)

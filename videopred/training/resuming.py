@@ -36,7 +36,7 @@ def read_settings(run: Path) -> tuple[RunConfig, dict[str, Any]]:
     """
     must, fix = "be a run folder", "an export has no checkpoint to go on from; start from it with --init-from"
     check.require(not check.run_folder(run).is_file(), "--resume", must, run, fix)
-    config = parse_run(run / "settings.json", (run / "settings.json").read_text())
+    config = parse_run(run / "settings.json", (run / "settings.json").read_text(encoding="utf-8"))
     return config, _record(run)
 
 
@@ -47,7 +47,7 @@ def is_finished(run: Path) -> bool:
 
 def _record(run: Path) -> dict[str, Any]:
     try:
-        record: dict[str, Any] = json.loads((run / "run.json").read_text())
+        record: dict[str, Any] = json.loads((run / "run.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}  # it tells only of the past
     return record

@@ -1,7 +1,6 @@
 """The same training from several seeds: runs in one folder, so that results carry a spread."""
 
 import math
-import shlex
 import statistics
 from collections.abc import Sequence
 from contextlib import suppress
@@ -13,6 +12,7 @@ from videopred.checkpoint import whole_checkpoint, write_json
 from videopred.files import write_bytes
 from videopred.models.settings import PredictorConfig
 from videopred.settings import ComputeConfig, TrainingConfig
+from videopred.systems import typed
 from videopred.training.places import SUMMARY, check_room, run_of, seeds_of, usual_folder
 from videopred.training.resuming import LAST, LOOKS_KEY, read_settings
 from videopred.training.run import resume, train
@@ -59,7 +59,7 @@ def train_seeds(
         try:
             train(data, model, chosen, out=run_of(out, seed), compute=compute, overwrite=overwrite, **how)
         except KeyboardInterrupt as stopped:
-            on = shlex.join(("videopred", "train", "--resume", str(out)))
+            on = typed(("videopred", "train", "--resume", str(out)))
             raise KeyboardInterrupt(f"{stopped} with this seed, `{on}` with all") from None
         finally:
             if _kept(first_settings) == settings_before:  # nothing has begun

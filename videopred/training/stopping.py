@@ -8,6 +8,7 @@ import lightning
 
 from videopred.interrupt import HeldInterrupt
 from videopred.settings import seconds_of
+from videopred.systems import stop_signals
 
 
 class Stopped(Exception):
@@ -30,7 +31,7 @@ class StopSigns:
         self, time_limit: str | None = None, several: bool = False, clock: Callable[[], float] = time.monotonic
     ) -> None:
         at_first = signal.SIG_DFL if several else signal.default_int_handler
-        self.held = HeldInterrupt(urgent=True, also=(signal.SIGTERM, signal.SIGUSR1), at_first=at_first)
+        self.held = HeldInterrupt(urgent=True, also=stop_signals(), at_first=at_first)
         self._limit, self._clock = time_limit, clock
         self._end = float("inf") if time_limit is None else clock() + seconds_of(time_limit)
 

@@ -32,7 +32,7 @@ def listening(path: Path, progress: bool) -> Iterator[None]:
         yield
         return
     with told_of(path):
-        handlers: list[logging.Handler] = [_LogFile(path)]
+        handlers: list[logging.Handler] = [_LogFile(path, encoding="utf-8")]
     handlers[0].setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
     if progress:
         handlers.append(_AboveTheBar())

@@ -1,0 +1,98 @@
+"""What differs between systems: as it is here, and on Windows as far as that can be imitated."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import imitated_windows
+import pytest
+from tiny_runs import RECIPE, tiny_data, tiny_model, tiny_training
+
+from videopred import systems
+from videopred.datasets.generation import generate
+from videopred.training.run import train
+
+
+@pytest.fixture
+def windows(monkeypatch):
+    imitated_windows.imitate(monkeypatch)
+
+
+def test_a_lock_is_held_by_one_file_at_a_time(tmp_path, windows):
+    path = tmp_path / "lock"
+    with path.open("ab") as one, path.open("ab") as other:
+        assert systems.take_lock(one)
+        assert not systems.take_lock(other)
+    with path.open("ab") as again:
+        assert systems.take_lock(again)
+
+
+def test_nobody_is_interrupted_by_being_asked_whether_he_lives(windows):
+    assert systems.lives(os.getpid())
+
+
+def test_commands_are_quoted_as_the_shell_wants_it(monkeypatch):
+    words = ("videopred", "train", "--resume", r"my models\run")
+    assert systems.typed(words) == r"videopred train --resume 'my models\run'"
+    monkeypatch.setattr(systems, "sys", SimpleNamespace(platform="win32"))
+    assert systems.typed(words) == r'videopred train --resume "my models\run"'
+
+
+def test_what_windows_does_not_tell_is_said(windows):
+    assert systems.memory() is None
+    with pytest.raises(OSError, match="must be told by the system, got Windows; measure on Linux or macOS"):
+        systems.most_bytes()
+
+
+def test_macos_counts_the_peak_in_bytes_and_linux_in_kilobytes(monkeypatch):
+    monkeypatch.setattr(Path, "exists", lambda self: False)  # no /proc
+    on_linux = systems.most_bytes()
+    monkeypatch.setattr(systems, "sys", SimpleNamespace(platform="darwin"))
+    assert systems.most_bytes() == pytest.approx(on_linux / 1024, rel=0.1)
+
+
+def test_data_is_made_and_made_anew_though_open_files_stay(tmp_path, windows):
+    """By workers too; the pieces of another request go away as well."""
+    out = tmp_path / "two.h5"
+    for seed, workers in ((0, 1), (1, 2)):
+        others = tmp_path / ".two.h5.0123456789ab.pieces"
+        others.mkdir()
+        (others / "train-00000000-00000008.piece").write_bytes(b"of another seed")
+        generate("balls4", {"train": 8}, recipe=RECIPE, seed=seed, workers=workers, out=out, overwrite=True)
+        assert [path.name for path in tmp_path.iterdir()] == ["two.h5"]
+
+
+def test_a_run_is_replaced_and_given_back_though_open_files_stay(tmp_path, windows, monkeypatch):
+    data, out = tiny_data(tmp_path / "two.h5"), tmp_path / "models" / "run"
+    for updates in (1, 2):
+        train(data, tiny_model(), tiny_training(updates=updates), out=out, device="cpu", overwrite=True)
+    before = (out / "settings.json").read_bytes()
+    monkeypatch.setattr("videopred.training.course.make_trainer", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        train(data, tiny_model(), tiny_training(updates=1), out=out, device="cpu", overwrite=True)
+    assert (out / "settings.json").read_bytes() == before
+    assert list(out.parent.iterdir()) == [out]
+
+
+def test_a_folder_with_an_open_file_would_not_move(tmp_path, windows):
+    with (tmp_path / "open").open("wb"), pytest.raises(PermissionError, match="is open"):
+        tmp_path.rename(tmp_path.with_name("moved"))
+
+
+@pytest.mark.slow
+def test_the_whole_flow(tmp_path):
+    """With texts that only are what they are said to be, and a screen that has few letters."""
+    here = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C", "PYTHONIOENCODING": "cp1252"}
+    command = [sys.executable, "-X", "warn_default_encoding", imitated_windows.__file__]
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env=os.environ | here,
+        encoding="cp1252",
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "videopred: --devices must be 1 on Windows, and --nodes, got 2; train on one here" in done.stdout

@@ -1,0 +1,113 @@
+"""What differs between Linux, macOS and Windows; no other module asks which of them it is on. Light."""
+
+import errno
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from videopred import check
+
+_HELD = (errno.EACCES, errno.EAGAIN)
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+
+
+def take_lock(file: IO[bytes], *, for_children: bool = False) -> bool:
+    """Whether this process has the lock on an open file now, or its file system has no locks.
+
+    The system keeps it until the file is closed or the process ends in any way, kill -9 too.
+
+    Args:
+        file: open for writing.
+        for_children: whether it also locks out this very process, and stays with children that it is copied to.
+
+    Raises:
+        OSError: the disk fails.
+    """
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            lock = fcntl.flock if for_children else fcntl.lockf
+            lock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno not in _HELD + _NO_LOCKS:
+            raise
+        return error.errno in _NO_LOCKS
+    return True
+
+
+def open_files_move() -> bool:
+    """Whether a folder can be renamed or removed while a file in it is open."""
+    return sys.platform != "win32"
+
+
+def lives(process: int) -> bool:
+    """Whether this machine has a process of that number; true where that cannot be known."""
+    if sys.platform == "win32":  # to ask with signal 0 would be to press Ctrl-C there
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # another user's
+        pass
+    return True
+
+
+def apart() -> dict[str, Any]:
+    """What `subprocess.Popen` must be told so that the terminal's Ctrl-C does not reach the process."""
+    if sys.platform == "win32":
+        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+    return {"start_new_session": True}
+
+
+def may_train_together() -> bool:
+    """Whether several processes can share a training: each must notice when the one that started it is gone."""
+    return sys.platform != "win32"
+
+
+def stop_signals() -> tuple[signal.Signals, ...]:
+    """With what, beside Ctrl-C, somebody asks to stop; batch systems send the second."""
+    if sys.platform == "win32":
+        return (signal.SIGTERM,)
+    return (signal.SIGTERM, signal.SIGUSR1)
+
+
+def typed(words: Sequence[str]) -> str:
+    """Words as one types them into the system's shell."""
+    return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
+
+
+def memory() -> int | None:
+    """Bytes of this machine's memory, if the system tells."""
+    if sys.platform == "win32" or "SC_PHYS_PAGES" not in os.sysconf_names:
+        return None
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def most_bytes() -> int:
+    """Most bytes that this process ever held.
+
+    Linux hands ru_maxrss on to the programs that a process starts, so there the peak of this program alone is read.
+
+    Raises:
+        OSError: Windows does not tell Python.
+    """
+    if sys.platform == "win32":
+        must, fix = "be told by the system", "measure on Linux or macOS"
+        raise OSError(check.complaint("the memory that a process took", must, "Windows", fix))
+    import resource
+
+    status = Path("/proc/self/status")
+    if status.exists():
+        return 1024 * int(status.read_text(encoding="utf-8").partition("VmHWM:")[2].split()[0])
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
