@@ -104,6 +104,17 @@ def test_what_is_there_stays_unless_overwriting_is_asked_for(tmp_path):
         check.absent("--out", tmp_path, False)
 
 
+def test_an_empty_folder_is_free(tmp_path):
+    for name in ("new", "empty"):
+        assert check.free_folder("--out", tmp_path / name, False) == tmp_path / name
+        (tmp_path / "empty").mkdir(exist_ok=True)
+    (tmp_path / "file").touch()
+    for path in (tmp_path, tmp_path / "file"):
+        assert check.free_folder("--out", path, True) == path
+        with pytest.raises(FileExistsError, match=r"^--out must be a new path"):
+            check.free_folder("--out", path, False)
+
+
 @pytest.mark.parametrize(("context", "horizon"), [(1, 1), (3, 4), (6, 1), (1, 6)])
 def test_a_rollout_that_fits(context, horizon):
     check.context_and_horizon(context, horizon, 7)

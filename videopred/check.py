@@ -158,6 +158,20 @@ def absent(argument: str, path: Path, overwrite: bool) -> Path:
     return path
 
 
+def empty_folder(path: Path) -> bool:
+    """Whether a folder is there that holds nothing, so that nothing is lost with it."""
+    return path.is_dir() and not any(path.iterdir())
+
+
+def free_folder(argument: str, path: Path, overwrite: bool) -> Path:
+    """Return the path if nothing is there, or an empty folder, or if overwriting was asked for.
+
+    Raises:
+        FileExistsError: something is there and `overwrite` is false.
+    """
+    return path if empty_folder(path) else absent(argument, path, overwrite)
+
+
 def context_and_horizon(context: int, horizon: int, frames: int) -> None:
     """Check that a rollout fits into clips of that many frames.
 

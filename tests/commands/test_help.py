@@ -140,6 +140,7 @@ print(json.dumps(told))
 
 def test_help_listings_and_usage_errors_load_nothing_heavy(tmp_path):
     (tmp_path / "models/balls4-gru").mkdir(parents=True)
+    (tmp_path / "models/balls4-gru/settings.json").touch()
     asked = ["--help", "--version", "list", "list --json", *(f"{name} --help" for name in COMMANDS)]
     asked += [f"generate {preset} --help" for preset in DATASETS] + [f"train x --core {core} --help" for core in CORES]
     wrong = ["frobnicate", "generate ball4", "generate --seed 1 balls4", "generate balls4 --speedy 3", "generate"]

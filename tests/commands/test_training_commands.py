@@ -39,6 +39,11 @@ def test_a_flag_that_comes_twice_counts_where_it_stands_last(place, tmp_path, mo
     assert (core.kind, core.units) == ("lstm", 7)
 
 
+def test_an_empty_folder_is_taken_for_a_run(place, tmp_path):
+    assert run(f"train {place / 'balls4.h5'} {LEARNING} --core gru --core.units 7 --out {tmp_path}") == 0
+    assert (tmp_path / "settings.json").is_file()
+
+
 def test_a_folder_that_one_stands_in_gives_nothing_unasked(place, monkeypatch, tmp_path):
     (tmp_path / "settings.json").write_text((place / "gru" / "settings.json").read_text())
     monkeypatch.chdir(tmp_path)

@@ -19,6 +19,11 @@ def test_a_part_is_written_alone(tmp_path):
     assert read_intphys(folder).parts == {"validation": 2}
 
 
+def test_an_empty_folder_is_taken(tmp_path):
+    export_intphys(clips_of_ours(), tmp_path, part="validation")
+    assert [path.name for path in tmp_path.iterdir()] == ["validation"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [

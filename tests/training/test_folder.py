@@ -54,6 +54,14 @@ def test_what_is_stopped_while_it_looks_where_it_runs_leaves_nothing_and_moves_n
     assert files_of(folder.path) == before
 
 
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_an_empty_folder_becomes_a_run(tmp_path, overwrite):
+    (tmp_path / "run").mkdir()
+    RunFolder(tmp_path / "run").begin(CONFIG, "cpu", overwrite)
+    assert read_settings(tmp_path / "run")[0] == CONFIG
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
 def test_a_resumed_run_is_that_of_its_new_process_with_all_that_were_before(folder):
     before = record(folder) | {"process": 1, "state": "interrupted", "updates": 3, "finished": "then"}
     before |= {"host": "another", "job": "7"}

@@ -174,7 +174,7 @@ def _check_room(out: Path, seeds: Sequence[int] | None, overwrite: bool) -> None
     if any(os.environ.get(rank, "0") != "0" for rank in ("RANK", "LOCAL_RANK", "SLURM_PROCID")):
         return
     if seeds is None:
-        check.absent("--out", out, overwrite)
+        check.free_folder("--out", out, overwrite)
     else:
         check_room(out, seeds, overwrite)
 

@@ -66,14 +66,14 @@ def export_intphys(
 
     Raises:
         ValueError: the clips are of another world, there is no such part, or what would be replaced is something else.
-        FileExistsError: the folder is there and `overwrite` is false.
+        FileExistsError: the folder is there, not empty, and `overwrite` is false.
         OSError: the folder cannot be written; nothing is left.
     """
     known = isinstance(source.recipe, OcclusionConfig)
     fix = "make some with `videopred generate occlusion`"
     check.require_sound(known, "DATA", "hold clips of the occlusion world", f"those of {source.name}", fix)
     parts = source.parts if part is None else {part: source.count(part)}
-    folder = check.absent("--out", Path(folder), overwrite).absolute()
+    folder = check.free_folder("--out", Path(folder), overwrite).absolute()
     others = sorted(path.name for path in folder.iterdir() if path.name not in _OURS) if folder.is_dir() else []
     check.require(not others and not folder.is_file(), "--out", "be a folder of such films, or a new one",
                   f"{folder} with {', '.join(others[:3]) or 'a file'}", "choose another name")  # fmt: skip
@@ -89,7 +89,7 @@ def export_intphys(
                 chance = np.random.Generator(np.random.PCG64(clip_seed(0, name, index))) if random_levels else None
                 _write_film(source.clip(name, index), partial / kind / place, chance, labelled=kind != "test")
                 bar.update()
-        check.absent("--out", folder, overwrite)  # another command may have made it meanwhile
+        check.free_folder("--out", folder, overwrite)  # another command may have made it meanwhile
     return folder
 
 

@@ -30,7 +30,7 @@ class RunFolder:
         self._time = TimeSpent()
 
     def begin(self, config: RunConfig, device: str, overwrite: bool) -> None:
-        """Make the folder of a new run, with its settings.
+        """Make the folder of a new run, with its settings; one that is empty is taken.
 
         Raises:
             FileExistsError: a run is there, and `overwrite` is false.
@@ -41,15 +41,16 @@ class RunFolder:
             return
         self._lock.hold("--out", self._old)  # who sets a run aside holds it until there is a new one
         self._mend()
-        check.absent("--out", self.path, overwrite)
-        if self.path.exists():
+        check.free_folder("--out", self.path, overwrite)
+        replaces = self.path.exists() and not check.empty_folder(self.path)
+        if replaces:
             fix = "choose another --out; only run folders are replaced"
             check.require((self.path / "settings.json").is_file(), "--out", "be a run folder or new", self.path, fix)
             self._lock.hold("--out", self.path)
         data = config.data.model_dump() if config.data else None
         record = provenance() | {"state": "running", "device": device, "data": data}  # while nothing is touched yet
         try:
-            if self.path.exists():
+            if replaces:
                 with self._lock.lifted():
                     self.path.rename(self._old)
             self.checkpoints.mkdir(parents=True)

@@ -37,7 +37,7 @@ def check_room(out: Path, seeds: Sequence[int], overwrite: bool) -> None:
     """
     check.absent("--out", out / "settings.json", False)
     for seed in seeds:
-        check.absent("--out", run_of(out, seed), overwrite)
+        check.free_folder("--out", run_of(out, seed), overwrite)
     if not (out / SUMMARY).exists():
         return
     check.absent("--out", out / SUMMARY, overwrite)
