@@ -68,6 +68,7 @@ def test_a_copy_is_edited_and_run_with_flags(workplace, monkeypatch, capsys):
 def test_a_folder_that_is_in_use_is_said_before_clips_are_made(tmp_path, monkeypatch, there, more):
     monkeypatch.chdir(tmp_path)
     Path(there).mkdir(parents=True)
+    Path(there, "settings.json").touch()
     with pytest.raises(FileExistsError) as caught:
         cli.run(["train", "rims-balls4", "--scale", "tiny", "--device", "cpu", *more])
     assert str(caught.value).startswith(f"--out must be a new path, got {there} (already there)")
@@ -76,6 +77,7 @@ def test_a_folder_that_is_in_use_is_said_before_clips_are_made(tmp_path, monkeyp
 
 @pytest.mark.parametrize("rank", ["RANK", "LOCAL_RANK", "SLURM_PROCID"])
 def test_a_second_process_finds_the_folder_that_the_first_made(tmp_path, monkeypatch, rank):
+    (tmp_path / "settings.json").touch()
     monkeypatch.setenv(rank, "0")
     with pytest.raises(FileExistsError):
         _check_room(tmp_path, None, overwrite=False)

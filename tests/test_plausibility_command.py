@@ -50,7 +50,7 @@ def test_a_run_is_judged_and_its_answers_are_judged_alike(place, tmp_path, monke
                      "answer.txt", f"{results}/surprise.npz", f"{results}/scene-1.png",
                      f"{results}/scene-1.gif"]  # fmt: skip
     assert all(Path(path).is_file() for path in wrote)
-    assert out.startswith("gru on films.h5: 3 scenes of four films; part test, surprise bce, burn_in 1, every 1")
+    assert out.startswith("gru on films.h5: 3 scenes of four films; part test, surprise bce, burn-in 1, every 1")
     kept = json.loads(Path(f"{results}/plausibility.json").read_text())
     for scores in ("answer.txt", f"{results}/films.csv"):
         assert run(f"plausibility --scores {scores} {place / 'films.h5'} --json --overwrite") == 0
@@ -113,7 +113,7 @@ def test_runs_from_several_seeds_are_judged_each_and_told_together(place, tmp_pa
     assert run(f"{words} --out here --draw 1") == 0
     out = capfd.readouterr().out
     assert out.endswith("wrote here/plausibility-over-seeds.json\nwrote here/plausibility-over-seeds.csv\n")
-    asked = "part test, surprise bce, burn_in 1, every 1, resamples 3, seed 0"
+    asked = "part test, surprise bce, burn-in 1, every 1, resamples 3, seed 0"
     assert out.startswith(f"both on films.h5: 3 scenes of four films; {asked}; mean of 2 seeds\n")
     absolute = told["over_seeds"]["mean"][0]["absolute"]
     line = next(line for line in out.splitlines() if line.startswith("all "))

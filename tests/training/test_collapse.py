@@ -68,6 +68,23 @@ def test_half_precision_is_averaged_exactly():
     )
 
 
+class OnApplesGPU(torch.Tensor):
+    """A tensor that has no float64 where it is."""
+
+    @classmethod
+    def __torch_function__(cls, function, types, arguments=(), keywords=None):
+        if function is torch.Tensor.cpu:
+            return arguments[0].as_subclass(torch.Tensor)
+        assert function is not torch.Tensor.double
+        return super().__torch_function__(function, types, arguments, keywords)
+
+
+def test_nothing_is_asked_of_a_device_that_it_may_lack():
+    trace = {"active": active(3, 0), "top_down": torch.rand(1, 2, 3), "schema": torch.tensor([[[0, 2]]])}
+    there = {name: values.as_subclass(OnApplesGPU) for name, values in trace.items()}
+    assert collapse(there, schemata=4) == collapse(trace, schemata=4)
+
+
 SHOWN = {
     "rims": {"modules/usage_entropy", "modules/dead", "modules/null_attention"},
     "scoff": {"schemata/usage_entropy", "schemata/dead", "schemata/usage_0", "schemata/usage_1"},

@@ -124,6 +124,11 @@ def test_what_a_cpu_cannot_or_needs_is_no_matter_on_a_gpu(two_gpus):
     check_compute(training, ComputeConfig(compile="inductor"), torch.device("cuda"))
 
 
+def test_apples_gpu_is_not_asked_for_what_it_lacks(two_gpus):
+    with pytest.raises(ValueError, match=r"^--precision must be one that Apple's GPU can compute in, got 64-true; "):
+        check_compute(tiny_training(precision="64-true"), ComputeConfig(), torch.device("mps"))
+
+
 @pytest.mark.parametrize("devices", [1, 3])
 def test_one_task_of_srun_is_a_process_as_at_home(monkeypatch, devices):
     """And starts others by itself."""

@@ -82,6 +82,17 @@ def test_seeds_are_gone_on_with_where_the_first_was_killed(data, tmp_path, monke
     assert (one.init_from, one.experiment) == (str(first), how["experiment"])
 
 
+def test_what_was_stopped_before_its_first_update_has_nothing_to_go_on_from(data, tmp_path, monkeypatch):
+    def stop(*args: Any, **how: Any) -> Path:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(several, "train", stop)
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        train_seeds(data, [3, 1], tiny_model("gru"), tiny_training(), out=tmp_path / "runs")
+    assert str(stopped.value) == ""
+    assert not (tmp_path / "runs").exists()
+
+
 def test_runs_of_other_seeds_are_not_left_behind_without_a_summary(data, tmp_path):
     out = train_seeds(data, (1, 2), tiny_model(), tiny_training(updates=1), out=tmp_path / "runs", device="cpu")
     before = (out / "seeds.json").read_bytes()

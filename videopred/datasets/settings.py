@@ -8,6 +8,7 @@ from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, TypeAdap
 from tyro.conf import Suppress
 
 from videopred import check
+from videopred.amounts import counted
 from videopred.datasets.one_ball_settings import MotionConfig, SwitchingConfig
 from videopred.datasets.world_settings import ArenaSettings, DatasetSettings
 
@@ -82,7 +83,7 @@ class BallsConfig(ArenaSettings):
 
     @model_validator(mode="after")
     def _balls_fit(self) -> "BallsConfig":
-        must = f"be {len(self.radii)} numbers, one for each of --radii"
+        must = f"be {counted(len(self.radii), 'number')}, one for each of --radii"
         check.require(len(self.masses) == len(self.radii), "--masses", must, self.masses, "give one mass per radius")
         largest, smallest = max(self.radii), min(self.radii)
         must = f"be below {min(self.arena) / 2:g} arena units, half the shorter side of the arena"

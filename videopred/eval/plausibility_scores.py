@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from videopred import check
+from videopred.amounts import counted
 from videopred.eval.answers import write_answers
 from videopred.eval.file_names import PLAUSIBILITY_FILES
 from videopred.eval.plausibility import Errors, Plausible, Scenes
@@ -36,8 +37,9 @@ class PlausibilityScores:
     @property
     def title(self) -> str:
         """Which films were judged, and what was asked."""
-        asked = ", ".join(f"{name} {value}" for name, value in self.settings.items() if name not in ("data", "run"))
-        return f"{Path(self.settings['data']).name}: {len(self.scenes.names)} scenes of four films; {asked}"
+        told = {name.replace("_", "-"): value for name, value in self.settings.items() if name not in ("data", "run")}
+        asked = ", ".join(f"{name} {value}" for name, value in told.items())
+        return f"{Path(self.settings['data']).name}: {counted(len(self.scenes.names), 'scene')} of four films; {asked}"
 
     def table(self) -> str:
         """Plain text for a terminal: one table for each aggregate, without the kinds of three conditions."""

@@ -33,14 +33,15 @@ def collapse(trace: Trace, schemata: int = 0) -> dict[str, float]:
 def _numbers(traced: str, values: Tensor, schemata: int) -> Iterator[tuple[str, float]]:
     layer, point, kind = traced.rpartition(".")
     prefix = f"{layer}{point}"
+    # On the CPU, as Apple's GPU has no float64.
     if kind == "active":
-        usage = values.double().mean((0, 1))
+        usage = values.cpu().double().mean((0, 1))
         yield f"{prefix}modules/usage_entropy", _evenness(usage)
         yield f"{prefix}modules/dead", float((usage == 0).sum())
     if kind in ("null_attention", "top_down"):
-        yield f"{prefix}modules/{kind}", values.double().mean().item()
+        yield f"{prefix}modules/{kind}", values.cpu().double().mean().item()
     if kind == "schema":
-        usage = torch.bincount(values.flatten(), minlength=schemata).double() / values.numel()
+        usage = torch.bincount(values.cpu().flatten(), minlength=schemata).double() / values.numel()
         yield f"{prefix}schemata/usage_entropy", _evenness(usage)
         yield f"{prefix}schemata/dead", float((usage == 0).sum())
         for number, share in enumerate(usage.tolist()):

@@ -95,6 +95,9 @@ def check_compute(training: TrainingConfig, compute: ComputeConfig, device: torc
     lacking = device.type == "cpu" and training.precision == "16-mixed"  # Lightning would take bf16-mixed instead
     fix = "choose bf16-mixed, or a --device that can"
     check.require(not lacking, "--precision", "be one that a CPU can compute in", training.precision, fix)
+    lacking = device.type == "mps" and training.precision == "64-true"
+    fix = "leave it out, or give --device cpu"
+    check.require(not lacking, "--precision", "be one that Apple's GPU can compute in", training.precision, fix)
     if compute.compile == "inductor" and device.type == "cpu":
         check_compiler("--compile inductor")
     world = compute.devices * compute.nodes

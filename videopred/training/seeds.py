@@ -59,6 +59,8 @@ def train_seeds(
         try:
             train(data, model, chosen, out=run_of(out, seed), compute=compute, overwrite=overwrite, **how)
         except KeyboardInterrupt as stopped:
+            if not str(stopped):  # before the first update, with nothing to go on from
+                raise
             on = typed(("videopred", "train", "--resume", str(out)))
             raise KeyboardInterrupt(f"{stopped} with this seed, `{on}` with all") from None
         finally:
