@@ -109,3 +109,14 @@ def test_a_trivial_curve_leaves_the_panel_where_it_is_far_worse_and_is_named(tmp
     ends = sorted(sign * end for end in plot.get_ylim())
     assert ends == pytest.approx([-90 - 4.7, 4 + 3 * 4.7])
     assert [words.get_text() for words in plot.texts] == ["↑ copy last" if sign > 0 else "↓ copy last"]
+
+
+@pytest.mark.parametrize(("last", "named"), [(5.1, []), (5.5, []), (5.7, ["↑ copy last"])])
+def test_a_trivial_curve_that_is_seen_to_its_end_is_not_said_to_leave(tmp_path, monkeypatch, last, named):
+    """Models reach from 1 to 3, so the axis to 5, with 0.2 to spare, and 0.6 where a name may stand."""
+    heights = {"gru": (1, 2, 3), "copy last": (2, 5, last)}
+    rows = {name: Curve(*3 * [np.array(at, float)], faint=name != "gru") for name, at in heights.items()}
+    drawn = []
+    monkeypatch.setattr(curves, "figure_bytes", lambda figure, kind: drawn.append(figure) or b"")
+    draw_curves(tmp_path / "c.svg", {"MSE": Panel(rows, False)})
+    assert [words.get_text() for words in drawn[0].axes[0].texts] == named

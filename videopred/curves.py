@@ -131,14 +131,20 @@ def limit(plot: Any, panel: Panel) -> None:
     models = [(row.values, row.low, row.high) for row in panel.rows.values() if not row.faint]
     trivial = {name: row.values for name, row in panel.rows.items() if row.faint}
     low, high = reach(np.array(models), np.array(list(trivial.values())), higher_is_better=panel.higher_is_better)
-    outside = [name for name, values in trivial.items() if ((values < low) | (values > high)).any()]
-    room = (high - low or abs(high) or 1.0) * np.array([0.05, 0.05])
-    if outside:
-        room[0 if panel.higher_is_better else 1] *= 3  # for their names
+    room = 0.05 * (high - low or abs(high) or 1.0)
+    low, high = low - room, high + room
+    if _leaving(trivial, low, high):  # room for their names, in which some may end
+        low, high = (low - 2 * room, high) if panel.higher_is_better else (low, high + 2 * room)
+    if outside := _leaving(trivial, low, high):
         arrow, y, edge = ("↓", 0.02, "bottom") if panel.higher_is_better else ("↑", 0.98, "top")
         words, paper = f"{arrow} {', '.join(outside)}", {"color": "white", "pad": 1}
         plot.text(0.02, y, words, transform=plot.transAxes, fontsize=8, color=FAINT, va=edge, bbox=paper)
-    plot.set_ylim(low - room[0], high + room[1])
+    plot.set_ylim(low, high)
+
+
+def _leaving(lines: Mapping[str, np.ndarray], low: float, high: float) -> list[str]:
+    """The names of the lines that are not between two values throughout."""
+    return [name for name, values in lines.items() if ((values < low) | (values > high)).any()]
 
 
 class Look(NamedTuple):
