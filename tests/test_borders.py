@@ -67,7 +67,7 @@ ROOMS: dict[str, set[str]] = {
     "surprise_curves": SHARED | {"datasets", "eval", "palette", "pictures", "rendering"},
     "report": SHARED
     | {*SHELVES, "rendering", "activity", "checkpoint", "device", "pictures", "training", "judging", "runs", "weights"}
-    | {"again", "report"},
+    | {"again", "reach", "report"},
     "demo": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training", "judging"},
     "doctor": SHARED | {*SHELVES, "checkpoint", "device", "training", "judging"},
     "commands": SHARED

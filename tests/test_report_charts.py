@@ -94,6 +94,20 @@ def test_a_single_value_is_a_dot_and_none_is_no_chart():
     assert line_chart("a", {"b": Line((3,), (float("nan"),))}, "step") == line_chart("a", {}, "step") == ""
 
 
+def test_a_curve_that_leaves_the_axis_is_cut_off_there_and_named():
+    lines = {"<gru>": Line((1, 2, 3), (1, 2, 3)), "blank": Line((1, 2, 3), (2, 40, 50)), "odd": Line((1, 2), (-9, 3))}
+    svg = line_chart("a", lines, "step", (0, 4))
+    assert (labels(svg)[0], labels(svg)[4]) == ("0", "4")
+    assert re.findall(r'class="leaving"[^>]*>([^<]+)<', svg) == ["↑ blank", "↓ odd"]
+    (inner,) = ElementTree.fromstring(svg).findall("svg")
+    assert len(inner) == len(lines)
+    left, top, width, height = (float(inner.get(name)) for name in ("x", "y", "width", "height"))
+    assert inner.get("viewBox") == f"{left:.0f} {top:.0f} {width:.0f} {height:.0f}"
+    inside = [top <= y <= top + height for x, y in re.findall(r"[ML]([\d.]+) (-?[\d.]+)", svg) for y in [float(y)]]
+    assert inside == [True, True, True, True, False, False, False, True]
+    assert "leaving" not in line_chart("a", lines, "step")
+
+
 def test_a_raster_has_a_cell_for_every_active_module_and_step():
     shares = np.array([[1, 0, 0.5], [0, 0, 1], [1, 1, np.nan], [0.25, 0, 0]])  # (T, K)
     svg = raster("active", shares, 3, chosen=False)

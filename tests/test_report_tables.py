@@ -62,6 +62,15 @@ def test_every_row_has_a_curve_over_the_steps_and_its_band(scores):
     assert 'class="faint-1"><title>copy last' in mse
 
 
+def test_trivial_rows_that_are_far_off_leave_the_curves():
+    model, far = ([0.1, 0.2, 0.3], [10, 11, 12]), ([0.2, 3, 5], [11, -9, -90])
+    for trivial, named in ((far, ["↑ copy last", "↓ copy last"]), (model, [])):
+        charts = score_charts(scored(model=model, copy_last=trivial))
+        assert re.findall(r'class="leaving"[^>]*>([^<]+)<', "".join(charts)) == named
+    both = score_charts(scored(model=far, blank=model))
+    assert "leaving" not in "".join(both)
+
+
 def test_means_over_seeds_have_their_halves(scores):
     assert seed_table(scores) is None
     model, _, last, _ = scores.measurements.values()

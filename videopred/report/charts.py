@@ -4,7 +4,7 @@ Lines have the classes `line-0`, `line-1`, … of models and `faint-0`, … of t
 sheet colours; matplotlib's SVG has fixed colours, and shapes in the place of letters.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from math import ceil, floor, isfinite, log10
 from typing import NamedTuple
@@ -34,22 +34,22 @@ def styles(models: Sequence[str], others: Sequence[str]) -> dict[str, str]:
     return found | {name: f"faint-{place % COLOURS}" for place, name in enumerate(others)}
 
 
-def line_chart(title: str, lines: Mapping[str, Line], x_name: str) -> str:
+def line_chart(title: str, lines: Mapping[str, Line], x_name: str, ends: tuple[float, float] | None = None) -> str:
     """An SVG of curves over a common axis, which begins at 0 where that wastes less than half of the height.
+
+    Curves that leave it are cut off there, and named beside an arrow.
 
     Args:
         title: above the chart.
         lines: name, for who points at a curve or has it read out, -> curve; values that are not finite leave a gap.
         x_name: what the horizontal axis counts.
+        ends: what the vertical axis must hold; all values and bands when None.
     """
     drawn = {name: line for name, line in lines.items() if any(map(isfinite, line.y))}
     if not drawn:
         return ""
     columns = [x for line in drawn.values() for x in line.x]
-    heights = [
-        y for line in drawn.values() for side in (line.y, line.low, line.high) for y in side or () if isfinite(y)
-    ]
-    up = _ticks(*_span(heights))
+    up = _ticks(*_span(ends or _heights(drawn.values())))
     across = _ticks(min(columns), max(columns), whole=True) if max(columns) > min(columns) else columns[:1]
     to_x = _Scale(min(columns), max(columns), _LEFT, WIDTH - _RIGHT)
     to_y = _Scale(up[0], up[-1], HEIGHT - _BOTTOM, _TOP)
@@ -64,8 +64,8 @@ def line_chart(title: str, lines: Mapping[str, Line], x_name: str) -> str:
             body.append(f'<text class="tick" {place}>{_number(tick)}</text>')
     middle = (WIDTH + _LEFT - _RIGHT) / 2
     body.append(f'<text class="tick" x="{middle}" y="{HEIGHT - 6}" text-anchor="middle">{escape(x_name)}</text>')
-    for name, line in drawn.items():
-        body.append(_drawn(name, line, to_x, to_y))
+    curves = [_drawn(name, line, to_x, to_y) for name, line in drawn.items()]
+    body += [_cut(curves), *_leaving(drawn, up[0], up[-1])]
     said = f"{title} over the {x_name}: " + "; ".join(_said(name, line) for name, line in drawn.items())
     return _svg(WIDTH, HEIGHT, said, body)
 
@@ -130,6 +130,32 @@ def _drawn(name: str, line: Line, to_x: "_Scale", to_y: "_Scale") -> str:
         x, y = next((x, y) for x, y in zip(line.x, line.y, strict=True) if isfinite(y))
         parts.append(f'<circle class="dot" cx="{to_x(x):.1f}" cy="{to_y(y):.1f}" r="3"/>')
     return f'<g class="{line.style}"><title>{escape(name)}</title>{"".join(parts)}</g>'
+
+
+def _cut(curves: Sequence[str]) -> str:
+    """Curves without what lies outside of the axes, but for the width of a line."""
+    box = _LEFT - 4, _TOP - 4, WIDTH - _LEFT - _RIGHT + 8, HEIGHT - _TOP - _BOTTOM + 8
+    x, y, width, height = box
+    view = " ".join(map(str, box))
+    head = f'<svg x="{x}" y="{y}" width="{width}" height="{height}" viewBox="{view}" aria-hidden="true">'
+    return "\n".join([head, *curves, "</svg>"])
+
+
+def _leaving(lines: Mapping[str, Line], low: float, high: float) -> list[str]:
+    """Words at the ends of an axis for the curves that go on beyond them."""
+    above = [name for name, line in lines.items() if any(y > high for y in line.y)]
+    below = [name for name, line in lines.items() if any(y < low for y in line.y)]
+    places = (("↑", above, _TOP + 10), ("↓", below, HEIGHT - _BOTTOM - 6))
+    return [
+        f'<text class="leaving" x="{_LEFT + 6}" y="{y}">{arrow} {escape(", ".join(names))}</text>'
+        for arrow, names, y in places
+        if names
+    ]
+
+
+def _heights(lines: Iterable[Line]) -> list[float]:
+    """All that curves and bands reach."""
+    return [y for line in lines for side in (line.y, line.low, line.high) for y in side or () if isfinite(y)]
 
 
 def _said(name: str, line: Line) -> str:

@@ -11,6 +11,7 @@ from videopred.eval.comparison import Comparison, Difference, compare
 from videopred.eval.comparison_rows import Row as ComparedRow
 from videopred.eval.scores import Scores
 from videopred.eval.tables import CEILING, arrow, curve_title, written, written_interval
+from videopred.reach import reach
 from videopred.report.charts import Line, line_chart, styles
 
 if TYPE_CHECKING:
@@ -161,10 +162,15 @@ def _compared(comparison: Comparison) -> dict[str, str]:
 
 
 def _chart(scores: Scores, rows: Mapping[str, ComparedRow], column: str, where: dict[str, str]) -> str:
-    title, lines = curve_title(scores.label(column), scores.metrics[column]), {}
+    """An SVG of one metric, in which models can be told apart."""
+    metric, lines = scores.metrics[column], {}
     for name, row in rows.items():
         values, ends = row.values(column), row.intervals(column)
         low, high = (None, None) if ends is None else (ends.low.tolist(), ends.high.tolist())
         steps = np.arange(1, len(values) + 1)
         lines[name] = Line(steps.tolist(), values.tolist(), low, high, where[name])
-    return line_chart(title, lines, "rollout step")
+    trivial = [line.y for line in lines.values() if line.style.startswith("faint")]
+    known = [line for line in lines.values() if line.style.startswith("line")]
+    models = [(line.y, line.low or line.y, line.high or line.y) for line in known]
+    span = reach(np.array(models), np.array(trivial), higher_is_better=metric.higher_is_better)
+    return line_chart(curve_title(scores.label(column), metric), lines, "rollout step", span)
