@@ -385,17 +385,6 @@ def test_a_good_import_is_let_pass(module, source):
     assert faults(module, source) == []
 
 
-SYSTEMS = re.compile(r"\bsys\.platform\b|\bos\.name\b|\bplatform\.system\(")
-TEXTS = re.compile(r"\.(?:read|write)_text\((?!path\b)(?:(?!encoding=).)*$", re.MULTILINE)
-
-
-@pytest.mark.parametrize("module", sorted(set(MODULES) - {"systems"}))
-def test_a_module_does_not_depend_on_the_system(module):
-    """Neither by asking which one it is, nor by leaving to it how a text is encoded."""
-    assert SYSTEMS.findall(MODULES[module]) == []
-    assert TEXTS.findall(MODULES[module]) == []
-
-
 def test_a_relative_import_is_refused():
     with pytest.raises(AssertionError, match=r"eval\.pixel must import by full names"):
         faults("eval.pixel", "from . import metric")

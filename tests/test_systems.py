@@ -1,6 +1,7 @@
 """What differs between systems: as it is here, and on Windows as far as that can be imitated."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,37 @@ from tiny_runs import RECIPE, tiny_data, tiny_model, tiny_training
 from videopred import systems
 from videopred.datasets.generation import generate
 from videopred.training.run import train
+
+PACKAGE = Path(systems.__file__).parent
+SYSTEM = r"\bsys\.platform\b|\bos\.name\b|\bplatform\.system\("
+TEXT = r"\.(?:read|write)_text\((?!path\b)(?:(?!encoding=).)*$"
+
+
+def left_to_the_system(source: str) -> list[str]:
+    """Where a module asks on which system it is, or leaves to it how a text is encoded."""
+    return re.findall(f"{SYSTEM}|{TEXT}", source, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    "module", sorted(set(PACKAGE.rglob("*.py")) - {Path(systems.__file__)}), ids=lambda path: path.stem
+)
+def test_no_other_module_depends_on_the_system(module):
+    assert left_to_the_system(module.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("if sys.platform == 'linux':", True),
+        ("posix = os.name == 'posix'", True),
+        ("path.write_text(text)", True),
+        ("json.loads(path.read_text())\n", True),
+        ("path.write_text(text, encoding='utf-8')\nrename(path)", False),
+        ("write_text(path, text)", False),
+    ],
+)
+def test_a_module_that_does_is_found(source, found):
+    assert bool(left_to_the_system(source)) is found
 
 
 @pytest.fixture
