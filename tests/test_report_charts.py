@@ -95,7 +95,7 @@ def test_a_single_value_is_a_dot_and_none_is_no_chart():
 
 
 def test_a_curve_that_leaves_the_axis_is_cut_off_there_and_named():
-    lines = {"<gru>": Line((1, 2, 3), (1, 2, 3)), "blank": Line((1, 2, 3), (2, 40, 50)), "odd": Line((1, 2), (-9, 3))}
+    lines = {"<gru>": Line((1, 2, 3), (0, 2, 4)), "blank": Line((1, 2, 3), (2, 40, 50)), "odd": Line((1, 2), (-9, 3))}
     svg = line_chart("a", lines, "step", (0, 4))
     assert (labels(svg)[0], labels(svg)[4]) == ("0", "4")
     assert re.findall(r'class="leaving"[^>]*>([^<]+)<', svg) == ["↑ blank", "↓ odd"]
