@@ -93,6 +93,22 @@ def test_what_was_stopped_before_its_first_update_has_nothing_to_go_on_from(data
     assert not (tmp_path / "runs").exists()
 
 
+def test_a_later_seed_that_was_stopped_before_its_first_update_is_gone_on_with(data, tmp_path, monkeypatch):
+    out = tmp_path / "runs"
+
+    def stop(*args: Any, out: Path, **how: Any) -> Path:
+        if out.name == "seed-1":
+            raise KeyboardInterrupt
+        return train(*args, out=out, **how)
+
+    monkeypatch.setattr(several, "train", stop)
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        train_seeds(data, [3, 1], tiny_model("gru"), tiny_training(updates=1), out=out, device="cpu")
+    assert str(stopped.value) == f"`videopred train --resume {out}` goes on"
+    monkeypatch.setattr(several, "train", train)
+    assert set(json.loads((resume_seeds(out, device="cpu") / "seeds.json").read_text())["validation"]) == {"3", "1"}
+
+
 def test_runs_of_other_seeds_are_not_left_behind_without_a_summary(data, tmp_path):
     out = train_seeds(data, (1, 2), tiny_model(), tiny_training(updates=1), out=tmp_path / "runs", device="cpu")
     before = (out / "seeds.json").read_bytes()

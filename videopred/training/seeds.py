@@ -59,10 +59,11 @@ def train_seeds(
         try:
             train(data, model, chosen, out=run_of(out, seed), compute=compute, overwrite=overwrite, **how)
         except KeyboardInterrupt as stopped:
-            if not str(stopped):  # before the first update, with nothing to go on from
+            if _kept(first_settings) == settings_before:  # nothing has begun
                 raise
-            on = typed(("videopred", "train", "--resume", str(out)))
-            raise KeyboardInterrupt(f"{stopped} with this seed, `{on}` with all") from None
+            on, said = typed(("videopred", "train", "--resume", str(out))), str(stopped)
+            told = f"{said} with this seed, `{on}` with all" if said else f"`{on}` goes on"
+            raise KeyboardInterrupt(told) from None
         finally:
             if _kept(first_settings) == settings_before:  # nothing has begun
                 _put_back(out, summary_before)
