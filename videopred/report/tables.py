@@ -163,14 +163,15 @@ def _compared(comparison: Comparison) -> dict[str, str]:
 
 def _chart(scores: Scores, rows: Mapping[str, ComparedRow], column: str, where: dict[str, str]) -> str:
     """An SVG of one metric, in which models can be told apart."""
-    metric, lines = scores.metrics[column], {}
+    metric, lines, models, trivial = scores.metrics[column], {}, [], []
     for name, row in rows.items():
         values, ends = row.values(column), row.intervals(column)
         low, high = (None, None) if ends is None else (ends.low.tolist(), ends.high.tolist())
         steps = np.arange(1, len(values) + 1)
         lines[name] = Line(steps.tolist(), values.tolist(), low, high, where[name])
-    trivial = [line.y for line in lines.values() if line.style.startswith("faint")]
-    known = [line for line in lines.values() if line.style.startswith("line")]
-    models = [(line.y, line.low or line.y, line.high or line.y) for line in known]
+        if row.is_model:
+            models.append((values, values, values) if ends is None else (values, ends.low, ends.high))
+        else:
+            trivial.append(values)
     span = reach(np.array(models), np.array(trivial), higher_is_better=metric.higher_is_better)
     return line_chart(curve_title(scores.label(column), metric), lines, "rollout step", span)
