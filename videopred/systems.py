@@ -13,7 +13,7 @@ from typing import IO, Any
 from videopred import check
 
 _HELD = (errno.EACCES, errno.EAGAIN)
-_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP)  # the last two are one on Linux only
 
 
 def take_lock(file: IO[bytes], *, for_children: bool = False) -> bool:
