@@ -5,7 +5,8 @@ Light, like everything that runs before torch is loaded.
 
 import io
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import redirect_stderr
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from functools import partial
 from inspect import signature
 from itertools import pairwise
 from types import FunctionType
@@ -33,13 +34,17 @@ def call(command: Callable[..., None], name: str, words: list[str]) -> None:
 
     keep.__signature__ = signature(command)  # type: ignore[attr-defined]
     keep.__annotations__, keep.__doc__ = command.__annotations__, command.__doc__
+    read = partial(tyro.cli, keep, prog=f"videopred {name}", config=(FlagCreatePairsOff,))
     try:
         with redirect_stderr(complaint):
-            tyro.cli(keep, args=words, prog=f"videopred {name}", config=(FlagCreatePairsOff,))
+            read(args=words)
     except SystemExit as stopped:
-        if stopped.code:
-            raise ValueError(unboxed(complaint.getvalue(), words)) from None
-        raise
+        if not stopped.code:
+            raise
+        help_text = io.StringIO()
+        with redirect_stdout(help_text), suppress(SystemExit):
+            read(args=["--help"])
+        raise ValueError(unboxed(complaint.getvalue(), words, help_text.getvalue())) from None
     command(**kwargs)
 
 

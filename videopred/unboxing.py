@@ -5,23 +5,9 @@ from collections.abc import Sequence
 from itertools import groupby, takewhile
 
 from videopred import check
-from videopred.settings import TrainingConfig
+from videopred.flag_names import meant_flag
 
 _SEE = "see --help"
-_ELSEWHERE = {
-    "--lr": "--learning-rate",
-    "--epochs": "--updates",
-    "--steps": "--updates",
-    "--iterations": "--updates",
-    "--gpu": "--device cuda",
-    "--cuda": "--device cuda",
-    "--output": "--out",
-    "--metric": "--metrics",
-    "--force": "--overwrite",
-    "--range": "--values",
-    "--values": "--range",
-}
-"""What other tools call a flag -> what it is called here."""
 _KINDS = {
     "INT": "be a whole number",
     "FLOAT": "be a number",
@@ -33,14 +19,17 @@ _KINDS = {
 """What tyro calls a kind of value -> what a value of it must be."""
 _BOTH = re.compile(r"-o(/|( \S+)?, )--out")
 """Both names of the one flag that has two, as tyro joins them; the long one is told."""
+_FLAG = re.compile(r"(?:[│ ] |-o .*?, )(--[a-z][\w.-]*\w)")
+"""A flag, where tyro's help explains it: behind the edge of a box, or space where the output has no letters for one."""
 
 
-def unboxed(box: str, words: Sequence[str]) -> str:
+def unboxed(box: str, words: Sequence[str], help_text: str) -> str:
     """The first complaint in a box of tyro's.
 
     Args:
         box: what tyro printed.
         words: those it was about, as they were typed.
+        help_text: what tyro prints of the command, where its flags stand.
     """
     lines = [_BOTH.sub("--out", line.strip("╭╮╰╯│─ ")) for line in box.splitlines()[1:]]
     paragraphs = [list(group) for filled, group in groupby(lines, key=bool) if filled]
@@ -50,7 +39,8 @@ def unboxed(box: str, words: Sequence[str]) -> str:
         return ours[1]
     if unknown := re.match(r"Unrecognized options: (.*)", message):
         got = unknown[1].replace(", ", " ")
-        return check.complaint("options", "be among those of --help", got, _meant(got, others, words))
+        fix = _meant(got, others, words, _FLAG.findall(help_text))
+        return check.complaint("options", "be among those of --help", got, fix)
     if missing := re.match(r"Missing from [^:]*: (\S+)", message):
         told = " ".join(first[2:]).partition(" (required)")[0]
         return check.complaint(missing[1], "be given", "nothing", f"{_SEE}: {told}" if told else _SEE)
@@ -68,23 +58,20 @@ def unboxed(box: str, words: Sequence[str]) -> str:
     return f"{message.removesuffix('.')}; {_SEE}"
 
 
-def _meant(options: str, paragraphs: Sequence[Sequence[str]], words: Sequence[str]) -> str:
-    """What to do about an unknown option: take the nearest that tyro offers, or the flag of a setting of training."""
-    option = options.partition(" ")[0].partition("=")[0]
+def _meant(options: str, paragraphs: Sequence[Sequence[str]], words: Sequence[str], flags: Sequence[str]) -> str:
+    """What to do about unknown options: write a list as it is written here, or take the flag that was meant."""
     seeds = list(takewhile(str.isdecimal, _typed("--seeds", words).split()))
     if len(seeds) > 1:
         return f"put commas between seeds: --seeds {','.join(seeds)}"
     first, *rows = _typed("--rows", words).split()
     if rows and options.split() == rows:
         return f"put commas between rows: --rows {','.join([first, *rows])}"
-    if other := _ELSEWHERE.get(option):
-        return f"did you mean {other}?"
-    setting = option.removeprefix("--training.")  # so files of experiments and what is changed in them say
-    if setting != option and setting.replace("-", "_") in TrainingConfig.model_fields:
-        return f"did you mean --{setting}?"
+    option = options.partition(" ")[0].partition("=")[0]
+    if meant := meant_flag(option, flags):
+        return f"did you mean {meant}?"
     offered = [line.split()[0] for name, *lines in paragraphs if name == "Perhaps you meant:" for line in lines]
-    flags = [flag.removeprefix("--") for flag in offered if flag.startswith("--")]  # bare, as all are alike in dashes
-    return check.suggest(option.lstrip("-"), flags, _SEE, prefix="--")
+    near = [flag.removeprefix("--") for flag in offered if flag.startswith("--")]  # bare, as all are alike in dashes
+    return check.suggest(option.lstrip("-"), near, _SEE, prefix="--")
 
 
 def _listed(got: str) -> str:

@@ -205,6 +205,9 @@ def test_what_is_wrong_is_one_clear_line(place, bad_place, monkeypatch, capfd, w
         ("train x.h5 --core.actve 3", "of --help, got --core.actve 3; did you mean --core.active?"),
         ("train x.h5 --lr 0.1", "options must be among those of --help, got --lr 0.1; did you mean --learning-rate?"),
         ("train x.h5 --epochs=3", "got --epochs=3; did you mean --updates?"),
+        ("generate balls4 --epochs 3", "got --epochs 3; see --help"),  # it trains nothing
+        ("train x.h5 --codec.decoder masks", "got --codec.decoder masks; did you mean --decoder?"),
+        ("train x.h5 --core scoff --num_blocks 4", "got --num_blocks 4; did you mean --core.files?"),
         ("evaluate x y --metric mse", "got --metric mse; did you mean --metrics?"),
         ("evaluate x y --ot there", "got --ot there; did you mean --out?"),
         ("evaluate x y -o", "--out must be followed by a value, got nothing; see --help"),

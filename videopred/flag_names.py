@@ -1,0 +1,80 @@
+"""Which flag was meant by one that a command does not have: other tools call the same things otherwise."""
+
+from collections.abc import Sequence
+
+_ELSEWHERE = {
+    "--updates": "epochs nepochs n-epochs num-epochs max-epochs epoch steps max-steps num-steps iters niter iterations",
+    "--batch-size": "bs batch batchsize",
+    "--learning-rate": "lr",
+    "--schedule": "scheduler sched lr-scheduler lr-schedule",
+    "--decay": "gamma lr-decay decay-rate",
+    "--decay-every": "step-size decay-epoch",
+    "--clip-norm": "clip clip-grad grad-clip gradient-clip gradient-clip-val max-grad-norm",
+    "--accumulate": "accumulate-grad-batches grad-accum gradient-accumulation",
+    "--sampling": "scheduled-sampling teacher-forcing",
+    "--stop-after": "early-stop early-stopping early-stop-epoch",
+    "--precision": "fp16 bf16 amp",
+    "--validate-every": "val-every val-interval val-check-interval eval-interval eval-every test-interval",
+    "--save-every": "save-interval save-freq checkpoint-every",
+    "--logger": "wandb tensorboard",
+    "--time-limit": "max-time",
+    "--init-from": "load load-from load-model pretrained pretrain weights",
+    "--resume": "resume-from resume-path auto-resume checkpoint ckpt ckpt-path model-path loadsaved",
+    "--device cuda": "gpu cuda use-cuda use-gpu gpu-id",
+    "--device": "devices",
+    "--devices": "gpus gpu-ids ngpu num-gpus world-size",
+    "--nodes": "num-nodes",
+    "--core": "model algo arch method rnn rnn-type",
+    "--core.units": "hidden hidden-size hidden-dim hid hid-size hid-dim nhid nhidden num-hidden num-units rnn-size",
+    "--core.modules": "blocks num-blocks nblocks num-modules num-rims n-rims",
+    "--core.files": "blocks num-blocks nblocks num-modules num-object-files num-files num-ofs",
+    "--core.active": "k topk top-k num-active",
+    "--core.schemata": "num-schemas num-schemata num-templates n-templates templates num-rules",
+    "--core.layers": "nlayers num-layers n-layers",
+    "--core.hidden": "ffn-dim dim-feedforward",
+    "--frames": "seq-len seq-length sequence-length length n-frames num-frames nframes time-steps timesteps",
+    "--window": "seq-len seq-length sequence-length",
+    "--context": "n-past pre-seq-length n-context context-frames context-length burn-in input-length in-frames",
+    "--horizon": "n-future n-eval aft-seq-length rollout rollout-length pred-length out-frames num-predict",
+    "--samples": "nsample n-samples num-samples",
+    "--first": "num-clips n-clips max-clips limit",
+    "--clips": "clip index num-clips n-clips num-samples num-videos num-sequences num-train",
+    "--balls": "nballs num-balls n-balls num-objects n-objects",
+    "--objects": "num-objects n-objects",
+    "--digits": "num-digits n-digits nums-per-image",
+    "--train-digits": "classes labels class train-classes",
+    "--test-digits": "test-classes",
+    "--height and --width": "size res resolution image-size image-width img-size frame-size img-width",
+    "--frame-ms": "fps",
+    "--part": "split subset phase",
+    "--workers": "num-workers n-workers nworkers data-threads processes jobs",
+    "--metrics": "metric",
+    "--out": "output outdir output-dir out-dir save save-dir save-path logdir log-dir work-dir results-dir folder dest",
+    "--overwrite": "force clobber",
+    "--range": "values",
+    "--values": "range",
+}
+"""What to write here -> the names that other tools have for it; what a command does not have is not offered there."""
+
+
+def meant_flag(option: str, flags: Sequence[str]) -> str | None:
+    """What to write in the place of an option that is no flag: what it is called here, or a flag that it nearly names.
+
+    So `--num-units` is `--core.units`, `--codec.decoder` and `--training.decay` are `--decoder` and `--decay`,
+    `--units` is `--core.units`, and `--curtain-size` begins as `--curtain` does.
+
+    Args:
+        option: as it was typed, with its dashes.
+        flags: those of the command.
+    """
+    name = option.lstrip("-").replace("_", "-").lower()
+    there = {flag.removeprefix("--"): flag for flag in flags}
+    for here, names in _ELSEWHERE.items():
+        if name in names.split() and here.partition(" ")[0] in flags:
+            return here
+    last = name.rpartition(".")[2]
+    tails = [flag for flag in there if flag == last or last == flag.rpartition(".")[2]]
+    tails += [flag for flag in there if flag.replace(".", "-") == name]
+    beginnings = sorted((flag for flag in there if name.startswith(f"{flag}-")), key=len)
+    near = tails[:1] or beginnings[-1:]
+    return there[near[0]] if near else None
