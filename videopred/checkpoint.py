@@ -146,6 +146,22 @@ def read_run(run: Path) -> tuple[RunConfig, dict[str, Tensor]]:
     path = checkpoint_file(run)
     content = whole_checkpoint(path)
     expected = parse_run(run / "settings.json", (run / "settings.json").read_text(encoding="utf-8"))
+    stored = settings_in(content, path, expected)
+    weights = content["state_dict"].items()
+    return stored, {name.removeprefix(WEIGHTS_PREFIX): value for name, value in weights}
+
+
+def settings_in(content: Any, path: Path, expected: RunConfig) -> RunConfig:
+    """The settings in a checkpoint, which must be of the model that is expected; how it was trained may differ.
+
+    Args:
+        content: what is in the checkpoint.
+        path: its file.
+        expected: the settings of the run that it belongs to.
+
+    Raises:
+        FaultyFileError: it holds no settings of a run, or is of another model.
+    """
     stored = parse_run(path, content.get(CONFIG_KEY, "{}") if isinstance(content, dict) else "{}")
     ours, theirs = choices(expected), choices(stored)
     differing = [name for name in ours if name in theirs and ours[name] != theirs[name]]
@@ -156,8 +172,7 @@ def read_run(run: Path) -> tuple[RunConfig, dict[str, Tensor]]:
         _written(theirs, differing),
         "put back the run's own checkpoint, or give the run that this one came from",
     )
-    weights = content["state_dict"].items()
-    return stored, {name.removeprefix(WEIGHTS_PREFIX): value for name, value in weights}
+    return stored
 
 
 def parse_run(path: Path, text: str) -> RunConfig:

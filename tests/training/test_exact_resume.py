@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_runs import CODEC, tiny_data, tiny_model, tiny_training
+from tiny_runs import CODEC, HEIGHT, WIDTH, files_of, tiny_data, tiny_model, tiny_training
 from training_runs import UNDRAWN, assert_same, equal, everything_of, load, weights
 
-from videopred.checkpoint import whole_checkpoint
+from videopred.check import FaultyFileError
+from videopred.checkpoint import CONFIG_KEY, RunConfig, whole_checkpoint
 from videopred.export import export_run
 from videopred.models.rival_settings import GRUConfig
 from videopred.models.settings import PredictorConfig
@@ -157,13 +158,13 @@ def test_what_is_left_of_damaged_checkpoints_is_said(stopped, kept, capfd):
     for name in ("best.ckpt", "previous.ckpt", "last.ckpt"):
         if name != kept:
             damage(stopped / "checkpoints" / name, 0.5)
-    start = find_start(stopped)
+    start = find_start(stopped, read_settings(stopped)[0])
     assert (start.checkpoint and start.checkpoint.name) == kept
     said = capfd.readouterr().err.splitlines()
     told = "it goes on from best.ckpt" if kept else "nothing else is saved, and it begins anew"
     assert len(said) == (2 if kept else 3)
     assert [line.partition("; ")[2] for line in said[-2:]] == [told, told]
-    find_start(stopped)
+    find_start(stopped, read_settings(stopped)[0])
     anew = f"videopred: {stopped} has saved nothing yet; it begins anew\n"
     assert capfd.readouterr().err == ("" if kept else anew)
 
@@ -171,10 +172,25 @@ def test_what_is_left_of_damaged_checkpoints_is_said(stopped, kept, capfd):
 def test_what_is_damaged_is_taken_away_before_it_takes_the_place_of_what_is_whole(stopped):
     """Else the next save would make it the one before the last."""
     damage(stopped / "checkpoints" / "last.ckpt", 0.5)
-    start = find_start(stopped)
+    start = find_start(stopped, read_settings(stopped)[0])
     assert not (stopped / "checkpoints" / "last.ckpt").exists()
     assert start.checkpoint is not None
     assert load(start.checkpoint)["global_step"] == start.done >= 2
+
+
+@pytest.mark.parametrize("content", [{"global_step": 5}, {CONFIG_KEY: "another model"}], ids=["program", "model"])
+def test_a_whole_checkpoint_of_another_program_or_model_is_refused_and_left(stopped, content):
+    path = stopped / "checkpoints" / "last.ckpt"
+    if CONFIG_KEY in content:
+        theirs = RunConfig(model=tiny_model("lstm"), film_shape=(1, HEIGHT, WIDTH), training=tiny_training())
+        content, message = {CONFIG_KEY: theirs.model_dump_json()}, r"last\.ckpt must be of the model in .* core gru,"
+    else:
+        message = r"^RUN must hold the settings of a run, got .*last\.ckpt; restore the file"
+    torch.save(content, path)
+    before = files_of(stopped)
+    with pytest.raises(FaultyFileError, match=message):
+        resume(stopped, device="cpu")
+    assert files_of(stopped) == before
 
 
 def test_a_flipped_bit_anywhere_in_a_checkpoint_is_found_or_changes_nothing(stopped, tmp_path):
@@ -210,7 +226,7 @@ def test_the_best_checkpoint_is_as_good_as_the_look_that_it_is_from(stopped):
     content = load(best)
     content["videopred_looks"] |= {"latest": 7.0, "lowest": 3.0}
     torch.save(content, best)
-    assert find_start(stopped).best_so_far == 7.0
+    assert find_start(stopped, read_settings(stopped)[0]).best_so_far == 7.0
 
 
 def test_a_damaged_best_checkpoint_makes_room_for_the_best_that_comes(stopped, capfd):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from videopred import check
-from videopred.checkpoint import RunConfig, choices, parse_run, whole_checkpoint
+from videopred.checkpoint import RunConfig, choices, parse_run, settings_in, whole_checkpoint
 from videopred.datasets.source import ClipSource
 from videopred.models.settings import PredictorConfig
 from videopred.settings import TrainingConfig
@@ -53,10 +53,13 @@ def _record(run: Path) -> dict[str, Any]:
     return record
 
 
-def find_start(run: Path) -> Start:
-    """The latest whole checkpoint of a run; damaged ones are taken away.
+def find_start(run: Path, config: RunConfig) -> Start:
+    """The latest whole checkpoint of a run; damaged ones are removed.
 
-    That one was damaged, and that there is none, is said on stderr.
+    Says on stderr which were damaged, or that there is none.
+
+    Raises:
+        FaultyFileError: a whole checkpoint is of another model or another program; it is left where it is.
     """
     folder, start = run / "checkpoints", Start()
     damaged: dict[str, str] = {}
@@ -70,6 +73,7 @@ def find_start(run: Path) -> Start:
             damaged[name] = error.args[0].partition(";")[0]
             path.unlink()
             continue
+        settings_in(content, path, config)  # refuses those of others
         if name == BEST:
             start = start._replace(best_so_far=content[LOOKS_KEY]["latest"])
         if content["global_step"] >= start.done:

@@ -173,7 +173,7 @@ def resume(
     folder = RunFolder(run)
     folder.take_up()
     clips = TrainingClips(file, config.training, config.compute, str(where))
-    start = find_start(run)
+    start = find_start(run, config)
     # A checkpoint brings its weights; the run that the first were from may be gone.
     predictor = build(config.model, config.film_shape) if start.checkpoint else _first_predictor(config)
     learner = Learner(predictor, config)
