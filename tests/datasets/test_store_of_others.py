@@ -77,8 +77,11 @@ def test_groups_of_any_kind_come_as_ours(tmp_path, dtype, axes):
 
 @pytest.mark.parametrize("wrong", [-1, 256, 0.5, np.nan])
 def test_groups_that_count_nothing_are_refused(tmp_path, wrong):
-    write_group(training__features=LIT, training__groups=np.full(LIT.shape, wrong))(tmp_path / "x.h5")
-    with pytest.raises(ValueError, match=r"^DATA must hold groups that are whole numbers from 0 to 255, got others in"):
+    groups = np.zeros(LIT.shape, type(wrong))
+    groups[1:, 0] = wrong
+    write_group(training__features=LIT, training__groups=groups)(tmp_path / "x.h5")
+    message = f"^DATA must hold groups that are whole numbers from 0 to 255, got {wrong} in"
+    with pytest.raises(ValueError, match=message):
         ClipFile(tmp_path / "x.h5").read("train", "groups", 0, 1)
 
 
@@ -174,12 +177,15 @@ def test_float_frames_are_256_levels_or_refused(tmp_path, dtype):
     levels = np.arange(256).reshape(2, 1, 8, 16, 1)
     write_group(training__features=(levels / 255).astype(dtype))(tmp_path / "x.h5")
     assert (ClipFile(tmp_path / "x.h5").read_frames("train", 0, 1)[0] == levels[:, 0]).all()
-    write_group(training__features=((levels + 0.5) / 256).astype(dtype))(tmp_path / "y.h5")
-    with pytest.raises(ValueError, match=r"^DATA must hold float features that are 256 levels.*, got 0\.00195\d* in"):
+    off = 1.5 * np.finfo(dtype).eps  # more than rounding a level to this type may cost
+    write_group(training__features=(levels / 255.5 + off).astype(dtype))(tmp_path / "y.h5")
+    with pytest.raises(ValueError, match=rf"^DATA must hold float features that are 256 levels.*, got {off:.6g} in"):
         ClipFile(tmp_path / "y.h5").read_frames("train", 0, 1)
 
 
 def test_float_frames_outside_0_to_1_are_refused(tmp_path):
-    write_group(training__features=FILM + np.float32(1.5))(tmp_path / "x.h5")
-    with pytest.raises(ValueError, match=r"^DATA must hold float features between 0 and 1, got others"):
+    film = np.full(FILM.shape, 1.5)
+    film[1, 0] = -0.25
+    write_group(training__features=film)(tmp_path / "x.h5")
+    with pytest.raises(ValueError, match=r"^DATA must hold float features between 0 and 1, got -0\.25 to 1\.5 in"):
         ClipFile(tmp_path / "x.h5").read_frames("train", 0, 1)

@@ -90,7 +90,8 @@ def _look(stored: StoredFilms) -> _Seen:
             length += 1
         lengths.append(length)
     finite = bool(np.isfinite(low) and np.isfinite(high))
-    _require(finite, "hold numbers that are finite", "others", "replace them", stored.path)
+    got = "NaN" if np.isnan(low) else "infinity"
+    _require(finite, "hold numbers that are finite", got, "replace it", stored.path)
     return _Seen(lengths, shape, dtype, float(low), float(high), grey)
 
 

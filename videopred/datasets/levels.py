@@ -1,4 +1,4 @@
-"""What the features of a data file mean: from the numbers that stand there to levels of light."""
+"""Turns the features of a data file, whatever type they are stored in, into levels from 0, black, to 255, white."""
 
 from pathlib import Path
 from typing import Any
@@ -38,9 +38,9 @@ def to_levels(stored: np.ndarray, binary: bool, path: Path) -> np.ndarray:
 
 
 def _from_floats(stored: np.ndarray, path: Path) -> np.ndarray:
-    """Floats as levels, if that is what they are; to round others would be to score other films."""
+    """Floats as levels, if that is what they are: other floats are not rounded, as other films would then be scored."""
     inside, fix = bool((stored >= 0).all() and (stored <= 1).all()), "make a file with `videopred generate`"
-    _require(inside, "hold float features between 0 and 1", "others", path, fix)
+    _require(inside, "hold float features between 0 and 1", f"{stored.min():g} to {stored.max():g}", path, fix)
     scaled = stored * stored.dtype.type(255)
     levels = np.rint(scaled)
     odd = np.abs(scaled - levels) > 255 * np.finfo(stored.dtype).eps

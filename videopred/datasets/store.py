@@ -81,8 +81,9 @@ class ClipFile(ClipSource):
             if values.shape[1] == 1:  # once for all times
                 values = np.repeat(values, self.frames, axis=1)
         if name == "groups" and values.dtype != np.uint8:
-            whole = bool(((values >= 0) & (values <= 255) & (values == np.rint(values))).all())
-            self._require(whole, "hold groups that are whole numbers from 0 to 255", "others")
+            wrong = values[~((values >= 0) & (values <= 255) & (values == np.rint(values)))]
+            must = "hold groups that are whole numbers from 0 to 255"
+            self._require(not wrong.size, must, wrong[0] if wrong.size else "")
             values = values.astype(np.uint8)
         return np.ascontiguousarray(values)
 
