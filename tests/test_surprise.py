@@ -285,6 +285,9 @@ def test_json_and_csv_say_the_same(films):
     assert told["scenes"][5]["plausibility"]["max"] == found.plausible["max"].films[5].tolist()
     table = found.table()
     assert all(words in table for words in ("O2 occluded", "dynamic-2", "1 object ", "3 objects", "matched"))
+    of_aggregates = table.split("\n\n")[1:-1]
+    shown = 1 + 3 + 2 + 3 + 3 + 6  # of pairs of conditions, block and occlusion alone
+    assert [len(block.splitlines()) for block in of_aggregates] == [1 + shown] * 3
 
 
 def test_the_function_is_public(data):

@@ -136,10 +136,9 @@ def test_attention_is_set_against_what_is_hidden_in_the_frame_that_was_read():
     np.testing.assert_allclose(shares["layer0"]["above"], 0.6 * hidden)
     np.testing.assert_allclose(shares["layer0"]["null"], 0.25)
     np.testing.assert_allclose(shares["layer0"]["below"], 0.75 - 0.6 * hidden)
-    lines = top_down(scenes).axes[0].lines
-    drawn = [line for line in lines if len(line.get_xdata()) > 1]
-    above = next(line for line in drawn if line.get_color() == drawn[1].get_color())
-    np.testing.assert_allclose(above.get_ydata(), 0.6 * np.array(above.get_xdata()))
+    drawn = {bars.get_label(): bars.lines[0] for bars in top_down(scenes).axes[0].containers}
+    assert list(drawn) == ["below", "above", "null"]
+    np.testing.assert_allclose(drawn["above"].get_ydata(), 0.6 * np.array(drawn["above"].get_xdata()))
 
 
 def test_each_module_silenced_has_a_row_of_shares_and_an_error():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from videopred.palette import INK, INVENTED, MISSED, OBJECT_COLORS, PAGE, ROLLOUT, SCHEMA_COLORS, TRACK
-from videopred.rendering import ROWS, check_rows
+from videopred.rendering import ROWS, check_rows, raster_rows
 from videopred.rendering.film import _caption_width, film_frames
 from videopred.rendering.film_rows import difference, laid_over
 from videopred.rendering.panel import Panel, draw_rows
@@ -106,6 +106,18 @@ def test_a_band_has_a_cell_for_each_frame_which_comes_when_it_is_reached(row, na
             if t:
                 np.testing.assert_array_equal(panel.film[t - 1, y, x], TRACK)
     assert (panel.film[:, :, round(edges[CONTEXT])] == INK).all()
+
+
+def test_numbers_of_many_bands_leave_out_some(monkeypatch):
+    """A number is 22 px high, the panel 96."""
+    written = []
+    monkeypatch.setattr(raster_rows, "write", lambda image, labels: written.extend(labels) or image)
+    for bands, shown in ((3, ["0", "1", "2"]), (16, ["0", "4", "8", "12"])):
+        written.clear()
+        draw("modules", scene(trace={"active": np.ones((FRAMES, bands))}), SCALE)
+        assert [label.text for label in written] == shown
+        places = [label.y for label in written]
+        assert places == [pytest.approx((int(number) + 0.5) * HEIGHT * SCALE / bands, abs=1) for number in shown]
 
 
 def test_layers_stand_below_one_another_the_lowest_on_top():
