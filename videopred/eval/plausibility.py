@@ -116,8 +116,9 @@ def aggregate(name: str, surprise: np.ndarray, differs: np.ndarray, possible: np
         check.require(all(map(len, counted)), "DATA", must, got, fix)
         films[scene] = [-how.total(values) for values in counted]
         if possible is not None:
-            signed = zip(counted, possible[scene], strict=True)
-            margins[scene] = math.fsum(-term if mine else term for values, mine in signed for term in how.terms(values))
+            signs = np.where(possible[scene], -1, 1)
+            pairs = zip(signs, counted, strict=True)
+            margins[scene] = math.fsum(sign * term for sign, values in pairs for term in how.terms(values))
     return Plausible(films, None if possible is None else margins)
 
 
@@ -207,7 +208,7 @@ def _errors(
     assert plausible.margins is not None, "errors need labels"
     margins, count = plausible.margins[chosen], len(chosen)
     wrong = np.where(margins == 0, 0.5, margins < 0)
-    films, mine = plausible.films[chosen], possible[chosen]
+    films, are_possible = plausible.films[chosen], possible[chosen]
     once = np.ones((1, count))
     draws = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=resamples).astype(float)
     return Errors(
@@ -216,7 +217,7 @@ def _errors(
         _estimate(float(wrong.mean()), draws @ wrong / count, count),
         float((margins < 0).mean()),
         int((margins == 0).sum()),
-        _estimate(float(_absolute(films, mine, once)[0]), _absolute(films, mine, draws), count),
+        _estimate(float(_absolute(films, are_possible, once)[0]), _absolute(films, are_possible, draws), count),
     )
 
 
@@ -228,14 +229,17 @@ def _estimate(value: float, resampled: np.ndarray, scenes: int) -> Estimate:
 
 
 def _absolute(films: np.ndarray, possible: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """(R,): 1 - AUC when scenes count as often as `weights` (R, scenes) say."""
+    """(R,): 1 - AUC when scenes count as often as `weights` (R, scenes) say.
+
+    The AUC is the share of pairs of a possible and an impossible film whose possible film scores higher, ties one half.
+    """
     order = np.argsort(films, axis=None, kind="stable")
-    scores, mine, scene = films.ravel()[order], possible.ravel()[order], order // films.shape[1]
+    scores, is_possible, scene = films.ravel()[order], possible.ravel()[order], order // films.shape[1]
     starts = np.flatnonzero(np.diff(scores, prepend=-np.inf))  # of each run of equal scores
     found = []
     for some in np.split(weights, range(_AT_ONCE, len(weights), _AT_ONCE)):
         each = some[:, scene]
-        good, bad = (np.add.reduceat(each * which, starts, axis=1) for which in (mine, ~mine))
-        below = bad.cumsum(1) - bad / 2
+        good, bad = (np.add.reduceat(each * which, starts, axis=1) for which in (is_possible, ~is_possible))
+        below = bad.cumsum(1) - bad / 2  # impossible films that score less, and half of those that score as much
         found.append(1 - (good * below).sum(1) / (good.sum(1) * bad.sum(1)))
     return np.concatenate(found)
