@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tqdm import tqdm
@@ -95,9 +95,10 @@ def foresee(
     workers: int = 1,
     overwrite: bool = False,
 ) -> Forecast:
-    """What `generate` would take with the same arguments; makes nothing, and raises what that would at once.
+    """What `generate` would take with the same arguments; makes nothing.
 
-    But for a disk without room, which the forecast speaks of.
+    Raises what `generate` would raise before it makes anything, but for a disk without room: `Forecast.lacking` says
+    that.
     """
     work = _prepare(plan(name, clips, seed, out, recipe, shards), mnist, workers, overwrite)
     return forecast(work.missing, Maker(work.world, seed), workers)
@@ -125,7 +126,7 @@ def _prepare(job: Job, mnist: Path | None, workers: int, overwrite: bool) -> _Wo
     must, fix = f"be at least {processes}, the processes started together", "give more shards or start fewer processes"
     check.require(job.shards >= processes, "--shards", must, job.shards, fix)
     world = make_world(job.recipe, mnist)
-    job = job.by(world.recipe)  # which now names the digits
+    job = replace(job, recipe=world.recipe)  # which now names the digits
     mine = job.targets()[place::processes]
     if processes > 1:
         shares = " ".join(map(str, range(place, job.shards, processes)))

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -76,10 +76,6 @@ class Job:
     out: Path
     """Folder of what is made, or the file itself if it ends in .h5."""
     shards: int = 1
-
-    def by(self, recipe: DatasetSettings) -> "Job":
-        """The same by another recipe."""
-        return replace(self, recipe=recipe)
 
     @property
     def path(self) -> Path:
