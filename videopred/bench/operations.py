@@ -76,7 +76,7 @@ def matrix_rate(size: int = LARGE_PRODUCT, repeats: int = 5, dtype: torch.dtype 
 def times_the_limit(work: Callable[[], Any], repeats: int) -> tuple[float, float]:
     """How many times longer some float32 work takes than as many floating point operations in large products.
 
-    Both are timed in turns, since what else runs on a machine slows them at the same time.
+    The two are timed alternately, so that whatever else runs on the machine slows both.
 
     Returns:
         The median of the ratios; and the floating point operations per CPU second of the large products.

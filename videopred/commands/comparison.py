@@ -79,9 +79,10 @@ def _compare(folders: list[Path], relative_to: str | None, called: dict[str, str
     from videopred.eval.data_names import by_data
     from videopred.eval.scores import load_scores
 
-    unlike = [str(_unlike(folder)) for folder in folders]
-    names = dict(zip(dict.fromkeys(unlike), names_of(list(dict.fromkeys(unlike))), strict=True))
-    data = by_data([(names[path], load_scores(folder)) for path, folder in zip(unlike, folders, strict=True)])
+    runs = [str(_run_part(folder)) for folder in folders]
+    once = list(dict.fromkeys(runs))
+    names = dict(zip(once, names_of(once), strict=True))
+    data = by_data([(names[run], load_scores(folder)) for run, folder in zip(runs, folders, strict=True)])
     if len(data) == 1:
         return compare(next(iter(data.values())), relative_to, called)
     return compare_over_data(data, relative_to, called)
@@ -124,8 +125,11 @@ def _offer_below(path: Path) -> str:
     return f"did you mean {named}{' …' if len(inside) > 3 else ''}?" if inside else ""
 
 
-def _unlike(folder: Path) -> Path:
-    """The part of a path that names a run, where `evaluate` wrote eval/<run>/<data>; a run of a seed is two folders."""
+def _run_part(folder: Path) -> Path:
+    """The part of a path of scores that names the run: eval/<run> of eval/<run>/<data>; elsewhere the whole folder.
+
+    The <run> of one seed is two folders, <experiment>/seed-<n>.
+    """
     folder = folder.parent if folder.name == SCORES else folder
     run = folder.parent
     above = run.parent.parent if run.name.startswith("seed-") else run.parent

@@ -14,7 +14,7 @@ def open_sources(seed: int, part: str, indices: Iterable[int]) -> list[np.random
 
 
 def draw_tables(sources: Sequence[np.random.Generator], *shapes: tuple[int, ...]) -> list[np.ndarray]:
-    """Uniform numbers in [0, 1) for B clips: every clip draws as many, whatever use is made of them.
+    """Uniform numbers in [0, 1) for B clips: every clip draws the same number of them, whether they are used or not.
 
     Args:
         sources: the random source of each clip.

@@ -12,9 +12,9 @@ from videopred.datasets.foreign import StoredFilms
 
 
 def cut(films: StoredFilms, lengths: Sequence[int], frames: int) -> StoredFilms:
-    """The clips that films are cut into; what is left at the end of a film is left out, and said.
+    """The clips that films are cut into; the rest at the end of a film is left out, and `found` says so.
 
-    Clips that are asked for in their order are read in one go, as a film may have to be unpacked from its beginning.
+    Clips that are read in their order share one pass over the film, which may have to be unpacked from its beginning.
 
     Args:
         films: the whole films.
@@ -36,12 +36,12 @@ def cut(films: StoredFilms, lengths: Sequence[int], frames: int) -> StoredFilms:
     names = [f"{films.names[film]} from frame {start}" for film, start in places]
     left_out = counted(sum(lengths) - frames * len(places), "frame")
     found = {"cut": f"from {counted(len(lengths), 'film')}; {left_out} at ends left out"}
-    read = _InOneGo(films)
+    reader = _InOneGo(films)
     return replace(
         films,
         found={**films.found, **found},
         names=names,
-        frames=lambda clip: read.some(*places[clip], frames),
+        frames=lambda clip: reader.read(*places[clip], frames),
         frame_name=None,
         parts=parts or None,
     )
@@ -54,7 +54,7 @@ class _InOneGo:
         self._films, self._at = films, (-1, 0)
         self._frames: Iterator[np.ndarray] = iter(())
 
-    def some(self, film: int, start: int, frames: int) -> Iterator[np.ndarray]:
+    def read(self, film: int, start: int, frames: int) -> Iterator[np.ndarray]:
         """So many frames of a film, from frame `start` on."""
         if self._at != (film, start):
             self._frames = islice(self._films.frames(film), start, None)

@@ -1,4 +1,4 @@
-"""What is there already of a data set to be made."""
+"""Which files of a data set are there already, and which are still to be made."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,9 +12,9 @@ from videopred.datasets.writer import SOFTWARE
 
 
 def still_to_make(job: Job, mine: Sequence[Target], overwrite: bool, alone: bool) -> list[Target]:
-    """The files that are to be made: those that are not there, and with `overwrite` those that are others.
+    """The files that are still to be made: those that are missing and, with `overwrite`, those with other content.
 
-    A shard that is just what was asked for is kept. Pieces of an unfinished file stay until it is there, or until
+    A shard that is just what was asked for is kept. Pieces of an unfinished file stay until the file is made, or until
     `overwrite` lets another be made in its place.
 
     Args:
@@ -36,7 +36,7 @@ def still_to_make(job: Job, mine: Sequence[Target], overwrite: bool, alone: bool
 
 
 def _missing(job: Job, mine: Sequence[Target], overwrite: bool, alone: bool) -> list[Target]:
-    """As `still_to_make`, but without a look at what is half made."""
+    """As `still_to_make`, but files that are half made are not looked at."""
     if job.shards == 1:
         check.absent("--out", job.path, overwrite)
         return list(mine)
@@ -47,7 +47,7 @@ def _missing(job: Job, mine: Sequence[Target], overwrite: bool, alone: bool) -> 
         if not target.path.exists():
             missing.append(target)
         elif not _is_it(target):
-            _refuse(overwrite, f"{target.path}, which is another")
+            _refuse(overwrite, f"{target.path}, with other content")
             missing.append(target)
     if alone and not missing:
         check.absent("--out", job.path, overwrite)
@@ -55,7 +55,7 @@ def _missing(job: Job, mine: Sequence[Target], overwrite: bool, alone: bool) -> 
 
 
 def strays(job: Job) -> list[Path]:
-    """Shards in the job's folder that are none of its own; a folder with those is no data set."""
+    """Shards in the job's folder that are not the job's; a folder with such shards cannot be read as a data set."""
     if job.shards == 1 or not job.path.is_dir():
         return []
     own = {target.path for target in job.targets()}

@@ -1,4 +1,4 @@
-"""How long a generation will take, and how much disk: told before it begins."""
+"""Forecasts the time and the disk that making a data set takes, from a few of its clips, before it begins."""
 
 import os
 import shutil
@@ -19,8 +19,8 @@ from videopred.datasets.unfinished import Unfinished
 
 _FEW, _MORE = 16, 128  # clips that are made to see how long they take
 _NUMBERS = 2**26  # pixel values that are made for that at most, unless a single scene has more
-_QUICK = 0.5  # seconds: where the few take less, their time tells too little, and more are made
-_MANY = 2560  # clips: of smaller sets only the few are made, as more would cost too much for what they tell
+_QUICK = 0.5  # seconds: if the few take less, their time says too little, and more are made
+_MANY = 2560  # clips: for a smaller set only the few are made, because more would take too large a share of its time
 
 
 class Forecast(NamedTuple):
@@ -36,7 +36,7 @@ class Forecast(NamedTuple):
     """About how long it will take, by the clock."""
     workers: int
     lacking: str = ""
-    """Why the disk will not do; empty if it will."""
+    """Why the disk has too little room; empty if it has enough."""
 
     def __str__(self) -> str:
         files, workers = counted(len(self.files), "file"), counted(self.workers, "worker")
@@ -45,12 +45,12 @@ class Forecast(NamedTuple):
 
 
 def forecast(targets: Sequence[Target], alone: Maker, workers: int) -> Forecast:
-    """What making some files will take, seen by making a few clips in a temporary folder.
+    """What making some files will take, measured by making a few clips in a temporary folder.
 
     Args:
         targets: the files.
-        alone: makes the clips.
-        workers: processes that will make them.
+        alone: makes these few clips, in this process.
+        workers: processes that will make the files.
     """
     blocks = [block for target in targets for block in Unfinished(target).missing()]
     clips = sum(block.stop - block.start for block in blocks)
@@ -91,10 +91,10 @@ def _measure(targets: Sequence[Target], alone: Maker) -> tuple[float, float]:
             sample = replace(target, path=Path(folder) / "sample.h5", ranges={part: some})
             start = time.perf_counter()
             make_file(sample, alone, alone, lambda clips: None)
-            seconds, size = time.perf_counter() - start, sample.path.stat().st_size
+            seconds, written = time.perf_counter() - start, sample.path.stat().st_size
         if seconds > _QUICK or sum(target.clips for target in targets) < _MANY:
             break
-    return seconds / len(some), size / len(some)
+    return seconds / len(some), written / len(some)
 
 
 def _sample(recipe: DatasetSettings, few: int, scene: int) -> int:

@@ -1,4 +1,4 @@
-"""What can be said of films of others. Light, as settings.py."""
+"""Settings of `videopred import`: what a user says of films that others made. Light, as settings.py."""
 
 from typing import Annotated, Literal, get_args
 
@@ -11,7 +11,7 @@ Part = Literal["train", "validation", "test"]
 
 
 class ImportConfig(Settings):
-    """What is said of films of others, and asked for; what is left out is found out, and said."""
+    """What films of others are, and what is asked for. Whatever is left out is found out from the films, and told."""
 
     part: Part | None = None
     """Part of the data file that they become; test unless --array says."""

@@ -1,4 +1,4 @@
-"""Arrays by their names, of files that hold several: which of them are meant, and for which part."""
+"""Picks arrays by name from a file that holds several, and says which part of the data set each is for."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping

@@ -15,13 +15,13 @@ from videopred.datasets.import_settings import ImportConfig
 
 
 def visible(folder: Path) -> list[Path]:
-    """What is in a folder, but for hidden things: by name, where numbers count by their value."""
+    """The files and folders in a folder, but for hidden ones, by name; numbers in names by their value: 2 before 10."""
     there = (path for path in folder.iterdir() if not path.name.startswith("."))
     return sorted(there, key=lambda path: by_number(path.name))
 
 
 def by_number(name: str) -> list[tuple[int, str]]:
-    """What names are sorted by, so that numbers in them count by their value."""
+    """A sort key for names, which orders the numbers in them by their value."""
     return [(int(word), "") if word.isdecimal() else (-1, word) for word in re.split(r"(\d+)", name)]
 
 
@@ -54,8 +54,8 @@ def read_pngs(source: Path, config: ImportConfig) -> StoredFilms:
 def read_gifs(source: Path, config: ImportConfig) -> StoredFilms:
     """The film of a GIF, or the films of a folder of them.
 
-    Writers of GIFs merge equal frames into one that is shown longer, so a frame is given as many times as it is shown
-    longer than the shortest of all.
+    Writers of GIFs merge equal frames into one that is shown longer. So a frame that is shown n times as long as the
+    shortest of all comes n times.
 
     Raises:
         ValueError: a GIF is damaged or transparent, or a frame is not shown a multiple of the shortest time.

@@ -1,4 +1,4 @@
-"""What may be asked of a recipe: a seed, and numbers of clips."""
+"""Checks what a user asks of a recipe: a seed, and a number of clips for each part."""
 
 from collections.abc import Mapping
 from typing import Any

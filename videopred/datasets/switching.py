@@ -118,6 +118,6 @@ def _bulb_places(recipe: SwitchingConfig) -> np.ndarray:
 def _picture(recipe: SwitchingConfig, lit: int) -> np.ndarray:
     """The bulbs alone, (H, W) uint8, one of them lit."""
     radius = np.full(2, BULB_RADIUS * recipe.px_per_unit)
-    [bulb], _ = draw_discs(_bulb_places(recipe)[None], radius, recipe.height, recipe.width)
+    [mask], _ = draw_discs(_bulb_places(recipe)[None], radius, recipe.height, recipe.width)
     light = [_LIT if bulb == lit else _UNLIT for bulb in range(2)]
-    return np.array([0, *light], np.uint8)[bulb]
+    return np.array([0, *light], np.uint8)[mask]

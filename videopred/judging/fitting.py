@@ -40,7 +40,7 @@ def check_protocol(protocol: Protocol, file: "ClipSource") -> int:
 
 
 def check_opened(file: "ClipSource", predictors: Iterable[object] = ()) -> None:
-    """Refuse paths, which the commands take and some functions, where clips and models are wanted."""
+    """Refuse paths where open clips and loaded models are wanted; the message says how to open them."""
     check.not_a_path("file", file, "be clips that are open", "open_dataset")
     for predictor in predictors:
         check.not_a_path("predictor", predictor, "be a model", "load_run")
@@ -60,7 +60,7 @@ def check_fit(predictor: "Predictor", file: "ClipSource") -> None:
 
 
 def check_reference(reference: "ClipSource", file: "ClipSource") -> None:
-    """Refuse a file that cannot say what the training part looks like."""
+    """Refuse a reference without a training part, or with frames of another shape than the file has."""
     parts = ", ".join(part for part, clips in reference.parts.items() if clips > 0) or "no clips"
     got = f"{reference.path} (which has {parts})"
     fix = "give with --reference the file that the model was trained on"
@@ -94,7 +94,7 @@ def check_card(name: str, file: "ClipSource") -> tuple[str, ...]:
     if worlds:
         nearest = min(differences, key=lambda preset: len(differences[preset]))
         ours, theirs = file.recipe, worlds[nearest]
-        differing = [f"{name} is {getattr(ours, name)} for {getattr(theirs, name)}" for name in differences[nearest]]
+        differing = [f"{one} is {getattr(ours, one)} for {getattr(theirs, one)}" for one in differences[nearest]]
     else:
         nearest, differing = card.datasets[0], [f"the world is {type(file.recipe).__name__.removesuffix('Config')}"]
     must = f"be made as {', '.join(card.datasets)} for --protocol {name}"
@@ -136,4 +136,5 @@ def film_shape(file: "ClipSource") -> tuple[int, int, int]:
 
 
 def written(shape: tuple[int, ...]) -> str:
+    """Channels, height and width of frames, as complaints tell them."""
     return " x ".join(map(str, shape)) + " (channels x height x width)"

@@ -1,6 +1,6 @@
-"""Measurements of every row, batch after batch: a few numbers per clip and frame, never a film."""
+"""Collects the measurements of every row, batch by batch: a few numbers per clip and frame, never a film."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,10 +20,11 @@ Pick = Callable[[Quantity, list[dict[str, Tensor]]], dict[str, Tensor]]
 """(metric, what it measured of each sample of some clips) -> one measurement of these clips."""
 
 
-class _Found(NamedTuple):
+class Found(NamedTuple):
     """The measurements of a row on a batch."""
 
     start: int
+    """The first clip of the batch."""
     row: str
     measured: dict[str, dict[str, np.ndarray]]
     """column -> name -> (B, ...)."""
@@ -32,19 +33,22 @@ class _Found(NamedTuple):
 class Tally:
     """Collects what metrics measure.
 
-    Of a single sample, a metric's column has the metric's name. Of N samples there are two, `<metric> best of N` and
-    `<metric> mean of N`: the best sample of a clip is chosen for each metric by itself, by its mean over the steps. How
-    the best grows with N is measured as well, in the best of the first n for a few n.
+    With a single sample, a metric's column has the metric's name. With N samples it has two columns, `<metric> best of
+    N` and `<metric> mean of N`: for each metric by itself, a clip's best sample is the one with the best mean over the
+    steps. The best of the first n is measured for a few n as well, to show how the best grows with N.
 
     Args:
         metrics: name -> metric.
-        samples: films that a model predicts of each clip.
+        samples: N, how many films a model predicts of each clip.
+
+    Attributes:
+        found: what was measured here, in the order in which it was added.
     """
 
     def __init__(self, metrics: Mapping[str, Quantity], samples: int = 1):
         self._metrics, self._samples = metrics, samples
         self._scene: tuple[Batch, Scene] | None = None  # the true objects of the last batch: all rows ask for them
-        self.found: list[_Found] = []
+        self.found: list[Found] = []
 
     @property
     def columns(self) -> dict[str, Quantity]:
@@ -72,10 +76,10 @@ class Tally:
             for column, (count, pick) in self._picks(name).items():
                 measured[column] = one_by_one[0] if len(several) == 1 else pick(metric, one_by_one[:count])
         arrays = {column: {key: values.numpy() for key, values in of.items()} for column, of in measured.items()}
-        self.found.append(_Found(batch.start, row, arrays))
+        self.found.append(Found(batch.start, row, arrays))
 
-    def joined(self, found: Iterable[_Found]) -> dict[str, dict[str, Measured]]:
-        """row -> column -> the measurements of all clips, in their order."""
+    def joined(self, found: Sequence[Found]) -> dict[str, dict[str, Measured]]:
+        """row -> column -> the measurements of all clips, in their order, from those of all processes."""
         ordered = sorted(found, key=lambda one: one.start)
         rows = dict.fromkeys(one.row for one in found)
         return {
@@ -85,8 +89,8 @@ class Tally:
             for row in rows
         }
 
-    def curves(self, found: Iterable[_Found], models: Iterable[str]) -> dict[str, dict[str, dict[int, float]]]:
-        """row -> metric -> number of samples -> mean over the steps of the best of so many; nothing of one sample."""
+    def curves(self, found: Sequence[Found], models: Iterable[str]) -> dict[str, dict[str, dict[int, float]]]:
+        """row -> metric -> n -> mean over the steps of the best of the first n samples; empty with a single sample."""
         if self._samples == 1:
             return {}
         ordered = sorted(found, key=lambda one: one.start)
@@ -148,7 +152,7 @@ def measure(metrics: Mapping[str, Metric], film: Tensor, batch: Batch) -> dict[s
 
 
 def _mean(_: Quantity, samples: list[dict[str, Tensor]]) -> dict[str, Tensor]:
-    """The mean of each measurement over the samples; counts of pixels are so pooled over them."""
+    """The mean of each measurement over the samples, which pools counts of pixels."""
     return {key: torch.stack([one[key] for one in samples]).mean(dim=0) for key in samples[0]}
 
 

@@ -38,8 +38,9 @@ class Communication(nn.Module):
         """Messages (B, K, D) and the attention (B, heads, K, K) of listeners on speakers.
 
         Args:
-            source: u, (B, K, D). mask: dropout of the message, (B, K, D), or None.
-            silent: (K,) bool, modules that nobody hears.
+            source: u, (B, K, D).
+            mask: dropout of the message, (B, K, D); None without dropout.
+            silent: (K,) bool, modules that nobody hears; None if all are heard.
         """
         # Contiguous, or the products below and their gradients crawl through memory.
         query, key, value = per_head(self.attend(source), self.heads).contiguous().split(self.sizes, -1)

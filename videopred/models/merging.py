@@ -1,8 +1,8 @@
-"""Fewer products in what torch.compile makes of several steps: those that are summed become one.
+"""Merges matrix products in what torch.compile makes of several steps: products that are summed become one product.
 
-Σi Ai Bi is one product of all Ai side by side and all Bi below one another. The gradient of a weight over some steps is
-such a sum, and with few clips its products are thin: what takes the time is to write each one, as large as the weight,
-and to add it to the others.
+Σi Ai Bi is one product, of all Ai side by side and all Bi below one another. The gradient of a weight over several
+steps is such a sum. With few clips its factors are thin, and most of the time goes into writing each product, which is
+as large as the weight, and adding it to the others.
 """
 
 from typing import Any, TypeGuard

@@ -18,7 +18,7 @@ class Stacked(NamedTuple):
 
 
 def stack_frames(film: Tensor, stack: int, recent: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """Each frame behind the ones before it on the channel axis, the oldest first; and what the next frame will need.
+    """Each frame with those before it on the channel axis, the oldest first; and the frames that the next one needs.
 
     Before the first frame of a clip stands the first frame itself, as in `FilmDataset`.
 

@@ -33,9 +33,9 @@ class Panel(NamedTuple):
 
 
 def draw_rows(rows: Sequence[str], scene: Scene, scale: int) -> list[Panel]:
-    """The panels of rows, a pixel of the film being a square of that many.
+    """The panels of rows, in which each pixel of the film is a square of `scale` x `scale`.
 
-    Under an intervention, what the model did is there twice: untouched, then changed.
+    Under an intervention, rows that show what the model did come twice: untouched, then changed.
 
     Raises:
         ValueError: there is no such row, or nothing to draw it from.

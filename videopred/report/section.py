@@ -202,7 +202,7 @@ def _predicted(
     device: torch.device,
     rows: Sequence[str],
 ) -> tuple[Predicted, str]:
-    """The worst, median and best clip, or the first three without scores of them; and how it went."""
+    """The worst, median and best clip, or the first three without scores; and in words how they are predicted."""
     part = next((name for name in ("test", "validation", "train") if file.parts.get(name)), "test")
     context, horizon = file.context, file.horizon
     chosen: list[Chosen] = []

@@ -1,4 +1,4 @@
-"""Training from a start to the end, or to where somebody stops it; the run's folder is told how it ended."""
+"""One training, from where it starts to its end, or until somebody stops it; the run folder then says how it ended."""
 
 import warnings
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What a training will take, told before it begins: seen by doing a few of its updates on a copy of the model."""
+"""Forecasts the time, memory and disk that a training takes, by doing a few of its updates on a copy of the model."""
 
 import time
 import weakref

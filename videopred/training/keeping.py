@@ -1,4 +1,4 @@
-"""Which checkpoints a run keeps, and what of them a resumed run goes on from.
+"""Saves the checkpoints of a run, and stops it where it can be resumed.
 
 last.ckpt           the latest: after each look at the validation clips, every `save_every` updates, and on a stop
 previous.ckpt       the one before, in case the latest is damaged
@@ -24,10 +24,10 @@ class KeepCheckpoints(Checkpoint):
     """Saves between updates and after looks at the validation clips, and stops there when asked to.
 
     Args:
-        folder: of the checkpoints.
+        folder: where the checkpoints go.
         training: says how often to save.
         signs: say when to stop.
-        best_so_far: the loss of the best checkpoint that is there already.
+        best_so_far: validation loss of the best checkpoint that is there already; infinite if there is none.
         on_save: called after each save.
 
     Attributes:
@@ -57,7 +57,7 @@ class KeepCheckpoints(Checkpoint):
     def on_train_batch_start(
         self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, batch: Any, batch_idx: int
     ) -> None:
-        """Here all that belongs to the update before is done and logged."""
+        """Save and stop here, where all that belongs to the update before is done and logged."""
         assert isinstance(pl_module, Learner)
         done = trainer.global_step
         if done == self._begun or not pl_module.between_updates:
@@ -77,7 +77,7 @@ class KeepCheckpoints(Checkpoint):
         self._save(trainer)
 
     def on_train_batch_end(self, trainer: lightning.Trainer, *others: Any) -> None:
-        """The last update is looked at, too; Lightning looks before it stops."""
+        """Have Lightning end after the last update; it first looks at the validation clips, whatever their interval."""
         if trainer.global_step >= self.training.updates:
             trainer.should_stop = True
 

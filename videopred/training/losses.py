@@ -1,4 +1,5 @@
-"""How far predictions, given as logits, are from the frames that came. A predicted intensity is their sigmoid.
+"""The losses of training: how far predictions are from the true frames. They come as logits, whose sigmoid is the
+predicted intensity.
 
 Each loss is (logits, truth, deviation, by) -> the loss of each value, or its mean: `by` is torch's "none" or "mean".
 """
@@ -45,7 +46,13 @@ def loss_between(training: TrainingConfig, logits: Tensor, truth: Tensor, by: st
 
 
 def as_logged(training: TrainingConfig, loss: Tensor, pixels: int) -> Tensor:
-    """A loss by the convention of the score of its name: nats per frame, summed, but a mean for squared errors."""
+    """A loss of `loss_between` in the unit of the metric of its name: a sum over a frame, but for mse a mean.
+
+    Args:
+        training: says which loss it is, and whether it is summed over a frame.
+        loss: any shape.
+        pixels: values in a frame, channels times height times width.
+    """
     summed = training.reduction == "sum"
     if training.loss == "mse":
         return loss / pixels if summed else loss

@@ -71,5 +71,5 @@ def spread(out: Path) -> str:
         return "not every seed has seen a finite validation loss"
     if summary["deviation"] is None:
         return f"lowest validation loss: {summary['mean']:.6g}"
-    spread = f"{summary['mean']:.6g} ± {summary['deviation']:.3g} (standard deviation)"
-    return f"lowest validation loss, mean of {len(summary['seeds'])} seeds: {spread}"
+    reached = f"{summary['mean']:.6g} ± {summary['deviation']:.3g} (standard deviation)"
+    return f"lowest validation loss, mean of {len(summary['seeds'])} seeds: {reached}"

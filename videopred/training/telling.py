@@ -1,4 +1,4 @@
-"""What a training says, in its log file and, where somebody watches, on stderr."""
+"""What a training says: in its log file and, on request, on stderr."""
 
 import logging
 import sys
@@ -55,7 +55,7 @@ def listening(path: Path, progress: bool) -> Iterator[None]:
 
 
 class _LogFile(logging.FileHandler):
-    """Where the disk is full, training shall fail in its checkpoints, not in what it says."""
+    """Drops lines that cannot be written: on a full disk a training shall fail when it saves, not when it speaks."""
 
     def handleError(self, record: logging.LogRecord) -> None:
         pass

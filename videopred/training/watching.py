@@ -1,4 +1,4 @@
-"""All that watches a training while it runs."""
+"""The callbacks that show a training while it runs: pictures of clips, a progress bar, a profile."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ def check_watch(watch: WatchConfig, compute: ComputeConfig) -> None:
 def watchers(
     watch: WatchConfig, run: Path, clips: TrainingClips, training: TrainingConfig, progress: bool
 ) -> list[Callback]:
-    """All that watches a training.
+    """The callbacks that the settings ask for.
 
     Args:
         watch: what to show.
