@@ -56,6 +56,13 @@ def test_a_model_has_a_point_and_a_line_on_each_data_set(tmp_path, drawn):
     assert (plot.get_title(loc="left"), plot.get_xlabel(), drawn[0].get_suptitle()) == ("MSE ↓", "data set", "what")
 
 
+@pytest.mark.parametrize(("names", "angle"), [("a b c", 0), ("balls4-exact colored678-exact curtain-behind-all", 25)])
+def test_long_names_of_data_sets_are_slanted(tmp_path, drawn, names, angle):
+    """Side by side they would run into one another."""
+    draw_points(tmp_path / "p.svg", {"MSE ↓": panel()}, names.split())
+    assert {label.get_rotation() for label in drawn[0].axes[0].get_xticklabels()} == {angle}
+
+
 def test_points_are_joined_only_where_data_sets_are_in_an_order(tmp_path, drawn):
     for joined in (False, True):
         draw_points(tmp_path / "p.svg", {"MSE ↓": panel()}, ["1", "2", "3"], joined=joined)

@@ -202,7 +202,7 @@ def test_shards_of_another_number_go_only_on_request(mine):
     assert names(mine) == ["balls4-00000-of-00002.h5", "balls4-00001-of-00002.h5"]
     (mine / "balls4-00000-of-00002.h5").write_bytes(b"damaged")
     with pytest.raises(
-        FileExistsError, match=r"^--out must hold no shards .*-00000-of-00002\.h5, which is another; ch"
+        FileExistsError, match=r"^--out must hold no shards .*-00000-of-00002\.h5, with other content; ch"
     ):
         make(mine.parent, shards=2)
 

@@ -18,12 +18,14 @@ def lines(path) -> list[str]:
     return [text[20:] for text in texts]
 
 
-def test_what_is_said_is_kept_and_shown_on_request_only(tmp_path, capfd):
+def test_what_is_said_is_kept_and_shown_on_request_only(tmp_path, capfd, caplog):
+    """Loggers of the program around it hear nothing of it."""
     say("to nobody")
     for progress in (False, True):
         with listening(tmp_path / "log.txt", progress):
             say(f"progress {progress}")
     say("to nobody")
+    assert caplog.messages == []
     assert lines(tmp_path / "log.txt") == ["progress False", "progress True"]
     assert capfd.readouterr() == ("", "progress True\n")
     speaker = logging.getLogger("videopred.training")
