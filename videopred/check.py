@@ -51,8 +51,12 @@ def not_a_path(argument: str, value: Any, must: str, opener: str) -> None:
     require_kind(not isinstance(value, str | Path), argument, must, value, f"give videopred.{opener}({str(value)!r})")
 
 
-class FaultyFileError(ValueError):
-    """A file is damaged, incomplete, or of another kind. The words typed may be right: exit status 1, not 2."""
+class FailedError(ValueError):
+    """What was asked for did not succeed, though the words typed may be right: exit status 1, not 2."""
+
+
+class FaultyFileError(FailedError):
+    """A file is damaged, incomplete, or of another kind."""
 
 
 def require_sound(condition: bool, argument: str, must: str, got: Any, fix: str) -> None:

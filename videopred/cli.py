@@ -1,8 +1,8 @@
 """The command line: a table of commands, and the way from words to one of them and to an exit status.
 
 Only light modules are imported here, and torch inside the commands, so that help and every usage error are instant.
-Results go to stdout, progress and complaints to stderr. Exit status: 0 fine, 1 failure (files that are missing or
-damaged are one), 2 wrong words, 130 interrupted, 141 whoever read the output stopped reading.
+Results go to stdout, progress and complaints to stderr. Exit status: 0 fine, 1 failure (missing or damaged files
+and diverged training are such), 2 wrong words, 130 interrupted, 141 whoever read the output stopped reading.
 """
 
 import io
@@ -112,7 +112,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         if os.environ.get("VIDEOPRED_TRACEBACK"):
             raise
         print(f"videopred: {error}", file=sys.stderr)
-        usage = isinstance(error, ValueError | TypeError) and not isinstance(error, check.FaultyFileError)
+        usage = isinstance(error, ValueError | TypeError) and not isinstance(error, check.FailedError)
         sys.exit(2 if usage else 1)
     except RuntimeError as error:  # as torch says that the machine's memory is used up
         lacking = re.search(r"tried to allocate ([\d.]+) ?(\w+)", str(error), re.IGNORECASE)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from command_line import run
+from command_line import LEARNING, core_flags, run
 
 import videopred
 from videopred import __main__ as entry
@@ -117,6 +117,13 @@ def test_a_path_that_no_file_can_tell_is_one_clear_line(monkeypatch, tmp_path, c
     complaint = f"videopred: names of files and folders must {must}, got models/{shown}/x; {fix}\n"
     assert capfd.readouterr() == ("", complaint)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_training_that_diverges_ends_with_1(place, tmp_path, monkeypatch, capfd):
+    """The words were right; whoever trains in a loop over step sizes must be able to tell."""
+    words = f"train {place / 'balls4.h5'} {core_flags('gru')} {LEARNING} --learning-rate 1e30 --out {tmp_path / 'run'}"
+    assert run(words) == 1
+    assert "videopred: training must keep the loss finite, got " in capfd.readouterr().err
 
 
 def test_a_deleted_current_folder_is_one_clear_line(tmp_path, monkeypatch, capsys):

@@ -35,7 +35,10 @@ def check_core(
         terminal.print_rows({check_name.replace("_", " "): reason or "passes" for check_name, reason in found.items()})
     failed = sum(map(bool, found.values()))
     fix = "mend them from the top; videopred.models.core says what a core is"
-    check.require(not failed, f"core {name}", "pass every check", f"{failed} of {len(found)} failed", fix)
+    if failed:
+        raise check.FailedError(
+            check.complaint(f"core {name}", "pass every check", f"{failed} of {len(found)} failed", fix)
+        )
 
 
 def rollout(

@@ -163,7 +163,7 @@ class Learner(lightning.LightningModule):
     def _complain(self, got: str, where: str) -> None:
         fix = "lower --learning-rate or --clip-norm; the checkpoints so far are kept"
         got = f"{got} at update {self.global_step + 1}, first in {where}"
-        raise ValueError(check.complaint("training", "keep the loss finite", got, fix))
+        raise check.FailedError(check.complaint("training", "keep the loss finite", got, fix))
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         as_if_between_updates(checkpoint, self.config.training)
