@@ -28,42 +28,44 @@ def with_model_flags(command: Callable[..., None], words: Sequence[str]) -> Call
     Raises:
         ValueError: an unknown name, or a flag that belongs to another core, codec or decoder.
     """
-    run = flags.value_of("--resume", words, "")
-    theirs = _settings_of(Path(run)) if run else _settings_of_experiment(words)
-    command = _with_defaults(command, theirs)
-    first = flags.value_of("--init-from", words, "")
-    model = theirs.get("model") or (_settings_of(Path(first)).get("model") if first else None)
+    known = _known_settings(words)
+    model: Any = known.get("model")
     core_name = flags.value_of("--core", words, _name_of(model.core) if model else "rims")
     core = core_flags(core_name, words)
-    if model and core_name == _name_of(model.core):
+    same_core = model is not None and core_name == _name_of(model.core)
+    if same_core:
         core = core.changed(**model.core.settings) if isinstance(model.core, OwnConfig) else model.core
-    own: Any = core.own_decoder()
-    usual = {
-        "codec": model.codec if model else RNEMConfig(),
-        "decoder": model.decoder if model and core_name == _name_of(model.core) else own,
-    }
-    settings: dict[str, Settings] = {"core": core}
-    for part, table in (("codec", CODECS), ("decoder", DECODERS)):
-        name = check.one_of(f"--{part}", flags.value_of(f"--{part}", words, usual[part].kind), table)
-        settings[part] = usual[part] if model and name == usual[part].kind else table[name][0]()
-        _check_names(part, name, words, type(settings[part]), table)
-    for part, default in (("core", core_name), ("codec", usual["codec"].kind), ("decoder", usual["decoder"].kind)):
-        command = flags.with_default(command, f"{part}_name", default, command.__annotations__[f"{part}_name"])
+    codec: Any = model.codec if model else RNEMConfig()
+    decoder: Any = model.decoder if same_core else core.own_decoder()
+    defaults: dict[str, Any] = {name: known[name] for name in ("training", "compute") if name in known}
     if model:
-        command = flags.with_default(command, "stack", model.stack, command.__annotations__["stack"])
-    if core_name in PRESETS and not model:
-        command = _with_defaults(command, {"training": PRESETS[core_name].training})
-    for part, value in settings.items():
-        command = flags.with_default(command, part, value, type(value))
+        defaults["stack"] = model.stack
+    elif core_name in PRESETS:
+        defaults["training"] = PRESETS[core_name].training
+    defaults |= {"core_name": core_name, "codec_name": codec.kind, "decoder_name": decoder.kind}
+    for name, value in defaults.items():
+        command = flags.with_default(command, name, value, command.__annotations__[name])
+    parts: dict[str, Settings] = {
+        "core": core,
+        "codec": _part_flags("codec", codec, words, CODECS),
+        "decoder": _part_flags("decoder", decoder, words, DECODERS),
+    }
+    for part, settings in parts.items():
+        command = flags.with_default(command, part, settings, type(settings))
     return command
 
 
-def _with_defaults(command: Callable[..., None], settings: Mapping[str, Any]) -> Callable[..., None]:
-    """The command with other defaults for training and compute, as far as they are given."""
-    for name in ("training", "compute"):
-        if name in settings:
-            command = flags.with_default(command, name, settings[name], command.__annotations__[name])
-    return command
+def _known_settings(words: Sequence[str]) -> dict[str, Any]:
+    """Settings of the run that is resumed, or of the experiment; else the model of the run whose weights are the first.
+
+    Raises:
+        ValueError: an experiment that does not come first.
+    """
+    run, first = (flags.value_of(flag, words, "") for flag in ("--resume", "--init-from"))
+    known = _settings_of(Path(run)) if run else _settings_of_experiment(words)
+    if first and not known:
+        known = {name: value for name, value in _settings_of(Path(first)).items() if name == "model"}
+    return known
 
 
 def _settings_of(run: Path) -> dict[str, Any]:
@@ -123,6 +125,20 @@ def core_flags(name: str, words: Sequence[str]) -> CoreSettings:
 def chosen_core(name: str, settings: CoreSettings) -> Any:
     """The core's settings for a model, from its name and the settings that its flags gave."""
     return OwnConfig(source=name, settings=settings.model_dump(mode="json")) if ":" in name else settings
+
+
+def _part_flags(
+    part: str, usual: Any, words: Sequence[str], table: Mapping[str, tuple[type[Settings], str]]
+) -> Settings:
+    """The settings whose fields are the flags of a codec or decoder: the usual ones unless another is named.
+
+    Raises:
+        ValueError: an unknown name, or a flag that belongs to another.
+    """
+    name = check.one_of(f"--{part}", flags.value_of(f"--{part}", words, usual.kind), table)
+    settings = usual if name == usual.kind else table[name][0]()
+    _check_names(part, name, words, type(settings), table)
+    return settings
 
 
 def _check_names(
