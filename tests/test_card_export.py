@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,6 +20,7 @@ from videopred import cli
 from videopred.card_export import export_with_card
 from videopred.checkpoint import ExperimentRecord, load_run
 from videopred.datasets.opening import open_dataset
+from videopred.eval.scores import load_scores
 from videopred.judging import evaluate
 from videopred.model_card import _experiment, _limits, ranges
 from videopred.settings import TrainingConfig
@@ -213,6 +215,15 @@ def test_scores_of_an_earlier_run_of_that_name_are_refused(place):
     message = r"^--scores must be of this run, got eval/mine/balls4/scores\.json, older than the end of"
     with pytest.raises(ValueError, match=message):
         export_with_card(Path("models/mine"))
+
+
+def test_scores_of_several_models_are_no_scores_of_this_one(place):
+    """As `evaluate --out eval/mine/compared` leaves them."""
+    card = export_with_card(Path("models/mine"))[1]
+    alone = card.read_text()
+    replace(load_scores(Path("eval/mine/balls4")), models=("model", "blank")).save(Path("eval/mine/compared"))
+    export_with_card(Path("models/mine"), overwrite=True)
+    assert card.read_text() == alone
 
 
 def test_what_is_there_stays_there(place):

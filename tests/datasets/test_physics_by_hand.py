@@ -151,6 +151,13 @@ def test_more_contacts_than_a_byte_holds_count_as_255():
     assert hit.tolist() == [[True, False]] * 3
 
 
+def test_a_contact_belongs_to_the_frame_before_it_and_one_at_the_very_start_to_frame_0():
+    contacts = np.array([(0, 0, -1, 1), (1, 1, 2, 1), (1.5, 0, -3, 1), (3, 2, -2, 1)], CONTACT)
+    events, hit = hits_by_frame(contacts, 3, 3)
+    assert events.tolist() == [2, 1, 1]
+    assert hit.tolist() == [[True, True, True], [True, False, False], [False, False, True]]
+
+
 def test_endless_contacts_are_an_error(monkeypatch):
     monkeypatch.setattr("videopred.datasets.physics.MAX_EVENTS_PER_FRAME", 1)
     with pytest.raises(RuntimeError, match="more than 1 contacts per frame; give the balls more room"):

@@ -174,6 +174,7 @@ def test_names_of_scenes_and_films():
     }  # fmt: skip
     assert conditions_in("O1/0001/4") == {}
     assert number_scenes([1, 3, 1, 2]) == ["O1/0001", "O3/0001", "O1/0002", "O2/0001"]
+    assert number_scenes([2] * 10_001)[::10_000] == ["O2/00001", "O2/10001"], "equally long, so that they can be sorted"
     assert folder_of("O1/0001_visible_dynamic_2_nobj3/4") == folder_of("O1/0001/4") == "O1/0001/4"
     assert folder_of("O4/0001/4") is None
     answers = "O1/0001_visible/4 0.5\n\nO2/12/1\n"

@@ -46,6 +46,11 @@ def test_by_hand(data, slow):
     assert told.memory > 4 * 4 * numbers_of() + held
 
 
+def test_an_epoch_of_fewer_clips_than_a_batch_has_windows_is_one_update(data, slow):
+    told = foresee(data, tiny_model(), tiny_training(batch_size=14, window=5), device="cpu")
+    assert told.seconds_per_epoch == told.seconds_per_update == 0.5
+
+
 def test_clips_that_stay_on_disk_take_no_memory(data, slow):
     held, left = (
         foresee(data, tiny_model(), tiny_training(), compute=ComputeConfig(hold=hold), device="cpu").memory
