@@ -1,12 +1,18 @@
 """Object metrics of whole worlds: from a data file and a film to scores."""
 
+from pathlib import Path
+
+import h5py
 import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
+from videopred.datasets.clip import PARTS
 from videopred.datasets.made import RecipeClips, open_recipe
+from videopred.datasets.record import record_of
 from videopred.datasets.settings import BallsConfig, DatasetSettings
+from videopred.datasets.store import ClipFile
 from videopred.eval import OBJECT_METRICS, make_object_metric
 from videopred.eval.settings import Protocol
 from videopred.judging import judge
@@ -110,6 +116,52 @@ class Frames:
 
     def __init__(self, file: RecipeClips):
         self.__dict__ |= vars(file) | {"truth": ("positions", "velocities"), "read_frames": file.read_frames}
+
+
+def as_rnems(path: Path, clips: RecipeClips, swapped: bool = False) -> ClipFile:
+    """The clips as R-NEM's original files are said to have them: other types, arena units, zeros for absent balls.
+
+    Args:
+        swapped: y before x.
+    """
+    with h5py.File(path, "w") as file:
+        for part, group in PARTS.items():
+            some = [clips.clip(part, index) for index in range(clips.parts.get(part, 0))]
+            if not some:
+                continue
+            kept = {name: np.stack([record_of(clip)[name] for clip in some], 1) for name in KEPT}
+            for name in ("positions", "velocities"):
+                units = np.nan_to_num(kept[name]) / clips.recipe.px_per_unit
+                kept[name] = units[..., [1, 0]] if swapped else units
+            for name, values in kept.items():
+                file[f"{group}/{name}"] = values > 0 if name == "features" else values.astype(np.float32)
+    return ClipFile(path)
+
+
+KEPT = ("features", "groups", "collisions", "events", "positions", "velocities")
+
+
+def test_rnems_own_files_are_scored_as_ours(tmp_path):
+    """Whatever the types and the units, and though absent balls have places there.
+
+    Radii they have none, so that what is missed at the edge of a ball is told by its pixels: of copies, not exactly.
+    """
+    names = ("position", "missed", "count", "kept-2px", "switches", "fg-ari", "miou", "collision-bce")
+    protocol = Protocol(context=CONTEXT, horizon=HORIZON, metrics=names)
+    theirs = as_rnems(tmp_path / "theirs.h5", world())
+    scores = judge_rows({"model": the_truth}, theirs, protocol)
+    ours = scores_of(RECIPE, names)
+    for name in names:
+        np.testing.assert_allclose(scores.values["model"][name], ours.values["model"][name], atol=1e-4)
+        assert scores.mean("copy last", name) == pytest.approx(ours.mean("copy last", name), abs=0.02), name
+
+
+def test_places_that_are_not_where_objects_are_are_refused(tmp_path):
+    """They would be scored against nonsense."""
+    theirs = as_rnems(tmp_path / "theirs.h5", world(), swapped=True)
+    complaint = r"^--metrics must be a metric that .* has the truth for, got position, which needs positions that lie"
+    with pytest.raises(ValueError, match=complaint):
+        judge_rows({"model": the_truth}, theirs, Protocol(context=CONTEXT, horizon=HORIZON, metrics=("position",)))
 
 
 @pytest.mark.parametrize(

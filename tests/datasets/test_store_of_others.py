@@ -75,14 +75,69 @@ def test_groups_of_any_kind_come_as_ours(tmp_path, dtype, axes):
     np.testing.assert_array_equal(read, groups.swapaxes(0, 1)[2:5])
 
 
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int64, np.float32])
+def test_collisions_and_events_of_any_kind_come_as_ours(tmp_path, dtype):
+    events = np.random.default_rng(1).integers(2 if dtype is bool else 256, size=(5, 7, 1, 1, 1)).astype(dtype)
+    kept = {"training__collisions": LIT.astype(dtype), "training__events": events}
+    write_group(training__features=LIT, **kept)(tmp_path / "x.h5")
+    file = ClipFile(tmp_path / "x.h5")
+    collisions, counts = (file.read("train", name, 2, 5) for name in ("collisions", "events"))
+    assert (collisions.dtype, counts.dtype) == (bool, np.uint8)
+    assert (collisions == LIT[:, 2:5, ..., 0].swapaxes(0, 1)).all()
+    assert (counts == events[:, 2:5, 0, 0, 0].T).all()
+
+
 @pytest.mark.parametrize("wrong", [-1, 256, 0.5, np.nan])
-def test_groups_that_count_nothing_are_refused(tmp_path, wrong):
-    groups = np.zeros(LIT.shape, type(wrong))
-    groups[1:, 0] = wrong
-    write_group(training__features=LIT, training__groups=groups)(tmp_path / "x.h5")
-    message = f"^DATA must hold groups that are whole numbers from 0 to 255, got {wrong} in"
-    with pytest.raises(ValueError, match=message):
-        ClipFile(tmp_path / "x.h5").read("train", "groups", 0, 1)
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("groups", "whole numbers from 0 to 255"), ("events", "whole numbers from 0 to 255"), ("collisions", "0 or 1")],
+)
+def test_truth_that_our_types_cannot_hold_is_refused(tmp_path, name, told, wrong):
+    values = np.zeros(LIT.shape, type(wrong))
+    values[1:, 0] = wrong
+    write_group(training__features=LIT, **{f"training__{name}": values})(tmp_path / "x.h5")
+    with pytest.raises(ValueError, match=rf"^DATA must hold {name} that are {told}, got {wrong} in"):
+        ClipFile(tmp_path / "x.h5").read("train", name, 0, 1)
+
+
+def discs_and_places() -> tuple[np.ndarray, np.ndarray]:
+    """Two squares of 3 x 3 px on the move, (T, N, H, W), and their centres in px, (T, N, 2, 2); H is 20 px."""
+    masks, places = np.zeros((5, 3, 20, 30), np.uint8), np.empty((5, 3, 2, 2))
+    for frame, clip, number in np.ndindex(places.shape[:-1]):
+        left, top = 1 + 4 * frame + clip, 2 + 12 * number - frame // 2
+        masks[frame, clip, top : top + 3, left : left + 3] = number + 1
+        places[frame, clip, number] = left + 1.5, top + 1.5
+    return masks, places
+
+
+def test_places_in_arena_units_are_given_in_px_and_said(tmp_path):
+    """R-NEM's files are said to have them: ten units are a frame's height, here 20 px."""
+    masks, places = discs_and_places()
+    group = {"training__features": masks[..., None] > 0, "training__groups": masks}
+    write_group(**group, training__positions=places)(tmp_path / "px.h5")
+    write_group(**group, training__positions=places / 2, training__velocities=places)(tmp_path / "units.h5")
+    px, units = ClipFile(tmp_path / "px.h5"), ClipFile(tmp_path / "units.h5")
+    assert px.places_known
+    assert units.places_known
+    for file in (px, units):
+        np.testing.assert_array_equal(file.read("train", "positions", 1, 3), places[:, 1:].swapaxes(0, 1))
+    np.testing.assert_array_equal(units.read("train", "velocities", 0, 1)[0], 2 * places[:, 0])
+    assert "places" not in describe(px)
+    told = "positions and velocities in arena units, ten to the height of a frame, given in px"
+    assert describe(units)["places"] == told
+
+
+@pytest.mark.parametrize("change", [lambda places: 3 * places, lambda places: places[..., ::-1], np.zeros_like])
+def test_places_that_are_elsewhere_stay_as_they_are_and_that_is_said(tmp_path, change):
+    masks, places = discs_and_places()
+    odd = change(places)
+    write_group(training__features=masks[..., None] > 0, training__groups=masks, training__positions=odd)(
+        tmp_path / "x.h5"
+    )
+    file = ClipFile(tmp_path / "x.h5")
+    assert not file.places_known
+    np.testing.assert_array_equal(file.read("train", "positions", 0, 3), odd.swapaxes(0, 1))
+    assert describe(file)["places"].startswith("positions that are not where groups show objects")
 
 
 def test_truth_of_unknown_shape_is_left_out(tmp_path):

@@ -26,6 +26,7 @@ class ClipSource(ABC):
         frames, height, width, channels: T, H, W and C of every clip.
         binary: whether pixels are only on or off.
         truth: names that `read` knows, such as positions, groups, objects/mass or labels/possible.
+        places_known: whether positions, if there are any, lie where groups show the objects.
         remarks: what is odd about what is there, and what was made of it; a word -> a sentence.
     """
 
@@ -42,6 +43,7 @@ class ClipSource(ABC):
     channels: int
     binary: bool
     truth: tuple[str, ...]
+    places_known: bool = True
     remarks: Mapping[str, str] = MappingProxyType({})
 
     def __repr__(self) -> str:

@@ -3,7 +3,7 @@
 import math
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,14 @@ from videopred import check
 from videopred.datasets import how_to_import, how_to_make, how_to_mend
 from videopred.datasets.clip import PARTS, Clip
 from videopred.datasets.fingerprint import hash_files, hash_values
+from videopred.datasets.foreign_truth import as_ours, px_per_unit
 from videopred.datasets.levels import to_levels
 from videopred.datasets.record import CONTACTS, FORMAT, NOT_TRUTH, has_time, without_thin_axes
 from videopred.datasets.settings import BallsConfig, DatasetSettings, load_recipe
 from videopred.datasets.source import ClipSource
 
 _AT_ONCE = 2**24  # bytes read at a time of what has no chunks
+_LOOKED_AT = 8  # frames that tell in which unit places are
 _WHOLE_TRUTH = ("groups", "positions", "velocities", "collisions", "events", "visibility/fraction")
 """What `Clip` has of every world."""
 
@@ -31,8 +33,9 @@ class ClipFile(ClipSource):
     to 255, by what the first, the middle and the last clip of each part hold. A clip that then does not fit is refused
     when it is read.
 
-    Of other files what is true at all times may stand there once, as an array with T = 1: it is given for each frame,
-    and `remarks` says so.
+    Of other files what is true at all times may stand there once, as an array with T = 1: it is given for each frame.
+    Places and velocities may be in arena units, ten of which are a frame's height, if groups show that they are: they
+    are given in px. `remarks` says so of both.
 
     Each process opens it for itself on first use. Of clips that we did not make, `recipe` and `seed` are None, and
     `context` and `horizon` are R-NEM's; of a file that is not ours, `name` is the file's name.
@@ -52,10 +55,12 @@ class ClipFile(ClipSource):
         self._handle: h5py.File | None = None
         self._arrays: dict[str, h5py.Dataset] = {}  # kept open, with what HDF5 remembers of the last chunks
         self._owner = 0
+        self._px_per_unit = 1.0
         with self, self._reading() as file:  # closed again: whoever reads first opens it
             self._read_shapes(file)
             self._read_attributes(dict(file.attrs))
             self._read_truth(file)
+            self._find_unit()
             self.binary = self._is_binary()
 
     def read_frames(self, part: str, start: int, stop: int) -> np.ndarray:
@@ -80,11 +85,10 @@ class ClipFile(ClipSource):
             values = without_thin_axes(name, values.swapaxes(0, 1))  # (B, T, ...)
             if values.shape[1] == 1:  # once for all times
                 values = np.repeat(values, self.frames, axis=1)
-        if name == "groups" and values.dtype != np.uint8:
-            wrong = values[~((values >= 0) & (values <= 255) & (values == np.rint(values)))]
-            must = "hold groups that are whole numbers from 0 to 255"
-            self._require(not wrong.size, must, wrong[0] if wrong.size else "")
-            values = values.astype(np.uint8)
+        if "format" not in self.attributes:
+            values = as_ours(name, values, self.path)
+        if name in ("positions", "velocities") and self._px_per_unit != 1:
+            values = values * self._px_per_unit
         return np.ascontiguousarray(values)
 
     def clip(self, part: str, index: int) -> Clip:
@@ -233,7 +237,25 @@ class ClipFile(ClipSource):
         self.truth = tuple(sorted(set.intersection(*fitting)))
         if still := still.intersection(self.truth):
             told = f"{', '.join(sorted(still))}, kept with T = 1, for each of {self.frames} frames"
-            self.remarks = {"repeated": told}
+            self._remark("repeated", told)
+
+    def _find_unit(self) -> None:
+        """Find the unit in which a file that is not ours tells places, by the masks of its first clip."""
+        if "format" in self.attributes or not {"positions", "groups"} <= set(self.truth):
+            return
+        part, unit = next(iter(self.parts)), None
+        places = self.read(part, "positions", 0, 1)[0, :_LOOKED_AT]
+        if places.ndim == 3 and places.shape[-1] == 2:
+            with suppress(check.FaultyFileError):  # of groups, to whoever reads them
+                unit = px_per_unit(places, self.read(part, "groups", 0, 1)[0, :_LOOKED_AT])
+        self.places_known, self._px_per_unit = unit is not None, unit or 1.0
+        if not self.places_known:
+            self._remark("places", "positions that are not where groups show objects, neither as px nor as arena units")
+        elif unit != 1:
+            self._remark("places", "positions and velocities in arena units, ten to the height of a frame, given in px")
+
+    def _remark(self, word: str, told: str) -> None:
+        self.remarks = {**self.remarks, word: told}
 
     def _is_binary(self) -> bool:
         """Whether pixels are only on or off; of whole numbers of others, by those of some clips."""

@@ -34,17 +34,33 @@ def check_truth(names: Iterable[str], file: "ClipSource") -> None:
     Raises:
         ValueError: a truth that a metric needs is not in the file.
     """
+    must = f"be a metric that {file.path} has the truth for"
+    fix = "leave it out, or score clips that `videopred generate` made"
     for name in (name for name in names if name in OBJECT_METRICS):
-        fix = "leave it out, or score clips that `videopred generate` made"
         for truth in dict.fromkeys((*_TO_TRACK, *make_object_metric(name).needs)):
-            must = f"be a metric that {file.path} has the truth for"
             check.require(truth in (*file.truth, "film"), "--metrics", must, f"{name}, which needs {truth}", fix)
+        got = f"{name}, which needs positions that lie where groups show the objects"
+        check.require(file.places_known, "--metrics", must, got, fix)
 
 
 def true_scene(batch: Batch) -> Scene:
     """What the file knows of the objects, from the last observed frame on; on the CPU."""
     known = {field: _read(batch, name) for name, field in TRUTH.items() if name in batch.file.truth}
-    return Scene(film=batch.film[:, batch.given - 1 :].cpu(), **known)
+    scene = Scene(film=batch.film[:, batch.given - 1 :].cpu(), **known)
+    return scene if scene.visibility is not None else _seen_in_masks(scene)
+
+
+def _seen_in_masks(scene: Scene) -> Scene:
+    """The scene of a file that does not say how much of an object is seen: whether masks show any of it.
+
+    What they never show counts as not there: files of others may have numbers for it all the same.
+    """
+    assert scene.masks is not None, "metrics of objects need masks"
+    numbers = torch.arange(1, scene.positions.shape[2] + 1)
+    shown = torch.stack([(scene.masks == number).any(-1).any(-1) for number in numbers], -1)  # (B, 1 + T, N)
+    there = shown.any(1, keepdim=True)
+    nowhere = scene.positions.masked_fill(~there.unsqueeze(-1), torch.nan)
+    return replace(scene, positions=nowhere, visibility=shown.double().masked_fill(~there, torch.nan))
 
 
 def predicted_scene(said: Predicted, batch: Batch, true: Scene) -> Scene:
