@@ -15,6 +15,7 @@ from command_line import LEARNING, core_flags, run
 import videopred
 from videopred import __main__ as entry
 from videopred.cli import COMMANDS, main
+from videopred.commands import training
 from videopred.files import write_text
 
 
@@ -124,6 +125,18 @@ def test_a_training_that_diverges_ends_with_1(place, tmp_path, monkeypatch, capf
     words = f"train {place / 'balls4.h5'} {core_flags('gru')} {LEARNING} --learning-rate 1e30 --out {tmp_path / 'run'}"
     assert run(words) == 1
     assert "videopred: training must keep the loss finite, got " in capfd.readouterr().err
+
+
+def test_a_training_stopped_before_it_begins_saved_nothing_and_says_so(place, tmp_path, monkeypatch, capfd):
+    def stopped(*anything) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(training, "opened", stopped)
+    words = f"train {place / 'balls4.h5'} {core_flags('gru')} {LEARNING} --out"
+    assert run(f"{words} {tmp_path / 'run'}") == 130
+    assert capfd.readouterr().err == "videopred: interrupted; the training had not begun\n"
+    assert run(f"{words} {place / 'gru'} --overwrite") == 130  # which is still there
+    assert capfd.readouterr().err == "videopred: interrupted; what was saved before is whole\n"
 
 
 def test_a_deleted_current_folder_is_one_clear_line(tmp_path, monkeypatch, capsys):

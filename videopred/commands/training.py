@@ -1,7 +1,8 @@
 """The command that trains: on a data file, of an experiment, or on with a run that stopped."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -104,13 +105,14 @@ def train(
     else:
         out = out or (Path("models") / asked.label if asked else usual_folder(data, model))
         _check_room(out, chosen, overwrite)
-        record = None
-        if asked is not None:
-            run = asked.with_flags(model, training)
-            record, data = experiments.record_of(asked, run), experiments.clips_of(asked, run, clips)
-        _check_opens(data, device)
-        how = {"out": out, "init_from": init_from, "experiment": record, "overwrite": overwrite}
-        folder = _learn(data, chosen, learning, how)
+        with _unless_begun(out):
+            record = None
+            if asked is not None:
+                run = asked.with_flags(model, training)
+                record, data = experiments.record_of(asked, run), experiments.clips_of(asked, run, clips)
+            _check_opens(data, device)
+            how = {"out": out, "init_from": init_from, "experiment": record, "overwrite": overwrite}
+            folder = _learn(data, chosen, learning, how)
         _say_trained(folder, watch, json_, asked.next_commands(folder, data) if asked else None)
 
 
@@ -135,6 +137,17 @@ def _go_on(run: Path, data: Path | None, learning: _Learning) -> bool:
     go_on = resume_seeds if several else resume
     go_on(run, data=data, progress=True, **learning._asdict())
     return unfinished
+
+
+@contextmanager
+def _unless_begun(run: Path) -> Iterator[None]:
+    """Within it Ctrl-C ends in the words that there is no run yet, as long as there is none."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        if str(interrupt) or run.exists():
+            raise
+        raise KeyboardInterrupt("the training had not begun") from None
 
 
 def _learn(data: Path, seeds: Sequence[int] | None, learning: _Learning, run: dict[str, Any]) -> Path:
