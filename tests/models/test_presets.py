@@ -110,14 +110,18 @@ def test_a_preset_has_as_many_parameters_as_the_authors(name, features, expected
     assert sum(weight.numel() for weight in Layer(name, features).parameters()) == expected
 
 
-def flags_of_ablations():
+def flags_of(title):
+    """What a section of the guide gives as flags that change a core."""
     guide = (Path(__file__).parents[2] / "docs" / "cores.md").read_text()
-    section = guide.partition("## Ablations\n")[2].partition("\n## ")[0]
+    section = guide.partition(f"## {title}\n")[2].partition("\n## ")[0]
     return re.findall("`--core ([^`]+)`", section)
 
 
-@pytest.mark.parametrize("flags", flags_of_ablations())
-def test_an_ablation_of_the_guide_is_one(flags):
+OTHER_WAYS = flags_of("Where papers, their code and ours differ")
+
+
+@pytest.mark.parametrize("flags", [*flags_of("Ablations"), *OTHER_WAYS])
+def test_an_ablation_or_other_way_of_the_guide_is_one(flags):
     core, *words = flags.split()
     settings: dict[str, Any] = {}
     for word in words:
@@ -133,9 +137,21 @@ def test_an_ablation_of_the_guide_is_one(flags):
 
 
 def test_every_ablation_of_the_papers_is_in_the_guide():
-    said = " ".join(flags_of_ablations())
+    said = " ".join(flags_of("Ablations"))
     for flag in ("no-comm", "no-input-attention", "competition random", "active 6", "no-null-slot", "frozen-schema"):
         assert f"--core.{flag}" in said
+
+
+def test_every_option_that_changes_a_published_behaviour_is_in_the_guide():
+    """Its names are those that the settings of the cores have for it."""
+    rims = {"comm-source", "no-block-gradient", "no-comm-gate", "input-heads", "competition"}
+    scoff = {"eval-sample", "cell", "query-from", "schema-comm", "comm-gate", "start", "norm"}
+    asked = {"rims": rims, "brims": {"per-module-slots"}, "scoff": scoff}
+    said = {core: set() for core in asked}
+    for flags in OTHER_WAYS:
+        core, flag, *_ = flags.split()
+        said[core].add(flag.removeprefix("--core."))
+    assert said == asked
 
 
 def test_a_presets_learning_is_a_default(monkeypatch):
