@@ -14,6 +14,7 @@ from scipy import stats
 from videopred.eval import comparison, make_metric
 from videopred.eval import scores as scoring
 from videopred.eval.comparison import compare
+from videopred.eval.comparison_rows import model_rows
 from videopred.eval.intervals import RESAMPLES, Interval, resample
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
@@ -54,6 +55,16 @@ def test_of_seeds_alone_the_interval_is_welchs():
     degrees = (11 / 3) ** 2 / ((4 / 3) ** 2 / 2 + (7 / 3) ** 2 / 2)
     assert found.high == pytest.approx(1 + stats.t.ppf(0.975, degrees) * error)
     assert not found.told_apart
+
+
+def test_rows_come_in_the_order_of_the_table_of_seeds_at_their_first():
+    scores = constant(1, 2, 3, 4)
+    one, *rest = scores.models
+    for seeds, rows in (
+        ({"pair": tuple(rest[:2])}, [one, "pair", rest[2]]),
+        ({"late": (rest[2], rest[1]), "early": (one, rest[0])}, ["early", "late"]),
+    ):
+        assert list(model_rows({"a": replace(scores, seeds=seeds), "b": constant(5)})) == [*rows, "b"]
 
 
 def test_a_row_of_one_run_adds_no_chance_of_its_own():

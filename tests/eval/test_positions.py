@@ -97,6 +97,15 @@ def test_a_ball_hidden_in_the_observed_frame_is_settled_when_it_comes_out():
     assert torch.equal(chosen, torch.tensor([[2, 4, 1, 3]]).expand(CLIPS, -1))
 
 
+def test_a_ball_that_comes_out_is_not_taken_for_one_that_somebody_else_is():
+    """Ball 1, hidden at first, comes out 1 px from ball 0, whom the only object there was settled to be."""
+    places = torch.tensor([[10.0, 9.0], [11.0, 9.0]]).double().expand(1, 3, 2, 2)
+    visibility = torch.tensor([[[1.0, 0.0], [1.0, 1.0], [1.0, 1.0]]])
+    true = Scene(places, radius=torch.full((1, 2), 3.0).double(), visibility=visibility)
+    found = torch.tensor([[10.5, 9.0], [30.0, 9.0]]).double().expand(1, 3, 2, 2)
+    assert identities(Scene(found), true).tolist() == [[0, NOBODY]]
+
+
 def test_what_is_farther_than_a_radius_is_nobody():
     away = TRUE.positions.clone()
     away[:, :, 3] += torch.tensor([0.0, RADIUS[3] + 0.01])
