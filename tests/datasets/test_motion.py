@@ -133,6 +133,22 @@ def test_a_walk_that_never_turns_is_a_triangle_wave():
     assert bounces > 60
 
 
+@pytest.mark.parametrize("mode", ["accelerate", "constant"])
+def test_on_the_way_to_the_frame_after_the_last_no_wall_is_met_either(mode):
+    """Of a contact in that time the last frame would tell; the amounts are just below the greatest."""
+    room, frames = 10 - 2 * 0.8, 2
+    most = 0.999 * 2 * room / frames**2, 0.999 * room / frames
+    recipe, clips = clips_of(
+        50, frames=frames, modes=(mode,), acceleration=(most[0] / 2, most[0]), constant_speed=(most[1] / 2, most[1])
+    )
+    low, high = recipe.radius, np.array(recipe.arena) - recipe.radius
+    for clip in clips:
+        position, velocity = path_of(clip, recipe)
+        then = position[-1] + velocity[-1] * (1.5 if mode == "accelerate" else 1)  # at frame 1, v is a
+        assert (then > low - 1e-5).all()
+        assert (then < high + 1e-5).all()
+
+
 def test_modes_are_equally_likely_and_named():
     _, clips = clips_of(1500, frames=2)
     assert MODES == ("accelerate", "constant", "walk")

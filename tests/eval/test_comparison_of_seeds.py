@@ -67,6 +67,12 @@ def test_rows_come_in_the_order_of_the_table_of_seeds_at_their_first():
         assert list(model_rows({"a": replace(scores, seeds=seeds), "b": constant(5)})) == [*rows, "b"]
 
 
+def test_draws_of_clips_on_which_the_other_is_perfect_have_no_ratio():
+    """Of two clips, a quarter of the draws; of the others two thirds say 1 / 1, one third 1 / 2."""
+    rows = model_rows({"a": table(np.ones((1, 2, 3))), "b": table(np.array([0.0, 2.0])[None, :, None] * np.ones(3))})
+    assert rows["a"].relative_to(rows["b"], "mse") == (1.0, 0.5, 1.0)
+
+
 def test_a_row_of_one_run_adds_no_chance_of_its_own():
     """2, 4, 6 against a single 1: Student's t with two degrees of freedom, 4.303 * 2 / sqrt(3) = 4.97."""
     compared = compare({"rims": constant(1), "gru": constant(2, 4, 6)})

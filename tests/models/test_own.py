@@ -101,6 +101,19 @@ def test_a_run_is_loaded_again_and_says_so_when_the_module_is_gone(place, capsys
     assert message in capsys.readouterr().err
 
 
+def test_a_run_is_gone_on_with_and_begun_from_by_its_own_settings(place):
+    """Which need not be typed again."""
+    (place / "lasting.py").write_text(MINE)
+    data = tiny_data(place)
+    model = "--core lasting:Leaky --core.units 7 --codec.channels 2 3"
+    learning = "--updates 2 --batch-size 4 --validate-every 1 --device cpu"
+    assert run(f"train {data} {model} {learning} --time-limit 0s --out run") == 130
+    assert run("train --resume run --time-limit 1h --device cpu") == 0
+    assert run(f"train {data} --init-from run {learning} --out next") == 0
+    assert load_run(place / "next").config == load_run(place / "run").config
+    assert load_run(place / "run").config.core == OwnConfig(source="lasting:Leaky", settings={"units": 7})
+
+
 def test_a_core_without_settings_that_reads_a_map(place, capsys):
     (place / "plain.py").write_text(PLAIN)
     config = core_config("plain:Plain")

@@ -86,6 +86,17 @@ def test_a_second_ctrl_c_is_at_once_and_says_what_is_saved(data, tmp_path, monke
         assert not list((tmp_path / "run" / "checkpoints").iterdir())
 
 
+def test_a_second_ctrl_c_right_after_a_resume_knows_what_was_saved_before(data, tmp_path, monkeypatch):
+    run, settings = tmp_path / "run", tiny_training(updates=9, validate_every=7)
+    with monkeypatch.context() as first:
+        interrupting(first, at=1)
+        with pytest.raises(KeyboardInterrupt, match=r"^SIGINT heard: 2 of 9 updates are done"):
+            train(data, tiny_model(), settings, out=run, device="cpu")
+    interrupting(monkeypatch, at=3, times=2)
+    with pytest.raises(KeyboardInterrupt, match=r"^at once: 2 of 9 updates are saved"):
+        resume(run, device="cpu")
+
+
 def test_a_failure_is_recorded_and_passed_on(data, tmp_path, monkeypatch):
     def failing(self: Learner, frames: Tensor, batch: int) -> Tensor:
         raise RuntimeError("the machine caught fire")
