@@ -148,11 +148,11 @@ class SSIMConfig(Settings):
 
 
 class UniformSSIMConfig(Settings):
-    """Structural similarity as scikit-image has it by default: even window of 7 px. Nothing to set."""
+    """Structural similarity as scikit-image has it by default: uniform window of 7 px. Nothing to set."""
 
 
 class SVGSSIMConfig(Settings):
-    """Structural similarity as in SVG's and OpenSTL's tables: even window of 7 px, range 2. Nothing to set."""
+    """Structural similarity as in SVG's and OpenSTL's tables: uniform window of 7 px, range 2. Nothing to set."""
 
 
 class BorderedSSIMConfig(Settings):

@@ -84,7 +84,7 @@ class SSIM(Similarity):
 
 
 class UniformSSIM(Similarity):
-    """Structural similarity under an even window of 7 px, with sample covariance.
+    """Structural similarity under a uniform window of 7 px, with sample covariance.
 
     Source: scikit-image's `structural_similarity(data_range=1)`, all else left alone.
     """
@@ -102,14 +102,15 @@ class UniformSSIM(Similarity):
 
     @property
     def convention(self) -> str:
-        return f"even window 7, valid region only, sample covariance, range {self.data_range:g}, mean over channels"
+        return f"uniform window 7, valid region only, sample covariance, range {self.data_range:g}, mean over channels"
 
 
 class SVGSSIM(UniformSSIM):
     """As UniformSSIM, but for values said to have range 2, which makes the constants four times as large.
 
-    Source: SVG's `eval_seq` and OpenSTL, which call scikit-image up to 0.19 without a data range: for floating point
-    it then took 2, from −1 to 1, though frames are in [0, 1]. So their numbers come out higher.
+    Source: SVG's `eval_seq` and OpenSTL, which call old scikit-image (0.18 or before; 0.21 refuses) without a data
+    range: for floating point it then took 2, from −1 to 1, though frames are in [0, 1]. So their numbers come out
+    higher.
     """
 
     name = "ssim-svg"
