@@ -354,6 +354,13 @@ def test_what_is_wrong_is_one_clear_line(copy, spoil):
     assert str(copy) in str(caught.value)
 
 
+def test_pictures_of_another_kind_are_to_be_saved_anew(copy):
+    """They are whole: to complete or remove them would not help."""
+    make_grey(copy / "dev/O1/0001/2/scene/scene_09.png")
+    with pytest.raises(ValueError, match=r"scene_09\.png; save such pictures anew in Pillow's mode RGB$"):
+        read_intphys(copy).record("test", 1)
+
+
 def test_nothing_there(tmp_path):
     with pytest.raises(
         FileNotFoundError, match=r"^SOURCE must be an existing folder, got .*gone; give the folder that"

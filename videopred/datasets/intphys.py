@@ -238,7 +238,8 @@ def _picture(path: Path, mode: str) -> np.ndarray:
         raise check.FaultyFileError(
             check.complaint("SOURCE", "hold whole PNG files", f"{path} ({error})", fix)
         ) from None
-    require_in(image.mode == mode, f"hold 8-bit {'grey levels' if mode == 'L' else mode}", f"mode {image.mode}", path)
+    must, got = f"hold 8-bit {'grey levels' if mode == 'L' else mode}", f"mode {image.mode} in {path}"
+    check.require_sound(image.mode == mode, "SOURCE", must, got, f"save such pictures anew in Pillow's mode {mode}")
     return np.asarray(image)
 
 
