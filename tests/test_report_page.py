@@ -64,6 +64,19 @@ def test_scores_of_runs_judged_among_others_are_found(two):
     assert "third" not in page.text
 
 
+def test_a_run_alone_has_its_scores_where_it_was_judged_with_others(two):
+    """Its own on other data beside them; those of the others are not shown."""
+    rows = {"other": ([0.7] * 3, [10.0] * 3), "one": ([0.2] * 3, [10.0] * 3)}
+    scores = replace(scored(**rows), models=tuple(rows))
+    for data in ("a", "b"):
+        scores.save(two / "eval" / "other-and-1-more" / data)
+    scored(**ONE | {"model": ([0.4] * 3, [10.0] * 3)}).save(two / "eval" / "one" / "b")
+    told = page_of(two, "one").text
+    assert told.index("a: ") < told.index("one 0.2000") < told.index("b: ") < told.index("model 0.4000")
+    assert "0.7000" not in told
+    assert "videopred evaluate ONE DATA" not in told.replace(str(two / "one"), "ONE")
+
+
 def test_scores_of_other_seeds_are_not_taken_for_those_of_these(tmp_path):
     for name in ("mine", "theirs"):
         for seed in (0, 1):

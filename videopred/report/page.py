@@ -79,6 +79,8 @@ def write_report(
     if results != Path("eval"):
         check.existing("--scores", results)
     found = [find_run(run, results) for run in runs]
+    if len(found) == 1:
+        found = [_with_scores_among_others(found[0], results)]
     names = [run.name for run in found]
     twice = sorted({name for name in names if names.count(name) > 1})
     check.require(not twice, "RUN", "be runs of different names", ", ".join(twice), "leave one out, or rename a folder")
@@ -128,6 +130,13 @@ def _with_clips(sections: Sequence[Section], compared: Compared | None) -> list[
         room -= bytes_of(clips)
         drawn.append(section._replace(clips=clips))
     return drawn
+
+
+def _with_scores_among_others(run: FoundRun, results: Path) -> FoundRun:
+    """A run that is shown by itself, with its scores also on data on which it was judged with others only."""
+    files = scores_of_several(results, {run.name})
+    scores = {file.parent.name: load_scores(file).of_models([run.name]) for file in files} | run.scores
+    return run._replace(scores=dict(sorted(scores.items())))
 
 
 def _compared(runs: Sequence[FoundRun], scores: Mapping[str, Scores] | None) -> Compared:
