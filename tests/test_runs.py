@@ -128,10 +128,25 @@ def test_seeds_exports_and_folders_of_runs_are_found(tmp_path):
 
 
 def test_runs_are_looked_for_three_folders_below_and_no_further(tmp_path):
-    """Somebody may list a whole disk."""
+    """Somebody may list a whole disk, or the clone that he is in; what holds no run is none of the answer."""
     make_run(tmp_path / "a" / "b" / "run", updates=2)
     make_run(tmp_path / "c" / "d" / "e" / "run", updates=2)
-    assert {name: run.state for name, run in look(tmp_path).items()} == {"a/b/run": "finished", "c": "none"}
+    assert {name: run.state for name, run in look(tmp_path).items()} == {"a/b/run": "finished"}
+
+
+def test_folders_that_may_not_be_looked_into_hide_no_run(tmp_path, monkeypatch):
+    """Such as those of other users in a shared one."""
+    make_run(tmp_path / "a", updates=2)
+    (tmp_path / "secret").mkdir()
+    look_into = Path.iterdir
+
+    def refused(folder: Path):
+        if folder.name == "secret":
+            raise PermissionError(13, "Permission denied")
+        return look_into(folder)
+
+    monkeypatch.setattr(Path, "iterdir", refused)
+    assert list(look(tmp_path)) == ["a"]
 
 
 def test_a_run_that_goes_away_while_it_is_looked_at_hides_no_other(tmp_path, monkeypatch):
@@ -184,11 +199,10 @@ def test_bad_folders_are_named_and_hide_no_other(tmp_path, name, text, problem):
     (tmp_path / "c.safetensors").write_text("hello")
     found = look(tmp_path)
     assert {name: run.state for name, run in found.items()} == {
-        "a": "damaged", "b": "finished", "c.safetensors": "damaged", "photos": "none"
+        "a": "damaged", "b": "finished", "c.safetensors": "damaged"
     }  # fmt: skip
     assert found["a"].problem == problem
     assert found["c.safetensors"].problem.startswith("RUN must be a whole export")
-    assert found["photos"].problem == "no run in it"
 
 
 def test_scores_are_those_of_the_model_on_each_file(tmp_path):

@@ -31,7 +31,7 @@ class Run(NamedTuple):
 
     path: str
     state: str
-    """finished, interrupted, failed, running, dead, export, damaged, or none: a folder without runs."""
+    """finished, interrupted, failed, running, dead, export or damaged."""
     updates: int | None = None
     """Updates done."""
     asked: int | None = None
@@ -114,15 +114,17 @@ def _lines(run: Run) -> Iterator[tuple[str, ...]]:
 
 
 def _find(folder: Path, depth: int) -> list[Path]:
-    """Runs and exports, and those folders right in FOLDER in which there is neither."""
-    if folder.is_file() or _is_run(folder):
-        return [folder]
-    inside = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
-    inside = [path for path in inside if path.suffix == ".safetensors" or (path.is_dir() and depth > 0)]
-    found = [run for path in inside for run in _find(path, depth - 1)]
-    if not found and depth == _DEPTH - 1:
-        return [folder]
-    return found
+    """Runs and exports in a folder and so many levels of folders in it, as far as they can be looked into."""
+    try:
+        if folder.is_file() or _is_run(folder):
+            return [folder]
+        inside = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+        inside = [path for path in inside if path.suffix == ".safetensors" or (path.is_dir() and depth > 0)]
+    except OSError:  # it may not be looked into, or has just gone
+        if depth == _DEPTH:
+            raise
+        return []
+    return [run for path in inside for run in _find(path, depth - 1)]
 
 
 def _is_run(folder: Path) -> bool:
@@ -135,8 +137,6 @@ def _look_at(path: Path, scores: Path, now: float) -> Run:
             settings, record = read_header(path)
             losses: tuple[float | None, float | None, int | None] = (None, None, None)
             state, written = "export", path.stat().st_mtime
-        elif not _is_run(path):
-            return Run(str(path), "none", problem="no run in it")
         else:
             settings, record = (_read_json(path / name) for name in ("settings.json", "run.json"))
             losses, written = _losses(path), _last_written(path)
