@@ -11,8 +11,9 @@ import imitated_windows
 import pytest
 from tiny_runs import RECIPE, tiny_data, tiny_model, tiny_training
 
-from videopred import systems
+from videopred import doctor, systems
 from videopred.datasets.generation import generate
+from videopred.models.compiling import check_compiler
 from videopred.training.run import train
 
 PACKAGE = Path(systems.__file__).parent
@@ -70,6 +71,20 @@ def test_commands_are_quoted_as_the_shell_wants_it(monkeypatch):
     assert systems.typed(words) == r"videopred train --resume 'my models\run'"
     monkeypatch.setattr(systems, "sys", SimpleNamespace(platform="win32"))
     assert systems.typed(words) == r'videopred train --resume "my models\run"'
+
+
+@pytest.mark.parametrize(
+    ("system", "name", "how_to_get"),
+    [("linux", "g++", "apt-get"), ("darwin", "clang++", "xcode-select"), ("win32", "cl", "Visual Studio")],
+)
+def test_a_compiler_is_asked_for_that_the_system_can_have(monkeypatch, tmp_path, system, name, how_to_get):
+    monkeypatch.setattr(systems, "sys", SimpleNamespace(platform=system))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CXX", raising=False)
+    with pytest.raises(ValueError, match=rf"find the C\+\+ compiler {re.escape(name)}, got none; .*{how_to_get}"):
+        check_compiler("--compile")
+    told = doctor.examine(device="cpu", self_test=False).rows["optional parts"]["C++ compiler"]
+    assert how_to_get in told
 
 
 def test_what_windows_does_not_tell_is_said(windows):

@@ -28,7 +28,7 @@ from videopred.models.codec_settings import RNEMConfig
 from videopred.models.rival_settings import GRUConfig
 from videopred.models.settings import PredictorConfig
 from videopred.settings import TrainingConfig, WatchConfig
-from videopred.systems import memory
+from videopred.systems import compiler, memory
 from videopred.training.run import train
 
 LIBRARIES = ("videopred", "torch", "lightning", "numpy", "h5py", "kornia", "matplotlib")
@@ -149,8 +149,10 @@ def _optional_parts() -> dict[str, str]:
     there = (Path(torch.hub.get_dir()) / "checkpoints" / trunk.file).is_file()
     lpips = f"missing, for `evaluate --metrics lpips`: {trunk.program}"
     rows["weights of LPIPS"] = "there, for `evaluate --metrics lpips`" if there else lpips
-    compiler = "missing, for `train --compile inductor`: apt-get install g++"
-    rows["C++ compiler"] = "there, for `train --compile inductor`" if shutil.which("g++") else compiler
+    usual, how_to_get = compiler()
+    found = shutil.which(os.environ.get("CXX", usual))
+    serves = "for `train --compile inductor`"
+    rows["C++ compiler"] = f"there, {serves}" if found else f"missing, {serves}: {how_to_get}"
     return rows
 
 

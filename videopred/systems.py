@@ -87,6 +87,15 @@ def typed(words: Sequence[str]) -> str:
     return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
 
 
+def compiler() -> tuple[str, str]:
+    """The compiler of C++ that torch calls unless the environment variable CXX names another, and how to get it."""
+    if sys.platform == "win32":
+        return "cl", "install the C++ Build Tools of Visual Studio"
+    if sys.platform == "darwin":
+        return "clang++", "xcode-select --install"
+    return "g++", "apt-get install g++"
+
+
 def memory() -> int | None:
     """Bytes of this machine's memory, if the system tells."""
     if sys.platform == "win32" or "SC_PHYS_PAGES" not in os.sysconf_names:

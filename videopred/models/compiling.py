@@ -14,6 +14,7 @@ from torch.utils import _pytree as tree
 
 from videopred import check
 from videopred.models.predictor import Predictor
+from videopred.systems import compiler
 
 _BLOCK = 4
 """Steps that are compiled as one, which saves what every call of something compiled costs. With eight, compiling takes
@@ -103,6 +104,7 @@ def check_compiler(flag: str) -> None:
     Raises:
         ValueError: names the flag, and how to get a compiler.
     """
-    compiler = os.environ.get("CXX", "g++")
-    fix = "apt-get install g++, name another one in the environment variable CXX, or leave the flag out"
-    check.require(shutil.which(compiler) is not None, flag, f"find the C++ compiler {compiler}", "none", fix)
+    usual, how_to_get = compiler()
+    name = os.environ.get("CXX", usual)
+    fix = f"{how_to_get}, name another one in the environment variable CXX, or leave the flag out"
+    check.require(shutil.which(name) is not None, flag, f"find the C++ compiler {name}", "none", fix)
