@@ -64,8 +64,10 @@ def opened(
 ) -> Opened:
     """The data file, and the context and horizon that were asked for, else its own; checked before torch is loaded."""
     check.device_kind(device)
-    check.whole_number("--context", 1 if context is None else context, 1, "give at least one frame to start from")
-    check.whole_number("--horizon", 1 if horizon is None else horizon, 1, "ask for at least one frame")
+    if context is not None:
+        check.whole_number("--context", context, 1, "give at least one frame to start from")
+    if horizon is not None:
+        check.whole_number("--horizon", horizon, 1, "ask for at least one frame")
     if run is not None:
         check.run_folder(run)
     check_data(data)

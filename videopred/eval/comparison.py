@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from videopred import check
-from videopred.eval.comparison_rows import Row, model_rows
+from videopred.eval.comparison_rows import Row, model_rows, relative_error
 from videopred.eval.intervals import middle, over_both
 from videopred.eval.scores import Scores
 from videopred.eval.tables import arrow, what_was_asked, written, written_interval
@@ -96,12 +96,12 @@ class Comparison:
         means, others = ours.means(column, steps), theirs.means(column, steps)
         value, other = float(means.mean()), float(others.mean())
         low = high = float("nan")
-        mine, yours = ours.drawn(column, steps), theirs.drawn(column, steps)
-        if mine is not None and yours is not None:
+        drawn, others_drawn = ours.drawn(column, steps), theirs.drawn(column, steps)
+        if drawn is not None and others_drawn is not None:
             # Tables of as many clips are drawn alike, so draw r of one is draw r of the other.
             sides = () if row == self.relative_to else (means, others)
-            low, high = (float(end) for end in over_both(middle(mine - yours), *sides))
-        ratio = _ratio(value, other, ours.scores.metrics[column].best)
+            low, high = (float(end) for end in over_both(middle(drawn - others_drawn), *sides))
+        ratio = relative_error(value, other, ours.scores.metrics[column].best)
         return Difference(value, value - other, low, high, ratio, len(means), ours.deviation(column, steps))
 
     def head(self, column: str) -> str:
@@ -260,10 +260,6 @@ def names_of(paths: Sequence[str]) -> list[str]:
             return names
     twice = sorted({path for path in paths if paths.count(path) > 1})
     raise ValueError(check.complaint("SCORES", "be given once each", ", ".join(twice), "leave one out"))
-
-
-def _ratio(value: float, other: float, best: float) -> float:
-    return (best - value) / (best - other) if other != best else float("nan")
 
 
 def _same_row(row: str, ours: Scores, theirs: Scores) -> bool:

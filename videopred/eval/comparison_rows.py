@@ -28,6 +28,14 @@ class Estimate(NamedTuple):
 UNKNOWN = Estimate(*[float("nan")] * 3)
 
 
+def relative_error(value: float, other: float, best: float) -> float:
+    """What a value is short of the best, over what another is short of it; NaN if that is nothing, or none is best.
+
+    For errors, whose best is 0, it is the error relative to the other (SCOFF, figure 5).
+    """
+    return (best - value) / (best - other) if other != best and np.isfinite(best) else float("nan")
+
+
 class Row(NamedTuple):
     """What a row of a comparison is made of."""
 
@@ -63,24 +71,23 @@ class Row(NamedTuple):
         return Estimate(float(means.mean()), *map(float, ends))
 
     def relative_to(self, other: "Row", column: str, steps: int | None = None) -> Estimate:
-        """What the mean is short of the metric's best value, over what that of another row is short of it.
+        """The `relative_error` of this row's mean to another's, with its interval.
 
-        Of an error, whose best is 0, it is the error relative to the other's (SCOFF, figure 5). Clips are drawn alike
-        for both; what a seed does to either error is taken to change the ratio in proportion. NaN where the other is
-        perfect, or nothing is best.
+        Clips are drawn alike for both rows; a seed is taken to change the ratio in proportion to its change of either
+        error.
         """
         best = self.scores.metrics[column].best
-        mine, yours = best - self.means(column, steps), best - other.means(column, steps)
-        short = float(yours.mean())
-        if short == 0 or not np.isfinite(best):
+        means, others_means = self.means(column, steps), other.means(column, steps)
+        ratio = relative_error(float(means.mean()), float(others_means.mean()), best)
+        if np.isnan(ratio):
             return UNKNOWN
-        ratio = float(mine.mean()) / short
         drawn, others = self.drawn(column, steps), other.drawn(column, steps)
         if drawn is None or others is None:
             return UNKNOWN._replace(value=ratio)
         perfect = others == best
         ratios = np.where(perfect, np.nan, (best - drawn) / np.where(perfect, 1, best - others))
-        sides = () if other is self else (mine / short, ratio * yours / short)
+        short = best - others_means.mean()
+        sides = () if other is self else ((best - means) / short, ratio * (best - others_means) / short)
         return Estimate(ratio, *map(float, over_both(middle(ratios), *sides)))
 
     def values(self, column: str) -> np.ndarray:
@@ -116,7 +123,7 @@ def model_rows(scores: Mapping[str, Scores], names: Mapping[str, str] | None = N
 
 
 def _named_by_tables(scores: Mapping[str, Scores]) -> dict[str, Row]:
-    """The same by the names that tables give."""
+    """The models of several tables by the names that the tables give them."""
     tables = {name: _models(of) for name, of in scores.items()}
     for name, rows in tables.items():
         if len(rows) == 1:

@@ -103,19 +103,19 @@ class PictureConfig(Settings):
         Raises:
             ValueError: a suffix that cannot hold it, or that --format contradicts, or a time that a GIF cannot have.
         """
+        usual: tuple[str, ...] = self.format
+        allowed, must = {"gif", "mp4", "png"}, "be a folder, or end in .gif or .mp4 for a film or .png for a strip"
+        if self.figure:
+            usual = ("png", "svg")
+            allowed, must = {"png", "svg"}, "be a folder, or end in .png or .svg for a figure"
         of_file = () if out is None or not out.suffix else (out.suffix[1:],)
-        usual = ("png", "svg") if self.figure else self.format
-        allowed = ("png", "svg") if self.figure else ("gif", "mp4", "png")
-        must = "be a folder, or end in .gif or .mp4 for a film or .png for a strip"
-        must = "be a folder, or end in .png or .svg for a figure" if self.figure else must
-        check.require(set(of_file) <= set(allowed), "--out", must, out, "rename it")
+        check.require(allowed.issuperset(of_file), "--out", must, out, "rename it")
         told = self.format != type(self).model_fields["format"].default
         agree = not of_file or not told or of_file == self.format
         fix = "leave --format out, or give a folder"
         check.require(agree, "--format", f"be {' '.join(of_file)}, as --out ends so", " ".join(self.format), fix)
         kinds = of_file or usual
         if "gif" in kinds:
-            fits = self.frame_ms >= 20 and self.frame_ms % 10 == 0
-            slow = "be a multiple of 10, at least 20, for a GIF"
-            check.require(fits, "--frame-ms", slow, self.frame_ms, "try 100, ten frames a second")
+            fits, must = self.frame_ms >= 20 and self.frame_ms % 10 == 0, "be a multiple of 10, at least 20, for a GIF"
+            check.require(fits, "--frame-ms", must, self.frame_ms, "try 100, ten frames a second")
         return kinds
