@@ -1,4 +1,4 @@
-"""Commands, as they would be typed, that make data and results again. Light."""
+"""The commands that make given data or results again, as one would type them. Light."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from videopred.eval.protocols import PROTOCOLS
 from videopred.eval.settings import Protocol, flag_name
 
 Words = tuple[str, ...]
-"""Of a command, after `videopred`."""
+"""The words of a command, after `videopred`."""
 
 
 def typed(words: Words) -> str:
@@ -19,7 +19,7 @@ def typed(words: Words) -> str:
 
 
 def generate_words(recipe: DatasetSettings, clips: Mapping[str, int], seed: int, out: str) -> Words:
-    """What makes clips of a recipe: the preset that is nearest to it, and a flag for all that differs.
+    """The command that makes clips of a recipe: the preset nearest to it, and a flag for each setting that differs.
 
     Args:
         recipe: of clips of ours.
@@ -37,12 +37,12 @@ def generate_words(recipe: DatasetSettings, clips: Mapping[str, int], seed: int,
 def evaluate_words(
     run: str, data: str, protocol: Protocol, clips: int | None = None, reference: str | None = None
 ) -> Words:
-    """What scores a run.
+    """The command that scores a run.
 
     Args:
         run: the run, as the command shall name it.
         data: the clips, likewise.
-        protocol: what was asked; of a name that is not in the table all is spelled out.
+        protocol: what was asked; if its name is not in PROTOCOLS, all of it is spelled out.
         clips: how many the part has; None if that is not known.
         reference: the file whose training part calibrated the trivial rows, likewise; None is the data itself.
     """
@@ -58,7 +58,7 @@ def evaluate_words(
 
 
 def plausibility_words(run: str, judged: Mapping[str, Any]) -> Words:
-    """What judges plausibility, given what plausibility.json says."""
+    """The command that judges plausibility as plausibility.json says that it was judged."""
     said = {**judged["settings"], "aggregates": list(judged["errors"])}
     data, _ = said.pop("data"), said.pop("run", None)
     if said.get("part") == "dev":  # what is judged of a folder of IntPhys without a word
@@ -67,7 +67,7 @@ def plausibility_words(run: str, judged: Mapping[str, Any]) -> Words:
 
 
 def _changes(usual: DatasetSettings, recipe: DatasetSettings) -> dict[str, Any]:
-    """What makes one recipe of another."""
+    """The settings that turn one recipe into another."""
     before = dict(usual)
     return {name: value for name, value in recipe if value != before[name]}
 
@@ -77,7 +77,7 @@ def _flags(settings: Mapping[str, Any]) -> Words:
 
 
 def _flag(name: str, value: Any) -> Words:
-    """A setting as words; of several values, one after another, also where each is several."""
+    """A setting as words: the flag, then its values one after another; tuples in a tuple are laid out flat."""
     flag = flag_name(name)
     if isinstance(value, bool):
         return (f"--{flag}",) if value else (f"--no-{flag}",)

@@ -14,12 +14,12 @@ from videopred.reach import reach
 from videopred.rendering.canvas import empty_figure, figure_bytes, hue
 
 COLOURS = tuple(map(hue, (BLUE, VERMILION, GREEN, PURPLE, SKY, ORANGE, (0, 0, 0))))
-"""Of models; beyond seven they come again, dashed."""
+"""Colours of models; from the eighth model on they come again, dashed."""
 MARKERS = "os^DvPX"
 """One for each colour, since in grey these are much alike; at about eight steps."""
 STYLES = ("solid", (0, (5, 2)), (0, (1, 1.5)))
 FAINT = "#8A8A8A"
-"""Of trivial predictions, so that models stand out; they differ in their dashes."""
+"""The colour of all trivial predictions, so that models stand out; they differ in their dashes."""
 FAINT_STYLES = ((0, (1, 1)), (0, (4, 1.5)), (0, (4, 1.5, 1, 1.5)), (0, (7, 2)), (0, (2, 4)), "solid")
 SUFFIXES = (".png", ".svg")
 

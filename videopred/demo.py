@@ -51,7 +51,7 @@ class Outcome:
     """What the demo made and found."""
 
     scores: Scores
-    """Of the model and the trivial predictions, on clips it never saw."""
+    """Scores of the model and of the trivial predictions, on clips that the model never saw."""
     verdict: str
     """Whether the model beat them, in words."""
     files: list[Path]

@@ -32,7 +32,7 @@ from videopred.systems import compiler, memory
 from videopred.training.run import train
 
 LIBRARIES = ("videopred", "torch", "lightning", "numpy", "h5py", "kornia", "matplotlib")
-"""Those whose versions people are asked for."""
+"""The libraries whose versions one is asked for with a question or a bug report."""
 
 FOLDERS = ("datasets", "models", "eval")
 """Where commands write unless told otherwise."""

@@ -170,7 +170,7 @@ def _reached(of: Described) -> Iterator[str]:
 
 
 def _ahead(scores: Scores) -> Iterator[str]:
-    """Of each metric, the steps at which the model is better than every row that has learned nothing."""
+    """For each metric, the steps at which the model is better than every row that has learned nothing."""
     (model,) = scores.models
     trivial = [row for row in scores.values if row not in (model, CEILING)]
     for column, metric in scores.metrics.items():

@@ -21,7 +21,7 @@ from videopred.palette import BLUE, GREEN, VERMILION
 from videopred.rendering.page import LETTERS, Page, enlarged, points
 
 POSSIBLE, IMPOSSIBLE, OTHER = BLUE, VERMILION, GREEN
-"""Of films; the last of one that is not known to be either."""
+"""Colours of films; the last is for films that are not known to be possible or impossible."""
 TRICK, CALM = (80, 80, 80), (200, 206, 212)
 UNITS = {"bce": "surprise, nats", "kl": "surprise, nats", "mse": "surprise, MSE"}
 
@@ -159,11 +159,11 @@ class _Layout(NamedTuple):
     scale: int
     high: int
     wide: int
-    """Of a film, without its border."""
+    """Width of a film, without its border."""
     span: int
     """Width of a plot."""
     top: int = 74
-    """Of the films."""
+    """Upper edge of the films."""
 
     @classmethod
     def of(cls, height: int, width: int, panel_px: int) -> "_Layout":

@@ -1,4 +1,4 @@
-"""Benchmarks: how many times faster than a named baseline, measured in one process, in turns, as medians.
+"""Benchmarks: how many times faster than a named baseline; both are timed alternately in one process, medians count.
 
 Times are CPU seconds of this process, so that a busy machine blurs them less. What differs between two machines is
 the seconds; what is promised is the ratio.
@@ -55,7 +55,7 @@ def cpu_seconds(work: Callable[[], Any]) -> float:
 
 
 def compare(ours: Callable[[], Any], baseline: Callable[[], Any], repeats: int) -> Comparison:
-    """CPU times of both, in turns, after one go of each that does not count."""
+    """CPU times of both, run alternately, after one run of each that does not count."""
     ours(), baseline()
     times = [(cpu_seconds(baseline), cpu_seconds(ours)) for _ in range(repeats)]
     return Comparison([own for _, own in times], [other for other, _ in times])

@@ -21,7 +21,7 @@ MODELS = {
     "rims": PredictorConfig(core=RIMsConfig(modules=6, active=4, units=100)),
     "scoff": PredictorConfig(core=SCOFFConfig(files=4, schemata=4, units=100)),
 }
-"""As the papers have them on bouncing balls, with R-NEM's encoder and decoder."""
+"""The models of the papers on bouncing balls, with R-NEM's encoder and decoder."""
 
 
 class Pair(NamedTuple):

@@ -62,7 +62,7 @@ def forecast(targets: Sequence[Target], alone: Maker, workers: int) -> Forecast:
 
 
 def _lacking(total: int, targets: Sequence[Target]) -> str:
-    """A complaint if there is no room for files of so many bytes in total, as far as they are still to be written.
+    """A complaint if the disk has no room for what is still to be written of files with `total` bytes; else empty.
 
     Pieces wait beside the file that they go into, so the largest file needs its room twice.
     """

@@ -106,14 +106,14 @@ def foresee(
 
 @dataclass(frozen=True)
 class _Work:
-    """A request that makes sense, as far as it is this process's."""
+    """A request that makes sense, and this process's share of it."""
 
     job: Job
     world: World
     mine: Sequence[Target]
     """Files that are this process's to make."""
     missing: Sequence[Target]
-    """Those of them that are not there."""
+    """The ones among them that are still to be made."""
     workers: int
 
 

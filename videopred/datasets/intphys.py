@@ -27,17 +27,17 @@ from videopred.datasets.intphys_layout import (
 
 
 class _Known(NamedTuple):
-    """What is known of all films."""
+    """What is the same in all films, and what is known of every one of them."""
 
     frames: int
     height: int
     width: int
     possible: bool
-    """Whether they are possible."""
+    """Whether it is known of every film if it is possible."""
     groups: bool
-    """Which grey is whose."""
+    """Whether it is known of every film which grey of its masks is which object."""
     deep: int
-    """How many films have a folder depth."""
+    """How many films have a folder `depth`."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ class ScoredFilms:
     place: Path
     """The folder dev or test, or the one given that holds O1, O2 or O3."""
     folders: Sequence[str]
-    """Of each film, such as O1/0001/1."""
+    """The folder of each film, such as O1/0001/1."""
     headers: Sequence[Mapping[str, Any]] | None
-    """Of their status.json; None if they have none."""
+    """The header in each film's status.json; None if the films have none."""
     frames: int
-    """Of each film, as many as are shown."""
+    """How many frames of each film are shown."""
     read: Callable[[int], np.ndarray]
     """Film -> (T, H, W, 3) uint8, 0 to 255."""
 
@@ -141,7 +141,7 @@ def _shown(known: _Known, every: int) -> int:
 
 
 def _found(known: _Known, size: tuple[int, int], clips: Mapping[str, int], every: int) -> dict[str, Any]:
-    """What is said to the user."""
+    """What `import` tells the user of the films: name -> value."""
     before = (
         f"from {known.height} x {known.width} (height x width), by Pillow's bilinear filter, masks by nearest pixel"
     )
@@ -161,7 +161,7 @@ def _found(known: _Known, size: tuple[int, int], clips: Mapping[str, int], every
 
 
 def _depth(films: int, of: int) -> str:
-    """What is said of depth maps."""
+    """What the user is told of depth maps, given how many of the films have them."""
     there = "there" if films == of else f"in {films} of {of} films" if films else "not there"
     return f"{there}; nothing here reads it"
 

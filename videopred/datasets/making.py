@@ -15,7 +15,7 @@ Errand = tuple[Block, Path]
 
 
 class Makers(Protocol):
-    """Whoever makes pieces."""
+    """Anything that makes pieces: this process, or a crew of others."""
 
     def make(self, errands: Sequence[Errand]) -> Iterator[Piece]:
         """The pieces of the errands, in their order, each saved before it is handed out."""

@@ -37,7 +37,7 @@ class Piece:
     clips: int
     """How many clips these are."""
     forms: Forms
-    """What every clip of the part is alike in."""
+    """What is the same in every clip of the part."""
     chunks: Mapping[str, list[bytes]]
     """Names with time -> their chunks, compressed, in the order of clips, and of frames in each."""
     tables: Mapping[str, np.ndarray]

@@ -24,11 +24,11 @@ class Quadruplets:
     path: Path
     """Where they are, as the user gave it."""
     part: str
-    """Of a data file, or dev or test of IntPhys."""
+    """The part of a data file, or dev or test of IntPhys."""
     names: Sequence[Sequence[str]]
-    """Of the four films of each scene, as answers to the benchmark name them if their conditions are known."""
+    """Names of the four films of each scene; if its condition is known, as answers to the benchmark have them."""
     folders: Sequence[Sequence[str]]
-    """The same without conditions."""
+    """Their folders: the names without conditions."""
     possible: np.ndarray | None
     """(scenes, 4) bool; None if it is not known."""
     conditions: Mapping[str, Sequence[str]]
@@ -39,7 +39,7 @@ class Quadruplets:
     every: int
     """Every n-th frame is shown."""
     frames: int
-    """Of each film, as many as are shown."""
+    """How many frames of each film are shown."""
     read: Callable[[int], np.ndarray]
     """Scene -> (4, T, H, W, C) uint8, 0 to 255."""
 

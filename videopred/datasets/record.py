@@ -82,7 +82,7 @@ def has_time(name: str) -> bool:
 
 
 def without_thin_axes(name: str, values: np.ndarray) -> np.ndarray:
-    """The same values without the axes of length 1 that only files have, at the end of what stands under this name."""
+    """The values without the axes of length 1 at their end, which arrays of this name have in files alone."""
     for _ in range(_THIN_AXES.get(name, 0)):
         if values.shape[-1] == 1:  # files of others may do without
             values = values[..., 0]

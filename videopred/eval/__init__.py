@@ -82,7 +82,7 @@ OBJECT_METRICS: dict[str, tuple[type[Settings], str]] = {
     "overlaps": (OverlapsConfig, "videopred.eval.motion_laws:Overlaps"),
     "walls": (WallsConfig, "videopred.eval.motion_laws:Walls"),
 }
-"""The same of metrics that compare objects: (settings class, "module:Class")."""
+"""Name of a metric that compares objects -> (settings class, "module:Class")."""
 
 
 def make_metric(name: str, config: Settings | None = None) -> "Metric":

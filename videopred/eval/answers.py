@@ -74,10 +74,10 @@ def check_names(names: Sequence[Sequence[str]]) -> None:
 
 
 def _mend_ties(answers: np.ndarray, signs: np.ndarray, tied: np.ndarray) -> np.ndarray:
-    """The same answers, but where pairs are exactly equal, what rounding did to them is taken back.
+    """The answers, changed by a few steps so that pairs that are exactly equal are equal again despite rounding.
 
-    It is some steps, of the film that fewest others equal, and of those with it, so that films stay equal; what that
-    does to pairs elsewhere is taken back in the next round.
+    To mend a scene one of its films is moved, the one that the fewest others equal; those that equal it are moved with
+    it, so that they stay equal. What this breaks in other scenes is mended in the next round.
     """
     kinds = _ranks(answers)
     values, films_of = np.unique(answers), np.bincount(kinds.ravel())

@@ -19,7 +19,7 @@ class Cell(NamedTuple):
     """How a row does on a data set, in the mean over some first steps."""
 
     mean: Estimate
-    """Of several seeds the mean over these."""
+    """The row's mean; for a row of several seeds, the mean over the seeds."""
     ratio: Estimate
     """What it is short of the metric's best value, over what the row that it is held against is short of it on the
     same clips; NaN if there is none."""

@@ -27,7 +27,7 @@ def data_table(comparison: "DataComparison") -> str:
 
 
 def data_document(comparison: "DataComparison") -> str:
-    """The same in Markdown."""
+    """The table over data sets as a document in Markdown."""
     blocks = [markdown(*block) for block in _blocks(comparison)]
     return "\n\n".join([_title(comparison), *blocks, *_legend(comparison).splitlines()]) + "\n"
 

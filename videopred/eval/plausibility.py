@@ -38,7 +38,7 @@ class Scenes:
     """
 
     names: Sequence[Sequence[str]]
-    """Of the four films of each scene."""
+    """Names of the four films of each scene."""
     possible: np.ndarray | None
     """(scenes, 4) bool; None if it is not known."""
     conditions: Mapping[str, Sequence[str]]

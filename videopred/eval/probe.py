@@ -21,7 +21,7 @@ class PlaceProbe(NamedTuple):
     error_px: float
     """Mean distance from the true place."""
     mean_error_px: float
-    """The same of a guess that is always the mean place of the fitted clips."""
+    """Mean distance of a guess that is always the mean place in the fitted clips."""
     r2: float
     """Share of the variance that is read: 1 is all, 0 as good as that guess."""
 

@@ -35,7 +35,7 @@ class Scene:
     masks: Tensor | None = None
     """(B, 1 + T, H, W) whole numbers: the object at each pixel, counted from 1; 0 is none."""
     own_masks: Tensor | None = None
-    """The same of a predicted scene by the model's own account: the module to which each pixel belongs. `masks` are of
+    """The same in a predicted scene by the model's own account: the module to which each pixel belongs. `masks` are of
     the objects found in its pictures. The first frame is not read."""
     visibility: Tensor | None = None
     """(B, 1 + T, N) float in [0, 1]: the share of an object that is seen; NaN where it is not there."""

@@ -77,7 +77,7 @@ class Scores:
         return None if self.drawn is None else middle(mean_over_steps(self.drawn[row][column][:, :steps]))
 
     def intervals(self, row: str, column: str) -> Interval | None:
-        """The same of every step: two ends, each (horizon,)."""
+        """The interval of every step: two ends, each (horizon,)."""
         return None if self.drawn is None else middle(self.drawn[row][column])
 
     def skill(self, row: str, column: str) -> float | None:

@@ -32,7 +32,7 @@ EXPERIMENTS = (
     "brims-curtain",
     "brims-smmnist",
 )
-"""Those that papers have; each is a file in published/."""
+"""The experiments of the papers; each is a file in published/."""
 
 _PUBLISHED = Path(__file__).parent / "published"
 
@@ -104,7 +104,7 @@ def _has_twin(published: str) -> bool:
 
 
 def _exact_twin(experiment: ExperimentConfig) -> ExperimentConfig:
-    """The same with balls that move exactly."""
+    """The same experiment with balls that move exactly."""
     told = "Exact contacts, in place of the papers' steps of one frame: there are no delays and no overlaps."
     return experiment.model_copy(
         update={

@@ -22,7 +22,7 @@ class Asked(NamedTuple):
     scale: Scale
     """Its scale."""
     whole: ExperimentConfig
-    """As it stands."""
+    """The experiment as it stands in its file, before it is scaled."""
     scaled: ExperimentConfig
     """At that scale."""
 
@@ -32,7 +32,7 @@ class Asked(NamedTuple):
         return self.name if self.scale == "paper" else f"{self.name}-{self.scale}"
 
     def told(self, run: ExperimentConfig, *, own_clips: bool = True) -> str:
-        """What the scale changed and a run has so, one line for each setting; nothing for `paper`.
+        """What the scale changes and the run keeps so, one line for each setting; nothing for `paper`.
 
         Args:
             run: the experiment with the flags of a command, which may have changed it again.

@@ -1,4 +1,4 @@
-"""What makes the films that are judged: a model's rollouts under any feedback, with chance of each clip's own."""
+"""Makes the films that are judged: a model's rollouts under any feedback, each clip with a random stream of its own."""
 
 from collections.abc import Callable
 

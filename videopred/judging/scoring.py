@@ -29,7 +29,7 @@ _FORETOLD = 200
 
 
 class How(TypedDict, total=False):
-    """What may be said beside the question; none of it changes a model's scores, but chance of its own."""
+    """How to score, beside what is asked. Of a model without chance of its own, none of it changes the scores."""
 
     reference: "ClipSource | None"
     """The file whose train part gives the mean frame and the calibration; None, as usual, is the judged file itself."""

@@ -26,7 +26,7 @@ class Share(NamedTuple):
         return self.rank == 0
 
     def of(self, items: Sequence[Item]) -> Sequence[Item]:
-        """What this process does of a list of work; each item is done by one process, once."""
+        """This process's share of a list of work; each item is in the share of exactly one process."""
         return items[self.rank :: self.processes]
 
     def gather(self, mine: list[Item]) -> list[Item]:

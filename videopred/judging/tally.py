@@ -103,7 +103,7 @@ class Tally:
         return {row: {name: {n: value(row, name, n) for n in counts} for name in self._metrics} for row in models}
 
     def _measure(self, said: Predicted, batch: Batch) -> dict[str, dict[str, Tensor]]:
-        """What every metric measures of predicted films of a batch; objects are looked for once."""
+        """What every metric measures of the films predicted of a batch; their objects are looked for only once."""
         of_films = {name: metric for name, metric in self._metrics.items() if isinstance(metric, Metric)}
         of_objects = {name: metric for name, metric in self._metrics.items() if isinstance(metric, ObjectMetric)}
         measured = measure(of_films, said.film, batch)

@@ -75,7 +75,7 @@ class _Layout(NamedTuple):
 
 
 def _captioned_page(layout: _Layout, panels: list[Panel]) -> np.ndarray:
-    """What all frames share."""
+    """The page that all frames share: white, with captions and legends."""
     page = blank_page(layout.footer.stop + 18, layout.span.start + layout.span.stop)
     labels: list[Label] = []
     for (top, left), panel in zip(layout.places, panels, strict=True):
@@ -92,7 +92,7 @@ def _captioned_page(layout: _Layout, panels: list[Panel]) -> np.ndarray:
 
 
 def _words(panel: Panel) -> tuple[str, tuple[Swatch, ...]]:
-    """What stands above a panel: its caption, which several named colours replace, and the colours to be named."""
+    """What stands above a panel: a caption, or nothing if several colours are named instead; and the named colours."""
     if panel.numbered:
         return panel.caption, ()
     named = len(panel.swatches) > 1 and any(len(swatch.name) > 1 for swatch in panel.swatches)
@@ -100,7 +100,7 @@ def _words(panel: Panel) -> tuple[str, tuple[Swatch, ...]]:
 
 
 def _caption_width(panel: Panel) -> int:
-    """Of caption and legend, px."""
+    """Width of a panel's caption and legend, px."""
     caption, swatches = _words(panel)
     return text_width(caption) + (14 if caption and swatches else 0) + legend_width(swatches)
 

@@ -35,12 +35,12 @@ def blank_page(height: int, width: int) -> np.ndarray:
 
 
 def legend_width(swatches: tuple[Swatch, ...]) -> int:
-    """Of a legend, px."""
+    """Width of a legend, px."""
     return sum(map(_swatch_width, swatches)) - 3 * _gap(swatches[-1]) if swatches else 0
 
 
 def _swatch_width(swatch: Swatch) -> int:
-    """Of a colour, its name, and the space before the next."""
+    """Width of a colour, its name, and the space before the next, px."""
     return SWATCH + text_width(swatch.name) + 4 * _gap(swatch)
 
 

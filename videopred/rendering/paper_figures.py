@@ -27,7 +27,7 @@ from videopred.rendering.strip import every_nth
 MARKED_STEP = 10
 """The rollout step that RIMs, figures 8 to 10, mark."""
 _WIDE = 7.0
-"""Of a figure, inches."""
+"""Width of a figure, inches."""
 
 
 def strip_figure(scenes: Sequence[Scene]) -> Figure:

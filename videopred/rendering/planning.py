@@ -1,4 +1,4 @@
-"""Which clips are drawn into which files, as far as it is known before the model is loaded. Light."""
+"""Which clips are drawn into which files, as far as that is known before the model is loaded. Light."""
 
 from pathlib import Path
 

@@ -41,7 +41,7 @@ class Shown(NamedTuple):
 
     title: str
     alt: str
-    """What who cannot see it is told."""
+    """The text in place of the picture, for those who cannot see it."""
     film: str
     """A GIF, as a data: address; empty where there is no room for one."""
     strip: str

@@ -16,7 +16,7 @@ _POINTS = 300
 
 
 def first_facts(run: FoundRun, scores: Scores | None) -> dict[str, str]:
-    """What is to be seen first."""
+    """The facts at the top of a run's section: name -> value."""
     found: dict[str, str] = {"core": run.core}
     frames = run.settings.get("film_shape")
     if frames:
@@ -96,7 +96,7 @@ def _written_groups(groups: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[s
 
 
 def provenance(run: FoundRun) -> dict[str, str]:
-    """Where it came from; not the name of the machine, which is nobody's matter who reads the page."""
+    """Where the run came from, but not the name of the machine, which does not concern readers of the page."""
     record = run.record
     names = ("started", "finished", "seconds", "cpu_seconds", "device", "threads", "python", "machine", "commit")
     found = {name: _written(record[name]) for name in names if record.get(name) is not None}

@@ -52,7 +52,7 @@ class Section(NamedTuple):
 
     run: FoundRun
     facts: Mapping[str, str]
-    """What is to be seen first."""
+    """The facts at the top: name -> value."""
     scores: Sequence[ScoreBlock]
     plausibility: Sequence[tuple[str, Table, Sequence[Shown]]]
     """Name of data, errors, and scenes whose surprise was drawn."""
@@ -74,7 +74,7 @@ class Section(NamedTuple):
     """The clips as they are drawn, once their size is known."""
 
     def with_still_scenes(self) -> "Section":
-        """The same without the films of scenes, whose strips and curves stay."""
+        """This section without the films of its scenes; their stills and curves stay."""
         still = [
             (name, table, [scene._replace(film="", alt=_scene_alt(scene.title, "stand")) for scene in scenes])
             for name, table, scenes in self.plausibility
@@ -166,7 +166,7 @@ def _making(file: "ClipSource") -> str | None:
 
 
 def _missing(run: FoundRun, data: Path | None, together: bool) -> list[Missing]:
-    """What a run has not."""
+    """What the page cannot show of a run, with the commands that would make it."""
     found = []
     if data is None:
         what = "clips that play: what it learned from is not where it was"

@@ -129,7 +129,7 @@ class Rounds(Sampler[int]):
 
 
 class HeldBatches:
-    """Batches of windows of so many frames, from all clips (B, T, H, W, C), which are on the device already."""
+    """Batches of windows of clips (B, T, H, W, C) that are on the device already."""
 
     def __init__(self, clips: Tensor, batches: SharedBatches, frames: int) -> None:
         self.clips, self.batches, self.frames = clips, batches, frames

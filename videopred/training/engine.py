@@ -69,7 +69,7 @@ def make_trainer(
 
 
 def _where(compute: ComputeConfig, device: torch.device) -> dict[str, Any]:
-    """What a trainer is told of where it computes."""
+    """The arguments of a Trainer that say where it computes."""
     return {
         "accelerator": {"cuda": "gpu"}.get(device.type, device.type),
         "devices": [device.index or 0] if device.type == "cuda" and compute.devices == 1 else compute.devices,
@@ -121,7 +121,7 @@ def check_compute(training: TrainingConfig, compute: ComputeConfig, device: torc
 
 
 def _check_strategy(compute: ComputeConfig, device: torch.device) -> None:
-    """Refuse a strategy that lacks its library or its devices, which a trainer says when it is made."""
+    """Refuse a strategy without its library or its devices; a Trainer is made to find out."""
     if compute.strategy == "auto":
         return
     quiet_lightning()
@@ -133,9 +133,10 @@ def _check_strategy(compute: ComputeConfig, device: torch.device) -> None:
 
 
 def _check_launcher(compute: ComputeConfig) -> None:
-    """Refuse several machines that nobody has started: the first would wait for the others, and hear no signal.
+    """Refuse numbers of machines and devices that do not match the processes that a launcher has started.
 
-    And other processes than were started: each would train by itself, or be missing.
+    Without a launcher, the first of several machines would wait for the others, deaf to signals. With another number of
+    processes, each would train by itself, or some would be missing.
     """
     launcher = launched()
     must = "come with the same command on each machine, started by torchrun or srun"

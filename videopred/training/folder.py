@@ -71,7 +71,7 @@ class RunFolder:
             self._lock.hold("--resume", self.path)
 
     def go_on(self, config: RunConfig, record: dict[str, Any], device: str, done: int) -> None:
-        """Note in the settings and the record of a run how it is resumed after so many updates."""
+        """Note in the settings and the record of a run how it is resumed, and after how many updates."""
         if is_first():
             write_json(self.path / "settings.json", config.model_dump(mode="json"))
         self._time.add(record)

@@ -35,10 +35,10 @@ class Forecast(NamedTuple):
     the way back, and clips that are held there."""
     seconds_per_update: float
     seconds_per_epoch: float | None
-    """Of updates only; None where clips are endless."""
+    """Time of an epoch's updates alone; None where clips are endless."""
     updates: int
     seconds: float
-    """Of all updates and looks at the validation clips; pictures, loggers and a compilation are not in it."""
+    """Time of all updates and looks at the validation clips, without pictures, loggers and compilation."""
     disk: int
     """Bytes of the checkpoints that are kept, and one more while it is written."""
 
@@ -118,7 +118,7 @@ class _Trial:
         self.adam = torch.optim.Adam(self.copy.parameters(), lr=self.training.learning_rate)
 
     def loss(self, batch: Tensor) -> Tensor:
-        """As at the end of training, when curricula are complete."""
+        """The loss as it is at the end of training, when curricula are complete."""
         training = self.training
         sampling = 0.0 if training.sampling == "none" else training.sampling_share or 1.0
         with self.rounding():

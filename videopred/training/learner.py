@@ -91,7 +91,7 @@ class Learner(lightning.LightningModule):
 
     @property
     def dtype_of_films(self) -> torch.dtype:
-        """That of the weights."""
+        """The type that films are converted to: that of the weights."""
         return next(self.predictor.parameters()).dtype
 
     # --- validation: every clip once, whichever process has it -----------------------------------------------
@@ -140,7 +140,7 @@ class Learner(lightning.LightningModule):
             group["lr"] = self.step_size()
 
     def step_size(self) -> float:
-        """Of the update that comes next."""
+        """The step size of the next update."""
         training = self.config.training
         return training.learning_rate * share_of_step_size(training, self.global_step, self.looks.decays)
 

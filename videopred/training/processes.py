@@ -88,7 +88,7 @@ class StepEnvironment(ClusterEnvironment):
 
 
 def lost_another(error: RuntimeError) -> str:
-    """What an error says of another process that is gone or cannot be reached; nothing if it is of something else."""
+    """What an error says of another process that is gone or cannot be reached; empty if it is about something else."""
     said = str(error).partition("\n")[0]
     if not isinstance(error, DistError) and "/gloo/" not in said:
         return ""

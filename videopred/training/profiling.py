@@ -44,7 +44,7 @@ class Profile(Callback):
         self.waits = False
 
     def turn(self, part: str) -> None:
-        """What passed since the last turn belongs to the part that was on; from here on another is."""
+        """Add the time since the last turn to the part that was on, and turn to another part."""
         if self.waits:
             torch.cuda.synchronize()
         now = self.clock()

@@ -121,9 +121,9 @@ def check_data(config: RunConfig, file: ClipSource) -> None:
 
 
 def as_if_between_updates(checkpoint: dict[str, Any], training: TrainingConfig) -> None:
-    """Have a checkpoint say that so many updates are done, all told, with the look at the validation clips if due.
+    """Set a checkpoint's counters as they are between two updates, after the look at validation clips if one is due.
 
-    Where in its loop Lightning saves decides what its counters say; and a resumed loop believes them.
+    Lightning's counters depend on where in its loop a checkpoint is saved, and a resumed loop goes on from them.
     """
     done, loops = checkpoint["global_step"], checkpoint["loops"]["fit_loop"]
     # At the beginning of a piece of a batch, Lightning has counted it as ready.
