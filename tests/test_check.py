@@ -183,6 +183,13 @@ def test_a_pydantic_error_becomes_a_complaint(values, said):
     assert check.explain(caught.value, "--") == said
 
 
+def test_what_is_no_json_is_said_in_the_same_form():
+    with pytest.raises(ValidationError) as caught:
+        Outer.model_validate_json('{"must_be_given": ')
+    said = check.explain(caught.value)
+    assert said == "settings must be JSON, got EOF while parsing a value at line 1 column 18; mend it there"
+
+
 def test_the_nearest_of_known_settings_is_offered():
     with pytest.raises(ValidationError) as caught:
         Outer(must_be_giving=1, must_be_given=1)

@@ -110,6 +110,7 @@ def test_another_core_brings_its_own_decoder_and_leaves_the_learning(monkeypatch
         ("rims-balls4 --write x.txt", "--write must end in .json, got x.txt; rename it"),
         ("rims-balls4 --core.schemata 3", "--core.schemata must be a setting of rims"),
         ("bad.json", "recipe must be given, got nothing; see --help"),
+        ("no-model.json", "^model must be given, got nothing; see --help"),
         ("unknown.json", "protocols must be one of .*, got rnem-ball; did you mean rnem-balls"),
         ("part.json", "clips must be one of train, validation, test, got training"),
     ],
@@ -118,6 +119,7 @@ def test_bad_words(words, complaint, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     whole = json.loads(find_experiment("rims-balls4").model_dump_json())
     Path("bad.json").write_text(json.dumps({name: whole[name] for name in whole if name != "recipe"} | {"model": {}}))
+    Path("no-model.json").write_text(json.dumps({name: whole[name] for name in whole if name != "model"}))
     Path("unknown.json").write_text(json.dumps(whole | {"protocols": ["rnem-ball"]}))
     Path("part.json").write_text(json.dumps(whole | {"clips": {"training": 3}}))
     with pytest.raises(ValueError, match=complaint):

@@ -287,6 +287,8 @@ def explain(error: ValidationError, prefix: str = "", known: Iterable[str] = ())
     if kind in ("union_tag_not_found", "model_type", "model_attributes_type"):
         fix = "give an object of their class, or a dict with their kind"
         return complaint(name, "be settings", repr(got), fix)
+    if kind == "json_invalid":
+        return complaint(name, "be JSON", message.removeprefix("Invalid JSON: "), "mend it there")
     must = message.removeprefix("Input should ").removeprefix("Tuple should ")
     must = re.sub(r"( after validation, not \d+|, unable to parse .*)$", "", must)
     return complaint(name, must, "nothing" if got in ((), []) else repr(got), "see --help for the range")

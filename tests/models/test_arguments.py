@@ -90,6 +90,13 @@ def test_a_state_that_is_none(state):
         unroll(core, slots(), state)
 
 
+@pytest.mark.parametrize(("wrap", "kind"), [(list, "list"), (lambda pair: (pair,), "tuple")])
+def test_the_right_tensors_in_other_containers(wrap, kind):
+    core = make("lstm")
+    with pytest.raises(ValueError, match=rf"got these in other containers, the outermost a {kind}; carry on"):
+        unroll(core, slots(), wrap(core.initial_state(BATCH)))
+
+
 class Growing(nn.Module):
     """Keeps all it has seen, from nothing on."""
 

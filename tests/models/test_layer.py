@@ -84,6 +84,12 @@ def test_several_slots_are_taken():
     close(layer.step(given[:, 0], state)[0], outputs[:, 0])
 
 
+@pytest.mark.parametrize(("batch", "kind"), [(0, ValueError), (-1, ValueError), (2.5, TypeError), (True, TypeError)])
+def test_a_state_is_of_a_number_of_clips(batch, kind):
+    with pytest.raises(kind, match=r"^batch must be (at least 1|a whole number), got .*; it is the number of clips$"):
+        make("rims").initial_state(batch)
+
+
 def test_names_and_settings():
     assert Layer("rims", 5, modules=3, active=2, units=7).output_size == 21
     assert Layer("rims-smnist", 5).core.config.comm_key == 16

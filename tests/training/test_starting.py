@@ -199,6 +199,10 @@ def test_recipes_that_do_not_do(recipe, tmp_path, data):
     with pytest.raises(ValueError, match=r"^DATA must be a recipe if it is JSON, got .*two\.json \(") as caught:
         open_clips(recipe, tiny_training())
     assert "\n" not in str(caught.value)
+    for content in (b'{"kind": ', b"\xff\xfe"):
+        recipe.write_bytes(content)
+        with pytest.raises(ValueError, match=r"^DATA must be a recipe .*two\.json \(settings must be JSON, got "):
+            open_clips(recipe, tiny_training())
     with pytest.raises(FileNotFoundError, match=r"^DATA must be an existing file, got"):
         open_clips(tmp_path / "gone.json", tiny_training())
     with pytest.raises(ValueError, match=r"^--validation-clips must come with a preset or a recipe as DATA, got 5"):

@@ -258,7 +258,7 @@ def dump_recipe(recipe: DatasetSettings) -> str:
     return recipe.model_dump_json()
 
 
-def load_recipe(text: str) -> AnyRecipe:
+def load_recipe(text: str | bytes) -> AnyRecipe:
     """The recipe that `dump_recipe` wrote.
 
     Raises:

@@ -89,7 +89,8 @@ def holds_experiment(path: Path) -> bool:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    return isinstance(content, dict) and "model" in content
+    is_recipe = not isinstance(content, dict) or "kind" in content
+    return not is_recipe and not content.keys().isdisjoint(ExperimentConfig.model_fields)
 
 
 def _published(name: str) -> str:

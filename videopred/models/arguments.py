@@ -69,7 +69,9 @@ def check_state(core: Any, batch: int, state: Any) -> None:
         raise ValueError(check.complaint("state", f"be of {batch} clips, as the slots are", sizes.pop(), fix))
     same = got_tree == expected_tree and all(map(_is_like, got, expected))
     must = f"be one of {name}, with the shapes {_shapes(expected)}"
-    check.require(same, "state", must, _shapes(got), fix)
+    elsewhere = got_tree != expected_tree and _shapes(got) == _shapes(expected)
+    shown = f"these in other containers, the outermost a {type(state).__name__}" if elsewhere else _shapes(got)
+    check.require(same, "state", must, shown, fix)
     if os.environ.get("VIDEOPRED_DEBUG"):
         broken = torch.stack([~leaf.unsqueeze(-1).isfinite().flatten(1).all(1) for leaf in got]).any(0)  # (B,)
         if broken.any():

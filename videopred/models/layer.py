@@ -39,7 +39,12 @@ class Layer(nn.Module):
         self.output_size = self.core.rows * self.core.units
 
     def initial_state(self, batch: int, *, generator: Generator | None = None) -> State:
-        """The state before the first step, on the device and in the dtype of the parameters."""
+        """The state before the first step, on the device and in the dtype of the parameters.
+
+        Raises:
+            ValueError: fewer than one clip. TypeError: no whole number of them.
+        """
+        check.whole_number("batch", batch, 1, "it is the number of clips")
         return self.core.initial_state(batch, generator=generator)
 
     def forward(self, inputs: Tensor, state: State | None = None) -> tuple[Tensor, State]:

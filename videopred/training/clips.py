@@ -172,7 +172,7 @@ def _kept_aside(file: ClipSource, training: TrainingConfig) -> int:
 def _read_recipe(path: Path) -> DatasetSettings:
     """The recipe in a JSON file, as `videopred inspect --json` shows it under `recipe`."""
     fix = "write one, such as the `recipe` that `videopred inspect FILE --json` shows"
-    text = check.existing_file("DATA", path, fix).read_text(encoding="utf-8")
+    text = check.existing_file("DATA", path, fix).read_bytes()
     try:
         return load_recipe(text)
     except ValidationError as error:
