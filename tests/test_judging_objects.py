@@ -144,16 +144,16 @@ KEPT = ("features", "groups", "collisions", "events", "positions", "velocities")
 def test_rnems_own_files_are_scored_as_ours(tmp_path):
     """Whatever the types and the units, and though absent balls have places there.
 
-    Radii they have none, so that what is missed at the edge of a ball is told by its pixels: of copies, not exactly.
+    They have no radii: when a ball is missed or lost is told by its area, for copies not quite as by its radius.
     """
-    names = ("position", "missed", "count", "kept-2px", "switches", "fg-ari", "miou", "collision-bce")
+    names = ("position", "missed", "count", "kept", "kept-2px", "switches", "fg-ari", "miou", "collision-bce")
     protocol = Protocol(context=CONTEXT, horizon=HORIZON, metrics=names)
     theirs = as_rnems(tmp_path / "theirs.h5", world())
     scores = judge_rows({"model": the_truth}, theirs, protocol)
     ours = scores_of(RECIPE, names)
     for name in names:
         np.testing.assert_allclose(scores.values["model"][name], ours.values["model"][name], atol=1e-4)
-        assert scores.mean("copy last", name) == pytest.approx(ours.mean("copy last", name), abs=0.02), name
+        assert scores.mean("copy last", name) == pytest.approx(ours.mean("copy last", name), abs=0.03), name
 
 
 def test_places_that_are_not_where_objects_are_are_refused(tmp_path):

@@ -127,6 +127,15 @@ def test_without_radii_the_gate_is_that_of_a_disc_of_the_same_area():
     torch.testing.assert_close(gates(replace(TRUE, radius=None)), gates(TRUE), rtol=0.07, atol=0)
 
 
+def test_what_is_not_there_has_no_gate_and_is_not_the_smallest_of_its_clip():
+    """A clip with fewer objects than others would be lost at any error above 0."""
+    positions, masks = TRUE.positions.clone(), TRUE.masks.masked_fill(TRUE.masks == 2, 0)
+    positions[:, :, 1] = torch.nan
+    fewer = replace(TRUE, positions=positions, masks=masks, radius=None)
+    assert gates(fewer).isnan().any(0).tolist() == [False, True, False, False]
+    assert divergence(Scene(positions + 0.5), fewer, KeptConfig()).tolist() == [STEPS + 1] * CLIPS
+
+
 @pytest.mark.parametrize("frames", [1, 2, 3])
 def test_divergence_is_the_first_of_frames_in_a_row(frames):
     """Clip 0 is far at steps 2, 4, 5 and 7; clip 1 never, clip 2 at the last three."""

@@ -50,13 +50,16 @@ def distances(predicted: Tensor, true: Tensor) -> Tensor:
 
 
 def gates(true: Scene) -> Tensor:
-    """How far from a true object its match may be: its radius, (B, N) px; without one, that of a disc of its area."""
+    """How far from a true object its match may be: its radius, (B, N) px; without one, that of a disc of its area.
+
+    NaN for objects that are not there, or that no mask shows.
+    """
     if true.radius is not None:
         return true.radius
     assert true.masks is not None, "scenes without radii have masks"
     number = torch.arange(1, true.positions.shape[2] + 1, device=true.masks.device)
     area = torch.stack([(true.masks == one).sum((2, 3)).amax(1) for one in number], -1)
-    return (area.double() / torch.pi).sqrt()
+    return (area.double() / torch.pi).sqrt().masked_fill(area == 0, torch.nan)
 
 
 def identities(predicted: Scene, true: Scene) -> Tensor:
