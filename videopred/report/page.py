@@ -135,8 +135,8 @@ def _with_clips(sections: Sequence[Section], compared: Compared | None) -> list[
 def _with_scores_among_others(run: FoundRun, results: Path) -> FoundRun:
     """A run that is shown by itself, with its scores also on data on which it was judged with others only."""
     files = scores_of_several(results, {run.name})
-    scores = {file.parent.name: load_scores(file).of_models([run.name]) for file in files} | run.scores
-    return run._replace(scores=dict(sorted(scores.items())))
+    among = {file.parent.name: load_scores(file).of_models([run.name]) for file in files}
+    return run._replace(scores=dict(sorted({**among, **run.scores}.items())))
 
 
 def _compared(runs: Sequence[FoundRun], scores: Mapping[str, Scores] | None) -> Compared:
