@@ -1,5 +1,7 @@
 """Judging: scores by hand, the rows of the trivial predictions, and what is refused."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -295,6 +297,15 @@ def test_clips_that_are_not_there_cannot_be_imagined(file, clips, message):
         imagine(Fading(), file, "test", clips, 3, 5)
     with pytest.raises(ValueError, match=r"--context plus --horizon must be at most 9, .* got 4 \+ 6 = 10"):
         imagine(Fading(), file, "test", [0], 4, 6)
+
+
+def test_scoring_loads_no_library_that_other_metrics_need():
+    """SciPy takes a fifth of the start of `evaluate`, and is for metrics of objects and for several seeds."""
+    code = (
+        "import sys, videopred.judging, videopred.judging.drawing; print({'scipy', 'kornia', 'lpips'} & {*sys.modules})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
 
 
 def test_progress_goes_to_stderr(file, capsys):

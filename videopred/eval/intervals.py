@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
-from scipy.special import stdtrit
 
 if TYPE_CHECKING:
     from videopred.eval.metric import Quantity
@@ -110,7 +109,7 @@ def over_both(over_clips: Interval, *sides: np.ndarray) -> Interval:
     if not chances:
         return over_clips
     half = (over_clips.high - over_clips.low) / 2
-    more = _half_width([*chances, _Chance((half / stdtrit(np.inf, _POINT)) ** 2, np.inf)]) - half
+    more = _half_width([*chances, _Chance((half / _students_t(np.inf)) ** 2, np.inf)]) - half
     return Interval(over_clips.low - more, over_clips.high + more)
 
 
@@ -132,8 +131,14 @@ def _half_width(chances: Sequence[_Chance]) -> np.ndarray:
     shares = [variance / np.where(total == 0, 1, total) for variance, _ in chances]
     with np.errstate(divide="ignore"):
         degrees = 1 / sum(share**2 / chance.degrees for share, chance in zip(shares, chances, strict=True))
-    half: np.ndarray = stdtrit(degrees, _POINT) * np.sqrt(total)
-    return half
+    return _students_t(degrees) * np.sqrt(total)
+
+
+def _students_t(degrees: np.ndarray | float) -> np.ndarray:
+    """What Student's t is below with the chance of the upper end; a normal number where degrees are infinite."""
+    from scipy.special import stdtrit  # loaded for several seeds alone, as it takes long
+
+    return np.asarray(stdtrit(degrees, _POINT))
 
 
 def _tensors(measured: Measured) -> dict[str, torch.Tensor]:

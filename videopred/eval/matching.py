@@ -2,7 +2,6 @@
 
 import numpy as np
 import torch
-from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
 from videopred.eval.scene import Scene
@@ -24,6 +23,8 @@ def assign(worth: Tensor, allowed: Tensor) -> Tensor:
     Returns:
         (B, N) int64: the column of each row; NOBODY where it has none.
     """
+    from scipy.optimize import linear_sum_assignment  # loaded for metrics of objects alone, as it takes long
+
     pairs = allowed.detach().cpu().numpy()
     worths = np.where(pairs, worth.detach().cpu().numpy(), 0)
     chosen = np.full(pairs.shape[:2], NOBODY)

@@ -14,7 +14,6 @@ nothing of what came after.
 
 import numpy as np
 import torch
-from scipy import ndimage
 from torch import Tensor
 
 from videopred.eval.discs import Objects, Pixels, given_up, large_enough, let_go, lit_pixels, settle, uncover
@@ -27,7 +26,7 @@ _HALF, _PART = 0.5, 0.15  # shares of a disc that are enough for one nobody expe
 _FAR_OFF = 100.0  # px: many radii
 _FAR = 3.0  # radii from where it is expected within which a lost object may turn up
 _IN_PLANE = np.zeros((3, 3, 3), int)  # neighbours along rows and columns, within a frame
-_IN_PLANE[1] = ndimage.generate_binary_structure(2, 1)
+_IN_PLANE[1] = ((0, 1, 0), (1, 1, 1), (0, 1, 0))
 
 
 def track(film: Tensor, places: Tensor, velocities: Tensor, radius: Tensor, covered: Tensor) -> Scene:
@@ -123,6 +122,8 @@ def _find_new(objects: Objects, pixels: Pixels, shape: tuple[int, ...]) -> None:
     left = np.flatnonzero(pixels.owner < 0)
     if not (np.bincount(pixels.clip[left], minlength=shape[0]) >= least).any():
         return
+    from scipy import ndimage  # loaded for metrics of objects alone, as it takes long
+
     rest = np.zeros((shape[0], *shape[2:]), bool)
     cells = pixels.clip[left], pixels.row[left], pixels.column[left]
     rest[cells] = True
