@@ -11,6 +11,8 @@ from PIL import Image
 from videopred.check import complaint, require, whole_number
 from videopred.files import write_bytes
 
+_AT_ONCE = 4096  # colours whose distances to a palette are held in memory: 25 MB
+
 
 def write_gif(frames: np.ndarray, path: Path, *, frame_ms: int = 100) -> Path:
     """Write a GIF that plays for ever, and return its path.
@@ -50,13 +52,19 @@ def _with_palette(frame: np.ndarray) -> Image.Image:
     # The brightest comes first: a palette of 0, 1, … 255 would be taken for a film without colours.
     kept = np.sort(found[np.argsort(-counts, kind="stable")[:256]])[::-1]
     if len(found) > len(kept):
-        apart = _unpacked(found).astype(np.float32)[:, None] - _unpacked(kept).astype(np.float32)
-        numbers = (apart**2).sum(-1).argmin(1)
+        blocks = (found[start : start + _AT_ONCE] for start in range(0, len(found), _AT_ONCE))
+        numbers = np.concatenate([_nearest(block, kept) for block in blocks])
     else:
         numbers = np.arange(len(kept))[::-1]
     image = Image.fromarray(numbers[where.reshape(packed.shape)].astype(np.uint8))
     image.putpalette(_unpacked(kept).tobytes())
     return image
+
+
+def _nearest(colors: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """For each of some colours the number of the nearest one among those kept; both packed, (N,) int32."""
+    apart = _unpacked(colors).astype(np.float32)[:, None] - _unpacked(kept).astype(np.float32)
+    return (apart**2).sum(-1).argmin(1)
 
 
 def _unpacked(colors: np.ndarray) -> np.ndarray:
