@@ -66,14 +66,14 @@ def _tupled(value: Any) -> Any:
 
 
 class TrainingConfig(Settings):
-    """How a predictor learns: prediction of the next frame, with Adam. All that the numbers of a run depend on."""
+    """How a predictor is trained to predict the next frame, with Adam. All that the numbers of a run depend on."""
 
     updates: PositiveInt = 5000
     """Number of optimiser steps."""
     batch_size: PositiveInt = 64
     """Clips per update, of all devices and pieces together."""
     accumulate: PositiveInt = 1
-    """Pieces that the clips of an update pass in, one after another: less memory, the same gradient."""
+    """Pieces that the clips of an update are split into (gradient accumulation): less memory, the same gradient."""
     window: Annotated[int, Field(ge=2)] | None = None
     """Frames in a row that an update learns from in each of its clips, which may then be of any length, beginning
     anywhere; default: whole clips."""
@@ -84,48 +84,48 @@ class TrainingConfig(Settings):
     reduction: Literal["mean", "sum"] = "mean"
     """Whether the loss is a mean over the pixels of a frame or, as in R-NEM, a sum; either way a mean over frames."""
     learning_rate: PositiveFloat = 7e-4
-    """Step size of Adam (RIMs paper, D.4)."""
+    """Learning rate of Adam (RIMs paper, D.4)."""
     schedule: Literal["constant", "cosine", "step", "plateau"] = "constant"
-    """Step size over time: constant; up over the first twentieth of the updates, then down to 0 along a cosine; lower
-    every so many updates; or lower when the validation loss stops falling (RIMs paper, D.5)."""
+    """Learning rate over time: constant; cosine, down to 0 after a warm-up of a twentieth of the updates; step, lower
+    every so many updates; or plateau, lower when the validation loss stops falling (RIMs paper, D.5)."""
     decay: Annotated[float, Field(gt=0, lt=1)] | None = None
-    """What the step size is multiplied with by --schedule step and plateau; default: 0.5."""
+    """Factor by which --schedule step and plateau lower the learning rate; default: 0.5."""
     decay_every: PositiveInt | None = None
     """Updates from one decay of --schedule step to the next."""
     patience: PositiveInt | None = None
-    """Looks at the validation clips in a row without a lower loss before --schedule plateau decays; default: 5."""
+    """Validations in a row without a lower loss before --schedule plateau decays; default: 5."""
     stop_after: PositiveInt | None = None
-    """Looks at the validation clips in a row without a lower loss after which training stops; default: never."""
+    """Validations in a row without a lower loss after which training stops; default: never."""
     improvement: Annotated[float, Field(ge=0, lt=1)] | None = None
     """Share by which a loss must be lower to count for --schedule plateau and --stop-after; default: 0."""
     clip_norm: PositiveFloat | None = 0.1
-    """Largest norm of the whole gradient; a longer one is scaled down to it. None leaves all as they are."""
+    """Largest norm of the whole gradient; a larger one is scaled down to it. None: no clipping."""
     free_running: NonNegativeInt = 0
-    """Frames at the end of each clip, or window, that are predicted from own predictions; 0 is teacher forcing."""
+    """Frames at the end of each clip, or window, predicted from the model's own predictions; 0 is teacher forcing."""
     grow_over: PositiveInt | None = None
     """Updates over which --free-running grows from 0 to its length; default: it has its length from the start."""
     sampling: Literal["none", "linear", "exponential", "sigmoid"] = "none"
-    """Scheduled sampling (Bengio et al. 2015): how the probability to be fed an own prediction for a frame grows."""
+    """Scheduled sampling (Bengio et al. 2015): how the probability of feeding back a prediction grows over time."""
     sampling_share: Annotated[float, Field(gt=0, le=1)] | None = None
     """The probability that --sampling grows towards; default: 1."""
     sampling_over: PositiveInt | None = None
     """Updates over which --sampling grows; default: all."""
     noise: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    """Share of the pixels given in training that are flipped, dark for bright (R-NEM: 0.2)."""
+    """Share of the input pixels that are flipped in training, dark for bright (R-NEM: 0.2)."""
     precision: Literal["32-true", "bf16-mixed", "16-mixed", "bf16-true", "64-true"] = "32-true"
     """Numbers of weights and sums, as Lightning names them; mixed keeps the weights in 32 bits."""
     validate_every: PositiveInt = 250
-    """Updates between looks at the validation clips; each look may save the best checkpoint."""
+    """Updates between validations; each of them may save the best checkpoint."""
     validation_share: Annotated[float, Field(gt=0, lt=1)] | None = None
     """Share of the training clips, the last ones, kept aside when DATA has no validation part; default: 0.1."""
     validation_clips: PositiveInt | None = None
     """Validation clips to make when DATA is a preset or a recipe; default: 200."""
     save_every: PositiveInt | None = None
-    """Updates between checkpoints to resume from, besides those that come with each look; default: no others."""
+    """Updates between checkpoints to resume from, besides those at each validation; default: no others."""
     keep_every: PositiveInt | None = None
     """Updates between checkpoints that are kept for good; default: none but the best and the last two."""
     seed: Annotated[int, Field(ge=0, lt=2**64)] = 0
-    """Source of the first weights, the order of clips, and all noise; of the clips too when DATA is a recipe."""
+    """Random seed of the initial weights, the order of clips and all noise; of the clips too when DATA is a recipe."""
 
     @model_validator(mode="after")
     def _settings_agree(self) -> "TrainingConfig":
@@ -155,7 +155,7 @@ class TrainingConfig(Settings):
 
 
 class ComputeConfig(Settings):
-    """Where a run computes. Its numbers depend on none of this, but for how sums are rounded and who draws what."""
+    """Where a run computes. This does not change its numbers, except for rounding and which process draws what."""
 
     devices: PositiveInt = 1
     """Devices on each machine, one process each; --batch-size is shared out among them."""
@@ -170,7 +170,7 @@ class ComputeConfig(Settings):
     hold: Literal["auto", "device", "memory", "disk"] = "auto"
     """Where clips wait: on the device, in memory, or on disk; auto: the first in which they fit easily."""
     time_limit: str | None = None
-    """Stop and save after so long, such as 90s, 30m, 4h or 1d; `--resume` goes on."""
+    """Save and stop after this time, such as 90s, 30m, 4h or 1d; `--resume` continues."""
 
     @field_validator("time_limit")
     @classmethod
@@ -196,11 +196,11 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 class WatchConfig(Settings):
-    """What is seen of a run while it learns. Its numbers depend on none of this."""
+    """What is recorded of a run while it trains. This does not change its numbers."""
 
     logger: tuple[Literal["wandb", "mlflow", "comet"], ...] = ()
     """Loggers besides CSV and TensorBoard; their own environment variables say where to."""
     pictures_every: NonNegativeInt = 4
-    """Looks at the validation clips from one set of pictures in TensorBoard to the next; 0 makes none."""
+    """Validations from one set of pictures in TensorBoard to the next; 0 makes none."""
     profile: bool = False
-    """Measure the share of data, encoder, core, decoder and optimizer in the time; kept as profile.json."""
+    """Measure how much time data, encoder, core, decoder and optimizer take; saved as profile.json."""

@@ -22,7 +22,7 @@ def bench_generate(
     workers: Annotated[int, arg(help="Processes for that file.")] = 2,
     json_: Json = False,
 ) -> None:
-    """Measure how fast data is made: ratios to plain generators, from one process, in turns, medians."""
+    """Measure how fast data is made, compared with plain generators."""
     from videopred.bench import generate
 
     rows = generate.bench_generate(clips=clips, repeats=repeats, growth=growth, whole=whole, workers=workers)
@@ -44,7 +44,7 @@ def bench_cores(
     ] = False,
     json_: Json = False,
 ) -> None:
-    """Measure how fast cores run: ratios to plain statements of them and to an LSTM, on one thread."""
+    """Measure how fast cores run on one thread, compared with plain implementations and an LSTM."""
     from videopred.bench import cores as bench
 
     rows = bench.bench_cores(cores=cores, batches=batches, steps=steps, repeats=repeats, compiled=compile_)
@@ -59,7 +59,7 @@ def bench_scores(
     repeats: Annotated[int, arg(help="Turns of each comparison.")] = 5,
     json_: Json = False,
 ) -> None:
-    """Measure how fast films are scored: ratios to loops over frames, and memory as clips go by."""
+    """Measure how fast films are scored, compared with loops over frames, and the memory it takes."""
     from videopred.bench import scores as bench
 
     rows = bench.bench_scores(clips=clips, frames=frames, size=size, repeats=repeats)
@@ -75,7 +75,7 @@ def bench_train(
     updates: Annotated[int, arg(help="Updates over which the Trainer's own time is spread.")] = 100,
     json_: Json = False,
 ) -> None:
-    """Measure training steps: images per second and memory, against frame by frame; what Trainer and loader add."""
+    """Measure training steps: images per second and memory, compared with working frame by frame."""
     from videopred.bench import train as bench
 
     rows = bench.bench_train(cores=cores, batch=batch, frames=frames, repeats=repeats, updates=updates)

@@ -31,16 +31,17 @@ def compare(
     ] = (),
     relative_to: Annotated[
         str | None,
-        arg(metavar="ROW", help="Hold all rows against this one; default: the first model, or none over data sets."),
+        arg(metavar="ROW", help="Row to compare all others with; default: the first model, or none over data sets."),
     ] = None,
     names: Annotated[
-        tuple[str, ...], arg(metavar="ROW=NAME", help="Call rows so; of one name on different data they are one row.")
+        tuple[str, ...],
+        arg(metavar="ROW=NAME", help="Rename rows; equal names on different data become one row."),
     ] = (),
     out: Annotated[Path, out_flag("Folder for comparison.md, .csv, .png and .svg.")] = Path("eval/comparison"),
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
-    """Hold models against each other: on the same clips differences, ratios, curves; on several data sets a table."""
+    """Compare models: differences, ratios and curves on the same clips, or a table over several data sets."""
     check.require(len(paths) > 0, "SCORES", "be given", "nothing", "name folders that `videopred evaluate` wrote")
     of_runs = [path for path in paths if not _holds_scores(path)]
     fix = "leave it out: a folder of scores is of one data set"

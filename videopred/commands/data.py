@@ -26,16 +26,16 @@ def generate(
     clips: Annotated[
         tuple[str, ...], arg(metavar="PART=COUNT", help="Clips of each part: train, validation, test.")
     ] = ("train=1000", "validation=100", "test=100"),
-    seed: Annotated[int, arg(help="Source of all chance.")] = 0,
+    seed: Annotated[int, arg(help="Random seed; with the recipe it determines every clip.")] = 0,
     out: Annotated[Path, out_flag("Folder for PRESET.h5, or a name that ends in .h5.")] = Path("datasets"),
     mnist: Annotated[Path | None, arg(help="Folder with the whole MNIST (torchvision's layout).")] = None,
     shards: Annotated[int, arg(help="Files to cut the set into; several go to a folder PRESET.")] = 1,
     workers: Annotated[int, arg(help="Processes that make clips; any number makes the same bytes.")] = 1,
-    dry_run: Annotated[bool, arg(help="Only say how long it would take, and how much disk.")] = False,
+    dry_run: Annotated[bool, arg(help="Only estimate the time and disk space that it would take.")] = False,
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
-    """Make a data set: recipe, states, frames, HDF5 file."""
+    """Generate a data set from a recipe, as an HDF5 file."""
     counts = flags.counts(clips)
     from videopred.datasets import generation
 
@@ -64,7 +64,7 @@ def import_(
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
-    """Bring films of others into a data file, and say what they are."""
+    """Convert films made elsewhere to a data file, and print what was found."""
     check.require(out.suffix == ".h5", "--out", "end in .h5", out, "rename it")
     check.existing("SOURCE", source)
     from videopred.datasets.importing import import_films
@@ -125,7 +125,7 @@ def export(
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
-    """Write clips of `occlusion` in the folders of the IntPhys benchmark, as PNG files."""
+    """Write clips of `occlusion` as PNG files, in the folder layout of the IntPhys benchmark."""
     check.absent("--out", out, overwrite)
     from videopred.datasets.intphys_export import export_intphys
     from videopred.datasets.opening import open_dataset
@@ -150,7 +150,7 @@ def verify(
     mnist: Annotated[Path | None, arg(help="The folder that its digits were taken from, if --mnist was given.")] = None,
     json_: Json = False,
 ) -> None:
-    """Prove that data is whole, is what its recipe makes, and has nothing in two parts."""
+    """Check that data is whole, is what its recipe makes, and has nothing in two parts."""
     from videopred.datasets import verification
     from videopred.datasets.opening import open_dataset
 
@@ -168,7 +168,7 @@ def cards(
     out: Annotated[Path, out_flag("Folder.")] = Path("datasets/cards"),
     json_: Json = False,
 ) -> None:
-    """Write a card of each data set: its recipe and a small GIF of what it makes."""
+    """Write a card for each data set: its recipe and a small GIF."""
     for name in presets:
         check.one_of("PRESET", name, DATASETS)
     from videopred.cards import write_cards

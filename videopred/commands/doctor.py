@@ -21,7 +21,7 @@ def doctor(
     device: Device = "auto",
     json_: Json = False,
 ) -> None:
-    """Say what this machine has and lacks, and whether the whole flow works on it."""
+    """Check what this machine has and lacks, and try the whole flow on it."""
     check.device_kind(device)
     from videopred.doctor import examine
 

@@ -24,7 +24,7 @@ def check_core(
     core: CoreConfig = RIMsConfig(),
     json_: Json = False,
 ) -> None:
-    """Hold a core to what every core must do, one line per check."""
+    """Check a core of your own against what every core must do, one line per check."""
     from videopred.models import build_core, conformance
 
     config = model_flags.chosen_core(name, core)
@@ -57,7 +57,7 @@ def rollout(
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
-    """Predict the frames that follow a context, and keep them as arrays."""
+    """Predict the frames that follow a context, and save them as arrays."""
     path = check.absent("--out", out or results(run, data) / "rollout.npz", overwrite)
     paths = {"--out": path} | ({} if trace is None else {"--trace": check.absent("--trace", trace, overwrite)})
     for flag, one in paths.items():

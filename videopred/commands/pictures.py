@@ -31,7 +31,7 @@ def render(
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
-    """Draw clips: films and strips with truth, prediction, difference or other rows, or a figure of the papers.
+    """Draw clips as films and strips, with truth, prediction, difference and more, or a figure of the papers.
 
     With --without, --freeze, --swap or --schema, the model is rolled out a second time under that intervention.
     """

@@ -44,7 +44,7 @@ def plausibility(
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
-    """Tell possible from impossible films by a model's surprise, as IntPhys does."""
+    """Test whether impossible films surprise a model more than possible ones, as IntPhys does."""
     *runs, data = _places(places, scores)
     check.device_kind(device)
     _check_idle(config, scores, draw, device)

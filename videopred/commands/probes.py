@@ -29,7 +29,7 @@ def probe(
     *,
     json_: Json = False,
 ) -> None:
-    """Say what can be read from a model's states: places, labels and modes."""
+    """Measure what can be read from a model's states: positions, labels and modes."""
     check.existing_file("TRACE", trace, "make it with `videopred rollout RUN DATA --trace FILE`")
     from videopred.judging.probing import probe_trace
 

@@ -22,7 +22,7 @@ def reproduce(
     device: Device = "auto",
     dry_run: Annotated[bool, arg(help="Only print the commands, as a script for a shell.")] = False,
 ) -> None:
-    """Make a figure or table of a paper again: clips, runs, scores and pictures.
+    """Reproduce a figure or table of a paper: clips, runs, scores and pictures.
 
     It prints each command and runs it. Clips and runs that are there are used, and runs that stopped go on; scores and
     pictures are made anew. Under the same names, runs of other experiments, scales or flags of your own are refused.

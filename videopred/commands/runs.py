@@ -41,7 +41,7 @@ def export(
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
-    """Write a trained model as one small file, which every command takes for its run."""
+    """Write a trained model as one small file that every command takes in place of the run."""
     for flag, given in (("--data", data), ("--scores", None if scores == Path("eval") else scores)):
         check.require(card or given is None, flag, "come with --card", given, "leave it out")
         if given is not None:
@@ -80,7 +80,7 @@ def report(
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
-    """Write one HTML file that shows and explains runs, without any other file or network."""
+    """Write one self-contained HTML file that shows and explains runs."""
     check.require(len(runs) > 0, "RUN", "be given", "nothing", "name a run folder, e.g. models/balls4-rims")
     check.device_kind(device)
     check.require(out.suffix == ".html", "--out", "end in .html", out, "rename it")

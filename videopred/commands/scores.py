@@ -22,7 +22,7 @@ _PATHS_HELP = (
 )
 _METRICS_HELP = "See `videopred list metrics`, or MODULE:CLASS of your own (docs/adding.md); default: bce mse ssim f1."
 _METRIC_SETTINGS_HELP = f"Such as f1.threshold=0.4; there are {', '.join(metric_settings())}."
-_FEEDBACK_HELP = "What a model is fed after the context: soft, threshold:0.5, sample or true; default: soft."
+_FEEDBACK_HELP = "What a model receives after the context: soft, threshold:0.5, sample or true; default: soft."
 
 
 def evaluate(
@@ -40,14 +40,14 @@ def evaluate(
     given: OmitArgPrefixes[GivenConfig] = GivenConfig(),
     batch_size: Annotated[int, arg(help="Clips at a time; changes memory and speed, not the scores.")] = 32,
     reference: Annotated[
-        Path | None, arg(help="File whose training part calibrates the trivial rows; default: DATA.")
+        Path | None, arg(help="File whose training part calibrates the trivial baselines; default: DATA.")
     ] = None,
     out: Annotated[Path | None, out_flag("Folder; default: eval/<run>/<data>.")] = None,
     device: Device = "auto",
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
-    """Score predictions beside the trivial ones: rollouts of runs, or films made elsewhere."""
+    """Score rollouts of models, or films made elsewhere, beside trivial baselines."""
     runs, data = _split(paths, given)
     check.whole_number("--batch-size", batch_size, 1, "give at least one clip at a time")
     check.device_kind(device)

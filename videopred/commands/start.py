@@ -69,7 +69,7 @@ def demo(
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
-    """From nothing to a prediction GIF: generate, train, roll out, score, render."""
+    """Run the whole flow on a small example: generate, train, roll out, score, draw."""
     check.device_kind(device)
     from videopred.demo import run_demo
 

@@ -61,18 +61,18 @@ def train(
         str | None, arg(metavar="0,1,2", help="Train once from each seed, in <out>/seed-0 and so on.")
     ] = None,
     init_from: Annotated[
-        Path | None, arg(metavar="RUN", help="Run or export whose weights are the first; its model is the default.")
+        Path | None, arg(metavar="RUN", help="Run or export to start from the weights of; its model is the default.")
     ] = None,
     resume: Annotated[
-        Path | None, arg(metavar="RUN", help="Go on with this run; settings and DATA are its own, and may be left out.")
+        Path | None, arg(metavar="RUN", help="Resume this run, with its own settings and DATA, which may be left out.")
     ] = None,
     out: Annotated[Path | None, out_flag("Run folder; default: models/<experiment> or models/<data>-<core>.")] = None,
     device: Device = "auto",
-    dry_run: Annotated[bool, arg(help="Only say how long it would take, and how much memory and disk.")] = False,
+    dry_run: Annotated[bool, arg(help="Only estimate the time, memory and disk space that it would take.")] = False,
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
-    """Train a predictor on a data file, run an experiment, or go on with a run that stopped."""
+    """Train a model on a data file, run an experiment, or resume a run."""
     model = PredictorConfig(core=model_flags.chosen_core(core_name, core), codec=codec, decoder=decoder, stack=stack)
     learning = _Learning(model, training, compute, watch, device)
     check.device_kind(device)

@@ -11,7 +11,7 @@ Part = Literal["train", "validation", "test"]
 
 
 class ImportConfig(Settings):
-    """What films of others are, and what is asked for. Whatever is left out is found out from the films, and told."""
+    """How to read films made elsewhere. Whatever is left out is inferred from the films, and printed."""
 
     part: Part | None = None
     """Part of the data file that they become; test unless --array says."""

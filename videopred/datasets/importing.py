@@ -31,7 +31,7 @@ def import_films(
     overwrite: bool = False,
     progress: bool = False,
 ) -> Imported:
-    """Bring films of others into a data file, and say what was found out about them.
+    """Make a data file of films made elsewhere, and return what was found out about them.
 
     The file has no recipe. It is read as R-NEM's files are: 15 frames are usually given and 35 imagined, fewer of
     short clips.

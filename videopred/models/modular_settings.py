@@ -138,7 +138,7 @@ class BRIMsConfig(StackSettings):
 
 
 class HierarchicalRIMsConfig(StackSettings):
-    """Layers of RIMs, each reading the one below: the rival of BRIMs without feedback."""
+    """Layers of RIMs, each reading the one below: the baseline of BRIMs, without feedback."""
 
     kind: Suppress[Literal["hierarchical-rims"]] = "hierarchical-rims"
 

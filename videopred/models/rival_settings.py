@@ -10,7 +10,7 @@ from videopred.models.core_settings import CoreSettings
 
 
 class GRUConfig(CoreSettings):
-    """One gated recurrent unit, the rival of every modular core."""
+    """One gated recurrent unit, the baseline of every modular core."""
 
     kind: Suppress[Literal["gru"]] = "gru"
     units: PositiveInt = 250
@@ -18,7 +18,7 @@ class GRUConfig(CoreSettings):
 
 
 class LSTMConfig(CoreSettings):
-    """One long short-term memory, the rival of every modular core."""
+    """One long short-term memory, the baseline of every modular core."""
 
     kind: Suppress[Literal["lstm"]] = "lstm"
     units: PositiveInt = 250
