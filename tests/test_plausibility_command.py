@@ -175,6 +175,8 @@ BAD = {
     "{films} --scores {answer} --device cpu": "--device must be left out with --scores, got both; it is about a run",
     "{gru} {wide}": "{wide} must hold frames of 3 x 24 x 32 (channels x height x width), which the model was built f",
     "{both} {films} --answers a.txt": "--answers must be left out with a folder of seeds, got a.txt; name one of its",
+    "{gru} {films} --answers answer.zip": "--answers must end in .txt, got answer.zip; rename it; zip the text if",
+    "{gru} {films} --answers answer.csv": "--answers must end in .txt, got answer.csv; rename it",
     "{gru} {bare} --answers a.txt": "DATA must have names with O1, O2 or O3 and occluded or visible, which the benchm",
     "gone {films}": "RUN must be a run folder with a settings.json, got gone (nothing there); give a folder",
     "{gru} gone": "DATA must be an existing file or folder, got gone (nothing there); look at its spelling",

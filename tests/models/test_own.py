@@ -153,7 +153,11 @@ def test_a_core_that_fails_is_told_why_one_line_per_check(place, capsys):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "reason"), [("inputs.mean(1) @ inputs", "it raised RuntimeError: ."), ("{}[3]", "it raised KeyError: 3$")]
+    ("wrong", "reason"),
+    [
+        ("inputs.mean(1) @ inputs", r"it raised RuntimeError: .+ \(raising.py, line \d+\)$"),
+        ("{}[3]", r"it raised KeyError: 3 \(raising.py, line \d+\)$"),
+    ],
 )
 def test_a_core_that_raises_is_a_core_that_fails(place, wrong, reason):
     (place / "raising.py").write_text(PLAIN.replace("inputs.mean(1)", wrong))
@@ -162,6 +166,34 @@ def test_a_core_that_raises_is_a_core_that_fails(place, wrong, reason):
     found = run_checks(lambda: raising.Plain(FEATURES))
     assert re.match(reason, found["shapes"])
     assert found["initial_state_repeats"] == ""
+    number = int(re.search(r"line (\d+)", found["shapes"])[1])
+    assert wrong in (place / "raising.py").read_text().splitlines()[number - 1]
+
+
+@pytest.mark.parametrize(
+    ("change", "said", "status"),
+    [
+        (
+            ("__init__(self, features", "__init__(self, features, width"),
+            "the core must be built, got TypeError: .*wi",
+            1,
+        ),
+        (
+            ("super().__init__()", "super().__init__(); {}[3]"),
+            r"the core must be built, got KeyError: 3 \(un.*, lin",
+            1,
+        ),
+        (("rows, units, reads = 2,", "rows, units, reads = 0,"), "core unbuilt:Plain must have a whole number rows", 2),
+    ],
+)
+def test_a_core_that_cannot_be_built_is_told_so_once(place, capsys, monkeypatch, change, said, status):
+    assert change[0] in PLAIN
+    (place / "unbuilt.py").write_text(PLAIN.replace(*change))
+    monkeypatch.delitem(sys.modules, "unbuilt", raising=False)
+    assert run("check-core unbuilt:Plain") == status
+    out, err = capsys.readouterr()
+    assert not out
+    assert re.match(rf"videopred: {said}.*\n$", err)
 
 
 @pytest.mark.parametrize(

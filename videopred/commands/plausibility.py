@@ -53,6 +53,8 @@ def plausibility(
     several = of_seeds != runs
     fix = "name one of its runs: a benchmark takes the answers of one"
     check.require(answers is None or not several, "--answers", "be left out with a folder of seeds", answers, fix)
+    fix = "rename it; zip the text if a benchmark wants that"
+    check.require(answers is None or answers.suffix == ".txt", "--answers", "end in .txt", answers, fix)
     check.existing("DATA", data)
     if scores is not None:
         check.existing_file("--scores", scores, "give a table or answers, one line per film")
