@@ -30,7 +30,7 @@ ROOMS: dict[str, set[str]] = {
     "interrupt": set(),
     "flag_names": set(),
     "unboxing": {"check", "flag_names"},
-    "flags": {"check", "unboxing"},
+    "flags": {"check", "settings", "unboxing"},
     "model_flags": SHARED | {"flags", "models", "experiments", "training", "weights"},
     "experiments": SHARED | {*SHELVES, "again", "experiments"},
     "datasets": SHARED | {"child", "datasets", "slurm"},

@@ -7,15 +7,16 @@ import io
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from functools import partial
-from inspect import signature
+from inspect import Parameter, signature
 from itertools import pairwise
 from types import FunctionType
-from typing import Any
+from typing import Annotated, Any
 
 import tyro
 from tyro.conf import FlagCreatePairsOff
 
 from videopred import check
+from videopred.settings import NO_DEFAULT_SHOWN
 from videopred.unboxing import unboxed
 
 
@@ -33,7 +34,7 @@ def call(command: Callable[..., None], name: str, words: list[str]) -> None:
         kwargs.update(values)
 
     keep.__signature__ = signature(command)  # type: ignore[attr-defined]
-    keep.__annotations__, keep.__doc__ = command.__annotations__, command.__doc__
+    keep.__annotations__, keep.__doc__ = {**command.__annotations__, **_without_default_shown(command)}, command.__doc__
     read = partial(tyro.cli, keep, prog=f"videopred {name}", config=(FlagCreatePairsOff,))
     try:
         with redirect_stderr(complaint):
@@ -46,6 +47,13 @@ def call(command: Callable[..., None], name: str, words: list[str]) -> None:
             read(args=["--help"])
         raise ValueError(unboxed(complaint.getvalue(), words, help_text.getvalue())) from None
     command(**kwargs)
+
+
+def _without_default_shown(command: Callable[..., None]) -> dict[str, Any]:
+    """The types of the flags whose default is none, for help that does not say so."""
+    flags = signature(command).parameters
+    empty = [name for name, flag in flags.items() if flag.default in (None, (), Parameter.empty)]
+    return {name: Annotated[command.__annotations__[name], NO_DEFAULT_SHOWN] for name in empty}
 
 
 def with_default(command: Callable[..., None], name: str, default: Any, annotation: Any) -> Callable[..., None]:

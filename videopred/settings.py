@@ -20,8 +20,11 @@ from tyro.conf import arg
 
 from videopred import check
 
+NO_DEFAULT_SHOWN = arg(help_behavior_hint="")
+"""For flags whose default is none: what happens then is in the words of their help."""
 
-def _hint(default: str) -> str:
+
+def _switch_hint(default: str) -> str:
     """What help says of a switch's default: the flag of one that is on is called --no-..., and turns it off."""
     return "(default: yes; this flag says no)" if default == "True" else f"(default: {default})"
 
@@ -47,9 +50,11 @@ class Settings(BaseModel):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **settings: Any) -> None:
-        for name, kind in cls.__annotations__.items():
-            if kind in (bool, "bool"):  # tyro reads these, for help
-                cls.__annotations__[name] = Annotated[bool, arg(help_behavior_hint=_hint)]
+        for name, kind in cls.__annotations__.items():  # tyro reads these, for help
+            if kind in (bool, "bool"):
+                cls.__annotations__[name] = Annotated[bool, arg(help_behavior_hint=_switch_hint)]
+            elif name in cls.model_fields and cls.model_fields[name].default in (None, ()):
+                cls.__annotations__[name] = Annotated[kind, NO_DEFAULT_SHOWN]
 
     def __init__(self, **values: Any) -> None:
         # JSON knows lists only, and pydantic sends JSON through here as well.

@@ -1,6 +1,7 @@
 """Help and lists name all that there is, and load nothing heavy."""
 
 import json
+import re
 import subprocess
 import sys
 from inspect import signature
@@ -69,6 +70,7 @@ def test_help_of_a_flag_that_turns_something_off_says_that_it_is_on(capfd, words
     assert run(f"{words} --help") == 0
     out = " ".join(capfd.readouterr().out.replace("│", "").split())
     assert "(default: True)" not in out
+    assert not re.search(r"\(default: (None)?\)", out)  # beside "default: all" it would contradict
     if words == "train --core rims":
         assert "--core.no-comm Whether modules hear one another. (default: yes; this flag says no)" in out
 
@@ -93,6 +95,7 @@ def test_so_does_help_of_a_core_of_ones_own(tmp_path, monkeypatch, capfd):
         class LampSettings(CoreSettings):
             lit: bool = True
             warm: bool = False
+            watts: int | None = None
 
         class Lamp(nn.Module):
             settings, initial_state, step = LampSettings, print, print
@@ -103,6 +106,7 @@ def test_so_does_help_of_a_core_of_ones_own(tmp_path, monkeypatch, capfd):
     out = " ".join(capfd.readouterr().out.replace("│", "").split())
     assert "--core.no-lit (default: yes; this flag says no)" in out
     assert "--core.warm (default: False)" in out
+    assert "--core.watts {None}|INT ╰" in out
 
 
 def test_list_shows_every_shelf_or_one(capfd):
