@@ -35,6 +35,17 @@ def test_a_card_is_made_by_its_name(tmp_path):
         write_cards(tmp_path, ["balls9"])
 
 
+def test_a_long_clip_is_shown_to_its_end(tmp_path):
+    """Every second frame of 100: what is impossible in `occlusion` shows only after the screens have fallen."""
+    write_cards(tmp_path, ["occlusion"])
+    assert json.loads((tmp_path / "occlusion.json").read_text())["shown"]["every"] == 2
+    clips = np.stack([clip.frames[98] for clip in make_world("occlusion").clips(0, "test", range(4))])
+    last = iio.imread(tmp_path / "occlusion.gif")[-1]
+    panels = [last[14 : 14 + 128 : 2, left : left + 128 : 2] for left in range(14, 4 * (128 + 14), 128 + 14)]
+    assert np.array_equal(panels, clips)
+    assert len(np.unique(clips, axis=0)) > 1
+
+
 def test_the_gallery_shows_every_world():
     page = (CARDS.parent / "README.md").read_text()
     assert {preset.world for name, preset in DATASETS.items() if f"cards/{name}.gif" in page} == {

@@ -12,7 +12,7 @@ from videopred.files import write_text
 from videopred.preview import preview_gif
 
 _CLIPS = 3
-_FRAMES = 51  # at most, so that a card stays small; of longer clips every n-th frame is shown
+_FRAMES = 51  # at most, so that a card stays small; a longer clip is shown to its end, but every n-th frame only
 
 
 def write_cards(folder: Path, names: Sequence[str] = tuple(DATASETS)) -> list[Path]:
@@ -35,8 +35,8 @@ def write_cards(folder: Path, names: Sequence[str] = tuple(DATASETS)) -> list[Pa
         world = make_world(name)
         scene = preset.recipe.clips_per_scene("test")
         part, count = ("test", scene) if scene > 1 else ("train", _CLIPS)
-        every = max(1, preset.recipe.frames // _FRAMES)  # a long clip is shown to its end, at a multiple of its speed
-        frames = np.stack([clip.frames[::every][:_FRAMES] for clip in world.clips(0, part, range(count))])
+        every = -(-preset.recipe.frames // _FRAMES)
+        frames = np.stack([clip.frames[::every] for clip in world.clips(0, part, range(count))])
         card = {
             "name": name,
             "summary": preset.summary,
