@@ -15,12 +15,12 @@ Rows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 """Contacts of many clips: columns (E,) clip, time, first, second, impulse."""
 
 
-def wall(axis: np.ndarray | int, far: np.ndarray | bool) -> np.ndarray | int:
-    """Number of a wall in the column `second`.
+def wall(axis: np.ndarray | int, far: np.ndarray) -> np.ndarray:
+    """Numbers of walls in the column `second`.
 
     Args:
         axis: 0 for x, 1 for y.
-        far: whether it is the wall at the axis' high end.
+        far: bool, whether it is the wall at the axis' high end.
     """
     return -(1 + 2 * axis + far)
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from videopred.datasets.chance import draw_tables, to_whole
 from videopred.datasets.clip import clip_seed
-from videopred.datasets.contacts import CONTACT, wall
+from videopred.datasets.contacts import tables, wall
 from videopred.datasets.settings import MovingMNISTConfig
 
 
@@ -39,10 +39,8 @@ class Walks(NamedTuple):
     def contacts(self) -> list[np.ndarray]:
         """B tables of CONTACT: a bounce counts to the frame at which the digit has turned."""
         clip, frame, digit, axis = np.nonzero(self.walls)
-        table = np.empty(len(clip), CONTACT)
-        table["time"], table["first"], table["impulse"] = frame + 1, digit, np.nan
-        table["second"] = wall(axis, self.walls[clip, frame, digit, axis] > 0)
-        return np.split(table, np.searchsorted(clip, np.arange(1, len(self.walls))))
+        walls = wall(axis, self.walls[clip, frame, digit, axis] > 0)
+        return tables([(clip, frame + 1, digit, walls, np.full(len(clip), np.nan))], len(self.walls))
 
 
 def walk(recipe: MovingMNISTConfig, rows: int, sources: Sequence[np.random.Generator]) -> Walks:

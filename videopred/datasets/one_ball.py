@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from videopred.datasets.clip import Clip
-from videopred.datasets.contacts import CONTACT, hits_by_frame, wall
+from videopred.datasets.contacts import hits_by_frame, tables, wall
 from videopred.datasets.one_ball_settings import OneBallSettings
 from videopred.datasets.raster import draw_discs, pixels_of, visible_fraction
 
@@ -58,11 +58,11 @@ def reflect(
 def contact_tables(paths: Paths) -> list[np.ndarray]:
     """B tables of CONTACT, in the order of time."""
     frame, axis, clip = np.nonzero(~np.isnan(paths.hits))
-    table = np.empty(len(clip), CONTACT)
-    table["time"], table["first"], table["impulse"] = paths.hits[frame, axis, clip], 0, np.nan
-    table["second"] = wall(axis, paths.velocities[frame, axis, clip] > 0)
-    order = np.lexsort((table["time"], clip))
-    return np.split(table[order], np.searchsorted(clip[order], np.arange(1, paths.hits.shape[-1])))
+    time = paths.hits[frame, axis, clip]
+    order = np.argsort(time, kind="stable")
+    frame, axis, clip, time = frame[order], axis[order], clip[order], time[order]
+    walls = wall(axis, paths.velocities[frame, axis, clip] > 0)
+    return tables([(clip, time, np.zeros_like(clip), walls, np.full_like(time, np.nan))], paths.hits.shape[-1])
 
 
 def films(recipe: OneBallSettings, paths: Paths) -> Iterator[Clip]:

@@ -64,7 +64,7 @@ def _turn_at_walls(
     axis, disc, clip = np.nonzero(turns)
     impulse = 2 * mass[disc, clip] * np.abs(v[turns])
     np.negative(v, out=v, where=turns)
-    number = np.asarray(wall(axis, high[turns]))
+    number = wall(axis, high[turns])
     return [(clip, np.full(len(clip), time), disc, number, impulse)] if len(clip) else []
 
 
