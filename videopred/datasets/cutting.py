@@ -51,12 +51,13 @@ class _InOneGo:
     """Reads a film on from where it was left, as long as the frames asked for are the next ones."""
 
     def __init__(self, films: StoredFilms) -> None:
-        self._films, self._at = films, (-1, 0)
+        self._films = films
+        self._next: tuple[int, int] | None = None
         self._frames: Iterator[np.ndarray] = iter(())
 
     def read(self, film: int, start: int, frames: int) -> Iterator[np.ndarray]:
         """So many frames of a film, from frame `start` on."""
-        if self._at != (film, start):
-            self._frames = islice(self._films.frames(film), start, None)
-        self._at = (film, start + frames)
-        yield from islice(self._frames, frames)
+        ahead = self._frames if self._next == (film, start) else islice(self._films.frames(film), start, None)
+        self._next = None  # nobody can go on from a clip of which only some frames were read
+        yield from islice(ahead, frames)
+        self._next, self._frames = (film, start + frames), ahead
