@@ -140,7 +140,7 @@ for _ in range(2):
     adam.step()
 grown = status("VmHWM") - before
 weights = sum(weight.numel() * 4 for weight in learner.parameters())
-held = clips.kept * 20 * 24 * 32
+held = clips.to_learn * 20 * 24 * 32
 forecasting._TIMED = 1
 told = forecasting.forecast(learner, clips, torch.device("cpu")).memory - weights - held  # both were there before
 print(told / grown, grown)

@@ -32,7 +32,7 @@ class Batches(lightning.LightningDataModule):
             made = MadeBatches(self.clips, shares, training.seed)
             numbers = Rounds(training.updates * training.accumulate, start=done * training.accumulate)
             return DataLoader(made, batch_size=None, sampler=numbers, num_workers=compute.workers)
-        clips, windows = self.clips.kept, self.clips.windows
+        clips, windows = self.clips.to_learn, self.clips.windows
         batches = SharedBatches(ShuffledBatches(clips, training.batch_size, training.seed, done, windows), shares)
         if self.clips.held_on_device:
             return HeldBatches(self.clips.frames_on(self.device), batches, self.clips.frames)

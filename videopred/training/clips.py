@@ -16,7 +16,8 @@ from videopred.datasets.settings import DatasetSettings, load_recipe
 from videopred.datasets.source import ClipSource
 from videopred.settings import ComputeConfig, TrainingConfig
 
-_EVERYTHING = 2**63
+_EVERYTHING = 2**63  # bytes
+_AT_ONCE = 256  # clips that are read in one go on their way to the device
 
 
 class TrainingClips:
@@ -27,10 +28,10 @@ class TrainingClips:
     Attributes:
         learn: all windows of the clips to learn from, clip by clip; not there when they are endless.
         validate: windows of the others, side by side from each clip's first frame; a rest that is shorter is left out.
-        frames: of a window, or of a clip where windows are not asked for: then each clip is one window.
-        windows: that begin at different frames of a clip.
+        frames: frames of a window; where none are asked for, a whole clip is the one window.
+        windows: windows of a clip, one from each frame with which a window can begin.
         endless: whether each batch is made anew, from a recipe; not so where `as_a_file` is asked for.
-        kept: number of clips to learn from.
+        to_learn: number of clips to learn from.
         held_on_device: whether the clips to learn from wait on the device.
 
     Raises:
@@ -59,24 +60,29 @@ class TrainingClips:
         fix = "generate some with `--clips train=1000`, or import them with `--part train`"
         check.require(count > 0, "DATA", "hold a training part", f"{file.path} without one", fix)
         aside = _kept_aside(file, training)
-        self.kept = count - aside
-        must = f"be at most {self.kept}, the clips left to learn from"
+        self.to_learn = count - aside
+        must = f"be at most {self.to_learn}, the clips left to learn from"
         fix = "lower it, generate more clips, or learn from windows of them with --window"
-        enough = training.batch_size <= self.kept or self.windows > 1
+        enough = training.batch_size <= self.to_learn or self.windows > 1
         check.require(enough, "--batch-size", must, training.batch_size, fix)
         limit = {"auto": MEMORY_LIMIT, "disk": 0}.get(compute.hold, _EVERYTHING)
         self.held_on_device = not self.endless and self._belongs_on(device, compute)
         if not self.endless:
             most = 0 if self.held_on_device else limit
-            self.learn = FilmDataset(file, "train", stop=self.kept, memory_limit=most, window=self.frames)
-        part, first = ("train", self.kept) if aside else ("validation", 0)
+            self.learn = FilmDataset(file, "train", stop=self.to_learn, memory_limit=most, window=self.frames)
+        part, first = ("train", self.to_learn) if aside else ("validation", 0)
         self.validate = FilmDataset(file, part, first, memory_limit=limit, window=self.frames, stride=self.frames)
 
     def frames_on(self, device: torch.device) -> Tensor:
         """All clips to learn from, (N, T, H, W, C) uint8, on the device."""
-        starts = range(0, self.kept, _AT_ONCE)
-        blocks = (self.file.read_frames("train", start, min(start + _AT_ONCE, self.kept)) for start in starts)
+        starts = range(0, self.to_learn, _AT_ONCE)
+        blocks = (self.file.read_frames("train", start, min(start + _AT_ONCE, self.to_learn)) for start in starts)
         return torch.cat([torch.from_numpy(block).to(device) for block in blocks])
+
+    @property
+    def bytes_to_learn(self) -> int:
+        """What the clips to learn from take in memory."""
+        return self.to_learn * self.file.frames * self.file.height * self.file.width * self.file.channels
 
     @property
     def are_read_each_time(self) -> bool:
@@ -99,19 +105,15 @@ class TrainingClips:
 
     def beginnings(self, clips: int, frames: int) -> np.ndarray:
         """The first frames of the first validation clips, (B, T, H, W, C) uint8; fewer where there are fewer."""
-        kept = self.validate
-        chosen = range(kept.start, min(kept.start + clips, kept.stop))
-        return np.stack([self.file.read_window(kept.part, clip, 0, frames) for clip in chosen])
+        others = self.validate
+        chosen = range(others.start, min(others.start + clips, others.stop))
+        return np.stack([self.file.read_window(others.part, clip, 0, frames) for clip in chosen])
 
     def _belongs_on(self, device: str, compute: ComputeConfig) -> bool:
-        """Whether the clips shall wait on the device; without a word, if they take a quarter of its free memory."""
+        """Whether the clips wait on the device: with `auto`, on a GPU that has four times their size free."""
         if compute.hold != "auto" or not device.startswith("cuda"):
             return compute.hold == "device"
-        size = self.kept * self.file.frames * self.file.height * self.file.width * self.file.channels
-        return size < torch.cuda.mem_get_info(torch.device(device))[0] / 4
-
-
-_AT_ONCE = 256
+        return self.bytes_to_learn < torch.cuda.mem_get_info(torch.device(device))[0] / 4
 
 
 def open_clips(data: Path | str, training: TrainingConfig) -> ClipSource:

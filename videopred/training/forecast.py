@@ -63,7 +63,7 @@ def forecast(learner: Learner, clips: TrainingClips, device: torch.device) -> Fo
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         torch.manual_seed(0)
         trial = _Trial(learner, device)
-        some = np.zeros(min(size_of_share, clips.kept), int)  # there may be fewer clips than windows in a share
+        some = np.zeros(min(size_of_share, clips.to_learn), int)  # there may be fewer clips than windows in a share
         reading, frames = _timed(lambda: clips.read_windows(0, some), device)
         batch = torch.from_numpy(np.resize(frames, (size_of_share, *frames.shape[1:]))).to(device)
         activations = trial.bytes_kept(batch)
@@ -75,7 +75,7 @@ def forecast(learner: Learner, clips: TrainingClips, device: torch.device) -> Fo
         update = max(update, reading / workers) if workers else update + reading
     looks = -(-training.updates // training.validate_every)
     epoch = None if clips.endless else _updates_per_epoch(clips, config) * update
-    held = _bytes_of_clips(clips) if _are_held(clips, device) else 0
+    held = clips.bytes_to_learn if _are_held(clips, device) else 0
     weights = sum(weight.numel() * weight.element_size() for weight in learner.parameters())
     every_n = training.updates // training.keep_every if training.keep_every else 0
     checkpoints = _LAST_AND_BEST + every_n + 1  # one more while it is written
@@ -93,17 +93,12 @@ def forecast(learner: Learner, clips: TrainingClips, device: torch.device) -> Fo
 
 def _updates_per_epoch(clips: TrainingClips, config: RunConfig) -> int:
     """In an epoch, every clip to learn from is seen once, if only in one window."""
-    return max(1, clips.kept // config.training.batch_size)
+    return max(1, clips.to_learn // config.training.batch_size)
 
 
 def _are_held(clips: TrainingClips, device: torch.device) -> bool:
     """Whether the clips to learn from take memory of the device, and do not stay on disk or in the host's memory."""
     return not clips.endless and (clips.held_on_device or (device.type == "cpu" and clips.learn.held))
-
-
-def _bytes_of_clips(clips: TrainingClips) -> int:
-    file = clips.file
-    return clips.kept * file.frames * file.height * file.width * file.channels
 
 
 class _Trial:

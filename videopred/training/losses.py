@@ -45,15 +45,15 @@ def loss_between(training: TrainingConfig, logits: Tensor, truth: Tensor, by: st
     return loss * truth.shape[-3:].numel() if training.reduction == "sum" else loss
 
 
-def as_logged(training: TrainingConfig, loss: Tensor, pixels: int) -> Tensor:
+def as_logged(training: TrainingConfig, loss: Tensor, values: int) -> Tensor:
     """A loss of `loss_between` in the unit of the metric of its name: a sum over a frame, but for mse a mean.
 
     Args:
         training: says which loss it is, and whether it is summed over a frame.
         loss: any shape.
-        pixels: values in a frame, channels times height times width.
+        values: numbers in a frame, C·H·W.
     """
     summed = training.reduction == "sum"
     if training.loss == "mse":
-        return loss / pixels if summed else loss
-    return loss if summed else loss * pixels
+        return loss / values if summed else loss
+    return loss if summed else loss * values

@@ -34,7 +34,7 @@ class WatchClips(Callback):
     Args:
         frames: (B, T, H, W, C) uint8, the clips.
         context: frames that are given; the others are predicted.
-        every: looks from one set of pictures to the next, which ends as many looks; 0 draws none.
+        every: n, so that the n-th look is the first with pictures; 0 draws none.
     """
 
     def __init__(self, frames: np.ndarray, context: int, every: int):
@@ -84,5 +84,5 @@ def show(logger: loggers.TensorBoardLogger, tag: str, height: int, width: int, c
     """Give TensorBoard a PNG or a GIF as it is; it serves a GIF as one, so that it moves."""
     image = Summary.Image(height=height, width=width, colorspace=3, encoded_image_string=content)
     summary = Summary(value=[Summary.Value(tag=tag, image=image)])
-    # SummaryWriter's own ways take arrays, and films only with a package more.
+    # SummaryWriter's own methods take arrays, not bytes, and films only with another package installed.
     logger.experiment._get_file_writer().add_summary(summary, step)
