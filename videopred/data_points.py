@@ -23,8 +23,8 @@ def draw_points(
 ) -> Path:
     """A figure with a panel for each metric: a point for each model on each data set, on the line where it could lie.
 
-    Trivial predictions are levels across the room of a data set, or dashed lines where points are joined. Those that
-    are worse than all models by more than these differ lie outside, where an arrow names them.
+    Trivial predictions are levels across the room of a data set, or dashed lines where points are joined. One that is
+    worse than all models, by more than the models differ among themselves, is outside the panel; an arrow names it.
 
     Args:
         path: ends in .png or .svg.

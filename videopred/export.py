@@ -83,5 +83,5 @@ def _record(run: Path) -> dict[str, Any]:
 
 def _without_folder(word: str) -> str:
     """A word of a command with the name of a file in the place of its path, also where it is --flag=PATH."""
-    flag, is_one, value = word.partition("=") if word.startswith("--") else ("", "", word)
-    return f"{flag}{is_one}{Path(value).name if '/' in value else value}"
+    flag, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
+    return f"{flag}{equals}{Path(value).name if '/' in value else value}"

@@ -50,6 +50,12 @@ class Described(NamedTuple):
         return asked.context, asked.horizon
 
     @property
+    def given_words(self) -> Words:
+        """The flags that say the same."""
+        context, horizon = map(str, self.given)
+        return "--context", context, "--horizon", horizon
+
+    @property
     def config(self) -> RunConfig:
         return RunConfig(**self.export.settings)
 
@@ -120,10 +126,9 @@ def _written(value: Any) -> str:
 
 
 def _use(of: Described) -> Iterator[str]:
-    context, horizon = of.given
-    asked = ("--context", str(context), "--horizon", str(horizon))
     yield "In a clone of the repository, or wherever this file's export is in `models/`:"
-    yield _shell(_generate(of), ("evaluate", of.run, of.data, *asked), ("render", of.run, of.data, *asked))
+    words = (of.run, of.data, *of.given_words)
+    yield _shell(_generate(of), ("evaluate", *words), ("render", *words))
     yield (
         "The first makes the clips to the byte. Of training clips fewer will do: only the rows drawn from them change. "
         "`videopred train DATA --init-from` begins with these weights."
@@ -161,8 +166,7 @@ def _training(of: Described) -> Iterator[str]:
 def _reached(of: Described) -> Iterator[str]:
     if not of.scores:
         yield "No scores were found; this makes some:"
-        context, horizon = map(str, of.given)
-        yield _shell(("evaluate", of.run, of.data, "--context", context, "--horizon", horizon))
+        yield _shell(("evaluate", of.run, of.data, *of.given_words))
     for scores in of.scores:
         yield _shell(_evaluate(of, scores))
         yield f"```text\n{scores.table()}\n```"

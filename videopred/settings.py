@@ -30,8 +30,8 @@ def _switch_hint(default: str) -> str:
 
 
 class Settings(BaseModel):
-    """Frozen, strict settings: unknown keys are refused, nothing is cast (but a list is
-    taken for a tuple), and a changed copy is a new object.
+    """Frozen, strict settings: unknown keys are refused, nothing is cast (but a list is taken for a tuple), and a
+    changed copy is a new object.
 
     Raises:
         ValueError: a setting is unknown or out of range; one line that names it.

@@ -35,7 +35,7 @@ def bench_generate(
 
     Args:
         clips: clips made per repeat.
-        repeats: turns of each comparison.
+        repeats: how often each comparison is made.
         growth: numbers of clips of balls4 that are made one after the other, to see the time per clip stay.
         whole: clips of balls4 to generate into a file from beginning to end; none when 0.
         workers: processes for that.

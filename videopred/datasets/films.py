@@ -103,6 +103,6 @@ def _read(source: Path, config: ImportConfig) -> StoredFilms | ForeignFilms:
     for name, default in ImportConfig().model_dump().items():
         given = getattr(config, name)
         shown = " ".join(map(str, given)) if isinstance(given, tuple) else given
-        idle, fix = given == default or name in form.heeds, "it means nothing here"
-        check.require(idle, f"--{name}", "be left out", f"{shown} for {source}", fix)
+        fits, fix = given == default or name in form.heeds, "it means nothing here"
+        check.require(fits, f"--{name}", "be left out", f"{shown} for {source}", fix)
     return form.read(source, config)

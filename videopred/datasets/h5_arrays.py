@@ -1,7 +1,7 @@
 """Arrays in HDF5 files of others, which are no data files. One of the three doors of h5py."""
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Container
 from pathlib import Path
 
 import h5py
@@ -31,7 +31,7 @@ def read_h5(source: Path, config: ImportConfig) -> StoredFilms:
     return read_named(source, "HDF5", there, lambda name: _read(source, name), config)
 
 
-def holds_data(there: Iterable[str]) -> bool:
+def holds_data(there: Container[str]) -> bool:
     """Whether arrays of these names make a data file, ours or R-NEM's."""
     return any(f"{group}/features" in there for group in PARTS.values())
 

@@ -111,4 +111,5 @@ def greys_at(status: Mapping[str, Any], t: int) -> Mapping[str, int] | None:
 
 
 def require_in(condition: bool, must: str, got: Any, where: Path) -> None:
+    """Raise FaultyFileError unless the condition, which is about what is at a path, holds."""
     check.require_sound(condition, "SOURCE", must, f"{got} in {where}", "complete or remove it")

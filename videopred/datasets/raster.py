@@ -153,7 +153,7 @@ def pixels_of(masks: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     Returns:
         (T, H, W) bool.
     """
-    pixels = np.zeros(masks.shape, bool)
+    found = np.zeros(masks.shape, bool)
     for frame, item in zip(*np.nonzero(chosen), strict=True):  # few: cheaper than looking at all frames
-        pixels[frame] |= masks[frame] == item + 1
-    return pixels
+        found[frame] |= masks[frame] == item + 1
+    return found

@@ -43,7 +43,7 @@ class _Share(NamedTuple):
         return f"clip {self.addresses[place]} of {self.part} in {self.file.path}"
 
     def blocks(self, size: int) -> Iterator[tuple[int, int]]:
-        """From where up to where some clips are, all in all."""
+        """Start and stop of blocks of at most `size` clips, one after the other, which together are all of them."""
         for start in range(0, len(self.addresses), size):
             yield start, min(start + size, len(self.addresses))
 

@@ -10,7 +10,7 @@ NOBODY = -1
 """The number of the predicted object of a true one that has none."""
 
 _FAR = 1e6
-"""Px beyond all that can be: what one more pair is worth to `nearest`."""
+"""A distance in px beyond any in a frame: to `nearest`, one more pair is worth more than any saving of distance."""
 
 
 def assign(worth: Tensor, allowed: Tensor) -> Tensor:

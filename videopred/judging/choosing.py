@@ -45,7 +45,7 @@ def clip_scores(
         ValueError: there is no such metric, part or number of clips, or the file's frames are not the model's.
     """
     known("--by", metric, METRICS)
-    measure = make_metric(metric)
+    scorer = make_metric(metric)
     check_fit(predictor, file)
     clips = check_part(part, file)
     if first is not None:
@@ -56,10 +56,10 @@ def clip_scores(
     device, scores = device_of(predictor), []
     for _, film in films(file, part, range(0, clips, batch_size), clips, batch_size, False):
         given, truth = film.to(device)[:, : context + horizon].split([context, horizon], 1)
-        measured = measure.measure(roll_out(predictor, given, horizon).prediction, truth)
+        measured = scorer.measure(roll_out(predictor, given, horizon).prediction, truth)
         for clip in range(len(film)):
             alone = {name: values[clip : clip + 1].cpu() for name, values in measured.items()}
-            scores.append(measure.reduce(alone).mean().item())
+            scores.append(scorer.reduce(alone).mean().item())
     return np.array(scores)
 
 

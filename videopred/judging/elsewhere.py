@@ -62,9 +62,11 @@ class GivenFilms:
         self._levels = self._find_levels(levels, first)
         self.frames, height, width, channels = first.shape
         self.film_shape = (1 if self._grey else channels, height, width)
+        self.remark = ""
         least, most, (low, high) = float(first.min()), float(first.max()), self._levels
-        self.remark = f"the first clip of {path} goes from {least:g} to {most:g}, of a range from {low:g} to {high:g}"
-        self.remark *= 0 < most - least < (high - low) / 100
+        if 0 < most - least < (high - low) / 100:
+            told = f"goes from {least:g} to {most:g}, of a range from {low:g} to {high:g}"
+            self.remark = f"the first clip of {path} {told}"
 
     def read(self, start: int, stop: int, sample: int = 0) -> Tensor:
         """Clips as a film: (B, T, C, H, W) float in [0, 1]; float64 if they are kept so, else float32.

@@ -43,9 +43,7 @@ def evaluate(
     samples: int = 1,
     progress: bool = False,
 ) -> Scores:
-    """Scores of a model's rollouts, or of several models' on the same clips.
-
-    `judge` does all but roll out.
+    """Scores of a model's rollouts, or of several models' on the same clips; `judge` scores predictions of any origin.
 
     A model runs on the device where it is, in evaluation mode, and is left in the mode it was in. Draws that feed back
     samples come from a stream of each clip's own; a model with chance of its own draws batch by batch, so that its
@@ -55,7 +53,7 @@ def evaluate(
         predictor: a trained model; or several, each under the name of its row.
         context, horizon: frames given and predicted; the data's own when None.
         metrics: names in METRICS and OBJECT_METRICS, or MODULE:CLASS of one's own; the usual ones when None: BCE, MSE,
-            SSIM and F1, and of a decoder that paints masks, how well these segment, if the file knows.
+            SSIM and F1, and for a decoder that paints masks, how well these segment, if the file has true masks.
         first: how many clips, from the first of the part on; all when None.
         feedback: what it is fed after the context; see `Protocol`.
         samples: films that it predicts of each clip; see `Protocol`.

@@ -21,7 +21,7 @@ _MOST_KINDS = 50
 
 
 def known_of(file: "ClipSource", part: str, clips: Sequence[int], frames: int) -> dict[str, np.ndarray]:
-    """What a file says of some clips and states may hold as well: name -> (B, frames, …), or (B, …) of labels."""
+    """What a file knows of some clips that could be read from states: name -> (B, frames, …), or (B, …) of labels."""
     names = [name for name in file.truth if name == "positions" or name.startswith(("series/", "labels/"))]
     known = {name: np.concatenate([file.read(part, name, clip, clip + 1) for clip in clips]) for name in names}
     return {name: values if name.startswith("labels/") else values[:, :frames] for name, values in known.items()}

@@ -10,13 +10,13 @@ reads other slots, each with key and value maps of its own:
 
 "All of a layer" is the states of its active and resting modules in one vector: one slot.
 
-Source: sections 3.2 and 5.1 of the paper, its pseudocode (appendix B), and the authors' code. Where that code differs
-from the paper: there only the lowest layer reads from above, and it reads the top layer, which is the same for two
-layers: here we follow the paper. The exchange within a layer is that of the RIMs code, which we follow; eqs. 6 to 9
-have resting modules offer what they keep (`comm_source="state"`) and messages added as they are (`comm_gate`). One slot
-a layer is the pseudocode and the code; the text of 3.2 has keys and values of all modules (`per_module_slots`).
-What is given out is as in section 5.2, but that both layers side by side, as for control, are not offered.
-The paper's rivals come without code: that they give out the top layer, as nothing below hears from it, is our reading.
+Source: sections 3.2 and 5.1 of the paper, its pseudocode (appendix B), and the authors' code. In that code only the
+lowest layer reads from above, and it reads the top layer, which is the next one up only where there are two; here we
+follow the paper. The exchange within a layer is that of the RIMs code; in eqs. 6 to 9, resting modules offer what they
+keep (`comm_source="state"`) and messages are added as they are (`comm_gate`). The pseudocode and the code have one slot
+for a layer; the text of 3.2 has keys and values of all its modules (`per_module_slots`). The output is as in section
+5.2, except that both layers side by side, which the paper uses for control, are not offered. There is no code of the
+paper's rivals: that they give out the top layer, since nothing below hears from it, is our reading.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -107,7 +107,7 @@ class Stack(Core):
             active = happened["active"] if self.one_choice else None
             new.append(after)
             traces.append(happened)
-        return new[self._readout][0], tuple(new), _by_layer(traces)
+        return self.given_out(tuple(new)), tuple(new), _by_layer(traces)
 
     def _above(self, level: int, state: tuple[LayerState, ...]) -> Tensor:
         """The layer above as it was after the step before, as slots."""

@@ -46,7 +46,9 @@ class _Layout(NamedTuple):
 
     high: int
     wide: int
+    """Size of a panel, without its border."""
     panels: int
+    """How many there are."""
     caption: int
     """Width of the widest caption."""
 

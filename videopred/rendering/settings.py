@@ -41,12 +41,12 @@ class ClipChoice(Settings):
         check.require(
             len(set(self.clips)) == len(self.clips), "--clips", "name each clip once", self.clips, "leave one out"
         )
-        for flag, idle, told, fix in (
+        for flag, fits, told, choices in (
             ("--by", self.by == "mse" or self.ranked, self.by, "--worst or --best"),
             ("--first", self.first is None or not self.clips, self.first, "--worst, --best or --random"),
             ("--seed", self.seed == 0 or self.random is not None, self.seed, "--random"),
         ):
-            check.require(idle, flag, f"go with {fix}", told, "leave it out")
+            check.require(fits, flag, f"go with {choices}", told, "leave it out")
         if self.first is not None:
             check.whole_number("--first", self.first, 1, "look at one clip at least")
         return self
