@@ -1,6 +1,7 @@
 """The demo: all that it writes is there, and its verdict is what the scores say."""
 
 import json
+import re
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -52,6 +53,15 @@ def test_the_smallest_demo_writes_all_it_says(tmp_path, monkeypatch):
     for row in ROWS:
         for name, values in outcome.scores.values[row].items():
             np.testing.assert_array_equal(again.scores.values[row][name], values, err_msg=f"{row} {name}")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_file_that_is_there_is_replaced_unasked(tmp_path, name):
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(FileExistsError, match=re.escape(f"--out must be a new path, got {tmp_path / name} ")):
+        run_demo(tmp_path, tiny=True, device="cpu")
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name).read_text() == "mine"
 
 
 @pytest.mark.slow

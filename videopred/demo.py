@@ -5,6 +5,7 @@ balls, quick and large for their frame, because a short training can then tell m
 """
 
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from videopred.datasets.generation import generate
 from videopred.datasets.opening import open_dataset
 from videopred.datasets.settings import BallsConfig
 from videopred.device import one_thread, pick_device
-from videopred.eval.file_names import SCORES
+from videopred.eval.file_names import SCORE_FILES
 from videopred.eval.scores import Scores
 from videopred.judging import ROWS, evaluate
 from videopred.judging.drawing import scenes_of
@@ -41,6 +42,8 @@ TRAINING = TrainingConfig(
     validate_every=200,
 )
 CONTEXT, HORIZON = 6, 10
+PICTURES = [[f"clip-{clip}.gif", f"clip-{clip}.png"] for clip in range(3)]
+"""Of each test clip that is drawn, its film and its strip."""
 
 TINY_CLIPS = {"train": 40, "validation": 8, "test": 8}
 TINY_TRAINING = TrainingConfig(updates=4, batch_size=8, free_running=3, validate_every=2)
@@ -78,7 +81,7 @@ def run_demo(
         FileExistsError: there is a demo already.
     """
     pick_device(device)  # an unknown one is said before anything is made
-    for name in ("balls.h5", "run", SCORES, "clip-0.gif"):
+    for name in ("balls.h5", "run", *SCORE_FILES, *chain.from_iterable(PICTURES)):
         check.absent("--out", out / name, overwrite)
     # At this size a second thread costs more than it brings; and one gives the same numbers on any number of cores.
     with one_thread():
@@ -91,9 +94,10 @@ def _run(out: Path, tiny: bool, device: str, progress: bool) -> Outcome:
     run = train(data, MODEL, training, out=out / "run", device=device, overwrite=True, progress=progress)
     predictor, file = load_run(run, pick_device(device)), open_dataset(data)
     scores = evaluate(predictor, file, context=CONTEXT, horizon=HORIZON, progress=progress)
+    scenes = scenes_of(predictor, file, "test", range(len(PICTURES)), CONTEXT, HORIZON)
     pictures = []
-    for clip, scene in enumerate(scenes_of(predictor, file, "test", range(3), CONTEXT, HORIZON)):
-        pictures += write_scene(scene, [out / f"clip-{clip}.gif", out / f"clip-{clip}.png"])
+    for scene, names in zip(scenes, PICTURES, strict=True):
+        pictures += write_scene(scene, [out / name for name in names])
     return Outcome(scores, verdict(scores), [data, run, *scores.save(out, overwrite=True), *pictures])
 
 
