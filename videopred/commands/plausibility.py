@@ -51,10 +51,8 @@ def plausibility(
     check.require(len(set(draw)) == len(draw), "--draw", "name each scene once", draw, "leave one out")
     of_seeds = each_run(runs)
     several = of_seeds != runs
-    fix = "name one of its runs: a benchmark takes the answers of one"
-    check.require(answers is None or not several, "--answers", "be left out with a folder of seeds", answers, fix)
-    fix = "rename it; zip the text if a benchmark wants that"
-    check.require(answers is None or answers.suffix == ".txt", "--answers", "end in .txt", answers, fix)
+    if answers is not None:
+        _check_answers(answers, several, overwrite)
     check.existing("DATA", data)
     if scores is not None:
         check.existing_file("--scores", scores, "give a table or answers, one line per film")
@@ -63,13 +61,8 @@ def plausibility(
         folders = [out / run.name for run in of_seeds]
     else:
         folders = [out or results(run, data) for run in of_seeds]
-    names = [*PLAUSIBILITY_FILES, *(f"scene-{scene}{suffix}" for scene in draw for suffix in (".png", ".gif"))]
-    targets = [folder / name for folder in folders for name in names]
     together = (out or results(runs[0], data)) if several else None
-    if together:
-        targets += [together / name for name in OVER_SEEDS_FILES]
-    for path in [*targets, *([answers] if answers else [])]:
-        check.absent("--answers" if path == answers else "--out", path, overwrite)
+    _check_out(folders, together, draw, overwrite)
     if scores is None:
         _check_fit(data, config, draw, answers)
     from videopred import surprise
@@ -129,6 +122,23 @@ def _check_idle(config: PlausibilityConfig, scores: Path | None, draw: tuple[int
     idle += ["draw"] * bool(draw) + ["device"] * (device != "auto")
     flags, fix = ", ".join(f"--{name.replace('_', '-')}" for name in idle), "it is about a run's surprise at frames"
     check.require(not idle, flags, "be left out with --scores", "both", fix)
+
+
+def _check_answers(answers: Path, several: bool, overwrite: bool) -> None:
+    """Refuse answers that no benchmark takes, or in the place of a file."""
+    fix = "name one of its runs: a benchmark takes the answers of one"
+    check.require(not several, "--answers", "be left out with a folder of seeds", answers, fix)
+    fix = "rename it; zip the text if a benchmark wants that"
+    check.require(answers.suffix == ".txt", "--answers", "end in .txt", answers, fix)
+    check.absent("--answers", answers, overwrite)
+
+
+def _check_out(folders: Sequence[Path], together: Path | None, draw: Sequence[int], overwrite: bool) -> None:
+    """Refuse to replace what is in the folders of runs, or where they are judged together, without --overwrite."""
+    names = [*PLAUSIBILITY_FILES, *(f"scene-{scene}{suffix}" for scene in draw for suffix in (".png", ".gif"))]
+    paths = [folder / name for folder in folders for name in names]
+    for path in [*paths, *(together / name for name in OVER_SEEDS_FILES if together)]:
+        check.absent("--out", path, overwrite)
 
 
 def _check_fit(data: Path, config: PlausibilityConfig, draw: Sequence[int], answers: Path | None) -> None:

@@ -15,6 +15,8 @@ from videopred.datasets.source import ClipSource
 
 _NAMES = {"SOURCE": "DATA"}
 """What readers, which `import` uses as well, call their argument -> what it is called here."""
+_LABELS = ("scene", "possible", "block", "occluded", "movement", "objects", "splices")
+"""Labels of a data file that say something of its scenes."""
 
 
 @dataclass(frozen=True)
@@ -105,16 +107,16 @@ def _of_folder(path: Path, height: int, width: int, every: int, names: Path | No
     if films.headers is not None:
         possible = np.array([header["is_possible"] for header in films.headers]).reshape(-1, 4)
     return Quadruplets(
-        path,
-        films.place.name,
-        _by_four(known),
-        _by_four(films.folders),
-        possible,
-        _conditions([{"block": name[:2]} | conditions_in(name) for name in known[::4]]),
-        None,
-        every,
-        films.frames,
-        lambda scene: _read_scene(films, scene),
+        path=path,
+        part=films.place.name,
+        names=_by_four(known),
+        folders=_by_four(films.folders),
+        possible=possible,
+        conditions=_conditions([{"block": name[:2]} | conditions_in(name) for name in known[::4]]),
+        splices=None,
+        every=every,
+        frames=films.frames,
+        read=lambda scene: _read_scene(films, scene),
     )
 
 
@@ -150,17 +152,21 @@ def _of_file(source: ClipSource, part: str, every: int) -> Quadruplets:
     folders = number_scenes(labels["block"][:, 0]) if "block" in labels else [f"scene-{s['scene']}" for s in scenes]
     names = [folder + _ending(scene) for folder, scene in zip(folders, scenes, strict=True)]
     splices = labels["splices"][:, 0] if "splices" in labels else None
+
+    def read(scene: int) -> np.ndarray:
+        return np.concatenate([source.read_frames(part, clip, clip + 1) for clip in clips[scene].tolist()])[:, ::every]
+
     return Quadruplets(
-        source.path,
-        part,
-        [[f"{name}/{film}" for film in range(1, 5)] for name in names],
-        [[f"{folder}/{film}" for film in range(1, 5)] for folder in folders],
-        labels.get("possible"),
-        _conditions([_told(scene) for scene in scenes]),
-        None if splices is None else np.where(splices < 0, -1, -(-splices // every)),
-        every,
-        shown,
-        lambda scene: np.concatenate([source.read_frames(part, i, i + 1) for i in map(int, clips[scene])])[:, ::every],
+        path=source.path,
+        part=part,
+        names=[[f"{name}/{film}" for film in range(1, 5)] for name in names],
+        folders=[[f"{folder}/{film}" for film in range(1, 5)] for folder in folders],
+        possible=labels.get("possible"),
+        conditions=_conditions([_told(scene) for scene in scenes]),
+        splices=None if splices is None else np.where(splices < 0, -1, -(-splices // every)),
+        every=every,
+        frames=shown,
+        read=read,
     )
 
 
@@ -179,9 +185,6 @@ def _scenes_of(source: ClipSource, part: str) -> tuple[np.ndarray, dict[str, np.
     return clips.reshape(-1, 4), {
         name: values[clips].reshape(-1, 4, *values.shape[1:]) for name, values in read.items()
     }
-
-
-_LABELS = ("scene", "possible", "block", "occluded", "movement", "objects", "splices")
 
 
 def _ending(labels: Mapping[str, np.ndarray]) -> str:
