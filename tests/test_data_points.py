@@ -6,8 +6,8 @@ from PIL import Image
 
 from videopred import curves
 from videopred.comparing import save_comparison
-from videopred.curves import Curve
-from videopred.data_points import Panel, draw_points
+from videopred.curves import Curve, Panel
+from videopred.data_points import draw_points
 from videopred.eval import make_metric
 from videopred.eval.comparison_over_data import compare_over_data
 from videopred.eval.data_names import by_data

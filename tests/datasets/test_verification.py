@@ -70,6 +70,15 @@ def test_a_proof_says_what_it_rests_on(sound, capfd):
     assert "unpack" in capfd.readouterr().err
 
 
+def test_where_clips_have_fewer_digits_the_missing_ones_are_in_no_part(tmp_path):
+    """Their number in the file is that of no handwritten digit."""
+    recipe = small("sm-mnist", digits=(1, 2))
+    path = generate("sm-mnist", CLIPS, seed=3, out=tmp_path, recipe=recipe)
+    with open_dataset(path) as data:
+        assert all((data.read(part, "objects/source", 0, count) == -1).any() for part, count in CLIPS.items())
+    assert "handwritten digits is in two parts" in proved(path).proved["parts"]
+
+
 def change(place: str, edit: Callable[[np.ndarray], None]) -> Callable[[Path], None]:
     """A change of an array in a file: `edit` gets all of it, clips first."""
 

@@ -1,4 +1,4 @@
-"""What the looks said, against a look back over all of them."""
+"""What is remembered of the looks at the validation clips: the lowest loss, fruitless looks and decays, by hand."""
 
 import random
 

@@ -10,7 +10,7 @@ from videopred import check
 from videopred.datasets.intphys import ScoredFilms, scored_films
 from videopred.datasets.intphys_layout import holds_intphys
 from videopred.datasets.opening import open_dataset
-from videopred.datasets.scene_names import condition, conditions_in, names_in, number_scenes
+from videopred.datasets.scene_names import condition, condition_in, conditions_in, names_in, number_scenes
 from videopred.datasets.source import ClipSource
 
 _NAMES = {"SOURCE": "DATA"}
@@ -137,10 +137,8 @@ def _named(path: Path, folders: Sequence[str]) -> list[str]:
 def _with_condition(folder: str, block_name: str) -> str:
     """A film's name in answers, if its block's name tells the condition; else its folder."""
     scene, _, film = folder.rpartition("/")
-    told = conditions_in(block_name)
-    if not told:
-        return folder
-    return f"{scene}_{told['occlusion']}_{told['movement'].replace('-', '_')}_nobj{told['objects']}/{film}"
+    told = condition_in(block_name)
+    return f"{scene}_{told}/{film}" if told else folder
 
 
 def _of_file(source: ClipSource, part: str, every: int) -> Quadruplets:

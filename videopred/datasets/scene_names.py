@@ -40,6 +40,12 @@ def folder_of(name: str) -> str | None:
     return parts[1] + parts[2] if parts else None
 
 
+def condition_in(name: str) -> str:
+    """The condition that stands in a name, as `condition` writes it; empty if there is none."""
+    found = _CONDITION.search(name)
+    return found[0] if found else ""
+
+
 def conditions_in(name: str) -> dict[str, str]:
     """What a name says of its scene: occlusion, movement and objects; nothing if it does not."""
     found = _CONDITION.search(name)
