@@ -125,6 +125,15 @@ def test_without_words_the_first_three_clips_are_drawn_over_the_datas_own_frames
         assert (rows, more) == (PictureConfig().row_names(changed=False), {"frame_ms": 70})
 
 
+@pytest.mark.parametrize("name", ["balls-0.5", "v2.gif"])
+def test_a_folder_may_have_an_ending(place, written, tmp_path, name):
+    """As that of results on balls-0.5.h5, or one that is there."""
+    folder = tmp_path / name
+    if name == "v2.gif":
+        folder.mkdir()
+    assert render(*place, clips=[1, 3], out=folder)[::2] == [folder / "test-1.gif", folder / "test-3.gif"]
+
+
 def test_an_intervention_has_its_rows(place, written, tmp_path):
     predictor, file = place
     render(predictor, file, clips=[0], intervention=Intervention(without=(1,)), out=tmp_path / "seen")

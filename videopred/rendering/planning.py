@@ -5,7 +5,7 @@ from pathlib import Path
 from videopred import check
 from videopred.models.intervention_settings import Intervention
 from videopred.rendering import OF_ALL_CLIPS
-from videopred.rendering.settings import ClipChoice, PictureConfig
+from videopred.rendering.settings import ClipChoice, PictureConfig, is_file_name
 
 USUAL_CLIPS = 3
 """How many clips are drawn when nobody says which."""
@@ -65,7 +65,7 @@ def new_paths(out: Path, part: str, clips: list[int], picture: PictureConfig, ov
         ValueError: one file for several clips, or of a kind that cannot hold it. FileExistsError: one is there.
     """
     kinds, together = picture.kinds(out), picture.figure in OF_ALL_CLIPS
-    if out.suffix:
+    if is_file_name(out):
         alone = together or len(clips) == 1
         check.require(alone, "--out", "be a folder for several clips", out, "give a folder, or --clips 0")
         return [[check.absent("--out", out, overwrite)]]

@@ -9,6 +9,17 @@ from videopred import check
 from videopred.rendering import FIGURES, USUAL_CHANGED_ROWS, USUAL_ROWS, check_rows
 from videopred.settings import Settings
 
+_FILE_ENDINGS = {
+    ".gif", ".mp4", ".png", ".svg", ".apng", ".avi", ".bmp", ".eps", ".jpeg", ".jpg", ".mkv", ".mov", ".pdf", ".tif",
+    ".tiff", ".webm", ".webp",
+}  # fmt: skip
+"""Endings of pictures and films, drawn here or not; any other ending is part of a folder's name, such as balls-0.5."""
+
+
+def is_file_name(out: Path) -> bool:
+    """Whether --out means a file: it ends as pictures or films do, and is no folder that is there."""
+    return out.suffix.lower() in _FILE_ENDINGS and not out.is_dir()
+
 
 class ClipChoice(Settings):
     """Which clips of a part to draw; the first three unless one of these is given."""
@@ -108,7 +119,7 @@ class PictureConfig(Settings):
         if self.figure:
             usual = ("png", "svg")
             allowed, must = {"png", "svg"}, "be a folder, or end in .png or .svg for a figure"
-        of_file = () if out is None or not out.suffix else (out.suffix[1:],)
+        of_file = (out.suffix[1:],) if out is not None and is_file_name(out) else ()
         check.require(allowed.issuperset(of_file), "--out", must, out, "rename it")
         told = self.format != type(self).model_fields["format"].default
         agree = not of_file or not told or of_file == self.format
