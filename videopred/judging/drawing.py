@@ -117,17 +117,27 @@ def render(
     chosen = known_clips(choice, check_part(part, file))
     if chosen is None:
         scores = clip_scores(predictor, file, part, choice.by, context, horizon, first=choice.first)
-        if choice.worst is not None:
-            chosen = extreme_clips(scores, choice.by, "worst", choice.worst)
-        else:
-            chosen = extreme_clips(scores, choice.by, "best", choice.best or 1)
+        chosen = _ranked(scores, choice)
     paths = new_paths(Path(out), part, chosen, picture, overwrite)
     scenes = scenes_of(predictor, file, part, chosen, context, horizon, intervention)
     if picture.figure == "mask-out":
         for changed in without_each(predictor, context):
             scenes += scenes_of(changed, file, part, chosen, context, horizon)
     new_paths(Path(out), part, chosen, picture, overwrite)  # another command may have made one meanwhile
-    rows, made = picture.row_names(changed=not intervention.idle), list[Path]()
+    return _write(scenes, paths, picture, picture.row_names(changed=not intervention.idle))
+
+
+def _ranked(scores: np.ndarray, choice: ClipChoice) -> list[int]:
+    """The worst or the best clips by their scores, as the choice asks."""
+    if choice.worst is not None:
+        return extreme_clips(scores, choice.by, "worst", choice.worst)
+    assert choice.best is not None
+    return extreme_clips(scores, choice.by, "best", choice.best)
+
+
+def _write(scenes: list[Scene], paths: list[list[Path]], picture: PictureConfig, rows: tuple[str, ...]) -> list[Path]:
+    """Write a picture of each scene, or of all of them, to its paths, and return these."""
+    made: list[Path] = []
     groups = [scenes] if picture.figure in OF_ALL_CLIPS else [[scene] for scene in scenes]
     for group, of_group in zip(groups, paths, strict=True):
         try:
