@@ -149,6 +149,17 @@ def test_folders_that_may_not_be_looked_into_hide_no_run(tmp_path, monkeypatch):
     assert list(look(tmp_path)) == ["a"]
 
 
+def test_a_folder_that_may_not_be_looked_into_is_not_one_without_runs(tmp_path, monkeypatch):
+    """Where it is the one that was asked for."""
+
+    def refused(folder: Path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", refused)
+    with pytest.raises(PermissionError, match="Permission denied"):
+        list_runs(tmp_path)
+
+
 def test_a_run_that_goes_away_while_it_is_looked_at_hides_no_other(tmp_path, monkeypatch):
     for name in ("a", "b"):
         make_run(tmp_path / name, updates=2)

@@ -49,6 +49,8 @@ def test_the_file_lies_in_the_folder_or_where_it_was_asked_for(tmp_path):
     assert generate("balls4", {"test": 1}, out=tmp_path / "a", recipe=SMALL) == tmp_path / "a" / "balls4.h5"
     assert generate("balls4", {"test": 1}, out=tmp_path / "b" / "c.h5", recipe=SMALL) == tmp_path / "b" / "c.h5"
     assert sorted(path.name for path in tmp_path.rglob("*.*")) == ["balls4.h5", "c.h5"]
+    (tmp_path / "v0.5").mkdir()  # an ending only in looks
+    assert generate("balls4", {"test": 1}, out=tmp_path / "v0.5", recipe=SMALL) == tmp_path / "v0.5" / "balls4.h5"
 
 
 def test_a_file_is_replaced_only_on_request(tmp_path):
