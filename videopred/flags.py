@@ -6,18 +6,35 @@ Light, like everything that runs before torch is loaded.
 import io
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
+from dataclasses import replace
 from functools import partial
 from inspect import Parameter, signature
 from itertools import pairwise
 from types import FunctionType
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import tyro
-from tyro.conf import FlagCreatePairsOff
+from tyro.conf import DisallowNone, FlagCreatePairsOff
+from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
 from videopred import check
 from videopred.settings import NO_DEFAULT_SHOWN
 from videopred.unboxing import unboxed
+
+VALUES = ConstructorRegistry()
+"""How words become values, where tyro's own ways are not ours."""
+
+
+@VALUES.primitive_rule
+def _value_or_none(kind: PrimitiveTypeInfo) -> PrimitiveConstructorSpec | None:
+    """Take the word None for a value that may be none, as tyro does, but leave `{None}` out of help."""
+    if type(None) not in get_args(kind.type) or DisallowNone in kind.markers:
+        return None
+    value = ConstructorRegistry.get_primitive_spec(replace(kind, markers=kind.markers | {DisallowNone}))
+    if not isinstance(value, PrimitiveConstructorSpec):
+        return None
+    read = value.instance_from_str
+    return replace(value, instance_from_str=lambda words: None if words == ["None"] else read(words))
 
 
 def call(command: Callable[..., None], name: str, words: list[str]) -> None:
@@ -35,7 +52,7 @@ def call(command: Callable[..., None], name: str, words: list[str]) -> None:
 
     keep.__signature__ = signature(command)  # type: ignore[attr-defined]
     keep.__annotations__, keep.__doc__ = {**command.__annotations__, **_without_default_shown(command)}, command.__doc__
-    read = partial(tyro.cli, keep, prog=f"videopred {name}", config=(FlagCreatePairsOff,))
+    read = partial(tyro.cli, keep, prog=f"videopred {name}", config=(FlagCreatePairsOff,), registry=VALUES)
     try:
         with redirect_stderr(complaint):
             read(args=words)

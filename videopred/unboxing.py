@@ -51,7 +51,7 @@ def unboxed(box: str, words: Sequence[str], help_text: str) -> str:
         return _no_choice(*choice.groups())
     if unread := re.match(r"Error parsing (-\S+): ", message):
         shown = next((lines[1] for lines in others if lines[0] == "Argument helptext:"), "")  # such as --height INT
-        kind = shown.partition(" ")[2].replace("{None}|", "").strip("{}")
+        kind = shown.partition(" ")[2].strip("{}")
         must = _KINDS.get(kind, f"be given as {kind}")
         got = _typed(unread[1], words)
         return check.complaint(unread[1], must, got, _listed(got) if kind.startswith("[") else _SEE)
