@@ -10,7 +10,9 @@ Run = Annotated[Positional[Path], arg(metavar="RUN", help="Run folder, or file o
 Data = Annotated[Positional[Path], arg(metavar="DATA", help="HDF5 file of clips, or a folder of shards.")]
 Context = Annotated[int | None, arg(metavar="FRAMES", help="True frames to start from; default: the data's own.")]
 Horizon = Annotated[int | None, arg(metavar="FRAMES", help="Frames to predict; default: the data's own.")]
-Device = Annotated[str, arg(help="auto, cpu, cuda, cuda:1 or mps; auto takes a CUDA device if there is one.")]
+Device = Annotated[
+    str, arg(metavar="DEVICE", help="auto, cpu, cuda, cuda:1 or mps; auto takes a CUDA device if there is one.")
+]
 Overwrite = Annotated[bool, arg(help="Replace what is there.")]
 Json = Annotated[bool, arg(name="json", help="Print JSON instead of tables.")]
 
