@@ -10,6 +10,7 @@ import torch
 from core_checks import SMALL
 
 from videopred.bench import cores as bench
+from videopred.bench import generate as making
 from videopred.bench.cores import SUBJECTS, bench_cores
 from videopred.bench.cores import table as cores_table
 from videopred.bench.generate import bench_generate, table
@@ -63,6 +64,14 @@ def test_plain_digits_are_inside_and_named_by_their_masks():
     assert ((masks == 2).sum((1, 2)) == 4 * 18).all()  # the brighter is never hidden
     assert set(np.unique(film)) <= {0, 100, 200, 255}
     assert (film[masks == 1] == 100).all()
+
+
+def test_ours_and_the_plain_generator_are_compared_by_the_clip(monkeypatch):
+    """Of 4 s each, ours makes 20 clips and the plain one its eight."""
+    monkeypatch.setattr(making, "compare", lambda ours, plain, repeats: Comparison([4.0], [4.0]))
+    monkeypatch.setattr(making, "shares", lambda *_, **__: {})
+    row = making._making("balls4", clips=20, repeats=1)
+    assert (row["ms_per_clip"], row["plain_ms_per_clip"], row["ratio"]) == (200, 500, 2.5)
 
 
 def test_the_benchmark_runs_and_can_be_read():

@@ -14,6 +14,7 @@ import imageio.v3 as iio
 import numpy as np
 import pytest
 import torch
+from report_samples import scored
 from tiny_runs import CLIPS, no_file_longer_than, tiny_data, tiny_model, tiny_training
 
 from videopred import cli
@@ -22,7 +23,7 @@ from videopred.checkpoint import ExperimentRecord, load_run
 from videopred.datasets.opening import open_dataset
 from videopred.eval.scores import load_scores
 from videopred.judging import evaluate
-from videopred.model_card import _experiment, _limits, ranges
+from videopred.model_card import _ahead, _experiment, _limits, ranges
 from videopred.settings import TrainingConfig
 from videopred.training import train
 
@@ -129,6 +130,19 @@ def test_the_claims_of_a_card_are_those_of_the_scores(place):
         ]
         told = [step for span in said for step in range(span[0], span[-1] + 1)] if "no step" not in line else []
         assert told == steps
+
+
+def test_a_card_claims_the_steps_at_which_every_row_but_the_oracle_is_behind():
+    scores = scored(
+        model=([0.1, 0.2, 0.4], [10, 11, 12]),
+        blank=([0.2, 0.3, 0.3], [9, 12, 12]),
+        copy_last=([0.3, 0.3, 0.5], [np.nan] * 3),
+        physics_oracle=([0.0] * 3, [99] * 3),
+    )
+    assert list(_ahead(scores)) == [
+        "MSE: ahead of every trivial row at steps 1 to 2 of 3.",
+        "PSNR: ahead of every trivial row at step 1 of 3.",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -184,7 +184,8 @@ def _ahead(scores: Scores) -> Iterator[str]:
         sign = 1 if metric.higher_is_better else -1
         best = np.nanmax([sign * scores.values[row][column] for row in rows], axis=0)
         won = sign * scores.values[model][column] > best
-        where = f"at steps {ranges(won)} of {len(won)}" if won.any() else "at no step"
+        steps = "step" if won.sum() == 1 else "steps"
+        where = f"at {steps} {ranges(won)} of {len(won)}" if won.any() else "at no step"
         yield f"{scores.label(column)}: ahead of every trivial row {where}."
 
 
