@@ -156,18 +156,27 @@ def run(argv: list[str]) -> None:
     name, words = check.one_of("COMMAND", " ".join(argv[:length]), COMMANDS), argv[length:]
     command = COMMANDS[name]
     if name == "generate":
-        # Only in the first place is a word surely the preset: later ones may be a flag's values.
-        preset = words[0] if words and words[0] not in ("-h", "--help") else "balls4"
-        fix = "put PRESET first, as in `videopred generate balls4 --seed 1`"
-        check.require(not preset.startswith("-"), "PRESET", "come before the options", preset, fix)
+        preset = _first("PRESET", words, "balls4", "videopred generate balls4 --seed 1")
         recipe = DATASETS[check.one_of("PRESET", preset, DATASETS)].recipe
         command = flags.with_default(command, "recipe", recipe, Annotated[type(recipe), OmitArgPrefixes])
     if name == "train":
         command = model_flags.with_model_flags(command, words)
-    if name == "check-core" and words and not words[0].startswith("-"):
-        core = model_flags.core_flags(words[0], words)
+    if name == "check-core":
+        core = model_flags.core_flags(_first("CORE", words, "rims", "videopred check-core rims --json"), words)
         command = flags.with_default(command, "core", core, type(core))
     flags.call(command, name, words)
+
+
+def _first(what: str, words: Sequence[str], default: str, example: str) -> str:
+    """The first word, which decides what flags there are; the default if there is none or help is asked for.
+
+    Raises:
+        ValueError: an option comes first. Later words may be its values, so none of them is surely the one.
+    """
+    word = words[0] if words and words[0] not in ("-h", "--help") else default
+    fix = f"put {what} first, as in `{example}`"
+    check.require(not word.startswith("-"), what, "come before the options", word, fix)
+    return word
 
 
 def _print_opening() -> None:

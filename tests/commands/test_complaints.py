@@ -46,6 +46,7 @@ BAD = {
     "train {data} --decoder.queries 3": "--decoder.queries must be a setting of shared, got one of files; leave it out",
     "train {data} --core gone:Core": "core gone:Core must be importable, got ModuleNotFoundError: No module named 'go",
     "check-core gruu": "got gruu; did you mean gru?",
+    "check-core --json gruu": "CORE must come before the options, got --json; put CORE first, as in",
     "check-core gru --core.modules 3": "--core.modules must be a setting of gru, got one of rims",
     "train {data} --codec vgg": "--codec must be one of rnem, mila, got vgg; choose one of these",
     "train {data} --decoder mask": "--decoder must be one of shared, files, masks, got mask; did you mean masks?",
