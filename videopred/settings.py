@@ -80,8 +80,7 @@ class TrainingConfig(Settings):
     accumulate: PositiveInt = 1
     """Pieces that the clips of an update are split into (gradient accumulation): less memory, the same gradient."""
     window: Annotated[int, Field(ge=2)] | None = None
-    """Frames in a row that an update learns from in each of its clips, which may then be of any length, beginning
-    anywhere; default: whole clips."""
+    """Consecutive frames that an update learns from in each clip, from a random one on; default: whole clips."""
     loss: Literal["bce", "mse", "gaussian"] = "bce"
     """Binary cross-entropy from logits, squared error, or likelihood of a Gaussian around the predicted intensity."""
     deviation: PositiveFloat | None = None
@@ -118,7 +117,7 @@ class TrainingConfig(Settings):
     noise: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Share of the input pixels that are flipped in training, dark for bright (R-NEM: 0.2)."""
     precision: Literal["32-true", "bf16-mixed", "16-mixed", "bf16-true", "64-true"] = "32-true"
-    """Numbers of weights and sums, as Lightning names them; mixed keeps the weights in 32 bits."""
+    """Precision of weights and sums, as Lightning names it; mixed keeps the weights in 32 bits."""
     validate_every: PositiveInt = 250
     """Updates between validations; each of them may save the best checkpoint."""
     validation_share: Annotated[float, Field(gt=0, lt=1)] | None = None
@@ -173,7 +172,7 @@ class ComputeConfig(Settings):
     workers: NonNegativeInt = 0
     """Loader processes; 0 is fastest when the clips fit in memory. Clips that wait on the device are not loaded."""
     hold: Literal["auto", "device", "memory", "disk"] = "auto"
-    """Where clips wait: on the device, in memory, or on disk; auto: the first in which they fit easily."""
+    """Where clips are kept: on the device, in memory, or on disk; auto: the first in which they fit easily."""
     time_limit: str | None = None
     """Save and stop after this time, such as 90s, 30m, 4h or 1d; `--resume` continues."""
 

@@ -163,7 +163,7 @@ def verify(
 
 
 def cards(
-    presets: Annotated[Positional[tuple[str, ...]], arg(metavar="PRESET", help="Which; default: all.")] = (),
+    presets: Annotated[Positional[tuple[str, ...]], arg(metavar="PRESET", help="Presets; default: all.")] = (),
     *,
     out: Annotated[Path, out_flag("Folder.")] = Path("datasets/cards"),
     json_: Json = False,

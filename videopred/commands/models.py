@@ -45,7 +45,7 @@ def rollout(
     run: Run,
     data: Data,
     *,
-    part: Part = "test",
+    part: Annotated[Part, arg(help="Part of the data.")] = "test",
     first: Annotated[int | None, arg(metavar="CLIPS", help="How many clips, from the first on; default: 16.")] = None,
     context: Context = None,
     horizon: Horizon = None,

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from tyro.conf import OmitArgPrefixes
+from tyro.conf import OmitArgPrefixes, arg
 
 from videopred.commands import terminal
 from videopred.commands.opening import opened, results
@@ -18,7 +18,7 @@ def render(
     run: Run,
     data: Data,
     *,
-    part: Part = "test",
+    part: Annotated[Part, arg(help="Part of the data.")] = "test",
     choice: OmitArgPrefixes[ClipChoice] = ClipChoice(),
     picture: OmitArgPrefixes[PictureConfig] = PictureConfig(),
     intervention: OmitArgPrefixes[Intervention] = Intervention(),

@@ -31,7 +31,7 @@ def runs(
 def export(
     run: Annotated[Positional[Path], arg(metavar="RUN", help="Run folder that `videopred train` wrote.")],
     *,
-    card: Annotated[bool, arg(help="Write a card (.md) and a film (.gif) of it as well, for whoever gets it.")] = False,
+    card: Annotated[bool, arg(help="Write a card (.md) and a film (.gif) of the model as well.")] = False,
     data: Annotated[
         Path | None, arg(metavar="DATA", help="Clips that the card shows; default: what the run learned from.")
     ] = None,
@@ -71,7 +71,7 @@ def report(
         Path | None, arg(metavar="DATA", help="Clips to show; default: what each run learned from.")
     ] = None,
     by: Annotated[
-        str | None, arg(metavar="METRIC", help="Says which clips are worst and best; default: the first scored.")
+        str | None, arg(metavar="METRIC", help="Metric that says which are worst and best; default: the first scored.")
     ] = None,
     rows: Annotated[str, arg(help="What is drawn of the clips, as `videopred render --rows`.")] = "truth,pred,diff",
     scores: Annotated[Path, arg(help="Folder that `videopred evaluate` and `plausibility` wrote to.")] = Path("eval"),

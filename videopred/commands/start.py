@@ -64,7 +64,7 @@ def list_shelves(
 def demo(
     *,
     out: Annotated[Path, out_flag("Folder for data, run, scores and pictures.")] = Path("eval/demo"),
-    tiny: Annotated[bool, arg(help="A few updates only: shows that all works, learns nothing.")] = False,
+    tiny: Annotated[bool, arg(help="Only a few updates, to show that everything works; learns nothing.")] = False,
     device: Device = "auto",
     overwrite: Overwrite = False,
     json_: Json = False,

@@ -35,7 +35,7 @@ class PlausibilityConfig(Settings):
     resamples: PositiveInt = 1000
     """Times that scenes are drawn anew for the 95 % intervals."""
     seed: NonNegativeInt = 0
-    """Source of these draws."""
+    """Random seed of these draws."""
 
     @field_validator("aggregates")
     @classmethod

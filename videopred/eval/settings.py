@@ -71,7 +71,7 @@ def flag_name(setting: str) -> str:
 
 
 class GivenConfig(Settings):
-    """Films made elsewhere. Of arrays that are not bool, the range must be given, and the axes unless three say all."""
+    """Films made elsewhere. Arrays that are not bool need --range, and --axes where several readings are possible."""
 
     pred: Path | None = None
     """Predicted films instead of a run's: an array (.npy, .npz, .h5), a data file, GIFs, MP4s or PNG frames."""
@@ -80,12 +80,12 @@ class GivenConfig(Settings):
     range: str | None = None
     """Numbers that mean black and white in arrays, such as 0,1; write --range=-1,1 with a minus."""
     true_range: str | None = None
-    """The same of the true films, if theirs is another."""
+    """The same for the true films, if theirs differs."""
     axes: str | None = None
     """Axes of the arrays in their order: B clips, T frames, C channels, H rows, W columns; such as BTCHW. Predictions
     may have N, films of a clip, as well."""
     true_axes: str | None = None
-    """The same of the true films, if theirs are others."""
+    """The same for the true films, if theirs differ."""
     pred_array: str | None = None
     """Name of the array of predictions in a .npz or .h5 file that holds several."""
     true_array: str | None = None

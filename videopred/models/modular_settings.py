@@ -27,7 +27,7 @@ class ModularSettings(CoreSettings):
     comm: bool = True
     """Whether modules hear one another."""
     comm_source: Literal["candidate", "state"] = "candidate"
-    """What a resting module offers to the others: what it would have become (authors' code), or what it keeps."""
+    """What an inactive module offers the others: the state it would have had (authors' code), or the one it keeps."""
     comm_heads: PositiveInt = 4
     """Heads of the attention between modules."""
     comm_key: PositiveInt = 32
@@ -39,7 +39,7 @@ class ModularSettings(CoreSettings):
     comm_gate: bool = True
     """Whether a message is gated and squashed, as in the authors' code, or added as it is, as in the paper."""
     block_gradient: bool = True
-    """Whether no gradient flows through what resting modules offer."""
+    """Whether no gradient flows through what inactive modules offer."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
     """Dropout on what is read from the input and on the message, while training."""
 

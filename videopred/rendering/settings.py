@@ -27,18 +27,18 @@ class ClipChoice(Settings):
     clips: tuple[int, ...] = ()
     """Their indices, counted from 0."""
     worst: int | None = None
-    """As many as this, those that the model predicts worst."""
+    """How many clips to draw of those that the model predicts worst."""
     best: int | None = None
-    """As many as this, those that the model predicts best."""
+    """How many clips to draw of those that the model predicts best."""
     random: int | None = None
-    """As many as this, any."""
+    """How many clips to draw at random."""
     by: str = "mse"
     """The metric of films that says what is worst and best, a mean over the horizon: of `videopred list metrics` one
     that compares no objects, or MODULE:CLASS of your own (docs/adding.md)."""
     first: int | None = None
-    """Among how many clips, from the first on, to look; default: all."""
+    """How many clips to choose among, from the first on; default: all."""
     seed: int = 0
-    """Chance of --random."""
+    """Random seed of --random."""
 
     @model_validator(mode="after")
     def _is_one_choice(self) -> "ClipChoice":
