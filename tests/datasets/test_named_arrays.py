@@ -57,10 +57,12 @@ def test_an_hdf5_array_in_any_order_of_axes(tmp_path_factory, axes, kept, kind, 
     assert (found["format"], found["axes"]) == ("HDF5 array a/frames of 2", "".join(axes))
 
 
-def test_the_only_array_of_a_file_needs_no_name(tmp_path):
-    clips, found = read(save(tmp_path / "f.h5", {"x/y": GREY[1, ..., 0]}), "validation")
+@pytest.mark.parametrize(("suffix", "kind"), [(".h5", "HDF5"), (".npz", "NumPy")])
+def test_the_only_array_of_a_file_needs_no_name(tmp_path, suffix, kind):
+    """Single numbers beside it are none."""
+    clips, found = read(save(tmp_path / f"f{suffix}", {"x": GREY[1, ..., 0], "fps": np.float64(25)}), "validation")
     assert np.array_equal(clips, GREY[1:2])
-    assert (found["format"], found["axes"]) == ("HDF5 array x/y of 1", "THW, the only ones that three can be")
+    assert (found["format"], found["axes"]) == (f"{kind} array x of 1", "THW, the only ones that three can be")
 
 
 def test_an_hdf5_array_that_is_kept_as_it_is_takes_no_place_on_the_disk(tmp_path, monkeypatch):

@@ -55,13 +55,15 @@ def open_array(source: Path, name: str | None) -> tuple[str, np.ndarray]:
 
 
 def _headers(source: Path) -> dict[str, Header]:
-    """All arrays in a .npz file."""
+    """All arrays in a .npz file; single numbers are none."""
     with _whole(source) as pack:
         found = {}
         for name in pack.namelist():
             if name.endswith(".npy"):
                 with pack.open(name) as file:
-                    found[name.removesuffix(".npy")] = _header(file, source)[0]
+                    header, _ = _header(file, source)
+                if header.shape:
+                    found[name.removesuffix(".npy")] = header
         return found
 
 
