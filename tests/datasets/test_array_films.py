@@ -90,6 +90,13 @@ def test_numbers_become_levels(tmp_path, dtype, values, levels):
     assert found["stored"].startswith(f"{np.dtype(dtype)}, {kept.min():g} to ")
 
 
+def test_an_array_with_a_header_of_numpys_second_format(tmp_path):
+    film = np.random.default_rng(0).integers(0, 256, (5, 8, 9), np.uint8)
+    with (tmp_path / "f.npy").open("wb") as file:
+        np.lib.format.write_array(file, film, version=(2, 0))
+    assert np.array_equal(read_films(tmp_path / "f.npy").record("test", 0)["features"][..., 0], film)
+
+
 @pytest.mark.parametrize("films", [GREY > 127, GREY, COLOR], ids=["bool", "grey", "color"])
 def test_frames_are_resized_by_pillow(tmp_path, films):
     np.save(tmp_path / "f.npy", films)

@@ -24,6 +24,14 @@ def test_any_number_of_workers_and_any_blocks_make_the_same_bytes(tmp_path, monk
     assert made[4] == made[1]
 
 
+def test_no_more_workers_are_started_than_there_are_blocks(tmp_path, monkeypatch):
+    started, popen = [], subprocess.Popen
+    monkeypatch.setattr("videopred.datasets.plan._BLOCK", 16)
+    monkeypatch.setattr(subprocess, "Popen", lambda *words, **how: started.append(words) or popen(*words, **how))
+    generate("balls4", {"train": 20}, out=tmp_path, recipe=small("balls4"), workers=3)
+    assert len(started) == 2
+
+
 def test_a_script_that_guards_nothing_may_have_workers(tmp_path):
     """Python's own pools would run it again in every worker, or not find it at all."""
     script = f"""if True:

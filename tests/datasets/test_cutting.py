@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import h5py
 import numpy as np
@@ -57,6 +58,12 @@ def test_each_film_is_begun_once_in_the_order_of_clips():
     for clip in range(5):
         list(films.frames(clip))
     assert reels.begun == [1, 1]
+
+
+def test_a_clip_is_called_by_its_film_and_where_it_begins():
+    films = cut(replace(Reels([7, 5]).stored, frame_name=lambda clip, frame: f"{clip}-{frame}.png"), [7, 5], 3)
+    assert films.called(1, 2) == "frame 2 of film 0 from frame 3"
+    assert films.names[2] == "film 1 from frame 0"
 
 
 def test_a_clip_that_was_left_in_the_middle_leaves_the_next_as_it_is():

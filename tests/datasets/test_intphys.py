@@ -14,7 +14,7 @@ from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.importing import import_films
 from videopred.datasets.intphys import read_intphys
 from videopred.datasets.intphys_export import export_intphys
-from videopred.datasets.intphys_layout import holds_intphys
+from videopred.datasets.intphys_layout import films_in, holds_intphys
 from videopred.datasets.made import RecipeClips, open_recipe
 from videopred.datasets.settings import OcclusionConfig
 from videopred.datasets.store import ClipFile
@@ -51,6 +51,17 @@ def in_their_order(source: RecipeClips) -> list[Clip]:
     """Our test clips as the folders have them: block by block."""
     clips = [source.clip("test", index) for index in range(source.parts["test"])]
     return sorted(clips, key=lambda clip: int(clip.labels["block"]))
+
+
+def test_films_and_scenes_come_in_the_order_of_their_numbers(tmp_path):
+    """However many digits these have."""
+    for number in (100, 9, 10):
+        (tmp_path / "train" / str(number)).mkdir(parents=True)
+        for film in range(1, 5):
+            (tmp_path / "dev" / "O2" / str(number) / str(film)).mkdir(parents=True)
+    assert [film.path.name for film in films_in(tmp_path / "train")] == ["9", "10", "100"]
+    scenes = [film.path.parent.name for film in films_in(tmp_path / "dev")]
+    assert scenes == [*["9"] * 4, *["10"] * 4, *["100"] * 4]
 
 
 @pytest.mark.parametrize("kind", ["labelled", "random"])
