@@ -76,7 +76,7 @@ def may_train_together() -> bool:
 
 
 def stop_signals() -> tuple[signal.Signals, ...]:
-    """With what, beside Ctrl-C, somebody asks to stop; batch systems send the second."""
+    """The signals, besides Ctrl-C, by which somebody asks to stop; batch systems send the second."""
     if sys.platform == "win32":
         return (signal.SIGTERM,)
     return (signal.SIGTERM, signal.SIGUSR1)

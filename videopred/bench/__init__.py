@@ -1,1 +1,1 @@
-"""Benchmarks as commands: `videopred bench NAME`. Never run by a test but at a size that shows they work."""
+"""Benchmarks as commands: `videopred bench NAME`. Tests run them at a size that shows only that they work."""

@@ -18,7 +18,7 @@ def watched() -> bool:
 
 
 def first_line(thing: Any) -> str:
-    """The first line of its docstring."""
+    """The first line of the docstring of a class or function."""
     return (thing.__doc__ or "").strip().split("\n")[0]
 
 

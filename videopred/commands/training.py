@@ -1,4 +1,4 @@
-"""The command that trains: on a data file, of an experiment, or on with a run that stopped."""
+"""The command that trains: on a data file, by an experiment, or from where a run stopped."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -127,7 +127,7 @@ class _Learning(NamedTuple):
 
 
 def _go_on(run: Path, data: Path | None, learning: _Learning) -> bool:
-    """Resume a run, or runs from several seeds; whether any had something left to learn."""
+    """Resume a run, or runs from several seeds, and return whether any had something left to learn."""
     check.run_or_runs(run)
     from videopred.training import resume, resume_seeds
     from videopred.training.resuming import is_finished
@@ -151,7 +151,7 @@ def _unless_begun(run: Path) -> Iterator[None]:
 
 
 def _learn(data: Path, seeds: Sequence[int] | None, learning: _Learning, run: dict[str, Any]) -> Path:
-    """Train, once or from each of several seeds; the folder.
+    """Train, once or from each of several seeds, and return the folder.
 
     Args:
         run: what else `videopred.training.train` takes.
@@ -226,7 +226,7 @@ def _check_there(data: Path, seeds: str | None) -> None:
 
 
 def _check_opens(data: Path, device: str) -> None:
-    """Refuse a file that is none, unless clips are made when they are needed."""
+    """Refuse DATA that cannot be opened, unless its clips are made when they are needed."""
     if data.suffix != ".json" and (data.exists() or str(data) not in DATASETS):
         opened(data, device)
 

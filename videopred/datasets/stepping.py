@@ -53,7 +53,7 @@ def _march(state: State, box: Box, frames: int, steps: int, sets_back: bool) -> 
 def _turn_at_walls(
     x: np.ndarray, v: np.ndarray, radius: np.ndarray, mass: np.ndarray, box: Box, time: float, sets_back: bool
 ) -> list[Rows]:
-    """Turn discs that are beyond a wall, in place; the contacts, by axis and disc."""
+    """Turn discs that are beyond a wall, in place, and return the contacts, by axis and disc."""
     far = np.reshape([box.width, box.height], (2, 1, 1)) - radius
     low, high = x < radius, x > far
     if sets_back:
@@ -71,7 +71,7 @@ def _turn_at_walls(
 def _exchange_speeds(
     x: np.ndarray, v: np.ndarray, radius: np.ndarray, mass: np.ndarray, time: float, sets_back: bool
 ) -> list[Rows]:
-    """Let overlapping pairs bounce, one after the other, in place; the contacts in this order."""
+    """Let overlapping pairs bounce, one after the other, in place, and return the contacts in this order."""
     rows: list[Rows] = []
     for j in range(len(radius)):
         for i in range(j):

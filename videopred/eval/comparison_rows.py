@@ -29,7 +29,7 @@ UNKNOWN = Estimate(*[float("nan")] * 3)
 
 
 def relative_error(value: float, other: float, best: float) -> float:
-    """What a value is short of the best, over what another is short of it; NaN if that is nothing, or none is best.
+    """How far a value is from the best, over how far another is; NaN if that other is best, or no value is.
 
     For errors, whose best is 0, it is the error relative to the other (SCOFF, figure 5).
     """

@@ -126,7 +126,7 @@ def uncover(objects: Objects, pixels: Pixels, before: np.ndarray, area: np.ndarr
 
 
 def given_up(objects: Objects, area: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Objects (B, M) bool that share with another what is enough for one: of such two the one that has less of it."""
+    """Objects (B, M) bool to give up: of two whose pixels are enough for one disc only, the one that has fewer."""
     size, place = objects.radius, objects.place
     apart = np.linalg.norm(place[:, :, None] - place[:, None], axis=-1)
     near = apart < (size[:, :, None] + size[:, None]) / 2
@@ -145,6 +145,6 @@ def large_enough(area: np.ndarray, radius: np.ndarray) -> np.ndarray:
 
 
 def let_go(objects: Objects, pixels: Pixels) -> None:
-    """Take from objects that were not found their pixels."""
+    """Take their pixels from the objects that were not found."""
     owned = pixels.owner >= 0
     pixels.owner[owned & ~objects.found[pixels.clip, pixels.owner]] = -1

@@ -19,9 +19,10 @@ _HALF = 0.5  # share of an object that must be seen to say where it came out
 
 
 class Switches(ObjectMetric):
-    """Objects whose track is another one than that on which they were matched last.
+    """Objects that are matched to another track than the last time they were matched.
 
-    Matched anew in every frame, within a radius: first whoever can stay on its track stays, then as near as can be.
+    They are matched anew in every frame, within a radius: those that can stay on their tracks stay, then the others go
+    to the nearest tracks that are left.
     Two balls that trade places are two switches, once; `position` keeps counting from then on.
 
     Source: CLEAR MOT (Bernardin & Stiefelhagen 2008), with the order of preference of trackeval.
@@ -45,7 +46,7 @@ class Switches(ObjectMetric):
 
 
 class Survival(ObjectMetric):
-    """Tracks that come out from behind what hid their object with it.
+    """Tracks that come out together with their object from behind what hid it.
 
     An occlusion is a run of frames in which less than 5 % of an object is seen, after a frame in which more was, and
     before frames in which half of it is. It counts if the object was on a track shortly before. The track survives if

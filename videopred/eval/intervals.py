@@ -126,7 +126,7 @@ def _of_mean(values: np.ndarray) -> _Chance:
 
 
 def _half_width(chances: Sequence[_Chance]) -> np.ndarray:
-    """Half of the width of the interval of what is by several chances, with Welch's degrees of freedom."""
+    """Half of the width of the interval of a number that depends on several chances, by Welch's degrees of freedom."""
     total = np.asarray(sum(variance for variance, _ in chances))
     shares = [variance / np.where(total == 0, 1, total) for variance, _ in chances]
     with np.errstate(divide="ignore"):
@@ -135,7 +135,7 @@ def _half_width(chances: Sequence[_Chance]) -> np.ndarray:
 
 
 def _students_t(degrees: np.ndarray | float) -> np.ndarray:
-    """What Student's t is below with the chance of the upper end; a normal number where degrees are infinite."""
+    """The upper end of the interval of Student's t; that of a normal number where the degrees are infinite."""
     from scipy.special import stdtrit  # loaded for several seeds alone, as it takes long
 
     return np.asarray(stdtrit(degrees, _POINT))

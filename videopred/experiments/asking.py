@@ -32,7 +32,7 @@ class Asked(NamedTuple):
         return self.name if self.scale == "paper" else f"{self.name}-{self.scale}"
 
     def told(self, run: ExperimentConfig, *, own_clips: bool = True) -> str:
-        """What the scale changes and the run keeps so, one line for each setting; nothing for `paper`.
+        """What the scale changes, unless the run changes it again: one line for each setting; nothing for `paper`.
 
         Args:
             run: the experiment with the flags of a command, which may have changed it again.

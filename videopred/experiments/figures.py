@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Model(NamedTuple):
-    """A model of a figure: an experiment, and what is other than in it."""
+    """A model of a figure: an experiment, and what differs from it."""
 
     experiment: str
     """Its name."""

@@ -81,7 +81,7 @@ def at_scale(experiment: ExperimentConfig, scale: Scale) -> ExperimentConfig:
 
 
 def shortened(training: TrainingConfig, changes: Mapping[str, Any], frames: int) -> TrainingConfig:
-    """Learning with other updates and batches, in which all that is counted in updates, pieces or frames goes along.
+    """Learning with other updates and batches; all that is counted in updates, pieces or frames scales with them.
 
     Args:
         training: as it stands.
@@ -106,7 +106,7 @@ _IN_UPDATES = ("decay_every", "grow_over", "sampling_over", "save_every", "keep_
 
 
 def shrunk(recipe: Any, frames: int, height: int, width: int) -> Any:
-    """A recipe with shorter clips of smaller frames, in which all that is measured in pixels shrinks along."""
+    """A recipe with shorter clips of smaller frames; all that is measured in pixels shrinks with them."""
     share = height / recipe.height
     values: dict[str, Any] = recipe.model_dump() | {"frames": frames, "height": height, "width": width}
     if isinstance(recipe, BallsConfig):

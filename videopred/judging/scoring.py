@@ -29,7 +29,7 @@ _FORETOLD = 200
 
 
 class How(TypedDict, total=False):
-    """How to score, beside what is asked. Of a model without chance of its own, none of it changes the scores."""
+    """How to score what is asked. None of it changes the scores of a model without chance of its own."""
 
     reference: "ClipSource | None"
     """The file whose train part gives the mean frame and the calibration; None, as usual, is the judged file itself."""

@@ -107,7 +107,8 @@ class Stack(Core):
             active = happened["active"] if self.one_choice else None
             new.append(after)
             traces.append(happened)
-        return self.given_out(tuple(new)), tuple(new), _by_layer(traces)
+        states = tuple(new)
+        return self.given_out(states), states, _by_layer(traces)
 
     def _above(self, level: int, state: tuple[LayerState, ...]) -> Tensor:
         """The layer above as it was after the step before, as slots."""

@@ -67,7 +67,7 @@ def check_row(scene: Scene, row: str) -> None:
     """Refuse a row that cannot be drawn of a scene, and say which can.
 
     Raises:
-        ValueError: so it is.
+        ValueError: the scene lacks what the row draws.
     """
     must = f"be among {', '.join(available(scene))}, what there is of this model and data"
     fix = "leave it out"
@@ -82,7 +82,7 @@ def check_figure(scene: Scene, figure: str) -> None:
     """Refuse a figure that cannot be drawn of a scene, and say which can.
 
     Raises:
-        ValueError: so it is.
+        ValueError: the scene lacks what the figure draws.
     """
     there = {name.rpartition(".")[2] for name in scene.trace} | set(scene.truths)
     drawn = ["strip", *(name for name, needed in _FIGURES_NEED.items() if there.issuperset(needed))]

@@ -105,7 +105,7 @@ class Predicted:
         return [self._draw(place, *smallest) for place in range(len(self.chosen))]
 
     def _fitting(self, room: int, panel_px: int, every: int) -> list[Shown]:
-        """The clips in that size; none as soon as those drawn say that all would not fit, for to draw is slow."""
+        """The clips in that size; none as soon as those drawn so far tell that all would not fit: drawing is slow."""
         shown: list[Shown] = []
         for place in range(len(self.chosen)):
             shown.append(self._draw(place, panel_px, every))

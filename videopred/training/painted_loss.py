@@ -14,7 +14,7 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 def painted_loss(predictor: Predictor, outputs: Tensor, truth: Tensor, loss: Loss) -> Tensor:
-    """The loss of the frames that a decoder paints, whose gradient flows as usual, but once.
+    """The loss of the frames that a decoder paints; its gradient flows as usual, but only once.
 
     A block's gradient is computed as soon as it is painted, while all that it takes is at hand, and waits to be
     multiplied by what comes on the way back. So nothing of the decoder's work outlives its block, and none is done

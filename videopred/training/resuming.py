@@ -18,7 +18,7 @@ LOOKS_KEY = "videopred_looks"
 
 
 class Start(NamedTuple):
-    """Where a run begins; one without a past, if nothing else is said."""
+    """Where a run begins: from nothing, unless a checkpoint is given."""
 
     checkpoint: Path | None = None
     """None: nothing was saved, and it begins anew."""
