@@ -72,6 +72,14 @@ def test_settings_reach_the_scores(place, tmp_path, monkeypatch, capfd):
     assert list(told["errors"]) == ["max"]
 
 
+def test_settings_of_the_intervals_reach_scores_made_elsewhere(place, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    words = f"plausibility --scores {place / 'answer.txt'} {place / 'films.h5'} --json --resamples 7 --seed 2"
+    assert run(words) == 0
+    settings = json.loads(capfd.readouterr().out)["settings"]
+    assert (settings["resamples"], settings["seed"]) == (7, 2)
+
+
 def test_runs_from_several_seeds_are_judged_each_and_told_together(place, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     words = f"plausibility {place / 'both'} {place / 'films.h5'} --resamples 3"
