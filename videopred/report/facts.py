@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from videopred.amounts import grouped
 from videopred.eval.scores import Scores
 from videopred.report import tables
 from videopred.report.charts import Line, line_chart
@@ -22,7 +23,7 @@ def first_facts(run: FoundRun, scores: Scores | None) -> dict[str, str]:
     if frames:
         found["frames"] = f"{frames[1]} × {frames[2]}" + (" in color" if frames[0] == 3 else "")
     if "updates" in run.record:
-        found["updates"] = f"{run.record['updates']:,}".replace(",", "\u202f")
+        found["updates"] = grouped(run.record["updates"])
     found |= {"state": str(run.record["state"])} if "state" in run.record else {}
     lowest = [min(values) for name, (_, values) in curves(run.log).items() if name.startswith("validation_")]
     found |= {"lowest validation loss": f"{lowest[0]:.4g}"} if lowest else {}
