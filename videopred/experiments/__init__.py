@@ -49,8 +49,8 @@ def experiment_summaries() -> dict[str, str]:
     published = {name: read_experiment(_PUBLISHED / f"{name}.json").summary for name in EXPERIMENTS}
     rivals = ", ".join(f"NAME-{rival}" for rival in RIVALS)
     return published | {
-        rivals: "Its rivals with as wide a state; NAME-lstm-matched and so on: with as many core parameters.",
-        "NAME-exact": "Any of these on balls, also a rival, with balls that move exactly instead of by R-NEM's law.",
+        rivals: "Baselines with as wide a state; NAME-lstm-matched and so on: with as many core parameters.",
+        "NAME-exact": "Any of these on balls, also a baseline, with balls that move exactly instead of by R-NEM's law.",
     }
 
 
