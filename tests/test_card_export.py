@@ -111,7 +111,7 @@ def test_a_card_says_how_much_of_a_clip_the_model_has_seen_at_once(window, seen)
     training = TrainingConfig(window=window, free_running=3)
     of: Any = SimpleNamespace(config=SimpleNamespace(training=training), file=SimpleNamespace(frames=9))
     [told] = _limits(of)
-    assert told.startswith(f"It has seen such clips only, {seen}, the last 3 from its own predictions, and was trained")
+    assert told.startswith(f"It was trained once, on such clips only, {seen}, the last 3 from its own predictions. ")
 
 
 def test_the_claims_of_a_card_are_those_of_the_scores(place):
@@ -196,7 +196,7 @@ def test_clips_that_it_did_not_learn_from_are_told_apart(place):
     other = tiny_data(Path("other.h5"), seed=5)
     text = export_with_card(Path("models/mine"), data=other)[1].read_text()
     learned = json.loads(Path("models/mine/run.json").read_text())["data"]["sha256"]
-    assert f"It learned from other clips, balls4, of fingerprint `{learned}`." in text
+    assert f"It was trained on other clips, balls4, with the fingerprint `{learned}`." in text
     assert "--seed 5 --out datasets/other.h5" in text
 
 

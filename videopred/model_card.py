@@ -126,12 +126,12 @@ def _written(value: Any) -> str:
 
 
 def _use(of: Described) -> Iterator[str]:
-    yield "In a clone of the repository, or wherever this file's export is in `models/`:"
+    yield "In a clone of the repository, or in any folder whose `models/` holds this export:"
     words = (of.run, of.data, *of.given_words)
     yield _shell(_generate(of), ("evaluate", *words), ("render", *words))
     yield (
-        "The first makes the clips to the byte. Of training clips fewer will do: only the rows drawn from them change. "
-        "`videopred train DATA --init-from` begins with these weights."
+        "The first command makes the clips, byte for byte. Fewer training clips will do: they only calibrate trivial "
+        "baselines. `videopred train DATA --init-from` starts from these weights."
     )
 
 
@@ -140,7 +140,7 @@ def _origin(of: Described) -> Iterator[str]:
     yield f"{counts}; each of {of.file.frames} frames. Fingerprint (SHA-256 of all values): `{fingerprint}`."
     learned = of.config.data
     if learned is not None and learned.sha256 != fingerprint:
-        yield f"It learned from other clips, {learned.name}, of fingerprint `{learned.sha256}`."
+        yield f"It was trained on other clips, {learned.name}, with the fingerprint `{learned.sha256}`."
 
 
 def _training(of: Described) -> Iterator[str]:
@@ -201,9 +201,9 @@ def _limits(of: Described) -> Iterator[str]:
     seen = f"of {of.file.frames} frames" if training.window is None else f"{training.window} frames of one at a time"
     fed = f"the last {own} from its own predictions" if own else "each from the true ones before it"
     yield (
-        f"It has seen such clips only, {seen}, {fed}, and was trained once: another seed, or another order "
-        "of sums on another machine, gives other scores. Intervals are over clips. Nothing is known of longer "
-        "rollouts, other numbers of objects or other sizes."
+        f"It was trained once, on such clips only, {seen}, {fed}. Another seed, or another order of sums on another "
+        "machine, gives other scores. Intervals are over clips. Nothing is known about longer rollouts, other numbers "
+        "of objects or other sizes."
     )
 
 
