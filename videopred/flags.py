@@ -80,7 +80,6 @@ def with_default(command: Callable[..., None], name: str, default: Any, annotati
     """
     code, space = command.__code__, command.__globals__
     copy = FunctionType(code, space, command.__name__, command.__defaults__, command.__closure__)
-    copy.__doc__ = command.__doc__
     copy.__kwdefaults__ = {**(command.__kwdefaults__ or {}), name: default}
     copy.__annotations__ = {**command.__annotations__, name: annotation}
     return copy

@@ -56,12 +56,7 @@ def plausibility(
     check.existing("DATA", data)
     if scores is not None:
         check.existing_file("--scores", scores, "give a table or answers, one line per film")
-        folders = [out or Path("eval") / scores.stem / data.stem]
-    elif out and several:
-        folders = [out / run.name for run in of_seeds]
-    else:
-        folders = [out or results(run, data) for run in of_seeds]
-    together = (out or results(runs[0], data)) if several else None
+    folders, together = _folders(runs, of_seeds, scores, data, out)
     _check_out(folders, together, draw, overwrite)
     if scores is None:
         _check_fit(data, config, draw, answers)
@@ -112,6 +107,17 @@ def _places(places: tuple[Path, ...], scores: Path | None) -> tuple[Path, ...]:
         fix = "leave out RUN: --scores stands for it"
         check.require(len(places) == 1, "DATA", "be one path with --scores", given, fix)
     return places
+
+
+def _folders(
+    runs: Sequence[Path], of_seeds: Sequence[Path], scores: Path | None, data: Path, out: Path | None
+) -> tuple[list[Path], Path | None]:
+    """Where results of each run go, or those of scores made elsewhere; and those of several seeds together, if any."""
+    if scores is not None:
+        return [out or Path("eval") / scores.stem / data.stem], None
+    if of_seeds == runs:
+        return [out or results(run, data) for run in runs], None
+    return [out / run.name if out else results(run, data) for run in of_seeds], out or results(runs[0], data)
 
 
 def _check_idle(config: PlausibilityConfig, scores: Path | None, draw: tuple[int, ...], device: str) -> None:
