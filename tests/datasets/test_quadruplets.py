@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 from PIL import Image
@@ -52,6 +53,16 @@ def test_a_file_tells_names_labels_conditions_and_splices(place):
         np.testing.assert_array_equal(scenes.read(scene), [clip.frames for clip in four])
         assert scenes.possible[scene].tolist() == [clip.labels["possible"] for clip in four]
         np.testing.assert_array_equal(scenes.splices[scene], four[0].labels["splices"])
+
+
+def test_films_of_a_scene_need_not_stand_together(place, tmp_path):
+    """Its clips are those with its number, in their order."""
+    path = Path(shutil.copy(place / "films.h5", tmp_path))
+    with h5py.File(path, "r+") as file:
+        file["test/labels/scene"][:8] = [1, 0] * 4
+    scenes, frames = open_quadruplets(path), open_dataset(path).read_frames("test", 0, 8)
+    for scene in (0, 1):
+        np.testing.assert_array_equal(scenes.read(scene), frames[1 - scene :: 2])
 
 
 def test_every_nth_frame_is_shown_and_splices_move_to_the_next_one(place):
