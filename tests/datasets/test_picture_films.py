@@ -100,12 +100,12 @@ def test_a_gif_that_begins_grey_keeps_its_channels(tmp_path):
 
 
 def test_gifs_of_a_folder_share_the_shortest_time(tmp_path):
-    """One of them stands still, and is stored as a single frame."""
+    """The first of them stands still, and is stored as a single frame, which is shown longer than any other."""
     still = COLOR[2, [1] * 4]
-    for name, frames in {"2.gif": COLOR[0, :4], "10.gif": COLOR[1, :4], "11.gif": still}.items():
+    for name, frames in {"2.gif": still, "10.gif": COLOR[0, :4], "11.gif": COLOR[1, :4]}.items():
         save_gif(tmp_path / name, frames, duration=100)
     clips, found = read(tmp_path)
-    assert np.array_equal(clips, np.stack([COLOR[0, :4], COLOR[1, :4], still]))
+    assert np.array_equal(clips, np.stack([still, COLOR[0, :4], COLOR[1, :4]]))
     assert found["repeated"] == "3 frames, because frames are shown longer"
 
 
@@ -140,6 +140,7 @@ def test_a_video_without_loss_is_exact(tmp_path, color):
 def test_videos_of_a_folder_are_clips(tmp_path):
     for clip, name in enumerate(["2.mp4", "10.mp4", "11.mp4"]):
         save_video(tmp_path / name, COLOR[clip])
+    (tmp_path / "11.mp4").rename(tmp_path / "11.MP4")
     clips, found = read(tmp_path)
     assert np.array_equal(clips, COLOR)
     assert found["format"] == "folder of MP4 files"
