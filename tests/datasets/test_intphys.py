@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from videopred.check import FaultyFileError
 from videopred.datasets.clip import Clip
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.importing import import_films
@@ -197,6 +198,16 @@ def test_part_of_a_benchmark_may_be_given(films):
     assert not holds_intphys(films["labelled"] / "dev_ids.txt")
 
 
+def test_a_scene_alone_is_no_part(films, monkeypatch):
+    """Its films, half of them impossible, would else be taken for four of train."""
+    for name in ("labelled/dev", "unlabelled/test"):
+        kind, part = name.split("/")
+        scene = films[kind] / part / "O1" / "0001"
+        assert not holds_intphys(scene)
+        monkeypatch.chdir(scene)
+        assert not holds_intphys(Path("."))
+
+
 def test_dev_goes_before_test(films, copy):
     shutil.copytree(films["unlabelled"] / "test", copy / "test")
     found = read_intphys(copy)
@@ -363,6 +374,20 @@ def test_what_is_wrong_is_one_clear_line(copy, spoil):
         read_intphys(copy).record("test", 1)
     assert "\n" not in str(caught.value)
     assert str(copy) in str(caught.value)
+
+
+@pytest.mark.parametrize("masks", [True, False])
+def test_impossible_films_of_train_are_refused(copy, masks):
+    """A model would learn from them what it must not see, and their label would say that they are possible."""
+    rewrite(copy / "train/00002/status.json", is_possible=False)
+    if not masks:
+        for place in copy.glob("train/*/masks"):
+            shutil.rmtree(place)
+    found = read_intphys(copy)
+    assert found.record("train", 0)["labels/possible"]
+    message = r"^SOURCE must hold no impossible film outside dev and test, got is_possible = False in .*00002; complete"
+    with pytest.raises(FaultyFileError, match=message):
+        found.record("train", 1)
 
 
 def test_pictures_of_another_kind_are_to_be_saved_anew(copy):

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import mannwhitneyu
 
+from videopred.check import FaultyFileError
 from videopred.eval.plausibility import AGGREGATES, Errors, Plausible, Scenes, aggregate, compare, errors
 from videopred.eval.plausibility_settings import PlausibilityConfig
 
@@ -201,7 +202,7 @@ def test_without_labels_there_are_no_errors():
 def test_a_scene_without_two_possible_films_is_named(count):
     possible = np.array([[True, False, True, False], [True] * count + [False] * (4 - count)])
     message = rf"DATA must hold two possible and two impossible films of each scene, got {count} possible of O1/0001/1"
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(FaultyFileError, match=message):
         scenes_of(possible)
 
 

@@ -65,10 +65,16 @@ def as_ours(stored: StoredFilms, config: ImportConfig) -> ForeignFilms:
         "width": width if size is None else size[1],
         "channels": 1 if seen.grey else channels,
         "stored": f"{seen.dtype}, {seen.low:g} to {seen.high:g}",
-        "levels": "as they are" if unchanged else f"{low:g} to {high:g} become 0 to 255",
+        "levels": "as they are" if unchanged else _mapping(seen.dtype, low, high),
         "resized": "no" if size is None else f"from {height} x {width} (height x width), by Pillow's bilinear filter",
     }
     return ForeignFilms(found, parts, record)
+
+
+def _mapping(dtype: np.dtype, low: float, high: float) -> str:
+    """What the user is told of numbers that become levels."""
+    whole = dtype.kind in "biu" and float(low).is_integer() and (255 / (high - low)).is_integer()
+    return f"{low:g} to {high:g} become 0 to 255{'' if whole else ', rounded'}"
 
 
 def _look(stored: StoredFilms) -> _Seen:

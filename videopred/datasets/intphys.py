@@ -67,7 +67,7 @@ def read_intphys(
     """The films in a folder of IntPhys, read one by one when they are asked for.
 
     Records hold features, labels/scene, labels/block (0 in train) and, if they are known of all films, labels/possible
-    and groups. Films of train are possible, whether or not they say so.
+    and groups. Films of train are possible, whether or not they say so; those that say they are not are refused.
 
     Args:
         folder: the benchmark's folder, or its train, dev or test.
@@ -192,7 +192,7 @@ def _look(films: Sequence[Film], labels_needed: bool) -> _Known:
 
 def _record(film: Film, known: _Known, size: tuple[int, int], every: int) -> dict[str, np.ndarray]:
     """A film as our files have it, of every n-th frame."""
-    status = status_of(film.path) if known.groups or (known.possible and film.block) else {}
+    status = status_of(film.path) if (film.path / "status.json").is_file() else {"header": {}}
     features = [
         _resized(pixels, size, Image.Resampling.BILINEAR) for pixels in _read(film.path, "scene", "RGB", known, every)
     ]
@@ -205,6 +205,8 @@ def _record(film: Film, known: _Known, size: tuple[int, int], every: int) -> dic
     record["labels/block"] = np.array(film.block, np.uint8)
     if known.possible:
         record["labels/possible"] = np.array(_require_label(film, status["header"]) if film.block else True)
+    wrong = not film.block and status["header"].get("is_possible") is False
+    require_in(not wrong, "hold no impossible film outside dev and test", "is_possible = False", film.path)
     return record
 
 

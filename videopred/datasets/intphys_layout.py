@@ -45,7 +45,8 @@ def part_folders(folder: Path) -> dict[str, Path]:
     there = {name: folder / name for name in PARTS if _holds_blocks(folder / name) or _holds_films(folder / name)}
     if not there and _holds_blocks(folder):
         return {"test": folder}
-    return there or ({"train": folder} if _holds_films(folder) else {})
+    scene = folder.resolve().parent.name in _BLOCKS  # its four films are of test, but a scene alone is no part
+    return there or ({"train": folder} if _holds_films(folder) and not scene else {})
 
 
 def _holds_blocks(folder: Path) -> bool:

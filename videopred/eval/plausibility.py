@@ -34,7 +34,7 @@ class Scenes:
     """The films to judge, and what is known of them.
 
     Raises:
-        ValueError: a scene has not two possible and two impossible films.
+        FaultyFileError: a scene has not two possible and two impossible films.
     """
 
     names: Sequence[Sequence[str]]
@@ -50,7 +50,7 @@ class Scenes:
         for count, films in zip(self.possible.sum(1), self.names, strict=True):
             must, got = "hold two possible and two impossible films of each scene", f"{count} possible of "
             fix = "mend its labels, or leave the scene out"
-            check.require(count == 2, "DATA", must, got + ", ".join(films), fix)
+            check.require_sound(count == 2, "DATA", must, got + ", ".join(films), fix)
 
 
 class Film(NamedTuple):
