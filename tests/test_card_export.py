@@ -140,8 +140,8 @@ def test_a_card_claims_the_steps_at_which_every_row_but_the_oracle_is_behind():
         physics_oracle=([0.0] * 3, [99] * 3),
     )
     assert list(_ahead(scores)) == [
-        "MSE: ahead of every trivial row at steps 1 to 2 of 3.",
-        "PSNR: ahead of every trivial row at step 1 of 3.",
+        "MSE: ahead of every trivial baseline at steps 1 to 2 of 3.",
+        "PSNR: ahead of every trivial baseline at step 1 of 3.",
     ]
 
 

@@ -72,7 +72,7 @@ def test_the_demo_learns(tmp_path):
 
 
 def scores_of(bce: list[float], f1: list[float]) -> SimpleNamespace:
-    """Scores of a model beside trivial rows whose lowest BCE is 40, and a copy-last of F1 0.5, over ten steps.
+    """Scores of a model beside trivial baselines whose lowest BCE is 40, and a copy-last of F1 0.5, over ten steps.
 
     The physics oracle, which nobody has to beat, stands among them.
     """
@@ -88,7 +88,7 @@ def scores_of(bce: list[float], f1: list[float]) -> SimpleNamespace:
 
 
 GOOD_BCE, GOOD_F1 = [39.0] * 5 + [99.0] * 5, [0.1] + [0.6] * 7 + [0.1] * 2
-BCE = "its BCE is below that of every trivial row at rollout steps 1 to 5"
+BCE = "its BCE is below that of every trivial baseline at rollout steps 1 to 5"
 F1 = "its F1 is above copy last's at rollout steps 2 to 8"
 
 

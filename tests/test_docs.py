@@ -62,7 +62,7 @@ def test_the_commands_about_runs_run_one_after_the_other(tmp_path, monkeypatch, 
     assert "frames/s" in out
     assert "models/two  finished" in out
     assert Path("models/two.safetensors").exists()
-    assert "ahead of every trivial row" in Path("models/two.md").read_text()
+    assert "ahead of every trivial baseline" in Path("models/two.md").read_text()
 
 
 def test_the_commands_about_the_page_run_one_after_the_other(tmp_path, monkeypatch):

@@ -44,7 +44,7 @@ def evaluate_words(
         data: the clips, likewise.
         protocol: what was asked; if its name is not in PROTOCOLS, all of it is spelled out.
         clips: how many the part has; None if that is not known.
-        reference: the file whose training part calibrated the trivial rows, likewise; None is the data itself.
+        reference: the file whose training part calibrated the trivial baselines, likewise; None is the data itself.
     """
     card = PROTOCOLS.get(protocol.name or "")
     named = card.protocol if card else None

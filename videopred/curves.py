@@ -19,7 +19,7 @@ MARKERS = "os^DvPX"
 """One for each colour, since in grey these are much alike; at about eight steps."""
 STYLES = ("solid", (0, (5, 2)), (0, (1, 1.5)))
 FAINT = "#8A8A8A"
-"""The colour of all trivial predictions, so that models stand out; they differ in their dashes."""
+"""The colour of all trivial baselines, so that models stand out; they differ in their dashes."""
 FAINT_STYLES = ((0, (1, 1)), (0, (4, 1.5)), (0, (4, 1.5, 1, 1.5)), (0, (7, 2)), (0, (2, 4)), "solid")
 SUFFIXES = (".png", ".svg")
 
@@ -32,7 +32,7 @@ class Curve(NamedTuple):
     low: np.ndarray
     high: np.ndarray
     faint: bool = False
-    """Whether it is no model but a trivial prediction, there to compare with."""
+    """Whether it is no model but a trivial baseline, there to compare with."""
 
 
 class Panel(NamedTuple):
@@ -53,7 +53,7 @@ def draw_curves(
 ) -> Path:
     """A figure with a panel for each metric: values over the steps of the rollout, shaded where they could lie.
 
-    Trivial predictions leave a panel where they are far worse than all models, and an arrow names them.
+    Trivial baselines leave a panel where they are far worse than all models, and an arrow names them.
 
     Args:
         path: ends in .png or .svg.
@@ -127,7 +127,7 @@ def _draw(plot: Any, panel: Panel, marks: Sequence[int]) -> None:
 
 
 def limit(plot: Any, panel: Panel) -> None:
-    """End the axis of values where models can be told apart, and name the trivial predictions that leave it."""
+    """End the axis of values where models can be told apart, and name the trivial baselines that leave it."""
     models = [(row.values, row.low, row.high) for row in panel.rows.values() if not row.faint]
     trivial = {name: row.values for name, row in panel.rows.items() if row.faint}
     low, high = reach(np.array(models), np.array(list(trivial.values())), higher_is_better=panel.higher_is_better)
@@ -157,7 +157,7 @@ class Look(NamedTuple):
 
 
 def looks(lines: Mapping[str, Curve]) -> dict[str, Look]:
-    """Name of a line -> its look, which is that of its place among models, or among trivial predictions."""
+    """Name of a line -> its look, which is that of its place among models, or among trivial baselines."""
     models = [name for name, line in lines.items() if not line.faint]
     trivial = [name for name, line in lines.items() if line.faint]
     found = {}

@@ -23,7 +23,7 @@ def draw_points(
 ) -> Path:
     """A figure with a panel for each metric: a point for each model on each data set, on the line where it could lie.
 
-    Trivial predictions are levels across the room of a data set, or dashed lines where points are joined. One that is
+    Trivial baselines are levels across the room of a data set, or dashed lines where points are joined. One that is
     worse than all models, by more than the models differ among themselves, is outside the panel; an arrow names it.
 
     Args:
@@ -68,7 +68,7 @@ def _draw_points(plot: Any, name: str, row: Curve, look: Look, aside: float, joi
 
 
 def _draw_levels(plot: Any, name: str, values: np.ndarray, look: Look, joined: bool) -> None:
-    """A trivial prediction."""
+    """A trivial baseline."""
     places = np.arange(len(values), dtype=float)
     if not joined:  # from the left end of a room to its right end, and a gap
         places = (places[:, None] + [-0.4, 0.4, np.nan]).ravel()

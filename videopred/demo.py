@@ -54,7 +54,7 @@ class Outcome:
     """What the demo made and found."""
 
     scores: Scores
-    """Scores of the model and of the trivial predictions, on clips that the model never saw."""
+    """Scores of the model and of the trivial baselines, on clips that the model never saw."""
     verdict: str
     """Whether the model beat them, in words."""
     files: list[Path]
@@ -102,12 +102,12 @@ def _run(out: Path, tiny: bool, device: str, progress: bool) -> Outcome:
 
 
 def verdict(scores: Scores) -> str:
-    """Whether the model's BCE is below every trivial row's at steps 1 to 5, and its F1 above copy-last's at 2 to 8."""
+    """Whether the model's BCE is below every trivial baseline's at steps 1 to 5, its F1 above copy-last's at 2 to 8."""
     model, copied = scores.values["model"], scores.values["copy last"]
     trivial = [name for name, row in ROWS.items() if not row.needs_physics]
     best_bce = np.min([scores.values[name]["bce"] for name in trivial], axis=0)
     claims = {
-        "its BCE is below that of every trivial row at rollout steps 1 to 5": (model["bce"] < best_bce)[:5],
+        "its BCE is below that of every trivial baseline at rollout steps 1 to 5": (model["bce"] < best_bce)[:5],
         "its F1 is above copy last's at rollout steps 2 to 8": (model["f1"] > copied["f1"])[1:8],
     }
     lines = [

@@ -186,7 +186,7 @@ def _ahead(scores: Scores) -> Iterator[str]:
         won = sign * scores.values[model][column] > best
         steps = "step" if won.sum() == 1 else "steps"
         where = f"at {steps} {ranges(won)} of {len(won)}" if won.any() else "at no step"
-        yield f"{scores.label(column)}: ahead of every trivial row {where}."
+        yield f"{scores.label(column)}: ahead of every trivial baseline {where}."
 
 
 def ranges(held: np.ndarray) -> str:

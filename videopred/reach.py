@@ -6,12 +6,12 @@ import numpy as np
 def reach(models: np.ndarray, trivial: np.ndarray, *, higher_is_better: bool) -> tuple[float, float]:
     """Ends of an axis that holds all of the models; of nothing at all, any.
 
-    Trivial predictions that are worse than all models by more than these differ lie outside. Where there are no models
+    Trivial baselines that are worse than all models by more than these differ lie outside. Where there are no models
     none does.
 
     Args:
         models: what stands there of models, of any shape; NaN where nothing is known.
-        trivial: and of trivial predictions.
+        trivial: and of trivial baselines.
         higher_is_better: which way is worse.
     """
     models, trivial = models[~np.isnan(models)], trivial[~np.isnan(trivial)]

@@ -134,13 +134,13 @@ def test_several_films_of_a_clip_are_told_by_the_best_and_the_mean(place, tmp_pa
     assert found["rows"]["prediction"]["mse mean of 3"]["mean"] == pytest.approx(0.1 / 3 * lit, rel=1e-5)
 
 
-def test_how_long_objects_are_kept_is_told_beside_what_can_be_foretold(place, tmp_path, capfd):
+def test_how_long_objects_are_kept_is_told_beside_what_can_be_predicted(place, tmp_path, capfd):
     found = told(f"{place / 'gru'} {place / 'balls4.h5'} {ASKED} --metrics kept mse --out {tmp_path}/a", capfd)
     frames = 3 * found["rows"]["model"]["kept"]["mean"]
     assert run(f"inspect {place / 'balls4.h5'} --json") == 0
-    foretold = json.loads(capfd.readouterr().out)["parts"]["test"]["frames_foretold"]
-    assert found["foretold"] == foretold
+    predictable = json.loads(capfd.readouterr().out)["parts"]["test"]["frames_predictable"]
+    assert found["predictable"] == predictable
     assert found["remarks"] == [
         f"kept of model: {frames:.1f} frames on average until it is lost, at most 3; "
-        f"{frames / foretold:.2f} of the {foretold} for which this world can be foretold"
+        f"{frames / predictable:.2f} of the {predictable} for which this world can be predicted"
     ]

@@ -241,7 +241,7 @@ def test_inspect_says_what_is_in_a_file(place, tmp_path, capfd):
 
 
 def test_files_of_others_can_be_used(place, tmp_path, capfd):
-    """A file with the frames of R-NEM's original files; the model's own data calibrates the trivial rows."""
+    """A file with the frames of R-NEM's original files; the model's own data calibrates the trivial baselines."""
     frames = open_dataset(place / "balls4.h5").read_frames("test", 0, 5).swapaxes(0, 1) > 0
     with h5py.File(tmp_path / "theirs.h5", "w") as file:
         file["test/features"] = frames

@@ -1,10 +1,10 @@
-"""How long balls can be foretold."""
+"""How long balls can be predicted."""
 
 import numpy as np
 import pytest
 
 from videopred.datasets.made import open_recipe
-from videopred.datasets.predictability import error_growth, frames_foretold
+from videopred.datasets.predictability import error_growth, frames_predictable
 from videopred.datasets.settings import BallsConfig
 
 
@@ -23,7 +23,7 @@ def test_more_contacts_lose_balls_earlier():
 
     few, many = growth(2), growth(8)
     assert many[-1] > 1.5 * few[-1]
-    assert frames_foretold(many) < frames_foretold(few)
+    assert frames_predictable(many) < frames_predictable(few)
 
 
 def test_fixed_and_absent_balls_do_not_count():
@@ -39,4 +39,4 @@ def test_looking_twice_gives_the_same():
 
 @pytest.mark.parametrize(("growth", "frames"), [([0.1, 2.0, 2.1, 1.0, 3.0], 2), ([0.1, 2.0], 2), ([2.5], 0)])
 def test_balls_are_lost_at_the_first_frame_beyond(growth, frames):
-    assert frames_foretold(np.array(growth)) == frames
+    assert frames_predictable(np.array(growth)) == frames

@@ -136,7 +136,7 @@ def test_a_description_counts_what_is_there(path):
         "mean_intensity": pytest.approx(np.mean([clip.masks > 0 for clip in made])),
         "objects_per_clip": pytest.approx(np.mean([np.isfinite(clip.positions[0, :, 0]).sum() for clip in made])),
         "contacts_per_clip": pytest.approx(np.mean([len(clip.contacts) for clip in made])),
-        "frames_foretold": T,  # so short a clip loses nothing
+        "frames_predictable": T,  # so short a clip loses nothing
     }
     assert facts["values"] == "binary"
     assert facts["bytes"] == path.stat().st_size

@@ -1,4 +1,4 @@
-"""The trivial predictions, by hand on tiny films."""
+"""The trivial baselines, by hand on tiny films."""
 
 import pytest
 import torch

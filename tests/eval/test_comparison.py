@@ -172,7 +172,9 @@ def test_trivial_rows_are_shown_if_they_are_the_same_in_all_tables():
 
 
 def test_a_model_does_not_take_the_place_of_a_trivial_row():
-    with pytest.raises(ValueError, match="SCORES must be named otherwise than trivial rows, got blank; rename the fol"):
+    with pytest.raises(
+        ValueError, match="SCORES must be named otherwise than trivial baselines, got blank; rename the fol"
+    ):
         compare({"blank": scored(0), "rims": scored(0)})
 
 

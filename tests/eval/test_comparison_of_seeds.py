@@ -23,7 +23,7 @@ METRICS = {"mse": make_metric("mse")}
 
 
 def table(runs: np.ndarray, **more: np.ndarray) -> Scores:
-    """Scores of the runs of a model, (S, B, T), and of trivial rows, (B, T)."""
+    """Scores of the runs of a model, (S, B, T), and of trivial baselines, (B, T)."""
     models = [f"seed-{seed}" for seed in range(len(runs))]
     return Scores(
         measurements={

@@ -215,7 +215,7 @@ def test_a_row_of_which_less_can_be_said_takes_no_part_and_is_told():
     assert scores.remarks == ("BCE of model: the mean is over 1 of 3 steps; of the others nothing can be said of it",)
     assert "BCE of model: the mean is over 1 of 3 steps" in table
     easy = replace(scores, models=("blank",)).remarks
-    assert easy == scores.remarks, "also of a trivial row, whose good mean would mislead as much"
+    assert easy == scores.remarks, "also of a trivial baseline, whose good mean would mislead as much"
     (at_step,) = (block for block in table.split("\n\n") if "at step" in block)
     assert [line.split()[-2:] for line in at_step.splitlines()[1:3]] == [["1.0*", "–"], ["2.0", "3.0*"]]
 
@@ -276,11 +276,11 @@ def test_all_that_is_told_is_read_again(scores, tmp_path):
         seeds={"gru": ("runs/gru/seed-0", "runs/gru/seed-1")},
         notes=("trained on other clips",),
         best_of={"runs/gru/seed-1": {"bce": {1: 7.5, 10: 6.25}}},
-        foretold=19,
+        predictable=19,
     )
     told.save(tmp_path)
     again = load_scores(tmp_path)
-    for name in ("models", "seeds", "notes", "best_of", "foretold", "file", "fingerprint", "reference", "protocol"):
+    for name in ("models", "seeds", "notes", "best_of", "predictable", "file", "fingerprint", "reference", "protocol"):
         assert getattr(again, name) == getattr(told, name), name
     assert {row: list(columns) for row, columns in again.measurements.items()} == {row: ["bce", "f1"] for row in rows}
 

@@ -1,4 +1,4 @@
-"""Judging: scores by hand, the rows of the trivial predictions, and what is refused."""
+"""Judging: scores by hand, the rows of the trivial baselines, and what is refused."""
 
 import subprocess
 import sys
@@ -125,14 +125,18 @@ def test_several_predictions_have_a_row_each_and_those_of_several_seeds_a_mean(f
 @pytest.mark.parametrize(
     ("models", "seeds", "message"),
     [
-        ({"blank": grey, "b": grey}, {}, "models must be named otherwise than trivial rows, got blank; choose another"),
+        (
+            {"blank": grey, "b": grey},
+            {},
+            "models must be named otherwise than trivial baselines, got blank; choose another",
+        ),
         ({"a": grey, "b": grey}, {"both": ["a", "c"]}, "seeds both must be one of a, b, got c; choose one of these"),
         ({"a": grey, "b": grey}, {"both": ["a"]}, r"seeds both must name two rows or more, got \['a'\]; leave it out"),
         ({"a": grey, "b": grey}, {"both": ["a", "a"]}, "seeds both must name two rows or more, got "),
     ],
 )
 def test_rows_that_there_cannot_be_are_refused(file, models, seeds, message):
-    """One of a trivial row's name would be joined with that."""
+    """One of a trivial baseline's name would be joined with that."""
     with pytest.raises(ValueError, match=f"^{message}"):
         judge(models, file, Protocol(context=3, horizon=2, metrics=("mse",)), seeds=seeds)
 

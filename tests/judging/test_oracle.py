@@ -64,12 +64,12 @@ def test_nothing_is_known_of_digits(tmp_path):
     assert not knows_physics(batch.file)
 
 
-def test_the_first_clips_say_for_how_long_a_known_world_can_be_foretold(tmp_path, monkeypatch):
+def test_the_first_clips_say_for_how_long_a_known_world_can_be_predicted(tmp_path, monkeypatch):
     file, asked = batch_of(tmp_path, "balls4", 4).file, []
     monkeypatch.setattr(scoring, "error_growth", lambda *words: asked.append(words) or "growth")
-    monkeypatch.setattr(scoring, "frames_foretold", {"growth": 7}.get)
-    assert [scoring._foretold(file, "test", clips) for clips in (3, 10_000)] == [7, 7]
+    monkeypatch.setattr(scoring, "frames_predictable", {"growth": 7}.get)
+    assert [scoring._predictable(file, "test", clips) for clips in (3, 10_000)] == [7, 7]
     assert asked == [(file, "test", 3), (file, "test", 200)]
     monkeypatch.setattr(scoring, "knows_physics", lambda file: False)
-    assert scoring._foretold(file, "test", 3) is None
+    assert scoring._predictable(file, "test", 3) is None
     assert len(asked) == 2

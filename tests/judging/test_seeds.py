@@ -112,5 +112,7 @@ def test_models_are_loaded_where_they_are_asked_to_be(place, monkeypatch):
 
 def test_a_run_may_not_be_called_as_a_trivial_row(place, tmp_path):
     shutil.copytree(place / "seed-0", tmp_path / "blank")
-    with pytest.raises(ValueError, match="RUN must be runs of other names than the trivial rows, got blank; rename"):
+    with pytest.raises(
+        ValueError, match="RUN must be runs of other names than the trivial baselines, got blank; rename"
+    ):
         evaluate_runs([tmp_path / "blank", place / "seed-1"], open_dataset(place / "balls4.h5"), ASKED)

@@ -122,7 +122,7 @@ def _score_films(
     if predicted.samples > 1:
         question = question._replace(said={**question.said, "samples": predicted.samples})
     protocol = question.protocol(truth)
-    if not protocol.one_step:  # else the trivial rows are drawn from the true frames as well
+    if not protocol.one_step:  # else the trivial baselines are drawn from the true frames as well
         protocol = protocol.model_copy(update={"feedback": "elsewhere"})
     notes = () if question.name is None else fitting.check_card(question.name, truth)
     calibrating = None if reference is None else open_dataset(reference)

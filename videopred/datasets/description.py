@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from videopred.datasets.predictability import error_growth, frames_foretold
+from videopred.datasets.predictability import error_growth, frames_predictable
 from videopred.datasets.settings import BallsConfig
 from videopred.datasets.source import ClipSource
 
@@ -19,7 +19,7 @@ def describe(file: ClipSource) -> dict[str, Any]:
         "grey levels" or "colors", and how they stand in a file that is not ours), context, horizon, bytes, what the
         source remarks; and under `parts`, for each part there is: clips, and over its first 100 clips mean_intensity in
         [0, 1]; if the file is ours, objects_per_clip and contacts_per_clip (means); and for bouncing balls
-        frames_foretold, how many frames pass until who knew the law and almost the start has lost the balls (see
+        frames_predictable, how many frames pass until who knew the law and almost the start has lost the balls (see
         predictability.py).
     """
     return {
@@ -50,5 +50,5 @@ def _statistics(file: ClipSource, part: str, clips: int) -> dict[str, float]:
         facts["objects_per_clip"] = float(np.mean([clip.objects["active"].sum() for clip in truth]))
         facts["contacts_per_clip"] = float(np.mean([len(clip.contacts) for clip in truth]))
     if isinstance(file.recipe, BallsConfig):
-        facts["frames_foretold"] = frames_foretold(error_growth(file, part, clips))
+        facts["frames_predictable"] = frames_predictable(error_growth(file, part, clips))
     return facts

@@ -1,4 +1,4 @@
-"""How far ahead a world of balls can be foretold by somebody who knows its law and, but for small errors, its state.
+"""How far ahead a world of balls can be predicted by somebody who knows its law and, but for small errors, its state.
 
 Balls that bounce multiply every error, so beyond some frame no model can say where they are, and scores there tell of
 chance. Starts that differ a little from the true ones are moved by the true law; the mean distance of the balls from
@@ -53,7 +53,7 @@ def error_growth(source: ClipSource, part: str, clips: int) -> np.ndarray:
     return np.linalg.norm(apart, axis=-1).swapaxes(1, 2)[moves].mean(0)
 
 
-def frames_foretold(growth: np.ndarray) -> int:
+def frames_predictable(growth: np.ndarray) -> int:
     """Frames after the first until balls are lost: the first t with a mean distance above LOST_PX, or T if none."""
     lost = growth > LOST_PX
     return int(lost.argmax()) if lost.any() else len(growth)

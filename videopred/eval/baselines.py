@@ -1,4 +1,4 @@
-"""Trivial predictions. Without them a table tells nothing: in MSE black beats a ball drawn 5 px off."""
+"""Trivial baselines. Without them a table tells nothing: in MSE black beats a ball drawn 5 px off."""
 
 from collections.abc import Callable
 

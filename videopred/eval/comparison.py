@@ -64,7 +64,7 @@ class Comparison:
         for row in self.names:
             check.one_of("--names", row, model_rows(self.scores))
         taken = [row for row in model_rows(self.scores, self.names) if row in trivial]
-        must, fix = "be named otherwise than trivial rows", "rename the folder"
+        must, fix = "be named otherwise than trivial baselines", "rename the folder"
         check.require(not taken, "SCORES", must, ", ".join(taken), fix)
         check.one_of("--relative-to", self.relative_to, self.rows)
 
@@ -75,7 +75,7 @@ class Comparison:
 
     @cached_property
     def rows(self) -> dict[str, Row]:
-        """Name -> row: the models of all tables, then the trivial rows that are the same in all tables.
+        """Name -> row: the models of all tables, then the trivial baselines that are the same in all tables.
 
         Those that learn from a training part are others where tables had another `--reference`.
         """
@@ -211,7 +211,7 @@ def compare(
 
     Raises:
         ValueError: the tables are not of the same clips under the same protocol, share no metric, or have a model of a
-            trivial row's name; or there is no such row.
+            trivial baseline's name; or there is no such row.
     """
     check.require(len(scores) > 0, "SCORES", "be given", "nothing", "name what `videopred evaluate` wrote")
     same, left_out = by_shared_metrics(scores)

@@ -61,12 +61,12 @@ class DataComparison:
 
     @cached_property
     def models(self) -> tuple[str, ...]:
-        """Rows that are no trivial predictions, of all data sets."""
+        """Rows that are models', of all data sets."""
         return tuple(dict.fromkeys(name for of in self.data.values() for name, row in of.rows.items() if row.is_model))
 
     @cached_property
     def rows(self) -> tuple[str, ...]:
-        """All rows of all data sets: models, then trivial predictions."""
+        """All rows of all data sets: models, then trivial baselines."""
         return tuple(dict.fromkeys([*self.models, *(row for of in self.data.values() for row in of.rows)]))
 
     @property

@@ -1,4 +1,4 @@
-"""Rows of a comparison: a model's run, a model's runs from several seeds, or a trivial prediction."""
+"""Rows of a comparison: a model's run, a model's runs from several seeds, or a trivial baseline."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ class Row(NamedTuple):
 
     @property
     def is_model(self) -> bool:
-        """Whether it is no trivial prediction."""
+        """Whether it is no trivial baseline."""
         return self.runs[0] in self.scores.models
 
     def means(self, column: str, steps: int | None = None) -> np.ndarray:

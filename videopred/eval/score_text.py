@@ -19,7 +19,7 @@ def told(scores: "Scores") -> dict[str, Any]:
         "reference": scores.reference,
         "protocol": scores.protocol.model_dump(mode="json"),
         "models": list(scores.models),
-        "foretold": scores.foretold,
+        "predictable": scores.predictable,
         "seeds": {name: list(rows) for name, rows in scores.seeds.items()},
         "notes": list(scores.notes),
         "remarks": list(scores.remarks),

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scores:
-    """How well each row (the models, and the trivial predictions) did at each step of the rollout."""
+    """How well each row (the models, and the trivial baselines) did at each step of the rollout."""
 
     measurements: Mapping[str, Mapping[str, Measured]]
     """row -> column -> what was measured of every clip, in the order of the clips: name -> (B, T) float64."""
@@ -43,7 +43,7 @@ class Scores:
     protocol: Protocol
     """What was asked; `clips` is filled in."""
     models: tuple[str, ...] = ("model",)
-    """Rows that are models'; the others are trivial predictions."""
+    """Rows that are models'; the others are trivial baselines."""
     seeds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Name -> rows of models that differ in nothing but the seed of their training."""
     notes: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ class Scores:
     best_of: Mapping[str, Mapping[str, Mapping[int, float]]] = field(default_factory=dict)
     """row of a model -> metric -> number of samples -> mean over the rollout of the best of the first so many; only of
     several samples."""
-    foretold: int | None = None
+    predictable: int | None = None
     """Frames after which even somebody who knows this world's law, and its state almost, has lost its objects; None if
     that is not known. See `videopred.datasets.predictability`."""
 
@@ -122,13 +122,14 @@ class Scores:
         return f"the mean is over {said.sum()} of {any_row.sum()} steps; of the others nothing can be said of it"
 
     def _time(self, row: str, column: str) -> str:
-        """The mean time to divergence, in frames, and beside what can be foretold at all."""
+        """The mean time to divergence, in frames, and beside what can be predicted at all."""
         horizon = self.protocol.horizon
         frames = self.mean(row, column) * horizon
         time = f"{frames:.1f} frames on average until it is lost, at most {horizon}"
-        if self.foretold is None:
+        if self.predictable is None:
             return time
-        return f"{time}; {frames / self.foretold:.2f} of the {self.foretold} for which this world can be foretold"
+        share = frames / self.predictable
+        return f"{time}; {share:.2f} of the {self.predictable} for which this world can be predicted"
 
     def only(self, columns: Collection[str]) -> "Scores":
         """The same scores by some of the metrics."""
@@ -142,7 +143,7 @@ class Scores:
         )
 
     def of_models(self, rows: Sequence[str]) -> "Scores":
-        """The same scores of some of the models, in this order, beside the trivial rows; of seeds, whole groups."""
+        """The same scores of some of the models, in this order, beside trivial baselines; of seeds, whole groups."""
         trivial = [row for row in self.measurements if row not in self.models]
         return replace(
             self,
@@ -236,7 +237,7 @@ def _read(folder: Path) -> Scores:
         models=tuple(kept["models"]),
         seeds={name: tuple(rows) for name, rows in kept["seeds"].items()},
         notes=tuple(kept["notes"]),
-        foretold=kept.get("foretold"),
+        predictable=kept.get("predictable"),
         best_of={
             row: {name: {int(count): value for count, value in of.items()} for name, of in of_row.items()}
             for row, of_row in kept.get("best_of", {}).items()

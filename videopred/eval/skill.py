@@ -1,4 +1,4 @@
-"""Skill: how much of the way from a trivial prediction to a perfect one."""
+"""Skill: how much of the way from a trivial baseline to a perfect prediction."""
 
 from typing import TYPE_CHECKING
 
@@ -9,19 +9,18 @@ if TYPE_CHECKING:
 
 
 def skill(value: np.ndarray | float, baseline: np.ndarray | float, metric: "Quantity") -> np.ndarray:
-    """The share of what a trivial prediction leaves to be won: (value − baseline) / (best − baseline).
+    """The share of what a trivial baseline leaves to be won: (value − baseline) / (best − baseline).
 
-    1 is a perfect prediction, 0 one as good as the trivial one, below 0 a worse one. For an error it is one minus the
+    1 is a perfect prediction, 0 one as good as the baseline, below 0 a worse one. For an error it is one minus the
     ratio of the errors; for F1, (F1 − F1_copy) / (1 − F1_copy). Of PSNR, whose best value is a cap, it means little.
 
     Args:
         value: any shape: scores by this metric.
-        baseline: the same shape, or one number: those of the trivial prediction, usually *copy last*, on the same
-            clips.
+        baseline: the same shape, or one number: those of the baseline, usually *copy last*, on the same clips.
         metric: says which value is best.
 
     Returns:
-        float64, the shape of both. Where the trivial prediction is perfect there is nothing to win: 0 for a value
+        float64, the shape of both. Where the trivial baseline is perfect there is nothing to win: 0 for a value
         that is perfect too, −infinity for any other.
     """
     value, baseline = np.broadcast_arrays(np.asarray(value, np.float64), np.asarray(baseline, np.float64))

@@ -115,7 +115,7 @@ def _judge(panel: Panel, scale: Scale, out: Path, where: Words) -> list[Words]:
     asked: Words = ("--context", str(context), "--horizon", str(horizon))
     if panel.one_step:
         asked += ("--feedback", "true")
-    if panel.preset:  # such clips have no training part to calibrate the trivial rows
+    if panel.preset:  # such clips have no training part to calibrate the trivial baselines
         asked += ("--reference", str(_asked(panel.clips, scale).scaled.data_file))
     commands: list[Words] = []
     if panel.metrics:

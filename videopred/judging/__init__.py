@@ -1,4 +1,4 @@
-"""Judge: films in, scores out, beside those of the trivial predictions on the same clips."""
+"""Judge: films in, scores out, beside those of the trivial baselines on the same clips."""
 
 from videopred.judging.evaluating import evaluate as evaluate
 from videopred.judging.evaluating import imagine as imagine

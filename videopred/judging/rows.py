@@ -1,4 +1,4 @@
-"""The rows of every table that no model makes: the trivial predictions, and for balls, what physics knows."""
+"""The rows of every table that no model makes: the trivial baselines, and for balls, what physics knows."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple

@@ -35,13 +35,13 @@ def evaluate_runs(
         options: see `How`.
 
     Raises:
-        ValueError: two runs are of one name, or one of that of a trivial row; or see `evaluate`.
+        ValueError: two runs are of one name, or one of that of a trivial baseline; or see `evaluate`.
     """
     names = ["model"] if len(runs) == 1 else [row_name(run) for run in runs]
     if len(set(names)) < len(names):  # as of seed-0 of one experiment, and of another
         names = [f"{run.resolve().parent.name}/{name}" for name, run in zip(names, runs, strict=True)]
     trivial = [name for name in names if name in ROWS]
-    must = "be runs of other names than the trivial rows"
+    must = "be runs of other names than the trivial baselines"
     check.require(not trivial, "RUN", must, ", ".join(trivial), "rename the folder")
     twice = sorted({name for name in names if names.count(name) > 1})
     check.require(not twice, "RUN", "be runs of different names", ", ".join(twice), "rename a folder")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import torch
 
 from videopred import check
-from videopred.datasets.predictability import error_growth, frames_foretold
+from videopred.datasets.predictability import error_growth, frames_predictable
 from videopred.eval import make_any_metric, read_metric_settings
 from videopred.eval.baselines import TrainingStatistics
 from videopred.eval.scores import Scores
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from videopred.datasets.source import ClipSource
 
 
-_FORETOLD = 200
-"""Clips that say for how long a world can be foretold."""
+_PREDICTABLE = 200
+"""Clips that say for how long a world can be predicted."""
 
 
 class How(TypedDict, total=False):
@@ -64,8 +64,8 @@ def judge_rows(
 
     Raises:
         ValueError: an unknown metric or part, more clips than there are, context and horizon longer than the clips, a
-            reference without a train part or of other frames, a name that a trivial row has, or a prediction of other
-            shape.
+            reference without a train part or of other frames, a name that a trivial baseline has, or a prediction of
+            another shape.
     """
     clips, batch_size = check_protocol(protocol, file), how.get("batch_size", 32)
     check.whole_number("--batch-size", batch_size, 1, "give at least one clip at a time")
@@ -75,7 +75,7 @@ def judge_rows(
     measured_on = torch.device("cpu") if device.type == "mps" else device
     rows = rows_for(file, protocol.context, reference is not None)
     taken = ", ".join(name for name in forecasts if name in rows)
-    check.require(not taken, "models", "be named otherwise than trivial rows", taken, "choose another name")
+    check.require(not taken, "models", "be named otherwise than trivial baselines", taken, "choose another name")
     settings = read_metric_settings(protocol.metrics, protocol.metric_settings)
     tally = Tally({name: make_any_metric(name, settings.get(name)) for name in protocol.metrics}, protocol.samples)
     with sharing() as share, torch.random.fork_rng([device] if device.type == "cuda" else []):
@@ -90,6 +90,7 @@ def judge_rows(
             for name, row in rows.items():
                 tally.add(name, batch, [row.draw(batch, statistics)])
         found = share.gather(tally.found)
+    has_times = any(column.is_time for column in tally.columns.values())
     return Scores(
         measurements=tally.joined(found),
         metrics=tally.columns,
@@ -99,7 +100,7 @@ def judge_rows(
         protocol=protocol.model_copy(update={"clips": clips}),
         models=tuple(forecasts),
         best_of=tally.curves(found, forecasts),
-        foretold=_foretold(file, protocol.part, clips) if any(one.is_time for one in tally.columns.values()) else None,
+        predictable=_predictable(file, protocol.part, clips) if has_times else None,
         notes=tuple(how.get("notes", ())),
     )
 
@@ -126,9 +127,9 @@ def _statistics(
     return statistics
 
 
-def _foretold(file: "ClipSource", part: str, clips: int) -> int | None:
-    """For how many frames a world can be foretold, by its first clips; None if its law is not known."""
-    return frames_foretold(error_growth(file, part, min(clips, _FORETOLD))) if knows_physics(file) else None
+def _predictable(file: "ClipSource", part: str, clips: int) -> int | None:
+    """For how many frames a world can be predicted, by its first clips; None if its law is not known."""
+    return frames_predictable(error_growth(file, part, min(clips, _PREDICTABLE))) if knows_physics(file) else None
 
 
 def _samples(forecast: Forecast, batch: Batch, samples: int) -> Iterator[Predicted]:

@@ -1,6 +1,6 @@
 """Charts as SVG that takes its colours from the page, so that it is read by day, by night and on paper.
 
-Lines have the classes `line-0`, `line-1`, … of models and `faint-0`, … of trivial predictions, which the page's style
+Lines have the classes `line-0`, `line-1`, … of models and `faint-0`, … of trivial baselines, which the page's style
 sheet colours; matplotlib's SVG has fixed colours, and shapes in the place of letters.
 """
 
