@@ -291,7 +291,8 @@ def explain(error: ValidationError, prefix: str = "", known: Iterable[str] = ())
         return complaint(name, "be JSON", message.removeprefix("Invalid JSON: "), "mend it there")
     must = message.removeprefix("Input should ").removeprefix("Tuple should ")
     must = re.sub(r"( after validation, not \d+|, unable to parse .*)$", "", must)
-    return complaint(name, must, "nothing" if got in ((), []) else repr(got), "see --help for the range")
+    shown = "nothing" if kind == "too_short" and not got else repr(got)
+    return complaint(name, must, shown, "see --help for the range")
 
 
 def _as_flag(setting: str) -> str:

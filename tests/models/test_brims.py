@@ -265,6 +265,11 @@ def test_dropout_is_on_in_training_only(part):
         ),
         (
             BRIMsConfig,
+            {"modules": (5,), "units": (60,)},
+            "--core.active must have 1 number, one for each layer of --core.modu",
+        ),
+        (
+            BRIMsConfig,
             {"active": (3, 6)},
             "--core.active must be at most 5, got 6; lower --core.active or",
         ),

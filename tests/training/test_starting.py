@@ -9,6 +9,7 @@ import torch
 from tiny_runs import CORE_SIZES, RECIPE, tiny_model, tiny_training
 from training_runs import UNDRAWN, equal, learner, load, weights
 
+from videopred.check import FaultyFileError
 from videopred.checkpoint import load_run
 from videopred.datasets.generation import generate
 from videopred.datasets.settings import dump_recipe
@@ -196,13 +197,16 @@ def test_training_on_a_recipe_with_workers_and_resumed(recipe, tmp_path, monkeyp
 
 def test_recipes_that_do_not_do(recipe, tmp_path, data):
     recipe.write_text('{"kind": "balls", "bals": 3}')
-    with pytest.raises(ValueError, match=r"^DATA must be a recipe if it is JSON, got .*two\.json \(") as caught:
+    with pytest.raises(FaultyFileError, match=r"^DATA must be a recipe if it is JSON, got .*two\.json \(") as caught:
         open_clips(recipe, tiny_training())
     assert "\n" not in str(caught.value)
     for content in (b'{"kind": ', b"\xff\xfe"):
         recipe.write_bytes(content)
         with pytest.raises(ValueError, match=r"^DATA must be a recipe .*two\.json \(settings must be JSON, got "):
             open_clips(recipe, tiny_training())
+    recipe.write_text("[]")
+    with pytest.raises(FaultyFileError, match=r"two\.json \(settings must be an object, got \[\];"):
+        open_clips(recipe, tiny_training())
     with pytest.raises(FileNotFoundError, match=r"^DATA must be an existing file, got"):
         open_clips(tmp_path / "gone.json", tiny_training())
     with pytest.raises(ValueError, match=r"^--validation-clips must come with a preset or a recipe as DATA, got 5"):

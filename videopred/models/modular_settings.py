@@ -122,7 +122,8 @@ class StackSettings(ModularSettings):
     def _settings_agree(self) -> "StackSettings":
         layers = len(self.modules)
         for name, sizes in (("active", self.active), ("units", self.units)):
-            must, fix = f"have {layers} numbers, one for each layer of --core.modules", "give as many"
+            numbers, fix = "1 number" if layers == 1 else f"{layers} numbers", "give as many"
+            must = f"have {numbers}, one for each layer of --core.modules"
             require(len(sizes) == layers, f"--core.{name}", must, len(sizes), fix)
         for size in zip(self.modules, self.active, self.units, strict=True):
             _check_modules(self, *size)
