@@ -34,6 +34,10 @@ def test_an_empty_folder_is_taken(tmp_path):
         ),
         ({"folder": "there", "overwrite": True}, "there with thesis.tex; choose another name"),
         ({"folder": "file", "overwrite": True}, "file with a file; choose another name"),
+        (
+            {"folder": "films.zip"},
+            "--out must be a folder, got films.zip; name it without that ending, and pack it aft",
+        ),
     ],
 )
 def test_what_cannot_be_written(tmp_path, monkeypatch, arguments, complaint):

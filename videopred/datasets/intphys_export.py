@@ -65,7 +65,8 @@ def export_intphys(
         progress: show a bar on stderr.
 
     Raises:
-        ValueError: the clips are of another world, there is no such part, or what would be replaced is something else.
+        ValueError: the clips are of another world, there is no such part, the folder ends as a file does, or what would be
+            replaced is something else.
         FileExistsError: the folder is there, not empty, and `overwrite` is false.
         OSError: the folder cannot be written; nothing is left.
     """
@@ -73,6 +74,8 @@ def export_intphys(
     fix = "make some with `videopred generate occlusion`"
     check.require_sound(known, "DATA", "hold clips of the occlusion world", f"those of {source.name}", fix)
     parts = source.parts if part is None else {part: source.count(part)}
+    is_folder = Path(folder).suffix not in (".h5", ".tar", ".gz", ".zip")
+    check.require(is_folder, "--out", "be a folder", folder, "name it without that ending, and pack it afterwards")
     folder = check.free_folder("--out", Path(folder), overwrite).absolute()
     others = sorted(path.name for path in folder.iterdir() if path.name not in _OURS) if folder.is_dir() else []
     check.require(not others and not folder.is_file(), "--out", "be a folder of such films, or a new one",
