@@ -65,8 +65,8 @@ def export_intphys(
         progress: show a bar on stderr.
 
     Raises:
-        ValueError: the clips are of another world, there is no such part, the folder ends as a file does, or what would be
-            replaced is something else.
+        ValueError: the clips are of another world, there is no such part, the folder ends as a file does, or what would
+            be replaced is something else.
         FileExistsError: the folder is there, not empty, and `overwrite` is false.
         OSError: the folder cannot be written; nothing is left.
     """
