@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from test_intphys import clips_of_ours
+from intphys_clips import clips_of_ours
 
 from videopred.datasets.clip import Clip
 from videopred.datasets.intphys import read_intphys

@@ -1,0 +1,11 @@
+"""Clips of the occlusion world that tests write as folders of IntPhys."""
+
+from videopred.datasets.made import RecipeClips, open_recipe
+from videopred.datasets.settings import OcclusionConfig
+
+FRAMES, HEIGHT, WIDTH = 31, 26, 38
+PARTS = {"train": 3, "validation": 2, "test": 16}
+
+
+def clips_of_ours() -> RecipeClips:
+    return open_recipe(OcclusionConfig(frames=FRAMES, height=HEIGHT, width=WIDTH), PARTS, seed=5)
