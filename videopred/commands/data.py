@@ -60,7 +60,7 @@ def import_(
     ],
     *,
     out: Annotated[Path, out_flag("Data file to make; ends in .h5.")],
-    config: OmitArgPrefixes[ImportConfig] = ImportConfig(),
+    reading: OmitArgPrefixes[ImportConfig] = ImportConfig(),
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
@@ -69,7 +69,7 @@ def import_(
     check.existing("SOURCE", source)
     from videopred.datasets.importing import import_films
 
-    path, found = import_films(source, out, config, overwrite=overwrite, progress=terminal.watched())
+    path, found = import_films(source, out, reading, overwrite=overwrite, progress=terminal.watched())
     if json_:
         terminal.print_json(found | {"files": [str(path)]})
         return

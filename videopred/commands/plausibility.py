@@ -32,7 +32,7 @@ def plausibility(
     scores: Annotated[
         Path | None, arg(help="Score this table (.csv) or these answers of films, made elsewhere, and no run.")
     ] = None,
-    config: OmitArgPrefixes[PlausibilityConfig] = PlausibilityConfig(),
+    scoring: OmitArgPrefixes[PlausibilityConfig] = PlausibilityConfig(),
     answers: Annotated[
         Path | None, arg(help="Write answers to the benchmark there, of the first of --aggregates.")
     ] = None,
@@ -47,7 +47,7 @@ def plausibility(
     """Test whether impossible films surprise a model more than possible ones, as IntPhys does."""
     *runs, data = _places(places, scores)
     check.device_kind(device)
-    _check_idle(config, scores, draw, device)
+    _check_idle(scoring, scores, draw, device)
     check.require(len(set(draw)) == len(draw), "--draw", "name each scene once", draw, "leave one out")
     of_seeds = each_run(runs)
     several = of_seeds != runs
@@ -59,16 +59,16 @@ def plausibility(
     folders, together = _folders(runs, of_seeds, scores, data, out)
     _check_out(folders, together, draw, overwrite)
     if scores is None:
-        _check_fit(data, config, draw, answers)
+        _check_fit(data, scoring, draw, answers)
     from videopred import surprise
 
     if scores is not None:
-        found = [surprise.score_file(scores, data, config)]
+        found = [surprise.score_file(scores, data, scoring)]
         paths = found[0].save(folders[0], answers=answers, overwrite=overwrite)
     else:
         found, paths = [], []
         for run, folder in zip(of_seeds, folders, strict=True):
-            of_run, films = surprise.judge_run(run, data, config, device=device, progress=terminal.watched())
+            of_run, films = surprise.judge_run(run, data, scoring, device=device, progress=terminal.watched())
             found.append(of_run)
             paths += of_run.save(folder, answers=answers, overwrite=overwrite)
             if draw:
@@ -120,11 +120,11 @@ def _folders(
     return [out / run.name if out else results(run, data) for run in of_seeds], out or results(runs[0], data)
 
 
-def _check_idle(config: PlausibilityConfig, scores: Path | None, draw: tuple[int, ...], device: str) -> None:
+def _check_idle(scoring: PlausibilityConfig, scores: Path | None, draw: tuple[int, ...], device: str) -> None:
     """Refuse what would mean nothing with scores that were made elsewhere."""
     if scores is None:
         return
-    idle = [name for name, value in PlausibilityConfig() if getattr(config, name) != value and name not in _OF_SCORES]
+    idle = [name for name, value in PlausibilityConfig() if getattr(scoring, name) != value and name not in _OF_SCORES]
     idle += ["draw"] * bool(draw) + ["device"] * (device != "auto")
     flags, fix = ", ".join(f"--{name.replace('_', '-')}" for name in idle), "it is about a run's surprise at frames"
     check.require(not idle, flags, "be left out with --scores", "both", fix)
@@ -147,13 +147,13 @@ def _check_out(folders: Sequence[Path], together: Path | None, draw: Sequence[in
         check.absent("--out", path, overwrite)
 
 
-def _check_fit(data: Path, config: PlausibilityConfig, draw: Sequence[int], answers: Path | None) -> None:
+def _check_fit(data: Path, scoring: PlausibilityConfig, draw: Sequence[int], answers: Path | None) -> None:
     """Refuse what the films cannot give before torch is loaded."""
     from videopred.datasets.quadruplets import open_quadruplets
     from videopred.eval.answers import check_names
 
-    films = open_quadruplets(data, part=config.part, every=config.every, names=config.names)
-    films.check_burn_in(config.burn_in)
+    films = open_quadruplets(data, part=scoring.part, every=scoring.every, names=scoring.names)
+    films.check_burn_in(scoring.burn_in)
     films.check_drawn(draw)
     if answers is not None:
         check_names(films.names)

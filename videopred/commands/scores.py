@@ -32,12 +32,12 @@ def evaluate(
     part: Annotated[Part | None, arg(help="Part of the data; default: test.")] = None,
     context: Context = None,
     horizon: Horizon = None,
-    feedback: Annotated[str | None, arg(help=_FEEDBACK_HELP)] = None,
+    feedback: Annotated[str | None, arg(metavar="NAME", help=_FEEDBACK_HELP)] = None,
     samples: Annotated[int | None, arg(help="Films predicted of each clip; default: 1.")] = None,
     metrics: Annotated[tuple[str, ...], arg(metavar="NAME", help=_METRICS_HELP)] = (),
     metric_settings: Annotated[tuple[str, ...], arg(metavar="METRIC.SETTING=VALUE", help=_METRIC_SETTINGS_HELP)] = (),
     first: Annotated[int | None, arg(metavar="CLIPS", help="How many clips, from the first on; default: all.")] = None,
-    given: OmitArgPrefixes[GivenConfig] = GivenConfig(),
+    films: OmitArgPrefixes[GivenConfig] = GivenConfig(),
     batch_size: Annotated[int, arg(help="Clips at a time; changes memory and speed, not the scores.")] = 32,
     reference: Annotated[
         Path | None, arg(help="File whose training part calibrates the trivial baselines; default: DATA.")
@@ -48,7 +48,7 @@ def evaluate(
     json_: Json = False,
 ) -> None:
     """Score rollouts of models, or films made elsewhere, beside trivial baselines."""
-    runs, data = _split(paths, given)
+    runs, data = _split(paths, films)
     check.whole_number("--batch-size", batch_size, 1, "give at least one clip at a time")
     check.device_kind(device)
     _check_metrics(metrics)
@@ -57,20 +57,20 @@ def evaluate(
         "metrics": metrics or None, "metric_settings": metric_settings or None, "clips": first,
     }  # fmt: skip
     question = Question(protocol, {name: word for name, word in words.items() if word is not None})
-    question.check_words(0 if given.true else 1)
+    question.check_words(0 if films.true else 1)
     usual = question.card.protocol if question.card else None
     read_metric_settings(metrics or (usual.metrics if usual else DEFAULT_METRICS), metric_settings)
-    if given.pred is not None:
+    if films.pred is not None:
         question.check_words_about_films()
-    folder = out or _results(runs, data, given)
+    folder = out or _results(runs, data, films)
     runs = each_run(runs)
     if data is not None:
         check_data(data)
     for name in SCORE_FILES:
         check.absent("--out", folder / name, overwrite)
     how: dict[str, Any] = {"batch_size": batch_size, "progress": terminal.watched(), "device": device}
-    if given.pred is not None:
-        scores = _score_films(given, data, question, reference, how)
+    if films.pred is not None:
+        scores = _score_films(films, data, question, reference, how)
     else:
         assert data is not None  # _split has asked for it
         scores = _score_runs(runs, data, question, reference, how)
@@ -111,13 +111,13 @@ def _score_runs(
 
 
 def _score_films(
-    given: GivenConfig, data: Path | None, question: Question, reference: Path | None, how: dict[str, Any]
+    films: GivenConfig, data: Path | None, question: Question, reference: Path | None, how: dict[str, Any]
 ) -> "Scores":
     """Scores of films made elsewhere."""
     from videopred.datasets.opening import open_dataset
     from videopred.judging import evaluating, fitting, opening
 
-    predicted, true = opening.open_given(given, question.said.get("part", "test"))
+    predicted, true = opening.open_given(films, question.said.get("part", "test"))
     truth = true or open_dataset(data or "")
     if predicted.samples > 1:
         question = question._replace(said={**question.said, "samples": predicted.samples})
@@ -129,16 +129,16 @@ def _score_films(
     return evaluating.evaluate_given(predicted, truth, protocol, notes=notes, reference=calibrating, **how)
 
 
-def _split(paths: tuple[Path, ...], given: GivenConfig) -> tuple[list[Path], Path | None]:
+def _split(paths: tuple[Path, ...], films: GivenConfig) -> tuple[list[Path], Path | None]:
     """The runs and the data among the paths: the data comes last, and films made elsewhere stand for runs and data."""
-    if given.pred is None:
+    if films.pred is None:
         got, fix = " ".join(map(str, paths)) or "nothing", "or --pred for films made elsewhere; see --help"
         check.require(len(paths) >= 2, "RUN and DATA", "be given", got, fix)
         return list(paths[:-1]), paths[-1]
-    there = given.true is not None or len(paths) > 0
+    there = films.true is not None or len(paths) > 0
     check.require(there, "DATA or --true", "be given with --pred", "neither", "name the true films")
-    must = "be left out with --pred and --true" if given.true else "be DATA alone with --pred"
-    fits = len(paths) == (0 if given.true else 1)
+    must = "be left out with --pred and --true" if films.true else "be DATA alone with --pred"
+    fits = len(paths) == (0 if films.true else 1)
     check.require(fits, "RUN and DATA", must, " ".join(map(str, paths)), "judge runs by themselves")
     return [], paths[0] if paths else None
 
@@ -149,9 +149,9 @@ def _check_metrics(metrics: tuple[str, ...]) -> None:
     check.require(len(set(metrics)) == len(metrics), "--metrics", "name each once", " ".join(metrics), "leave one out")
 
 
-def _results(runs: list[Path], data: Path | None, given: GivenConfig) -> Path:
+def _results(runs: list[Path], data: Path | None, films: GivenConfig) -> Path:
     """Where results go unless --out says otherwise."""
-    if given.pred is not None:
-        return Path("eval") / given.pred.stem / (data or given.true or given.pred).stem
+    if films.pred is not None:
+        return Path("eval") / films.pred.stem / (data or films.true or films.pred).stem
     assert data is not None  # _split has asked for it
     return results(runs[0], data, len(runs) - 1)
