@@ -284,6 +284,8 @@ def explain(error: ValidationError, prefix: str = "", known: Iterable[str] = ())
         return complaint(name, "be given", "nothing", "see --help")
     if kind == "union_tag_invalid":
         return _none_of(name, first["ctx"]["tag"], re.findall("'(.+?)'", first["ctx"]["expected_tags"]))
+    if kind == "union_tag_not_found" and got and isinstance(got, Mapping):
+        return complaint(f"{name}.kind", "be given", "nothing", "say what the other settings are of")
     if kind in ("union_tag_not_found", "model_type", "model_attributes_type"):
         fix = "give an object of their class, or a dict with their kind"
         return complaint(name, "be settings", repr(got), fix)
@@ -291,6 +293,7 @@ def explain(error: ValidationError, prefix: str = "", known: Iterable[str] = ())
         return complaint(name, "be JSON", message.removeprefix("Invalid JSON: "), "mend it there")
     must = message.removeprefix("Input should ").removeprefix("Tuple should ")
     must = re.sub(r"( after validation, not \d+|, unable to parse .*)$", "", must)
+    must = {"be a valid tuple": "be a list", "be a valid dictionary": "be an object or a dict"}.get(must, must)
     shown = "nothing" if kind == "too_short" and not got else repr(got)
     return complaint(name, must, shown, "see --help for the range")
 

@@ -21,7 +21,7 @@ def nearest_path(path: Path, names: Iterable[str] = ()) -> str | None:
         path = Path(folder) / path.name
         if path.exists():
             return str(path)
-    beside = [found for found in _beside(path) if path.suffix in ("", found.suffix)]
+    beside = [found for found in _beside(path) if path.suffix in ("", found.suffix) and found.exists()]
     meant = {name: name for name in names} | {found.stem: str(found) for found in beside}
     near = nearest(path.stem, meant)
     return None if near is None else meant[near]

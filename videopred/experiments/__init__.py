@@ -8,13 +8,17 @@ Light, as settings.
 """
 
 import json
+import re
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from videopred import check
 from videopred.datasets.settings import BallsConfig
 from videopred.experiments.rivals import RIVALS, rival_of
 from videopred.experiments.settings import ExperimentConfig
+from videopred.models.settings import PredictorConfig
+from videopred.settings import TrainingConfig
 
 EXPERIMENTS = (
     "rims-balls4",
@@ -73,24 +77,61 @@ def read_experiment(path: Path) -> ExperimentConfig:
     """The experiment in a JSON file.
 
     Raises:
-        ValueError: it does not hold one; one line that names the setting.
+        FaultyFileError: it does not hold one; one line that names the key, as it stands in the file.
     """
+    content = _content(path)
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        return ExperimentConfig(**content)
     except ValueError as error:
-        fix = "copy one with `videopred train rims-balls4 --write my.json`"
-        raise ValueError(check.complaint(str(path), "be JSON", str(error), fix)) from None
-    return ExperimentConfig(**content)
+        complaint = re.sub(r"(;|, or) see --help.*$", "", str(error))  # which is about flags
+        key, _, rest = re.sub(r"--([a-z][\w.-]*)", lambda flag: _key(flag[1], content), complaint).partition(" must ")
+        raise check.FaultyFileError(f"{key} in {path} must {rest}") from None
 
 
 def holds_experiment(path: Path) -> bool:
-    """Whether a JSON file is meant for an experiment, and not for a recipe of data."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    """Whether a JSON file is meant for an experiment, and not for a recipe of data; False if no file is there.
+
+    Raises:
+        FaultyFileError: it is no JSON.
+    """
+    if not path.is_file():
         return False
+    content = _content(path)
     is_recipe = not isinstance(content, dict) or "kind" in content
     return not is_recipe and not content.keys().isdisjoint(ExperimentConfig.model_fields)
+
+
+def _content(path: Path) -> Any:
+    """What a JSON file holds.
+
+    Raises:
+        FaultyFileError: it is no JSON, or gives a key twice, of which the first would count for nothing.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=_once)
+    except (ValueError, RecursionError) as error:
+        fix = "mend it there, or write another with `videopred train rims-balls4 --write my.json`"
+        raise check.FaultyFileError(check.complaint(str(path), "be JSON", error, fix)) from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object, each key of which is given once."""
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(name for name in content if names.count(name) > 1)!r} twice in one object")
+    return content
+
+
+def _key(flag: str, content: dict[str, Any]) -> str:
+    """Where an experiment has what is a flag on the command line: core.comm-heads is at model.core.comm_heads."""
+    name = flag.replace("-", "_")
+    first = name.partition(".")[0]
+    usual = {"model": PredictorConfig.model_fields, "training": TrainingConfig.model_fields, "recipe": ()}
+    for section, known in usual.items():
+        if first in known or (isinstance(content.get(section), dict) and first in content[section]):
+            return f"{section}.{name}"
+    return name
 
 
 def _published(name: str) -> str:

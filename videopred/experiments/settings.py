@@ -1,11 +1,12 @@
 """Settings of experiments. Light: pydantic only, so that help and usage errors load no torch."""
 
+import re
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from pydantic import Field, PositiveInt, model_validator
+from pydantic import PositiveInt, field_validator, model_validator
 
-from videopred.check import one_of
+from videopred.check import one_of, require
 from videopred.datasets.settings import Recipe
 from videopred.eval.protocols import PROTOCOLS
 from videopred.models.settings import PredictorConfig
@@ -26,7 +27,7 @@ class ExperimentConfig(Settings):
     """Setting -> where the paper states its value."""
     chosen: dict[str, str]
     """Setting -> why it is so where the paper does not say, or where we differ."""
-    data: Annotated[str, Field(pattern=r"^[\w-]+$")]
+    data: str
     """Name of the data file that the recipe makes; experiments with the same recipe share it."""
     recipe: Recipe
     """What its clips are made of."""
@@ -44,10 +45,21 @@ class ExperimentConfig(Settings):
         """Where its clips are, or will be."""
         return Path("datasets") / f"{self.data}.h5"
 
+    @field_validator("data")
+    @classmethod
+    def _is_a_name(cls, data: str) -> str:
+        fits = re.fullmatch(r"[\w-]+", data)
+        require(
+            bool(fits), "data", "be a name of letters, digits, - and _", repr(data), "its clips go to datasets/NAME.h5"
+        )
+        return data
+
     @model_validator(mode="after")
     def _names_are_known(self) -> "ExperimentConfig":
         for name in self.protocols:
             one_of("protocols", name, PROTOCOLS)
         for part in self.clips:
             one_of("clips", part, ("train", "validation", "test"))
+        fix = "say how many clips there are to learn from"
+        require("train" in self.clips, "clips", "have train in it", ", ".join(self.clips) or "nothing", fix)
         return self
