@@ -145,6 +145,7 @@ def test_a_core_without_modules_refuses(core):
         ("scoff", {"force_schema": 2}, "--schema must lie in 0 to 1, the schemata of this SCOFF, got 2; choose"),
         ("rims", {"force_schema": 0}, "--schema must be left out without schemata, got 0 for RIMs; take a model"),
         ("rims", {"swap": ("1,1",)}, "--swap must be two different modules with a comma between them, got 1,1; write"),
+        ("rims", {"swap": ("1,01",)}, "--swap must be two different modules with a comma between them, got 1,01"),
         ("rims", {"swap": ("a,1",)}, "--swap must be two different modules with a comma between them, got a,1; write"),
         ("rims", {"without": (2, 2)}, "--without must name each module once, got 2 2; leave one out"),
         ("rims", {"freeze": (0, 1, 0)}, "--freeze must name each module once, got 0 1 0; leave one out"),

@@ -35,7 +35,7 @@ class Intervention(Settings):
     def _are_pairs(cls, pairs: tuple[str, ...]) -> tuple[str, ...]:
         for pair in pairs:
             words = pair.split(",")
-            fits = len(words) == 2 and all(word.isdecimal() for word in words) and words[0] != words[1]
+            fits = len(words) == 2 and all(map(str.isdecimal, words)) and int(words[0]) != int(words[1])
             require(fits, "--swap", "be two different modules with a comma between them", pair, "write e.g. 1,3")
         once = len({frozenset(map(int, pair.split(","))) for pair in pairs}) == len(pairs)
         require(once, "--swap", "name each pair once", " ".join(pairs), "the second undoes the first")
