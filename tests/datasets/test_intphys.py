@@ -122,6 +122,8 @@ def test_random_levels_differ_from_frame_to_frame(intphys_films):
     assert len(set(levels)) > FRAMES / 2
     for frame in status["frames"]:
         assert len(set(frame["masks"].values())) == len(frame["masks"])
+    other = json.loads((intphys_films["random"] / "dev/O2/0001/4/status.json").read_text())
+    assert [frame["masks"]["floor"] for frame in other["frames"]] != levels  # nor are those of films alike
 
 
 def test_names_for_answers_give_path_and_conditions(intphys_films):
@@ -189,14 +191,14 @@ def test_dev_goes_before_test(intphys_films, intphys_copy):
 
 
 def test_pictures_are_brought_to_another_size(intphys_films):
-    record = read_intphys(intphys_films["labelled"], height=13, width=57).record("test", 2)
+    record = read_intphys(intphys_films["labelled"], size=(13, 57)).record("test", 2)
     ours = in_their_order(clips_of_ours())[2]
     assert record["features"].shape == (FRAMES, 13, 57, 3)
     assert record["groups"].shape == (FRAMES, 13, 57, 1)
     assert set(np.unique(record["groups"])) == set(np.unique(ours.masks))
     smooth = Image.fromarray(ours.frames[7]).resize((57, 13), Image.Resampling.BILINEAR)
     np.testing.assert_array_equal(record["features"][7], np.asarray(smooth))
-    found = read_intphys(intphys_films["labelled"], height=13, width=57).found
+    found = read_intphys(intphys_films["labelled"], size=(13, 57)).found
     assert (found["height"], found["width"]) == (13, 57)
     assert found["resized"].startswith("from 26 x 38 (height x width), by Pillow's bilinear filter")
 

@@ -44,9 +44,7 @@ def as_ours(stored: StoredFilms, config: ImportConfig) -> ForeignFilms:
     frames = config.frames or _length(seen, stored)
     films = cut(stored, seen.lengths, frames) if config.frames else stored
     low, high = _range(seen, config, stored.path)
-    height, width, channels = seen.shape
-    size = None if config.height is None or config.width is None else (config.height, config.width)
-
+    (height, width, channels), size = seen.shape, config.size
     part = config.part or "test"
     parts = films.parts or {part: len(films.names)}
     before = dict(zip(parts, accumulate(parts.values(), initial=0), strict=False))  # clips of the parts before

@@ -46,8 +46,7 @@ def _holds_frames(path: Path) -> bool:
 
 def _read_intphys(path: Path, config: ImportConfig) -> ForeignFilms:
     """The films of the IntPhys benchmark; what is not labelled is said."""
-    size = {"height": config.height, "width": config.width}
-    return read_intphys(path, **size, every=config.every, labels_needed=False)
+    return read_intphys(path, size=config.size, every=config.every, labels_needed=False)
 
 
 FORMATS: dict[str, Format] = {

@@ -52,6 +52,11 @@ class ImportConfig(Settings):
         return self
 
     @property
+    def size(self) -> tuple[int, int] | None:
+        """Rows and columns that frames are resized to; None if they stay as they are."""
+        return None if self.height is None or self.width is None else (self.height, self.width)
+
+    @property
     def array_of_part(self) -> dict[str, str]:
         """Part -> the name of its array, in the order of parts, if `array` names parts."""
         pairs = dict(word.split("=", 1) for word in self.array if "=" in word)

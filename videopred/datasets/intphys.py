@@ -59,8 +59,7 @@ class ScoredFilms:
 def read_intphys(
     folder: Path | str,
     *,
-    height: int | None = None,
-    width: int | None = None,
+    size: tuple[int, int] | None = None,
     every: int = 1,
     labels_needed: bool = True,
 ) -> ForeignFilms:
@@ -71,8 +70,8 @@ def read_intphys(
 
     Args:
         folder: the benchmark's folder, or its train, dev or test.
-        height, width: size that pictures are brought to, by Pillow's bilinear filter, and masks, by the nearest pixel;
-            as they are when None.
+        size: (height, width) that pictures are brought to, by Pillow's bilinear filter, and masks, by the nearest
+            pixel; as they are when None.
         every: keep every n-th frame, from the first on.
         labels_needed: refuse films to be scored that do not say whether they are possible.
 
@@ -90,7 +89,7 @@ def read_intphys(
     left_out = folders.pop("test", None) if "dev" in folders else None
     parts = {PARTS[name]: list(films_in(place)) for name, place in folders.items()}
     known = _look([film for films in parts.values() for film in films], labels_needed)
-    size = (known.height, known.width) if height is None or width is None else (height, width)
+    size = (known.height, known.width) if size is None else size
 
     def record(part: str, index: int) -> dict[str, np.ndarray]:
         return _record(parts[part][index], known, size, every)
