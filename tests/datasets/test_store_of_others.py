@@ -185,6 +185,13 @@ def test_what_stands_once_is_given_for_each_frame_and_said(tmp_path, groups):
     assert describe(file)["repeated"] == "groups, positions, kept with T = 1, for each of 5 frames"
 
 
+def test_what_stands_once_for_other_clips_is_no_truth(tmp_path):
+    for count in (6, 8):  # of 7 clips
+        where = {"training__positions": np.zeros((1, count, 3, 2)), "training__groups": np.zeros((1, count, 8, 10))}
+        write_group(training__features=LIT, **where)(tmp_path / f"{count}.h5")
+        assert ClipFile(tmp_path / f"{count}.h5").truth == ()
+
+
 def test_truth_is_what_all_parts_hold(tmp_path):
     parts = {"training__features": LIT, "validation__features": LIT[:, :3]}
     write_group(**parts, validation__groups=LIT[:, :3], training__positions=np.zeros((5, 7, 2, 2)))(tmp_path / "x.h5")

@@ -124,6 +124,9 @@ def test_what_cannot_be_answered():
     )
     with pytest.raises(ValueError, match=message):
         check_names(folders(2))
+    for odd in ("O1/0001_occluded/5", "O1/0001_occluded/12", "O1/0001 occluded/1", "O1/0001_occluded/1 0.5"):
+        with pytest.raises(ValueError, match=rf"^DATA must have names .* got {odd}; give"):
+            check_names([[odd]])
     films = np.array([[0.0, 1e-17, 1, 1]] * 5)
     with pytest.raises(ValueError, match=r"--answers must keep all orders and ties on a scale of 2\^50 steps, got pla"):
         write_answers(named(5), films, None, None)
