@@ -173,7 +173,7 @@ def _collide(
     w = event < 2 * discs
     speed, share = v[axis[w], i[w], clip[w]], kept[i[w], clip[w]]
     v[axis[w], i[w], clip[w]] = -share * speed
-    j[w] = wall(axis[w], speed >= 0)  # a disc that rests under gravity rests on the floor
+    j[w] = wall(axis[w], speed > 0)
     impulse[w] = (1 + share) * mass[i[w], clip[w]] * np.abs(speed)
 
     p = ~w
