@@ -119,6 +119,9 @@ def test_a_raster_has_a_cell_for_every_active_module_and_step():
     assert found == {(t, k): shares[t, k] for t in range(4) for k in range(3) if shares[t, k] > 0}
     assert "active: 3 modules over frames 2 to 5; the rollout begins after frame 3" in svg
     assert labels(svg) == ["0", "1", "2", "2", "3", "4", "5", "frame"]
+    (middle,) = re.findall(r'x="([\d.]+)"[^>]*>frame<', svg)
+    left, width = re.search(r'class="frame" x="(\d+)" y="\d+" width="(\d+)"', svg).groups()
+    assert float(middle) == int(left) + int(width) / 2
     (line,) = re.findall(r'class="turn" x1="([\d.]+)"', svg)
     assert columns[1] < float(line) == columns[2]  # between frames 3 and 4
 

@@ -16,6 +16,7 @@ from videopred.amounts import grouped
 WIDTH, HEIGHT = 420, 250
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 20, 30, 40
 """Sizes of a chart and its margins, in units of its view box."""
+_MIDDLE = (_LEFT + WIDTH - _RIGHT) / 2
 COLOURS = 7
 """How many colours the style sheet has of each kind; further lines begin again."""
 
@@ -64,8 +65,7 @@ def line_chart(title: str, lines: Mapping[str, Line], x_name: str, ends: tuple[f
         if min(columns) <= tick <= max(columns):
             place = f'x="{to_x(tick):.1f}" y="{HEIGHT - _BOTTOM + 16}" text-anchor="middle"'
             body.append(f'<text class="tick" {place}>{_number(tick)}</text>')
-    middle = (WIDTH + _LEFT - _RIGHT) / 2
-    body.append(f'<text class="tick" x="{middle}" y="{HEIGHT - 6}" text-anchor="middle">{escape(x_name)}</text>')
+    body.append(f'<text class="tick" x="{_MIDDLE}" y="{HEIGHT - 6}" text-anchor="middle">{escape(x_name)}</text>')
     curves = [_drawn(name, line, to_x, to_y) for name, line in drawn.items()]
     body += [_cut(curves), *_leaving(drawn, up[0], up[-1])]
     said = f"{title} over the {x_name}: " + "; ".join(_said(name, line) for name, line in drawn.items())
@@ -105,7 +105,7 @@ def raster(title: str, shares: np.ndarray, context: int, *, chosen: bool) -> str
     for t in range(0, steps, max(1, steps // 6)):
         place = f'x="{_LEFT + (t + 0.5) * wide:.1f}" y="{bottom + 16}" text-anchor="middle"'
         body.append(f'<text class="tick" {place}>{t + 2}</text>')
-    body.append(f'<text class="tick" x="{WIDTH / 2}" y="{bottom + 34}" text-anchor="middle">frame</text>')
+    body.append(f'<text class="tick" x="{_MIDDLE}" y="{bottom + 34}" text-anchor="middle">frame</text>')
     said = f"{title}: {bands} modules over frames 2 to {steps + 1}; the rollout begins after frame {context}"
     return _svg(WIDTH, bottom + 40, said, body)
 
