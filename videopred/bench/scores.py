@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from videopred import check
+from videopred.amounts import counted
 from videopred.bench.plain_scores import plain_fg_ari, plain_pixel_scores, plain_ssim
 from videopred.bench.timing import compare
 from videopred.device import one_thread
@@ -34,8 +35,9 @@ def bench_scores(*, clips: int = 10_000, frames: int = 35, size: int = 64, repea
     Returns:
         scoring: what is scored -> µs per frame of ours and of the loop, ratio (median, smallest, largest), and the
             largest difference between the two.
-        whole: clips, frames, seconds on the clock, threads; in MB, the peak of the process's memory after a tenth of
-            the clips and after all, and how much of it the numbers take that are kept of every clip.
+        whole: clips, frames, seconds on the clock, µs per frame, threads; in MB, the peak of the process's memory after
+            a tenth of the clips and after all, and how much of it the numbers take that are kept of every clip; and the
+            scores, means over steps.
 
     Raises:
         ValueError: a number is too small.
@@ -169,9 +171,9 @@ def table(rows: dict[str, Any]) -> str:
         each = f"{row['us_per_frame']:8.1f} us{row['plain_us_per_frame']:7.0f} us"
         lines.append(f"  {name:20}{each}  {times:21}{row['largest_difference']:.0e}")
     row = rows["whole"]
-    threads = f"{row['threads']} thread{'s' * (row['threads'] > 1)}"
     lines += ["", "all five together, films in batches, by the clock"]
-    lines.append(f"  {row['clips']} clips of {row['frames']} frames, {threads}: {row['seconds']:.1f} s")
+    amount = f"{counted(row['clips'], 'clip')} of {counted(row['frames'], 'frame')}"
+    lines.append(f"  {amount}, {counted(row['threads'], 'thread')}: {row['seconds']:.1f} s")
     early, late = row["peak_MB_after_a_tenth"], row["peak_MB"]
     lines.append(f"  peak memory {early:.0f} MB after a tenth of the clips, {late:.0f} MB after all;")
     lines.append(f"  the numbers kept of every clip are {row['kept_MB']:.1f} MB")

@@ -142,8 +142,8 @@ def read_metric_settings(metrics: Iterable[str], words: Iterable[str]) -> dict[s
     """Settings of metrics from words such as `lpips.net=vgg`: metric -> its settings, of those that a word is about.
 
     Raises:
-        ValueError: a word is of another form, names a metric that is not asked for or a setting that it has not, or
-            says one twice; or the value is not allowed.
+        ValueError: a word is of another form, names a metric that is not asked for or a setting that it does not have,
+            or says one twice; or the value is not allowed.
     """
     asked = list(metrics)
     said: dict[str, dict[str, str]] = {}

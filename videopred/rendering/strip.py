@@ -135,4 +135,4 @@ def every_nth(context: int, frames: int, columns: int) -> list[int]:
         shown = sorted({*range(context % every, frames, every), frames - 1})
         if len(shown) <= columns:
             return shown
-    raise AssertionError("a step as long as the film leaves one frame")
+    raise AssertionError("a step as long as the film leaves two frames at most")
