@@ -20,7 +20,7 @@ def preview_gif(
         path: ends in .gif.
         masks: (clips, T, H, W) uint8, objects counted from 1; their edges are drawn over the frames.
         columns: clips in a row.
-        panel_px: longest side of a clip at most; a pixel becomes a square of whole pixels.
+        panel_px: longest side of a clip at most, but for larger frames; a pixel becomes a square of whole pixels.
 
     Raises:
         OSError: the file cannot be written.

@@ -127,7 +127,7 @@ def scene_gif_frames(pairs: Sequence[Pair], name: str, unit: str, *, panel_px: i
 
     Args:
         pairs, name, unit: as for `scene_still`.
-        panel_px: longest side of a film at most; a pixel becomes a square of whole pixels.
+        panel_px: longest side of a film at most, but for larger frames; a pixel becomes a square of whole pixels.
 
     Returns:
         (T, height, width, 3) uint8.

@@ -25,7 +25,7 @@ def film_frames(scene: Scene, rows: Sequence[str] = USUAL_ROWS, *, panel_px: int
     Args:
         scene: one clip.
         rows: names in ROWS.
-        panel_px: longest side of a panel at most; a pixel becomes a square of whole pixels.
+        panel_px: longest side of a panel at most, but for larger frames; a pixel becomes a square of whole pixels.
 
     Returns:
         (T, height, width, 3) uint8.

@@ -28,7 +28,7 @@ def strip(scene: Scene, rows: Sequence[str] = USUAL_ROWS, *, columns: int = 12, 
         scene: one clip.
         rows: names in ROWS.
         columns: largest number of columns, at least 2.
-        panel_px: longest side of a picture at most; a pixel becomes a square of whole pixels.
+        panel_px: longest side of a picture at most, but for larger frames; a pixel becomes a square of whole pixels.
 
     Returns:
         (height, width, 3) uint8.
