@@ -74,6 +74,13 @@ def test_a_clip_that_was_left_in_the_middle_leaves_the_next_as_it_is():
     assert [frame.tolist() for frame in half] == [[0, 1], [0, 2]]
 
 
+def test_a_clip_that_was_left_in_the_middle_begins_anew():
+    films = cut(Reels([7]).stored, [7], 3)
+    list(films.frames(0))
+    assert next(films.frames(1)).tolist() == [0, 3]
+    assert [frame.tolist() for frame in films.frames(1)] == [[0, 3], [0, 4], [0, 5]]
+
+
 def test_parts_keep_their_films():
     reels = Reels([7, 5, 4], {"train": 1, "test": 2})
     assert cut(reels.stored, reels.lengths, 2).parts == {"train": 3, "test": 4}
