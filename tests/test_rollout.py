@@ -65,6 +65,14 @@ def test_probabilities_themselves_are_fed_back_with_the_state():
     assert rollout.trace["step"].tolist() == [list(range(CONTEXT + HORIZON - 1))] * B
 
 
+@pytest.mark.parametrize(("threshold", "fed"), [("0.4", 1), ("0.5", 1), ("0.6", 0)])
+def test_a_threshold_itself_counts_as_lit(threshold, fed):
+    clock = Clock()
+    rollout = roll_out(clock, torch.full((B, 1, C, H, W), 0.49), 2, feedback=f"threshold:{threshold}")
+    assert rollout.prediction[:, 0].unique().tolist() == [0.5]
+    assert clock.seen[1].unique().tolist() == [fed]
+
+
 def test_teacher_forcing_sees_true_frames_only():
     clock = Clock()
     said = predict_on(clock, clock_film(6), 0)
