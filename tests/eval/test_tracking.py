@@ -95,6 +95,17 @@ def test_of_balls_that_merge_one_is_given_up():
     assert (~found[:, :3].isnan().any(-1)).sum(-1).eq(2).all()
 
 
+def test_of_balls_that_one_could_be_as_well_as_the_other_the_first_stays():
+    """They come together from both sides, and from frame 2 on one stands between the places where they should be."""
+    time, middle = torch.arange(1 + STEPS).double(), torch.tensor([22.0, 16.0]).double()
+    gap = (time - 2.5).unsqueeze(-1) * torch.tensor([2.0, 0.0])
+    true = drawn(torch.stack([middle + gap, middle - gap], 1).unsqueeze(0), RADIUS.new_tensor([[3.5, 3.5]]))
+    alone = drawn(middle.expand(1, 1 + STEPS, 1, 2), RADIUS.new_tensor([[3.5]])).film
+    found = tracked(torch.cat([true.film[:, :2], alone[:, 2:]], 1), true).positions
+    assert found[0, 2:, 0].tolist() == [[22, 16]] * (STEPS - 1)
+    assert found[0, 2:, 1:].isnan().all()
+
+
 def test_a_ball_that_nobody_expected_is_found_and_followed():
     more = TRUE.positions[:, :, :1] + torch.tensor([13.0, 8])
     more[:, :2] = torch.nan
