@@ -168,7 +168,7 @@ def _hidden_runs(visibility: np.ndarray, config: SurvivalConfig) -> list[tuple[i
     edges = np.flatnonzero(np.diff(hidden.astype(int)))
     runs = []
     for start, stop in pairwise([*(edges + 1), len(hidden)]):
-        if not hidden[start] or stop - start < config.shortest or stop == len(hidden):
+        if not hidden[start] or stop - start < config.shortest:
             continue
         again = np.flatnonzero(hidden[stop:])
         until = stop + again[0] if len(again) else len(hidden)
