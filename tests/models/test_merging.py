@@ -50,13 +50,15 @@ def test_a_product_that_is_added_twice_counts_twice():
 
 
 def test_a_sum_that_is_needed_elsewhere_stays():
-    """The sum of the first two is one product; the third is added to it."""
+    """The sum of the first two is one product; the third is added to it, and does not do these two again."""
 
     def work(a, b, c, d, e, f, _):
         early = a @ b + c @ d
         return torch.tanh(early) * (early + e @ f)
 
     assert products_after(work, *factors()) == 2
+    joined = [node for node in graph_after(work, *factors()).nodes if node.target is torch.ops.aten.cat.default]
+    assert [len(node.args[0]) for node in joined] == [2, 2]
 
 
 def test_a_product_that_is_needed_elsewhere_stays():
