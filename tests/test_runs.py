@@ -134,6 +134,14 @@ def test_runs_are_looked_for_three_folders_below_and_no_further(tmp_path):
     assert {name: run.state for name, run in look(tmp_path).items()} == {"a/b/run": "finished"}
 
 
+def test_hidden_folders_are_passed_over(tmp_path):
+    """Such as that of a run set aside until the one that replaces it has saved something."""
+    make_run(tmp_path / "gru")
+    make_run(tmp_path / ".gru.replaced")
+    make_run(tmp_path / ".cache" / "rims")
+    assert list(look(tmp_path)) == ["gru"]
+
+
 def test_folders_that_may_not_be_looked_into_hide_no_run(tmp_path, monkeypatch):
     """Such as those of other users in a shared one."""
     make_run(tmp_path / "a", updates=2)

@@ -52,6 +52,12 @@ def test_a_path_to_nothing_is_like_a_file_of_its_kind_or_a_name(folder, path, na
     assert nearest_path(Path(path), names) == near
 
 
+def test_a_path_in_a_misspelt_folder_is_that_and_not_one_like_it(folder):
+    Path("models/two-gru.safetensors").touch()
+    assert nearest_path(Path("model/two-gru")) == "models/two-gru"
+    assert nearest_path(Path("model/two-gru.safetensors")) == "models/two-gru.safetensors"
+
+
 def test_a_folder_is_offered_with_its_whole_path(folder):
     assert nearest_path(folder / "tow.h5") == str(folder / "two.h5")
 
