@@ -2,6 +2,7 @@
 
 import pytest
 
+from videopred.datasets.shards import my_place
 from videopred.slurm import my_job, my_task
 
 JOB = {"SLURM_JOB_ID": "8", "SLURM_JOB_NAME": "job", "SLURM_NTASKS": "4", "SLURM_NTASKS_PER_NODE": "2"}
@@ -79,3 +80,12 @@ def test_steps_at_the_same_time_meet_at_ports_of_their_own(told):
 def test_a_job_is_called_as_slurm_calls_it(told, variables, job):
     told(variables)
     assert my_job() == job
+
+
+def test_what_torchrun_says_of_places_goes_before_what_srun_says(told):
+    """Where srun starts torchrun on each machine, which starts the processes."""
+    assert my_place() == (0, 1)
+    told(STEP)
+    assert my_place() == (2, 4)
+    told({"RANK": "5", "WORLD_SIZE": "8"})
+    assert my_place() == (5, 8)

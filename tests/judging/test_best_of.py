@@ -48,6 +48,19 @@ def test_the_best_of_the_first_n_by_hand(file):
         assert value == pytest.approx(OFF[:, :count].min(1).mean(), rel=1e-6)
 
 
+@pytest.mark.parametrize("blank", [0, 1])
+def test_a_film_of_which_nothing_can_be_said_is_not_the_best(file, blank):
+    """In a blank film no object is found, and so none is out of its place."""
+
+    def forecast(batch: Batch, sample: int) -> Tensor:
+        return batch.truth * (sample != blank)
+
+    asked = Protocol(context=CONTEXT, horizon=HORIZON, metrics=("position",), samples=2)
+    scores = judge_rows({"mine": forecast}, file, asked)
+    assert scores.mean("mine", "position best of 2") < 0.3
+    assert np.isnan(scores.best_of["mine"]["position"][1]) == (blank == 0)
+
+
 def test_every_model_has_its_curve(file):
     def off(by: float):
         return lambda batch, sample: (batch.truth - by * (1 + sample)).abs()
