@@ -1,17 +1,11 @@
 """Which device a command runs on, and on how many threads of the CPU."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
 
 from videopred import check
-
-
-def processors() -> int:
-    """Cores of the CPU that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def pick_device(name: str = "auto") -> torch.device:

@@ -20,7 +20,7 @@ from videopred.checkpoint import load_run
 from videopred.datasets import find_recipe
 from videopred.datasets.generation import generate
 from videopred.datasets.opening import open_dataset
-from videopred.device import pick_device, processors
+from videopred.device import pick_device
 from videopred.eval.perceptual import TRUNKS
 from videopred.judging.drawing import render
 from videopred.judging.evaluating import evaluate
@@ -28,7 +28,7 @@ from videopred.models.codec_settings import RNEMConfig
 from videopred.models.rival_settings import GRUConfig
 from videopred.models.settings import PredictorConfig
 from videopred.settings import TrainingConfig, WatchConfig
-from videopred.systems import compiler, memory
+from videopred.systems import compiler, memory, processors
 from videopred.training.run import train
 
 LIBRARIES = ("videopred", "torch", "lightning", "numpy", "h5py", "kornia", "matplotlib")

@@ -96,6 +96,11 @@ def compiler() -> tuple[str, str]:
     return "g++", "apt-get install g++"
 
 
+def processors() -> int:
+    """Cores of the CPU that this process may use; only Linux tells if they are fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def memory() -> int | None:
     """Bytes of this machine's memory, if the system tells."""
     if sys.platform == "win32" or "SC_PHYS_PAGES" not in os.sysconf_names:

@@ -1,5 +1,6 @@
 """What a generation will take: told before it begins, and an error if there is no room."""
 
+import os
 import re
 import shutil
 import tempfile
@@ -8,6 +9,8 @@ from typing import NamedTuple
 import pytest
 from small_worlds import small
 
+from videopred.datasets import forecasting
+from videopred.datasets.assembly import make_file
 from videopred.datasets.balls import BouncingBalls
 from videopred.datasets.forecasting import Forecast
 from videopred.datasets.generation import foresee, generate
@@ -46,9 +49,26 @@ def test_of_large_clips_fewer_are_made(tmp_path, monkeypatch, numbers, made):
     assert len(asked) == made
 
 
-def test_of_scenes_whole_ones_are_made(tmp_path, monkeypatch):
-    monkeypatch.setattr("videopred.datasets.forecasting._NUMBERS", 1)
-    assert foresee("occlusion", {"test": 400}, out=tmp_path, recipe=small("occlusion")).bytes > 0
+@pytest.mark.parametrize(("numbers", "made"), [(1, 4), (7, 4), (9, 8)])
+def test_of_scenes_whole_ones_are_made(tmp_path, monkeypatch, numbers, made):
+    recipe, asked = small("occlusion"), []
+    size = recipe.frames * recipe.height * recipe.width * recipe.channels
+    monkeypatch.setattr(forecasting, "_NUMBERS", numbers * size)
+    monkeypatch.setattr(
+        forecasting, "make_file", lambda target, *others: asked.append(target.clips) or make_file(target, *others)
+    )
+    assert foresee("occlusion", {"test": 400}, out=tmp_path, recipe=recipe).bytes > 0
+    assert asked == [made]
+
+
+@pytest.mark.parametrize(("workers", "at_once"), [(1, 1), (2, 2), (3, 3), (8, 3)])
+def test_no_more_workers_help_than_this_process_has_cores(tmp_path, monkeypatch, workers, at_once):
+    """It may have fewer than the machine, as in a job of Slurm's."""
+    monkeypatch.setattr(forecasting, "_measure", lambda *args: (1.5, 1.0))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {4, 5, 7}, raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    told = foresee("balls4", CLIPS, out=tmp_path, recipe=SMALL, workers=workers)
+    assert (told.seconds, told.workers) == (340 * 1.5 / at_once, workers)
 
 
 def test_what_is_there_is_not_made_again(tmp_path, monkeypatch):

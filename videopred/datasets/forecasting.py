@@ -1,6 +1,5 @@
 """Forecasts the time and the disk that making a data set takes, from a few of its clips, before it begins."""
 
-import os
 import shutil
 import tempfile
 import time
@@ -16,6 +15,7 @@ from videopred.datasets.making import Maker
 from videopred.datasets.plan import Target
 from videopred.datasets.settings import DatasetSettings
 from videopred.datasets.unfinished import Unfinished
+from videopred.systems import processors
 
 _FEW, _MORE = 16, 128  # clips that are made to see how long they take
 _NUMBERS = 2**26  # pixel values that are made for that at most, unless a single scene has more
@@ -55,7 +55,7 @@ def forecast(targets: Sequence[Target], alone: Maker, workers: int) -> Forecast:
     blocks = [block for target in targets for block in Unfinished(target).missing()]
     clips = sum(block.stop - block.start for block in blocks)
     seconds, bytes_each = _measure(targets, alone) if targets else (0.0, 0.0)
-    at_once = min(workers, os.cpu_count() or 1)
+    at_once = min(workers, processors())
     total = round(sum(target.clips for target in targets) * bytes_each)
     files = [str(target.path) for target in targets]
     return Forecast(clips, files, total, clips * seconds / at_once, workers, _lacking(total, targets))

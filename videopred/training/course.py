@@ -9,10 +9,9 @@ import torch
 
 from videopred import check
 from videopred.amounts import counted
-from videopred.device import processors
 from videopred.models.compiling import compile_predictor
 from videopred.settings import WatchConfig
-from videopred.systems import typed
+from videopred.systems import processors, typed
 from videopred.training.batches import Batches
 from videopred.training.clips import TrainingClips
 from videopred.training.engine import make_trainer
