@@ -54,7 +54,9 @@ class ModularLayer(nn.Module):
 
     Args:
         config: dynamics, exchange and ablations.
-        modules: K. active: how many of them update at a step. units: D, width of a module's state.
+        modules: K.
+        active: how many of them update at a step.
+        units: D, width of a module's state.
     """
 
     def __init__(self, config: ModularSettings, modules: int, active: int, units: int):
