@@ -134,6 +134,7 @@ def test_what_is_not_there_has_no_gate_and_is_not_the_smallest_of_its_clip():
     fewer = replace(TRUE, positions=positions, masks=masks, radius=None)
     assert gates(fewer).isnan().any(0).tolist() == [False, True, False, False]
     assert divergence(Scene(positions + 0.5), fewer, KeptConfig()).tolist() == [STEPS + 1] * CLIPS
+    assert divergence(Scene(positions + 99), fewer, KeptConfig()).tolist() == [1] * CLIPS
 
 
 @pytest.mark.parametrize("frames", [1, 2, 3])

@@ -17,6 +17,7 @@ from videopred.judging.choosing import clip_scores, extreme_clips
 from videopred.judging.drawing import render, scenes_of
 from videopred.models.intervention_settings import Intervention
 from videopred.models.interventions import intervene
+from videopred.rendering.planning import new_paths
 from videopred.rendering.settings import ClipChoice, PictureConfig
 
 
@@ -140,6 +141,14 @@ def test_an_intervention_has_its_rows(place, written, tmp_path):
     ((scene, _, rows, _),) = written
     assert scene.changed is not None
     assert rows == PictureConfig().row_names(changed=True) != PictureConfig().row_names(changed=False)
+
+
+def test_one_figure_of_several_clips_may_go_to_one_file(tmp_path):
+    out, of_all = tmp_path / "x.svg", PictureConfig(figure="mask-out")
+    assert new_paths(out, "test", [1, 3], of_all, False) == [[out]]
+    assert [len(paths) for paths in new_paths(tmp_path, "test", [1, 3], of_all, False)] == [2]
+    with pytest.raises(ValueError, match=r"^--out must be a folder for several clips, got .*x\.svg; give a folder"):
+        new_paths(out, "test", [1, 3], PictureConfig(figure="strip"), False)
 
 
 def test_masking_out_draws_the_model_and_it_without_each_module(place, monkeypatch, tmp_path):

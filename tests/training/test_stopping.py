@@ -203,3 +203,9 @@ def test_training_stops_when_the_loss_has_stopped_falling(data, tmp_path):
     run = train(data, tiny_model(), settings, out=tmp_path / "run", device="cpu")
     record = json.loads((run / "run.json").read_text())
     assert (record["state"], record["updates"]) == ("finished", 4)
+    learned = weights(run)
+    (run / "run.json").write_text(json.dumps(record | {"state": "running"}))  # as if killed right after the last look
+    resume(run, device="cpu")
+    again = json.loads((run / "run.json").read_text())
+    assert (again["state"], again["updates"]) == ("finished", 4)
+    assert equal(weights(run), learned)
