@@ -57,6 +57,7 @@ def test_a_figure_says_what_was_asked_and_its_models_differ_without_colour(tmp_p
     looks = {line.get_label(): line.get_marker() for line in plot.lines}
     assert list(looks) == list(rows)
     assert len(set(looks.values())) == 3
+    assert [line.get_label() for line in plot.lines if line.get_color() == curves.FAINT] == ["copy last"]
 
 
 def test_a_curve_is_where_its_values_are(tmp_path):
