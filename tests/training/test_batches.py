@@ -97,6 +97,16 @@ def test_data_that_does_not_do(tmp_path, clips, training, message):
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize(("window", "frames"), [(None, 9), (4, 4)])
+def test_no_more_frames_are_stacked_than_are_read(tmp_path, window, frames):
+    path = tiny_data(tmp_path, {"train": 6})
+    message = f"^--stack must be at most {frames - 1}, as the last of {frames} frames .*, got {frames}; lower it$"
+    too_many, most = (tiny_model().model_copy(update={"stack": stack}) for stack in (frames, frames - 1))
+    with pytest.raises(ValueError, match=message):
+        train(path, too_many, tiny_training(window=window), out=tmp_path / "run", device="cpu")
+    train(path, most, tiny_training(window=window), out=tmp_path / "run", device="cpu")
+
+
 def test_clips_of_one_frame_do_not_do():
     file: Any = SimpleNamespace(frames=1, parts={"train": 6})
     with pytest.raises(ValueError, match=r"^DATA must hold clips of two frames or more, got 1; there is nothing to"):

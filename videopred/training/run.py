@@ -113,6 +113,8 @@ def _prepare(
     check_watch(watch or WatchConfig(), compute)
     file = data if isinstance(data, ClipSource) else open_clips(data, training)
     clips = TrainingClips(file, training, compute, str(where), as_a_file=file is data)
+    must = f"be at most {clips.frames - 1}, as the last of {clips.frames} frames is predicted and never read"
+    check.require(model.stack < clips.frames, "--stack", must, model.stack, "lower it")
     config = RunConfig(
         model=model,
         film_shape=(file.channels, file.height, file.width),
