@@ -102,3 +102,20 @@ def test_what_is_no_json_is_told_to_be_none(text, got, tmp_path):
 def test_a_file_of_windows_may_begin_with_its_mark(content):
     Path("my.json").write_text(json.dumps(content), encoding="utf-8-sig")
     assert read_experiment(Path("my.json")).data == "balls4-rnem-tiny"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "flags", "told"),
+    [
+        ("recipe.height", 23, "", "frame height must be a multiple of 4 for 2 halvings, got 23; "),
+        ("clips.train", 3, "", "--batch-size must be at most 3, the clips left to learn from, got 4; "),
+        ("summary", "As it was.", "--device cuda:99", "--device must be a device of this machine, which has "),
+    ],
+)
+def test_what_does_not_fit_is_told_before_the_clips_are_made(key, value, flags, told, content, capfd):
+    *sections, name = key.split(".")
+    (content[sections[0]] if sections else content)[name] = value
+    Path("my.json").write_text(json.dumps(content))
+    assert run(f"train my.json {flags}") == 2
+    assert capfd.readouterr().err.startswith(f"videopred: {told}")
+    assert not Path("datasets").exists()

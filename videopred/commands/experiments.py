@@ -39,16 +39,25 @@ def clips_of(asked: Asked, run: ExperimentConfig, given: Path | None) -> Path:
 
 def foreseen_clips(asked: Asked, run: ExperimentConfig, given: Path | None) -> "Path | ClipSource":
     """The clips that `clips_of` would give, without making them; stderr says what making them would take."""
-    if given is not None or asked.scaled.data_file.exists():
+    clips = clips_to_make(asked, given)
+    if clips is None:
         return clips_of(asked, run, given)
     _say_scale(asked, run, given)
     from videopred.datasets import generation
-    from videopred.datasets.made import open_recipe
 
     scaled = asked.scaled
     told = generation.foresee(scaled.data, scaled.clips, recipe=scaled.recipe, out=scaled.data_file)
     print(f"{scaled.data_file} is not there; {told}", file=sys.stderr)
-    return open_recipe(scaled.recipe, scaled.clips)
+    return clips
+
+
+def clips_to_make(asked: Asked, given: Path | None) -> "ClipSource | None":
+    """The clips of an experiment if `clips_of` has yet to make them, each made when it is read; else None."""
+    if given is not None or asked.scaled.data_file.exists():
+        return None
+    from videopred.datasets.made import open_recipe
+
+    return open_recipe(asked.scaled.recipe, asked.scaled.clips)
 
 
 def _say_scale(asked: Asked, run: ExperimentConfig, given: Path | None) -> None:

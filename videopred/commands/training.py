@@ -109,6 +109,7 @@ def train(
             record = None
             if asked is not None:
                 run = asked.with_flags(model, training)
+                _check_fits(experiments.clips_to_make(asked, clips), learning, init_from)
                 record, data = experiments.record_of(asked, run), experiments.clips_of(asked, run, clips)
             _check_opens(data, device)
             how = {"out": out, "init_from": init_from, "experiment": record, "overwrite": overwrite}
@@ -161,6 +162,14 @@ def _learn(data: Path, seeds: Sequence[int] | None, learning: _Learning, run: di
     if seeds is None:
         return train(data, progress=True, **learning._asdict(), **run)
     return train_seeds(data, seeds, progress=True, **learning._asdict(), **run)
+
+
+def _check_fits(clips: "ClipSource | None", learning: _Learning, init_from: Path | None) -> None:
+    """Refuse what does not fit clips that have yet to be made, which may take long."""
+    if clips is not None:
+        from videopred.training import check_fits
+
+        check_fits(clips, init_from=init_from, **learning._asdict())
 
 
 def _foresee(data: "Path | ClipSource", learning: _Learning, init_from: Path | None, json_: bool) -> None:

@@ -8,13 +8,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from videopred.training.run import check_fits as check_fits
     from videopred.training.run import foresee as foresee
     from videopred.training.run import resume as resume
     from videopred.training.run import train as train
     from videopred.training.seeds import resume_seeds as resume_seeds
     from videopred.training.seeds import train_seeds as train_seeds
 
-_HOMES = {"foresee": "run", "resume": "run", "train": "run", "resume_seeds": "seeds", "train_seeds": "seeds"}
+_HOMES = dict.fromkeys(("check_fits", "foresee", "resume", "train"), "run")
+_HOMES |= dict.fromkeys(("resume_seeds", "train_seeds"), "seeds")
 
 __all__ = list(_HOMES)
 

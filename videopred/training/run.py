@@ -95,6 +95,25 @@ def foresee(
     return forecast(*_prepare(data, model, training, compute, watch, init_from, device))
 
 
+def check_fits(
+    data: ClipSource,
+    model: PredictorConfig,
+    training: TrainingConfig,
+    *,
+    compute: ComputeConfig,
+    watch: WatchConfig,
+    init_from: Path | str | None = None,
+    device: str = "auto",
+) -> None:
+    """Refuse what `train` would refuse with a file of these clips, before they are made.
+
+    Raises:
+        FileNotFoundError, ValueError: as `train`.
+    """
+    unread = compute.model_copy(update={"hold": "disk"})
+    _prepare(data, model, training, unread, watch, init_from, device)
+
+
 def _prepare(
     data: Path | str | ClipSource,
     model: PredictorConfig | None,
