@@ -28,7 +28,7 @@ from videopred.models.codec_settings import RNEMConfig
 from videopred.models.rival_settings import GRUConfig
 from videopred.models.settings import PredictorConfig
 from videopred.settings import TrainingConfig, WatchConfig
-from videopred.systems import compiler, memory, processors
+from videopred.systems import compiler, memory, processors, runs
 from videopred.training.run import train
 
 LIBRARIES = ("videopred", "torch", "lightning", "numpy", "h5py", "kornia", "matplotlib")
@@ -150,9 +150,11 @@ def _optional_parts() -> dict[str, str]:
     lpips = f"missing, for `evaluate --metrics lpips`: {trunk.program}"
     rows["weights of LPIPS"] = "there, for `evaluate --metrics lpips`" if there else lpips
     usual, how_to_get = compiler()
-    found = shutil.which(os.environ.get("CXX", usual))
+    name = os.environ.get("CXX", usual)
     serves = "for `train --compile inductor`"
-    rows["C++ compiler"] = f"there, {serves}" if found else f"missing, {serves}: {how_to_get}"
+    lacking = "missing" if shutil.which(name) is None else "does not run"
+    works = lacking != "missing" and runs(name)
+    rows["C++ compiler"] = f"there, {serves}" if works else f"{lacking}, {serves}: {how_to_get}"
     return rows
 
 

@@ -101,6 +101,17 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def runs(program: str) -> bool:
+    """Whether a compiler that is there tells its version when asked to, as torch asks it; all do on Windows.
+
+    One that is there and does not run is left behind by an environment that moved, say, or lacks a library.
+    """
+    try:
+        return sys.platform == "win32" or not subprocess.run([program, "--version"], capture_output=True).returncode
+    except OSError:
+        return False
+
+
 def memory() -> int | None:
     """Bytes of this machine's memory, if the system tells."""
     if sys.platform == "win32" or "SC_PHYS_PAGES" not in os.sysconf_names:

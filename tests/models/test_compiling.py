@@ -165,8 +165,14 @@ def test_a_missing_compiler_is_named(monkeypatch, tmp_path):
     message = r"^--compile must find the C\+\+ compiler g\+\+, got none; apt-get install g\+\+, name another"
     with pytest.raises(ValueError, match=message):
         check_compiler("--compile")
-    (tmp_path / "another").touch(mode=0o755)
+    another = tmp_path / "another"
+    another.touch(mode=0o755)
     monkeypatch.setenv("CXX", "another")
+    for content in ("", "#!/bin/sh\nexit 1\n"):  # no program at all; one that fails, as `false` does
+        another.write_text(content)
+        with pytest.raises(ValueError, match=r"C\+\+ compiler another, got one that does not run; apt-get install"):
+            check_compiler("--compile")
+    another.write_text("#!/bin/sh\n")
     check_compiler("--compile")
 
 

@@ -14,7 +14,7 @@ from torch.utils import _pytree as tree
 
 from videopred import check
 from videopred.models.predictor import Predictor
-from videopred.systems import compiler
+from videopred.systems import compiler, runs
 
 _BLOCK = 4
 """Steps that are compiled as one, which saves what every call of something compiled costs. With eight, compiling takes
@@ -107,4 +107,6 @@ def check_compiler(flag: str) -> None:
     usual, how_to_get = compiler()
     name = os.environ.get("CXX", usual)
     fix = f"{how_to_get}, name another one in the environment variable CXX, or leave the flag out"
-    check.require(shutil.which(name) is not None, flag, f"find the C++ compiler {name}", "none", fix)
+    must = f"find the C++ compiler {name}"
+    check.require(shutil.which(name) is not None, flag, must, "none", fix)
+    check.require(runs(name), flag, must, "one that does not run", fix)
