@@ -83,10 +83,14 @@ def test_parts_that_are_there_are_said_to_be(tmp_path, monkeypatch):
     weights = tmp_path / "hub/checkpoints" / doctor.TRUNKS["alex"].file
     weights.parent.mkdir(parents=True)
     weights.touch()
-    (tmp_path / "g++").touch(mode=0o755)
+    compiler = tmp_path / "g++"
+    compiler.touch(mode=0o755)
     monkeypatch.setattr(doctor, "find_spec", lambda library: object())
     monkeypatch.setenv("TORCH_HOME", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
+    rows = doctor.examine(device="cpu", self_test=False).rows["optional parts"]
+    assert rows["C++ compiler"].startswith("does not run, for `train --compile inductor`: apt-get install g++")
+    compiler.write_text("#!/bin/sh\n")
     rows = doctor.examine(device="cpu", self_test=False).rows["optional parts"]
     assert all(told.startswith("there, for `") for told in rows.values())
 
