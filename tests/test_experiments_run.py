@@ -109,10 +109,10 @@ def test_another_core_brings_its_own_decoder_and_leaves_the_learning(monkeypatch
         ("rims-balls4 --write x.json --dry-run", "--dry-run must be left out with --write, got True; give it when you"),
         ("rims-balls4 --write x.txt", "--write must end in .json, got x.txt; rename it"),
         ("rims-balls4 --core.schemata 3", "--core.schemata must be a setting of rims"),
-        ("bad.json", "recipe must be given, got nothing; see --help"),
-        ("no-model.json", "^model must be given, got nothing; see --help"),
-        ("unknown.json", "protocols must be one of .*, got rnem-ball; did you mean rnem-balls"),
-        ("part.json", "clips must be one of train, validation, test, got training"),
+        ("bad.json", "^recipe in bad.json must be given, got nothing$"),
+        ("no-model.json", "^model in no-model.json must be given, got nothing$"),
+        ("unknown.json", "^protocols in unknown.json must be one of .*, got rnem-ball; did you mean rnem-balls"),
+        ("part.json", "^clips in part.json must be one of train, validation, test, got training"),
     ],
 )
 def test_bad_words(words, complaint, tmp_path, monkeypatch):
