@@ -31,6 +31,7 @@ CONFIG_KEY = "videopred"
 WEIGHTS_PREFIX = "predictor."
 """What a checkpoint's weight names begin with: the attribute of the training module."""
 
+BEST, LAST = "best.ckpt", "last.ckpt"
 
 _FALL_BACK = "delete it to fall back on the other checkpoint, or train again"
 
@@ -105,11 +106,11 @@ def checkpoint_file(run: Path) -> Path:
         FileNotFoundError: there is no such run, or it has no checkpoint.
     """
     check.run_folder(run)
-    for name in ("best.ckpt", "last.ckpt"):
+    for name in (BEST, LAST):
         if (run / "checkpoints" / name).is_file():
             return run / "checkpoints" / name
     fix = "train it for longer; the first checkpoint comes with the first validation"
-    raise FileNotFoundError(check.complaint("RUN", "hold checkpoints/best.ckpt or last.ckpt", run, fix))
+    raise FileNotFoundError(check.complaint("RUN", f"hold checkpoints/{BEST} or {LAST}", run, fix))
 
 
 def load_run(run: Path | str, device: torch.device | str | None = None) -> Predictor:

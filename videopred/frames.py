@@ -48,3 +48,8 @@ def to_frames(film: Tensor) -> np.ndarray:
         got = f"values from {low.item():.3g} to {high.item():.3g}"
         raise ValueError(f"film must lie in [0, 1], got {got}; apply a sigmoid to logits first")
     return (film.movedim(-3, -1) * 255).round().to(torch.uint8).cpu().numpy()
+
+
+def shape_told(shape: tuple[int, ...]) -> str:
+    """Channels, height and width of a frame, as complaints tell them: 1 x 64 x 64 (channels x height x width)."""
+    return " x ".join(map(str, shape)) + " (channels x height x width)"

@@ -22,7 +22,7 @@ from videopred.eval.mates import differing
 from videopred.eval.plausibility import Plausible, Scenes, aggregate, compare, errors
 from videopred.eval.plausibility_scores import PlausibilityScores
 from videopred.eval.plausibility_settings import PlausibilityConfig
-from videopred.frames import to_film
+from videopred.frames import shape_told, to_film
 from videopred.rollout import evaluating, predict_on
 
 if TYPE_CHECKING:
@@ -199,10 +199,10 @@ def _scored(
 def _check_fit(predictor: "Predictor", films: Quadruplets) -> None:
     """Refuse frames that are not of the shape that the model was built for."""
     _, _, height, width, channels = films.read(0).shape
-    ours, theirs = (" x ".join(map(str, shape)) for shape in (predictor.film_shape, (channels, height, width)))
-    must = f"hold frames of {ours} (channels x height x width), which the model was built for"
+    ours, theirs = predictor.film_shape, (channels, height, width)
+    must = f"hold frames of {shape_told(ours)}, which the model was built for"
     fix = "give data like that it was trained on, or train a model on this"
-    check.require(ours == theirs, str(films.path), must, theirs, fix)
+    check.require(ours == theirs, str(films.path), must, shape_told(theirs), fix)
 
 
 def _check_surprise(surprise: Tensor, shape: tuple[int, int]) -> None:

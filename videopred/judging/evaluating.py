@@ -13,10 +13,10 @@ from videopred.amounts import counted
 from videopred.device import pick_device
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
-from videopred.frames import to_film
+from videopred.frames import shape_told, to_film
 from videopred.judging.batches import Batch, read_film
 from videopred.judging.elsewhere import GivenFilms, GivenTruth
-from videopred.judging.fitting import check_fit, check_opened, check_part, check_protocol, film_shape, written
+from videopred.judging.fitting import check_fit, check_opened, check_part, check_protocol, film_shape
 from videopred.judging.forecasts import Forecast, Predict, device_of, forecast_of
 from videopred.judging.own_masks import asks_for_masks, check_masks, source_of, usual_metrics
 from videopred.judging.scoring import How, judge_rows
@@ -141,7 +141,7 @@ def _check_given(predicted: GivenFilms, file: "ClipSource", protocol: Protocol) 
     fix = f"predict as many as {protocol.name} asks for" if protocol.name else "give a shorter --horizon"
     check.require(predicted.frames >= protocol.horizon, flag, must, got, fix)
     ours, theirs = predicted.film_shape, film_shape(file)
-    must, got = f"hold frames of {written(theirs)} as the truth", f"{written(ours)} in {name}"
+    must, got = f"hold frames of {shape_told(theirs)} as the truth", f"{shape_told(ours)} in {name}"
     turned = sorted(ours) == sorted(theirs)
     fix = "say with --axes which axis is which" if turned else "predict frames of that size"
     check.require(ours == theirs, flag, must, got, fix)

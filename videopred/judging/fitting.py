@@ -10,6 +10,7 @@ from videopred.datasets.digits import read_digits
 from videopred.eval import known
 from videopred.eval.protocols import FREE, PROTOCOLS, Card
 from videopred.eval.settings import Protocol
+from videopred.frames import shape_told
 from videopred.judging.elsewhere import GivenTruth
 from videopred.judging.objects import check_truth
 
@@ -54,9 +55,9 @@ def check_part(part: str, file: "ClipSource") -> int:
 def check_fit(predictor: "Predictor", file: "ClipSource") -> None:
     """Refuse a file whose frames are not of the shape that the model was built for."""
     ours, theirs = tuple(predictor.film_shape), film_shape(file)
-    must = f"hold frames of {written(ours)}, which the model was built for"
+    must = f"hold frames of {shape_told(ours)}, which the model was built for"
     fix = "give a file like the one it was trained on, or train a model on this one"
-    check.require(ours == theirs, str(file.path), must, written(theirs), fix)
+    check.require(ours == theirs, str(file.path), must, shape_told(theirs), fix)
 
 
 def check_reference(reference: "ClipSource", file: "ClipSource") -> None:
@@ -66,8 +67,8 @@ def check_reference(reference: "ClipSource", file: "ClipSource") -> None:
     fix = "give with --reference the file that the model was trained on"
     check.require(reference.parts.get("train", 0) > 0, "--reference", "have a train part", got, fix)
     ours, theirs = film_shape(file), film_shape(reference)
-    must = f"hold frames of {written(ours)}, as {file.path} does"
-    check.require(ours == theirs, "--reference", must, written(theirs), "give a file of the same frames")
+    must = f"hold frames of {shape_told(ours)}, as {file.path} does"
+    check.require(ours == theirs, "--reference", must, shape_told(theirs), "give a file of the same frames")
 
 
 def check_card(name: str, file: "ClipSource") -> tuple[str, ...]:
@@ -86,8 +87,8 @@ def check_card(name: str, file: "ClipSource") -> tuple[str, ...]:
     allowed = {preset: DATASETS[preset].recipe for preset in card.datasets}
     if file.recipe is None:
         shapes = {(recipe.channels, recipe.height, recipe.width) for recipe in allowed.values()}
-        must = f"hold frames of {' or '.join(map(written, sorted(shapes)))} for {name}"
-        check.require(film_shape(file) in shapes, "DATA", must, written(film_shape(file)), _other(card))
+        must = f"hold frames of {' or '.join(map(shape_told, sorted(shapes)))} for {name}"
+        check.require(film_shape(file) in shapes, "DATA", must, shape_told(film_shape(file)), _other(card))
         return (f"{file.path.name} does not say how it was made: only the size of its frames was held against {name}",)
     worlds = {preset: recipe for preset, recipe in allowed.items() if type(recipe) is type(file.recipe)}
     differences = {preset: file.recipe.differing(recipe, FREE) for preset, recipe in worlds.items()}
@@ -133,8 +134,3 @@ def _other(card: Card) -> str:
 def film_shape(file: "ClipSource") -> tuple[int, int, int]:
     """Channels, height and width of a file's frames."""
     return file.channels, file.height, file.width
-
-
-def written(shape: tuple[int, ...]) -> str:
-    """Channels, height and width of frames, as complaints tell them."""
-    return " x ".join(map(str, shape)) + " (channels x height x width)"

@@ -14,9 +14,10 @@ from typing import Any
 import lightning
 from lightning.pytorch.callbacks import Checkpoint
 
+from videopred.checkpoint import BEST, LAST
 from videopred.settings import TrainingConfig
 from videopred.training.learner import Learner
-from videopred.training.resuming import BEST, LAST, PREVIOUS
+from videopred.training.resuming import PREVIOUS
 from videopred.training.stopping import Stopped, StopSigns
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from videopred import check
-from videopred.checkpoint import RunConfig, choices, parse_run, settings_in, whole_checkpoint
+from videopred.checkpoint import BEST, LAST, RunConfig, choices, parse_run, settings_in, whole_checkpoint
 from videopred.datasets.source import ClipSource
 from videopred.models.settings import PredictorConfig
 from videopred.settings import TrainingConfig
 
-LAST, PREVIOUS, BEST = "last.ckpt", "previous.ckpt", "best.ckpt"
+PREVIOUS = "previous.ckpt"
 
 LOOKS_KEY = "videopred_looks"
 """Where a checkpoint holds what the looks at the validation clips said."""

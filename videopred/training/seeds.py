@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from videopred import check
-from videopred.checkpoint import whole_checkpoint, write_json
+from videopred.checkpoint import LAST, whole_checkpoint, write_json
 from videopred.files import write_bytes
 from videopred.models.settings import PredictorConfig
 from videopred.settings import ComputeConfig, TrainingConfig
 from videopred.systems import typed
 from videopred.training.places import SUMMARY, check_room, run_of, seeds_of, usual_folder
-from videopred.training.resuming import LAST, LOOKS_KEY, read_settings
+from videopred.training.resuming import LOOKS_KEY, read_settings
 from videopred.training.run import resume, train
 
 
