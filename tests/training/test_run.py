@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 import warnings
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from videopred.models import CORES
 from videopred.models.codec_settings import RNEMConfig
 from videopred.models.settings import PredictorConfig
 from videopred.settings import ComputeConfig
-from videopred.training.run import train
+from videopred.training.run import foresee, train
 
 
 @pytest.fixture(scope="module")
@@ -202,3 +203,17 @@ def test_clips_of_one_frame_leave_nothing_to_predict(tmp_path):
         file["training/features"] = np.zeros((1, 9, 8, 16, 1), bool)
     with pytest.raises(ValueError, match=r"^DATA must hold clips of two frames or more, for there is nothing"):
         train(path, tiny_model(), tiny_training(), out=tmp_path / "run", device="cpu")
+
+
+def test_it_lets_go_of_the_data(data, tmp_path):
+    """Windows lets nobody move or delete an open file."""
+    copy = shutil.copy(data, tmp_path / "copy.h5")
+    training = tiny_training(updates=1)
+    foresee(copy, tiny_model(), training, device="cpu")
+    assert str(copy) not in _open_h5_files()
+    train(copy, tiny_model(), training, out=tmp_path / "run", device="cpu")
+    assert str(copy) not in _open_h5_files()
+
+
+def _open_h5_files() -> list[str]:
+    return [h5py.h5f.get_name(file).decode() for file in h5py.h5f.get_obj_ids(h5py.h5f.OBJ_ALL, h5py.h5f.OBJ_FILE)]

@@ -65,7 +65,7 @@ class Course:
             KeyboardInterrupt: somebody stopped it; the message says who, and how to go on.
         """
         signs = StopSigns(self.learner.config.compute.time_limit, several=self._are_several)
-        with signs.held:
+        with signs.held, self.clips.file:  # which others may then move or delete, on Windows too
             try:
                 with listening(self.folder.path / "log.txt", self.progress):
                     self._say_what_begins()

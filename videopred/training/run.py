@@ -92,7 +92,9 @@ def foresee(
     Raises:
         FileNotFoundError, ValueError: as `train`.
     """
-    return forecast(*_prepare(data, model, training, compute, watch, init_from, device))
+    learner, clips, where = _prepare(data, model, training, compute, watch, init_from, device)
+    with clips.file:
+        return forecast(learner, clips, where)
 
 
 def check_fits(
