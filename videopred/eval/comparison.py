@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -252,8 +252,9 @@ def check_asked_alike(scores: Mapping[str, Scores], *, on_the_same_clips: bool =
 
 
 def names_of(paths: Sequence[str]) -> list[str]:
-    """A short name for each path: as few of its last parts as tell all apart."""
-    parts = [path.strip("/").split("/") for path in paths]
+    """A short name for each path, of any system: as few of its last parts as tell all apart, with slashes between."""
+    read = [PureWindowsPath(path) for path in paths]  # which takes slashes for separators too
+    parts = [path.relative_to(path.anchor).parts for path in read]
     for length in range(1, max(map(len, parts), default=0) + 1):
         names = ["/".join(one[-length:]) for one in parts]
         if len(set(names)) == len(names):
