@@ -1,5 +1,6 @@
 """What differs between systems: as it is here, and on Windows as far as that can be imitated."""
 
+import errno
 import os
 import re
 import subprocess
@@ -64,6 +65,17 @@ def test_a_lock_is_held_by_one_file_at_a_time(tmp_path, windows):
 
 def test_nobody_is_interrupted_by_being_asked_whether_he_lives(windows):
     assert systems.lives(os.getpid())
+
+
+def test_windows_tells_of_a_reader_who_has_gone_in_its_own_way(monkeypatch):
+    told, others = OSError(errno.EINVAL, "Invalid argument"), OSError(errno.EINVAL, "Invalid argument", "data.h5")
+    assert systems.nobody_reads(BrokenPipeError())
+    assert not systems.nobody_reads(told)
+    monkeypatch.setattr(systems, "sys", SimpleNamespace(platform="win32"))
+    assert systems.nobody_reads(told)
+    assert systems.nobody_reads(BrokenPipeError())
+    assert not systems.nobody_reads(others)
+    assert not systems.nobody_reads(ValueError("of the output"))
 
 
 def test_commands_are_quoted_as_the_shell_wants_it(monkeypatch):

@@ -16,7 +16,7 @@ from typing import Annotated, NoReturn
 
 from tyro.conf import OmitArgPrefixes
 
-from videopred import amounts, check, flags, model_flags
+from videopred import amounts, check, flags, model_flags, systems
 from videopred.commands import (
     benchmarks,
     comparison,
@@ -97,9 +97,6 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     except KeyboardInterrupt as interrupt:
         print(f"videopred: interrupted; {str(interrupt) or 'what was saved before is whole'}", file=sys.stderr)
         sys.exit(130)
-    except BrokenPipeError:  # whoever read our output, such as `head`, has had enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)  # as tools that die of SIGPIPE
     except UnicodeEncodeError as error:  # a path that Python could not read as text, which some file must tell
         if os.environ.get("VIDEOPRED_TRACEBACK"):
             raise
@@ -109,6 +106,9 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         print(f"videopred: {check.complaint('names of files and folders', must, got, fix)}", file=sys.stderr)
         sys.exit(1)
     except (ValueError, TypeError, OSError, MemoryError) as error:
+        if systems.nobody_reads(error):  # whoever read our output, such as `head`, has had enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(141)  # as tools that die of SIGPIPE
         if os.environ.get("VIDEOPRED_TRACEBACK"):
             raise
         print(f"videopred: {error}", file=sys.stderr)

@@ -50,6 +50,12 @@ def open_files_move() -> bool:
     return sys.platform != "win32"
 
 
+def nobody_reads(error: Exception) -> bool:
+    """Whether an error says that a pipe has lost its reader, which Windows tells in its own way."""
+    lost = isinstance(error, OSError) and error.errno == errno.EINVAL and error.filename is None
+    return isinstance(error, BrokenPipeError) or (sys.platform == "win32" and lost)
+
+
 def lives(process: int) -> bool:
     """Whether this machine has a process of that number; true where that cannot be known."""
     if sys.platform == "win32":  # to ask with signal 0 would be to press Ctrl-C there
