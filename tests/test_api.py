@@ -8,6 +8,7 @@ import typing
 from pathlib import Path
 
 import pytest
+import torch
 from documents import blocks, made_small
 from tiny_runs import tiny_data, tiny_model, tiny_training
 
@@ -95,6 +96,17 @@ NO_CLIPS = "file must be clips that are open, got a.h5; give videopred.open_data
         ),
         (lambda _, clips: videopred.train(clips.path, watch=True), "watch must be a WatchConfig, got True, of"),
         (lambda *_: videopred.resume("models/a", training={"updates": 2}), "training must be a TrainingConfig"),
+        (lambda *_: videopred.train(3), "DATA must be a path, got 3, of class int; give it as text or as"),
+        (lambda _, clips: videopred.train(clips.path, out=5), "--out must be a path, got 5, of class int; give it as"),
+        (lambda _, clips: videopred.train(clips.path, init_from=5), "--init-from must be a path, got 5, of class"),
+        (lambda *_: videopred.resume(None), "RUN must be a path, got None, of class NoneType; give it as text"),
+        (lambda *_: videopred.load_run(b"models/a"), "RUN must be a path, got b'models/a', of class bytes; give it"),
+        (lambda *_: videopred.open_dataset(3), "DATA must be a path, got 3, of class int; give it as text or as"),
+        (lambda *_: videopred.import_films(3, "a.h5"), "SOURCE must be a path, got 3, of class int; give it as text"),
+        (lambda *_: videopred.import_films("a.npy", 3), "--out must be a path, got 3, of class int; give it as text"),
+        (lambda *_: videopred.generate("balls4", {"train": 2}, out=3), "--out must be a path, got 3, of class int;"),
+        (lambda model, clips: videopred.render(model, clips, out=3), "--out must be a path, got 3, of class int;"),
+        (lambda model, clips: videopred.plausibility(model, clips), "DATA must be a path, got <ClipFile "),
         (lambda *_: videopred.generate("balls4", 30), "--clips must say how many of which part, got 30; try --clips"),
         (lambda *_: videopred.open_recipe("balls4", 30), "clips must say how many of which part, got 30; try"),
     ],
@@ -106,6 +118,17 @@ def test_what_is_of_another_kind_is_told_which_call_makes_the_right_one(call, me
     with pytest.raises(TypeError, match=f"^{re.escape(message)}"):
         call(model, clips)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("device", [torch.device("cpu"), "cpu"])
+def test_a_device_may_be_one_of_torch(device, clips, tmp_path):
+    run = videopred.train(clips.path, tiny_model(), tiny_training(updates=1), out=tmp_path / "run", device=device)
+    assert videopred.load_run(run, device).film_shape == (clips.channels, clips.height, clips.width)
+
+
+def test_a_device_is_no_number(clips, tmp_path):
+    with pytest.raises(ValueError, match=r"^--device must be one of auto, cpu, cuda, mps, got 0; "):
+        videopred.train(clips.path, tiny_model(), tiny_training(), out=tmp_path / "run", device=0)
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -68,6 +68,7 @@ def test_other_cores_survive_json():
     ("make", "message"),
     [
         (lambda: TrainingConfig(updates=0), "--updates must be greater than 0, got 0; see --help for the range"),
+        (lambda: TrainingConfig(updates=10**400), "--updates must be less than or equal to 1000000000000, got 1000"),
         (lambda: TrainingConfig(updates=True), "--updates must be a valid integer, got True"),
         (lambda: TrainingConfig(updates=3.0), "--updates must be a valid integer, got 3.0"),
         (lambda: TrainingConfig(learning_rate=float("nan")), "--learning-rate must be a finite number, got nan"),

@@ -6,6 +6,7 @@ Other modules say what was wrong through these functions, so that all messages r
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,17 @@ def kind_of(argument: str, value: Any, kind: type) -> None:
     """Raise TypeError unless a value is an object of that class, one of the public ones, or None."""
     shown, fix = f"{value!r}, of class {type(value).__name__}", f"make it with videopred.{kind.__name__}(…)"
     require_kind(value is None or isinstance(value, kind), argument, f"be a {kind.__name__}", shown, fix)
+
+
+def as_path(argument: str, value: Any) -> Path:
+    """The path that a text or a path means.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    got, fix = f"{value!r}, of class {type(value).__name__}", "give it as text or as a pathlib.Path"
+    require_kind(isinstance(value, str | PathLike), argument, "be a path", got, fix)
+    return Path(value)
 
 
 def not_a_path(argument: str, value: Any, must: str, opener: str) -> None:

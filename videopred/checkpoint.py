@@ -109,7 +109,7 @@ def checkpoint_file(run: Path) -> Path:
     for name in (BEST, LAST):
         if (run / "checkpoints" / name).is_file():
             return run / "checkpoints" / name
-    fix = "train it for longer; the first checkpoint comes with the first validation"
+    fix = "they were deleted, or it was stopped before the first of them; train it again"
     raise FileNotFoundError(check.complaint("RUN", f"hold checkpoints/{BEST} or {LAST}", run, fix))
 
 
@@ -121,10 +121,10 @@ def load_run(run: Path | str, device: torch.device | str | None = None) -> Predi
         device: where its weights go, such as cuda; None is the CPU.
 
     Raises:
-        FileNotFoundError: no run or no checkpoint there.
+        FileNotFoundError: no run or no checkpoint there. TypeError: what is given is no path.
         ValueError: a damaged checkpoint, export or settings file, or a checkpoint that is not of this run's model.
     """
-    config, weights = read_run(Path(run))
+    config, weights = read_run(check.as_path("RUN", run))
     predictor = build(config.model, config.film_shape)
     try:
         predictor.load_state_dict(weights)
@@ -132,7 +132,7 @@ def load_run(run: Path | str, device: torch.device | str | None = None) -> Predi
         got, fix = " ".join(str(error).split()), "train again; the file was changed, or made by another version"
         said = check.complaint(f"weights of {run}", "fit the model in its settings", got, fix)
         raise check.FaultyFileError(said) from None
-    return predictor.to(device or "cpu").eval()
+    return predictor.to("cpu" if device is None else device).eval()
 
 
 def read_run(run: Path) -> tuple[RunConfig, dict[str, Tensor]]:

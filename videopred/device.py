@@ -8,12 +8,13 @@ import torch
 from videopred import check
 
 
-def pick_device(name: str = "auto") -> torch.device:
+def pick_device(device: torch.device | str = "auto") -> torch.device:
     """The device of that name; `auto` is the first CUDA device if there is one, else the CPU.
 
     Raises:
         ValueError: the name is unknown, or this machine has no such device.
     """
+    name = str(device)
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     kind, (_, colon, index) = check.device_kind(name), name.partition(":")

@@ -73,7 +73,7 @@ def _tupled(value: Any) -> Any:
 class TrainingConfig(Settings):
     """How a predictor is trained to predict the next frame, with Adam. All that the numbers of a run depend on."""
 
-    updates: PositiveInt = 5000
+    updates: Annotated[PositiveInt, Field(le=10**12)] = 5000
     """Number of optimiser steps."""
     batch_size: PositiveInt = 64
     """Clips per update, of all devices and pieces together."""

@@ -73,7 +73,7 @@ def read_films(source: Path | str, config: ImportConfig | None = None) -> Foreig
         ValueError: it is of no such format or of several, or as the reader of its format says.
     """
     config = ImportConfig() if config is None else config
-    films = _read(Path(source), config)
+    films = _read(check.as_path("SOURCE", source), config)
     return as_ours(films, config) if isinstance(films, StoredFilms) else films
 
 
@@ -83,7 +83,7 @@ def read_numbers(source: Path | str, config: ImportConfig) -> StoredFilms:
     Raises:
         ValueError: they are of a benchmark's layout, which says more than films.
     """
-    films = _read(Path(source), config)
+    films = _read(check.as_path("SOURCE", source), config)
     must, fix = "be films and nothing else", "bring it in with `videopred import` first"
     check.require(isinstance(films, StoredFilms), "SOURCE", must, source, fix)
     assert isinstance(films, StoredFilms)

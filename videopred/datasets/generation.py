@@ -65,7 +65,7 @@ def generate(
         KeyboardInterrupt: somebody pressed Ctrl-C.
     """
     mnist = None if mnist is None else Path(mnist)
-    work = _prepare(plan(name, clips, seed, Path(out), recipe, shards), mnist, workers, overwrite)
+    work = _prepare(plan(name, clips, seed, check.as_path("--out", out), recipe, shards), mnist, workers, overwrite)
     _say_what_is_ahead(work)
     world, missing = work.world, work.missing
     alone = Maker(world, seed)

@@ -48,7 +48,7 @@ def import_films(
         FileExistsError: the file is there and `overwrite` is false.
         OSError: the file cannot be written.
     """
-    out = Path(out)
+    out = check.as_path("--out", out)
     check.require(out.suffix == ".h5", "--out", "end in .h5", out, "rename it")
     check.absent("--out", out, overwrite)
     films = read_films(source, config)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from videopred import check
 from videopred.datasets.folder import ClipFolder
 from videopred.datasets.source import ClipSource
 from videopred.datasets.store import ClipFile
@@ -12,5 +13,7 @@ def open_dataset(path: Path | str) -> ClipSource:
 
     Raises:
         FileNotFoundError, ValueError: see `ClipFile` and `ClipFolder`.
+        TypeError: it is no path.
     """
-    return ClipFolder(path) if Path(path).is_dir() else ClipFile(path)
+    path = check.as_path("DATA", path)
+    return ClipFolder(path) if path.is_dir() else ClipFile(path)

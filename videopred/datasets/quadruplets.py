@@ -81,7 +81,7 @@ def open_quadruplets(
         FileNotFoundError: nothing is there.
         ValueError: it holds no scenes of four films, or is not whole.
     """
-    path = check.existing("DATA", Path(path))
+    path = check.existing("DATA", check.as_path("DATA", path))
     check.whole_number("--every", 1 if every is None else every, 1, "1 shows every frame")
     if holds_intphys(path):
         must, fix = "be left out for folders of IntPhys", "dev is judged, or test where there is no dev"

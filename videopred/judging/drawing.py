@@ -106,24 +106,25 @@ def render(
         TypeError: a path in the place of the model or of clips.
     """
     check_opened(file, [predictor])
+    out = check.as_path("--out", out)
     named = not isinstance(clips, Sequence) or len(clips) > 0
     check.require(named, "--clips", "name at least one", "none", "leave it out")
     choice = clips if isinstance(clips, ClipChoice) else ClipChoice(clips=tuple(clips or ()))
     context = file.context if context is None else context
     horizon = file.horizon if horizon is None else horizon
     check_intervention(intervention, picture, horizon)
-    if "mp4" in picture.kinds(Path(out)):
+    if "mp4" in picture.kinds(out):
         pictures.check_mp4()
     chosen = known_clips(choice, check_part(part, file))
     if chosen is None:
         scores = clip_scores(predictor, file, part, choice.by, context, horizon, first=choice.first)
         chosen = _ranked(scores, choice)
-    paths = new_paths(Path(out), part, chosen, picture, overwrite)
+    paths = new_paths(out, part, chosen, picture, overwrite)
     scenes = scenes_of(predictor, file, part, chosen, context, horizon, intervention)
     if picture.figure == "mask-out":
         for changed in without_each(predictor, context):
             scenes += scenes_of(changed, file, part, chosen, context, horizon)
-    new_paths(Path(out), part, chosen, picture, overwrite)  # another command may have made one meanwhile
+    new_paths(out, part, chosen, picture, overwrite)  # another command may have made one meanwhile
     return _write(scenes, paths, picture, picture.row_names(changed=not intervention.idle))
 
 

@@ -124,7 +124,7 @@ def open_clips(data: Path | str, training: TrainingConfig) -> ClipSource:
     Raises:
         FileNotFoundError, ValueError: see `open_dataset` and `open_recipe`; or --validation-clips for a file.
     """
-    path = Path(data)
+    path = check.as_path("DATA", data)
     recipe: str | DatasetSettings | None = None
     if path.suffix == ".json":
         recipe = _read_recipe(path)

@@ -34,7 +34,7 @@ def train(
     out: Path | str | None = None,
     init_from: Path | str | None = None,
     experiment: ExperimentRecord | None = None,
-    device: str = "auto",
+    device: torch.device | str = "auto",
     overwrite: bool = False,
     progress: bool = False,
 ) -> Path:
@@ -63,14 +63,15 @@ def train(
 
     Raises:
         FileNotFoundError, ValueError: no such file, or one that does not fit the settings; a loss that is not finite.
-        TypeError: settings of another class.
+        TypeError: settings of another class, or what is no path in the place of one.
         FileExistsError: the run folder is there already.
         OSError: it cannot be written to.
         KeyboardInterrupt: stopped before the last update; the message says why and how to go on.
     """
+    out = None if out is None else check.as_path("--out", out)
     learner, clips, where = _prepare(data, model, training, compute, watch, init_from, device, experiment)
     config = learner.config
-    folder = RunFolder(usual_folder(Path(data), config.model) if out is None else Path(out))
+    folder = RunFolder(out or usual_folder(Path(data), config.model))
     folder.begin(config, str(where), overwrite)
     return Course(folder, learner, clips, where, Start(), watch or WatchConfig(), progress).to_the_end()
 
@@ -83,7 +84,7 @@ def foresee(
     compute: ComputeConfig | None = None,
     watch: WatchConfig | None = None,
     init_from: Path | str | None = None,
-    device: str = "auto",
+    device: torch.device | str = "auto",
 ) -> Forecast:
     """The time, memory and disk that `train` with the same arguments would take; writes nothing.
 
@@ -105,7 +106,7 @@ def check_fits(
     compute: ComputeConfig,
     watch: WatchConfig,
     init_from: Path | str | None = None,
-    device: str = "auto",
+    device: torch.device | str = "auto",
 ) -> None:
     """Refuse what `train` would refuse with a file of these clips, before they are made.
 
@@ -123,11 +124,12 @@ def _prepare(
     compute: ComputeConfig | None,
     watch: WatchConfig | None,
     init_from: Path | str | None,
-    device: str,
+    device: torch.device | str,
     experiment: ExperimentRecord | None = None,
 ) -> tuple[Learner, TrainingClips, torch.device]:
     """A learner that has learned nothing yet, its clips, and the device, once all that was asked for is checked."""
     _check_kinds(model, training, compute, watch)
+    init_from = None if init_from is None else check.as_path("--init-from", init_from)
     model, training, compute = model or PredictorConfig(), training or TrainingConfig(), compute or ComputeConfig()
     where = pick_device(device)
     check_compute(training, compute, where)
@@ -142,7 +144,7 @@ def _prepare(
         training=training,
         compute=compute,
         data=None if isinstance(data, ClipSource) else _recorded(data, file),
-        init_from=None if init_from is None else str(Path(init_from).resolve()),
+        init_from=None if init_from is None else str(init_from.resolve()),
         experiment=experiment,
     )
     return Learner(_first_predictor(config), config), clips, where
@@ -156,7 +158,7 @@ def resume(
     training: TrainingConfig | None = None,
     compute: ComputeConfig | None = None,
     watch: WatchConfig | None = None,
-    device: str = "auto",
+    device: torch.device | str = "auto",
     progress: bool = False,
 ) -> Path:
     """Go on with a run that stopped, from its last whole checkpoint, and return its folder.
@@ -178,7 +180,7 @@ def resume(
         TypeError: as `train`.
         KeyboardInterrupt: as `train`.
     """
-    run = Path(run)
+    run = check.as_path("RUN", run)
     _check_kinds(model, training, compute, watch)
     config, record = read_settings(run)
     check_same(config, model, training)
@@ -237,7 +239,7 @@ def _first_predictor(config: RunConfig) -> Predictor:
     torch.manual_seed(config.training.seed)
     predictor = build(config.model, config.film_shape)
     if config.init_from is not None:
-        theirs, weights = read_run(Path(config.init_from))
+        theirs, weights = read_run(check.run_folder(Path(config.init_from), "--init-from"))
         _check_same_model(config, theirs)
         predictor.load_state_dict(weights)
     return predictor
