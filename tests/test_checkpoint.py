@@ -18,6 +18,7 @@ from videopred.checkpoint import (
     read_run,
     write_json,
 )
+from videopred.export import export_run
 from videopred.models import CORES, build
 from videopred.models.codec_settings import RNEMConfig
 from videopred.models.settings import PredictorConfig
@@ -178,3 +179,18 @@ def test_json_is_replaced_whole_or_not_at_all(tmp_path):
         write_json(tmp_path / "run.json", {"state": "finished", "updates": 5000})
     assert json.loads((tmp_path / "run.json").read_text()) == {"state": "running"}
     assert [file.name for file in tmp_path.iterdir()] == ["run.json"]
+
+
+def test_weights_that_are_no_numbers_are_refused(tmp_path):
+    """They predict nothing, and who draws or exports them would learn it late or never."""
+    run = tmp_path / "run"
+    write_run(run, config_of())
+    content = torch.load(run / "checkpoints" / "best.ckpt", weights_only=True)
+    name = next(iter(content["state_dict"]))
+    content["state_dict"][name].view(-1)[0] = float("nan")
+    torch.save(content, run / "checkpoints" / "best.ckpt")
+    message = f"^RUN must have weights that are finite numbers, got {name.removeprefix('predictor.')} with others in "
+    for read in (load_run, export_run):
+        with pytest.raises(ValueError, match=message):
+            read(run)
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]

@@ -122,7 +122,8 @@ def load_run(run: Path | str, device: torch.device | str | None = None) -> Predi
 
     Raises:
         FileNotFoundError: no run or no checkpoint there. TypeError: what is given is no path.
-        ValueError: a damaged checkpoint, export or settings file, or a checkpoint that is not of this run's model.
+        ValueError: a damaged checkpoint, export or settings file, a checkpoint that is not of this run's model, or
+            weights that are not finite.
     """
     config, weights = read_run(check.as_path("RUN", run))
     predictor = build(config.model, config.film_shape)
@@ -143,13 +144,21 @@ def read_run(run: Path) -> tuple[RunConfig, dict[str, Tensor]]:
     """
     if check.run_folder(run).is_file():
         export = read_export(run)
-        return parse_run(run, json.dumps(export.settings)), export.weights
+        return parse_run(run, json.dumps(export.settings)), _require_finite(run, export.weights)
     path = checkpoint_file(run)
     content = whole_checkpoint(path)
     expected = parse_run(run / "settings.json", (run / "settings.json").read_text(encoding="utf-8"))
     stored = settings_in(content, path, expected)
     weights = content["state_dict"].items()
-    return stored, {name.removeprefix(WEIGHTS_PREFIX): value for name, value in weights}
+    return stored, _require_finite(run, {name.removeprefix(WEIGHTS_PREFIX): value for name, value in weights})
+
+
+def _require_finite(run: Path, weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Return the weights if they are numbers that predict something."""
+    bad = [name for name, value in weights.items() if not value.isfinite().all()]
+    got, fix = f"{', '.join(bad[:1])} with others in {run}", "train again, with a lower --learning-rate"
+    check.require_sound(not bad, "RUN", "have weights that are finite numbers", got, fix)
+    return weights
 
 
 def settings_in(content: Any, path: Path, expected: RunConfig) -> RunConfig:

@@ -197,7 +197,9 @@ def test_training_on_a_recipe_with_workers_and_resumed(recipe, tmp_path, monkeyp
 
 def test_recipes_that_do_not_do(recipe, tmp_path, data):
     recipe.write_text('{"kind": "balls", "bals": 3}')
-    with pytest.raises(FaultyFileError, match=r"^DATA must be a recipe if it is JSON, got .*two\.json \(") as caught:
+    with pytest.raises(
+        FaultyFileError, match=r"^DATA must be a recipe or an experiment if it is JSON, got .*two\.json \("
+    ) as caught:
         open_clips(recipe, tiny_training())
     assert "\n" not in str(caught.value)
     for content in (b'{"kind": ', b"\xff\xfe"):

@@ -179,4 +179,6 @@ def _read_recipe(path: Path) -> DatasetSettings:
         return load_recipe(text)
     except ValidationError as error:
         got = f"{path} ({check.explain(error)})"
-        raise check.FaultyFileError(check.complaint("DATA", "be a recipe if it is JSON", got, fix)) from None
+        raise check.FaultyFileError(
+            check.complaint("DATA", "be a recipe or an experiment if it is JSON", got, fix)
+        ) from None
