@@ -9,6 +9,7 @@ import pytest
 from documents import commands
 
 from videopred import cli
+from videopred.check import FaultyFileError
 from videopred.datasets import DATASETS
 from videopred.experiments import EXPERIMENTS, experiment_names
 from videopred.experiments.clips import find_or_make_clips
@@ -96,7 +97,9 @@ def test_the_page_makes_a_figure_from_nothing_and_again_without_training(workpla
     assert pictures == [f"eval/rims-figure-12-tiny/{place}/test-{n}-strip.png" for place in places for n in (0, 1)]
     weights = Path("models/rims-balls678-tiny/checkpoints/last.ckpt").read_bytes()
     cli.run(["reproduce", "rims-figure-12", "--scale", "tiny", "--device", "cpu"])
-    assert "\n$ videopred train --resume models/rims-balls678-tiny --device cpu\n" in capsys.readouterr().out
+    again = capsys.readouterr()
+    assert "\n$ videopred train --resume models/rims-balls678-tiny --device cpu\n" in again.out
+    assert "datasets/balls678-rnem-tiny.h5 is there, and used as it is\n" in again.err
     assert Path("models/rims-balls678-tiny/checkpoints/last.ckpt").read_bytes() == weights
 
 
@@ -157,6 +160,21 @@ def test_a_run_of_something_else_is_refused_before_anything_is_made(workplace):
     with pytest.raises(ValueError, match="got a run of no experiment; move it away"):
         cli.run(["reproduce", "rims-figure-12", "--scale", "tiny"])
     assert sorted(workplace.rglob("*")) == before
+
+
+def test_a_damaged_run_and_a_file_for_the_results_are_refused_before_anything_is_made(workplace):
+    run = Path("models/rims-balls678-tiny")
+    run.mkdir(parents=True)
+    (run / "settings.json").write_text("{")
+    told = f"^{run} must be of rims-balls678 at scale tiny, got what holds no settings of a run; move it away"
+    with pytest.raises(FaultyFileError, match=told):
+        cli.run(["reproduce", "rims-figure-12", "--scale", "tiny"])
+    (run / "settings.json").unlink()
+    cli.run(["reproduce", "rims-figure-12", "--scale", "tiny", "--dry-run"])  # an empty folder holds nothing
+    Path("seen").touch()
+    with pytest.raises(ValueError, match=r"^--out must be a folder, got seen, a file; choose another name"):
+        cli.run(["reproduce", "rims-figure-12", "--scale", "tiny", "--out", "seen"])
+    assert sorted(path.name for path in workplace.rglob("*")) == ["models", run.name, "seen"]
 
 
 def test_a_run_with_flags_of_its_own_is_none_of_the_figure(workplace):

@@ -1,5 +1,6 @@
 """The command that makes a figure of a paper again."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -30,6 +31,9 @@ def reproduce(
     check.one_of("FIGURE", figure, PAPER_FIGURES)
     check.device_kind(device)
     place = out or Path("eval") / (figure if scale == "paper" else f"{figure}-{scale}")
+    check.require(
+        place.is_dir() or not place.exists(), "--out", "be a folder", f"{place}, a file", "choose another name"
+    )
     plan = make_plan(figure, scale, place, device)
     of = PAPER_FIGURES[figure]
     comment = "# " if dry_run else ""
@@ -44,7 +48,9 @@ def reproduce(
         return
     from videopred.experiments.clips import find_or_make_clips
 
-    for experiment in plan.clips.values():
+    for path, experiment in plan.clips.items():
+        if path.exists():
+            print(f"{path} is there, and used as it is", file=sys.stderr)
         find_or_make_clips(experiment, progress=terminal.watched())
     for one in plan.trainings:
         _do(_training(one))
@@ -60,7 +66,7 @@ def _generating(plan: Plan) -> list[Words]:
 
 def _training(one: Training) -> Words:
     """The command that trains a run of a plan, or goes on with it."""
-    return one.go_on if one.run.exists() else one.words
+    return one.go_on if _is_there(one.run) else one.words
 
 
 def _do(words: Words) -> None:
@@ -72,15 +78,23 @@ def _do(words: Words) -> None:
         run(list(words))
 
 
+def _is_there(run: Path) -> bool:
+    return run.exists() and not check.empty_folder(run)
+
+
 def _check_run(training: Training) -> None:
-    """Refuse a run that is there and is of something else."""
-    if not training.run.exists():
+    """Refuse a run that is there and is of something else, or damaged."""
+    if not _is_there(training.run):
         return
     from videopred.training.resuming import read_settings
 
-    config, _ = read_settings(training.run)
-    found, asked = config.experiment, training.asked
+    asked = training.asked
     must = f"be of {' '.join((asked.name, *training.flags))} at scale {asked.scale}"
+    try:
+        found = read_settings(training.run)[0].experiment
+    except (OSError, ValueError):
+        got = "what holds no settings of a run"
+        raise check.FaultyFileError(check.complaint(str(training.run), must, got, "move it away")) from None
     if found is None:
         fits, got = False, "a run of no experiment"
     else:
