@@ -1,5 +1,7 @@
 """Arrays in NumPy's files, read in place: what is not asked for stays on the disk."""
 
+import math
+import os
 import shutil
 import tempfile
 import zipfile
@@ -91,10 +93,10 @@ def _mapped(file: IO[bytes], source: Path) -> np.ndarray:
     """The array in a file of NumPy's format, read only where it is looked at."""
     (shape, dtype), order = _header(file, source)
     require_numbers(dtype, shape, source, _FIX)
-    try:
-        return np.memmap(file, dtype, "r", file.tell(), shape, order)
-    except ValueError as error:  # shorter than its header says
-        raise _damaged(source, error) from None
+    there, said = os.fstat(file.fileno()).st_size, file.tell() + math.prod(shape) * dtype.itemsize
+    if there < said:  # which each system would complain of in its own way
+        raise _damaged(source, f"{there:,} of {said:,} bytes")
+    return np.memmap(file, dtype, "r", file.tell(), shape, order)
 
 
 def _header(file: IO[bytes], source: Path) -> tuple[Header, Literal["C", "F"]]:
@@ -106,6 +108,6 @@ def _header(file: IO[bytes], source: Path) -> tuple[Header, Literal["C", "F"]]:
     return Header(shape, dtype), "F" if fortran else "C"
 
 
-def _damaged(source: Path, error: Exception) -> check.FaultyFileError:
+def _damaged(source: Path, why: object) -> check.FaultyFileError:
     must = "be a whole array in NumPy's format"
-    return check.FaultyFileError(check.complaint("SOURCE", must, f"{source} ({error})", _FIX))
+    return check.FaultyFileError(check.complaint("SOURCE", must, f"{source} ({why})", _FIX))
