@@ -129,7 +129,7 @@ WRONG = [
     (npy(np.array([{}] * 6).reshape(1, 2, 3)), {}, "SOURCE must hold an array of numbers, got object in "),
     (content("f.npy", b"no array"), {}, "SOURCE must be a whole array in NumPy's format, got "),
     (content("f.npy", b""), {}, "SOURCE must be a whole array in NumPy's format, got "),
-    (cut(npy(GREY[0, ..., 0]), 0.9), {}, "SOURCE must be a whole array in NumPy's format, got f.npy ("),
+    (cut(npy(GREY[0, ..., 0]), 0.9), {}, "SOURCE must be a whole array in NumPy's format, got "),
     (cut(npz(a=GREY), 0.9), {}, "SOURCE must be a whole .npz file, got "),
     (content("f.npz", b"no pack"), {}, "SOURCE must be a whole .npz file, got "),
     (npz(a=GREY, b=COLOR), {}, "--array must be given where a file holds several arrays, got none for "),
