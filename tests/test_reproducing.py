@@ -162,7 +162,7 @@ def test_a_run_of_something_else_is_refused_before_anything_is_made(workplace):
     assert sorted(workplace.rglob("*")) == before
 
 
-def test_a_damaged_run_and_a_file_for_the_results_are_refused_before_anything_is_made(workplace):
+def test_a_damaged_run_and_a_file_for_the_results_are_refused_before_anything_is_made(workplace, capsys):
     run = Path("models/rims-balls678-tiny")
     run.mkdir(parents=True)
     (run / "settings.json").write_text("{")
@@ -171,6 +171,7 @@ def test_a_damaged_run_and_a_file_for_the_results_are_refused_before_anything_is
         cli.run(["reproduce", "rims-figure-12", "--scale", "tiny"])
     (run / "settings.json").unlink()
     cli.run(["reproduce", "rims-figure-12", "--scale", "tiny", "--dry-run"])  # an empty folder holds nothing
+    assert "videopred train rims-balls678 --scale tiny --out models/rims-balls678-tiny\n" in capsys.readouterr().out
     Path("seen").touch()
     with pytest.raises(ValueError, match=r"^--out must be a folder, got seen, a file; choose another name"):
         cli.run(["reproduce", "rims-figure-12", "--scale", "tiny", "--out", "seen"])
