@@ -110,6 +110,14 @@ def test_frames_are_resized_by_pillow(tmp_path, films):
     assert found["levels"] == ("0 to 1 become 0 to 255" if films.dtype == bool else "as they are")
 
 
+def test_frames_of_the_size_asked_for_stay_as_they_are(tmp_path):
+    np.save(tmp_path / "f.npy", GREY > 127)
+    clips, found = read(tmp_path / "f.npy", axes="BTHWC", height=8, width=10)
+    assert clips.dtype == bool
+    assert (clips == (GREY > 127)).all()
+    assert (found["resized"], found["levels"]) == ("no", "as they are")
+
+
 @pytest.mark.parametrize("kind", ["npy", "npz"])
 def test_of_a_large_array_only_a_clip_is_in_memory(tmp_path, kind):
     """As of Srivastava's test file, time first: 20 frames of very many clips."""

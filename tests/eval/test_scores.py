@@ -88,6 +88,7 @@ def test_table_shows_means_steps_and_the_best_of_each_column(scores):
     ("asked", "said"),
     [
         ({}, "7 clips of the test part, 4 frames of context, 3 predicted, feedback soft"),
+        ({"clips": 1200}, "1,200 clips of the test part, 4 frames of context, 3 predicted, feedback soft"),
         (
             {"clips": 1, "context": 1, "part": "train", "feedback": "threshold:0.5"},
             "1 clip of the train part, 1 frame of context, 3 predicted, feedback threshold:0.5",

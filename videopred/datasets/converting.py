@@ -44,7 +44,8 @@ def as_ours(stored: StoredFilms, config: ImportConfig) -> ForeignFilms:
     frames = config.frames or _length(seen, stored)
     films = cut(stored, seen.lengths, frames) if config.frames else stored
     low, high = _range(seen, config, stored.path)
-    (height, width, channels), size = seen.shape, config.size
+    height, width, channels = seen.shape
+    size = None if config.size == (height, width) else config.size
     part = config.part or "test"
     parts = films.parts or {part: len(films.names)}
     before = dict(zip(parts, accumulate(parts.values(), initial=0), strict=False))  # clips of the parts before

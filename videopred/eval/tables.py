@@ -65,8 +65,8 @@ def what_was_asked(scores: "Scores") -> str:
     """The protocol, which clips, how many frames, and what was fed back, in a line."""
     asked = scores.protocol
     name = f"{asked.called}, " if asked.name else ""
-    clips = f"{asked.clips} clip{'' if asked.clips == 1 else 's'} of the {asked.part} part"
-    return f"{name}{clips}, {how_asked(asked)}"
+    assert asked.clips is not None  # of scores it is known
+    return f"{name}{counted(asked.clips, 'clip')} of the {asked.part} part, {how_asked(asked)}"
 
 
 def how_asked(asked: Protocol) -> str:
