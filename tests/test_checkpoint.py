@@ -189,7 +189,7 @@ def test_weights_that_are_no_numbers_are_refused(tmp_path):
     name = next(iter(content["state_dict"]))
     content["state_dict"][name].view(-1)[0] = float("nan")
     torch.save(content, run / "checkpoints" / "best.ckpt")
-    message = f"^RUN must have weights that are finite numbers, got {name.removeprefix('predictor.')} with others in "
+    message = f"^RUN must have weights that are finite numbers, got others in {name.removeprefix('predictor.')} of "
     for read in (load_run, export_run):
         with pytest.raises(ValueError, match=message):
             read(run)

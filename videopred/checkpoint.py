@@ -155,9 +155,9 @@ def read_run(run: Path) -> tuple[RunConfig, dict[str, Tensor]]:
 
 def _require_finite(run: Path, weights: dict[str, Tensor]) -> dict[str, Tensor]:
     """Return the weights if they are numbers that predict something."""
-    bad = [name for name, value in weights.items() if not value.isfinite().all()]
-    got, fix = f"{', '.join(bad[:1])} with others in {run}", "train again, with a lower --learning-rate"
-    check.require_sound(not bad, "RUN", "have weights that are finite numbers", got, fix)
+    must, fix = "have weights that are finite numbers", "train again, with a lower --learning-rate"
+    for name, value in weights.items():
+        check.require_sound(bool(value.isfinite().all()), "RUN", must, f"others in {name} of {run}", fix)
     return weights
 
 
