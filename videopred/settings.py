@@ -159,7 +159,7 @@ class TrainingConfig(Settings):
 
 
 class ComputeConfig(Settings):
-    """Where a run computes. This does not change its numbers, except for rounding and which process draws what."""
+    """Where a run computes. Its numbers stay, but for rounding and what several processes or compiled steps draw."""
 
     devices: PositiveInt = 1
     """Devices on each machine, one process each; --batch-size is shared out among them."""
