@@ -23,7 +23,7 @@ ROOMS: dict[str, set[str]] = {
     "frames": {"check"},
     "files": {"check", "systems"},
     "settings": {"check"},
-    "systems": {"check"},
+    "systems": {"amounts", "check"},
     "device": {"check"},
     "addresses": {"check"},
     "amounts": set(),

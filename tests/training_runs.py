@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 from tiny_runs import HEIGHT, WIDTH, tiny_model, tiny_training
 from torch import Tensor
@@ -14,6 +15,7 @@ from videopred.models import build
 from videopred.settings import WatchConfig
 from videopred.training.learner import Learner
 from videopred.training.metrics_file import read_metrics
+from videopred.training.stopping import StopSigns
 
 UNDRAWN = WatchConfig(pictures_every=0)
 """Pictures for TensorBoard take most of the time of a tiny training that looks often."""
@@ -65,3 +67,10 @@ def assert_same(one: Any, other: Any, where: str = "run") -> None:
         assert torch.equal(one, other), where
     else:
         assert one == other, where
+
+
+def stop_after(monkeypatch: pytest.MonkeyPatch, updates: int) -> None:
+    """Have training asked to stop after so many updates, and never if that is 0."""
+    monkeypatch.setattr(
+        StopSigns, "reason", lambda self, trainer: "stopped" if trainer.global_step == updates != 0 else ""
+    )

@@ -77,6 +77,12 @@ def require_sound(condition: bool, argument: str, must: str, got: Any, fix: str)
         raise FaultyFileError(complaint(argument, must, got, fix))
 
 
+def require_access(error: Exception, path: Path) -> None:
+    """Raise PermissionError that names the path if that is what a library's error is: such a file may be sound."""
+    if isinstance(error, PermissionError):
+        raise PermissionError(error.errno, "Permission denied", str(path)) from None
+
+
 @contextmanager
 def named(names: Mapping[str, str]) -> Iterator[None]:
     """Within it, complaints call arguments as the user does: SOURCE of a reader of files may be --pred of a command.

@@ -17,7 +17,7 @@ import torch
 from pydantic import Field, JsonValue, PositiveInt, ValidationError
 from torch import Tensor
 
-from videopred import check
+from videopred import check, systems
 from videopred.files import write_text
 from videopred.models import build
 from videopred.models.predictor import Predictor
@@ -77,21 +77,34 @@ class RunConfig(Settings):
     """The experiment that it is a run of; None if it is of none."""
 
 
+class DamagedCheckpointError(check.FaultyFileError):
+    """Not every byte of a checkpoint is as it was written."""
+
+
 def whole_checkpoint(path: Path) -> dict[str, Any]:
     """What is in a checkpoint, on the CPU, after every byte of it was compared with its checksum.
 
     Raises:
-        ValueError: it is damaged, or no checkpoint.
+        DamagedCheckpointError: it is damaged. FaultyFileError: it is whole, and no checkpoint.
+        OSError, MemoryError: the system does not give it out, which says nothing of what is in it.
     """
+    name, must = str(path), "be a whole checkpoint"
+    unknown = check.complaint(name, must, "something else", _FALL_BACK)
     try:
         with ZipFile(path) as archive:  # PyTorch's format, which has a CRC-32 for every tensor, but reads on regardless
             damaged = archive.testzip()
-        if damaged is None:
-            return torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # on foreign bytes zip and unpickler raise whatever they lead them to
-        said = check.complaint(str(path), "be a whole checkpoint", "something else", _FALL_BACK)
-        raise check.FaultyFileError(said) from error
-    raise check.FaultyFileError(check.complaint(str(path), "be a whole checkpoint", f"damage in {damaged}", _FALL_BACK))
+    except Exception as error:  # on foreign bytes zip raises whatever they lead it to
+        if systems.is_to_blame(error):
+            raise
+        raise DamagedCheckpointError(unknown) from error
+    if damaged is not None:
+        raise DamagedCheckpointError(check.complaint(name, must, f"damage in {damaged}", _FALL_BACK))
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # and so does the unpickler
+        if systems.is_to_blame(error):
+            raise
+        raise check.FaultyFileError(unknown) from error
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from typing import Annotated, NoReturn
 
 from tyro.conf import OmitArgPrefixes
 
-from videopred import amounts, check, flags, model_flags, systems
+from videopred import check, flags, model_flags, systems
 from videopred.commands import (
     benchmarks,
     comparison,
@@ -111,18 +111,25 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
             sys.exit(141)  # as tools that die of SIGPIPE
         if os.environ.get("VIDEOPRED_TRACEBACK"):
             raise
-        print(f"videopred: {error}", file=sys.stderr)
+        print(f"videopred: {_in_our_words(error)}", file=sys.stderr)
         usage = isinstance(error, ValueError | TypeError) and not isinstance(error, check.FailedError)
         sys.exit(2 if usage else 1)
     except RuntimeError as error:  # as torch says that the machine's memory is used up
-        lacking = re.search(r"tried to allocate ([\d.]+) ?(\w+)", str(error), re.IGNORECASE)
-        if lacking is None or os.environ.get("VIDEOPRED_TRACEBACK"):
+        more = systems.lacking_memory(error)
+        if more is None or os.environ.get("VIDEOPRED_TRACEBACK"):
             raise
-        more = amounts.size(int(lacking[1])) if lacking[2] == "bytes" else f"{lacking[1]} {lacking[2]}"
         must, fix = "be enough for the model and what it reads at once", "take a smaller model or --batch-size"
         print(f"videopred: {check.complaint('memory', must, f'no {more} more', fix)}", file=sys.stderr)
         sys.exit(1)
     sys.exit(0)
+
+
+def _in_our_words(error: Exception) -> str:
+    """What an error says; of one that is the system's refusal, also what to do."""
+    if not isinstance(error, PermissionError) or error.errno is None:
+        return str(error)
+    fix = "look at who owns it, and at the rights to it and to the folders it is in"
+    return check.complaint(str(error.filename), "be open to you", error.strerror, fix)
 
 
 def _require_current_folder() -> None:

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -10,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from videopred import check
+from videopred import amounts, check
 
 _HELD = (errno.EACCES, errno.EAGAIN)
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP)  # the last two are one on Linux only
@@ -54,6 +55,25 @@ def nobody_reads(error: Exception) -> bool:
     """Whether an error says that a pipe has lost its reader, which Windows tells in its own way."""
     lost = isinstance(error, OSError) and error.errno == errno.EINVAL and error.filename is None
     return isinstance(error, BrokenPipeError) or (sys.platform == "win32" and lost)
+
+
+def is_to_blame(error: Exception) -> bool:
+    """Whether an error in reading a file is the system's, such as a lack of memory or rights, and not the content's."""
+    refused = isinstance(error, OSError) and error.errno not in (
+        None,
+        errno.EINVAL,
+    )  # a seek to a place before the first
+    return refused or isinstance(error, MemoryError) or lacking_memory(error) is not None
+
+
+def lacking_memory(error: Exception) -> str | None:
+    """How much memory torch asked for in vain; None if the error says something else."""
+    lacking = isinstance(error, RuntimeError) and re.search(
+        r"tried to allocate ([\d.]+) ?(\w+)", str(error), re.IGNORECASE
+    )
+    if not lacking:
+        return None
+    return amounts.size(int(lacking[1])) if lacking[2] == "bytes" else f"{lacking[1]} {lacking[2]}"
 
 
 def lives(process: int) -> bool:

@@ -1,5 +1,6 @@
 """How a command ends that is stopped, that nobody reads, or that fails at what the machine lacks."""
 
+import errno
 import io
 import os
 import shlex
@@ -47,6 +48,17 @@ def test_help_that_nobody_reads_may_have_failed_in_silence(monkeypatch):
         monkeypatch.setattr(sys, "stdout", output)
         monkeypatch.setitem(COMMANDS, "list", lambda: sys.exit(print("usage:")))
         assert run("list") == 141
+
+
+def test_what_the_system_refuses_is_one_clear_line(monkeypatch, capfd):
+    def refused() -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", "run/settings.json")
+
+    monkeypatch.setitem(COMMANDS, "list", refused)
+    assert run("list") == 1
+    fix = "look at who owns it, and at the rights to it and to the folders it is in"
+    said = f"videopred: run/settings.json must be open to you, got Permission denied; {fix}\n"
+    assert capfd.readouterr() == ("", said)
 
 
 @pytest.mark.parametrize(("words", "status"), [("list --help", 0), ("list", 0), ("frobnicate", 2)])

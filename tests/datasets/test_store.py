@@ -223,3 +223,13 @@ def test_clips_that_are_not_there(path, part, start, stop, complaint):
 def test_clips_say_what_they_are(path):
     clips = f"{path}: {N} train, 5 test clips of {T} frames of {H} x {W} px, binary"
     assert repr(ClipFile(path)) == f"<ClipFile {clips}>"
+
+
+def test_a_file_that_may_not_be_read_is_not_called_damaged(path, monkeypatch):
+    def refused(*_: object) -> None:
+        raise PermissionError(13, "Unable to synchronously open file (unable to open file: errno = 13)")
+
+    monkeypatch.setattr(h5py, "File", refused)
+    with pytest.raises(PermissionError) as caught:
+        ClipFile(path)
+    assert str(caught.value) == f"[Errno 13] Permission denied: '{path}'"

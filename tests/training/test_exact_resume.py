@@ -3,27 +3,22 @@
 import json
 import os
 import shutil
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
-from tiny_runs import CODEC, HEIGHT, WIDTH, files_of, tiny_data, tiny_model, tiny_training
-from training_runs import UNDRAWN, assert_same, equal, everything_of, load, weights
+from tiny_runs import CODEC, tiny_data, tiny_model, tiny_training
+from training_runs import UNDRAWN, assert_same, equal, everything_of, load, stop_after, weights
 
-from videopred.check import FaultyFileError
-from videopred.checkpoint import CONFIG_KEY, RunConfig, whole_checkpoint
 from videopred.export import export_run
 from videopred.models.rival_settings import GRUConfig
 from videopred.models.settings import PredictorConfig
 from videopred.settings import ComputeConfig
 from videopred.training.course import Course
 from videopred.training.learner import Learner
-from videopred.training.metrics_file import read_metrics
-from videopred.training.resuming import check_data, find_start, read_settings
+from videopred.training.resuming import check_data, read_settings
 from videopred.training.run import resume, train
-from videopred.training.stopping import StopSigns
 
 EVERYTHING = {
     "updates": 7,
@@ -40,13 +35,6 @@ EVERYTHING = {
     "noise": 0.1,
 }
 """Whatever changes from update to update, or is drawn."""
-
-
-def stop_after(monkeypatch: pytest.MonkeyPatch, updates: int) -> None:
-    """Have training asked to stop after so many updates, and never if that is 0."""
-    monkeypatch.setattr(
-        StopSigns, "reason", lambda self, trainer: "stopped" if trainer.global_step == updates != 0 else ""
-    )
 
 
 @pytest.fixture(scope="module")
@@ -115,134 +103,6 @@ def test_a_run_killed_before_its_first_checkpoint_begins_again(data, tmp_path, m
     resume(tmp_path / "run", device="cpu")
     straight = train(data, tiny_model(), settings, out=tmp_path / "straight", device="cpu")
     assert equal(weights(tmp_path / "run"), weights(straight))
-
-
-@pytest.fixture(scope="module")
-def once_stopped(data, tmp_path_factory) -> Path:
-    """A run of five updates with looks after each, stopped after the third."""
-    out = tmp_path_factory.mktemp("stopped") / "run"
-    with pytest.MonkeyPatch.context() as patch:
-        stop_after(patch, 3)
-        with pytest.raises(KeyboardInterrupt):
-            train(data, tiny_model(), tiny_training(updates=5), watch=UNDRAWN, out=out, device="cpu")
-    return out
-
-
-@pytest.fixture
-def stopped(once_stopped, tmp_path) -> Path:
-    """A copy of that run, to be gone on with."""
-    return Path(shutil.copytree(once_stopped, tmp_path / "run"))
-
-
-def damage(path: Path, at: float) -> None:
-    content = bytearray(path.read_bytes())
-    content[int(at * len(content))] ^= 1
-    path.write_bytes(content)
-
-
-def test_a_broken_last_checkpoint_falls_back_to_the_one_before(data, stopped, tmp_path, capfd):
-    damage(stopped / "checkpoints" / "last.ckpt", 0.5)
-    resume(stopped, watch=UNDRAWN, device="cpu")
-    said = capfd.readouterr().err
-    assert "last.ckpt must be a whole checkpoint, got" in said
-    assert said.endswith("; it goes on from best.ckpt\n")
-    straight = train(
-        data, tiny_model(), tiny_training(updates=5), watch=UNDRAWN, out=tmp_path / "straight", device="cpu"
-    )
-    assert equal(weights(stopped), weights(straight))
-    assert read_metrics(stopped / "logs" / "metrics.csv") == read_metrics(straight / "logs" / "metrics.csv")
-
-
-@pytest.mark.parametrize("kept", ["best.ckpt", None])
-def test_what_is_left_of_damaged_checkpoints_is_said(stopped, kept, capfd):
-    for name in ("best.ckpt", "previous.ckpt", "last.ckpt"):
-        if name != kept:
-            damage(stopped / "checkpoints" / name, 0.5)
-    start = find_start(stopped, read_settings(stopped)[0])
-    assert (start.checkpoint and start.checkpoint.name) == kept
-    said = capfd.readouterr().err.splitlines()
-    told = "it goes on from best.ckpt" if kept else "nothing else is saved, and it begins anew"
-    assert len(said) == (2 if kept else 3)
-    assert [line.partition("; ")[2] for line in said[-2:]] == [told, told]
-    find_start(stopped, read_settings(stopped)[0])
-    anew = f"videopred: {stopped} has saved nothing yet; it begins anew\n"
-    assert capfd.readouterr().err == ("" if kept else anew)
-
-
-def test_what_is_damaged_is_taken_away_before_it_takes_the_place_of_what_is_whole(stopped):
-    """Else the next save would make it the one before the last."""
-    damage(stopped / "checkpoints" / "last.ckpt", 0.5)
-    start = find_start(stopped, read_settings(stopped)[0])
-    assert not (stopped / "checkpoints" / "last.ckpt").exists()
-    assert start.checkpoint is not None
-    assert load(start.checkpoint)["global_step"] == start.done >= 2
-
-
-@pytest.mark.parametrize("content", [{"global_step": 5}, {CONFIG_KEY: "another model"}], ids=["program", "model"])
-def test_a_whole_checkpoint_of_another_program_or_model_is_refused_and_left(stopped, content):
-    path = stopped / "checkpoints" / "last.ckpt"
-    if CONFIG_KEY in content:
-        theirs = RunConfig(model=tiny_model("lstm"), film_shape=(1, HEIGHT, WIDTH), training=tiny_training())
-        content, message = {CONFIG_KEY: theirs.model_dump_json()}, r"last\.ckpt must be of the model in .* core gru,"
-    else:
-        message = r"^RUN must hold the settings of a run, got .*last\.ckpt; restore the file"
-    torch.save(content, path)
-    before = files_of(stopped)
-    with pytest.raises(FaultyFileError, match=message):
-        resume(stopped, device="cpu")
-    assert files_of(stopped) == before
-
-
-def test_a_flipped_bit_anywhere_in_a_checkpoint_is_found_or_changes_nothing(stopped, tmp_path):
-    path = stopped / "checkpoints" / "last.ckpt"
-    right = load(path)["state_dict"]
-    found = 0
-    for number in range(40):
-        copy = shutil.copy(path, tmp_path / "copy.ckpt")
-        damage(Path(copy), (number + 0.5) / 40)
-        try:
-            read = whole_checkpoint(Path(copy))
-        except ValueError:
-            found += 1
-        else:
-            assert equal(read["state_dict"], right)
-    assert found > 20
-
-
-def test_the_best_checkpoint_is_never_replaced_by_a_worse_one(stopped):
-    """Not even where the resumed run has forgotten the look that it is from."""
-    best = stopped / "checkpoints" / "best.ckpt"
-    content = load(best)
-    content["videopred_looks"]["latest"] = -1.0
-    torch.save(content, best)
-    before = best.read_bytes()
-    resume(stopped, watch=UNDRAWN, device="cpu")
-    assert best.read_bytes() == before
-
-
-def test_the_best_checkpoint_is_as_good_as_the_look_that_it_is_from(stopped):
-    """Not as the lowest on its record, whose checkpoint may have been lost, nor as that of any other checkpoint."""
-    best = stopped / "checkpoints" / "best.ckpt"
-    content = load(best)
-    content["videopred_looks"] |= {"latest": 7.0, "lowest": 3.0}
-    torch.save(content, best)
-    assert find_start(stopped, read_settings(stopped)[0]).best_so_far == 7.0
-
-
-def test_a_damaged_best_checkpoint_makes_room_for_the_best_that_comes(stopped, capfd):
-    """However low the loss on record is, whose weights are lost."""
-    path = stopped / "checkpoints" / "last.ckpt"
-    content = load(path)
-    content["videopred_looks"]["lowest"] = -1.0
-    torch.save(content, path)
-    damage(stopped / "checkpoints" / "best.ckpt", 0.5)
-    resume(stopped, watch=UNDRAWN, device="cpu")
-    assert capfd.readouterr().err.endswith("; the best from here on is kept\n")
-    rows = read_metrics(stopped / "logs" / "metrics.csv")
-    losses = [float(row["validation_bce"]) for row in rows if "validation_bce" in row][-2:]
-    kept = load(stopped / "checkpoints" / "best.ckpt")
-    assert kept["videopred_looks"]["latest"] == pytest.approx(min(losses), rel=1e-6)
-    assert kept["global_step"] == 4 + losses.index(min(losses))
 
 
 @pytest.mark.parametrize("ends", [{"updates": 2}, {"updates": 20, "stop_after": 2, "improvement": 0.99}], ids=str)

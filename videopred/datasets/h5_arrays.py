@@ -93,6 +93,7 @@ def _opened(source: Path) -> h5py.File:
     try:
         return h5py.File(source)
     except OSError as error:
+        check.require_access(error, source)
         raise _damaged(source, error) from None
 
 

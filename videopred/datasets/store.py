@@ -282,6 +282,7 @@ class ClipFile(ClipSource):
                 self._handle, self._arrays, self._owner = h5py.File(self.path, "r"), {}, os.getpid()
             yield self._handle
         except (OSError, KeyError, RuntimeError) as error:
+            check.require_access(error, self.path)
             raise check.FaultyFileError(self._damage(f"{self.path} ({error})")) from None
 
     def _require_whole(self, condition: bool, got: str) -> None:

@@ -6,7 +6,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from videopred import check
-from videopred.checkpoint import BEST, LAST, RunConfig, choices, parse_run, settings_in, whole_checkpoint
+from videopred.checkpoint import (
+    BEST,
+    LAST,
+    DamagedCheckpointError,
+    RunConfig,
+    choices,
+    parse_run,
+    settings_in,
+    whole_checkpoint,
+)
 from videopred.datasets.source import ClipSource
 from videopred.models.settings import PredictorConfig
 from videopred.settings import TrainingConfig
@@ -54,12 +63,13 @@ def _record(run: Path) -> dict[str, Any]:
 
 
 def find_start(run: Path, config: RunConfig) -> Start:
-    """The latest whole checkpoint of a run; damaged ones are removed.
+    """The latest whole checkpoint of a run; damaged ones get a name that nothing reads.
 
     Says on stderr which were damaged, or that there is none.
 
     Raises:
         FaultyFileError: a whole checkpoint is of another model or another program; it is left where it is.
+        OSError, MemoryError: the system does not give one out.
     """
     folder, start = run / "checkpoints", Start()
     damaged: dict[str, str] = {}
@@ -69,9 +79,9 @@ def find_start(run: Path, config: RunConfig) -> Start:
             continue
         try:
             content = whole_checkpoint(path)
-        except ValueError as error:
+        except DamagedCheckpointError as error:
             damaged[name] = error.args[0].partition(";")[0]
-            path.unlink()
+            path.replace(path.with_name(f"{name}.damaged"))
             continue
         settings_in(content, path, config)  # refuses those of others
         if name == BEST:

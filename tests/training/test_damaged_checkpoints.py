@@ -1,0 +1,167 @@
+"""What of a run's checkpoints is damaged is passed over, and what only cannot be read now stays."""
+
+import errno
+import shutil
+from pathlib import Path
+from types import SimpleNamespace as Namespace
+from typing import Any
+
+import pytest
+import torch
+from tiny_runs import HEIGHT, WIDTH, files_of, tiny_model, tiny_training
+from training_runs import UNDRAWN, equal, load, weights
+
+from videopred import checkpoint
+from videopred.check import FaultyFileError
+from videopred.checkpoint import CONFIG_KEY, RunConfig, whole_checkpoint
+from videopred.training.metrics_file import read_metrics
+from videopred.training.resuming import find_start, read_settings
+from videopred.training.run import resume, train
+
+
+def damage(path: Path, at: float) -> None:
+    content = bytearray(path.read_bytes())
+    content[int(at * len(content))] ^= 1
+    path.write_bytes(content)
+
+
+def test_a_broken_last_checkpoint_falls_back_to_the_one_before(data, stopped, tmp_path, capfd):
+    damage(stopped / "checkpoints" / "last.ckpt", 0.5)
+    resume(stopped, watch=UNDRAWN, device="cpu")
+    said = capfd.readouterr().err
+    assert "last.ckpt must be a whole checkpoint, got" in said
+    assert said.endswith("; it goes on from best.ckpt\n")
+    straight = train(
+        data, tiny_model(), tiny_training(updates=5), watch=UNDRAWN, out=tmp_path / "straight", device="cpu"
+    )
+    assert equal(weights(stopped), weights(straight))
+    assert read_metrics(stopped / "logs" / "metrics.csv") == read_metrics(straight / "logs" / "metrics.csv")
+
+
+@pytest.mark.parametrize("kept", ["best.ckpt", None])
+def test_what_is_left_of_damaged_checkpoints_is_said(stopped, kept, capfd):
+    for name in ("best.ckpt", "previous.ckpt", "last.ckpt"):
+        if name != kept:
+            damage(stopped / "checkpoints" / name, 0.5)
+    start = find_start(stopped, read_settings(stopped)[0])
+    assert (start.checkpoint and start.checkpoint.name) == kept
+    said = capfd.readouterr().err.splitlines()
+    told = "it goes on from best.ckpt" if kept else "nothing else is saved, and it begins anew"
+    assert len(said) == (2 if kept else 3)
+    assert [line.partition("; ")[2] for line in said[-2:]] == [told, told]
+    find_start(stopped, read_settings(stopped)[0])
+    anew = f"videopred: {stopped} has saved nothing yet; it begins anew\n"
+    assert capfd.readouterr().err == ("" if kept else anew)
+
+
+def test_what_is_damaged_is_taken_away_before_it_takes_the_place_of_what_is_whole(stopped):
+    """Else the next save would make it the one before the last. It is kept, as somebody may know how to save it."""
+    path = stopped / "checkpoints" / "last.ckpt"
+    damage(path, 0.5)
+    content = path.read_bytes()
+    start = find_start(stopped, read_settings(stopped)[0])
+    assert not path.exists()
+    assert (stopped / "checkpoints" / "last.ckpt.damaged").read_bytes() == content
+    assert start.checkpoint is not None
+    assert load(start.checkpoint)["global_step"] == start.done >= 2
+
+
+@pytest.mark.parametrize("content", [{"global_step": 5}, {CONFIG_KEY: "another model"}], ids=["program", "model"])
+def test_a_whole_checkpoint_of_another_program_or_model_is_refused_and_left(stopped, content):
+    path = stopped / "checkpoints" / "last.ckpt"
+    if CONFIG_KEY in content:
+        theirs = RunConfig(model=tiny_model("lstm"), film_shape=(1, HEIGHT, WIDTH), training=tiny_training())
+        content, message = {CONFIG_KEY: theirs.model_dump_json()}, r"last\.ckpt must be of the model in .* core gru,"
+    else:
+        message = r"^RUN must hold the settings of a run, got .*last\.ckpt; restore the file"
+    torch.save(content, path)
+    before = files_of(stopped)
+    with pytest.raises(FaultyFileError, match=message):
+        resume(stopped, device="cpu")
+    assert files_of(stopped) == before
+
+
+def test_a_flipped_bit_anywhere_in_a_checkpoint_is_found_or_changes_nothing(stopped, tmp_path):
+    path = stopped / "checkpoints" / "last.ckpt"
+    right = load(path)["state_dict"]
+    found = 0
+    for number in range(40):
+        copy = shutil.copy(path, tmp_path / "copy.ckpt")
+        damage(Path(copy), (number + 0.5) / 40)
+        try:
+            read = whole_checkpoint(Path(copy))
+        except ValueError:
+            found += 1
+        else:
+            assert equal(read["state_dict"], right)
+    assert found > 20
+
+
+def test_the_best_checkpoint_is_never_replaced_by_a_worse_one(stopped):
+    """Not even where the resumed run has forgotten the look that it is from."""
+    best = stopped / "checkpoints" / "best.ckpt"
+    content = load(best)
+    content["videopred_looks"]["latest"] = -1.0
+    torch.save(content, best)
+    before = best.read_bytes()
+    resume(stopped, watch=UNDRAWN, device="cpu")
+    assert best.read_bytes() == before
+
+
+def test_the_best_checkpoint_is_as_good_as_the_look_that_it_is_from(stopped):
+    """Not as the lowest on its record, whose checkpoint may have been lost, nor as that of any other checkpoint."""
+    best = stopped / "checkpoints" / "best.ckpt"
+    content = load(best)
+    content["videopred_looks"] |= {"latest": 7.0, "lowest": 3.0}
+    torch.save(content, best)
+    assert find_start(stopped, read_settings(stopped)[0]).best_so_far == 7.0
+
+
+def test_a_damaged_best_checkpoint_makes_room_for_the_best_that_comes(stopped, capfd):
+    """However low the loss on record is, whose weights are lost."""
+    path = stopped / "checkpoints" / "last.ckpt"
+    content = load(path)
+    content["videopred_looks"]["lowest"] = -1.0
+    torch.save(content, path)
+    damage(stopped / "checkpoints" / "best.ckpt", 0.5)
+    resume(stopped, watch=UNDRAWN, device="cpu")
+    assert capfd.readouterr().err.endswith("; the best from here on is kept\n")
+    rows = read_metrics(stopped / "logs" / "metrics.csv")
+    losses = [float(row["validation_bce"]) for row in rows if "validation_bce" in row][-2:]
+    kept = load(stopped / "checkpoints" / "best.ckpt")
+    assert kept["videopred_looks"]["latest"] == pytest.approx(min(losses), rel=1e-6)
+    assert kept["global_step"] == 4 + losses.index(min(losses))
+
+
+@pytest.mark.parametrize("reader", ["ZipFile", "torch.load"])
+@pytest.mark.parametrize(
+    "failure",
+    [
+        PermissionError(errno.EACCES, "Permission denied", "last.ckpt"),
+        OSError(errno.EIO, "Input/output error"),
+        MemoryError(),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 4000000 bytes."),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_checkpoint_that_only_cannot_be_read_now_is_no_damaged_one(stopped, monkeypatch, failure, reader):
+    """Else a machine short of memory for a moment would cost the work of days."""
+
+    def fails(*_: Any, **__: Any) -> None:
+        raise failure
+
+    before = files_of(stopped)
+    monkeypatch.setattr(checkpoint, *(("ZipFile", fails) if reader == "ZipFile" else ("torch", Namespace(load=fails))))
+    with pytest.raises(type(failure)) as caught:
+        find_start(stopped, read_settings(stopped)[0])
+    assert caught.value is failure
+    assert files_of(stopped) == before
+
+
+def test_a_whole_file_that_this_torch_does_not_load_stays(stopped):
+    """As one from a newer torch may be."""
+    torch.save(Namespace(evil=1), stopped / "checkpoints" / "last.ckpt")
+    before = files_of(stopped)
+    with pytest.raises(FaultyFileError, match=r"last\.ckpt must be a whole checkpoint, got something else; delete it"):
+        find_start(stopped, read_settings(stopped)[0])
+    assert files_of(stopped) == before
