@@ -25,7 +25,7 @@ MATCHED: dict[str, dict[str, int]] = {
     "scoff-colored678": {"lstm": 124, "gru": 157, "rmc": 32},
     "scoff-switching": {"lstm": 89, "gru": 115, "rmc": 32},
     "scoff-motion3": {"lstm": 104, "gru": 132, "rmc": 28},
-    "scoff-intphys": {"lstm": 195, "gru": 243, "rmc": 44},
+    "scoff-intphys": {"lstm": 198, "gru": 247, "rmc": 44},
     "brims-balls4": {"lstm": 442, "gru": 537, "rmc": 81},
     "brims-curtain": {"lstm": 442, "gru": 537, "rmc": 81},
     "brims-smmnist": {"lstm": 411, "gru": 500, "rmc": 77},

@@ -161,7 +161,7 @@ class Learner(lightning.LightningModule):
         return torch.optim.Adam(self.parameters(), lr=self.config.training.learning_rate)
 
     def _complain(self, got: str, where: str) -> None:
-        fix = "lower --learning-rate or --clip-norm; the checkpoints so far are kept"
+        fix = "lower --learning-rate or --clip-norm; what was saved before is kept"
         got = f"{got} at update {self.global_step + 1}, first in {where}"
         raise check.FailedError(check.complaint("training", "keep the loss finite", got, fix))
 
