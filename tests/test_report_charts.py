@@ -82,9 +82,11 @@ def test_where_a_band_is_not_known_throughout_there_is_none():
     assert labels(svg)[:1] == ["0"]
 
 
-def test_what_is_no_number_leaves_a_gap():
-    svg = line_chart("a", {"b": Line((1, 2, 3, 4), (1.0, float("nan"), 2.0, 3.0))}, "step")
-    assert re.search(r'class="curve" d="M[\d. ]+ M[\d. ]+ L[\d. ]+"', svg)
+def test_what_is_no_number_leaves_a_gap_and_a_value_between_gaps_is_a_dot():
+    gap = float("nan")
+    svg = line_chart("a", {"b": Line((1, 2, 3, 4, 5, 6), (1.0, 2.0, gap, 2.5, gap, 3.0))}, "step")
+    assert len(re.findall(r'class="curve" d="M[\d. ]+ L[\d. ]+"', svg)) == 1
+    assert svg.count("<circle") == 2
 
 
 def test_a_single_value_is_a_dot_and_none_is_no_chart():

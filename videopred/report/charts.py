@@ -6,6 +6,7 @@ sheet colours; matplotlib's SVG has fixed colours, and shapes in the place of le
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from itertools import groupby
 from math import ceil, floor, isfinite, log10
 from typing import NamedTuple
 
@@ -122,15 +123,15 @@ def _drawn(name: str, line: Line, to_x: "_Scale", to_y: "_Scale") -> str:
         there = [f"{to_x(x):.1f},{to_y(y):.1f}" for x, y in zip(line.x, line.low, strict=True)]
         back = [f"{to_x(x):.1f},{to_y(y):.1f}" for x, y in zip(line.x, line.high, strict=True)]
         parts.append(f'<polygon class="band" points="{" ".join(there + back[::-1])}"/>')
-    path, pen = [], "M"
-    for x, y in zip(line.x, line.y, strict=True):
-        if isfinite(y):
-            path.append(f"{pen}{to_x(x):.1f} {to_y(y):.1f}")
-        pen = "L" if isfinite(y) else "M"
-    parts.append(f'<path class="curve" d="{" ".join(path)}"/>')
-    if len(path) == 1:
-        x, y = next((x, y) for x, y in zip(line.x, line.y, strict=True) if isfinite(y))
-        parts.append(f'<circle class="dot" cx="{to_x(x):.1f}" cy="{to_y(y):.1f}" r="3"/>')
+    points = zip(line.x, line.y, strict=True)
+    unbroken = [list(run) for finite, run in groupby(points, lambda point: isfinite(point[1])) if finite]
+    for run in unbroken:
+        if len(run) > 1:
+            path = " L".join(f"{to_x(x):.1f} {to_y(y):.1f}" for x, y in run)
+            parts.append(f'<path class="curve" d="M{path}"/>')
+        else:
+            [(x, y)] = run
+            parts.append(f'<circle class="dot" cx="{to_x(x):.1f}" cy="{to_y(y):.1f}" r="3"/>')
     return f'<g class="{line.style}"><title>{escape(name)}</title>{"".join(parts)}</g>'
 
 
