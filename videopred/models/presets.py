@@ -164,8 +164,8 @@ PRESETS: dict[str, Preset] = {
         SCOFFConfig(files=8, schemata=4, units=100, input_heads=1, input_value=100),
         _learning(1e-4, 64),
     ),
-    # S table 6 (4 or 6 schemata). The width of a file is unpublished: that of a value, as in table 4 (our choice). So is
-    # the gate of messages: over 100 frames, states that these are added to as they are overflow.
+    # S table 6 (4 or 6 schemata). The width of a file is unpublished: that of a value, as in table 4 (our choice). The
+    # gate of messages is ours as well: over 100 frames, states to which they are added as they are overflow.
     "scoff-intphys": Preset(
         "SCOFF on IntPhys: 6 files of 85 (width our choice), 4 schemata, gated messages (our choice).",
         SCOFFConfig(files=6, schemata=4, units=85, input_heads=4, input_value=85, comm_gate=True),
