@@ -290,6 +290,21 @@ def test_gradients_that_are_not_finite_are_named(data, tmp_path, monkeypatch):
         train(data, tiny_model(), settings({}), out=tmp_path / "run", device="cpu")
 
 
+@pytest.mark.parametrize(
+    ("core", "fix"),
+    [
+        ({"comm_gate": False}, r"give --core\.comm-gate, or lower --learning-rate"),
+        ({"comm_gate": True}, "lower --learning-rate"),
+        ({"comm": False}, "lower --learning-rate"),
+    ],
+    ids=str,
+)
+def test_messages_that_add_up_are_to_be_gated(data, tmp_path, core, fix):
+    message = f"first in .*; {fix} or --clip-norm; what was saved before is kept$"
+    with pytest.raises(ValueError, match=message):
+        train(data, tiny_model("scoff", **core), settings({"learning_rate": 1e30}), out=tmp_path / "run", device="cpu")
+
+
 def test_a_disk_that_fills_up_keeps_the_last_good_checkpoint(data, tmp_path, monkeypatch):
     save = KeepCheckpoints._save
 
