@@ -133,6 +133,19 @@ def test_a_damaged_best_checkpoint_makes_room_for_the_best_that_comes(stopped, c
     assert kept["global_step"] == 4 + losses.index(min(losses))
 
 
+def test_the_newest_whole_checkpoint_that_was_to_be_kept_is_better_than_none(stopped, capfd):
+    folder = stopped / "checkpoints"
+    for done in (2, 3, 12):
+        content = load(folder / "last.ckpt") | {"global_step": done}
+        torch.save(content, folder / f"update-{done:07}.ckpt")
+    (folder / "update-soon.ckpt").touch()
+    for name in ("best.ckpt", "previous.ckpt", "last.ckpt", "update-0000012.ckpt"):
+        damage(folder / name, 0.5)
+    start = find_start(stopped, read_settings(stopped)[0])
+    assert (start.checkpoint, start.done) == (folder / "update-0000003.ckpt", 3)
+    assert capfd.readouterr().err.splitlines()[-1].endswith("; it goes on from update-0000003.ckpt")
+
+
 @pytest.mark.parametrize("reader", ["ZipFile", "torch.load"])
 @pytest.mark.parametrize(
     "failure",

@@ -1,6 +1,8 @@
 """Going on with a run as if it had never stopped: where from, and whether settings and data are still its own."""
 
 import json
+import math
+import re
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -72,10 +74,11 @@ def find_start(run: Path, config: RunConfig) -> Start:
         OSError, MemoryError: the system does not give one out.
     """
     folder, start = run / "checkpoints", Start()
+    kept = _kept(folder)
     damaged: dict[str, str] = {}
-    for name in (BEST, PREVIOUS, LAST):
+    for name in (BEST, PREVIOUS, LAST, *sorted(kept, key=lambda name: -kept[name])):
         path = folder / name
-        if not path.exists():
+        if not path.exists() or kept.get(name, math.inf) <= start.done:
             continue
         try:
             content = whole_checkpoint(path)
@@ -96,6 +99,12 @@ def find_start(run: Path, config: RunConfig) -> Start:
     for name, said in damaged.items():
         print(f"videopred: {said}; {'the best from here on is kept' if name == BEST else instead}", file=sys.stderr)
     return start
+
+
+def _kept(folder: Path) -> dict[str, int]:
+    """Name of each checkpoint that `keep_every` asked for -> its updates."""
+    named = {path.name: re.fullmatch(r"update-(\d+)\.ckpt", path.name) for path in folder.glob("update-*.ckpt")}
+    return {name: int(number[1]) for name, number in named.items() if number}
 
 
 def check_same(config: RunConfig, model: PredictorConfig | None, training: TrainingConfig | None) -> None:
