@@ -36,7 +36,8 @@ def write_run(folder: Path, config: RunConfig, seed: int = 0, name: str = "best.
     predictor = build(config.model, config.film_shape)
     weights = {f"predictor.{name}": value for name, value in predictor.state_dict().items()}
     (folder / "checkpoints").mkdir(parents=True, exist_ok=True)
-    torch.save({"state_dict": weights, CONFIG_KEY: config.model_dump_json()}, folder / "checkpoints" / name)
+    content = {"state_dict": weights, "global_step": seed, CONFIG_KEY: config.model_dump_json()}
+    torch.save(content, folder / "checkpoints" / name)
     write_json(folder / "settings.json", config.model_dump(mode="json"))
     return predictor
 

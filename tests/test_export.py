@@ -54,6 +54,28 @@ def test_it_holds_the_best_weights_by_their_own_names(run):
     assert not same_weights(best, last)
 
 
+def test_any_checkpoint_can_be_asked_for_by_name(run):
+    names = ("best", "last", "update-0000002")
+    saved = {name: write_run(run, config_of("rims"), seed, f"{name}.ckpt") for seed, name in enumerate(names)}
+    for seed, name in enumerate(names[1:], 1):
+        file = export_run(run, checkpoint=name)
+        assert file == run.with_name(f"run-{name}.safetensors")
+        assert same_weights(saved[name], load_run(file))
+        assert (read_export(file).record["checkpoint"], read_export(file).record["updates"]) == (name, seed)
+    assert export_run(run, run.with_name("x.safetensors"), checkpoint="last.ckpt").name == "x.safetensors"
+    assert "checkpoint" not in read_export(export_run(run)).record
+    message = r"^--checkpoint must be one of best, last, update-0000002, got update-2; did you mean update-0000002\?$"
+    with pytest.raises(ValueError, match=message):
+        export_run(run, checkpoint="update-2")
+    assert len(list(run.parent.glob("*.safetensors"))) == 4
+
+
+def test_who_gives_a_checkpoint_as_a_run_is_told_how_to_make_one_of_it(run):
+    fix = rf"make it one file with `videopred export {run} --checkpoint best`, and give that$"
+    with pytest.raises(FileNotFoundError, match=rf"^RUN must be a run folder .*, got .*best\.ckpt; {fix}"):
+        load_run(run / "checkpoints" / "best.ckpt")
+
+
 def test_it_says_where_it_came_from_but_nothing_of_the_machine(run):
     export = read_export(export_run(run))
     told = "videopred train d.h5 --core.units 6 --out=run --init-from first --data 'two balls.h5' --noise 0.2"

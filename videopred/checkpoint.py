@@ -112,16 +112,24 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
     write_text(path, json.dumps(content, indent=2) + "\n")
 
 
-def checkpoint_file(run: Path) -> Path:
-    """The run's best checkpoint, or its last if training stopped before the first validation.
+def checkpoint_file(run: Path, name: str | None = None) -> Path:
+    """A checkpoint of a run: the one of that name, or its best, or its last if it stopped before the first validation.
+
+    Args:
+        run: a run folder.
+        name: such as last or update-0001000; None is the best.
 
     Raises:
-        FileNotFoundError: there is no such run, or it has no checkpoint.
+        FileNotFoundError: there is no such run, or it has no checkpoint. ValueError: it has none of that name.
     """
     check.run_folder(run)
-    for name in (BEST, LAST):
-        if (run / "checkpoints" / name).is_file():
-            return run / "checkpoints" / name
+    folder = run / "checkpoints"
+    if name is not None:
+        there = sorted(path.stem for path in folder.glob("*.ckpt"))
+        return folder / f"{check.one_of('--checkpoint', name.removesuffix('.ckpt'), there)}.ckpt"
+    for usual in (BEST, LAST):
+        if (folder / usual).is_file():
+            return folder / usual
     fix = "they were deleted, or it was stopped before the first of them; train it again"
     raise FileNotFoundError(check.complaint("RUN", f"hold checkpoints/{BEST} or {LAST}", run, fix))
 
@@ -158,12 +166,26 @@ def read_run(run: Path) -> tuple[RunConfig, dict[str, Tensor]]:
     if check.run_folder(run).is_file():
         export = read_export(run)
         return parse_run(run, json.dumps(export.settings)), _require_finite(run, export.weights)
-    path = checkpoint_file(run)
+    config, weights, _ = read_checkpoint(run)
+    return config, weights
+
+
+def read_checkpoint(run: Path, name: str | None = None) -> tuple[RunConfig, dict[str, Tensor], int]:
+    """Settings of a run, the weights in one of its checkpoints, on the CPU, and how many updates these learned in.
+
+    Args:
+        run: a run folder.
+        name: see `checkpoint_file`.
+
+    Raises:
+        FileNotFoundError, ValueError: as `load_run`; there is no checkpoint of that name.
+    """
+    path = checkpoint_file(run, name)
     content = whole_checkpoint(path)
     expected = parse_run(run / "settings.json", (run / "settings.json").read_text(encoding="utf-8"))
     stored = settings_in(content, path, expected)
-    weights = content["state_dict"].items()
-    return stored, _require_finite(run, {name.removeprefix(WEIGHTS_PREFIX): value for name, value in weights})
+    weights = {name.removeprefix(WEIGHTS_PREFIX): value for name, value in content["state_dict"].items()}
+    return stored, _require_finite(run, weights), content["global_step"]
 
 
 def _require_finite(run: Path, weights: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -6,57 +6,63 @@ from pathlib import Path
 from typing import Any
 
 from videopred import check
-from videopred.checkpoint import RunConfig, read_run
+from videopred.checkpoint import RunConfig, checkpoint_file, read_checkpoint
 from videopred.weights import Export, write_export
 
 
-def export_run(run: Path, out: Path | None = None, *, half: bool = False, overwrite: bool = False) -> Path:
+def export_run(
+    run: Path, out: Path | None = None, *, checkpoint: str | None = None, half: bool = False, overwrite: bool = False
+) -> Path:
     """Write the settings and the best weights of a run as one file, and return its path.
 
     It holds no state of the optimiser, so training cannot be resumed from it, only begun.
 
     Args:
         run: a run folder.
-        out: the file; ends in .safetensors. None is the run's name beside the run.
+        out: the file; ends in .safetensors. None is the run's name beside the run, and behind it that of `checkpoint`.
+        checkpoint: which of its checkpoints in the place of the best, such as last or update-0001000.
         half: round the weights to 16 bits, which halves the file and changes scores a little.
         overwrite: replace a file that is there already.
 
     Raises:
-        FileNotFoundError, ValueError: no run or no checkpoint there, or a damaged one.
+        FileNotFoundError, ValueError: no run or no such checkpoint there, or a damaged one.
         FileExistsError: the file is there already.
     """
-    out = export_file(run, out, overwrite)
-    export = gather(run, half)
+    out = export_file(run, out, overwrite, checkpoint)
+    export = gather(run, half, checkpoint)
     return write_export(check.absent("--out", out, overwrite), export)  # another command may have made it meanwhile
 
 
-def export_file(run: Path, out: Path | None, overwrite: bool) -> Path:
+def export_file(run: Path, out: Path | None, overwrite: bool, checkpoint: str | None = None) -> Path:
     """Where the export of a run goes, after a look whether it may; see `export_run`."""
     check.run_folder(run)
     check.require(run.is_dir(), "RUN", "be a run folder", f"{run}, an export", "copy the file")
     folder = run if run.name not in ("", "..") else run.resolve()  # the path stays as it was typed where it can
-    out = out or folder.with_name(f"{folder.name}.safetensors")
+    which = "" if checkpoint is None else f"-{checkpoint_file(run, checkpoint).stem}"
+    out = out or folder.with_name(f"{folder.name}{which}.safetensors")
     check.require(out.suffix == ".safetensors", "--out", "end in .safetensors", out, "rename it")
     return check.absent("--out", out, overwrite)
 
 
-def gather(run: Path, half: bool) -> Export:
-    """What an export of a run folder holds: settings, record and best weights, without what is of this machine only.
+def gather(run: Path, half: bool, checkpoint: str | None = None) -> Export:
+    """What an export of a run folder holds: settings, record and weights, without what is of this machine only.
 
     Args:
         run: a run folder.
         half: round the weights to float16; who loads them has float32 again.
+        checkpoint: see `export_run`.
 
     Raises:
-        ValueError: a weight is too large for float16; or see `read_run`.
+        ValueError: a weight is too large for float16; or see `read_checkpoint`.
     """
-    config, weights = read_run(run)
+    config, weights, done = read_checkpoint(run, checkpoint)
     if half:
         weights = {name: value.half() if value.is_floating_point() else value for name, value in weights.items()}
         for name, value in weights.items():
             fits, fix = bool(value.isfinite().all()), "leave --half out"
             check.require(fits, "RUN", "have weights below 65,504 for --half", f"larger ones in {name}", fix)
-    return Export(_settings(config), _record(run), weights)
+    of_another = {} if checkpoint is None else {"checkpoint": checkpoint_file(run, checkpoint).stem, "updates": done}
+    return Export(_settings(config), _record(run) | of_another, weights)
 
 
 def _settings(config: RunConfig) -> dict[str, Any]:

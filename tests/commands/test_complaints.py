@@ -145,6 +145,8 @@ BAD = {
     "import {data} --out x.h5": "a data file; give it to `videopred inspect` or `train` as it is, or name one of its",
     "import {films} --out x.h5 --part test --array train=a": "--part must be left out where --array names parts, got",
     "export {gru} --out there": "--out must end in .safetensors, got there; rename it",
+    "export {gru} --checkpoint first": "--checkpoint must be one of best, last, previous, got first; choose one of these",
+    "export {gru} --checkpoint last --card": "--checkpoint must be left out with --card, got last; leave it out; scores",
     "export intphys {data} --out films": "DATA must hold clips of the occlusion world, got those of balls4; make some",
     "export intphys gone.h5 --out films": "DATA must be an existing file, got gone.h5 (nothing there); make one with",
     "inspect cut.h5": "DATA must be a whole, undamaged HDF5 file, got cut.h5 (",

@@ -31,13 +31,16 @@ def runs(
 def export(
     run: Annotated[Positional[Path], arg(metavar="RUN", help="Run folder that `videopred train` wrote.")],
     *,
+    checkpoint: Annotated[
+        str | None, arg(metavar="NAME", help="Such as last, or update-0001000 of --keep-every; default: the best.")
+    ] = None,
     card: Annotated[bool, arg(help="Write a card (.md) and a film (.gif) of the model as well.")] = False,
     data: Annotated[
         Path | None, arg(metavar="DATA", help="Clips that the card shows; default: what the run learned from.")
     ] = None,
     scores: Annotated[Path, arg(help="Folder that `videopred evaluate` wrote to, for the card.")] = Path("eval"),
     half: Annotated[bool, arg(help="Round the weights to 16 bits: half the size, slightly other scores.")] = False,
-    out: Annotated[Path | None, out_flag("File that ends in .safetensors; default: RUN.safetensors.")] = None,
+    out: Annotated[Path | None, out_flag("File ending in .safetensors; default: RUN[-NAME].safetensors.")] = None,
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
@@ -46,6 +49,8 @@ def export(
         check.require(card or given is None, flag, "come with --card", given, "leave it out")
         if given is not None:
             check.existing(flag, given)
+    fix = "leave it out; scores on a card are those of the best"
+    check.require(not card or checkpoint is None, "--checkpoint", "be left out with --card", checkpoint, fix)
     check.run_folder(run)
     if out is not None:
         check.require(out.suffix == ".safetensors", "--out", "end in .safetensors", out, "rename it")
@@ -57,7 +62,7 @@ def export(
     else:
         from videopred.export import export_run
 
-        made = [export_run(run, out, half=half, overwrite=overwrite)]
+        made = [export_run(run, out, checkpoint=checkpoint, half=half, overwrite=overwrite)]
     terminal.print_files(made, json_)
 
 
