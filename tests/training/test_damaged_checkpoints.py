@@ -14,6 +14,7 @@ from training_runs import UNDRAWN, equal, load, weights
 from videopred import checkpoint
 from videopred.check import FaultyFileError
 from videopred.checkpoint import CONFIG_KEY, RunConfig, whole_checkpoint
+from videopred.training import resuming
 from videopred.training.metrics_file import read_metrics
 from videopred.training.resuming import find_start, read_settings
 from videopred.training.run import resume, train
@@ -131,6 +132,20 @@ def test_a_damaged_best_checkpoint_makes_room_for_the_best_that_comes(stopped, c
     kept = load(stopped / "checkpoints" / "best.ckpt")
     assert kept["videopred_looks"]["latest"] == pytest.approx(min(losses), rel=1e-6)
     assert kept["global_step"] == 4 + losses.index(min(losses))
+
+
+def test_a_damaged_checkpoint_that_another_process_has_moved_meanwhile_is_passed_over(stopped, monkeypatch):
+    """As where torchrun starts all processes of a training at once."""
+
+    def is_faster(path: Path) -> dict[str, Any]:
+        if path.name == "last.ckpt":
+            path.unlink()
+            raise checkpoint.DamagedCheckpointError("last.ckpt must be whole; delete it")
+        return whole_checkpoint(path)
+
+    monkeypatch.setattr(resuming, "whole_checkpoint", is_faster)
+    start = find_start(stopped, read_settings(stopped)[0])
+    assert start.checkpoint == stopped / "checkpoints" / "best.ckpt"
 
 
 def test_the_newest_whole_checkpoint_that_was_to_be_kept_is_better_than_none(stopped, capfd):

@@ -4,6 +4,7 @@ import json
 import math
 import re
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -78,13 +79,16 @@ def find_start(run: Path, config: RunConfig) -> Start:
     damaged: dict[str, str] = {}
     for name in (BEST, PREVIOUS, LAST, *sorted(kept, key=lambda name: -kept[name])):
         path = folder / name
-        if not path.exists() or kept.get(name, math.inf) <= start.done:
+        if kept.get(name, math.inf) <= start.done:
             continue
         try:
             content = whole_checkpoint(path)
+        except FileNotFoundError:
+            continue
         except DamagedCheckpointError as error:
             damaged[name] = error.args[0].partition(";")[0]
-            path.replace(path.with_name(f"{name}.damaged"))
+            with suppress(FileNotFoundError):  # another process of this training was faster
+                path.replace(path.with_name(f"{name}.damaged"))
             continue
         settings_in(content, path, config)  # refuses those of others
         if name == BEST:
