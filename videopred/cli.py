@@ -126,7 +126,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
 
 def _in_our_words(error: Exception) -> str:
     """What an error says; of one that is the system's refusal, also what to do."""
-    if not isinstance(error, PermissionError) or error.errno is None:
+    if not isinstance(error, PermissionError) or error.filename is None:
         return str(error)
     fix = "look at who owns it, and at the rights to it and to the folders it is in"
     return check.complaint(str(error.filename), "be open to you", error.strerror, fix)
