@@ -44,7 +44,7 @@ ROOMS: dict[str, set[str]] = {
     "reach": set(),
     "curves": SHARED | {"palette", "reach", "rendering"},
     "data_points": SHARED | {"curves"},
-    "comparing": SHARED | {"curves", "data_points", "eval"},
+    "comparing": SHARED | {"curves", "data_points", "eval", "rendering"},
     "rendering": SHARED | {"palette", "pictures", "models", "rendering"},
     "activity": SHARED | {"palette", "rendering"},
     "record": {"slurm"},
@@ -95,6 +95,9 @@ DOORS: dict[str, set[str]] = {
     "av": {"datasets.video_films"},
     "imageio": {"pictures"},
     "matplotlib": {
+        "comparing",
+        "curves",
+        "data_points",
         "rendering.canvas",
         "rendering.lettering",
         "rendering.mask_out_figure",

@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-from PIL import Image
 
-from videopred import curves
-from videopred.comparing import save_comparison
+from videopred.comparing import draw_comparison, save_comparison
 from videopred.curves import Curve, Panel
 from videopred.data_points import draw_points
 from videopred.eval import make_metric
@@ -13,16 +11,9 @@ from videopred.eval.comparison_over_data import compare_over_data
 from videopred.eval.data_names import by_data
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
+from videopred.rendering.canvas import pixels
 
 LEVELS = {"gru": 3.0, "rims": 1.0, "blank": 4.0, "copy last": 40.0}
-
-
-@pytest.fixture
-def drawn(monkeypatch):
-    """The figures that were drawn, in place of files."""
-    figures = []
-    monkeypatch.setattr(curves, "figure_bytes", lambda figure, kind: figures.append(figure) or b"")
-    return figures
 
 
 def panel(data: int = 3, *, higher_is_better: bool = False) -> Panel:
@@ -39,9 +30,9 @@ def marks(plot) -> dict[str, np.ndarray]:
     return {line.get_label(): line.get_xydata() for line in plot.lines}
 
 
-def test_a_model_has_a_point_and_a_line_on_each_data_set(tmp_path, drawn):
-    draw_points(tmp_path / "p.svg", {"MSE ↓": panel()}, ["a", "b", "c"], title="what", along="data set")
-    (plot,) = drawn[0].axes
+def test_a_model_has_a_point_and_a_line_on_each_data_set():
+    figure = draw_points({"MSE ↓": panel()}, ["a", "b", "c"], title="what", along="data set")
+    (plot,) = figure.axes
     assert list(marks(plot)) == list(LEVELS)
     assert len(plot.collections) == 2
     for name, lines in zip(("gru", "rims"), plot.collections, strict=True):
@@ -53,20 +44,19 @@ def test_a_model_has_a_point_and_a_line_on_each_data_set(tmp_path, drawn):
         np.testing.assert_allclose(ends[:, :, 1], places[:, [1, 1]] + [-0.5, 0.5])
     assert (marks(plot)["gru"][:, 0] < marks(plot)["rims"][:, 0]).all(), "beside each other"
     assert [label.get_text() for label in plot.get_xticklabels()] == ["a", "b", "c"]
-    assert (plot.get_title(loc="left"), plot.get_xlabel(), drawn[0].get_suptitle()) == ("MSE ↓", "data set", "what")
+    assert (plot.get_title(loc="left"), plot.get_xlabel(), figure.get_suptitle()) == ("MSE ↓", "data set", "what")
 
 
 @pytest.mark.parametrize(("names", "angle"), [("a b c", 0), ("balls4-exact colored678-exact curtain-behind-all", 25)])
-def test_long_names_of_data_sets_are_slanted(tmp_path, drawn, names, angle):
+def test_long_names_of_data_sets_are_slanted(names, angle):
     """Side by side they would run into one another."""
-    draw_points(tmp_path / "p.svg", {"MSE ↓": panel()}, names.split())
-    assert {label.get_rotation() for label in drawn[0].axes[0].get_xticklabels()} == {angle}
+    figure = draw_points({"MSE ↓": panel()}, names.split())
+    assert {label.get_rotation() for label in figure.axes[0].get_xticklabels()} == {angle}
 
 
-def test_points_are_joined_only_where_data_sets_are_in_an_order(tmp_path, drawn):
-    for joined in (False, True):
-        draw_points(tmp_path / "p.svg", {"MSE ↓": panel()}, ["1", "2", "3"], joined=joined)
-    apart, together = ({line.get_label(): line for line in figure.axes[0].lines} for figure in drawn)
+def test_points_are_joined_only_where_data_sets_are_in_an_order():
+    figures = [draw_points({"MSE ↓": panel()}, ["1", "2", "3"], joined=joined) for joined in (False, True)]
+    apart, together = ({line.get_label(): line for line in figure.axes[0].lines} for figure in figures)
     assert apart["gru"].get_linestyle() == "None"
     assert together["gru"].get_linestyle() == "-"
     assert np.isnan(apart["blank"].get_xdata()).sum() == 3, "levels with gaps"
@@ -74,29 +64,28 @@ def test_points_are_joined_only_where_data_sets_are_in_an_order(tmp_path, drawn)
 
 
 @pytest.mark.parametrize(("higher_is_better", "shown"), [(False, {"blank"}), (True, {"blank", "copy last"})])
-def test_trivial_rows_lie_outside_only_if_they_are_far_worse(tmp_path, drawn, higher_is_better, shown):
-    draw_points(tmp_path / "p.svg", {"a": panel(higher_is_better=higher_is_better)}, ["1", "2", "3"])
-    (plot,) = drawn[0].axes
+def test_trivial_rows_lie_outside_only_if_they_are_far_worse(higher_is_better, shown):
+    (plot,) = draw_points({"a": panel(higher_is_better=higher_is_better)}, ["1", "2", "3"]).axes
     low, high = plot.get_ylim()
     assert low < 0.5
     assert {name for name in LEVELS if high > LEVELS[name] + 0.2} == {"gru", "rims", *shown}
 
 
-def test_where_higher_is_better_far_worse_is_far_below(tmp_path, drawn):
+def test_where_higher_is_better_far_worse_is_far_below():
     rows = {name: Curve(-row.values, -row.high, -row.low, row.faint) for name, row in panel().rows.items()}
-    draw_points(tmp_path / "p.svg", {"a": Panel(rows, True)}, ["1", "2", "3"])
-    low, high = drawn[0].axes[0].get_ylim()
+    (plot,) = draw_points({"a": Panel(rows, True)}, ["1", "2", "3"]).axes
+    low, high = plot.get_ylim()
     assert -LEVELS["copy last"] < low < -LEVELS["blank"] - 0.2
     assert high > -0.5
 
 
-def test_what_was_not_scored_has_no_mark(tmp_path):
+def test_what_was_not_scored_has_no_mark():
     gap = np.array([1.0, np.nan, 3.0])
     nothing = np.full(3, np.nan)
     rows = {"gru": Curve(gap, gap - 0.1, gap + 0.1), "rims": Curve(nothing, nothing, nothing)}
-    path = draw_points(tmp_path / "p.png", {"a": Panel(rows, False), "b": Panel({"rims": rows["rims"]}, True)}, "abc")
-    pixels = np.asarray(Image.open(path).convert("RGB")).astype(int)
-    blue = (np.abs(pixels - [0x00, 0x72, 0xB2]).sum(axis=-1) < 30)[:, : pixels.shape[1] * 3 // 4]
+    figure = draw_points({"a": Panel(rows, False), "b": Panel({"rims": rows["rims"]}, True)}, "abc")
+    picture = pixels(figure).astype(int)
+    blue = (np.abs(picture - [0x00, 0x72, 0xB2]).sum(axis=-1) < 30)[:, : picture.shape[1] * 3 // 4]
     columns = np.flatnonzero(blue.any(axis=0))
     assert (np.diff(columns) > 100).sum() == 1, "two marks, with nothing between them"
 
@@ -122,7 +111,7 @@ def scored(data: str, level: float, metric: str = "mse") -> Scores:
     ],
 )
 @pytest.mark.parametrize("against", [None, "gru"])
-def test_a_comparison_over_data_is_drawn(tmp_path, drawn, names, below, along, against):
+def test_a_comparison_over_data_is_drawn(names, below, along, against):
     head = (
         "MSE ↓, mean over channels and pixels, mean of 2"
         if against is None
@@ -133,12 +122,12 @@ def test_a_comparison_over_data_is_drawn(tmp_path, drawn, names, below, along, a
     comparison = compare_over_data(
         by_data([(row, scored(name, levels[name][place])) for place, row in rows for name in names]), against
     )
-    save_comparison(comparison, {".svg": tmp_path / "c.svg"})
-    (plot,) = drawn[0].axes
+    figure = draw_comparison(comparison)
+    (plot,) = figure.axes
     assert (plot.get_title(loc="left"), plot.get_xlabel()) == (head, along)
     assert [label.get_text() for label in plot.get_xticklabels()] == below
     np.testing.assert_allclose(marks(plot)["rims"][:, 1], [3, 4] if against is None else [3, 2])
-    assert drawn[0].get_suptitle().replace("\n", " ") in comparison.table()
+    assert figure.get_suptitle().replace("\n", " ") in comparison.table()
     assert plot.get_ylim()[1] < 10
 
 

@@ -4,21 +4,23 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from videopred import check
-from videopred.curves import SUFFIXES, Curve, Panel, draw_curves
+from videopred.curves import Curve, Panel, draw_curves
 from videopred.data_points import draw_points
 from videopred.eval.comparison import Comparison
 from videopred.eval.comparison_over_data import DataComparison
 from videopred.eval.comparison_rows import UNKNOWN
 from videopred.eval.tables import curve_title
-from videopred.files import write_text
+from videopred.files import write_all
+from videopred.rendering.canvas import figure_bytes
 
 
 def save_comparison(
     comparison: Comparison | DataComparison, targets: Mapping[str, Path], *, overwrite: bool = False
 ) -> None:
-    """Write a comparison.
+    """Write a comparison, all its files or none.
 
     Args:
         comparison: what to write.
@@ -30,20 +32,28 @@ def save_comparison(
     """
     for path in targets.values():
         check.absent("--out", path, overwrite)
-    for suffix, path in targets.items():
-        if suffix not in SUFFIXES:
-            write_text(path, comparison.markdown() if suffix == ".md" else comparison.to_csv())
-        elif isinstance(comparison, DataComparison):
-            _draw_data(comparison, path)
-        else:
-            _draw(comparison, path)
+    write_all({path: _content(comparison, ending) for ending, path in targets.items()})
 
 
-def _draw(comparison: Comparison, path: Path) -> None:
+def _content(comparison: Comparison | DataComparison, ending: str) -> bytes:
+    """The bytes of a file with that ending."""
+    if ending == ".md":
+        return comparison.markdown().encode()
+    if ending == ".csv":
+        return comparison.to_csv().encode()
+    return figure_bytes(draw_comparison(comparison), ending[1:])
+
+
+def draw_comparison(comparison: Comparison | DataComparison) -> Figure:
+    """A comparison as a figure: curves over the horizon, or points over data sets."""
+    return _draw_data(comparison) if isinstance(comparison, DataComparison) else _draw(comparison)
+
+
+def _draw(comparison: Comparison) -> Figure:
     """Curves over the horizon."""
     asked = comparison.first.protocol
     steps = "frame predicted" if asked.one_step else "rollout step"
-    draw_curves(path, _panels(comparison), title=comparison.asked, steps=steps, marks=asked.spans[:-1])
+    return draw_curves(_panels(comparison), title=comparison.asked, steps=steps, marks=asked.spans[:-1])
 
 
 def _panels(comparison: Comparison) -> dict[str, Panel]:
@@ -63,7 +73,7 @@ def _curve(comparison: Comparison, name: str, column: str) -> Curve:
     return Curve(values, low, high, faint=not row.is_model)
 
 
-def _draw_data(comparison: DataComparison, path: Path) -> None:
+def _draw_data(comparison: DataComparison) -> Figure:
     """Means over the horizon, or relative errors where they were asked for, with data sets along x."""
     series, names = comparison.series, list(comparison.data)
     relative = comparison.relative_to is not None
@@ -77,7 +87,7 @@ def _draw_data(comparison: DataComparison, path: Path) -> None:
     }
     below = names if series is None else [str(number) for number in series.numbers]
     along = "data set" if series is None else f"data set {series.pattern}"
-    draw_points(path, panels, below, title=comparison.asked, along=along, joined=series is not None)
+    return draw_points(panels, below, title=comparison.asked, along=along, joined=series is not None)
 
 
 def _data_title(comparison: DataComparison, column: str, steps: int) -> str:

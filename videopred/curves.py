@@ -1,17 +1,15 @@
 """Curves: how scores change over the horizon, as figures."""
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from textwrap import wrap
 from typing import Any, NamedTuple
 
 import numpy as np
+from matplotlib.figure import Figure
 
-from videopred import check
-from videopred.files import write_bytes
 from videopred.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
 from videopred.reach import reach
-from videopred.rendering.canvas import empty_figure, figure_bytes, hue
+from videopred.rendering.canvas import empty_figure, hue
 
 COLOURS = tuple(map(hue, (BLUE, VERMILION, GREEN, PURPLE, SKY, ORANGE, (0, 0, 0))))
 """Colours of models; from the eighth model on they come again, dashed."""
@@ -21,7 +19,6 @@ STYLES = ("solid", (0, (5, 2)), (0, (1, 1.5)))
 FAINT = "#8A8A8A"
 """The colour of all trivial baselines, so that models stand out; they differ in their dashes."""
 FAINT_STYLES = ((0, (1, 1)), (0, (4, 1.5)), (0, (4, 1.5, 1, 1.5)), (0, (7, 2)), (0, (2, 4)), "solid")
-SUFFIXES = (".png", ".svg")
 
 
 class Curve(NamedTuple):
@@ -44,51 +41,38 @@ class Panel(NamedTuple):
 
 
 def draw_curves(
-    path: Path,
     panels: Mapping[str, Panel],
     *,
     title: str = "",
     steps: str = "rollout step",
     marks: Sequence[int] = (),
-) -> Path:
+) -> Figure:
     """A figure with a panel for each metric: values over the steps of the rollout, shaded where they could lie.
 
     Trivial baselines leave a panel where they are far worse than all models, and an arrow names them.
 
     Args:
-        path: ends in .png or .svg.
         panels: title -> what stands in it.
         title: above all panels.
         steps: what is counted along x.
         marks: steps to mark with a vertical line.
-
-    Raises:
-        ValueError: another ending.
     """
 
     def draw(plot: Any, head: str) -> None:
         _draw(plot, panels[head], marks)
 
-    return draw_panels(path, list(panels), draw, title=title, along=steps)
+    return draw_panels(list(panels), draw, title=title, along=steps)
 
 
-def draw_panels(
-    path: Path, heads: Sequence[str], draw: Callable[[Any, str], None], *, title: str = "", along: str = ""
-) -> Path:
+def draw_panels(heads: Sequence[str], draw: Callable[[Any, str], None], *, title: str = "", along: str = "") -> Figure:
     """A figure with a panel for each head, two beside each other, and one legend.
 
     Args:
-        path: ends in .png or .svg.
         heads: titles of the panels.
         draw: puts into a plot what belongs under a head; what has a label in the first stands in the legend.
         title: above all panels.
         along: what x is.
-
-    Raises:
-        ValueError: another ending.
     """
-    must, fix = f"end in {' or '.join(SUFFIXES)}", "rename it"
-    check.require(path.suffix in SUFFIXES, "the figure", must, path, fix)
     columns = min(2, len(heads))
     rows = -(-len(heads) // columns)
     figure = empty_figure(4.2 * columns + 2.4, 3.1 * rows + 0.3)
@@ -103,7 +87,7 @@ def draw_panels(
             plot.set_xlabel(along, fontsize=9)
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right upper", fontsize=8, frameon=False)
-    return write_bytes(path, figure_bytes(figure, path.suffix[1:]))
+    return figure
 
 
 def _in_even_lines(title: str, width: int) -> str:

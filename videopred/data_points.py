@@ -1,10 +1,10 @@
 """Points: scores with data sets along x, as figures."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from videopred.curves import Curve, Look, Panel, draw_panels, limit, looks
 
@@ -13,29 +13,24 @@ APART, JOINED = 0.6, 0.2
 
 
 def draw_points(
-    path: Path,
     panels: Mapping[str, Panel],
     data: Sequence[str],
     *,
     title: str = "",
     along: str = "",
     joined: bool = False,
-) -> Path:
+) -> Figure:
     """A figure with a panel for each metric: a point for each model on each data set, on the line where it could lie.
 
     Trivial baselines are levels across the room of a data set, or dashed lines where points are joined. One that is
     worse than all models, by more than the models differ among themselves, is outside the panel; an arrow names it.
 
     Args:
-        path: ends in .png or .svg.
         panels: title -> what stands in it, values over D data sets.
         data: what stands below each data set.
         title: above all panels.
         along: what these are.
         joined: whether the data sets are in an order, so that the points of a model are joined.
-
-    Raises:
-        ValueError: another ending.
     """
 
     def draw(plot: Any, head: str) -> None:
@@ -43,7 +38,7 @@ def draw_points(
         slanted = sum(map(len, data)) > 40
         plot.set_xticks(range(len(data)), data, **({"rotation": 25, "ha": "right"} if slanted else {}))
 
-    return draw_panels(path, list(panels), draw, title=title, along=along)
+    return draw_panels(list(panels), draw, title=title, along=along)
 
 
 def _draw(plot: Any, panel: Panel, joined: bool) -> None:
