@@ -74,6 +74,9 @@ def test_who_gives_a_checkpoint_as_a_run_is_told_how_to_make_one_of_it(run):
     fix = rf"make it one file with `videopred export {run} --checkpoint best`, and give that$"
     with pytest.raises(FileNotFoundError, match=rf"^RUN must be a run folder .*, got .*best\.ckpt; {fix}"):
         load_run(run / "checkpoints" / "best.ckpt")
+    moved = (run / "checkpoints" / "best.ckpt").rename(run / "best.ckpt")
+    with pytest.raises(FileNotFoundError, match=r"got .*best\.ckpt; give a folder that `videopred train` wrote"):
+        load_run(moved)
 
 
 def test_it_says_where_it_came_from_but_nothing_of_the_machine(run):

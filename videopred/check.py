@@ -259,7 +259,7 @@ def run_folder(run: Path, argument: str = "RUN") -> Path:
     fix = "give a folder that `videopred train` wrote, e.g. models/balls4-rims, or a file of `videopred export`"
     if not run.exists():
         raise nothing_there(argument, must, run, fix, nearest_run(run))
-    if run.suffix == ".ckpt":
+    if run.suffix == ".ckpt" and run.parent.name == "checkpoints":
         fix = f"make it one file with `videopred export {run.parent.parent} --checkpoint {run.stem}`, and give that"
     got = f"{run}, a data file" if run.suffix == ".h5" else run
     raise FileNotFoundError(complaint(argument, must, got, fix))

@@ -13,7 +13,7 @@ from videopred.weights import Export, write_export
 def export_run(
     run: Path, out: Path | None = None, *, checkpoint: str | None = None, half: bool = False, overwrite: bool = False
 ) -> Path:
-    """Write the settings and the best weights of a run as one file, and return its path.
+    """Write the settings and the weights of a run, its best unless told otherwise, as one file, and return its path.
 
     It holds no state of the optimiser, so training cannot be resumed from it, only begun.
 

@@ -61,6 +61,15 @@ def test_what_the_system_refuses_is_one_clear_line(monkeypatch, capfd):
     assert capfd.readouterr() == ("", said)
 
 
+def test_a_refusal_that_names_no_file_is_told_as_it_is(monkeypatch, capfd):
+    def refused() -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setitem(COMMANDS, "list", refused)
+    assert run("list") == 1
+    assert capfd.readouterr() == ("", f"videopred: [Errno {errno.EPERM}] Operation not permitted\n")
+
+
 @pytest.mark.parametrize(("words", "status"), [("list --help", 0), ("list", 0), ("frobnicate", 2)])
 def test_a_command_may_have_no_output_at_all(words, status):
     """As with `>&-` in a shell, where Python has None in its place."""
