@@ -31,7 +31,7 @@ def unboxed(box: str, words: Sequence[str], help_text: str) -> str:
         words: those it was about, as they were typed.
         help_text: what tyro prints of the command, where its flags stand.
     """
-    lines = [_BOTH.sub("--out", line.strip("╭╮╰╯│─ ")) for line in box.splitlines()[1:]]
+    lines = [_BOTH.sub("--out", _without_edges(line)) for line in box.splitlines()[1:]]
     paragraphs = [list(group) for filled, group in groupby(lines, key=bool) if filled]
     first, *others = paragraphs or [["the command must be one that --help shows"]]
     message = " ".join(first)
@@ -56,6 +56,12 @@ def unboxed(box: str, words: Sequence[str], help_text: str) -> str:
         got = _typed(unread[1], words)
         return check.complaint(unread[1], must, got, _listed(got) if kind.startswith("[") else _SEE)
     return f"{message.removesuffix('.')}; {_SEE}"
+
+
+def _without_edges(line: str) -> str:
+    """What stands in a line of a box; in a ruled one nothing, be it of dashes, where the output has no better letters."""
+    text = line.strip("╭╮╰╯│─ ")
+    return text if text.strip("-") else ""
 
 
 def _meant(options: str, paragraphs: Sequence[Sequence[str]], words: Sequence[str], flags: Sequence[str]) -> str:

@@ -1,6 +1,7 @@
 """One clear line for whatever is wrong with a command, and its exit status."""
 
 import gc
+import io
 import json
 import shutil
 import sys
@@ -259,10 +260,14 @@ def test_what_is_wrong_is_one_clear_line(place, bad_place, monkeypatch, capfd, w
         ),
     ],
 )
-@pytest.mark.parametrize("columns", ["80", "200"])
-def test_wrong_flags_are_usage_errors(tmp_path, monkeypatch, capfd, words, message, columns):
+@pytest.mark.parametrize(("columns", "letters"), [("80", "utf-8"), ("200", "utf-8"), ("80", "cp1252"), ("80", None)])
+def test_wrong_flags_are_usage_errors(tmp_path, monkeypatch, capfd, words, message, columns, letters):
+    """However wide the terminal is, and in whatever letters what is printed goes where: tyro draws boxes or dashes."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", columns)
+    if letters != "utf-8":
+        output = io.StringIO() if letters is None else io.TextIOWrapper(io.BytesIO(), encoding=letters)
+        monkeypatch.setattr(sys, "stdout", output)
     assert run(words) == 2
     out, err = capfd.readouterr()
     assert out == ""
