@@ -4,8 +4,10 @@ Light, like everything that runs before torch is loaded.
 """
 
 import io
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import redirect_stderr, redirect_stdout, suppress
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import replace
 from functools import partial
 from inspect import Parameter, signature
@@ -54,16 +56,28 @@ def call(command: Callable[..., None], name: str, words: list[str]) -> None:
     keep.__annotations__, keep.__doc__ = {**command.__annotations__, **_without_default_shown(command)}, command.__doc__
     read = partial(tyro.cli, keep, prog=f"videopred {name}", config=(FlagCreatePairsOff,), registry=VALUES)
     try:
-        with redirect_stderr(complaint):
+        with redirect_stderr(complaint), _unbroken(not {"-h", "--help"}.intersection(words)):
             read(args=words)
     except SystemExit as stopped:
         if not stopped.code:
             raise
         help_text = io.StringIO()
-        with redirect_stdout(help_text), suppress(SystemExit):
+        with redirect_stdout(help_text), _unbroken(), suppress(SystemExit):
             read(args=["--help"])
         raise ValueError(unboxed(complaint.getvalue(), words, help_text.getvalue())) from None
     command(**kwargs)
+
+
+@contextmanager
+def _unbroken(wide: bool = True) -> Iterator[None]:
+    """Have tyro break no line that we read, as it would break long paths, and never in fewer columns than it can."""
+    before, columns = os.environ.get("COLUMNS"), 1_000_000 if wide else max(40, shutil.get_terminal_size().columns)
+    os.environ["COLUMNS"] = str(columns)
+    try:
+        yield
+    finally:
+        os.environ.pop("COLUMNS")
+        os.environ.update({} if before is None else {"COLUMNS": before})
 
 
 def _without_default_shown(command: Callable[..., None]) -> dict[str, Any]:

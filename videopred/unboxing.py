@@ -59,7 +59,7 @@ def unboxed(box: str, words: Sequence[str], help_text: str) -> str:
 
 
 def _without_edges(line: str) -> str:
-    """What stands in a line of a box; in a ruled one nothing, be it of dashes, where the output has no better letters."""
+    """What stands in a line of a box; in a ruled one nothing, also one of dashes, for want of other letters."""
     text = line.strip("╭╮╰╯│─ ")
     return text if text.strip("-") else ""
 

@@ -3,6 +3,7 @@
 import gc
 import io
 import json
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -275,6 +276,16 @@ def test_wrong_flags_are_usage_errors(tmp_path, monkeypatch, capfd, words, messa
     assert err.count("\n") == 1
     assert message in err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("columns", ["1", "80"])
+def test_what_was_typed_is_told_unbroken(monkeypatch, capfd, columns):
+    """tyro breaks long words, as paths are, where a line ends, and never ends where a line holds a few letters."""
+    monkeypatch.setenv("COLUMNS", columns)
+    path = "/somewhere" * 30
+    assert run(f"generate balls4 {path}") == 2
+    assert capfd.readouterr().err == f"videopred: options must be among those of --help, got {path}; see --help\n"
+    assert os.environ["COLUMNS"] == columns
 
 
 def test_the_preset_is_the_first_word_whatever_follows(tmp_path, monkeypatch):

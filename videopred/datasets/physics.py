@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from videopred import check
 from videopred.datasets.contacts import tables, wall
 
 MAX_EVENTS_PER_FRAME = 1000
@@ -82,7 +83,7 @@ def simulate(state: State, box: Box, frames: int) -> Motion:
         frames: number of frames T; contacts are found up to time T, one frame beyond the last.
 
     Raises:
-        RuntimeError: contacts without end, as when discs are wedged between walls.
+        ValueError: contacts without end, as when discs are wedged between walls, or light ones between heavy ones.
     """
     x = np.ascontiguousarray(state.position.T)  # (2, N, B)
     v = np.where(np.isnan(x), 0, state.velocity.T)  # an absent disc meets nobody: NaN apart, and at rest
@@ -109,7 +110,8 @@ def simulate(state: State, box: Box, frames: int) -> Motion:
         rows.append((clip, time[clip], i, j, impulse))
         legs.append((time, x, v))
     else:
-        raise RuntimeError(f"more than {MAX_EVENTS_PER_FRAME} contacts per frame; give the balls more room")
+        must, fix = f"meet at most {MAX_EVENTS_PER_FRAME:,} times a frame", "choose fewer balls, or masses more alike"
+        raise ValueError(check.complaint("--balls", must, "more", fix))
     return Motion(*_at_frames(legs, fall, frames), tables(rows, len(time)))
 
 
