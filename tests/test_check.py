@@ -1,5 +1,7 @@
 """Complaints: what a user reads when something was wrong."""
 
+import os
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -64,6 +66,8 @@ def test_a_file_must_be_there_and_be_a_file(tmp_path):
         check.existing_file("--data", tmp_path / "gone", "make it")
     with pytest.raises(FileNotFoundError, match=r"^--data must be an existing file, got .* \(a folder\); make it$"):
         check.existing_file("--data", tmp_path, "make it")
+    with pytest.raises(FileNotFoundError, match=rf"got {re.escape(os.devnull)} \(a device or a pipe\); make it$"):
+        check.existing_file("--data", Path(os.devnull), "make it")
 
 
 def test_a_file_or_folder_must_be_there(tmp_path):

@@ -143,8 +143,9 @@ def existing_file(argument: str, path: Path, fix: str) -> Path:
     Raises:
         FileNotFoundError: nothing, or a folder, is there; `fix` names the command that makes the file.
     """
-    if path.is_dir():
-        raise FileNotFoundError(complaint(argument, "be an existing file", f"{path} (a folder)", fix))
+    if path.exists() and not path.is_file():
+        kind = "a folder" if path.is_dir() else "a device or a pipe"
+        raise FileNotFoundError(complaint(argument, "be an existing file", f"{path} ({kind})", fix))
     if not path.is_file():
         raise nothing_there(argument, "be an existing file", path, fix, nearest_path(path))
     return path

@@ -77,6 +77,7 @@ def test_of_films_made_one_step_ahead_the_trivial_rows_are_so_too(films, tmp_pat
     ("more", "message"),
     [
         ("--feedback soft", "--feedback must be true or left out with --pred, got soft; true says that each frame was"),
+        ("--context -1 --horizon 2", "--context must be at least 0, got -1; 0 says that every frame was predicted"),
         ("--samples 3", "--samples must be left out with --pred, got 3; an N in --axes says which axis of an array is"),
         ("--device cuda:99", "--device must be a device of this machine, which has "),
         ("--context 0 --horizon 10", "--horizon must be at most 9, the frames of --true, got 10; lower it"),

@@ -159,6 +159,13 @@ def test_rnem_reverses_whatever_is_beyond_a_wall():
     assert motion.contacts[0][["time", "first", "second"]].tolist()[:3] == [(1, 0, -1), (1, 0, 1), (2, 0, -1)]
 
 
+def test_rnem_parts_discs_along_x_that_are_set_back_into_the_same_corner():
+    motion = one_clip("rnem", [[4, 4], [4, 7]], [[-5, -4], [-6, -7]], [1, 1], [2, 2])
+    assert motion.positions[0, 1].tolist() == [[2, 1], [0, 1]]
+    assert motion.velocities[0, 1].tolist() == [[6, 4], [5, 7]]  # equal masses: x is exchanged, y is kept
+    assert motion.contacts[0][4].tolist() == (1, 0, 1, 2)  # after one of each with each wall
+
+
 def test_sutskever_goes_through_the_wall_and_is_not_set_back():
     motion = one_clip("sutskever", [[27.5, 9]], [[2, 0.5]], [1], [4])
     # Half steps of 1 px: 28.5, 29.5 and over, for the wall stops centres at 29.

@@ -49,7 +49,8 @@ class Question(NamedTuple):
         said = self.said
         check.feedback(said.get("feedback", "soft"))
         check.whole_number("--samples", said.get("samples", 1), 1, "1 asks for a single film of each clip")
-        check.whole_number("--context", said.get("context", 1), least_context, "give at least one frame to start from")
+        start = "give at least one frame to start from" if least_context else "0 says that every frame was predicted"
+        check.whole_number("--context", said.get("context", 1), least_context, start)
         check.whole_number("--horizon", said.get("horizon", 1), 1, "ask for at least one frame")
         check.whole_number("--first", said.get("clips", 1), 1, "score at least one clip")
         if self.name is not None:

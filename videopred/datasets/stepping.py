@@ -15,7 +15,8 @@ Clips lie along the last axis, and every operation is elementwise along it, as i
 
 Source: rnem is reconstructed from the published films of van Steenkiste et al. 2018 (steps of a frame, positions at the
 wall in every bounce, displacements at contacts); the order of pairs, and that parting pairs exchange speeds too, are
-assumed as in its ancestor. sutskever is the generator of Sutskever, Hinton & Taylor 2008.
+assumed as in its ancestor; so is x as the line of centres of two fast discs that are set back into the same corner.
+sutskever is the generator of Sutskever, Hinton & Taylor 2008.
 """
 
 import numpy as np
@@ -81,7 +82,7 @@ def _exchange_speeds(
                 continue
             d = d[:, s]
             distance = np.sqrt(d[0] * d[0] + d[1] * d[1])
-            normal, u = d / distance, v[:, i, s] - v[:, j, s]
+            normal, u = _directions(d, distance), v[:, i, s] - v[:, j, s]
             if sets_back:
                 half = (reach[s] - distance) / 2 * normal
                 x[:, i, s] += half
@@ -92,3 +93,9 @@ def _exchange_speeds(
             here = np.full(len(s), time), np.full(len(s), i), np.full(len(s), j)
             rows.append((s, *here, np.abs(push)))
     return rows
+
+
+def _directions(d: np.ndarray, distance: np.ndarray) -> np.ndarray:
+    """Unit vectors (2, S) along differences of place; along x of discs at the very same place, such as one corner."""
+    along_x = np.broadcast_to([[1.0], [0.0]], d.shape)
+    return np.divide(d, distance, out=along_x.copy(), where=distance > 0)
