@@ -10,6 +10,7 @@ import pytest
 import torch
 from tiny_runs import CODEC, CORE_SIZES, HEIGHT, WIDTH, no_file_longer_than, tiny_model, tiny_training
 
+from videopred.check import FaultyFileError
 from videopred.checkpoint import (
     CONFIG_KEY,
     RunConfig,
@@ -90,6 +91,14 @@ def test_a_damaged_checkpoint_is_one_clear_line(tmp_path, damage):
     with pytest.raises(ValueError, match=message) as caught:
         load_run(tmp_path)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"{", b"\xff\xfe{", b"[1]", b""])
+def test_damaged_settings_are_one_clear_line(tmp_path, content):
+    write_run(tmp_path, config_of())
+    (tmp_path / "settings.json").write_bytes(content)
+    with pytest.raises(FaultyFileError, match=r"^RUN must hold the settings of a run, got .*settings\.json; restore"):
+        load_run(tmp_path)
 
 
 @pytest.mark.parametrize("content", [torch.zeros(3), [1, 2], {}, {"state_dict": {}}, {CONFIG_KEY: "{}"}])

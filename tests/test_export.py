@@ -12,6 +12,7 @@ from safetensors.torch import load_file, save, save_file
 from test_checkpoint import config_of, same_weights, write_run
 from tiny_runs import no_file_longer_than
 
+from videopred.check import FaultyFileError
 from videopred.checkpoint import DataRecord, load_run, read_run, write_json
 from videopred.export import export_run
 from videopred.models import CORES
@@ -32,6 +33,13 @@ def run(tmp_path) -> Path:
     write_run(tmp_path / "run", config_of("rims"))
     write_json(tmp_path / "run" / "run.json", RECORD)
     return tmp_path / "run"
+
+
+@pytest.mark.parametrize("content", [b"{", b"\xff\xfe{", b"[1]"])
+def test_a_damaged_record_is_one_clear_line(run, content):
+    (run / "run.json").write_bytes(content)
+    with pytest.raises(FaultyFileError, match=r"run\.json must hold JSON, got something else; restore it, or delete it"):
+        export_run(run)
 
 
 @pytest.mark.parametrize("core", CORES)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from videopred import check, pictures
-from videopred.checkpoint import load_run, parse_run
+from videopred.checkpoint import load_run, run_settings
 from videopred.datasets.opening import open_dataset
 from videopred.datasets.source import ClipSource
 from videopred.eval.file_names import scores_in
@@ -66,7 +66,7 @@ def _clips(run: Path, data: Path | None) -> ClipSource:
         ValueError: they are not where they were, have no test part, or were not made by us.
     """
     if data is None:
-        known = parse_run(run / "settings.json", (run / "settings.json").read_text(encoding="utf-8")).data
+        known = run_settings(run).data
         there = known is not None and Path(known.path).exists()
         got = "a run without a record of its clips" if known is None else f"{known.path} (nothing there)"
         check.require(there, "RUN", "have its clips where they were", got, "name clips with --data FILE")

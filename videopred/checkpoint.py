@@ -165,7 +165,7 @@ def read_run(run: Path) -> tuple[RunConfig, dict[str, Tensor]]:
     """
     if check.run_folder(run).is_file():
         export = read_export(run)
-        return parse_run(run, json.dumps(export.settings)), _require_finite(run, export.weights)
+        return _parsed(run, json.dumps(export.settings)), _require_finite(run, export.weights)
     config, weights, _ = read_checkpoint(run)
     return config, weights
 
@@ -182,7 +182,7 @@ def read_checkpoint(run: Path, name: str | None = None) -> tuple[RunConfig, dict
     """
     path = checkpoint_file(run, name)
     content = whole_checkpoint(path)
-    expected = parse_run(run / "settings.json", (run / "settings.json").read_text(encoding="utf-8"))
+    expected = run_settings(run)
     stored = settings_in(content, path, expected)
     weights = {name.removeprefix(WEIGHTS_PREFIX): value for name, value in content["state_dict"].items()}
     return stored, _require_finite(run, weights), content["global_step"]
@@ -207,7 +207,7 @@ def settings_in(content: Any, path: Path, expected: RunConfig) -> RunConfig:
     Raises:
         FaultyFileError: it holds no settings of a run, or is of another model.
     """
-    stored = parse_run(path, content.get(CONFIG_KEY, "{}") if isinstance(content, dict) else "{}")
+    stored = _parsed(path, content.get(CONFIG_KEY, "{}") if isinstance(content, dict) else "{}")
     ours, theirs = choices(expected), choices(stored)
     differing = [name for name in ours if name in theirs and ours[name] != theirs[name]]
     check.require_sound(
@@ -220,7 +220,13 @@ def settings_in(content: Any, path: Path, expected: RunConfig) -> RunConfig:
     return stored
 
 
-def parse_run(path: Path, text: str) -> RunConfig:
+def run_settings(run: Path) -> RunConfig:
+    """The settings of a run folder; damaged ones are a FaultyFileError that names their file."""
+    path = run / "settings.json"
+    return _parsed(path, path.read_bytes())
+
+
+def _parsed(path: Path, text: str | bytes) -> RunConfig:
     """The settings in a file of a run; a file that holds none is a FaultyFileError that names it."""
     try:
         return RunConfig.model_validate_json(text)

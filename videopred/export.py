@@ -78,7 +78,12 @@ def _settings(config: RunConfig) -> dict[str, Any]:
 def _record(run: Path) -> dict[str, Any]:
     """What run.json says, without what has a meaning on this machine only."""
     file = run / "run.json"
-    record = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    try:
+        record = json.loads(file.read_bytes()) if file.is_file() else {}
+    except ValueError:
+        record = None
+    fix = "restore it, or delete it, and the export tells nothing of how the run went"
+    check.require_sound(isinstance(record, dict), str(file), "hold JSON", "something else", fix)
     record = {name: value for name, value in record.items() if name not in ("host", "process", "job", "resumed")}
     if record.get("data"):
         record["data"] = {name: value for name, value in record["data"].items() if name != "path"}

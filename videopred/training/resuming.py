@@ -15,7 +15,7 @@ from videopred.checkpoint import (
     DamagedCheckpointError,
     RunConfig,
     choices,
-    parse_run,
+    run_settings,
     settings_in,
     whole_checkpoint,
 )
@@ -48,8 +48,7 @@ def read_settings(run: Path) -> tuple[RunConfig, dict[str, Any]]:
     """
     must, fix = "be a run folder", "an export has no checkpoint to go on from; start from it with --init-from"
     check.require(not check.run_folder(run).is_file(), "--resume", must, run, fix)
-    config = parse_run(run / "settings.json", (run / "settings.json").read_text(encoding="utf-8"))
-    return config, _record(run)
+    return run_settings(run), _record(run)
 
 
 def is_finished(run: Path) -> bool:
