@@ -38,7 +38,7 @@ def run(tmp_path) -> Path:
 @pytest.mark.parametrize("content", [b"{", b"\xff\xfe{", b"[1]"])
 def test_a_damaged_record_is_one_clear_line(run, content):
     (run / "run.json").write_bytes(content)
-    with pytest.raises(FaultyFileError, match=r"run\.json must hold JSON, got something else; restore it, or delete it"):
+    with pytest.raises(FaultyFileError, match=r"run\.json must hold JSON, got something else; restore it, or delete"):
         export_run(run)
 
 

@@ -78,8 +78,9 @@ def _settings(config: RunConfig) -> dict[str, Any]:
 def _record(run: Path) -> dict[str, Any]:
     """What run.json says, without what has a meaning on this machine only."""
     file = run / "run.json"
+    record: Any = {}
     try:
-        record = json.loads(file.read_bytes()) if file.is_file() else {}
+        record = json.loads(file.read_bytes()) if file.is_file() else record
     except ValueError:
         record = None
     fix = "restore it, or delete it, and the export tells nothing of how the run went"
