@@ -5,6 +5,7 @@ import re
 import zipfile
 from pathlib import Path
 
+import h5py
 import imageio.v3 as iio
 import numpy as np
 import pytest
@@ -173,6 +174,38 @@ def test_what_is_wrong_is_one_clear_line(tmp_path, write, config, complaint):
     with pytest.raises(ValueError, match=re.escape(complaint)) as caught:
         read_films(write(tmp_path), ImportConfig(**config))
     assert "\n" not in str(caught.value)
+
+
+def packed(folder: Path) -> Path:
+    with h5py.File(folder / "f.h5", "w") as file:
+        file.create_dataset("g/a", data=GREY, chunks=(1, *GREY.shape[1:]), compression="gzip")
+    return folder / "f.h5"
+
+
+def complaint_about(path: Path) -> str:
+    axes = "" if path.suffix == ".gif" else "BTHWC"
+    try:
+        read_films(path, ImportConfig(axes=axes or None))
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize(
+    "write", [npy(GREY), npz(a=GREY), packed, gif((100, 100, 100))], ids=["npy", "npz", "h5", "gif"]
+)
+def test_whichever_byte_is_damaged_or_missing_is_one_clear_line(tmp_path, write):
+    """Or is in the films, or means nothing. zipfile, zlib, NumPy, HDF5 and Pillow have errors of their own for it."""
+    path = write(tmp_path)
+    whole, said = path.read_bytes(), []
+    for place in (*range(0, min(len(whole), 600), 3), *range(-200, 0, 2)):
+        path.write_bytes(whole[:place])
+        said.append(complaint_about(path))
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0b1001]) + whole[place:][1:])
+        said.append(complaint_about(path))
+    told = [line for line in said if line]
+    assert len(told) > 100
+    assert [line for line in told if not re.match(r"(SOURCE|--axes|--values) must .*, got .*; .*$", line)] == []
 
 
 def test_nothing_there(tmp_path):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from videopred.check import FaultyFileError
 from videopred.eval import make_metric
 from videopred.eval.file_names import SCORE_FILES
 from videopred.eval.scores import Scores, load_scores
@@ -295,9 +296,11 @@ def test_what_is_no_scores_is_refused(scores, tmp_path):
     with pytest.raises(ValueError, match=must):
         load_scores(tmp_path)
     scores.save(tmp_path, overwrite=True)
-    (tmp_path / "measurements.npz").write_text("broken")
-    with pytest.raises(ValueError, match=must):
-        load_scores(tmp_path)
+    whole = (tmp_path / "measurements.npz").read_bytes()
+    for broken in (b"broken", whole[:-9], whole[:99] + bytes(9) + whole[108:]):
+        (tmp_path / "measurements.npz").write_bytes(broken)
+        with pytest.raises(FaultyFileError, match=r"SCORES must be a whole .npz file, got .*s\.npz \(.*\); make them"):
+            load_scores(tmp_path)
 
 
 def test_nothing_is_overwritten_unasked(scores, tmp_path):

@@ -1,7 +1,8 @@
 """Arrays in HDF5 files of others, which are no data files. One of the three doors of h5py."""
 
 import tempfile
-from collections.abc import Container
+from collections.abc import Container, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import h5py
@@ -48,7 +49,7 @@ def arrays_in(source: Path) -> dict[str, Header]:
         if getattr(item, "shape", None):
             found[name] = Header(item.shape, item.dtype)
 
-    with _opened(source) as file:
+    with _whole(source), h5py.File(source) as file:
         file.visititems(look)
     return found
 
@@ -71,31 +72,31 @@ def open_h5_array(source: Path, wanted: str | None) -> tuple[str, np.ndarray]:
 
 def _read(source: Path, name: str) -> np.ndarray:
     """An array, in place if it is kept as it is in memory, else in a temporary file that goes away with it."""
-    with _opened(source) as file:
-        array = file[name]
+    with _whole(source):
+        file = h5py.File(source)
+    with file:
+        with _whole(source):
+            array = file[name]
+            place = array.id.get_offset()
         require_numbers(array.dtype, array.shape, source, _FIX)
-        place = array.id.get_offset()
         if place is not None:
             return np.memmap(source, array.dtype, "r", place, array.shape)
         at_once = array.chunks[0] if array.chunks else 1
         with tempfile.TemporaryFile() as unpacked:
             for start in range(0, len(array), at_once):
-                try:
+                with _whole(source):
                     rows = array[start : start + at_once]
-                except OSError as error:
-                    raise _damaged(source, error) from None
                 unpacked.write(rows.tobytes())
             unpacked.flush()
             return np.memmap(unpacked, array.dtype, "r", shape=array.shape)
 
 
-def _opened(source: Path) -> h5py.File:
+@contextmanager
+def _whole(source: Path) -> Iterator[None]:
+    """Within it, what HDF5 says of damage becomes one line."""
     try:
-        return h5py.File(source)
-    except OSError as error:
+        yield
+    except (OSError, KeyError, RuntimeError) as error:
         check.require_access(error, source)
-        raise _damaged(source, error) from None
-
-
-def _damaged(source: Path, error: OSError) -> check.FaultyFileError:
-    return check.FaultyFileError(check.complaint("SOURCE", "be a whole HDF5 file", f"{source} ({error})", _FIX))
+        must, got = "be a whole HDF5 file", f"{source} ({error})"
+        raise check.FaultyFileError(check.complaint("SOURCE", must, got, _FIX)) from None

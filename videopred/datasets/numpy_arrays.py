@@ -5,7 +5,6 @@ import os
 import shutil
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -58,7 +57,7 @@ def open_array(source: Path, name: str | None) -> tuple[str, np.ndarray]:
 
 def _headers(source: Path) -> dict[str, Header]:
     """All arrays in a .npz file; single numbers are none."""
-    with _whole(source) as pack:
+    with _opened(source) as pack:
         found = {}
         for name in pack.namelist():
             if name.endswith(".npy"):
@@ -71,22 +70,18 @@ def _headers(source: Path) -> dict[str, Header]:
 
 def _unpacked(source: Path, name: str) -> np.ndarray:
     """An array of a .npz file, in a temporary file."""
-    with _whole(source) as pack, tempfile.TemporaryFile() as unpacked:
-        with pack.open(f"{name}.npy") as packed:
+    with tempfile.TemporaryFile() as unpacked:
+        with _opened(source) as pack, pack.open(f"{name}.npy") as packed:
             shutil.copyfileobj(packed, unpacked)
         unpacked.seek(0)
         return _mapped(unpacked, source)
 
 
 @contextmanager
-def _whole(source: Path) -> Iterator[zipfile.ZipFile]:
+def _opened(source: Path) -> Iterator[zipfile.ZipFile]:
     """A .npz file; what is damaged in it is said when it is met."""
-    try:
-        with zipfile.ZipFile(source) as pack:
-            yield pack
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-        must, fix = "be a whole .npz file", "save it again with numpy.savez"
-        raise check.FaultyFileError(check.complaint("SOURCE", must, f"{source} ({error})", fix)) from None
+    with check.whole_npz("SOURCE", source, "save it again with numpy.savez"), zipfile.ZipFile(source) as pack:
+        yield pack
 
 
 def _mapped(file: IO[bytes], source: Path) -> np.ndarray:
@@ -103,7 +98,7 @@ def _header(file: IO[bytes], source: Path) -> tuple[Header, Literal["C", "F"]]:
     """What stands at the head of a file of NumPy's format, and the order of its axes; the file is then behind it."""
     try:
         shape, fortran, dtype = _HEADERS[np.lib.format.read_magic(file)](file)
-    except (ValueError, KeyError, EOFError) as error:
+    except check.DAMAGED_ARRAY as error:
         raise _damaged(source, error) from None
     return Header(shape, dtype), "F" if fortran else "C"
 

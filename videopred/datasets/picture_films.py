@@ -1,6 +1,7 @@
 """Films in pictures: folders of PNG frames, and GIFs."""
 
 import re
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
@@ -151,12 +152,17 @@ def _pixels(image: Image.Image, path: Path, *, color: bool = False) -> np.ndarra
     return np.asarray(image.convert("L") if image.mode == "LA" else image)[..., None]
 
 
+_DAMAGE = (OSError, SyntaxError, EOFError, IndexError, struct.error, Image.DecompressionBombError)
+"""What Pillow raises where a picture is damaged; the last of a size that makes no sense."""
+
+
 @contextmanager
 def _whole(path: Path) -> Iterator[Image.Image]:
     """The picture in a file; what Pillow says of damage becomes one line."""
     try:
         with Image.open(path) as image:
             yield image
-    except (OSError, SyntaxError, EOFError) as error:
+    except _DAMAGE as error:
+        check.require_access(error, path)
         must, fix = "hold whole pictures", "replace it"
         raise check.FaultyFileError(check.complaint("SOURCE", must, f"{path} ({error})", fix)) from None

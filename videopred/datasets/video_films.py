@@ -33,7 +33,8 @@ def read_videos(source: Path, config: ImportConfig) -> StoredFilms:
                 )
                 for frame in container.decode(video=0):
                     yield frame.to_ndarray(format="rgb24")
-        except av.error.FFmpegError as error:
+        except (av.error.FFmpegError, UnicodeDecodeError) as error:
+            check.require_access(error, paths[clip])
             fix = "make it again"
             raise check.FaultyFileError(
                 check.complaint("SOURCE", "be whole MP4", f"{paths[clip]} ({error})", fix)

@@ -1,7 +1,6 @@
 """Scores: what comes out of judging, kept as JSON, CSV and the measurements behind them."""
 
 import json
-import zipfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -23,6 +22,9 @@ from videopred.files import array_bytes, write_all
 
 if TYPE_CHECKING:
     from videopred.eval.metric import Quantity
+
+_FIX = "make them with `videopred evaluate`"
+"""What to do about scores that are not there, or damaged."""
 
 
 @dataclass(frozen=True)
@@ -208,14 +210,15 @@ def load_scores(path: Path | str) -> Scores:
         ValueError: one is not what `save` wrote.
     """
     folder = Path(path).parent if Path(path).name == SCORES else Path(path)
-    fix = "make them with `videopred evaluate`"
     for name in (SCORES, SCORE_FILES[2]):
-        check.existing_file("SCORES", folder / name, fix)
+        check.existing_file("SCORES", folder / name, _FIX)
     try:
         return _read(folder)
-    except (KeyError, TypeError, ValueError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+    except check.FaultyFileError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         must = "be a folder with the scores that `videopred evaluate` wrote"
-        raise check.FaultyFileError(check.complaint("SCORES", must, f"{folder} ({error})", fix)) from None
+        raise check.FaultyFileError(check.complaint("SCORES", must, f"{folder} ({error})", _FIX)) from None
 
 
 def _read(folder: Path) -> Scores:
@@ -223,7 +226,8 @@ def _read(folder: Path) -> Scores:
     kept = json.loads((folder / SCORES).read_text(encoding="utf-8"))
     metrics = {column: _metric(said) for column, said in kept["metrics"].items()}
     measurements: dict[str, dict[str, dict[str, np.ndarray]]] = {}
-    with np.load(folder / SCORE_FILES[2]) as arrays:
+    arrays_file = folder / SCORE_FILES[2]
+    with check.whole_npz("SCORES", arrays_file, _FIX), np.load(arrays_file) as arrays:
         for place in arrays.files:
             row, column, key = place.rsplit("/", 2)
             measurements.setdefault(row, {}).setdefault(column, {})[key] = arrays[place]

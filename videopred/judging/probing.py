@@ -1,6 +1,5 @@
 """What can be read from the states of a rollout: places, labels and modes. Reads what `rollout --trace` wrote."""
 
-import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,13 +45,9 @@ def probe_trace(path: Path | str) -> dict[str, Any]:
         ValueError: it holds no states, a single clip, or no truth that could be read from states.
     """
     fix = "make it with `videopred rollout RUN DATA --trace FILE`"
-    path, must = check.existing_file("TRACE", Path(path), fix), "be a whole .npz file"
-    check.require_sound(zipfile.is_zipfile(path), "TRACE", must, f"{path} (damaged, or of another kind)", fix)
-    try:
-        with np.load(path) as arrays:
-            kept = dict(arrays)
-    except (ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise check.FaultyFileError(check.complaint("TRACE", must, f"{path} ({error})", fix)) from None
+    path = check.existing_file("TRACE", Path(path), fix)
+    with check.whole_npz("TRACE", path, fix), np.load(path) as arrays:
+        kept = dict(arrays)
     check.require_sound("states" in kept, "TRACE", "hold states", f"{', '.join(kept) or 'nothing'} in {path}", fix)
     first = int(kept["context"]) - 1
     states = kept["states"][:, first:]
