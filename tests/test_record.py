@@ -100,6 +100,14 @@ def test_the_commit_of_a_checkout(checkout):
     assert commit(checkout / "package") == f"{head}, changed"
 
 
+def test_looking_for_changes_changes_nothing_in_the_repository(checkout):
+    """`git status` would take a lock, and note in the index that a file was touched and is the same."""
+    os.utime(checkout / "package" / "code.py", (1, 1))
+    before = (checkout / ".git" / "index").read_bytes()
+    assert commit(checkout / "package") == git(checkout, "rev-parse", "HEAD").strip()
+    assert (checkout / ".git" / "index").read_bytes() == before
+
+
 def test_outside_a_checkout_there_is_no_commit(checkout, tmp_path_factory, monkeypatch):
     """An environment inside somebody's repository is no checkout of ours."""
     installed = checkout / ".venv" / "site-packages" / "package"

@@ -94,7 +94,8 @@ def commit(package: Path) -> str | None:
 def _git(folder: Path, *words: str) -> str | None:
     """What git says there, or None if it is not installed, or finds nothing."""
     try:
-        command = ["git", "-C", str(folder), *words]
+        # Without the lock that `status` takes to note what it looked at: somebody may commit at the same time.
+        command = ["git", "--no-optional-locks", "-C", str(folder), *words]
         done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=True)
     except (OSError, subprocess.CalledProcessError):
         return None
