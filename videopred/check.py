@@ -3,11 +3,7 @@
 Other modules say what was wrong through these functions, so that all messages read alike.
 """
 
-import errno
 import re
-import tokenize
-import zipfile
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike
@@ -75,33 +71,10 @@ class FaultyFileError(FailedError):
     """A file is damaged, incomplete, or of another kind."""
 
 
-DAMAGED_ARRAY = (ValueError, TypeError, KeyError, EOFError, SyntaxError, tokenize.TokenError)
-"""What NumPy raises where the head of an array is damaged, which it reads as Python."""
-
-_DAMAGED_ZIP = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
-"""What zipfile raises where an archive is damaged; the last two of methods and keys that a changed byte speaks of."""
-
-
 def require_sound(condition: bool, argument: str, must: str, got: Any, fix: str) -> None:
     """Raise FaultyFileError with a `complaint` unless the condition, which is about a file's content, holds."""
     if not condition:
         raise FaultyFileError(complaint(argument, must, got, fix))
-
-
-@contextmanager
-def whole_npz(argument: str, path: Path, fix: str) -> Iterator[None]:
-    """Within it, what reading a damaged .npz file leads to becomes a FaultyFileError; one of another kind is one."""
-    must, other = "be a whole .npz file", f"{path} (damaged, or of another kind)"
-    with path.open("rb") as file:
-        require_sound(zipfile.is_zipfile(file), argument, must, other, fix)
-    try:
-        yield
-    except FailedError:
-        raise
-    except (*_DAMAGED_ZIP, *DAMAGED_ARRAY, OSError) as error:
-        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # as of places before the beginning
-            raise
-        raise FaultyFileError(complaint(argument, must, f"{path} ({error})", fix)) from None
 
 
 def require_access(error: Exception, path: Path) -> None:

@@ -1,8 +1,11 @@
-"""Files written whole or not at all."""
+"""Files written whole or not at all, and what is said of arrays that are not."""
 
 import errno
 import os
 import shutil
+import tokenize
+import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from glob import escape
@@ -12,6 +15,12 @@ from typing import Any
 
 from videopred import check
 from videopred.systems import lives
+
+DAMAGED_ARRAY = (ValueError, TypeError, KeyError, EOFError, SyntaxError, tokenize.TokenError)
+"""What NumPy raises where the head of an array is damaged, which it reads as Python."""
+
+_DAMAGED_ZIP = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
+"""What zipfile raises where an archive is damaged; the last two of methods and keys that a changed byte speaks of."""
 
 
 @contextmanager
@@ -76,6 +85,22 @@ def array_bytes(arrays: Mapping[str, Any]) -> bytes:
     content = BytesIO()
     np.savez_compressed(content, **arrays)
     return content.getvalue()
+
+
+@contextmanager
+def whole_npz(argument: str, path: Path, fix: str) -> Iterator[None]:
+    """Within it, what reading a damaged .npz file leads to becomes a FaultyFileError; one of another kind is one."""
+    must, other = "be a whole .npz file", f"{path} (damaged, or of another kind)"
+    with path.open("rb") as file:
+        check.require_sound(zipfile.is_zipfile(file), argument, must, other, fix)
+    try:
+        yield
+    except check.FailedError:
+        raise
+    except (*_DAMAGED_ZIP, *DAMAGED_ARRAY, OSError) as error:
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # as of places before the beginning
+            raise
+        raise check.FaultyFileError(check.complaint(argument, must, f"{path} ({error})", fix)) from None
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from videopred.datasets.array_films import films_of_array, require_numbers
 from videopred.datasets.foreign import StoredFilms
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.named_arrays import Header, pick_array, read_named
+from videopred.files import DAMAGED_ARRAY, whole_npz
 
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 _FIX = "save it again with numpy.save"
@@ -80,7 +81,7 @@ def _unpacked(source: Path, name: str) -> np.ndarray:
 @contextmanager
 def _opened(source: Path) -> Iterator[zipfile.ZipFile]:
     """A .npz file; what is damaged in it is said when it is met."""
-    with check.whole_npz("SOURCE", source, "save it again with numpy.savez"), zipfile.ZipFile(source) as pack:
+    with whole_npz("SOURCE", source, "save it again with numpy.savez"), zipfile.ZipFile(source) as pack:
         yield pack
 
 
@@ -98,7 +99,7 @@ def _header(file: IO[bytes], source: Path) -> tuple[Header, Literal["C", "F"]]:
     """What stands at the head of a file of NumPy's format, and the order of its axes; the file is then behind it."""
     try:
         shape, fortran, dtype = _HEADERS[np.lib.format.read_magic(file)](file)
-    except check.DAMAGED_ARRAY as error:
+    except DAMAGED_ARRAY as error:
         raise _damaged(source, error) from None
     return Header(shape, dtype), "F" if fortran else "C"
 

@@ -18,7 +18,7 @@ from videopred.eval.score_text import lines_of_steps, told
 from videopred.eval.settings import Protocol
 from videopred.eval.skill import skill
 from videopred.eval.tables import score_table
-from videopred.files import array_bytes, write_all
+from videopred.files import array_bytes, whole_npz, write_all
 
 if TYPE_CHECKING:
     from videopred.eval.metric import Quantity
@@ -227,7 +227,7 @@ def _read(folder: Path) -> Scores:
     metrics = {column: _metric(said) for column, said in kept["metrics"].items()}
     measurements: dict[str, dict[str, dict[str, np.ndarray]]] = {}
     arrays_file = folder / SCORE_FILES[2]
-    with check.whole_npz("SCORES", arrays_file, _FIX), np.load(arrays_file) as arrays:
+    with whole_npz("SCORES", arrays_file, _FIX), np.load(arrays_file) as arrays:
         for place in arrays.files:
             row, column, key = place.rsplit("/", 2)
             measurements.setdefault(row, {}).setdefault(column, {})[key] = arrays[place]

@@ -9,6 +9,7 @@ import numpy as np
 from videopred import check
 from videopred.eval.information import mutual_information, patterns, purity
 from videopred.eval.probe import from_left_to_right, probe_labels, probe_places
+from videopred.files import whole_npz
 
 if TYPE_CHECKING:
     from videopred.datasets.source import ClipSource
@@ -46,7 +47,7 @@ def probe_trace(path: Path | str) -> dict[str, Any]:
     """
     fix = "make it with `videopred rollout RUN DATA --trace FILE`"
     path = check.existing_file("TRACE", Path(path), fix)
-    with check.whole_npz("TRACE", path, fix), np.load(path) as arrays:
+    with whole_npz("TRACE", path, fix), np.load(path) as arrays:
         kept = dict(arrays)
     check.require_sound("states" in kept, "TRACE", "hold states", f"{', '.join(kept) or 'nothing'} in {path}", fix)
     first = int(kept["context"]) - 1
