@@ -108,6 +108,21 @@ NO_CLIPS = "file must be clips that are open, got a.h5; give videopred.open_data
         (lambda model, clips: videopred.render(model, clips, out=3), "--out must be a path, got 3, of class int;"),
         (lambda model, clips: videopred.plausibility(model, clips), "DATA must be a path, got <ClipFile "),
         (lambda *_: videopred.generate("balls4", 30), "--clips must say how many of which part, got 30; try --clips"),
+        (
+            lambda *_: videopred.generate("b", {"test": 1}, recipe="balls4"),
+            "recipe must be settings of a world, got 'balls4', of class str; make one with videopred.find_recipe(…)",
+        ),
+        (lambda *_: videopred.generate(None, {"test": 1}), "PRESET must be a name, got None; write e.g. balls4"),
+        (lambda *_: videopred.generate("sm-mnist", {"test": 1}, mnist=3), "--mnist must be a path, got 3, of class"),
+        (lambda *_: videopred.open_recipe({"kind": "balls"}, {"test": 1}), "recipe must be settings of a world, got {"),
+        (lambda *_: videopred.open_recipe("sm-mnist", {"test": 1}, mnist=3), "mnist must be a path, got 3, of class"),
+        (lambda *_: videopred.import_films("a.npy", "a.h5", {"axes": "BTHW"}), "config must be a ImportConfig, got {"),
+        (lambda _, clips: videopred.FilmDataset(clips, "test", dtype="float32"), "dtype must be torch.uint8 or floati"),
+        (lambda *_: videopred.to_film([1]), "frames must be an array or a tensor, got [1], of class list; give what"),
+        (
+            lambda _, clips: videopred.to_film(clips.read_frames("test", 0, 1), "half"),
+            "dtype must be floating, got 'h",
+        ),
         (lambda *_: videopred.open_recipe("balls4", 30), "clips must say how many of which part, got 30; try"),
     ],
 )

@@ -17,6 +17,10 @@ def test_a_complaint_says_what_it_must_be_what_it_was_and_what_to_do():
     )
 
 
+def test_a_value_is_told_in_one_line():
+    assert check.complaint("x", "be one", "a\n   b\n\n c", "choose") == "x must be one, got a b c; choose"
+
+
 def test_a_long_value_is_cut():
     said = check.complaint("x", "be short", "a" * 300, "cut it")
     assert said == f"x must be short, got {'a' * 300}; cut it"

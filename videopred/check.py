@@ -21,10 +21,10 @@ def complaint(argument: str, must: str, got: Any, fix: str) -> str:
     Args:
         argument: name as the user typed it, e.g. `--context`.
         must: what would have been right, e.g. `be at least 1`.
-        got: the offending value; shown as it prints, cut at 300 characters.
+        got: the offending value; shown as it prints, in one line, cut at 300 characters.
         fix: what the user can do now.
     """
-    shown = str(got)
+    shown = re.sub(r"\s*\n\s*", " ", str(got))
     shown = shown if len(shown) <= 300 else shown[:297] + "..."
     return f"{argument} must {must}, got {shown}; {fix}"
 

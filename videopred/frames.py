@@ -7,6 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from videopred import check
+
 
 def to_film(frames: Tensor | np.ndarray, dtype: torch.dtype = torch.float32) -> Tensor:
     """The film of stored frames.
@@ -19,12 +21,16 @@ def to_film(frames: Tensor | np.ndarray, dtype: torch.dtype = torch.float32) -> 
         (..., T, C, H, W) of `dtype` in [0, 1], on the same device.
 
     Raises:
-        TypeError: frames are not uint8 (a float film would be scaled twice).
+        TypeError: frames are not uint8 (a float film would be scaled twice), or no array; `dtype` is not floating.
     """
     if isinstance(frames, np.ndarray):
         frames = torch.from_numpy(frames)
+    shown, fix = f"{frames!r}, of class {type(frames).__name__}", "give what `read_frames` of open data gave"
+    check.require_kind(isinstance(frames, Tensor), "frames", "be an array or a tensor", shown, fix)
     if frames.dtype != torch.uint8:
         raise TypeError(f"frames must be uint8, got {frames.dtype}; a film in [0, 1] needs no conversion")
+    floating = isinstance(dtype, torch.dtype) and dtype.is_floating_point
+    check.require_kind(floating, "dtype", "be floating", repr(dtype), "choose torch.float32")
     return frames.movedim(-1, -3).to(dtype) / 255
 
 

@@ -161,6 +161,12 @@ def find_recipe(name: str, **changes: Any) -> DatasetSettings:
     return type(recipe)(**{**dict(recipe), **changes}) if changes else recipe
 
 
+def check_recipe(recipe: Any) -> None:
+    """Raise TypeError unless it is the settings of a world."""
+    got, fix = f"{recipe!r}, of class {type(recipe).__name__}", "make one with videopred.find_recipe(…)"
+    check.require_kind(isinstance(recipe, DatasetSettings), "recipe", "be settings of a world", got, fix)
+
+
 def how_to_make(path: Path) -> str:
     """The command that makes a missing data file: of the preset that the file is named after, if there is one."""
     return f"make one with `videopred generate {path.stem if path.stem in DATASETS else 'NAME'}`"

@@ -64,7 +64,7 @@ def generate(
         OSError: a file cannot be written, or a worker died; nothing is left under its name.
         KeyboardInterrupt: somebody pressed Ctrl-C.
     """
-    mnist = None if mnist is None else Path(mnist)
+    mnist = None if mnist is None else check.as_path("--mnist", mnist)
     work = _prepare(plan(name, clips, seed, check.as_path("--out", out), recipe, shards), mnist, workers, overwrite)
     _say_what_is_ahead(work)
     world, missing = work.world, work.missing

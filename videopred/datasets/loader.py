@@ -156,9 +156,9 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
         check.whole_number("stride", self.stride, 1, "give at least one frame")
         check.whole_number("stack", self.stack, 1, "1 is the frame alone")
         check.require(self.stack <= frames, "stack", must, self.stack, "choose a smaller one")
-        if self.dtype != torch.uint8 and not self.dtype.is_floating_point:
-            fix = "choose torch.uint8 for frames, torch.float32 for films"
-            raise TypeError(check.complaint("dtype", "be torch.uint8 or floating", self.dtype, fix))
+        known = self.dtype == torch.uint8 or (isinstance(self.dtype, torch.dtype) and self.dtype.is_floating_point)
+        fix = "choose torch.uint8 for frames, torch.float32 for films"
+        check.require_kind(known, "dtype", "be torch.uint8 or floating", repr(self.dtype), fix)
         if isinstance(asked, str):
             raise TypeError(check.complaint("truth", "be names in a list or tuple", repr(asked), f"write ({asked!r},)"))
         for name in self.truth:

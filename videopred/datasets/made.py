@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from videopred import check
-from videopred.datasets import find_recipe, make_world
+from videopred.datasets import check_recipe, find_recipe, make_world
 from videopred.datasets.clip import Clip
 from videopred.datasets.record import record_of, without_thin_axes
 from videopred.datasets.request import check_seed, parts_asked
@@ -43,7 +43,7 @@ def open_recipe(
             recipe whose clips come from one stream.
         FileNotFoundError: `mnist` lacks a file.
     """
-    return RecipeClips(recipe, clips, seed, None if mnist is None else Path(mnist))
+    return RecipeClips(recipe, clips, seed, None if mnist is None else check.as_path("mnist", mnist))
 
 
 class RecipeClips(ClipSource):
@@ -57,6 +57,7 @@ class RecipeClips(ClipSource):
     ) -> None:
         check_seed("seed", seed)
         asked = find_recipe(recipe) if isinstance(recipe, str) else recipe
+        check_recipe(asked)
         self.name = recipe if isinstance(recipe, str) else recipe.model_dump()["kind"]
         self.path = Path(f"{self.name}.h5")
         must, fix = "be one whose clips have addresses", "write a file with `videopred generate`"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from videopred import check
-from videopred.datasets import find_recipe
+from videopred.datasets import check_recipe, find_recipe
 from videopred.datasets.piece import STEP
 from videopred.datasets.request import check_seed, parts_asked
 from videopred.datasets.settings import DatasetSettings, dump_recipe
@@ -111,7 +111,9 @@ def plan(name: str, clips: Mapping[str, int], seed: int, out: Path, recipe: Data
         ValueError: no such preset or part, no clips at all, a number that is negative, too large or breaks
             scenes apart.
     """
+    check.require_kind(isinstance(name, str), "PRESET", "be a name", repr(name), "write e.g. balls4")
     recipe = find_recipe(name) if recipe is None else recipe
+    check_recipe(recipe)
     check_seed("--seed", seed)
     parts = parts_asked("--clips", clips, recipe, "--clips train=100 test=10")
     must = f"be at most {_MOST:,} in all"
