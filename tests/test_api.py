@@ -96,6 +96,26 @@ NO_CLIPS = "file must be clips that are open, got a.h5; give videopred.open_data
         ),
         (lambda _, clips: videopred.train(clips.path, watch=True), "watch must be a WatchConfig, got True, of"),
         (lambda *_: videopred.resume("models/a", training={"updates": 2}), "training must be a TrainingConfig"),
+        (
+            lambda model, clips: videopred.render(model, clips, out="seen", intervention={"without": (1,)}),
+            "intervention must be an Intervention, got {'without': (1,)}, of class dict; make it with",
+        ),
+        (
+            lambda model, clips: videopred.render(model, clips, out="seen", picture="gif"),
+            "picture must be a PictureConf",
+        ),
+        (
+            lambda model, _: videopred.intervene(model, "0", 3),
+            "intervention must be an Intervention, got '0', of class",
+        ),
+        (
+            lambda model, clips: videopred.plausibility(model, clips.path, 3),
+            "config must be a PlausibilityConfig, got 3",
+        ),
+        (
+            lambda model, clips: videopred.evaluate(model, clips, context=3, horizon=2, reference="a.h5"),
+            "reference must be clips that are open, got a.h5; give videopred.open_dataset('a.h5')",
+        ),
         (lambda *_: videopred.train(3), "DATA must be a path, got 3, of class int; give it as text or as"),
         (lambda _, clips: videopred.train(clips.path, out=5), "--out must be a path, got 5, of class int; give it as"),
         (lambda _, clips: videopred.train(clips.path, init_from=5), "--init-from must be a path, got 5, of class"),
@@ -116,7 +136,7 @@ NO_CLIPS = "file must be clips that are open, got a.h5; give videopred.open_data
         (lambda *_: videopred.generate("sm-mnist", {"test": 1}, mnist=3), "--mnist must be a path, got 3, of class"),
         (lambda *_: videopred.open_recipe({"kind": "balls"}, {"test": 1}), "recipe must be settings of a world, got {"),
         (lambda *_: videopred.open_recipe("sm-mnist", {"test": 1}, mnist=3), "mnist must be a path, got 3, of class"),
-        (lambda *_: videopred.import_films("a.npy", "a.h5", {"axes": "BTHW"}), "config must be a ImportConfig, got {"),
+        (lambda *_: videopred.import_films("a.npy", "a.h5", {"axes": "BTHW"}), "config must be an ImportConfig, got {"),
         (lambda _, clips: videopred.FilmDataset(clips, "test", dtype="float32"), "dtype must be torch.uint8 or floati"),
         (lambda *_: videopred.to_film([1]), "frames must be an array or a tensor, got [1], of class list; give what"),
         (

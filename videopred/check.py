@@ -44,7 +44,8 @@ def require_kind(condition: bool, argument: str, must: str, got: Any, fix: str) 
 def kind_of(argument: str, value: Any, kind: type) -> None:
     """Raise TypeError unless a value is an object of that class, one of the public ones, or None."""
     shown, fix = f"{value!r}, of class {type(value).__name__}", f"make it with videopred.{kind.__name__}(…)"
-    require_kind(value is None or isinstance(value, kind), argument, f"be a {kind.__name__}", shown, fix)
+    must = f"be {'an' if kind.__name__[0] in 'AEIO' else 'a'} {kind.__name__}"
+    require_kind(value is None or isinstance(value, kind), argument, must, shown, fix)
 
 
 def as_path(argument: str, value: Any) -> Path:

@@ -89,6 +89,7 @@ def judge_run(
     progress: bool = False,
 ) -> tuple[PlausibilityScores, Quadruplets]:
     """What `plausibility` gives, and the films."""
+    check.kind_of("config", config, PlausibilityConfig)
     config = PlausibilityConfig() if config is None else config
     predictor = load_run(Path(run), pick_device(device)) if isinstance(run, str | Path) else run
     films = open_scenes(data, config, predictor.film_shape[1:])

@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -55,9 +56,11 @@ def test_what_is_stopped_while_it_looks_where_it_runs_leaves_nothing_and_moves_n
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
-def test_an_empty_folder_becomes_a_run(tmp_path, overwrite):
+@pytest.mark.parametrize("called", ["{run}", "."])
+def test_an_empty_folder_becomes_a_run(tmp_path, monkeypatch, called, overwrite):
     (tmp_path / "run").mkdir()
-    RunFolder(tmp_path / "run").begin(CONFIG, "cpu", overwrite)
+    monkeypatch.chdir(tmp_path / "run")
+    RunFolder(Path(called.format(run=tmp_path / "run"))).begin(CONFIG, "cpu", overwrite)
     assert read_settings(tmp_path / "run")[0] == CONFIG
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 

@@ -80,8 +80,8 @@ def render(
     part: str = "test",
     context: int | None = None,
     horizon: int | None = None,
-    picture: PictureConfig = PictureConfig(),
-    intervention: Intervention = Intervention(),
+    picture: PictureConfig | None = None,
+    intervention: Intervention | None = None,
     out: Path | str,
     overwrite: bool = False,
 ) -> list[Path]:
@@ -93,8 +93,8 @@ def render(
         clips: their indices in the part, from 0, or how they are chosen; the first three when None.
         part: train, validation or test.
         context, horizon: frames given and predicted; the data's own when None.
-        picture: rows and formats, or a figure.
-        intervention: what is done to the model in a second rollout, drawn beside the first.
+        picture: rows and formats, or a figure; the usual ones when None.
+        intervention: what is done to the model in a second rollout, drawn beside the first; none when None.
         out: folder, made if it is not there, where files are `<part>-<clip>.gif` and so on; or, for one clip or a
             figure of all, a file.
         overwrite: replace files that are there.
@@ -103,9 +103,13 @@ def render(
         FileExistsError: a file is there and `overwrite` is false.
         ValueError: clips, rows or a figure that there are not or that the model cannot show; or see `imagine`.
         OSError: a file cannot be written.
-        TypeError: a path in the place of the model or of clips.
+        TypeError: a path in the place of the model or of clips, or settings of another kind.
     """
     check_opened(file, [predictor])
+    check.kind_of("picture", picture, PictureConfig)
+    check.kind_of("intervention", intervention, Intervention)
+    picture = PictureConfig() if picture is None else picture
+    intervention = Intervention() if intervention is None else intervention
     out = check.as_path("--out", out)
     named = not isinstance(clips, Sequence) or len(clips) > 0
     check.require(named, "--clips", "name at least one", "none", "leave it out")

@@ -65,6 +65,7 @@ def evaluate(
     """
     models = predictor.values() if isinstance(predictor, Mapping) else [predictor]
     check_opened(file, models)
+    check.not_a_path("reference", reference, "be clips that are open", "open_dataset")
     if metrics is None:
         metrics = usual_metrics([one.config for one in models if isinstance(one, Predictor)], file)
     protocol = Protocol(

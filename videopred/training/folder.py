@@ -24,7 +24,8 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path, self.checkpoints = path, path / "checkpoints"
-        self._old = path.with_name(f".{path.name}.replaced")
+        named = path if path.name not in ("", "..") else path.resolve()  # `.` has no name
+        self._old = named.with_name(f".{named.name}.replaced")
         self._lock = FolderLock(path)
         self._record: dict[str, Any] = {}
         self._time = TimeSpent()
