@@ -6,6 +6,7 @@ import pytest
 from lightning.pytorch.utilities import rank_zero_only
 from tiny_runs import no_file_longer_than
 
+from videopred.check import FaultyFileError
 from videopred.training.metrics_file import MetricsFile, read_metrics
 
 
@@ -49,6 +50,17 @@ def test_a_disk_that_is_full_leaves_the_rows_that_are_there(tmp_path, name):
     with pytest.raises(OSError, match=message), no_file_longer_than(len(before)):
         file.log_metrics({name: 2.5}, 1)
     assert read_metrics(path) == [{"step": "0", "loss": "1.5"}]
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\n", b"step,loss\n0,1\nx,2\n", b"step,loss\n0,1,2\n", b"loss\n2\n"])
+def test_a_damaged_file_is_one_clear_line_before_anything_is_learned(tmp_path, content):
+    path = tmp_path / "metrics.csv"
+    path.write_bytes(content)
+    message = r"metrics\.csv must hold rows that begin with a step, got others; restore it, or delete it"
+    for opened in (read_metrics, MetricsFile):
+        with pytest.raises(FaultyFileError, match=message):
+            opened(path)
+    assert path.read_bytes() == content
 
 
 def test_no_file_has_no_rows(tmp_path):

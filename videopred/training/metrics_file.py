@@ -17,11 +17,15 @@ class MetricsFile(Logger):
     Args:
         path: the file.
         done: updates of the checkpoint that is gone on from; rows beyond them are dropped, for they come again.
+
+    Raises:
+        FaultyFileError: something else is there.
     """
 
     def __init__(self, path: Path, done: int = 0) -> None:
         super().__init__()
-        self.path, self.done = path, done
+        self.path = path
+        self._kept = [row for row in read_metrics(path) if int(row["step"]) < done]
         self._columns: list[str] = []
 
     @property
@@ -40,7 +44,7 @@ class MetricsFile(Logger):
     def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
         """Add a row."""
         if not self._columns:
-            self._write([row for row in read_metrics(self.path) if int(row["step"]) < self.done], ["step"])
+            self._write(self._kept, ["step"])
         row = {"step": step} | {name: value for name, value in metrics.items() if name != "epoch"}
         if not set(row) <= set(self._columns):
             self._write(read_metrics(self.path), [*self._columns, *(name for name in row if name not in self._columns)])

@@ -4,14 +4,27 @@ import csv
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from videopred import check
+
 
 def read_metrics(path: Path) -> list[dict[str, str]]:
-    """The rows of a metrics file, without what is empty in them; none if there is no file, or no whole row."""
+    """The rows of a metrics file, without what is empty in them; none if there is no file, or no whole row.
+
+    Raises:
+        FaultyFileError: it holds something else.
+    """
     if not path.is_file():
         return []
-    with path.open(newline="", encoding="utf-8") as file:
-        lines = [line for line in file if line.endswith("\n")]  # a killed process may leave half a line
-    return [{name: value for name, value in row.items() if value} for row in csv.DictReader(lines)]
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            lines = [line for line in file if line.endswith("\n")]  # a killed process may leave half a line
+        rows = [{name: value for name, value in row.items() if value} for row in csv.DictReader(lines)]
+    except (UnicodeDecodeError, csv.Error):
+        rows = [{}]
+    sound = all(row.get("step", "").isdecimal() and None not in row for row in rows)
+    fix = "restore it, or delete it, and the curves of the run are lost"
+    check.require_sound(sound, str(path), "hold rows that begin with a step", "others", fix)
+    return rows
 
 
 def curves(rows: Iterable[Mapping[str, str]]) -> dict[str, tuple[list[float], list[float]]]:
