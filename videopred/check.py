@@ -142,14 +142,15 @@ def existing_file(argument: str, path: Path, fix: str) -> Path:
     """Return the path if a file is there.
 
     Raises:
-        FileNotFoundError: nothing, or a folder, is there; `fix` names the command that makes the file.
+        FileNotFoundError: nothing, or no file, is there; `fix` names the command that makes the file.
     """
-    if path.exists() and not path.is_file():
-        kind = "a folder" if path.is_dir() else "a device or a pipe"
-        raise FileNotFoundError(complaint(argument, "be an existing file", f"{path} ({kind})", fix))
-    if not path.is_file():
-        raise nothing_there(argument, "be an existing file", path, fix, nearest_path(path))
-    return path
+    if path.is_file():
+        return path
+    must = "be an existing file"
+    if not path.exists():
+        raise nothing_there(argument, must, path, fix, nearest_path(path))
+    kind = "a folder" if path.is_dir() else "a device or a pipe"
+    raise FileNotFoundError(complaint(argument, must, f"{path} ({kind})", fix))
 
 
 def nothing_there(argument: str, must: str, path: Path, fix: str, near: str | None) -> FileNotFoundError:
