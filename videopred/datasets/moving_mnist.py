@@ -91,7 +91,11 @@ class MovingMNIST:
         recipe, rows = self.recipe, len(self._rows[part])
         if recipe.in_order:
             return LegacyWalks(recipe, rows, seed, part).walk
-        return lambda block: walk(recipe, rows, open_sources(seed, part, block))
+
+        def draw(block: Sequence[int]) -> Walks:
+            return walk(recipe, rows, open_sources(seed, part, block))
+
+        return draw
 
     def _films(self, walks: Walks, part_rows: np.ndarray) -> Iterator[Clip]:
         """The clips of some walks: digits become pixels."""
