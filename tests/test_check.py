@@ -110,6 +110,8 @@ def test_what_is_there_stays_unless_overwriting_is_asked_for(tmp_path):
     message = rf"^--out must be a new path, got {tmp_path} \(already there\); choose another name, or give --overwrite"
     with pytest.raises(FileExistsError, match=message):
         check.absent("--out", tmp_path, False)
+    with pytest.raises(TypeError, match=r"^overwrite must be True or False, got 'no'; choose one of these$"):
+        check.absent("--out", tmp_path, "no")
 
 
 def test_an_empty_folder_is_free(tmp_path):

@@ -175,8 +175,9 @@ def absent(argument: str, path: Path, overwrite: bool) -> Path:
     """Return the path if nothing is there, or if overwriting was asked for.
 
     Raises:
-        FileExistsError: something is there and `overwrite` is false.
+        FileExistsError: something is there and `overwrite` is false. TypeError: `overwrite` is neither true nor false.
     """
+    require_kind(isinstance(overwrite, bool), "overwrite", "be True or False", repr(overwrite), "choose one of these")
     if path.exists() and not overwrite:
         fix = "choose another name, or give --overwrite to replace it"
         raise FileExistsError(complaint(argument, "be a new path", f"{path} (already there)", fix))

@@ -9,6 +9,7 @@ import io
 import os
 import re
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -74,6 +75,8 @@ GROUPS: dict[str, dict[str, Callable[..., None]]] = {
 }
 """What a group is about -> its commands, in the order of the opening screen."""
 
+_PYTHONS_WORDS = warnings.formatwarning
+
 COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
 
 
@@ -89,6 +92,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):  # which may have no letter for an arrow or a name
         sys.stdout.reconfigure(errors="replace")
+    warnings.formatwarning = _in_one_line
     try:
         try:
             run(list(sys.argv[1:] if argv is None else argv))
@@ -122,6 +126,15 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         print(f"videopred: {check.complaint('memory', must, f'no {more} more', fix)}", file=sys.stderr)
         sys.exit(1)
     sys.exit(0)
+
+
+def _in_one_line(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+) -> str:
+    """A warning of ours as the user's other lines are; of a library, as Python words it, with the place it is from."""
+    if filename.startswith(os.path.dirname(__file__)):
+        return f"videopred: warning: {message}\n"
+    return _PYTHONS_WORDS(message, category, filename, lineno, line)
 
 
 def _in_our_words(error: Exception) -> str:

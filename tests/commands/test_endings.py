@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
+import warnings
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from command_line import LEARNING, core_flags, run
 
 import videopred
 from videopred import __main__ as entry
+from videopred import cli
 from videopred.cli import COMMANDS, main
 from videopred.commands import training
 from videopred.files import write_text
@@ -59,6 +61,15 @@ def test_what_the_system_refuses_is_one_clear_line(monkeypatch, capfd):
     fix = "look at who owns it, and at the rights to it and to the folders it is in"
     said = f"videopred: run/settings.json must be open to you, got Permission denied; {fix}\n"
     assert capfd.readouterr() == ("", said)
+
+
+def test_a_warning_of_ours_is_one_line_and_one_of_a_library_says_where_it_arose(monkeypatch):
+    monkeypatch.setattr(warnings, "formatwarning", warnings.formatwarning)  # which the command line replaces
+    assert run("list") == 0
+    ours = warnings.formatwarning(UserWarning("--a must be b"), UserWarning, cli.__file__, 3)
+    assert ours == "videopred: warning: --a must be b\n"
+    theirs = warnings.formatwarning(UserWarning("new"), UserWarning, "torch/old.py", 3, "call()")
+    assert theirs == "torch/old.py:3: UserWarning: new\n  call()\n"
 
 
 def test_a_refusal_that_names_no_file_is_told_as_it_is(monkeypatch, capfd):

@@ -167,7 +167,8 @@ def _swapped(first: int, second: int) -> Edit:
 
 def _check(core: Any, intervention: Intervention, parts: tuple[int, ...]) -> None:
     """Refuse what cannot be done to this core."""
-    name, total = type(core).__name__, sum(parts)
+    total = sum(parts)
+    name = getattr(getattr(core, "config", None), "kind", type(core).__name__)
     fix = "take a model with modules, such as rims, brims, scoff or rmc"
     rows = intervention.without or intervention.freeze or intervention.swap
     check.require(total > 0 or not rows, "RUN", "have modules to silence, freeze or swap", name, fix)
