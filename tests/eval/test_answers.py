@@ -74,6 +74,19 @@ def test_answers_keep_every_order_and_tie(seed, digits, scale):
     assert kept(films, numbers_in(write_answers(named(5), films, POSSIBLE, margins)), POSSIBLE, margins)
 
 
+@pytest.mark.parametrize("unit", [0.1, 0.01, 1 / 3, 7 * 268435.7536154002])
+def test_ties_of_numbers_on_a_grid_outlive_rounding(unit):
+    """So many that only answers on a grid have all of them; without labels they are not even known."""
+    chance = np.random.default_rng(10)
+    films = chance.integers(0, 40, (1000, 4)) * unit - 90 * unit
+    possible = chance.permuted(np.tile([True, True, False, False], (1000, 1)), axis=1)
+    margins = compare(films, possible).margins
+    assert (margins == 0).sum() > 20
+    answers = write_answers(named(1000), films, possible, margins)
+    assert kept(films, numbers_in(answers), possible, margins)
+    assert write_answers(named(1000), films, None, None) == answers
+
+
 def test_curves_and_ranks_would_not():
     """What scores usually go through: a sigmoid in float32 underflows, ranks do not add up."""
     films = np.random.default_rng(4).normal(size=(5, 4)) * 40 - 4000
@@ -127,9 +140,10 @@ def test_what_cannot_be_answered():
     for odd in ("O1/0001_occluded/5", "O1/0001_occluded/12", "O1/0001 occluded/1", "O1/0001_occluded/1 0.5"):
         with pytest.raises(ValueError, match=rf"^DATA must have names .* got {odd}; give"):
             check_names([[odd]])
-    films = np.array([[0.0, 1e-17, 1, 1]] * 5)
-    with pytest.raises(ValueError, match=r"--answers must keep all orders and ties on a scale of 2\^50 steps, got pla"):
-        write_answers(named(5), films, None, None)
+    message = r"^--answers must keep all orders and ties on a scale of 2\^50 steps, got plausibility from 0 to 1"
+    for films in ([0.0, 1e-17, 1, 1], [0, 5e-324, 1e300, 1]):
+        with pytest.raises(ValueError, match=message):
+            write_answers(named(5), np.array([films] * 5), None, None)
 
 
 # --- reading -------------------------------------------------------------------------------------------------

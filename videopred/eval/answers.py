@@ -17,8 +17,10 @@ import csv
 import io
 import math
 import re
+import sys
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from fractions import Fraction
+from itertools import chain, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +30,8 @@ from videopred import check
 _STEPS = 2.0**50
 """Answers are whole multiples of 1 / _STEPS: sums of them are exact."""
 _ROUNDS = 100
+_PARTS = 100
+"""The smallest gap between two numbers is taken for this many units at most."""
 _OFFICIAL = re.compile(r"(?=.*(O1|O2|O3))(?=.*(occluded|visible))\S+/[1-4]")
 _COLUMNS = ("film", "plausibility")
 
@@ -50,9 +54,9 @@ def write_answers(
         ValueError: a name is not what the script accepts, or numbers lie too close together to keep their order.
     """
     check_names(names)
-    low, high = float(films.min()), float(films.max())
-    width = 2.0 ** math.frexp(high - low)[1]  # a power of two divides without rounding
-    answers = 0.25 + np.rint((films - low) / width * _STEPS / 2) / _STEPS  # the middle half: mending stays inside
+    above = _above_the_lowest(films)
+    width = 2.0 ** math.frexp(above.max())[1]  # a power of two divides without rounding
+    answers = 0.25 + np.rint(above / width * _STEPS / 2) / _STEPS  # the middle half: mending stays inside
     kept = True
     if possible is not None and margins is not None:
         signs = np.where(possible, 1.0, -1.0)
@@ -60,7 +64,8 @@ def write_answers(
         kept = np.array_equal(np.sign((answers * signs).sum(1)), np.sign(margins))
     kept = kept and np.array_equal(_ranks(answers), _ranks(films))
     must, fix = "keep all orders and ties on a scale of 2^50 steps", "use the table of films instead"
-    check.require(kept, "--answers", must, f"plausibility from {low:g} to {high:g}, some too close together", fix)
+    got = f"plausibility from {films.min():g} to {films.max():g}, some too close together"
+    check.require(kept, "--answers", must, got, fix)
     lines = zip(chain.from_iterable(names), answers.ravel().tolist(), strict=True)
     return "".join(f"{name} {answer!r}\n" for name, answer in lines)
 
@@ -71,6 +76,26 @@ def check_names(names: Sequence[Sequence[str]]) -> None:
         must = "have names with O1, O2 or O3 and occluded or visible, which the benchmark's script needs"
         fix = "give them with --names, one a line, such as O1/0001_occluded_static_nobj1/1"
         check.require(_OFFICIAL.fullmatch(name) is not None, "DATA", must, name, fix)
+
+
+def _above_the_lowest(films: np.ndarray) -> np.ndarray:
+    """The numbers less the smallest; in units if they are multiples of one but for rounding, so that sums are exact.
+
+    Numbers that somebody wrote down, such as 0.1, 0.2 and 0.3, are such multiples, and many of their sums are ties.
+    """
+    kinds, places = np.unique(films, return_inverse=True)
+    values = kinds.tolist()
+    above = [value - values[0] for value in values]
+    rounding = 2 * sys.float_info.epsilon * max(map(abs, values))
+    gap = min((after - before for before, after in pairwise(values)), default=math.inf)
+    if 0 < above[-1] / gap < _STEPS / 2:
+        gaps = [Fraction(value / gap).limit_denominator(_PARTS) for value in above]
+        units_in_gap = math.lcm(*(number.denominator for number in gaps))
+        units = [int(number * units_in_gap) for number in gaps]
+        unit = above[-1] / units[-1]
+        if units[-1] < _STEPS / 2 and all(abs(n * unit - x) <= rounding for n, x in zip(units, above, strict=True)):
+            above = units
+    return np.array(above, float)[places].reshape(films.shape)
 
 
 def _mend_ties(answers: np.ndarray, signs: np.ndarray, tied: np.ndarray) -> np.ndarray:
