@@ -145,6 +145,9 @@ def test_a_summary_needs_no_best_checkpoint(data, tmp_path):
     summary = json.loads((resume_seeds(out, device="cpu") / "seeds.json").read_text())
     assert (summary["validation"]["2"], summary["mean"], summary["deviation"]) == (None, None, None)
     assert summary["validation"]["1"] == json.loads(before)["validation"]["1"]
+    last.unlink()
+    with pytest.raises(FileNotFoundError, match=rf"^the last checkpoint must be an existing file, got {last} .*; put"):
+        resume_seeds(out, device="cpu")
 
 
 def test_seeds_that_have_not_begun_learn_from_clips_that_were_moved(data, tmp_path):

@@ -130,7 +130,9 @@ def _summed_up(out: Path, seeds: Sequence[int]) -> Path:
     """
     lowest: dict[str, float | None] = {}
     for seed in seeds:
-        seen = whole_checkpoint(run_of(out, seed) / "checkpoints" / LAST)[LOOKS_KEY]["lowest"]
+        last = run_of(out, seed) / "checkpoints" / LAST
+        fix = "put it back, as the lowest validation loss of that seed is read from it"
+        seen = whole_checkpoint(check.existing_file("the last checkpoint", last, fix))[LOOKS_KEY]["lowest"]
         lowest[str(seed)] = seen if math.isfinite(seen) else None
     values = [value for value in lowest.values() if value is not None]
     complete = len(values) == len(seeds)
