@@ -82,6 +82,34 @@ COMMANDS = {name: command for group in GROUPS.values() for name, command in grou
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
     """Run one command and exit with its status. With VIDEOPRED_TRACEBACK set, failures show where they arose."""
+    _set_up()
+    try:
+        try:
+            run(list(sys.argv[1:] if argv is None else argv))
+        finally:  # here, where it is known what to say if nobody reads on; also behind help, which exits by itself
+            sys.stdout.flush()
+    except KeyboardInterrupt as interrupt:
+        _end(f"interrupted; {str(interrupt) or 'what was saved before is whole'}", 130)
+    except Exception as error:
+        if systems.nobody_reads(error):  # whoever read our output, such as `head`, has had enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(141)  # as tools that die of SIGPIPE
+        said = _in_our_words(error)
+        if said is None or os.environ.get("VIDEOPRED_TRACEBACK"):
+            raise
+        usage = isinstance(error, ValueError | TypeError)
+        _end(said, 2 if usage and not isinstance(error, check.FailedError | UnicodeEncodeError) else 1)
+    sys.exit(0)
+
+
+def _end(said: str, status: int) -> NoReturn:
+    """Say one line, and exit."""
+    print(f"videopred: {said}", file=sys.stderr)
+    sys.exit(status)
+
+
+def _set_up() -> None:
+    """Make this process ready for any command, however it was started."""
     # Threads that spin crawl when anything else runs; torch reads this once, when it is first imported.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     if sys.modules["__main__"].__spec__ is None:  # not `python -m`, which may have found the package right here
@@ -93,39 +121,6 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     if isinstance(sys.stdout, io.TextIOWrapper):  # which may have no letter for an arrow or a name
         sys.stdout.reconfigure(errors="replace")
     warnings.formatwarning = _in_one_line
-    try:
-        try:
-            run(list(sys.argv[1:] if argv is None else argv))
-        finally:  # here, where it is known what to say if nobody reads on; also behind help, which exits by itself
-            sys.stdout.flush()
-    except KeyboardInterrupt as interrupt:
-        print(f"videopred: interrupted; {str(interrupt) or 'what was saved before is whole'}", file=sys.stderr)
-        sys.exit(130)
-    except UnicodeEncodeError as error:  # a path that Python could not read as text, which some file must tell
-        if os.environ.get("VIDEOPRED_TRACEBACK"):
-            raise
-        word = re.findall(r"\S*[\ud800-\udfff]\S*", error.object)[0]
-        got = word.encode(errors="surrogateescape").decode(errors="replace")
-        must, fix = "be text in UTF-8", "set PYTHONUTF8=1 if they are, or rename them"
-        print(f"videopred: {check.complaint('names of files and folders', must, got, fix)}", file=sys.stderr)
-        sys.exit(1)
-    except (ValueError, TypeError, OSError, MemoryError) as error:
-        if systems.nobody_reads(error):  # whoever read our output, such as `head`, has had enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(141)  # as tools that die of SIGPIPE
-        if os.environ.get("VIDEOPRED_TRACEBACK"):
-            raise
-        print(f"videopred: {_in_our_words(error)}", file=sys.stderr)
-        usage = isinstance(error, ValueError | TypeError) and not isinstance(error, check.FailedError)
-        sys.exit(2 if usage else 1)
-    except RuntimeError as error:  # as torch says that the machine's memory is used up
-        more = systems.lacking_memory(error)
-        if more is None or os.environ.get("VIDEOPRED_TRACEBACK"):
-            raise
-        must, fix = "be enough for the model and what it reads at once", "take a smaller model or --batch-size"
-        print(f"videopred: {check.complaint('memory', must, f'no {more} more', fix)}", file=sys.stderr)
-        sys.exit(1)
-    sys.exit(0)
 
 
 def _in_one_line(
@@ -137,12 +132,23 @@ def _in_one_line(
     return _PYTHONS_WORDS(message, category, filename, lineno, line)
 
 
-def _in_our_words(error: Exception) -> str:
-    """What an error says; of one that is the system's refusal, also what to do."""
-    if not isinstance(error, PermissionError) or error.filename is None:
-        return str(error)
-    fix = "look at who owns it, and at the rights to it and to the folders it is in"
-    return check.complaint(str(error.filename), "be open to you", error.strerror, fix)
+def _in_our_words(error: Exception) -> str | None:
+    """What to say of an error that a user can do something about; None of any other, which is a fault of ours."""
+    match error:
+        case UnicodeEncodeError():  # a path that Python could not read as text, which some file must tell
+            word = re.findall(r"\S*[\ud800-\udfff]\S*", error.object)[0]
+            got = word.encode(errors="surrogateescape").decode(errors="replace")
+            must, fix = "be text in UTF-8", "set PYTHONUTF8=1 if they are, or rename them"
+            return check.complaint("names of files and folders", must, got, fix)
+        case PermissionError() if error.filename is not None:
+            fix = "look at who owns it, and at the rights to it and to the folders it is in"
+            return check.complaint(str(error.filename), "be open to you", error.strerror, fix)
+        case ValueError() | TypeError() | OSError() | MemoryError():
+            return str(error)
+        case _ if more := systems.lacking_memory(error):  # as torch says that the machine's is used up
+            must, fix = "be enough for the model and what it reads at once", "take a smaller model or --batch-size"
+            return check.complaint("memory", must, f"no {more} more", fix)
+    return None
 
 
 def _require_current_folder() -> None:

@@ -59,10 +59,8 @@ def nobody_reads(error: Exception) -> bool:
 
 def is_to_blame(error: Exception) -> bool:
     """Whether an error in reading a file is the system's, such as a lack of memory or rights, and not the content's."""
-    refused = isinstance(error, OSError) and error.errno not in (
-        None,
-        errno.EINVAL,
-    )  # a seek to a place before the first
+    # EINVAL is of a seek to a place before the first.
+    refused = isinstance(error, OSError) and error.errno not in (None, errno.EINVAL)
     return refused or isinstance(error, MemoryError) or lacking_memory(error) is not None
 
 
