@@ -53,6 +53,10 @@ SPOILT = {
         lambda dev, train: shutil.rmtree(dev / "3"),
         "SOURCE must hold films 1, 2, 3, 4 of every scene, got 1, 2, 4 in ",
     ),
+    "a block of another name": (
+        lambda dev, train: shutil.copytree(dev.parent, dev.parents[1] / "block 4"),
+        "SOURCE must hold scenes in O1, O2, O3 alone, got block 4 in ",
+    ),
     "one status.json less": (
         lambda dev, train: (dev / "2/status.json").unlink(),
         "SOURCE must have status.json in all films or in none, got none in ",

@@ -67,6 +67,9 @@ def films_in(folder: Path) -> Iterator[Film]:
     if not _holds_blocks(folder):
         yield from (Film(path, scene, 0) for scene, path in enumerate(_numbered(folder)))
         return
+    others = [path.name for path in sorted(folder.iterdir()) if path.name not in _BLOCKS and path.is_dir()]
+    beside = ", ".join(name for name in others if _numbered(folder / name))
+    require_in(not beside, f"hold scenes in {', '.join(_BLOCKS)} alone", beside, folder)
     blocks = {number: folder / name for number, name in enumerate(_BLOCKS, start=1) if (folder / name).is_dir()}
     scenes = [(number, scene) for number, block in blocks.items() for scene in _numbered(block)]
     require_in(bool(scenes), "hold scenes such as O1/01", "none", folder)
