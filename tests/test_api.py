@@ -7,6 +7,7 @@ import sys
 import typing
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from documents import blocks, made_small
@@ -88,6 +89,14 @@ NO_CLIPS = "file must be clips that are open, got a.h5; give videopred.open_data
             lambda *_: videopred.build("rims", (1, 16, 24)),
             "config must be a PredictorConfig, got 'rims', of class str; make it with videopred.PredictorConfig(…)",
         ),
+        (lambda *_: videopred.build(None, (1, 16, 24)), "config must be a PredictorConfig, got None, of class None"),
+        (lambda model, _: videopred.intervene(model, None, 3), "intervention must be an Intervention, got None, of"),
+        (
+            lambda model, _: videopred.roll_out(model, torch.zeros(1, 2, 1, 16, 24), 2, feedback=None),
+            "--feedback must be text, got None; give soft, threshold:0.5 or sample",
+        ),
+        (lambda *_: videopred.probe_places(None, None), "states must be an array, got NoneType; use NumPy's asarray"),
+        (lambda *_: videopred.probe_places(np.zeros((2, 3, 4)), [[1]]), "places must be an array, got list; use"),
         (lambda _, clips: videopred.train(clips.path, "rims"), "model must be a PredictorConfig, got 'rims', of"),
         (lambda _, clips: videopred.train(clips.path, training={"updates": 2}), "training must be a TrainingConfig"),
         (

@@ -42,10 +42,10 @@ def require_kind(condition: bool, argument: str, must: str, got: Any, fix: str) 
 
 
 def kind_of(argument: str, value: Any, kind: type) -> None:
-    """Raise TypeError unless a value is an object of that class, one of the public ones, or None."""
+    """Raise TypeError unless a value is an object of that class, one of the public ones."""
     shown, fix = f"{value!r}, of class {type(value).__name__}", f"make it with videopred.{kind.__name__}(…)"
     must = f"be {'an' if kind.__name__[0] in 'AEIO' else 'a'} {kind.__name__}"
-    require_kind(value is None or isinstance(value, kind), argument, must, shown, fix)
+    require_kind(isinstance(value, kind), argument, must, shown, fix)
 
 
 def as_path(argument: str, value: Any) -> Path:
@@ -220,7 +220,9 @@ def feedback(name: str) -> float | None:
 
     Raises:
         ValueError: it is none of soft, threshold:NUMBER, sample, true and elsewhere, or the number is not in (0, 1].
+        TypeError: it is no text.
     """
+    require_kind(isinstance(name, str), "--feedback", "be text", repr(name), "give soft, threshold:0.5 or sample")
     kind, _, number = name.partition(":")
     if kind == "threshold":
         fix = "write e.g. --feedback threshold:0.5"

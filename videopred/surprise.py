@@ -89,8 +89,8 @@ def judge_run(
     progress: bool = False,
 ) -> tuple[PlausibilityScores, Quadruplets]:
     """What `plausibility` gives, and the films."""
-    check.kind_of("config", config, PlausibilityConfig)
     config = PlausibilityConfig() if config is None else config
+    check.kind_of("config", config, PlausibilityConfig)
     predictor = load_run(Path(run), pick_device(device)) if isinstance(run, str | Path) else run
     films = open_scenes(data, config, predictor.film_shape[1:])
     _check_fit(predictor, films)

@@ -72,8 +72,8 @@ def read_films(source: Path | str, config: ImportConfig | None = None) -> Foreig
         FileNotFoundError: nothing is there.
         ValueError: it is of no such format or of several, or as the reader of its format says.
     """
-    check.kind_of("config", config, ImportConfig)
     config = ImportConfig() if config is None else config
+    check.kind_of("config", config, ImportConfig)
     films = _read(check.as_path("SOURCE", source), config)
     return as_ours(films, config) if isinstance(films, StoredFilms) else films
 

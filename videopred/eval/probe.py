@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from videopred.check import require
+from videopred.check import require, require_kind
 
 PENALTY = 1e-3
 """Weight of the squared coefficients beside the mean squared error, of inputs of variance 1."""
@@ -44,7 +44,7 @@ def probe_places(states: np.ndarray, places: np.ndarray, penalty: float = PENALT
         penalty: see PENALTY.
 
     Raises:
-        ValueError: fewer than two clips, or states and places of other clips or steps.
+        ValueError: fewer than two clips, or states and places of other clips or steps. TypeError: no arrays.
     """
     _check(states, places, "places")
     half = len(states) // 2
@@ -67,7 +67,7 @@ def probe_labels(states: np.ndarray, labels: np.ndarray, penalty: float = PENALT
         penalty: see PENALTY.
 
     Raises:
-        ValueError: fewer than two clips, or states and labels of other clips or steps.
+        ValueError: fewer than two clips, or states and labels of other clips or steps. TypeError: no arrays.
     """
     _check(states, labels, "labels")
     half = len(states) // 2
@@ -110,7 +110,10 @@ def _mean(values: np.ndarray) -> float:
 
 
 def _check(states: np.ndarray, truth: np.ndarray, name: str) -> None:
-    """Refuse states and truths of other clips and steps, and what cannot be halved."""
+    """Refuse what are no arrays, states and truths of other clips and steps, and what cannot be halved."""
+    for argument, value in (("states", states), (name, truth)):
+        kind = type(value).__name__
+        require_kind(isinstance(value, np.ndarray), argument, "be an array", kind, "use NumPy's asarray")
     require(
         states.ndim == 3, "states", "have the axes (clips, steps, features)", f"shape {states.shape}", "flatten them"
     )

@@ -106,10 +106,10 @@ def render(
         TypeError: a path in the place of the model or of clips, or settings of another kind.
     """
     check_opened(file, [predictor])
-    check.kind_of("picture", picture, PictureConfig)
-    check.kind_of("intervention", intervention, Intervention)
     picture = PictureConfig() if picture is None else picture
     intervention = Intervention() if intervention is None else intervention
+    check.kind_of("picture", picture, PictureConfig)
+    check.kind_of("intervention", intervention, Intervention)
     out = check.as_path("--out", out)
     named = not isinstance(clips, Sequence) or len(clips) > 0
     check.require(named, "--clips", "name at least one", "none", "leave it out")

@@ -213,10 +213,10 @@ def _check_kinds(
     watch: WatchConfig | None,
 ) -> None:
     """Refuse names and dicts in the place of settings."""
-    check.kind_of("model", model, PredictorConfig)
-    check.kind_of("training", training, TrainingConfig)
-    check.kind_of("compute", compute, ComputeConfig)
-    check.kind_of("watch", watch, WatchConfig)
+    kinds = {"model": PredictorConfig, "training": TrainingConfig, "compute": ComputeConfig, "watch": WatchConfig}
+    for (name, kind), value in zip(kinds.items(), (model, training, compute, watch), strict=True):
+        if value is not None:
+            check.kind_of(name, value, kind)
 
 
 def _same_clips(config: RunConfig, data: Path | str | None) -> ClipSource:
