@@ -1,5 +1,7 @@
 """Objects found in films: discs by hand, whole worlds beside their truth, and films in which things go wrong."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from object_scenes import BALLS, CLIPS, RADIUS, STEPS, drawn, hide, paint, true_scene
@@ -114,6 +116,16 @@ def test_a_ball_that_nobody_expected_is_found_and_followed():
     assert_near(tracked(film).positions[:, :, : BALLS + 1], positions, 0.4)
 
 
+def test_a_ball_that_appears_where_there_was_none_is_found():
+    """Also in a room that no ball ever enters, whose balls' sizes nobody knows."""
+    positions = TRUE.positions[:, :, 3:].clone()
+    positions[:, :2] = torch.nan
+    film = film_of(positions, RADIUS[3:])
+    for radius in (4.0, torch.nan):
+        true = replace(TRUE, positions=positions, radius=torch.full((CLIPS, 1), radius).double())
+        assert_near(tracked(film, true, torch.zeros(CLIPS, 1, 2)).positions[:, :, 1:2], positions, 0.3)
+
+
 @pytest.mark.parametrize("covered", [False, True])
 def test_specks_are_no_balls(covered):
     film = TRUE.film.clone()
@@ -121,6 +133,17 @@ def test_specks_are_no_balls(covered):
     found = tracked(film, covered=covered)
     assert found.positions[:, :, BALLS:].isnan().all()
     assert torch.equal(found.masks > 0, TRUE.masks > 0)
+
+
+def test_specks_are_no_balls_beside_a_ball_of_unknown_size():
+    """It is hidden to the end, so that no mask shows how large it is."""
+    true, radius = hide(TRUE, 1, 2, slice(None)), TRUE.radius.clone()
+    radius[1, 2] = torch.nan
+    film = true.film.clone()
+    film[:, 2:, 0, 15:17, 20:23] = 1
+    found = tracked(film, replace(true, radius=radius))
+    assert found.positions[:, :, BALLS:].isnan().all()
+    assert torch.equal(found.masks > 0, true.masks > 0)
 
 
 def test_more_balls_than_there_is_room_for_are_left_alone():

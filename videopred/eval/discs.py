@@ -40,6 +40,8 @@ class Objects:
     """(B, M, 2) px: where it was found last."""
     covered: np.ndarray
     """(B,) bool: whether something may cover objects."""
+    smallest: np.ndarray
+    """(B,) px: the radius of the smallest true object of the clip."""
 
 
 @dataclass

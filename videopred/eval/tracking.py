@@ -5,11 +5,11 @@ constant velocity takes it, and its disc is fitted to the lit pixels, see `discs
 are enough for one, one of them is given up.
 
 Lit pixels that are left over go to objects that were lost, near to where constant velocity takes them; and what is
-still left, if it is as large as half of the smallest object, to objects that nobody expected. Where something may cover
-objects, those that are seen in part are placed by their edge.
+still left, if it is as large as half of the clip's smallest object, to objects that nobody expected. Where something
+may cover objects, those that are seen in part are placed by their edge.
 
-We use the true places, velocities and radii of the last observed frame, which whoever saw the context may know, and
-nothing of what came after.
+Of the truth we use places and velocities in the last observed frame, sizes, and whether anything is ever covered: where
+objects go, nobody is told.
 """
 
 import numpy as np
@@ -22,6 +22,7 @@ from videopred.eval.scene import Scene
 LIT = 0.5
 UNEXPECTED = 4
 """Objects that may turn up beside those expected, at a time."""
+_SMALLEST = 1 / 16  # radius, as a share of the frame's shorter side, where no size of a clip's objects is known
 _HALF, _PART = 0.5, 0.15  # shares of a disc that are enough for one nobody expected, and for one that was covered
 _FAR_OFF = 100.0  # px: many radii
 _FAR = 3.0  # radii from where it is expected within which a lost object may turn up
@@ -36,7 +37,7 @@ def track(film: Tensor, places: Tensor, velocities: Tensor, radius: Tensor, cove
         film: (B, 1 + T, C, H, W) float in [0, 1]; its first frame is the last observed one.
         places: (B, N, 2) px, true centres in the first frame, also of hidden objects; NaN for absent ones.
         velocities: (B, N, 2) px per frame, there; NaN where nothing is known.
-        radius: (B, N) px; of objects that are no discs, the radius of a disc of their area.
+        radius: (B, N) px; of objects that are no discs, the radius of a disc of their area; NaN where it is not known.
         covered: (B,) bool: whether something in the clip may cover objects, so that less of them is seen.
 
     Returns:
@@ -45,7 +46,7 @@ def track(film: Tensor, places: Tensor, velocities: Tensor, radius: Tensor, cove
     """
     lit = (film.amax(2) >= LIT).cpu().numpy()
     clips, frames, height, width = lit.shape
-    objects = _expected(places, velocities, radius, covered)
+    objects = _expected(places, velocities, radius, covered, min(height, width))
     positions = np.full((clips, frames, *objects.place.shape[1:]), np.nan)
     masks = np.zeros(lit.shape, np.uint8)
     for frame in range(frames):
@@ -65,15 +66,18 @@ def track(film: Tensor, places: Tensor, velocities: Tensor, radius: Tensor, cove
     return Scene(torch.from_numpy(positions), film=film, masks=torch.from_numpy(masks))
 
 
-def _expected(places: Tensor, velocities: Tensor, radius: Tensor, covered: Tensor) -> Objects:
-    """The true objects at the first frame, with room for others."""
+def _expected(places: Tensor, velocities: Tensor, radius: Tensor, covered: Tensor, side: int) -> Objects:
+    """The true objects at the first frame, with room for others; those of unknown size are taken for small ones."""
     room = ((0, 0), (0, UNEXPECTED))
     place = np.pad(places.cpu().numpy().astype(float), (*room, (0, 0)), constant_values=np.nan)
     speed = np.pad(velocities.cpu().numpy().astype(float), (*room, (0, 0)))
     known = ~np.isnan(place).any(-1)
-    size = np.pad(radius.cpu().numpy().astype(float), room)
-    place, speed, size = (np.nan_to_num(values) for values in (place, speed, size))
-    return Objects(place, speed, size, known, known.copy(), place.copy(), covered.cpu().numpy())
+    size = np.pad(radius.cpu().numpy().astype(float), room, constant_values=np.nan)
+    smallest = np.where(np.isnan(size), np.inf, size).min(1)
+    smallest[np.isinf(smallest)] = _SMALLEST * side
+    size = np.where(np.isnan(size), smallest[:, None], size)
+    place, speed = np.nan_to_num(place), np.nan_to_num(speed)
+    return Objects(place, speed, size, known, known.copy(), place.copy(), covered.cpu().numpy(), smallest)
 
 
 def _move_on(objects: Objects, height: int, width: int) -> None:
@@ -118,7 +122,7 @@ def _find_again(objects: Objects, pixels: Pixels) -> None:
 def _find_new(objects: Objects, pixels: Pixels, shape: tuple[int, ...]) -> None:
     """Give larger patches that are left over to lost objects not too far off, and else to new ones, in place."""
     share = np.where(objects.covered, _PART, _HALF)
-    least = share * np.pi * np.where(objects.known, objects.radius, np.inf).min(1) ** 2
+    least = share * np.pi * objects.smallest**2
     left = np.flatnonzero(pixels.owner < 0)
     if not (np.bincount(pixels.clip[left], minlength=shape[0]) >= least).any():
         return
@@ -153,7 +157,7 @@ def _newcomer(objects: Objects, clip: int, places: np.ndarray) -> int | None:
     apart[~objects.known[clip] | objects.found[clip] | (apart > limit)] = np.inf
     chosen = int(apart.argmin())
     if not np.isfinite(apart[chosen]):
-        if area < _HALF * np.pi * objects.radius[clip, objects.known[clip]].min() ** 2:
+        if area < _HALF * np.pi * objects.smallest[clip] ** 2:
             return None
         free = np.flatnonzero(~objects.known[clip, -UNEXPECTED:])
         if not len(free):
