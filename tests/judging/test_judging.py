@@ -162,6 +162,19 @@ def test_films_pass_in_batches(file):
     assert scores.protocol.clips == 5
 
 
+def test_a_function_is_asked_one_step_ahead_as_the_trivial_baselines_are(file):
+    asked, lengths = Protocol(context=3, horizon=4, feedback="true", metrics=("mse", "f1")), []
+
+    def copy_last(context: Tensor, horizon: int) -> Tensor:
+        lengths.append((context.shape[1], horizon))
+        return context[:, -1:].expand(-1, horizon, -1, -1, -1)
+
+    scores = judge(copy_last, file, asked, batch_size=8)
+    assert lengths[:4] == [(3, 1), (4, 1), (5, 1), (6, 1)]
+    for metric in asked.metrics:
+        np.testing.assert_array_equal(scores.values["model"][metric], scores.values["copy last"][metric])
+
+
 def test_a_model_is_scored_in_evaluation_mode_and_left_as_it_was(file):
     predictor = Fading().train()
     scores = evaluate(predictor, file, context=3, horizon=5, metrics=("mse",))

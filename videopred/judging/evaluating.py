@@ -170,7 +170,8 @@ def judge(
     """Scores of any predictions, in the row *model*, or of several, each in a row of its name.
 
     Args:
-        predict: makes the films to judge, from the context of a batch of clips on the device; or several of such.
+        predict: makes the films to judge, from the context of a batch of clips on the device; or several of such. With
+            feedback `true` it is asked for one frame at a time, after each of the true ones.
         seeds: name -> rows of models that differ in nothing but their seed, over which the mean is told as well.
         file, protocol, how: see `judge_rows`.
 
@@ -186,7 +187,13 @@ def judge(
             check.one_of(f"seeds {name}", row, models)
 
     def forecast_by(model: Predict) -> Forecast:
-        return lambda batch, _: model(batch.context.to(how.get("device", "cpu")), batch.horizon)
+        def forecast(batch: Batch, _: int) -> Tensor:
+            film = batch.film.to(how.get("device", "cpu"))
+            if not batch.one_step:
+                return model(film[:, : batch.given], batch.horizon)
+            return torch.cat([model(film[:, :end], 1) for end in range(batch.given, film.shape[1])], 1)
+
+        return forecast
 
     scores = judge_rows({name: forecast_by(model) for name, model in models.items()}, file, protocol, **how)
     return replace(scores, seeds={name: tuple(rows) for name, rows in (seeds or {}).items()})
