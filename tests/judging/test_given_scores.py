@@ -40,6 +40,15 @@ def test_without_context_only_blank_stands_beside(tmp_path):
     assert scores.skill("prediction", "mse") is None
 
 
+def test_a_reference_without_context_is_refused(tmp_path):
+    """The rows that learn from it start from a frame."""
+    np.save(tmp_path / "t.npy", HARD.astype(bool))
+    truth = GivenTruth(GivenFilms("--true", tmp_path / "t.npy", axes="BTCHW"))
+    asked = Protocol(context=0, horizon=4, metrics=("mse",), feedback="elsewhere")
+    with pytest.raises(ValueError, match=r"^--reference must come with a --context of at least 1, got 0; give one, or"):
+        evaluate_given(truth.given, truth, asked, reference=truth)
+
+
 def test_true_films_keep_their_exact_numbers(tmp_path):
     """Who asks for frames gets 256 levels, as of any data; scores see none of that."""
     np.save(tmp_path / "t.npy", SOFT)

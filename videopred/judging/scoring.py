@@ -69,7 +69,7 @@ def judge_rows(
     """
     clips, batch_size = check_protocol(protocol, file), how.get("batch_size", 32)
     check.whole_number("--batch-size", batch_size, 1, "give at least one clip at a time")
-    reference = _reference(how.get("reference"), file)
+    reference = _reference(how.get("reference"), file, protocol)
     device = torch.device(how.get("device", "cpu"))
     # Sums are in float64, which Apple's GPU does not have.
     measured_on = torch.device("cpu") if device.type == "mps" else device
@@ -105,8 +105,10 @@ def judge_rows(
     )
 
 
-def _reference(given: "ClipSource | None", file: "ClipSource") -> "ClipSource | None":
+def _reference(given: "ClipSource | None", file: "ClipSource", protocol: Protocol) -> "ClipSource | None":
     """The file whose training part calibrates: that given, else the judged one; None of true films made elsewhere."""
+    must, fix = "come with a --context of at least 1", "give one, or leave --reference out"
+    check.require(given is None or protocol.context > 0, "--reference", must, protocol.context, fix)
     reference = file if given is None and not isinstance(file, GivenTruth) else given
     if reference is not None:
         check_reference(reference, file)
