@@ -25,6 +25,9 @@ CASES: dict[str, tuple[str, dict[str, Any], tuple[int, ...], dict[str, Any]]] = 
         {"modules": 3, "active": 3},
     ),
     "rims, among modules": ("rims", {"competition": "modules", "active": 3}, (1,), {"modules": 3}),
+    "rims, among modules, few": ("rims", {"competition": "modules"}, (1,), {"modules": 3}),
+    "rims, few are heard": ("rims", {"comm_topk": 2}, (2,), {"modules": 3, "comm_topk": None}),
+    "rims, fewer are heard": ("rims", {"comm_topk": 1}, (3,), {"modules": 3}),
     "rims on a map": ("rims", {"reads": "map"}, (0,), {"modules": 3}),
     "rims on a map, among modules": (
         "rims",
@@ -36,9 +39,22 @@ CASES: dict[str, tuple[str, dict[str, Any], tuple[int, ...], dict[str, Any]]] = 
     "brims, above": ("brims", {"active": (2, 2)}, (6,), {"modules": (4, 2)}),
     "brims, slots, below": ("brims", {"per_module_slots": True}, (3,), {"modules": (3, 3)}),
     "brims, slots, above": ("brims", {"per_module_slots": True, "active": (2, 2)}, (4,), {"modules": (4, 2)}),
+    "brims, evenly": (
+        "brims",
+        {"per_module_slots": True, "input_attention": False, "active": (4, 3)},
+        (6,),
+        {"modules": (4, 2), "active": (4, 2)},
+    ),
     "hierarchical": ("hierarchical-rims", {"per_module_slots": True}, (0,), {"modules": (3, 3)}),
+    "hierarchical, evenly": (
+        "hierarchical-rims",
+        {"per_module_slots": True, "input_attention": False, "active": (4, 3)},
+        (2,),
+        {"modules": (3, 3), "active": (3, 3)},
+    ),
     "one choice": ("mld-rims", {}, (1, 5), {"modules": (3, 3)}),
     "scoff": ("scoff", {}, (1,), {"files": 2}),
+    "scoff, evenly": ("scoff", {"input_attention": False}, (1,), {"files": 2}),
     "scoff, some rest": ("scoff", {"active": 2, "cell": "lstm", "query_from": "new"}, (0,), {"files": 2}),
     "scoff, learned start": ("scoff", {"start": "learned", "comm_gate": False}, (2,), {"files": 2}),
     "rmc": ("rmc", {}, (1,), {"rows": 2}),
@@ -98,6 +114,16 @@ def test_the_others_do_as_in_a_core_that_never_had_it(case):
         if "_attention" in name and seen.shape[-1] != happened.shape[-1]:  # of those that are read or heard
             seen = seen[..., seen.flatten(0, -2).any(0)]
         torch.testing.assert_close(dropped(seen, happened.shape, module), happened, rtol=1e-4, atol=1e-5)
+
+
+def test_the_choice_of_the_lowest_layer_holds_above_a_silenced_module():
+    """In MLD-RIMs: what rests in a middle layer is active in those above it."""
+    core = build("mld-rims", {"modules": (4, 4, 4), "active": (4, 4, 4), "units": (5, 9, 5)})
+    slots = torch.randn(CLIPS, STEPS, 1, FEATURES)
+    trace = unroll(Intervened(core, Intervention(without=(6,)), first=0), slots, trace=True).trace
+    assert trace["layer1.active"].all((0, 1)).tolist() == [True, True, False, True]
+    assert trace["layer0.active"].all()
+    assert trace["layer2.active"].all()
 
 
 def test_a_core_of_ones_own_that_cannot_leave_a_module_out_says_so():

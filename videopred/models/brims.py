@@ -104,7 +104,8 @@ class Stack(Core):
             above = None if reading.above is None else self._above(level, state)
             read = reading(asking, below, above, state[level][0], self._unread(level, quiet))
             after, happened = layer(ready, read, state[level], active, quiet[level])
-            active = happened["active"] if self.one_choice else None
+            if self.one_choice and level == 0:
+                active = happened["active"]
             new.append(after)
             traces.append(happened)
         states = tuple(new)

@@ -47,7 +47,7 @@ class Communication(nn.Module):
         scores = torch.bmm(key, query.transpose(1, 2)) * self.scale
         attention = softmax_over_few(unheard(scores, silent, 1))
         if self.topk is not None:
-            attention = sparsified(attention, self.topk, -1)
+            attention = sparsified(attention, self.topk, -1, silent)
         heard = heads_together(torch.bmm(attention, value), self.heads)
         return said(self.message(heard), mask, self.gated), attention.unflatten(0, (-1, self.heads))
 

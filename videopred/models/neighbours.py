@@ -77,14 +77,16 @@ class ReadNeighbours(nn.Module):
         (maps, mask), heads = projected, self.heads
         slots = below if self.above is None or above is None else torch.cat([below, self.above(above)])
         key, value = per_head(slots.transpose(0, 1), heads).split(self.sizes, -1)
+        silent = self._mask(unread, below, slots)
         scores: Tensor | None = None
         trace: Trace = {}
         if maps is None:
-            read = value.mean(1, keepdim=True).expand(-1, self.rows, -1)
+            evenly = torch.softmax(unheard(value.new_zeros(1, len(slots)), silent, 1), 1)
+            read = (evenly @ value).expand(-1, self.rows, -1)
         else:
             query = per_head(torch.bmm(hidden.transpose(0, 1), maps).transpose(0, 1), heads)
             scores_of_slots = torch.bmm(key, query.transpose(1, 2))
-            attention = softmax_over_few(unheard(scores_of_slots, self._mask(unread, below, slots), 1))
+            attention = softmax_over_few(unheard(scores_of_slots, silent, 1))
             read = torch.bmm(attention, value)
             scores, trace = self._look_at(attention.unflatten(0, (-1, heads)), len(below))
         read = heads_together(read, heads, mask)

@@ -88,7 +88,7 @@ class _Attention(_Reading):
     def _compete(self, scores: Tensor, silent: Tensor | None) -> tuple[Tensor, Tensor]:
         """Attention (B, K, heads, …) whose softmax runs over modules, and the choice by it, (B, K)."""
         attention = torch.softmax(unheard(scores, silent, 1), 1)
-        return sparsified(attention, self.config.active, 1), -attention.flatten(2).mean(-1)
+        return sparsified(attention, self.config.active, 1, silent), -attention.flatten(2).mean(-1)
 
 
 class ReadVector(_Attention):

@@ -234,9 +234,9 @@ class SCOFF(Core):
         config, keys, values = self.config, projected.keys, projected.values
         if config.input_attention:
             scores = torch.bmm(per_head(query, config.input_heads), keys.transpose(1, 2))  # (B heads, K, L)
-            attention = torch.softmax(unheard(scores, silent, 1), 1)
         else:
-            attention = values.new_full((len(values), self.rows, values.shape[1]), 1 / self.rows)
+            scores = values.new_zeros(len(values), self.rows, values.shape[1])
+        attention = torch.softmax(unheard(scores, silent, 1), 1)
         read = heads_together(torch.bmm(attention, values), config.input_heads, projected.read_mask)
         if config.norm == "mean":
             read = read / values.shape[1]
