@@ -141,6 +141,18 @@ def test_attention_is_set_against_what_is_hidden_in_the_frame_that_was_read():
     np.testing.assert_allclose(drawn["above"].get_ydata(), 0.6 * np.array(drawn["above"].get_xdata()))
 
 
+def test_without_a_null_slot_all_other_attention_is_on_what_is_below():
+    scenes = []
+    for seed in range(3):
+        one = brims_scene(seed)
+        kept = {name: values for name, values in one.trace.items() if not name.endswith("null_attention")}
+        scenes.append(scene(trace=kept, truths=one.truths))
+    hidden, shares = measure(scenes)
+    assert list(shares["layer0"]) == ["below", "above"]
+    np.testing.assert_allclose(shares["layer0"]["below"], 1 - 0.6 * hidden)
+    assert [bars.get_label() for bars in top_down(scenes).axes[0].containers] == ["below", "above"]
+
+
 def test_each_module_silenced_has_a_row_of_shares_and_an_error():
     scenes = []
     for silenced in range(MODULES + 1):

@@ -29,7 +29,8 @@ def physics_oracle(batch: Batch) -> Tensor:
     """The frames that follow from the true state at the end of the context: (B, horizon, C, H, W) float in [0, 1].
 
     A ceiling, not a model: it is told positions, velocities, radii and masses that no frame shows exactly. It is not
-    perfect either: files hold states as float32, and collisions make small differences grow. With predictions of one
+    perfect either: files hold states as float32, and collisions make small differences grow; and with a restitution
+    below 1 it does not know which balls have only just lost speed, and may take some again. With predictions of one
     step, every frame follows from the true state at the frame before it.
     """
     steps = range(batch.given - 1, batch.given + batch.horizon - 1) if batch.one_step else [batch.given - 1]

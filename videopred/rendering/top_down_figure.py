@@ -15,7 +15,7 @@ _BINS = 5
 
 
 def top_down(scenes: Sequence[Scene]) -> Figure:
-    """Mean attention on what is below, above and null, against the share of the objects' pixels that is hidden.
+    """Mean attention on what is below, above and null, against the share of an object that is hidden, on average.
 
     Only steps that read a true frame count, because nobody knows what an imagined frame hides: so give as much context
     as there is. Bars are a standard error over clips. A panel for each layer that reads one above.
@@ -47,8 +47,8 @@ def measure(scenes: Sequence[Scene]) -> tuple[np.ndarray, dict[str, dict[str, np
     """What the figure is drawn from.
 
     Returns:
-        hidden: (clips, context) share of the objects that is hidden in the frame that was read.
-        layer -> below, above, null -> (clips, context), mean over its modules.
+        hidden: (clips, context) share that is hidden in the frame that was read, mean over the objects.
+        layer -> below, above and, if there is a null slot, null -> (clips, context), mean over its modules.
     """
     hidden: list[np.ndarray] = []
     shares: dict[str, dict[str, list[np.ndarray]]] = {}
@@ -60,8 +60,11 @@ def measure(scenes: Sequence[Scene]) -> tuple[np.ndarray, dict[str, dict[str, np
             layer, _, kind = name.rpartition(".")
             if kind == "top_down":
                 above = scene.trace[name][read].mean(1)
-                null = scene.trace[f"{layer}.null_attention"][read].mean(1)
-                for key, values in {"below": 1 - above - null, "above": above, "null": null}.items():
+                kinds = {"below": 1 - above, "above": above}
+                if (null := scene.trace.get(f"{layer}.null_attention")) is not None:
+                    kinds["null"] = null[read].mean(1)
+                    kinds["below"] = kinds["below"] - kinds["null"]
+                for key, values in kinds.items():
                     shares.setdefault(layer, {}).setdefault(key, []).append(values)
     return np.array(hidden), {
         layer: {kind: np.array(values) for kind, values in kinds.items()} for layer, kinds in shares.items()
