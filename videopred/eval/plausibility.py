@@ -70,7 +70,7 @@ class Aggregate(NamedTuple):
     total: Callable[[np.ndarray], float]
     """One number of it."""
     terms: Callable[[np.ndarray], Iterable[float]]
-    """What is compared: the exact sum of it over the films of a scene."""
+    """What that number is the mean of: of films whose means are compared, exact sums are."""
 
 
 def _mean(values: np.ndarray) -> float:
@@ -116,10 +116,19 @@ def aggregate(name: str, surprise: np.ndarray, differs: np.ndarray, possible: np
         check.require(all(map(len, counted)), "DATA", must, got, fix)
         films[scene] = [-how.total(values) for values in counted]
         if possible is not None:
-            signs = np.where(possible[scene], -1, 1)
-            pairs = zip(signs, counted, strict=True)
-            margins[scene] = math.fsum(sign * term for sign, values in pairs for term in how.terms(values))
+            margins[scene] = _margin([list(how.terms(values)) for values in counted], possible[scene])
     return Plausible(films, None if possible is None else margins)
+
+
+def _margin(terms: list[list[float]], possible: np.ndarray) -> float:
+    """Mean terms of the impossible films less those of the possible ones: a number of exact sign.
+
+    Multiplied by the number of terms; where films have several such numbers, by their least common multiple, so that no
+    term is divided: terms of shorter films are added several times.
+    """
+    whole, signs = math.lcm(*map(len, terms)), np.where(possible, -1, 1)
+    films = zip(signs, terms, strict=True)
+    return math.fsum(sign * term for sign, film in films for term in film * (whole // len(film)))
 
 
 def compare(films: np.ndarray, possible: np.ndarray | None) -> Plausible:
