@@ -105,7 +105,8 @@ NAN = np.array([0.5, np.nan, 0.5], np.float32).repeat(80).reshape(3, 8, 10)
 DATED = np.zeros((T, H, W), "datetime64[s]")
 
 WRONG = [
-    (npy(GREY[..., 0]), {}, "--axes must be given for 4 axes, which may be TBHW or BTHW, got none for (3, 5, 8, 10)"),
+    (npy(GREY[..., 0]), {}, "--axes must be given for 4 axes, which may be TBHW or BTHW or CTHW, got none for "),
+    (npy(GREY.transpose(0, 4, 1, 2, 3)), {}, "--axes must be given for 5 axes, which may be BCTHW, got none for (3, 1"),
     (npy(GREY), {}, "--axes must be given for 5 axes, which may be BTHWC or TBHWC, got none for (3, 5, 8, 10, 1"),
     (npy(COLOR[0]), {}, "--axes must be given for 4 axes, which may be TBHW or BTHW or THWC, got none for (5, 8, 10"),
     (npy(COLOR[0, 0]), {}, "--axes must be given for 3 axes, which may be THW or HWC, got none for (8, 10, 3) in "),

@@ -9,7 +9,11 @@ from videopred import check
 from videopred.datasets.foreign import StoredFilms
 from videopred.datasets.import_settings import ImportConfig
 
-_READINGS = {3: ["THW", "HWC"], 4: ["TBHW", "BTHW", "THWC", "TCHW"], 5: ["BTHWC", "TBHWC", "BTCHW", "TBCHW"]}
+_READINGS = {
+    3: ["THW", "HWC"],
+    4: ["TBHW", "BTHW", "THWC", "TCHW", "CTHW"],
+    5: ["BTHWC", "TBHWC", "BTCHW", "TBCHW", "BCTHW"],
+}
 """Number of axes -> how such arrays are usually kept; of these, only those with a sensible number of channels."""
 
 

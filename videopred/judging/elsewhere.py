@@ -87,7 +87,8 @@ class GivenFilms:
             white = np.iinfo(first.dtype).max if first.dtype.kind == "u" else 1  # as PNG has it, of 8 or 16 bits
             return 0.0, float(white)
         if first.dtype == bool:
-            got, fix = f"{said} for bool", "False is black and True white"
+            alone = "--true-range 0,1" if self.flag == "--true" else "--true-range for the others"
+            got, fix = f"{said} for bool in {self.path}", f"False is black and True white; give {alone}"
             check.require(said in (None, (0, 1)), "--range", "be 0,1 or left out", got, fix)
             return 0.0, 1.0
         must = "say which numbers are black and white"
