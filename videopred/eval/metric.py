@@ -41,7 +41,7 @@ class Quantity(ABC):
 
     @property
     def best(self) -> float:
-        """The value of a perfect prediction."""
+        """The better end of its range."""
         return self.range[1] if self.higher_is_better else self.range[0]
 
     def reduce(self, measured: dict[str, Tensor], clip_weights: Tensor | None = None) -> Tensor:

@@ -83,7 +83,7 @@ class Scores:
         return None if self.drawn is None else middle(self.drawn[row][column])
 
     def skill(self, row: str, column: str) -> float | None:
-        """How much of the way from copy last to a perfect prediction: 0 is copy last, 1 perfect, below 0 worse.
+        """How much of the way from copy last to the metric's best value: 0 is copy last, below 0 worse; see `skill`.
 
         None where copy last is missing or perfect, or the metric has no finite best value.
         """

@@ -1,4 +1,4 @@
-"""Skill: how much of the way from a trivial baseline to a perfect prediction."""
+"""Skill: how much of the way from a trivial baseline to the best value of a metric."""
 
 from typing import TYPE_CHECKING
 
@@ -11,8 +11,9 @@ if TYPE_CHECKING:
 def skill(value: np.ndarray | float, baseline: np.ndarray | float, metric: "Quantity") -> np.ndarray:
     """The share of what a trivial baseline leaves to be won: (value − baseline) / (best − baseline).
 
-    1 is a perfect prediction, 0 one as good as the baseline, below 0 a worse one. For an error it is one minus the
-    ratio of the errors; for F1, (F1 − F1_copy) / (1 − F1_copy). Of PSNR, whose best value is a cap, it means little.
+    1 is the best value, 0 one as good as the baseline, below 0 a worse one. For an error it is one minus the ratio of
+    the errors; for F1, (F1 − F1_copy) / (1 − F1_copy). Of PSNR, whose best value is a cap, it means little; and BCE has
+    its best value, 0, of black and white films alone.
 
     Args:
         value: any shape: scores by this metric.

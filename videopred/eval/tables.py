@@ -183,7 +183,7 @@ def _legend(scores: "Scores") -> str:
     if scores.seeds:
         lines["±"] += "; of means over runs, over runs that differ in their seed (Student's t)"
     if _skills(scores, list(scores.metrics)):
-        lines["skill"] = "of the mean: 0 is copy last, 1 a perfect prediction"
+        lines["skill"] = "of the mean: 0 is copy last, 1 the metric's best value"
     if scores.protocol.samples > 1:
         lines["best"] = (
             "of the first samples of a clip by that metric's mean over the steps, chosen with the truth at hand"
