@@ -9,6 +9,7 @@ import pytest
 
 from videopred.eval import make_metric
 from videopred.eval.comparison import compare, names_of
+from videopred.eval.comparison_over_data import compare_over_data
 from videopred.eval.scores import Scores
 from videopred.eval.settings import F1Config, Protocol
 
@@ -64,6 +65,24 @@ def test_the_row_held_against_may_be_any():
     assert compared.difference("gru", "mse").difference == pytest.approx(-9, abs=0.02)
     with pytest.raises(ValueError, match="--relative-to must be one of gru, rims, blank, got grru; did you mean gru"):
         compare({"gru": scored(0), "rims": scored(0)}, "grru")
+
+
+def test_means_over_unlike_steps_are_not_held_against_each_other():
+    """Of the last step nothing can be said of one model, as where it shows no objects; at the first both are told."""
+    tables = {"gru": scored(0), "rims": scored(-0.1)}
+    tables["rims"].measurements["model"]["mse"]["mse"][:, 2] = np.nan
+    compared = compare(tables)
+    found = compared.difference("rims", "mse")
+    assert found.value == pytest.approx(tables["rims"].mean("model", "mse"))
+    assert np.isnan([found.difference, found.low, found.high, found.ratio]).all()
+    assert compared.difference("rims", "mse", 1).told_apart
+    told = "MSE of rims: the mean is over 2 of 3 steps; of the others nothing can be said of it"
+    assert compared.remarks == [told]
+    assert compared.table().splitlines()[-1] == told
+    over = compare_over_data({"a": tables, "b": {"gru": scored(0), "rims": scored(-0.1)}}, relative_to="gru")
+    assert np.isnan(over.cell("rims", "a", "mse").ratio.value)
+    assert over.cell("rims", "b", "mse").ratio.value < 1
+    assert over.table().splitlines()[-1] == f"on a, {told}"
 
 
 def test_nothing_is_relative_to_a_perfect_row():

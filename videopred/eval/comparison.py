@@ -22,7 +22,7 @@ class Difference(NamedTuple):
     value: float
     """The row's own mean; of several seeds the mean over these."""
     difference: float
-    """Its mean, less the other's."""
+    """Its mean, less the other's; NaN, as all that follows from it, where the two are means over unlike steps."""
     low: float
     high: float
     """Where the difference lies, 95 % of the time: by paired draws of the clips and, of rows of several seeds, by
@@ -96,6 +96,8 @@ class Comparison:
         means, others = ours.means(column, steps), theirs.means(column, steps)
         value, other = float(means.mean()), float(others.mean())
         low = high = float("nan")
+        if not ours.of_like_steps(theirs, column, steps):
+            return Difference(value, low, low, high, low, len(means), ours.deviation(column, steps))
         drawn, others_drawn = ours.drawn(column, steps), theirs.drawn(column, steps)
         if drawn is not None and others_drawn is not None:
             # Tables of as many clips are drawn alike, so draw r of one is draw r of the other.
@@ -103,6 +105,17 @@ class Comparison:
             low, high = (float(end) for end in over_both(middle(drawn - others_drawn), *sides))
         ratio = relative_error(value, other, ours.scores.metrics[column].best)
         return Difference(value, value - other, low, high, ratio, len(means), ours.deviation(column, steps))
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a reader must know of single scores; see `Scores.remarks`."""
+        return [
+            f"{self.first.label(column)} of {name if len(row.runs) == 1 else f'{name} ({run})'}: {remark}"
+            for column in self.first.metrics
+            for name, row in self.rows.items()
+            for run in row.runs
+            for remark in row.scores.remarks_on(run, column)
+        ]
 
     def head(self, column: str) -> str:
         """Title of a metric's block."""
@@ -196,7 +209,7 @@ class Comparison:
                 chances += ", and seeds, by Welch's t; a single run stands for itself alone"
             told = f"interval of the difference: 95 % over {chances}; ! where it leaves out 0"
         relative = "relative error: what is missing to the best value, over what the row in the title is missing"
-        return "\n".join([*lines, told, relative])
+        return "\n".join([*lines, told, relative, *self.remarks])
 
 
 def compare(

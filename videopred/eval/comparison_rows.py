@@ -56,6 +56,10 @@ class Row(NamedTuple):
         """Standard deviation of these means over seeds; NaN of a single run."""
         return float(np.std(self.means(column, steps), ddof=1)) if len(self.runs) > 1 else float("nan")
 
+    def of_like_steps(self, other: "Row", column: str, steps: int | None = None) -> bool:
+        """Whether both means are over the same steps: where objects are lost, nothing can be said of some."""
+        return np.array_equal(np.isnan(self.values(column)[:steps]), np.isnan(other.values(column)[:steps]))
+
     def drawn(self, column: str, steps: int | None = None) -> np.ndarray | None:
         """(R,): the mean of `means` by other draws of the clips, the same for all runs; None of a single clip."""
         drawn = self.scores.drawn
@@ -74,8 +78,10 @@ class Row(NamedTuple):
         """The `relative_error` of this row's mean to another's, with its interval.
 
         Clips are drawn alike for both rows; a seed is taken to change the ratio in proportion to its change of either
-        error.
+        error. NaN where the means are of unlike steps.
         """
+        if not self.of_like_steps(other, column, steps):
+            return UNKNOWN
         best = self.scores.metrics[column].best
         means, others_means = self.means(column, steps), other.means(column, steps)
         ratio = relative_error(float(means.mean()), float(others_means.mean()), best)

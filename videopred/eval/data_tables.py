@@ -110,6 +110,7 @@ def _legend(comparison: "DataComparison") -> str:
     if comparison.relative_to is not None:
         told = f"what is missing to the best value, over what {comparison.relative_to} is missing on these clips"
         lines.append(f"relative error: {told}; ! where the interval leaves out 1")
+    lines += [f"on {name}, {remark}" for name, of in data.items() for remark in of.remarks]
     return "\n".join(lines)
 
 

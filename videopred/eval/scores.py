@@ -101,19 +101,19 @@ class Scores:
     @cached_property
     def remarks(self) -> tuple[str, ...]:
         """What a reader must know of single scores, such as how many frames were capped: column, row and remark."""
-        found = [
-            (column, row, metric.remark({key: torch.from_numpy(values) for key, values in of_row[column].items()}))
-            for column, metric in self.metrics.items()
-            for row, of_row in self.measurements.items()
-        ]
-        times = [
-            (column, row, self._time(row, column))
-            for column, metric in self.metrics.items()
-            for row in self.models
-            if metric.is_time
-        ]
-        found += [(column, row, self._coverage(row, column)) for column in self.metrics for row in self.values]
-        return tuple(f"{self.label(column)} of {row}: {remark}" for column, row, remark in [*found, *times] if remark)
+        return tuple(
+            f"{self.label(column)} of {row}: {remark}"
+            for column in self.metrics
+            for row in self.values
+            for remark in self.remarks_on(row, column)
+        )
+
+    def remarks_on(self, row: str, column: str) -> list[str]:
+        """The remarks on a row's scores by one metric."""
+        metric, measured = self.metrics[column], self.measurements[row][column]
+        capped = metric.remark({key: torch.from_numpy(values) for key, values in measured.items()})
+        time = self._time(row, column) if metric.is_time and row in self.models else ""
+        return [remark for remark in (capped, self._coverage(row, column), time) if remark]
 
     def _coverage(self, row: str, column: str) -> str:
         """Over how many steps the mean is, if something can be said of others by another row."""

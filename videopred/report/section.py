@@ -232,7 +232,8 @@ def _score_block(name: str, scores: Scores) -> ScoreBlock:
     if scores.drawn is not None:
         legend["±"] = "half of the 95 % interval over clips (bootstrap); shaded in the curves"
     title = f"{name}: {what_was_asked(scores)}"
-    return ScoreBlock(title, tables.score_table(scores), tables.score_charts(scores), legend, scores.notes)
+    told = [*scores.remarks, *scores.notes]
+    return ScoreBlock(title, tables.score_table(scores), tables.score_charts(scores), legend, told)
 
 
 def _commands(run: FoundRun, made: str | None, data: Path | None, parts: Mapping[str, int]) -> dict[str, str]:
