@@ -26,6 +26,11 @@ def pick_device(device: torch.device | str = "auto") -> torch.device:
     return torch.device(name)
 
 
+def measuring_device(device: torch.device) -> torch.device:
+    """Where scores of a model on that device are computed: there, or, as Apple's GPU has no float64, on the CPU."""
+    return torch.device("cpu") if device.type == "mps" else device
+
+
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Within it, torch computes on one thread; afterwards on as many as before."""

@@ -16,7 +16,7 @@ from tqdm import tqdm
 from videopred import check
 from videopred.checkpoint import load_run
 from videopred.datasets.quadruplets import Quadruplets, open_quadruplets
-from videopred.device import pick_device
+from videopred.device import measuring_device, pick_device
 from videopred.eval.answers import read_scores
 from videopred.eval.mates import differing
 from videopred.eval.plausibility import Plausible, Scenes, aggregate, compare, errors
@@ -108,8 +108,7 @@ def scorer_of(predictor: "Predictor", config: PlausibilityConfig) -> Scorer:
     """Surprise of a model, on its device and in evaluation mode; it is left in the mode it was in."""
     measure = SURPRISES[config.surprise]
     device = next(predictor.parameters()).device
-    # Sums are in float64, which Apple's GPU does not have.
-    measured_on = torch.device("cpu") if device.type == "mps" else device
+    measured_on = measuring_device(device)
 
     def score(film: Tensor) -> Tensor:
         with evaluating(predictor):

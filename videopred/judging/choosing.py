@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from videopred import check
+from videopred.device import measuring_device
 from videopred.eval import METRICS, known, make_metric
 from videopred.judging.batches import films
 from videopred.judging.fitting import check_fit, check_part
@@ -54,9 +55,11 @@ def clip_scores(
         clips = first
     check.context_and_horizon(context, horizon, file.frames)
     device, scores = device_of(predictor), []
+    measured_on = measuring_device(device)
     for _, film in films(file, part, range(0, clips, batch_size), clips, batch_size, False):
-        given, truth = film.to(device)[:, : context + horizon].split([context, horizon], 1)
-        measured = scorer.measure(roll_out(predictor, given, horizon).prediction, truth)
+        given, truth = film[:, : context + horizon].split([context, horizon], 1)
+        prediction = roll_out(predictor, given.to(device), horizon).prediction
+        measured = scorer.measure(prediction.to(measured_on), truth.to(measured_on))
         for clip in range(len(film)):
             alone = {name: values[clip : clip + 1].cpu() for name, values in measured.items()}
             scores.append(scorer.reduce(alone).mean().item())

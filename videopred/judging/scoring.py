@@ -7,6 +7,7 @@ import torch
 
 from videopred import check
 from videopred.datasets.predictability import error_growth, frames_predictable
+from videopred.device import measuring_device
 from videopred.eval import make_any_metric, read_metric_settings
 from videopred.eval.baselines import TrainingStatistics
 from videopred.eval.scores import Scores
@@ -71,8 +72,7 @@ def judge_rows(
     check.whole_number("--batch-size", batch_size, 1, "give at least one clip at a time")
     reference = _reference(how.get("reference"), file, protocol)
     device = torch.device(how.get("device", "cpu"))
-    # Sums are in float64, which Apple's GPU does not have.
-    measured_on = torch.device("cpu") if device.type == "mps" else device
+    measured_on = measuring_device(device)
     rows = rows_for(file, protocol.context, reference is not None)
     taken = ", ".join(name for name in forecasts if name in rows)
     check.require(not taken, "models", "be named otherwise than trivial baselines", taken, "choose another name")
