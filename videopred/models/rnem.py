@@ -29,7 +29,7 @@ class RNEM:
     def __init__(self, config: RNEMConfig, film_shape: tuple[int, int, int]):
         self.config, self.film_shape = config, film_shape
         for name, size in zip(("height", "width"), film_shape[1:], strict=True):
-            fix = f"generate frames of such a {name}, or give fewer --codec.channels"
+            fix = f"generate frames of such a {name}, or import films with --{name}, or give fewer --codec.channels"
             must = f"be a multiple of {config.shrink} for {len(config.channels)} halvings"
             check.require(size % config.shrink == 0, f"frame {name}", must, size, fix)
         rows, columns = (size // config.shrink for size in film_shape[1:])
