@@ -7,7 +7,7 @@ from tiny_runs import FRAMES, HEIGHT, WIDTH, tiny_model
 from videopred.models import DECODERS, build
 from videopred.models.core import unroll
 from videopred.models.intervention_settings import Intervention
-from videopred.models.interventions import Intervened, intervene
+from videopred.models.interventions import Intervened, intervene, without_each
 from videopred.rollout import roll_out
 
 MODULAR = ("rims", "brims", "hierarchical-rims", "mld-rims", "scoff", "rmc")
@@ -130,10 +130,11 @@ def test_the_untouched_predictor_stays_as_it_was_and_shares_its_weights():
 
 @pytest.mark.parametrize("core", ["gru", "lstm", "lstm-h", "lstm-hb", "transformer"])
 def test_a_core_without_modules_refuses(core):
-    with pytest.raises(
-        ValueError, match=rf"RUN must have modules to silence, freeze or swap, got (?i:{core}); take a model with"
-    ):
+    message = rf"RUN must have modules to silence, freeze or swap, got (?i:{core}); take a model with"
+    with pytest.raises(ValueError, match=message):
         rolled(model(core), freeze=(0,))
+    with pytest.raises(ValueError, match=message):
+        next(without_each(model(core), CONTEXT))
 
 
 @pytest.mark.parametrize(

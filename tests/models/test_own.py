@@ -127,6 +127,25 @@ def test_a_core_without_settings_that_reads_a_map(place, capsys):
     assert run("check-core plain:Plain") == 0
 
 
+def test_a_core_that_says_nothing_of_traces_and_modules_has_none(place, capsys):
+    """Of the pictures during training, of own masks and of interventions."""
+    (place / "plain.py").write_text(PLAIN)
+    data = tiny_data(place)
+    learning = "--updates 1 --batch-size 4 --validate-every 1 --pictures-every 1 --device cpu --out run"
+    assert run(f"train {data} --core plain:Plain --codec.channels 2 3 {learning}") == 0
+    refusals = {
+        "evaluate --metrics own-fg-ari": "--metrics must be of masks that a model gives, got own-fg-ari, and model has",
+        "render --without 0": "RUN must have modules to silence, freeze or swap, got Plain; take a model with modules",
+        "render --figure mask-out": "RUN must have modules to silence, freeze or swap, got Plain; take a model with mo",
+        "render --schema 0": "--schema must be left out without schemata, got 0 for Plain; take a model with schemata",
+    }
+    for command, message in refusals.items():
+        name, *flags = command.split()
+        capsys.readouterr()
+        assert run(f"{name} run {data} {' '.join(flags)} --context 3 --horizon 4 --out {place / 'out'}") == 2
+        assert capsys.readouterr().err.startswith(f"videopred: {message}")
+
+
 def test_flags_of_own_settings_are_shown(place, capsys):
     (place / "mycores.py").write_text(MINE)
     assert run("train --core mycores:Leaky --help") == 0

@@ -55,8 +55,12 @@ def intervene(predictor: Predictor, intervention: Intervention, context: int) ->
 
 
 def without_each(predictor: Predictor, context: int) -> Iterator[Predictor]:
-    """The predictor without module 0, without module 1, and so on, each from its first own frame on."""
-    for module in range(sum(predictor.core.state_rows)):
+    """The predictor without module 0, without module 1, and so on, each from its first own frame on.
+
+    Raises:
+        ValueError: see `intervene`; so also for a core without modules, of which module 0 is asked for.
+    """
+    for module in range(max(1, sum(predictor.core.state_rows))):
         yield intervene(predictor, Intervention(without=(module,)), context)
 
 
@@ -74,7 +78,7 @@ class Intervened(Core):
         self.core, self.intervention, self.first = core, intervention, first
         self.rows, self.units, self.input_size = core.rows, core.units, getattr(core, "input_size", None)
         self.trace_axes = core.trace_axes
-        self._parts: tuple[int, ...] = tuple(getattr(core, "state_rows", ()))
+        self._parts: tuple[int, ...] = tuple(core.state_rows)
         _check(core, intervention, self._parts)
 
     def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> Counted:

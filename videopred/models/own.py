@@ -10,6 +10,7 @@ from typing import Any
 
 from videopred import check
 from videopred.addresses import find_own
+from videopred.models.core import Core
 from videopred.models.core_settings import CoreSettings
 from videopred.models.settings import OwnConfig
 
@@ -60,6 +61,9 @@ def build_own(config: OwnConfig, features: int) -> Any:
         value, fix = getattr(core, name, None), "set it in __init__: its output is (B, rows, units)"
         is_size = isinstance(value, int) and value > 0
         check.require(is_size, f"core {config.source}", f"have a whole number {name}", value, fix)
+    for name in ("trace_axes", "state_rows"):
+        if not hasattr(core, name):  # an nn.Module need not say that it traces nothing and has no modules
+            setattr(core, name, getattr(Core, name))
     return core
 
 
