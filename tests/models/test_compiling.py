@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from videopred.models import build
 from videopred.models.compiling import check_compiler, compile_predictor, compile_step
-from videopred.models.core import unroll
+from videopred.models.core import Core, unroll
 from videopred.models.merging import MergedProducts
 from videopred.rollout import predict_on
 
@@ -50,6 +50,14 @@ class Averaging(nn.Module):
         return state.unsqueeze(1), state, {}
 
 
+class DerivedAveraging(Averaging, Core):
+    """The same, derived from what ours derive from."""
+
+
+OWN = {"own": Averaging, "own, derived": DerivedAveraging}
+"""Cores of somebody's own, which read three slots."""
+
+
 def learned(core: Any, given: Tensor) -> list[Tensor]:
     """Output over time and the gradient of every weight."""
     core.zero_grad()
@@ -59,13 +67,13 @@ def learned(core: Any, given: Tensor) -> list[Tensor]:
 
 
 def given_to(name: str, steps: int) -> tuple[Any, Tensor]:
-    """A core, `own` being somebody's, and slots (B, T, L, D) for it."""
-    core = Averaging().double() if name == "own" else make(name)
-    return core, torch.rand(2, steps, 3 if name in ("scoff", "own") else 1, FEATURES, dtype=torch.float64)
+    """A core, ours or one of `OWN`, and slots (B, T, L, D) for it."""
+    core = OWN[name]().double() if name in OWN else make(name)
+    return core, torch.rand(2, steps, 3 if name in ("scoff", *OWN) else 1, FEATURES, dtype=torch.float64)
 
 
 @pytest.mark.parametrize("steps", [3, 4, 11])
-@pytest.mark.parametrize("name", ["lstm", "rims", "brims", "scoff", "own"])
+@pytest.mark.parametrize("name", ["lstm", "rims", "brims", "scoff", *OWN])
 def test_a_compiled_step_learns_the_same(name, steps):
     core, given = given_to(name, steps)
     expected, graphs = learned(core, given), Graphs()
@@ -77,7 +85,7 @@ def test_a_compiled_step_learns_the_same(name, steps):
     assert list(core.state_dict()) == names
 
 
-@pytest.mark.parametrize("name", ["lstm", "rims", "brims", "scoff", "own"])
+@pytest.mark.parametrize("name", ["lstm", "rims", "brims", "scoff", *OWN])
 def test_steps_of_a_long_clip_are_called_four_at_a_time(name):
     """Steps before the first four are not compiled."""
     core, given = given_to(name, 15)
@@ -87,7 +95,7 @@ def test_steps_of_a_long_clip_are_called_four_at_a_time(name):
     assert (graphs.count, graphs.calls) == (1, 3)
 
 
-@pytest.mark.parametrize("name", ["rims", "brims", "scoff", "own"])
+@pytest.mark.parametrize("name", ["rims", "brims", "scoff", *OWN])
 def test_a_compiled_core_goes_on_from_a_state_it_learned(name):
     core, given = given_to(name, 16)
     expected = learned(core, given)

@@ -114,8 +114,9 @@ def test_a_run_is_gone_on_with_and_begun_from_by_its_own_settings(place):
     assert load_run(place / "run").config.core == OwnConfig(source="lasting:Leaky", settings={"units": 7})
 
 
-def test_a_core_without_settings_that_reads_a_map(place, capsys):
-    (place / "plain.py").write_text(PLAIN)
+@pytest.mark.parametrize("base", ["nn.Module", "Core"])
+def test_a_core_without_settings_that_reads_a_map(place, capsys, base):
+    (place / "plain.py").write_text("from videopred.models.core import Core\n" + PLAIN.replace("nn.Module", base))
     config = core_config("plain:Plain")
     assert reads(config) == "map"
     model = build(PredictorConfig(core=config, codec=RNEMConfig(channels=(2, 5))), (1, 16, 24))

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import torch
 from tiny_runs import CORE_SIZES
+from torch import nn
 from torch.utils import _pytree as tree
 
 from videopred.models import CORES, build_core
@@ -136,3 +137,27 @@ def test_a_core_of_ones_own_that_cannot_leave_a_module_out_says_so():
     with pytest.raises(ValueError, match=r"RUN must take `silent` in its step for --without, see .*, got Old; add it"):
         Intervened(Old(), Intervention(without=(1,)), first=0)
     Intervened(Old(), Intervention(freeze=(1,)), first=0)
+
+
+@pytest.mark.parametrize("base", [nn.Module, Core])
+def test_a_core_of_ones_own_with_a_step_alone_leaves_a_module_out(base):
+    class Counting(base):
+        state_rows, rows, units, trace_axes = (2,), 2, 3, {"active": "K"}
+
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(3))
+
+        def initial_state(self, batch, *, generator=None):
+            return self.weight.new_zeros(batch, 2, 3)
+
+        def given_out(self, state):
+            return state
+
+        def step(self, inputs, state, silent=None):
+            active = torch.ones(len(inputs), 2, dtype=torch.bool) & (True if silent is None else ~silent)
+            return state + self.weight, state + self.weight, {"active": active}
+
+    done = unroll(Intervened(Counting(), Intervention(without=(1,)), first=1), torch.rand(CLIPS, 3, 1, 4), trace=True)
+    assert done.output[0, :, :, 0].tolist() == [[1, 1], [2, 0], [3, 0]]
+    assert done.trace["active"][0].tolist() == [[True, True], [True, False], [True, False]]

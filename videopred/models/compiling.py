@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.utils import _pytree as tree
 
 from videopred import check
+from videopred.models.core import projects
 from videopred.models.predictor import Predictor
 from videopred.systems import compiler, runs
 
@@ -49,7 +50,7 @@ def compile_step(core: Any, backend: str) -> None:
     What this process compiled before is forgotten: torch keeps but a few versions of a function.
     """
     torch.compiler.reset()
-    name = "advance" if hasattr(core, "project") else "step"
+    name = "advance" if projects(core) else "step"
     plain = getattr(type(core), name)
 
     def block(self: Any, entries: Sequence[Any], state: Any) -> tuple[list[Tensor], Any]:

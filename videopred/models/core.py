@@ -12,8 +12,9 @@ trace:  dict of tensors (B, …): what happened in this step. A core computes no
         nobody keeps it; `trace_axes` names what is in it.
 
 Work that needs no state may leave the loop: such a core derives from `Core` and gives `project`, which sees all T
-steps at once, and `advance`, which takes one step from what `project` made. `step` then follows from the two. A core
-without a recurrence, such as a transformer, may do all steps at once in `run`, which must equal its steps in a row.
+steps at once, and `advance`, which takes one step from what `project` made. `step` then follows from the two; a core
+that gives `step` instead of them may derive from `Core` as well. A core without a recurrence, such as a transformer,
+may do all steps at once in `run`, which must equal its steps in a row.
 """
 
 from collections.abc import Iterable, Mapping
@@ -107,7 +108,7 @@ def unroll(core: Any, slots: Tensor, state: State | None = None, *, trace: bool 
     if hasattr(core, "run"):
         output, state, happened = core.run(slots, state)
         return Unrolled(output, state, {name: value.detach() for name, value in happened.items()} if trace else {})
-    projecting = hasattr(core, "project")
+    projecting = projects(core)
     inputs = core.project(slots) if projecting else slots.unbind(1)
     if hasattr(core, "advance_all") and not trace:  # see compile_step
         outputs, state = core.advance_all(inputs, slots.shape[1], state)
@@ -121,6 +122,11 @@ def unroll(core: Any, slots: Tensor, state: State | None = None, *, trace: bool 
             traces.append({name: value.detach() for name, value in happened.items()})
     kept = {name: torch.stack([one[name] for one in traces], 1) for name in (traces[0] if traces else {})}
     return Unrolled(torch.stack(outputs, 1), state, kept)
+
+
+def projects(core: Any) -> bool:
+    """Whether a core gives `project` and `advance`; one that derives from `Core` may give `step` alone."""
+    return hasattr(core, "project") and getattr(type(core), "project", None) is not Core.project
 
 
 def batch_of(core: nn.Module, shape: tuple[int, ...]) -> Tensor:

@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.utils import _pytree as tree
 
 from videopred import check
-from videopred.models.core import Core, State, Trace
+from videopred.models.core import Core, State, Trace, projects
 from videopred.models.intervention_settings import Intervention
 from videopred.models.predictor import Predictor
 
@@ -88,10 +88,10 @@ class Intervened(Core):
         return Counted(self.core.initial_state(batch, generator=generator), steps)
 
     def project(self, slots: Tensor) -> Iterable[Any]:
-        return self.core.project(slots) if hasattr(self.core, "project") else slots.unbind(1)
+        return self.core.project(slots) if projects(self.core) else slots.unbind(1)
 
     def advance(self, projected: Any, state: Counted) -> tuple[Tensor, Counted, Trace]:
-        advance = self.core.advance if hasattr(self.core, "project") else self.core.step
+        advance = self.core.advance if projects(self.core) else self.core.step
         before, steps = state
         step, todo = int(steps[0]), self.intervention
         if step < self.first or todo.idle:
@@ -176,7 +176,7 @@ def _check(core: Any, intervention: Intervention, parts: tuple[int, ...]) -> Non
     fix = "take a model with modules, such as rims, brims, scoff or rmc"
     rows = intervention.without or intervention.freeze or intervention.swap
     check.require(total > 0 or not rows, "RUN", "have modules to silence, freeze or swap", name, fix)
-    takes = inspect.signature(getattr(core, "advance", core.step)).parameters
+    takes = inspect.signature(core.advance if projects(core) else core.step).parameters
     must = "take `silent` in its step for --without, see videopred/models/core.py"
     check.require("silent" in takes or not intervention.without, "RUN", must, name, "add it, or freeze the module")
     named = {"--without": intervention.without, "--freeze": intervention.freeze}
