@@ -254,10 +254,13 @@ def test_what_is_no_module_and_class_is_named(source):
         Layer(source, 5)
 
 
-def test_a_setting_may_say_what_it_reads(place):
-    (place / "choosing.py").write_text(MINE.replace("units: int", 'reads: str = "vector"\n    units: int'))
-    for read in ("vector", "map"):
-        assert reads(core_config("choosing:Leaky", reads=read)) == read
+@pytest.mark.parametrize("read", ["vector", "map"])
+def test_a_setting_may_say_what_it_reads(place, capsys, read):
+    printing = MINE.replace("= 0.9 *", "= print(inputs.shape[1]) or 0.9 *")
+    (place / "choosing.py").write_text(printing.replace("units: int", 'reads: str = "vector"\n    units: int'))
+    assert reads(core_config("choosing:Leaky", reads=read)) == read
+    run(f"check-core choosing:Leaky --core.reads {read}")
+    assert capsys.readouterr().out.startswith("5\n" if read == "map" else "1\n")
 
 
 def test_a_setting_that_it_does_not_have_is_named(place):

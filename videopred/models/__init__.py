@@ -81,7 +81,7 @@ def build_core(config: CoreSettings, features: int) -> "Core":
         core = build_own(config, features)
     else:
         core = _entry(CORES, config)(config, features)
-    core.input_size = features
+    core.input_size, core.input_kind = features, reads(config)
     return core
 
 

@@ -79,11 +79,11 @@ def shaken(core: Any) -> Any:
 def slots(core: Any = None, *, batch: int = BATCH, steps: int = STEPS, seed: int = 1) -> Tensor:
     """What a core reads, (B, T, L, `FEATURES`), float64, from a unit normal distribution.
 
-    L is 5 for a core that reads a map, by its `config` or by itself, else 1.
+    L is 5 for a core that reads a map, by what `build_core` found or else by its attribute `reads`, else 1.
     """
     generator = torch.Generator().manual_seed(seed)
-    reads = getattr(getattr(core, "config", None), "reads", getattr(core, "reads", "vector"))
-    positions = 5 if reads == "map" else 1
+    kind = getattr(core, "input_kind", getattr(core, "reads", "vector"))
+    positions = 5 if kind == "map" else 1
     return torch.randn(batch, steps, positions, FEATURES, generator=generator, dtype=torch.float64)
 
 

@@ -18,7 +18,7 @@ may do all steps at once in `run`, which must equal its steps in a row.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -36,6 +36,8 @@ class Core(nn.Module):
 
     input_size: int | None = None
     """D, the width of the slots it was built for; `build_core` sets it."""
+    input_kind: Literal["vector", "map"]
+    """What these slots are, one vector of a frame or the positions of its map; `build_core` sets it."""
     rows: int
     """K, the rows of an output."""
     units: int
