@@ -1,5 +1,6 @@
 """Cores that break one demand of a check each, with the words of the reason that must be given."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -43,6 +44,15 @@ class NotANumber(Changed):
 class TraceOfTheBatch(Changed):
     def changed(self, output: Tensor, state: State, trace: Trace) -> tuple[Tensor, State, Trace]:
         return output, state, {"norm": trace["norm"].mean(0, keepdim=True)}
+
+
+class AttentionWithoutHeads(Changed):
+    """Traces under a name that pictures read something with other axes than they do."""
+
+    trace_axes: Mapping[str, str] = {"norm": "", "layer0.input_attention": "K L"}
+
+    def changed(self, output: Tensor, state: State, trace: Trace) -> tuple[Tensor, State, Trace]:
+        return output, state, trace | {"layer0.input_attention": output.softmax(-1)}
 
 
 class AlmostTheSame(SoundCore):
@@ -122,6 +132,11 @@ CORES = [
     (NotFinite, conformance.shapes, "the output must be finite"),
     (NotANumber, conformance.evaluation_is_deterministic, "two unrolls must be the same; they differ by nan"),
     (TraceOfTheBatch, conformance.shapes, "trace norm must have one row per clip of the batch"),
+    (
+        AttentionWithoutHeads,
+        conformance.trace_is_as_declared,
+        "trace_axes must give layer0.input_attention the axes `heads K L`, by which pictures .*, got `K L`$",
+    ),
     (AlmostTheSame, conformance.step_is_one_unroll, "outputs of single steps must equal .* differ by 1e-07"),
     (LastStateIsOther, conformance.step_is_one_unroll, "the state after single steps must equal that after an unroll"),
     (LastStateIsOther, conformance.two_unrolls_are_one, "the state after two unrolls in a row must equal that"),

@@ -13,8 +13,10 @@ from videopred.checkpoint import load_run
 from videopred.models import Layer, build, core_config, reads
 from videopred.models.codec_settings import RNEMConfig
 from videopred.models.conformance import CHECKS, FEATURES, run_checks
+from videopred.models.core import READ_TRACES
 from videopred.models.presets import PRESETS
 from videopred.models.settings import OwnConfig, PredictorConfig
+from videopred.rendering.scene import NEEDS
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "cores.md").read_text()
 PROGRAMS = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
@@ -66,6 +68,11 @@ def test_the_guide_puts_a_core_in_the_place_of_an_lstm(capsys):
 
 def test_the_guide_lists_the_presets():
     assert "".join(f"| `{name}` | {preset.summary} |\n" for name, preset in PRESETS.items()) in GUIDE
+
+
+def test_the_guide_lists_the_traces_that_are_read():
+    assert dict(re.findall(r"^\| `(\w+)` \| `(.*)` \| .+ \|$", GUIDE, re.MULTILINE)) == READ_TRACES
+    assert set(NEEDS.values()) <= set(READ_TRACES)
 
 
 def test_the_guides_own_core_is_checked_and_trained_as_it_says(place, capsys):

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.utils import _pytree as tree
 
 from videopred.check import FailedError, complaint
-from videopred.models.core import unroll
+from videopred.models.core import READ_TRACES, unroll
 
 BATCH, STEPS, FEATURES = 3, 7, 11
 
@@ -116,9 +116,17 @@ def shapes(core: Any) -> None:
 
 
 def trace_is_as_declared(core: Any) -> None:
-    """The names of `trace_axes`, neither more nor fewer, each with as many axes behind B and T."""
+    """The names of `trace_axes`, neither more nor fewer, each with as many axes behind B and T.
+
+    Those that pictures and metrics read have the axes by which these read them.
+    """
     trace = unroll(core, slots(core), trace=True).trace
-    axes = {name: len(declared.split()) for name, declared in getattr(core, "trace_axes", {}).items()}
+    declared = getattr(core, "trace_axes", {})
+    for name, got in declared.items():
+        known = READ_TRACES.get(name.rpartition(".")[2], got)
+        reason = f"trace_axes must give {name} the axes `{known}`, by which pictures and metrics read it, got `{got}`"
+        _need(got.split() == known.split(), reason)
+    axes = {name: len(of_name.split()) for name, of_name in declared.items()}
     got = {name: value.dim() - 2 for name, value in trace.items()}
     _need(got == axes, f"the trace must have the names and numbers of axes that trace_axes has, {axes}, got {got}")
 

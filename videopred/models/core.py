@@ -30,6 +30,17 @@ State = Any
 
 Trace = dict[str, Tensor]
 
+READ_TRACES: Mapping[str, str] = {
+    "active": "K",
+    "input_attention": "heads K L",
+    "null_attention": "K",
+    "top_down": "K",
+    "schema": "K",
+    "masks": "K H W",
+}
+"""Each name in a trace that pictures and metrics read -> the axes after B and T by which they read it. The name of a
+layer may stand before it, as in `layer0.active`."""
+
 
 class Core(nn.Module):
     """A core whose state-free work is done for all T steps at once."""
@@ -43,7 +54,8 @@ class Core(nn.Module):
     units: int
     """D, the width of an output row."""
     trace_axes: Mapping[str, str] = {}
-    """Each name in the trace -> its axes after B (and T): e.g. `K` modules, `K L` modules by slots, `` for a number."""
+    """Each name in the trace -> its axes after B (and T): e.g. `K` modules, `K L` modules by slots, `` for a number.
+    Those in `READ_TRACES` have the axes given there."""
 
     state_rows: tuple[int, ...] = ()
     """Modules that a state holds, for interventions: (K,) if every tensor in it has K rows on axis 1; several, if it is
