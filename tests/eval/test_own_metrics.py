@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny_runs import tiny_data
+from tiny_runs import tiny_data, tiny_model
 
 from videopred.datasets.opening import open_dataset
 from videopred.eval import make_any_metric, read_metric_settings
 from videopred.eval.scores import load_scores
 from videopred.eval.settings import Protocol
 from videopred.judging import judge
+from videopred.judging.choosing import clip_scores
+from videopred.models import build
 
 SOURCE = """
 from videopred.eval.metric import Metric
@@ -42,6 +44,31 @@ class Plain(Power):
 class Wide(Power):
     def measure(self, prediction, truth):
         return {"wide": (prediction - truth).mean((3, 4))}
+
+
+class Two(Power):
+    def measure(self, prediction, truth):
+        return super().measure(prediction, truth) | {"more": (prediction - truth).mean((2, 3, 4))}
+
+
+class Array(Power):
+    def measure(self, prediction, truth):
+        return {"array": super().measure(prediction, truth)["power"].numpy()}
+
+
+class Bare(Power):
+    def measure(self, prediction, truth):
+        return super().measure(prediction, truth)["power"]
+
+
+class Pooled(Power):
+    def reduce(self, measured, clip_weights=None):
+        return super().reduce(measured, clip_weights).mean()
+
+
+class Number(Pooled):
+    def reduce(self, measured, clip_weights=None):
+        return super().reduce(measured, clip_weights).item()
 
 
 class Poor(Metric):
@@ -122,6 +149,31 @@ def test_settings_of_another_kind_are_refused():
         make_any_metric("mine:Wrong")
 
 
-def test_a_metric_of_more_than_frames_is_refused(place):
-    with pytest.raises(ValueError, match=r"^metric mine:Wide must measure one number of each of \(5, 4\) frames, got "):
-        judged(place, "mine:Wide")
+@pytest.mark.parametrize(
+    ("name", "kind", "message"),
+    [
+        ("Wide", ValueError, "measure one number of each of (5, 4) frames, got (5, 4, 1) as wide; take means over"),
+        ("Two", ValueError, "have a reduce of its own for several measurements, got power, more; write one, or measur"),
+        ("Array", TypeError, "measure tensors, got ndarray as array; return tensors of torch by their names"),
+        ("Bare", TypeError, "measure a dict, got Tensor; return tensors of torch by their names"),
+        ("Pooled", ValueError, "reduce to a tensor of shape (4,), one value per step, got (); pool over clips, and"),
+        ("Number", ValueError, "reduce to a tensor of shape (4,), one value per step, got float; pool over clips"),
+    ],
+)
+def test_a_metric_that_gives_something_else_than_it_should_is_refused(place, name, kind, message):
+    with pytest.raises(kind, match=f"^{re.escape(f'metric mine:{name} must {message}')}"):
+        judged(place, f"mine:{name}").table()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("Array", "must measure tensors, got ndarray as array"),
+        ("Number", "must reduce to a tensor of shape (4,), one value per step, got float"),
+    ],
+)
+def test_so_it_is_where_clips_are_chosen_by_it(place, name, message):
+    file = open_dataset(tiny_data(place / "balls.h5"))
+    model = build(tiny_model("gru"), (1, file.height, file.width))
+    with pytest.raises((TypeError, ValueError), match=f"^{re.escape(f'metric mine:{name} {message}')}"):
+        clip_scores(model, file, "test", f"mine:{name}", 3, 4)

@@ -17,13 +17,12 @@ is in both variances, so that intervals are a little wide.
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
-if TYPE_CHECKING:
-    from videopred.eval.metric import Quantity
+from videopred.eval.metric import Quantity, reduced
 
 RESAMPLES = 1000
 LEVEL = 0.95
@@ -46,13 +45,13 @@ class Interval(NamedTuple):
         return float(self.high - self.low) / 2
 
 
-def reduce(metric: "Quantity", measured: Measured) -> np.ndarray:
+def reduce(metric: Quantity, measured: Measured) -> np.ndarray:
     """A metric's value at each step: (T,) float64."""
-    return metric.reduce(_tensors(measured)).numpy()
+    return reduced(metric, _tensors(measured)).numpy()
 
 
 def resample(
-    measurements: Mapping[str, Mapping[str, Measured]], metrics: Mapping[str, "Quantity"], *, resamples: int = RESAMPLES
+    measurements: Mapping[str, Mapping[str, Measured]], metrics: Mapping[str, Quantity], *, resamples: int = RESAMPLES
 ) -> dict[str, dict[str, np.ndarray]]:
     """Scores by other draws of the clips.
 

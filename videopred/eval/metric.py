@@ -5,12 +5,12 @@ reweighting clips, and exact sums over batches or processes.
 """
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
-from videopred.check import complaint, require
+from videopred.check import complaint, require, require_kind
 from videopred.settings import Settings
 
 
@@ -79,7 +79,12 @@ class Quantity(ABC):
 
         Returns:
             (..., T) float64.
+
+        Raises:
+            ValueError: there are several measurements.
         """
+        must, fix = "have a reduce of its own for several measurements", "write one, or measure a single thing"
+        require(len(sums) == 1, f"metric {self.name}", must, ", ".join(sums), fix)
         (total,) = sums.values()
         return total / clips
 
@@ -113,6 +118,38 @@ class Metric(Quantity):
         Raises:
             TypeError, ValueError: see `check_films`.
         """
+
+
+def check_measured(metric: Metric, measured: Any, frames: tuple[int, ...]) -> None:
+    """Refuse what a metric of somebody's own measured if it is not a number of each frame, under a name.
+
+    Args:
+        metric: which gave it.
+        measured: what `measure` returned.
+        frames: (B, T) of the films.
+
+    Raises:
+        TypeError: it is no dict of tensors. ValueError: they have other shapes.
+    """
+    name, fix = f"metric {metric.name}", "return tensors of torch by their names"
+    require_kind(isinstance(measured, dict), name, "measure a dict", type(measured).__name__, fix)
+    for key, values in measured.items():
+        require_kind(isinstance(values, Tensor), name, "measure tensors", f"{type(values).__name__} as {key}", fix)
+        must, got = f"measure one number of each of {frames} frames", f"{tuple(values.shape)} as {key}"
+        require(values.shape == frames, name, must, got, "take means over the other axes")
+
+
+def reduced(metric: Quantity, measured: dict[str, Tensor]) -> Tensor:
+    """What `metric.reduce` gives, which one of somebody's own might give otherwise: one value per step, (T,) float64.
+
+    Raises:
+        ValueError: it gives something else.
+    """
+    values, steps = metric.reduce(measured), next(iter(measured.values())).shape[1]
+    got: Any = tuple(values.shape) if isinstance(values, Tensor) else type(values).__name__
+    must, fix = f"reduce to a tensor of shape ({steps},), one value per step", "pool over clips, and not over steps"
+    require(got == (steps,), f"metric {metric.name}", must, got, fix)
+    return values
 
 
 def weights_of(values: Tensor, clip_weights: Tensor | None) -> Tensor:

@@ -7,6 +7,7 @@ import numpy as np
 from videopred import check
 from videopred.device import measuring_device
 from videopred.eval import METRICS, known, make_metric
+from videopred.eval.metric import check_measured, reduced
 from videopred.judging.batches import films
 from videopred.judging.fitting import check_fit, check_part
 from videopred.judging.forecasts import device_of
@@ -44,6 +45,7 @@ def clip_scores(
 
     Raises:
         ValueError: there is no such metric, part or number of clips, or the file's frames are not the model's.
+        TypeError, ValueError: see `check_measured` and `reduced`.
     """
     known("--by", metric, METRICS)
     scorer = make_metric(metric)
@@ -60,9 +62,10 @@ def clip_scores(
         given, truth = film[:, : context + horizon].split([context, horizon], 1)
         prediction = roll_out(predictor, given.to(device), horizon).prediction
         measured = scorer.measure(prediction.to(measured_on), truth.to(measured_on))
+        check_measured(scorer, measured, tuple(truth.shape[:2]))
         for clip in range(len(film)):
             alone = {name: values[clip : clip + 1].cpu() for name, values in measured.items()}
-            scores.append(scorer.reduce(alone).mean().item())
+            scores.append(reduced(scorer, alone).mean().item())
     return np.array(scores)
 
 

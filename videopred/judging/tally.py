@@ -7,10 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from videopred import check
 from videopred.eval.frame_metric import measure_all
 from videopred.eval.intervals import Measured, mean_over_steps, reduce
-from videopred.eval.metric import Metric, Quantity
+from videopred.eval.metric import Metric, Quantity, check_measured, reduced
 from videopred.eval.object_metric import ObjectMetric, nothing
 from videopred.eval.scene import Scene
 from videopred.judging.batches import Batch, Predicted
@@ -140,14 +139,11 @@ def measure(metrics: Mapping[str, Metric], film: Tensor, batch: Batch) -> dict[s
     """What metrics of films measure of a batch, on the CPU: metric -> name -> (B, T) float64.
 
     Raises:
-        ValueError: a metric of somebody's own measures something else than a number of each frame.
+        TypeError, ValueError: a metric of somebody's own measures something else than a number of each frame.
     """
     found = dict(zip(metrics, measure_all(list(metrics.values()), film, batch.truth), strict=True))
-    frames = tuple(film.shape[:2])
     for name, measured in found.items():
-        for key, values in measured.items():
-            must, got = f"measure one number of each of {frames} frames", f"{tuple(values.shape)} as {key}"
-            check.require(values.shape == frames, f"metric {name}", must, got, "take means over the other axes")
+        check_measured(metrics[name], measured, tuple(film.shape[:2]))
     return {name: {key: values.cpu().double() for key, values in of.items()} for name, of in found.items()}
 
 
@@ -168,7 +164,7 @@ def _best(metric: Quantity, samples: list[dict[str, Tensor]]) -> dict[str, Tenso
 
 def _value(metric: Quantity, measured: dict[str, Tensor], clip: int) -> Tensor:
     """A metric's mean over those steps of a single clip of which something can be said."""
-    return metric.reduce({key: values[clip : clip + 1] for key, values in measured.items()}).nanmean()
+    return reduced(metric, {key: values[clip : clip + 1] for key, values in measured.items()}).nanmean()
 
 
 def _joined(batches: list[dict[str, np.ndarray]]) -> Measured:
