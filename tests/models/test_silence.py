@@ -139,6 +139,17 @@ def test_a_core_of_ones_own_that_cannot_leave_a_module_out_says_so():
     Intervened(Old(), Intervention(freeze=(1,)), first=0)
 
 
+def test_a_core_of_ones_own_that_does_not_give_out_a_state_says_so():
+    class Mute(nn.Module):
+        state_rows, rows, units, trace_axes = (2,), 2, 3, {}
+
+        def step(self, inputs, state):
+            return state, state, {}
+
+    with pytest.raises(ValueError, match=r"RUN must have a method `given_out` beside state_rows, .*, got Mute; add it"):
+        Intervened(Mute(), Intervention(freeze=(1,)), first=0)
+
+
 @pytest.mark.parametrize("base", [nn.Module, Core])
 def test_a_core_of_ones_own_with_a_step_alone_leaves_a_module_out(base):
     class Counting(base):

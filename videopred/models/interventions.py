@@ -176,6 +176,8 @@ def _check(core: Any, intervention: Intervention, parts: tuple[int, ...]) -> Non
     fix = "take a model with modules, such as rims, brims, scoff or rmc"
     rows = intervention.without or intervention.freeze or intervention.swap
     check.require(total > 0 or not rows, "RUN", "have modules to silence, freeze or swap", name, fix)
+    must = "have a method `given_out` beside state_rows, see videopred/models/core.py"
+    check.require(hasattr(core, "given_out") or not rows, "RUN", must, name, "add it")
     takes = inspect.signature(core.advance if projects(core) else core.step).parameters
     must = "take `silent` in its step for --without, see videopred/models/core.py"
     check.require("silent" in takes or not intervention.without, "RUN", must, name, "add it, or freeze the module")
