@@ -266,11 +266,14 @@ def test_what_a_file_cannot_tell_leaves_nothing(place):
 
 def test_clips_that_cannot_be_told_of_are_refused(place, trained, tmp_path):
     settings = json.loads(Path("models/mine/settings.json").read_text())
-    settings["data"]["path"] = "/gone/balls4.h5"
-    Path("models/mine/settings.json").write_text(json.dumps(settings))
-    message = r"^RUN must have its clips where they were, got /gone/balls4\.h5 \(nothing there\); name"
-    with pytest.raises(ValueError, match=message):
-        export_with_card(Path("models/mine"))
+    recipe = Path("recipe.json").resolve()
+    recipe.touch()
+    for path in ("/gone/balls4.h5", str(recipe)):
+        settings["data"]["path"] = path
+        Path("models/mine/settings.json").write_text(json.dumps(settings))
+        message = f"RUN must have its clips where they were, got {path} (no clips there); name clips with --data FILE"
+        with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+            export_with_card(Path("models/mine"))
     bare = tiny_data(Path("bare.h5"), {"train": 3})
     with pytest.raises(ValueError, match=r"^--data must hold a test part, got bare\.h5 without one; name others"):
         export_with_card(Path("models/mine"), data=bare)

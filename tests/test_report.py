@@ -182,11 +182,14 @@ def test_a_run_without_data_or_checkpoint_has_its_page(made, tmp_path):
     page = report(tmp_path, tmp_path, "gone", data=made / "two.h5")
     assert f"no checkpoint videopred train --resume {run}" in page.text
     settings = json.loads((run / "settings.json").read_text())
-    settings["data"]["path"] = "nowhere.h5"
-    (run / "settings.json").write_text(json.dumps(settings))
-    page = report(tmp_path, tmp_path, "gone", overwrite=True)
-    assert f"videopred report {run} --data DATA" in page.text
-    assert page.images == []
+    recipe = tmp_path / "recipe.json"
+    recipe.touch()
+    for path in ("nowhere.h5", str(recipe)):
+        settings["data"]["path"] = path
+        (run / "settings.json").write_text(json.dumps(settings))
+        page = report(tmp_path, tmp_path, "gone", overwrite=True)
+        assert f"videopred report {run} --data DATA" in page.text
+        assert page.images == []
 
 
 def test_an_export_stands_for_its_run(made, tmp_path):

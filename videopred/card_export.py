@@ -9,7 +9,7 @@ import numpy as np
 
 from videopred import check, pictures
 from videopred.checkpoint import load_run, run_settings
-from videopred.datasets.opening import open_dataset
+from videopred.datasets.opening import kept_clips, open_dataset
 from videopred.datasets.source import ClipSource
 from videopred.eval.file_names import scores_in
 from videopred.eval.scores import Scores, load_scores
@@ -67,11 +67,10 @@ def _clips(run: Path, data: Path | None) -> ClipSource:
     """
     if data is None:
         known = run_settings(run).data
-        there = known is not None and Path(known.path).exists()
-        got = "a run without a record of its clips" if known is None else f"{known.path} (nothing there)"
-        check.require(there, "RUN", "have its clips where they were", got, "name clips with --data FILE")
-        assert known is not None
-        data = Path(known.path)
+        data = None if known is None else kept_clips(known.path)
+        got = "a run without a record of its clips" if known is None else f"{known.path} (no clips there)"
+        check.require(data is not None, "RUN", "have its clips where they were", got, "name clips with --data FILE")
+        assert data is not None
     file = open_dataset(data)
     fix = "name others with --data FILE"
     check.require(file.parts.get("test", 0) > 0, "--data", "hold a test part", f"{data} without one", fix)

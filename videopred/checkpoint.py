@@ -40,7 +40,7 @@ class DataRecord(Settings):
     """The clips of a run, by place and content."""
 
     path: str
-    """Where they were; or the name of a preset."""
+    """Where they were; or the preset, or the file of a recipe, that they were made from."""
     name: str
     """What the data set is called."""
     sha256: str

@@ -103,7 +103,9 @@ def test_the_next_command_names_the_data_as_it_may_be_typed(place, tmp_path, mon
     copy = tmp_path / "a b"
     copy.mkdir()
     settings = json.loads(Path("gru/settings.json").read_text())
-    for path, shown in {"motion3": "DATA", str(copy): f"'{copy}'"}.items():  # a preset; another folder
+    recipe = copy / "recipe.json"
+    recipe.touch()
+    for path, shown in {"motion3": "DATA", str(recipe): "DATA", str(copy): f"'{copy}'"}.items():  # last, other clips
         settings["data"]["path"] = path
         (copy / "settings.json").write_text(json.dumps(settings))
         assert next_commands(copy) == [f"videopred evaluate '{copy}' {shown}"]

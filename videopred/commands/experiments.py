@@ -80,13 +80,12 @@ def next_commands(folder: Path) -> list[str]:
 
     Of a run of an experiment that has a name here, they are the experiment's own.
     """
+    from videopred.datasets.opening import kept_clips
     from videopred.training.resuming import read_settings
 
     config, _ = read_settings(run_of(folder, seeds_of(folder)[0]) if (folder / SUMMARY).is_file() else folder)
-    data = Path("DATA" if config.data is None else config.data.path)
-    if not data.exists():  # clips that are in no file
-        data = Path("DATA")
-    elif data.is_relative_to(Path.cwd()):
+    data = (kept_clips(config.data.path) if config.data else None) or Path("DATA")
+    if data.is_relative_to(Path.cwd()):
         data = data.relative_to(Path.cwd())
     record = config.experiment
     asked = ask(record.name, record.scale) if record else None

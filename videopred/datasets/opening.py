@@ -17,3 +17,9 @@ def open_dataset(path: Path | str) -> ClipSource:
     """
     path = check.as_path("DATA", path)
     return ClipFolder(path) if path.is_dir() else ClipFile(path)
+
+
+def kept_clips(learned_from: str) -> Path | None:
+    """Where the clips are that a run learned from, as its settings name them; None if they are in no file, or gone."""
+    path = Path(learned_from)
+    return path if path.exists() and path.suffix != ".json" else None  # a recipe, which they were made from

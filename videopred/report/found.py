@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from videopred import check
+from videopred.datasets.opening import kept_clips
 from videopred.eval.file_names import PLAUSIBILITY_FILES, scores_in
 from videopred.eval.scores import Scores, load_scores
 from videopred.runs import run_name
@@ -39,9 +40,9 @@ class FoundRun(NamedTuple):
 
     @property
     def data(self) -> Path | None:
-        """The data that it learned from, if it is where it was."""
+        """The file of clips that it learned from, if there is one where it was."""
         path = (self.settings.get("data") or {}).get("path")
-        return Path(path) if path and Path(path).exists() else None
+        return kept_clips(path) if path else None
 
 
 def find_run(path: Path, results: Path) -> FoundRun:
