@@ -173,6 +173,9 @@ def test_what_is_missing_is_named_with_its_command(made, tmp_path):
     assert f"{said} --context 4 --horizon 5" in page.text  # the data's own
     assert f"videopred plausibility {made}/models/gru DATA" in page.text
     assert "Clip 0" in page.text  # nothing says which is the worst
+    untested = tiny_data(tmp_path / "untested.h5", {"train": 3})
+    page = report(made, tmp_path, "gru", data=untested, overwrite=True)
+    assert f"videopred evaluate {made}/models/gru {untested} --context 4 --horizon 5 --part train" in page.text
 
 
 def test_a_run_without_data_or_checkpoint_has_its_page(made, tmp_path):

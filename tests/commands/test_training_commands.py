@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from command_line import LEARNING, core_flags, run, unasked, written
+from tiny_runs import tiny_data
 
 from videopred.checkpoint import load_run, read_run
 from videopred.commands.experiments import next_commands
@@ -122,3 +123,16 @@ def test_the_next_command_of_an_experiment_is_its_own(place, tmp_path):
         settings["experiment"] = {"name": name, "scale": "paper"}
         (tmp_path / "seed-0/settings.json").write_text(json.dumps(settings))
         assert next_commands(tmp_path) == [f"videopred evaluate {tmp_path} {data}{protocol}"]
+
+
+@pytest.mark.parametrize("experiment", [None, {"name": "rims-balls4", "scale": "paper"}])
+def test_the_next_command_asks_for_a_part_that_is_there(place, tmp_path, monkeypatch, experiment):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(place / "gru", "gru")
+    settings = json.loads(Path("gru/settings.json").read_text()) | {"experiment": experiment}
+    for validation, part in ((0, "train"), (3, "validation")):
+        settings["data"]["path"] = str(tiny_data(tmp_path / f"{part}.h5", {"train": 12, "validation": validation}))
+        Path("gru/settings.json").write_text(json.dumps(settings))
+        (command,) = next_commands(Path("gru"))
+        assert command == f"videopred evaluate gru {part}.h5 --part {part}"
+        assert run(command.removeprefix("videopred ")) == 0

@@ -75,18 +75,36 @@ def record_of(asked: Asked, run: ExperimentConfig) -> "ExperimentRecord":
     return ExperimentRecord(name=asked.name, scale=asked.scale, changed=changed)
 
 
-def next_commands(folder: Path) -> list[str]:
+def next_commands(folder: Path, asked: Asked | None = None) -> list[str]:
     """Commands that judge a run, or runs from several seeds, on the data they learned from.
 
-    Of a run of an experiment that has a name here, they are the experiment's own.
+    Of a run of an experiment they are its own, if the data has test clips, which all experiments are judged by.
+
+    Args:
+        folder: the run, or the folder of runs.
+        asked: the experiment; if None, that of the name that the run keeps, if there is one.
     """
     from videopred.datasets.opening import kept_clips
     from videopred.training.resuming import read_settings
 
     config, _ = read_settings(run_of(folder, seeds_of(folder)[0]) if (folder / SUMMARY).is_file() else folder)
     data = (kept_clips(config.data.path) if config.data else None) or Path("DATA")
+    part = _part_to_judge(data)
     if data.is_relative_to(Path.cwd()):
         data = data.relative_to(Path.cwd())
+    if part != "test":
+        return [f"videopred evaluate {run_and_data(folder, data)} --part {part}"]
     record = config.experiment
-    asked = ask(record.name, record.scale) if record else None
+    if asked is None and record is not None:
+        asked = ask(record.name, record.scale)
     return asked.next_commands(folder, data) if asked else [f"videopred evaluate {run_and_data(folder, data)}"]
+
+
+def _part_to_judge(data: Path) -> str:
+    """The part of the data to judge a run on; of clips that cannot be opened, which the next command says, test."""
+    from videopred.datasets.opening import open_dataset
+
+    try:
+        return open_dataset(data).part_to_judge
+    except (ValueError, OSError):
+        return "test"

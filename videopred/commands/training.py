@@ -114,7 +114,7 @@ def train(
             _check_opens(data, device)
             how = {"out": out, "init_from": init_from, "experiment": record, "overwrite": overwrite}
             folder = _learn(data, chosen, learning, how)
-        _say_trained(folder, watch, json_, asked.next_commands(folder, data) if asked else None)
+        _say_trained(folder, watch, json_, asked)
 
 
 class _Learning(NamedTuple):
@@ -241,13 +241,14 @@ def _check_opens(data: Path, device: str) -> None:
 
 
 def _say_trained(
-    folder: Path, watch: WatchConfig, json_: bool, following: Sequence[str] | None = None, *, wrote: bool = True
+    folder: Path, watch: WatchConfig, json_: bool, asked: Asked | None = None, *, wrote: bool = True
 ) -> None:
     """Where a run is, or runs from several seeds are, and what judges it; their spread, and profiles if asked for.
 
-    Said once per launch. What judges it is looked up in the run unless it is given.
+    Said once per launch.
 
     Args:
+        asked: the experiment; see `next_commands`.
         wrote: whether anything was learned; else it was said already that the run is left as it is.
     """
     from videopred.training.processes import is_first
@@ -266,4 +267,4 @@ def _say_trained(
     if wrote or json_:
         terminal.print_files([folder], json_)
     if not json_:
-        terminal.print_next(experiments.next_commands(folder) if following is None else following)
+        terminal.print_next(experiments.next_commands(folder, asked))

@@ -104,6 +104,11 @@ class ClipSource(ABC):
         """
         return self.parts[check.one_of("the part", part, self.parts)]
 
+    @property
+    def part_to_judge(self) -> str:
+        """The part to judge a model on: test if it has clips, else validation, else train."""
+        return next((part for part in ("test", "validation") if self.parts.get(part)), "train")
+
     def check_clips(self, part: str, start: int, stop: int) -> None:
         """Raise ValueError unless the clips from `start` up to `stop` are in the part, and are at least one."""
         count = self.count(part)

@@ -152,9 +152,8 @@ def _check_by(by: str, run: FoundRun, scores: Scores | None) -> None:
 
 def _missing_scores(run: FoundRun, data: Path, file: "ClipSource", like: Protocol | None, together: bool) -> Missing:
     """Scores on the clips shown, asked for as others were scored, or as is usual."""
-    clips = file.parts.get("test")
-    usual = Protocol(context=file.context, horizon=file.horizon, clips=clips)
-    words = again.evaluate_words(str(run.path), str(data), like or usual, clips)
+    asked = like or Protocol(part=file.part_to_judge, context=file.context, horizon=file.horizon)
+    words = again.evaluate_words(str(run.path), str(data), asked, file.parts.get(asked.part))
     return Missing(f"scores on {data.name}{_ALONE if together else ''}", again.typed(words))
 
 
@@ -203,8 +202,7 @@ def _predicted(
     rows: Sequence[str],
 ) -> tuple[Predicted, str]:
     """The worst, median and best clip, or the first three without scores; and in words how they are predicted."""
-    part = next((name for name in ("test", "validation", "train") if file.parts.get(name)), "test")
-    context, horizon = file.context, file.horizon
+    part, context, horizon = file.part_to_judge, file.context, file.horizon
     chosen: list[Chosen] = []
     if scores is not None:
         part, context, horizon = scores.protocol.part, scores.protocol.context, scores.protocol.horizon
