@@ -63,7 +63,8 @@ ROOMS: dict[str, set[str]] = {
     | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "record", "training", "pictures", "activity"}
     | {"slurm"},
     "judging": SHARED
-    | {"judging", *SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training", "slurm"},
+    | {"judging", *SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training", "slurm"}
+    | {"runs"},
     "surprise": SHARED | {"datasets", "models", "eval", "rollout", "checkpoint", "device"},
     "surprise_curves": SHARED | {"datasets", "eval", "palette", "pictures", "rendering"},
     "report": SHARED

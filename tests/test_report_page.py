@@ -64,6 +64,37 @@ def test_scores_of_runs_judged_among_others_are_found(two):
     assert "third" not in page.text
 
 
+@pytest.mark.parametrize("at_once", [True, False])
+def test_scores_of_runs_judged_together_stand_beside_those_of_another_alone(two, at_once):
+    """Also where the other is a folder of seeds; errors 0.7 and 0.9 less 0.2."""
+    runs = ["one", "third/seed-0", "third/seed-1"]
+    for run in runs[1:]:
+        made_up_run(two / run)
+    rows = {run: ([mse] * 3, [10.0] * 3) for run, mse in zip(("other", *runs), (0.4, 0.2, 0.7, 0.9), strict=True)}
+    if at_once:
+        replace(scored(**rows), models=tuple(rows)).save(two / "eval" / "other-and-2-more" / "a")
+    else:
+        together = {run: rows[run] for run in ("other", "one")}
+        replace(scored(**together), models=tuple(together)).save(two / "eval" / "other-and-1-more" / "a")
+        seeds = {run.removeprefix("third/"): rows[run] for run in runs[1:]}
+        replace(scored(**seeds), models=tuple(seeds)).save(two / "eval" / "third" / "a")
+    text = page_of(two, *runs).text
+    assert "Differences from one," in text
+    assert "seed-0 0.5000 0.5000 to 0.5000" in text
+    assert "seed-1 0.7000 0.7000 to 0.7000" in text
+    assert "other" not in text
+
+
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_scores_of_a_folder_of_one_seed_are_of_that_seed(two, seeds):
+    runs = [f"third/seed-{seed}" for seed in range(seeds)]
+    for run in runs:
+        made_up_run(two / run)
+    for name in ("one", "third"):
+        scored(**ONE).save(two / "eval" / name / "a")
+    assert ("They have no scores" in page_of(two, "one", *runs).text) == (seeds == 2)
+
+
 def test_a_run_alone_has_its_scores_where_it_was_judged_with_others(two):
     """Its own on other data beside them; those of the others are not shown."""
     rows = {"other": ([0.7] * 3, [10.0] * 3), "one": ([0.2] * 3, [10.0] * 3)}

@@ -15,7 +15,7 @@ from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.export import export_run
 from videopred.judging import runs
-from videopred.judging.runs import data_of, evaluate_runs, row_name
+from videopred.judging.runs import data_of, evaluate_runs, row_names
 from videopred.training import train
 
 ASKED = Protocol(context=3, horizon=2, metrics=("mse",), clips=3)
@@ -44,16 +44,18 @@ def judged(place: Path, *names: str) -> Scores:
 def test_runs_that_differ_in_their_seed_alone_are_one_group(place):
     """Also where a flag gave the seed of an experiment, and where the data lay elsewhere."""
     scores = judged(place, "seed-0", "seed-1", "other", "seed-2")
-    assert list(scores.seeds.values()) == [("seed-0", "seed-1", "seed-2")]
-    mean, half = scores.over_seeds("gru, 3 seeds (seed-0, seed-1, seed-2)", "mse")
-    assert mean == pytest.approx(sum(scores.mean(f"seed-{seed}", "mse") for seed in range(3)) / 3)
+    seeds = tuple(f"{place.name}/seed-{seed}" for seed in range(3))
+    assert list(scores.seeds.values()) == [seeds]
+    mean, half = scores.over_seeds(f"gru, 3 seeds ({', '.join(seeds)})", "mse")
+    assert mean == pytest.approx(sum(scores.mean(seed, "mse") for seed in seeds) / 3)
     assert half > 0
-    assert "gru, 3 seeds (seed-0, seed-1, seed-2)" in scores.table()
+    assert f"gru, 3 seeds ({', '.join(seeds)})" in scores.table()
 
 
 def test_a_run_and_its_export_are_one_seed(place):
     assert judged(place, "seed-0", "small.safetensors").seeds == {}
-    assert list(judged(place, "seed-0", "small.safetensors", "seed-1").seeds.values()) == [("seed-0", "seed-1")]
+    with_export = judged(place, "seed-0", "small.safetensors", "seed-1")
+    assert list(with_export.seeds.values()) == [(f"{place.name}/seed-0", f"{place.name}/seed-1")]
     alone = judged(place, "seed-0")
     assert (alone.seeds, alone.models) == ({}, ("model",))
 
@@ -91,8 +93,9 @@ def test_runs_of_one_name_are_told_apart_by_their_folders(place, tmp_path):
 
 def test_a_run_is_called_as_its_folder_wherever_one_stands(place, monkeypatch):
     monkeypatch.chdir(place / "seed-0")
-    assert row_name(Path()) == "seed-0"
-    assert row_name(place / "small.safetensors") == "small"
+    assert row_names([Path(), place / "seed-1"]) == ["seed-0", "seed-1"]
+    assert row_names([place / "small.safetensors", Path()]) == ["small", f"{place.name}/seed-0"]
+    assert row_names([Path("x/a"), Path("y/a"), Path("y/b")]) == ["x/a", "y/a", "b"]
     assert data_of(place / "seed-2") == "balls4"
 
 

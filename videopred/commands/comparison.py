@@ -8,7 +8,7 @@ from tyro.conf import Positional, arg
 from videopred import again, check
 from videopred.commands import terminal
 from videopred.commands.options import Json, Overwrite, out_flag
-from videopred.eval.file_names import SCORES, scores_in, scores_of_several
+from videopred.eval.file_names import SCORES, score_files, scores_in
 from videopred.spelling import nearest_path, nearest_run
 from videopred.training.places import SUMMARY
 
@@ -106,10 +106,11 @@ def _scores_of(path: Path, data: tuple[str, ...]) -> list[Path]:
         check.existing_file("SCORES", path / SCORES, _offer_below(path) or make)
     from videopred.runs import run_name
 
-    found = Path("eval") / run_name(path)
+    name = run_name(path)
+    found = Path("eval") / name
     there = [file.parent.name for file in scores_in(found)]
-    together = next(scores_of_several(Path("eval"), {run_name(path)}), None)
-    folder = f"{together.parent}, where it was scored with others" if together else "the folder of its scores"
+    among = [file.path.parent for file in score_files(Path("eval")) if len(file.rows) > 1 and file.rows_of([name])]
+    folder = f"{among[0]}, where it was scored with others" if among else "the folder of its scores"
     fix = f"score it with `{again.typed(('evaluate', str(path), 'DATA'))}`, or name {folder}"
     missing = [name for name in data if name not in there]
     fix = check.suggest(missing[0], there, fix, "--data ") if missing else fix

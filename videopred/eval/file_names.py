@@ -4,8 +4,10 @@ Light: commands look whether they are there before torch is loaded.
 """
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 SCORES = "scores.json"
 """The file by which a folder of scores is known."""
@@ -17,19 +19,49 @@ OVER_SEEDS_FILES = ("plausibility-over-seeds.json", "plausibility-over-seeds.csv
 """What `save_over_seeds` writes in its folder."""
 
 
+class ScoreFile(NamedTuple):
+    """A file of scores, and which runs are told of in it."""
+
+    path: Path
+    filed_under: str
+    """Its folder of results, which is called after the first run."""
+    rows: Mapping[str, str]
+    """Name of a run -> its row."""
+
+    @property
+    def data(self) -> str:
+        """Name of the data."""
+        return self.path.parent.name
+
+    def rows_of(self, runs: Iterable[str]) -> dict[str, str]:
+        """Name -> row of those runs that are told of; the only seed of a folder is filed under the folder's name."""
+        rows = {run: self.rows.get(run) or self.rows.get(run.rpartition("/")[0]) for run in runs}
+        found = {run: row for run, row in rows.items() if row is not None}
+        return found if len(set(found.values())) == len(found) else {}  # it does not say which of several seeds it is
+
+
 def scores_in(results: Path) -> list[Path]:
     """The files of scores among the results of a run, one for each data."""
     return sorted(results.glob(f"*/{SCORES}"))
 
 
-def scores_of_several(results: Path, models: set[str]) -> Iterator[Path]:
-    """The files of scores of runs that were judged together, these models among them; the folder of a seed is deeper.
+def score_files(results: Path) -> list[ScoreFile]:
+    """All files of scores that runs left, by themselves or with others; those of the fewest runs come first.
 
     Files that are damaged are passed over.
     """
-    for file in sorted(file for above in ("", "*/") for file in results.glob(f"{above}*-and-*-more/*/{SCORES}")):
+    found = []
+    for path in sorted(path for above in ("*", "*/*") for path in results.glob(f"{above}/*/{SCORES}")):
+        filed_under = path.parent.parent.relative_to(results).as_posix()
         try:
-            if models <= set(json.loads(file.read_text(encoding="utf-8"))["models"]):
-                yield file
-        except (ValueError, KeyError, TypeError):
+            models = json.loads(path.read_text(encoding="utf-8"))["models"]
+            rows = {_name_of(row, filed_under): row for row in models} if len(models) > 1 else {filed_under: models[0]}
+        except (ValueError, LookupError, TypeError):
             continue
+        found.append(ScoreFile(path, filed_under, rows))
+    return sorted(found, key=lambda file: len(file.rows))
+
+
+def _name_of(row: str, filed_under: str) -> str:
+    """The name of a run whose row this is among others: a row of a seed without a folder is of the one it lies in."""
+    return f"{filed_under.partition('/')[0]}/{row}" if re.fullmatch(r"seed-\d+", row) else row

@@ -13,6 +13,7 @@ from videopred.eval.scores import Scores
 from videopred.judging.evaluating import evaluate_protocol
 from videopred.judging.rows import ROWS
 from videopred.judging.sharing import my_device
+from videopred.runs import run_name
 
 if TYPE_CHECKING:
     from videopred.datasets.source import ClipSource
@@ -37,9 +38,7 @@ def evaluate_runs(
     Raises:
         ValueError: two runs are of one name, or one of that of a trivial baseline; or see `evaluate`.
     """
-    names = ["model"] if len(runs) == 1 else [row_name(run) for run in runs]
-    if len(set(names)) < len(names):  # as of seed-0 of one experiment, and of another
-        names = [f"{run.resolve().parent.name}/{name}" for name, run in zip(names, runs, strict=True)]
+    names = ["model"] if len(runs) == 1 else row_names(runs)
     trivial = [name for name in names if name in ROWS]
     must = "be runs of other names than the trivial baselines"
     check.require(not trivial, "RUN", must, ", ".join(trivial), "rename the folder")
@@ -62,9 +61,18 @@ def data_of(run: Path) -> str | None:
     return None if data is None else data.name
 
 
-def row_name(run: Path) -> str:
-    """What a run is called in a table: its folder's name, or its export's without suffix."""
-    return run.stem if run.is_file() else run.resolve().name
+def row_names(runs: Sequence[Path]) -> list[str]:
+    """What runs are called in a table: as their results are, but seeds of one folder without its name.
+
+    Runs of one name in different folders are told apart by these.
+    """
+    names = [run_name(run) for run in runs]
+    if len({name.rpartition("/")[0] for name in names}) == 1:
+        names = [name.rpartition("/")[2] for name in names]
+    return [
+        name if names.count(name) == 1 else f"{run.resolve().parent.name}/{name.rpartition('/')[2]}"
+        for name, run in zip(names, runs, strict=True)
+    ]
 
 
 def _seeds(runs: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:

@@ -11,7 +11,7 @@ from videopred import check
 from videopred.amounts import size
 from videopred.device import pick_device
 from videopred.eval.comparison import compare
-from videopred.eval.file_names import scores_in, scores_of_several
+from videopred.eval.file_names import ScoreFile, score_files
 from videopred.eval.scores import Scores, load_scores
 from videopred.files import whole_file
 from videopred.rendering import USUAL_ROWS, check_rows
@@ -21,9 +21,7 @@ from videopred.report.facts import thinned
 from videopred.report.found import FoundRun, find_run
 from videopred.report.section import Section, tell_run
 from videopred.report.tables import Table, comparison_charts, comparison_tables, seed_tables
-from videopred.runs import run_name
 from videopred.training.metrics_rows import curves
-from videopred.training.places import folder_of
 
 LARGEST = 5_000_000
 """Bytes of a page at most."""
@@ -134,8 +132,11 @@ def _with_clips(sections: Sequence[Section], compared: Compared | None) -> list[
 
 def _with_scores_among_others(run: FoundRun, results: Path) -> FoundRun:
     """A run that is shown by itself, with its scores also on data on which it was judged with others only."""
-    files = scores_of_several(results, {run.name})
-    among = {file.parent.name: load_scores(file).of_models([run.name]) for file in files}
+    among: dict[str, Scores] = {}
+    for file in score_files(results):
+        rows = file.rows_of([run.name])
+        if rows and file.data not in {**run.scores, **among}:
+            among[file.data] = load_scores(file.path).of_models(list(rows.values()))
     return run._replace(scores=dict(sorted({**among, **run.scores}.items())))
 
 
@@ -162,47 +163,27 @@ def _compared(runs: Sequence[FoundRun], scores: Mapping[str, Scores] | None) -> 
 
 
 def _common_scores(runs: Sequence[FoundRun], data: Path | None, results: Path) -> dict[str, Scores] | None:
-    """Scores of all runs on the same data: each run's own, those of all, those of each folder of seeds, or those of all
-    among others; or None."""
+    """Scores of all runs on the same data: each run's own, or else those of runs that were judged together; or None."""
     shared = set.intersection(*(set(run.scores) for run in runs))
     for name in sorted(shared) if data is None else shared & {data.stem}:
         return {run.name: run.scores[name] for run in runs}
-    paths = [run.path for run in runs]
-    named = paths, list(dict.fromkeys(map(folder_of, paths)))  # to `evaluate`: each run, or the folder of its seeds
-    for name in dict.fromkeys(run_name(first, len(others)) for first, *others in named):
-        for file in scores_in(results / name):
-            scores = load_scores(file)
-            if data is not None and file.parent.name != data.stem:
-                continue
-            if set(scores.models) in ({run.name for run in runs}, {run.path.stem for run in runs}):
-                return {"together": scores}
-    return _scores_of_folders(runs, data, results) or _scores_among_others(runs, data, results)
-
-
-def _scores_among_others(runs: Sequence[FoundRun], data: Path | None, results: Path) -> dict[str, Scores] | None:
-    """Scores of runs that were judged together in another order, or with more; None if there are none.
-
-    Rows must bear the runs' whole names: in the folder of another experiment, seed-0 is not theirs.
-    """
-    names = [run.name for run in runs]
-    for file in scores_of_several(results, set(names)):
-        if data is None or file.parent.name == data.stem:
-            return {"together": load_scores(file).of_models(names)}
-    return None
-
-
-def _scores_of_folders(runs: Sequence[FoundRun], data: Path | None, results: Path) -> dict[str, Scores] | None:
-    """Scores of runs that were judged by their folders of seeds, each by itself on the same data; None if none were.
-
-    A run that is in no folder of seeds stands for itself.
-    """
-    folders: dict[str, list[FoundRun]] = {}
-    for run in runs:
-        folders.setdefault(run_name(folder_of(run.path)), []).append(run)
-    scored = [{file.parent.name for file in scores_in(results / folder)} for folder in folders]
-    shared = set.intersection(*scored)
-    for name in sorted(shared) if data is None else shared & {data.stem}:
-        found = {folder: load_scores(results / folder / name) for folder in folders}
-        if all(len(found[folder].models) == len(of) for folder, of in folders.items()):
+    files = score_files(results)
+    for name in sorted({file.data for file in files}) if data is None else [data.stem]:
+        if found := _tables_of([run.name for run in runs], [file for file in files if file.data == name]):
             return found
     return None
+
+
+def _tables_of(runs: Sequence[str], files: Sequence[ScoreFile]) -> dict[str, Scores]:
+    """The scores of these runs, in few tables and without others that were judged with them; none if one has none."""
+    tables: dict[str, Scores] = {}
+    left = list(runs)
+    while left:
+        holding = [file for file in files if left[0] in file.rows_of(left)]
+        if not holding:
+            return {}
+        most = max(holding, key=lambda file: len(file.rows_of(left)))
+        rows = most.rows_of(left)
+        tables[left[0] if len(rows) == 1 else most.filed_under] = load_scores(most.path).of_models(list(rows.values()))
+        left = [run for run in left if run not in rows]
+    return tables
