@@ -250,13 +250,29 @@ def test_scores_of_seeds_judged_together_are_those_of_each(tmp_path):
         write_json(scores / "sweep" / data / "scores.json", {"models": ["seed-0", "seed-1"], "rows": rows})
     alone = {"models": ["model"], "rows": {"model": {"mse": {"mean": 0.125, "steps": [0.125]}}}}
     write_json(scores / "sweep" / "seed-1" / "balls" / "scores.json", alone)
-    assert look(tmp_path / "models", scores)["sweep/seed-0"].scores == {}, (
-        "as nothing says that it is a folder of seeds"
-    )
-    write_json(tmp_path / "models" / "sweep" / "seeds.json", {"seeds": [0, 1]})
     found = look(tmp_path / "models", scores)
     assert found["sweep/seed-0"].scores == {"balls": {"mse": 0.5}, "curtain": {"mse": 0.5}}
     assert found["sweep/seed-1"].scores == {"balls": {"mse": 0.125}, "curtain": {"mse": 0.25}}
+
+
+def test_scores_of_runs_judged_together_are_those_of_each(tmp_path):
+    """Of a run that was judged alone as well, what was said of it alone; seeds of other folders are passed over."""
+    make_run(tmp_path / "models" / "a")
+    for seed in (0, 1):
+        make_run(tmp_path / "models" / "sweep" / f"seed-{seed}")
+    scores = tmp_path / "eval"
+    for name, mses in {
+        "a/balls": {"model": 0.125},
+        "b-and-2-more/balls": {"b": 0.5, "a": 0.25, "sweep/seed-1": 0.75},
+        "b-and-2-more/curtain": {"b": 0.5, "a": 0.375, "seed-0": 0.875},
+        "sweep/seed-0-and-1-more/few": {"seed-0": 0.625, "seed-2": 0.5},
+    }.items():
+        rows = {row: {"mse": {"mean": mse, "steps": [mse]}} for row, mse in mses.items()}
+        write_json(scores / name / "scores.json", {"models": list(mses), "rows": rows})
+    found = look(tmp_path / "models", scores)
+    assert found["a"].scores == {"balls": {"mse": 0.125}, "curtain": {"mse": 0.375}}
+    assert found["sweep/seed-0"].scores == {"few": {"mse": 0.625}}
+    assert found["sweep/seed-1"].scores == {"balls": {"mse": 0.75}}
 
 
 SCORES = {"x": {"mse": 0.25, "f1": 0.5}, "y": {"mse": 1.0}}

@@ -7,17 +7,16 @@ import json
 import platform
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from videopred import check
 from videopred.amounts import duration
-from videopred.eval.file_names import scores_in
+from videopred.eval.file_names import ScoreFile, score_files
 from videopred.spelling import nearest_path
 from videopred.systems import lives
 from videopred.training.metrics_rows import curves, read_metrics
-from videopred.training.places import folder_of
 from videopred.weights import read_header
 
 SILENT = 3600.0
@@ -80,7 +79,8 @@ def list_runs(folder: Path = Path("models"), *, scores: Path = Path("eval"), now
         fix = "train a run with `videopred train`, or give the folder that runs are in"
         raise check.nothing_there("FOLDER", "be an existing folder", folder, fix, nearest_path(folder))
     now = time.time() if now is None else now
-    return [_look_at(path, scores, now) for path in _find(folder, _DEPTH)]
+    files = score_files(scores)
+    return [_look_at(path, files, now) for path in _find(folder, _DEPTH)]
 
 
 def table(runs: list[Run]) -> str:
@@ -131,7 +131,7 @@ def _is_run(folder: Path) -> bool:
     return any((folder / name).exists() for name in ("settings.json", "run.json", "checkpoints"))
 
 
-def _look_at(path: Path, scores: Path, now: float) -> Run:
+def _look_at(path: Path, scores: Sequence[ScoreFile], now: float) -> Run:
     try:
         if path.is_file():
             settings, record = read_header(path)
@@ -152,7 +152,7 @@ def _look_at(path: Path, scores: Path, now: float) -> Run:
             seconds=_number(record, "seconds"),
             cpu_seconds=_number(record, "cpu_seconds"),
             idle=max(0.0, now - written),
-            scores=_scores(scores / run_name(folder_of(path)), path.name) | _scores(scores / run_name(path)),
+            scores=_scores(run_name(path), scores),
         )
     except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
         problem = f"no {error}" if isinstance(error, KeyError) else str(error)
@@ -199,20 +199,19 @@ def _losses(run: Path) -> tuple[float | None, float | None, int | None]:
     return training[-1] if training else None, min(validation, default=None), done
 
 
-def _scores(folder: Path, seed: str | None = None) -> dict[str, dict[str, float]]:
-    """Data -> metric -> mean of the model, from what `videopred evaluate` wrote; what is not of it is passed over.
+def _scores(run: str, files: Sequence[ScoreFile]) -> dict[str, dict[str, float]]:
+    """Data -> metric -> mean of a run, from what `videopred evaluate` wrote; what is not of it is passed over.
 
-    Args:
-        folder: holds a folder for each data.
-        seed: what the model is called where it was scored with those from other seeds.
+    Of a run that was judged by itself and with others on the same data, what was said of it alone.
     """
-    found = {}
-    for path in scores_in(folder):
+    found: dict[str, dict[str, float]] = {}
+    for file in files:
+        if file.data in found:
+            continue
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-            (model,) = {seed} & set(content["models"]) or content["models"]  # several others are of a comparison
-            cells = content["rows"][model]
-            found[path.parent.name] = {column: float(cell["mean"]) for column, cell in cells.items()}
+            for row in file.rows_of([run]).values():
+                cells = file.content["rows"][row]
+                found[file.data] = {column: float(cell["mean"]) for column, cell in cells.items()}
         except (ValueError, KeyError, TypeError):
             continue
-    return found
+    return dict(sorted(found.items()))

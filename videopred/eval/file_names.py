@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 SCORES = "scores.json"
 """The file by which a folder of scores is known."""
@@ -27,6 +27,8 @@ class ScoreFile(NamedTuple):
     """Its folder of results, which is called after the first run."""
     rows: Mapping[str, str]
     """Name of a run -> its row."""
+    content: Mapping[str, Any]
+    """All that it says."""
 
     @property
     def data(self) -> str:
@@ -54,11 +56,12 @@ def score_files(results: Path) -> list[ScoreFile]:
     for path in sorted(path for above in ("*", "*/*") for path in results.glob(f"{above}/*/{SCORES}")):
         filed_under = path.parent.parent.relative_to(results).as_posix()
         try:
-            models = json.loads(path.read_text(encoding="utf-8"))["models"]
+            content = json.loads(path.read_text(encoding="utf-8"))
+            models = content["models"]
             rows = {_name_of(row, filed_under): row for row in models} if len(models) > 1 else {filed_under: models[0]}
         except (ValueError, LookupError, TypeError):
             continue
-        found.append(ScoreFile(path, filed_under, rows))
+        found.append(ScoreFile(path, filed_under, rows, content))
     return sorted(found, key=lambda file: len(file.rows))
 
 

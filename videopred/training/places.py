@@ -23,12 +23,6 @@ def run_of(out: Path, seed: int) -> Path:
     return out / f"seed-{seed}"
 
 
-def folder_of(run: Path) -> Path:
-    """The folder of runs from several seeds that a run is in; itself if it is in none."""
-    folder = run.resolve().parent
-    return folder if (folder / SUMMARY).is_file() else run
-
-
 def check_room(out: Path, seeds: Sequence[int], overwrite: bool) -> None:
     """Refuse a folder that is a run, or holds runs which would be lost, or be left behind without a summary.
 
