@@ -91,7 +91,8 @@ def launch(data: Path, out: Path, *more: str) -> dict[str, Any]:
     command = [sys.executable, *words(data, out, *more)]
     done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
     assert done.returncode == 0, done.stderr
-    assert done.stdout == f"wrote {out}\nnext: videopred evaluate {out} {data}\n"
+    part = "" if ClipFile(data).parts.get("test") else " --part validation"
+    assert done.stdout == f"wrote {out}\nnext: videopred evaluate {out} {data}{part}\n"
     return load(out / "checkpoints" / "last.ckpt")
 
 
