@@ -13,7 +13,7 @@ from videopred.check import FaultyFileError
 from videopred.datasets import DATASETS
 from videopred.experiments import EXPERIMENTS, experiment_names
 from videopred.experiments.clips import find_or_make_clips
-from videopred.experiments.figures import PAPER_FIGURES
+from videopred.experiments.figures import PAPER_FIGURES, find_figure
 from videopred.experiments.planning import make_plan
 from videopred.rendering import FIGURES
 
@@ -46,7 +46,7 @@ def test_a_figure_names_what_there_is(name):
 @pytest.mark.parametrize("scale", ["paper", "small", "tiny"])
 @pytest.mark.parametrize("name", PAPER_FIGURES)
 def test_every_command_finds_what_an_earlier_one_makes(name, scale):
-    plan = make_plan(name, scale, Path("here"))
+    plan = make_plan(PAPER_FIGURES[name], scale, Path("here"))
     runs = {str(one.run) for one in plan.trainings}
     assert len(runs) == len(plan.trainings)  # two that differ have two names
     for words in plan.judging:
@@ -59,8 +59,21 @@ def test_every_command_finds_what_an_earlier_one_makes(name, scale):
         assert one.asked.scaled.data_file in plan.clips
 
 
+def test_a_figure_is_found_by_the_number_of_each_that_is_made_with_it():
+    for name, figure in PAPER_FIGURES.items():
+        assert find_figure(name) == (name, figure)
+        paper, _, first = name.rpartition("-")
+        numbers = {int(number) for number in re.findall(r"\d+", figure.place)}
+        for number in figure.also:
+            assert find_figure(f"{paper}-{number}") == (name, figure)
+            assert int(first) != number
+            assert min(numbers) <= number <= max(numbers)
+    assert find_figure("rims-figure-9")[0] == "rims-figure-8"
+    assert find_figure("scoff-figure-14")[0] == "scoff-figure-15"
+
+
 def test_at_the_papers_scale_as_much_is_asked_as_in_the_paper():
-    _, _, judging = make_plan("scoff-figure-5", "paper", Path("here"))
+    _, _, judging = make_plan(PAPER_FIGURES["scoff-figure-5"], "paper", Path("here"))
     asked = [
         words[words.index("--context") : words.index("--context") + 4] for words in judging if "--context" in words
     ]
@@ -70,7 +83,7 @@ def test_at_the_papers_scale_as_much_is_asked_as_in_the_paper():
 
 
 def test_panels_stand_side_by_side_for_each_horizon_under_the_names_of_the_figure():
-    _, _, judging = make_plan("scoff-figure-5", "paper", Path("here"))
+    _, _, judging = make_plan(PAPER_FIGURES["scoff-figure-5"], "paper", Path("here"))
     across = [words for words in judging if "--names" in words]
     assert [words[words.index("--out") + 1] for words in across] == ["here/all-10", "here/all-30"]
     for words, horizon in zip(across, (10, 30), strict=True):
@@ -80,7 +93,7 @@ def test_panels_stand_side_by_side_for_each_horizon_under_the_names_of_the_figur
         assert words[words.index("--relative-to") + 1] == "GRU"
         for name in ("scoff-balls4=SCOFF", "scoff-curtain-gru=GRU", "scoff-colored678-rims=RIMs"):
             assert name in words
-    _, _, judging = make_plan("rims-figure-13", "paper", Path("here"))
+    _, _, judging = make_plan(PAPER_FIGURES["rims-figure-13"], "paper", Path("here"))
     (words,) = (words for words in judging if "--names" in words)
     assert words[7:11] == ("--names", "rims-crops=RIMs", "rims-crops-lstm=LSTM", "rims-crops-rmc=RMC")
 
@@ -145,7 +158,7 @@ def test_the_clips_of_a_dry_run_are_those_of_the_experiment(workplace, capsys):
     assert len(lines) == 3
     for line in lines:
         cli.run(shlex.split(line)[1:])
-    for path, experiment in make_plan("rims-figure-3", "tiny", Path("eval")).clips.items():
+    for path, experiment in make_plan(PAPER_FIGURES["rims-figure-3"], "tiny", Path("eval")).clips.items():
         assert find_or_make_clips(experiment) == path
 
 

@@ -10,7 +10,7 @@ from videopred import check
 from videopred.again import Words, generate_words, typed
 from videopred.commands import terminal
 from videopred.commands.options import Device, out_flag
-from videopred.experiments.figures import PAPER_FIGURES
+from videopred.experiments.figures import find_figure
 from videopred.experiments.planning import Plan, Training, make_plan
 from videopred.experiments.settings import Scale
 
@@ -28,14 +28,13 @@ def reproduce(
     It prints each command and runs it. Clips and runs that are there are used, and runs that stopped go on; scores and
     pictures are made anew. Under the same names, runs of other experiments, scales or flags of your own are refused.
     """
-    check.one_of("FIGURE", figure, PAPER_FIGURES)
+    name, of = find_figure(figure)
     check.device_kind(device)
-    place = out or Path("eval") / (figure if scale == "paper" else f"{figure}-{scale}")
+    place = out or Path("eval") / (name if scale == "paper" else f"{name}-{scale}")
     check.require(
         place.is_dir() or not place.exists(), "--out", "be a folder", f"{place}, a file", "choose another name"
     )
-    plan = make_plan(figure, scale, place, device)
-    of = PAPER_FIGURES[figure]
+    plan = make_plan(of, scale, place, device)
     comment = "# " if dry_run else ""
     print(f"{comment}{of.place}: {of.summary}")
     if of.differs:

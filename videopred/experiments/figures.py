@@ -3,7 +3,10 @@
 To add one: an entry in PAPER_FIGURES. `videopred reproduce NAME` makes it; a test makes each at scale tiny.
 """
 
+import re
 from typing import NamedTuple
+
+from videopred import check
 
 
 class Model(NamedTuple):
@@ -52,6 +55,8 @@ class PaperFigure(NamedTuple):
     summary: str
     """What it shows, in one line of a terminal."""
     panels: tuple[Panel, ...]
+    also: tuple[int, ...] = ()
+    """Numbers of other figures of the same paper that are made with it."""
     rows: tuple[str, ...] = ()
     """What the models of every panel are called, in their order, where panels stand side by side with their data sets
     along x; no such table and figure if empty."""
@@ -71,16 +76,35 @@ def _rims_on(experiment: str) -> Model:
 
 _RIMS = _with(("lstm",), "rims-balls4")
 _RIMS678 = _with(("lstm",), "rims-balls678")
+_SPARSE = (
+    Model("brims-balls4"),
+    Model("brims-balls4", ("--core.active", "5", "3"), "-dense-below"),
+    Model("brims-balls4", ("--core.active", "3", "5"), "-dense-above"),
+    Model("brims-balls4", ("--core.active", "5", "5"), "-dense"),
+    Model(
+        "brims-balls4", ("--core.modules", "3", "3", "--core.active", "2", "2", "--core.units", "100", "100"), "-2-of-3"
+    ),
+)
 _ABLATED = (
     Model("rims-balls4"),
     Model("rims-balls4", ("--core.comm-heads", "1"), "-one-head"),
     Model("rims-balls4", ("--core.no-input-attention", "--core.active", "6"), "-no-attention"),
 )
-_TWO_OF_FOUR = Model("brims-smmnist", ("--core", "rims", "--core.modules", "4", "--core.active", "2"), "-rims-2-of-4")
 
 
 def _strips(models: tuple[Model, ...], clips: str, context: int, horizon: int) -> Panel:
     return Panel(models, clips, context=context, horizon=horizon, figure="strip")
+
+
+def _each_silenced(figure: int, active: int, modules: int, units: int) -> PaperFigure:
+    core = ("rims", "--core.modules", str(modules), "--core.active", str(active), "--core.units", str(units))
+    model = Model("brims-smmnist", ("--core", *core), f"-rims-{active}-of-{modules}")
+    return PaperFigure(
+        f"RIMs, figure {figure}",
+        f"{modules} RIMs of which {active} are active, on moving digits, with each of them silenced.",
+        (Panel((model,), "brims-smmnist", context=5, horizon=25, figure="mask-out", drawn=("--random", "8")),),
+        differs="Trained as BRIMs' digits are, since appendix E.3 does not say how; drawn as activity and error.",
+    )
 
 
 def _frames_and_schemata(experiment: str, context: int, horizon: int, drawn: tuple[str, ...]) -> tuple[Panel, ...]:
@@ -114,7 +138,7 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         differs="Each of our modules sees the whole frame, so its activity stands below the positions, over time.",
     ),
     "rims-figure-8": PaperFigure(
-        "RIMs, figures 8 to 10",
+        "RIMs, figures 7 to 10",
         "Strips of RIMs and LSTM on the clips of figure 3, the truth in blue over the prediction.",
         (
             _strips(_RIMS, "rims-balls4", 15, 15),
@@ -122,6 +146,7 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
             _strips(_RIMS678, "rims-balls4", 15, 15),
             _strips(_RIMS, "brims-curtain", 15, 15),
         ),
+        also=(7, 9, 10),
         differs="The paper has two LSTMs, of 250 and of 512 units; ours is as wide as the RIMs together.",
     ),
     "rims-figure-11": PaperFigure(
@@ -160,14 +185,14 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
             Panel(_ABLATED, "rims-balls4", context=15, horizon=15, metrics=("bce",), figure="strip"),
             _strips(_ABLATED[1:], "brims-curtain", 15, 15),
         ),
+        also=(16,),
         differs="Losses are those of the rollout; the curves of learning are in TensorBoard and in `videopred report`.",
     ),
-    "rims-figure-21": PaperFigure(
-        "RIMs, figure 21",
-        "Four RIMs of which two are active, on moving digits, with each of them silenced.",
-        (Panel((_TWO_OF_FOUR,), "brims-smmnist", context=5, horizon=25, figure="mask-out", drawn=("--random", "8")),),
-        differs="Trained as BRIMs' digits are, since appendix E.3 does not say how; drawn as activity and error.",
-    ),
+    "rims-figure-21": _each_silenced(21, active=2, modules=4, units=100),
+    "rims-figure-22": _each_silenced(22, active=3, modules=4, units=100),
+    "rims-figure-23": _each_silenced(23, active=2, modules=5, units=80),
+    "rims-figure-24": _each_silenced(24, active=3, modules=5, units=80),
+    "rims-figure-25": _each_silenced(25, active=4, modules=5, units=80),
     "scoff-figure-3": PaperFigure(
         "SCOFF, figure 3, left",
         "Which schema SCOFF uses on a ball that accelerates, keeps its velocity or walks at random.",
@@ -181,6 +206,7 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
             for experiment in ("scoff-balls4", "scoff-curtain", "scoff-balls678", "scoff-colored678")
             for horizon in (10, 30)
         ),
+        also=(7,),
         rows=("SCOFF", "GRU", "RIMs"),
         differs="The GRU is as wide as all object files together; the paper does not say how wide its own is, nor "
         "which error it means: ours is BCE. Points with intervals over clips, in the place of bars.",
@@ -195,11 +221,13 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
             _strips((Model("scoff-colored4"),), "scoff-colored4", 10, 25),
             _strips((Model("scoff-colored678"),), "scoff-colored678", 10, 25),
         ),
+        also=(9, 10, 11, 12),
     ),
     "scoff-figure-15": PaperFigure(
         "SCOFF, figures 4, 14 and 15",
         "A ball that switches its motion once, and which schema each object file uses.",
         _frames_and_schemata("scoff-switching", 20, 25, ("--clips", "0", "2")),  # along x first, and along y first
+        also=(4, 14),
     ),
     "scoff-table-1": PaperFigure(
         "SCOFF, table 1",
@@ -222,6 +250,24 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
             for name in ("brims-balls4", "brims-curtain")
         ),
     ),
+    "brims-figure-5": PaperFigure(
+        "BRIMs, figure 5",
+        "BRIMs on 4 balls, with sparse activation on both layers, on one, on none, and with fewer modules.",
+        (Panel(_SPARSE, "brims-balls4", context=15, horizon=35, metrics=("bce",)),),
+        differs="The paper's sizes stand in its legend alone, and it does not say which balls: both are our choice.",
+    ),
 }
-"""Name -> figure. Not in here: what is of no video (RIMs 2, 4 and 5; BRIMs 2), what does not say what was trained
-(BRIMs 5), and what only shows a data set."""
+"""Name -> figure. Not in here: what is of no video (RIMs 2, 4 and 5; BRIMs 2), and what only shows a data set."""
+
+
+def find_figure(name: str) -> tuple[str, PaperFigure]:
+    """A figure by its name, or by that of another which is made with it, such as rims-figure-9; and its name.
+
+    Raises:
+        ValueError: there is no such figure.
+    """
+    made_with = {
+        re.sub(r"\d+$", str(number), first): first for first, figure in PAPER_FIGURES.items() for number in figure.also
+    }
+    found = made_with.get(name) or check.one_of("FIGURE", name, PAPER_FIGURES)
+    return found, PAPER_FIGURES[found]

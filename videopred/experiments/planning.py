@@ -3,12 +3,11 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from videopred import check
 from videopred.again import Words
 from videopred.datasets import DATASETS
 from videopred.experiments import find_experiment
 from videopred.experiments.asking import Asked, ask, fitting
-from videopred.experiments.figures import PAPER_FIGURES, Model, Panel, PaperFigure
+from videopred.experiments.figures import Model, Panel, PaperFigure
 from videopred.experiments.scales import at_scale
 from videopred.experiments.settings import ExperimentConfig, Scale
 
@@ -36,19 +35,15 @@ class Plan(NamedTuple):
     judging: list[Words]
 
 
-def make_plan(name: str, scale: Scale, out: Path, device: str = "auto") -> Plan:
+def make_plan(figure: PaperFigure, scale: Scale, out: Path, device: str = "auto") -> Plan:
     """What makes a figure again.
 
     Args:
-        name: one of PAPER_FIGURES.
+        figure: which one.
         scale: of all experiments in it.
         out: folder for scores and pictures.
         device: where all is computed.
-
-    Raises:
-        ValueError: no such figure.
     """
-    figure = PAPER_FIGURES[check.one_of("FIGURE", name, PAPER_FIGURES)]
     panels = figure.panels
     models = dict.fromkeys(model for panel in panels for model in panel.models)
     clips = [*(_asked(model.experiment, scale).scaled for model in models), *(_clips(panel, scale) for panel in panels)]
