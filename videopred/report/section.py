@@ -168,7 +168,7 @@ def _missing(run: FoundRun, data: Path | None, together: bool) -> list[Missing]:
     """What the page cannot show of a run, with the commands that would make it."""
     found = []
     if data is None:
-        what = "clips that play: what it learned from is not where it was"
+        what = "clips that play: no file of its clips was found"
         found.append(Missing(what, again.typed(("report", str(run.path), "--data", "DATA", "--out", "OTHER.html"))))
     elif not _has_checkpoint(run.path):
         found.append(Missing("clips that play: no checkpoint", again.typed(("train", "--resume", str(run.path)))))
