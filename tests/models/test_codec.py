@@ -1,5 +1,6 @@
 """Codecs: their sizes layer by layer, slow statements, parameter counts, positions, and what they refuse."""
 
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +13,8 @@ from torch.nn import functional
 from videopred.models import CODECS, build_codec
 from videopred.models.codec_settings import MilaConfig, RNEMConfig, SharedConfig
 from videopred.models.decoder import SharedDecoder
-from videopred.models.encoder import Encoder
+from videopred.models.encoder import Encoder, build_encoder
+from videopred.models.modular_settings import RIMsConfig
 from videopred.models.rnem import UpsampleConv
 
 SMALL = RNEMConfig(channels=(3, 5, 4), embedding=13)
@@ -290,3 +292,28 @@ def test_frames_that_do_not_fit_are_refused(config, film_shape, message):
         Encoder(config, film_shape)
     with pytest.raises(ValueError, match=message):
         decoding(config, 14, film_shape)
+
+
+# --- strips ------------------------------------------------------------------------------------------------
+
+
+def test_strips_share_out_the_rows_and_each_is_seen_through_an_encoder_of_its_own():
+    film = torch.rand(2, 3, 16, 24, generator=torch.Generator().manual_seed(0), dtype=torch.float64).requires_grad_()
+    encoder = build_encoder(SMALL, (3, 16, 24), RIMsConfig(modules=5, active=2, reads="strips")).double()
+    assert encoder.strips == [(0, 3), (3, 6), (6, 10), (10, 13), (13, 16)]
+    slots = encoder(film)
+    assert slots.shape == (2, 5, encoder.features) == (2, 5, 13)
+    for strip, (first, end) in enumerate(encoder.strips):
+        (gradient,) = torch.autograd.grad(slots[:, strip].sum(), film, retain_graph=True)
+        seen = gradient.abs().amax((0, 1, 3)).nonzero().flatten()  # rows
+        assert (seen.min(), seen.max() + 1) == (first, end)
+        alone = torch.zeros_like(film)
+        alone[:, :, first:end] = film[:, :, first:end]
+        close(slots[:, strip], encoder.encoders[strip](alone)[:, 0])
+    weights = [one.state_dict() for one in encoder.encoders]
+    assert all(not torch.equal(a["layers.0.weight"], b["layers.0.weight"]) for a, b in pairwise(weights))
+
+
+def test_strips_without_a_row_are_refused():
+    with pytest.raises(ValueError, match=r"--core\.modules must be at most 8, the rows of a frame, .* got 9; lower it"):
+        build_encoder(SMALL, (1, 8, 24), RIMsConfig(modules=9, active=2, reads="strips"))

@@ -36,6 +36,9 @@ OF_RIMS: dict[str, dict[str, Any]] = {
     "map": {"reads": "map"},
     "map, no null slot": {"reads": "map", "null_slot": False, "active": "all"},
     "map, no input attention": {"reads": "map", "input_attention": False, "active": "all"},
+    "strips": {"reads": "strips", "input_heads": 2},
+    "strips, no input attention": {"reads": "strips", "input_attention": False, "active": "all"},
+    "competition of modules at strips": {"competition": "modules", "reads": "strips"},
     "two heads": {"input_heads": 2},
     "competition of modules": {"competition": "modules"},
     "competition of modules at positions": {"competition": "modules", "reads": "map", "input_heads": 2},
@@ -111,7 +114,8 @@ def test_gradients_are_true(config, options):
 def slow_reading(core: Any, slots: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
     """The attention (B, heads, K, L) and what modules read of it as gates (B, K, gates), number by number."""
     config, reading = core.reading.config, core.reading
-    heads, (batch, positions, _) = config.input_heads, slots.shape
+    there = slots.unsqueeze(2) if config.reads == "strips" else slots.unsqueeze(1).expand(-1, config.modules, -1, -1)
+    heads, (batch, _, positions, _) = config.input_heads, there.shape  # there are those that a module can read
     attention = torch.zeros(batch, heads, config.modules, positions, dtype=torch.float64)
     if reading.trace_axes:
         scores = torch.zeros_like(attention)
@@ -119,7 +123,7 @@ def slow_reading(core: Any, slots: Tensor, hidden: Tensor) -> tuple[Tensor, Tens
             for k in range(config.modules):
                 query = (hidden[b, k] @ reading.query.weight[k]).view(heads, -1)
                 for p in range(positions):
-                    key = (reading.key.weight @ slots[b, p]).view(heads, -1)
+                    key = (reading.key.weight @ there[b, k, p]).view(heads, -1)
                     for h in range(heads):
                         scores[b, h, k, p] = query[h] @ key[h] / math.sqrt(config.input_key)
         if config.competition == "modules":
@@ -136,7 +140,7 @@ def slow_reading(core: Any, slots: Tensor, hidden: Tensor) -> tuple[Tensor, Tens
     gates = torch.zeros(batch, config.modules, reading.gates.weight.shape[-1], dtype=torch.float64)
     for b in range(batch):
         for k in range(config.modules):
-            values = [(reading.value.weight @ slots[b, p]).view(heads, -1) for p in range(positions)]
+            values = [(reading.value.weight @ there[b, k, p]).view(heads, -1) for p in range(positions)]
             read = [sum(attention[b, h, k, p] * values[p][h] for p in range(positions)) for h in range(heads)]
             gates[b, k] = torch.cat(read) @ reading.gates.weight[k]
     return attention, gates
@@ -155,7 +159,7 @@ READINGS = {name: options for name, options in OPTIONS.items() if "null" in name
 def test_reading_is_what_it_says(name):
     options = READINGS[name]
     core = make(RIMS, options)
-    positions = 4 if options.get("reads") == "map" else 1
+    positions = {"map": 4, "strips": RIMS.modules}.get(options.get("reads", "vector"), 1)
     generator = torch.Generator().manual_seed(1)
     slots = torch.randn(BATCH, positions, FEATURES, generator=generator, dtype=torch.float64)
     hidden = drawn_state(core)[0].detach()

@@ -96,6 +96,37 @@ def test_a_vector_and_a_map_of_one_position_give_the_same(heads, competition):
     close(outcome(core, slots), outcome(other, slots))
 
 
+@pytest.mark.parametrize("changes", [{}, {"input_heads": 2, "cell": "gru"}, {"input_attention": False, "active": 5}])
+def test_strips_that_are_all_the_same_give_what_one_vector_gives(changes):
+    core, other = make(**changes), make(reads="strips", **changes)
+    other.load_state_dict(core.state_dict())
+    vectors = random_slots(slots=6)
+    strips = vectors.unsqueeze(2).expand(-1, -1, core.rows, -1)
+    close(unroll(other, strips, trace=True), unroll(core, vectors.unsqueeze(2), trace=True))
+
+
+@pytest.mark.parametrize("changes", [{"input_heads": 2}, {"input_attention": False, "active": 5}])
+def test_a_strip_is_read_by_its_own_module_alone(changes):
+    core = make(reads="strips", comm=False, **changes)
+    slots, state = random_slots(slots=5), random_state(core)
+    before, after = core.step(slots, state), core.step(slots.index_fill(1, torch.tensor([3]), 0.5), state)
+    read = [(one[2].get("null_attention"), one[0]) for one in (before, after)]
+    others = [0, 1, 2, 4]
+    if "input_attention" in changes:
+        changed = (read[0][1] != read[1][1]).any(-1)  # (B, K)
+        assert changed[:, 3].all()
+        assert not changed[:, others].any()
+    else:
+        assert (read[0][0] != read[1][0])[:, 3].all()
+        assert torch.equal(read[0][0][:, others], read[1][0][:, others])
+
+
+def test_as_many_strips_as_modules_are_wanted():
+    core = make(reads="strips")
+    with pytest.raises(ValueError, match="slots must be 5 per step, one for each module, got L = 4; give as many"):
+        unroll(core, random_slots(slots=4).unsqueeze(1))
+
+
 @pytest.mark.parametrize("competition", ["null", "modules"])
 def test_the_order_of_positions_does_not_matter(competition):
     core, order = make(reads="map", competition=competition), torch.tensor([2, 0, 3, 1, 4, 5])

@@ -36,6 +36,7 @@ CASES: dict[str, tuple[str, dict[str, Any], tuple[int, ...], dict[str, Any]]] = 
         (3,),
         {"modules": 3},
     ),
+    "rims on strips": ("rims", {"reads": "strips", "active": 3}, (1,), {"modules": 3}),
     "brims, below": ("brims", {}, (1,), {"modules": (3, 3)}),
     "brims, above": ("brims", {"active": (2, 2)}, (6,), {"modules": (4, 2)}),
     "brims, slots, below": ("brims", {"per_module_slots": True}, (3,), {"modules": (3, 3)}),
@@ -100,9 +101,11 @@ def test_the_others_do_as_in_a_core_that_never_had_it(case):
     with torch.no_grad():
         for name, small in smaller.state_dict().items():
             small.copy_(dropped(core.state_dict()[name], small.shape, module))
-    slots = torch.randn(CLIPS, STEPS, 5 if changes.get("reads") == "map" or "files" in fewer else 1, FEATURES)
+    several = {"map": 5, "strips": core.rows}.get(changes.get("reads"), 5 if "files" in fewer else 1)
+    slots = torch.randn(CLIPS, STEPS, several, FEATURES)
+    fewer_slots = dropped(slots, (*slots.shape[:2], smaller.rows, FEATURES), module) if "strips" in case else slots
     masked = unroll(Intervened(core, Intervention(without=silent), first=0), slots, trace=True)
-    removed = unroll(smaller, slots, state_without(core, smaller, module), trace=True)
+    removed = unroll(smaller, fewer_slots, state_without(core, smaller, module), trace=True)
     output = masked.output
     if output.shape != removed.output.shape:
         assert not output[:, :, module].any()

@@ -11,7 +11,13 @@ from videopred.rendering.canvas import figure_bytes
 from videopred.rendering.film_rows import laid_over
 from videopred.rendering.mask_out_figure import masked_out
 from videopred.rendering.mask_out_figure import measure as masked_out_measure
-from videopred.rendering.paper_figures import activation, activation_and_positions, schema_use, strip_figure
+from videopred.rendering.paper_figures import (
+    activation,
+    activation_and_positions,
+    active_strips,
+    schema_use,
+    strip_figure,
+)
 from videopred.rendering.scene import Scene
 from videopred.rendering.top_down_figure import _binned, measure, top_down
 from videopred.rendering.writing import write_figure
@@ -36,7 +42,8 @@ def brims_scene(seed: int = 0) -> Scene:
 def complete() -> Scene:
     """A scene that has what any figure takes."""
     other = brims_scene()
-    return scene(trace=trace() | dict(list(other.trace.items())[:2]), truths=other.truths)
+    happened = trace() | dict(list(other.trace.items())[:2])
+    return scene(trace=happened, truths=other.truths, strips=[(0, 5), (5, 8), (8, 12)])
 
 
 @pytest.mark.parametrize("name", [name for name in FIGURES if name != "mask-out"])
@@ -115,6 +122,16 @@ def test_the_strip_of_a_film_in_color_leaves_its_colors_alone():
         for plot, above, below in zip(row, *plots, strict=True):
             np.testing.assert_array_equal(plot.images[0].get_array(), film[int(above.get_title()) - 1])
             assert below.get_xlabel() in ("given", str(int(above.get_title()) - CONTEXT))
+
+
+def test_strips_are_grey_where_their_modules_read_them():
+    there = complete()
+    plots = active_strips([there]).axes
+    assert [int(plot.get_title()) for plot in plots] == list(range(1, FRAMES))  # but for the last, which is not read
+    for t, plot in enumerate(plots):
+        plain, drawn = laid_over(there.truth[t], there.prediction[t]), plot.images[0].get_array()
+        for (first, end), is_active in zip(there.strips, trace()["active"][t + 1], strict=True):
+            np.testing.assert_array_equal(drawn[first:end], np.maximum(plain[first:end], 90 if is_active else 0))
 
 
 def test_a_motion_is_named_over_its_frames_and_a_line_parts_it_from_the_next():

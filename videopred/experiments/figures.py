@@ -76,6 +76,7 @@ def _rims_on(experiment: str) -> Model:
 
 _RIMS = _with(("lstm",), "rims-balls4")
 _RIMS678 = _with(("lstm",), "rims-balls678")
+_STRIPS = Model("rims-balls4", ("--core.reads", "strips"), "-strips")
 _SPARSE = (
     Model("brims-balls4"),
     Model("brims-balls4", ("--core.active", "5", "3"), "-dense-below"),
@@ -133,9 +134,12 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
     ),
     "rims-figure-6": PaperFigure(
         "RIMs, figure 6",
-        "When each of the RIMs is active, and where the balls are.",
-        (Panel(_RIMS[:1], "rims-balls4", context=15, horizon=35, figure="activation-position"),),
-        differs="Each of our modules sees the whole frame, so its activity stands below the positions, over time.",
+        "RIMs that see a horizontal strip of the frame each: which are active, and where the balls are.",
+        tuple(
+            Panel((_STRIPS,), "rims-balls4", context=15, horizon=35, figure=figure)
+            for figure in ("strips", "activation-position")
+        ),
+        differs="Truth in blue over the prediction, which the paper has in orange and green. Also activity over time.",
     ),
     "rims-figure-8": PaperFigure(
         "RIMs, figures 7 to 10",

@@ -53,7 +53,8 @@ def scenes_of(
         }
         known |= _motion(file, part, clip, context + horizon)
         masks = known.pop("groups", None)
-        scenes.append(scene_of_rollout(rollout, truth, i, masks, predictor.encoder.map_shape, known))
+        encoder = predictor.encoder
+        scenes.append(scene_of_rollout(rollout, truth, i, masks, encoder.map_shape, encoder.strips, known))
         if changed is not None:
             other = scene_of_rollout(changed, truth, i)
             scenes[-1] = scenes[-1]._replace(changed=other.prediction, changed_trace=other.trace)

@@ -85,8 +85,8 @@ def build_core(config: CoreSettings, features: int) -> "Core":
     return core
 
 
-def reads(config: CoreSettings) -> Literal["vector", "map"]:
-    """What a core wants of a frame: one vector, or the positions of a map."""
+def reads(config: CoreSettings) -> Literal["vector", "map", "strips"]:
+    """What a core wants of a frame: one vector, the positions of a map, or a strip for each module."""
     if isinstance(config, OwnConfig):
         from videopred.models.own import own_reads
 

@@ -79,12 +79,13 @@ def shaken(core: Any) -> Any:
 def slots(core: Any = None, *, batch: int = BATCH, steps: int = STEPS, seed: int = 1) -> Tensor:
     """What a core reads, (B, T, L, `FEATURES`), float64, from a unit normal distribution.
 
-    L is 5 for a core that reads a map, by what `build_core` found or else by its attribute `reads`, else 1.
+    By what `build_core` found, or else by its attribute `reads`, L is 5 for a core that reads a map, K for one that
+    reads strips, else 1.
     """
     generator = torch.Generator().manual_seed(seed)
     kind = getattr(core, "input_kind", getattr(core, "reads", "vector"))
-    positions = 5 if kind == "map" else 1
-    return torch.randn(batch, steps, positions, FEATURES, generator=generator, dtype=torch.float64)
+    there = {"map": 5, "strips": getattr(core, "rows", 1)}.get(kind, 1)
+    return torch.randn(batch, steps, there, FEATURES, generator=generator, dtype=torch.float64)
 
 
 def _need(condition: Any, reason: str) -> None:

@@ -47,8 +47,9 @@ class Core(nn.Module):
 
     input_size: int | None = None
     """D, the width of the slots it was built for; `build_core` sets it."""
-    input_kind: Literal["vector", "map"]
-    """What these slots are, one vector of a frame or the positions of its map; `build_core` sets it."""
+    input_kind: Literal["vector", "map", "strips"]
+    """What these slots are: one vector of a frame, the positions of its map, or a strip for each module; `build_core`
+    sets it."""
     rows: int
     """K, the rows of an output."""
     units: int

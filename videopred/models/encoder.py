@@ -1,14 +1,37 @@
-"""What a core reads of a frame: one vector, or the positions of a small map, each with a key that says where it is."""
+"""What a core reads of a frame: one vector, the positions of a small map, each with a key that says where it is, or a
+vector of each of several strips."""
 
+from itertools import pairwise
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from videopred.models import build_codec
+from videopred.check import require
+from videopred.models import build_codec, reads
 from videopred.models.codec_settings import CodecConfig, CodecSettings
+from videopred.models.core_settings import CoreSettings
+from videopred.models.modular_settings import RIMsConfig
 
 _USUAL_WIDTH = 16  # of a learned key behind the channels
+
+
+def build_encoder(
+    config: CodecConfig, film_shape: tuple[int, int, int], core: CoreSettings
+) -> "Encoder | StripsEncoder":
+    """The encoder that gives a core what it reads.
+
+    Args:
+        config: settings of one of CODECS.
+        film_shape: (channels, height, width) of the films.
+        core: settings of the core.
+
+    Raises:
+        ValueError: the codec cannot take frames of that size, or they have fewer rows than the core has modules.
+    """
+    if isinstance(core, RIMsConfig) and core.reads == "strips":
+        return StripsEncoder(config, film_shape, core.modules)
+    return Encoder(config, film_shape, "map" if reads(core) == "map" else "vector")
 
 
 class Encoder(nn.Module):
@@ -23,6 +46,8 @@ class Encoder(nn.Module):
     Raises:
         ValueError: the codec cannot take frames of that size.
     """
+
+    strips = None
 
     def __init__(
         self, config: CodecConfig, film_shape: tuple[int, int, int], reads: Literal["vector", "map"] = "vector"
@@ -46,6 +71,45 @@ class Encoder(nn.Module):
     def forward(self, film: Tensor) -> Tensor:
         """(N, C, H, W) in [0, 1] -> slots (N, L, D)."""
         return self.layers(film)
+
+
+class StripsEncoder(nn.Module):
+    """Frames to horizontal strips as slots, from the top down, each through an encoder of its own to which the rest of
+    the frame is dark.
+
+    Source: RIMs, appendix D.4.1: the input of each encoder is multiplied by a fixed mask of zeros with a band of ones.
+    Where the rows cannot be shared out evenly, some strips have one more than others.
+
+    Args:
+        config: settings of one of CODECS.
+        film_shape: (channels, height, width) of the films.
+        strips: how many.
+
+    Raises:
+        ValueError: the codec cannot take frames of that size, or there are fewer rows than strips.
+    """
+
+    bands: Tensor
+    map_shape = None
+    strips: list[tuple[int, int]]
+    """The rows of each, the first and the one behind the last."""
+
+    def __init__(self, config: CodecConfig, film_shape: tuple[int, int, int], strips: int):
+        super().__init__()
+        height = film_shape[1]
+        must, fix = f"be at most {height}, the rows of a frame, with --core.reads strips", "lower it"
+        require(strips <= height, "--core.modules", must, strips, fix)
+        self.encoders = nn.ModuleList(Encoder(config, film_shape) for _ in range(strips))
+        self.features = config.embedding
+        self.strips = list(pairwise(round(strip * height / strips) for strip in range(strips + 1)))
+        bands = torch.zeros(strips, height, 1)
+        for band, (first, end) in zip(bands, self.strips, strict=True):
+            band[first:end] = 1
+        self.register_buffer("bands", bands, persistent=False)
+
+    def forward(self, film: Tensor) -> Tensor:
+        """(N, C, H, W) in [0, 1] -> slots (N, K, D)."""
+        return torch.cat([encode(film * band) for encode, band in zip(self.encoders, self.bands, strict=True)], 1)
 
 
 class Positions(nn.Module):

@@ -75,8 +75,9 @@ class RIMsConfig(ModularSettings):
     """Modules that update at each step."""
     units: PositiveInt = 100
     """Width of each module's state."""
-    reads: Literal["vector", "map"] = "vector"
-    """The frame as one vector, or as the positions of a map, between which each module divides its attention."""
+    reads: Literal["vector", "map", "strips"] = "vector"
+    """The frame as one vector; as the positions of a map, between which each module divides its attention; or cut into
+    horizontal strips, one for each module, each through an encoder of its own (appendix D.4.1)."""
     competition: Literal["null", "modules", "random"] = "null"
     """Who is active: whoever attends least to the null slot; whoever wins an attention over modules, of which the
     others then read nothing (the authors' second version); or whoever chance picks."""
@@ -89,7 +90,7 @@ class RIMsConfig(ModularSettings):
     @property
     def attends(self) -> bool:
         """Whether there is anything to divide an attention between."""
-        alone = self.reads == "vector" and not self.null_slot
+        alone = self.reads != "map" and not self.null_slot
         return self.competition == "modules" or (self.input_attention and not alone)
 
     @model_validator(mode="after")

@@ -6,9 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from videopred import check
-from videopred.models import build_core, build_decoder, reads
+from videopred.models import build_core, build_decoder
 from videopred.models.core import State, Trace, Unrolled, unroll
-from videopred.models.encoder import Encoder
+from videopred.models.encoder import build_encoder
 from videopred.models.settings import PredictorConfig
 from videopred.models.stacking import Stacked, stack_frames
 
@@ -40,7 +40,7 @@ class Predictor(nn.Module):
         super().__init__()
         self.config, self.film_shape = config, film_shape
         channels, height, width = film_shape
-        self.encoder = Encoder(config.codec, (channels * config.stack, height, width), reads(config.core))
+        self.encoder = build_encoder(config.codec, (channels * config.stack, height, width), config.core)
         self.core = build_core(config.core, self.encoder.features)
         self.decoder = build_decoder(config.decoder, config.codec, self.core, film_shape)
 

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from videopred.check import require
 from videopred.models.core import Trace
 from videopred.models.dropout import dropout_mask, dropout_masks
 from videopred.models.grouped import GroupedLinear
@@ -26,7 +27,7 @@ def reading_of(config: RIMsConfig, features: int) -> "_Reading":
     """The reading that the settings ask for."""
     if not config.attends:
         return ReadEvenly(config, features)
-    return ReadVector(config, features) if config.reads == "vector" else ReadMap(config, features)
+    return ReadMap(config, features) if config.reads == "map" else ReadVector(config, features)
 
 
 class _Reading(nn.Module, ABC):
@@ -49,10 +50,25 @@ class _Reading(nn.Module, ABC):
     def forward(self, projected: Any, hidden: Tensor, silent: Tensor | None = None) -> Read:
         """What modules with the hidden states (B, K, D) read, while those of a mask (K,) compete for nothing."""
 
+    def _vectors(self, slots: Tensor) -> Tensor:
+        """(B, T, L, features) -> what modules read, (T, B, 1, features) if all read the same, (T, B, K, features) if
+        each has a strip of its own.
+
+        Raises:
+            ValueError: there are fewer or more slots.
+        """
+        modules = self.config.modules
+        if self.config.reads != "strips":
+            return one_vector(slots).unsqueeze(2)
+        must, fix = f"be {modules} per step, one for each module", "give as many, or take another --core.reads"
+        require(slots.shape[2] == modules, "slots", must, f"L = {slots.shape[2]}", fix)
+        return slots.transpose(0, 1)
+
     def _gates_of_heads(self, vectors: Tensor) -> Tensor:
-        """(T, B, features) -> what each head's value adds to the gates, (K, heads, T, B, gates), dropout included."""
+        """(T, B, 1 or K, features) -> what each head's value adds to the gates, (K, heads, T, B, gates), dropout
+        included."""
         config, heads = self.config, self.heads
-        values = self.value(vectors).unsqueeze(0).expand(config.modules, -1, -1, -1)  # (K, T, B, value)
+        values = self.value(vectors).movedim(2, 0).expand(config.modules, -1, -1, -1)  # (K, T, B, value)
         if self.training and config.dropout > 0:
             values = values * dropout_mask(config.dropout, values, *values.shape)
         values = values.unflatten(-1, (heads, -1)).movedim(3, 1).flatten(0, 1).flatten(1, 2)
@@ -62,11 +78,11 @@ class _Reading(nn.Module, ABC):
 
 
 class ReadEvenly(_Reading):
-    """No attention: every module reads the mean of the slots, x̄ Wv, so that all is done before the loop."""
+    """No attention: every module reads its strip, or else the mean of the slots, x̄ Wv: all is done before the loop."""
 
     def project(self, slots: Tensor) -> Sequence[Any]:
         """(B, T, L, features) -> T entries, the gates (B, K, gates)."""
-        vectors = slots.mean(2).transpose(0, 1) if self.config.reads == "map" else one_vector(slots)
+        vectors = self._vectors(slots.mean(2, keepdim=True) if self.config.reads == "map" else slots)
         return self._gates_of_heads(vectors).sum(1).permute(1, 2, 0, 3).unbind(0)
 
     def forward(self, projected: Any, hidden: Tensor, silent: Tensor | None = None) -> Read:
@@ -92,15 +108,16 @@ class _Attention(_Reading):
 
 
 class ReadVector(_Attention):
-    """One slot and null: a softmax over two is a sigmoid, and scales what the slot adds to the gates."""
+    """One slot and null: a softmax over two is a sigmoid, and scales what the slot adds to the gates. Of strips, too,
+    each module has but its own to read."""
 
     def project(self, slots: Tensor) -> Sequence[Any]:
-        """(B, T, 1, features) -> T pairs: what the states are multiplied with to get scores, (B, K, heads, D), and what
-        the attention scales to get the input's share of the gates, (K, heads, B, gates)."""
-        vectors, heads, scale = one_vector(slots), self.heads, self.config.input_key**-0.5
+        """(B, T, 1 or K, features) -> T pairs: what the states are multiplied with to get scores, (B, K, heads, D), and
+        what the attention scales to get the input's share of the gates, (K, heads, B, gates)."""
+        vectors, heads, scale = self._vectors(slots), self.heads, self.config.input_key**-0.5
         # Beside a null slot the scores are wanted with the other sign: see `forward`.
         query = self.query.weight.unflatten(-1, (heads, -1)) * (-scale if self.with_null else scale)
-        scorers = torch.einsum("tbhe,kdhe->tbkhd", self.key(vectors).unflatten(-1, (heads, -1)), query)
+        scorers = torch.einsum("tbkhe,kdhe->tbkhd", self.key(vectors).unflatten(-1, (heads, -1)), query)
         return list(zip(scorers.unbind(0), self._gates_of_heads(vectors).unbind(2), strict=True))
 
     def forward(self, projected: Any, hidden: Tensor, silent: Tensor | None = None) -> Read:

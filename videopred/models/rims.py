@@ -30,6 +30,9 @@ On a map (`reads="map"`) the paper has eq. 3, eq. 2 with positions for slots and
 with the highest attention be active at each position; who then updates, it leaves open. Our reading: eq. 2 with the
 positions as slots beside the null slot, which decides; and with `competition="modules"`, a softmax over modules at each
 position, a module reading the sum over positions, and its mean attention deciding on it.
+
+With `reads="strips"` (appendix D.4.1, figure 6) slot k is a strip of the frame, behind an encoder of its own, and
+module k attends to it and to the null slot.
 """
 
 from collections.abc import Sequence
@@ -48,8 +51,9 @@ class RIMs(Core):
     """State: (hidden, cell), each (B, K, D); with GRU dynamics the cell is the empty tuple.
 
     Trace: `active` (B, K) bool, which modules updated; `null_attention` (B, K) in [0, 1], mean over heads;
-    `input_attention` (B, heads, K, L) of each module on each slot, and `comm_attention` (B, heads, K, K) of each module
-    on each, both in [0, 1]. With settings that have no such attention, the name is missing.
+    `input_attention` (B, heads, K, L) of each module on each slot, or (B, heads, K, 1) on its strip, and
+    `comm_attention` (B, heads, K, K) of each module on each, both in [0, 1]. With settings that have no such attention,
+    the name is missing.
     """
 
     def __init__(self, config: RIMsConfig, features: int):

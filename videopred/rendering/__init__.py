@@ -39,6 +39,10 @@ FIGURES: dict[str, Row] = {
         "Every n-th frame, truth in blue over prediction, step 10 in red (RIMs, figures 8 to 10).",
         f"{_PAPER}:strip_figure",
     ),
+    "strips": Row(
+        "Every n-th frame, with the strips of active modules in grey, for --core.reads strips (RIMs, figure 6).",
+        f"{_PAPER}:active_strips",
+    ),
     "activation": Row("Active modules over time (RIMs, figure 2).", f"{_PAPER}:activation"),
     "activation-position": Row(
         "Active modules below the balls' positions (after RIMs, figure 6).", f"{_PAPER}:activation_and_positions"

@@ -28,6 +28,8 @@ MARKED_STEP = 10
 """The rollout step that RIMs, figures 8 to 10, mark."""
 _WIDE = 7.0
 """Width of a figure, inches."""
+_LIT = 90
+"""Grey of a dark pixel in the strip of an active module."""
 
 
 def strip_figure(scenes: Sequence[Scene]) -> Figure:
@@ -51,18 +53,47 @@ def strip_figure(scenes: Sequence[Scene]) -> Figure:
     plots = figure.subplots(len(films), len(shown), squeeze=False)
     for (row, column), plot in np.ndenumerate(plots):
         t = shown[column]
-        plot.imshow(films[row][t], interpolation="nearest")
-        plot.set_xticks([])
-        plot.set_yticks([])
-        step = t + 1 - scene.context
-        if row == 0:
-            plot.set_title(f"{t + 1}", fontsize=SMALL, color=hue(INK), pad=3)
-        if row == len(films) - 1:
-            plot.set_xlabel(f"{step}" if step > 0 else "given", fontsize=SMALL, color=hue(INK), labelpad=2)
-        color, thick = (CONTEXT, 1.5) if step < 1 else (MARK, 3.0) if t == marked else (ROLLOUT, 1.5)
-        plot.spines[:].set(color=hue(color), linewidth=thick)
+        _still(plot, films[row][t], scene, t, above=row == 0, below=row == len(films) - 1)
+        if t == marked:
+            plot.spines[:].set(color=hue(MARK), linewidth=3.0)
     figure.suptitle(words, fontsize=SMALL, color=hue(INK))
     return figure
+
+
+def active_strips(scenes: Sequence[Scene]) -> Figure:
+    """Every n-th frame, the truth in transparent blue over the prediction; grey are the strips that active modules read
+    there. Source: RIMs, figure 6, which shows the prediction in orange and green.
+
+    The last frame is left out, as no step reads it.
+    """
+    (scene,) = scenes
+    (active,) = scene.traced("active")
+    assert scene.strips is not None
+    frames, height, width = scene.truth.shape[:3]
+    shown = every_nth(scene.context, frames - 1, 10)
+    figure = empty_figure(_WIDE, (_WIDE / len(shown) - 0.08) * height / width + 0.58)
+    film = laid_over(scene.truth, scene.prediction)
+    for t, plot in zip(shown, figure.subplots(1, len(shown), squeeze=False)[0], strict=True):
+        for (first, end), is_active in zip(scene.strips, active[t + 1], strict=True):  # which came of reading frame t
+            if is_active:
+                film[t, first:end] = np.maximum(film[t, first:end], _LIT)
+        _still(plot, film[t], scene, t)
+    words = "frame above, rollout step below; truth in blue over the prediction, strips of active modules grey"
+    figure.suptitle(words, fontsize=SMALL, color=hue(INK))
+    return figure
+
+
+def _still(plot: Axes, picture: np.ndarray, scene: Scene, t: int, *, above: bool = True, below: bool = True) -> None:
+    """One frame, with its number above it, its step of the rollout below, and the border of what it is."""
+    plot.imshow(picture, interpolation="nearest")
+    plot.set_xticks([])
+    plot.set_yticks([])
+    step = t + 1 - scene.context
+    if above:
+        plot.set_title(f"{t + 1}", fontsize=SMALL, color=hue(INK), pad=3)
+    if below:
+        plot.set_xlabel(f"{step}" if step > 0 else "given", fontsize=SMALL, color=hue(INK), labelpad=2)
+    plot.spines[:].set(color=hue(CONTEXT if step < 1 else ROLLOUT), linewidth=1.5)
 
 
 def activation(scenes: Sequence[Scene]) -> Figure:
@@ -77,8 +108,8 @@ def activation(scenes: Sequence[Scene]) -> Figure:
 def activation_and_positions(scenes: Sequence[Scene]) -> Figure:
     """Where the balls were, above which modules were active.
 
-    Source: RIMs, figure 6, whose modules see a strip of the frame each; ours see all of it, so that what is compared
-    is the time at which something happens.
+    Source: after RIMs, figure 6. Where modules see all of the frame, what is compared is the time at which something
+    happens.
     """
     (scene,) = scenes
     active, positions = _active(scene), scene.truths["positions"]  # (T, N, 2)

@@ -1,6 +1,6 @@
 """All that can be seen of one clip: its films as pixels, and what the model did at each step as arrays."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -33,6 +33,8 @@ class Scene(NamedTuple):
     """(T, H, W) uint8, true objects counted from 1; None where they are not known."""
     map_shape: tuple[int, int] | None = None
     """Rows and columns of the map whose positions the core reads; None if it reads vectors."""
+    strips: Sequence[tuple[int, int]] | None = None
+    """The rows of the frame that each module sees, the first and the one behind the last; None if each sees all."""
     truths: Mapping[str, np.ndarray] = {}
     """positions (T, N, 2), px, and visibility/fraction (T, N) in [0, 1], of the true objects; motion (T,), in a word,
     how the one ball came to each frame. Each where it is known."""
@@ -54,6 +56,7 @@ NEEDS = {
 }
 """Row -> last word of the name of the trace that it draws."""
 _FIGURES_NEED = {
+    "strips": ("active", "strips of frames"),
     "activation": ("active",),
     "activation-position": ("active", "positions"),
     "schemata": ("schema",),
@@ -85,6 +88,7 @@ def check_figure(scene: Scene, figure: str) -> None:
         ValueError: the scene lacks what the figure draws.
     """
     there = {name.rpartition(".")[2] for name in scene.trace} | set(scene.truths)
+    there |= set() if scene.strips is None else {"strips of frames"}
     drawn = ["strip", *(name for name, needed in _FIGURES_NEED.items() if there.issuperset(needed))]
     lacking = ", ".join(name for name in _FIGURES_NEED.get(figure, ()) if name not in there)
     must = f"be among {', '.join(drawn)}, what can be drawn of this model and data"
@@ -106,6 +110,7 @@ def scene_of_rollout(
     index: int,
     masks: np.ndarray | None = None,
     map_shape: tuple[int, int] | None = None,
+    strips: Sequence[tuple[int, int]] | None = None,
     truths: Mapping[str, np.ndarray] | None = None,
 ) -> Scene:
     """A scene of one clip of a rollout.
@@ -116,6 +121,7 @@ def scene_of_rollout(
         index: which clip of the batch.
         masks: (T, H, W) uint8, the true objects of that clip, counted from 1.
         map_shape: of the map that the core reads.
+        strips: that its modules read.
         truths: what else is known of it, see `Scene.truths`.
 
     Raises:
@@ -130,4 +136,13 @@ def scene_of_rollout(
     must, fix = f"have the prediction's shape {tuple(predicted.shape)}", "give the frames that followed the context"
     require(true.shape == predicted.shape, "truth", must, tuple(true.shape), fix)
     seen, imagined = torch.cat([context, true]), torch.cat([context[:1], one_step, predicted])
-    return Scene(len(context), to_frames(seen), to_frames(imagined), trace, masks, map_shape, truths or {})
+    return Scene(
+        context=len(context),
+        truth=to_frames(seen),
+        prediction=to_frames(imagined),
+        trace=trace,
+        masks=masks,
+        map_shape=map_shape,
+        strips=strips,
+        truths=truths or {},
+    )
