@@ -167,6 +167,14 @@ def test_the_whole_is_compiled_where_there_is_no_loop_or_all_is_to_be_recorded(c
     assert not {"advance", "step", "run"} & set(vars(predictor.core))
 
 
+@pytest.mark.parametrize("core", ["transformer", "scoff"])
+def test_a_whole_model_is_one_graph_also_where_it_goes_on_from_a_state(core):
+    predictor, graphs = build(tiny_model(core), (1, HEIGHT, WIDTH)), Graphs()
+    predictor.compile(backend=graphs)
+    predict_on(predictor, torch.rand(2, 5, 1, HEIGHT, WIDTH), 3).logits.sum().backward()
+    assert graphs.calls == 1 + 3
+
+
 def test_a_missing_compiler_is_named(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CXX", raising=False)

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import torch
 from torch import Generator, Tensor, nn
 
 from videopred import check
@@ -64,8 +63,7 @@ class Layer(nn.Module):
         """One step: inputs (B, D) or (B, L, D) and a state -> output (B, K D) and the new state."""
         slots = _as_slots(inputs, 3, "(B, D) or (B, L, D)")
         check_slots(self.core, slots.unsqueeze(1))
-        if not torch.compiler.is_compiling():  # what the state is compared with is not to be compiled
-            check_state(self.core, len(slots), state)
+        check_state(self.core, len(slots), state)
         output, state, _ = self.core.step(slots, state)
         return output.flatten(1), state
 
