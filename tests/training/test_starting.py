@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny_runs import CORE_SIZES, RECIPE, tiny_model, tiny_training
+from tiny_runs import CORE_SIZES, HEIGHT, RECIPE, WIDTH, tiny_model, tiny_training
 from training_runs import UNDRAWN, equal, learner, load, weights
 
 from videopred.check import FaultyFileError
@@ -254,6 +254,19 @@ def test_where_clips_wait_changes_nothing(data, tmp_path, hold, window):
     clips = TrainingClips(ClipFile(data), settings, compute)
     assert clips.held_on_device == (hold == "device")
     assert (clips.learn._held is not None) == (hold == "memory")
+
+
+def test_validation_is_not_compiled():
+    """A graph that CUDA recorded would overwrite the first of the frames that are fed back."""
+    compiled = []
+    model = learner(free_running=2)
+    model.predictor.compile(backend=lambda graph, inputs: compiled.append(1) or graph.forward)
+    frames = torch.randint(256, (2, 5, HEIGHT, WIDTH, 1), dtype=torch.uint8)
+    with torch.no_grad():
+        model.losses_of(frames)
+    assert compiled == []
+    model.loss_of(frames, 2)
+    assert compiled != []
 
 
 def test_a_compiled_model_learns_the_same(data, tmp_path):

@@ -86,7 +86,10 @@ class Learner(lightning.LightningModule):
     def losses_of(self, frames: Tensor) -> Tensor:
         """Losses (B, T − 1, C, H, W) of the full task, without noise, of frames (B, T, H, W, C) uint8 but the first."""
         film = to_film(frames, self.dtype_of_films)
-        logits = predict_next(self.predictor, film, self.config.training.free_running)
+        # Not compiled: a graph recorded on a device overwrites at each call what the one before gave, which a rollout
+        # still needs, unless gradients flow through it.
+        with torch.compiler.set_stance("force_eager"):
+            logits = predict_next(self.predictor, film, self.config.training.free_running)
         return loss_between(self.config.training, logits, film[:, 1:], "none")
 
     @property
