@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from videopred.models.attention import sparsified
 from videopred.models.competition import RandomChoice, lowest
-from videopred.models.sparse import sparsified
 
 
 def test_lowest_breaks_ties_by_index():

@@ -3,11 +3,9 @@
 import torch
 from torch import Tensor, nn
 
+from videopred.models.attention import heads_together, per_head, softmax_over_few, sparsified, unheard
 from videopred.models.grouped import GroupedLinear
-from videopred.models.heads import heads_together, per_head, softmax_over_few
 from videopred.models.modular_settings import ModularSettings
-from videopred.models.silence import unheard
-from videopred.models.sparse import sparsified
 
 
 class Communication(nn.Module):

@@ -4,10 +4,19 @@ import torch
 from torch import Tensor, nn
 
 
-def lowest(scores: Tensor, count: int) -> Tensor:
-    """A mask (B, K) of the `count` lowest scores of each row; ties go to the lowest index."""
-    order = torch.sort(scores.detach(), dim=-1, stable=True).indices
-    return torch.zeros_like(scores, dtype=torch.bool).scatter_(-1, order[..., :count], True)
+def lowest(scores: Tensor, count: int, silent: Tensor | None = None) -> Tensor:
+    """A mask (B, K) of the `count` lowest scores of each row; ties go to the lowest index.
+
+    Those of `silent` modules, (K,) bool, do not count.
+    """
+    scores = scores.detach() if silent is None else scores.detach().masked_fill(silent, torch.inf)
+    order = torch.sort(scores, dim=-1, stable=True).indices
+    return awake(torch.zeros_like(scores, dtype=torch.bool).scatter_(-1, order[..., :count], True), silent)
+
+
+def awake(active: Tensor, silent: Tensor | None) -> Tensor:
+    """The active modules (B, K) bool without the silent ones, (K,) bool."""
+    return active if silent is None else active & ~silent
 
 
 class RandomChoice(nn.Module):

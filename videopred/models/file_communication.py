@@ -3,11 +3,10 @@
 import torch
 from torch import Tensor, nn
 
+from videopred.models.attention import heads_together, per_head, softmax_over_few, unheard
 from videopred.models.communication import said
-from videopred.models.heads import heads_together, per_head, softmax_over_few
 from videopred.models.schemata import pick
 from videopred.models.scoff_settings import SCOFFConfig
-from videopred.models.silence import unheard
 
 
 class FileCommunication(nn.Module):

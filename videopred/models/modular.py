@@ -8,13 +8,12 @@ import torch
 from torch import Tensor, nn
 
 from videopred.models.communication import Communication
-from videopred.models.competition import RandomChoice, lowest
+from videopred.models.competition import RandomChoice, awake, lowest
 from videopred.models.core import Trace
 from videopred.models.dropout import dropout_masks
 from videopred.models.grouped import GroupedLinear
 from videopred.models.modular_settings import ModularSettings
 from videopred.models.recurrent import gru_update, lstm_update
-from videopred.models.silence import awake, last
 
 LayerState = tuple[Any, ...]
 """Hidden (B, K, D); cell (B, K, D), or () with GRU dynamics; and with a random choice the phase (B, K)."""
@@ -104,8 +103,10 @@ class ModularLayer(nn.Module):
         scores = read.scores
         if self.random is not None:
             scores, *phase = self.random(*phase)
-        if active is None:
-            active = self._all(hidden) if scores is None else lowest(last(scores, silent), self.active)
+        if active is None and scores is not None:
+            active = lowest(scores, self.active, silent)
+        elif active is None:
+            active = torch.ones_like(hidden[..., 0], dtype=torch.bool)
         active = awake(active, silent)
         moves = active.unsqueeze(-1)
         candidate, new_cell = self._dynamics(prepared.bias, read.gates, hidden, cell)
@@ -117,9 +118,6 @@ class ModularLayer(nn.Module):
         # Chosen, not mixed with weights of 1 and 0: those would bring a candidate's NaN into a resting module.
         cell = torch.where(moves, new_cell, cell) if self.config.cell == "lstm" else cell
         return (torch.where(moves, candidate, hidden), cell, *phase), trace
-
-    def _all(self, hidden: Tensor) -> Tensor:
-        return torch.ones(hidden.shape[:2], dtype=torch.bool, device=hidden.device)
 
     def _dynamics(self, bias: tuple[Tensor, ...], from_input: Tensor, hidden: Tensor, cell: Any) -> tuple[Tensor, Any]:
         """The hidden state and the cell that each module would have if it were active."""

@@ -22,7 +22,7 @@ ones, and ties are settled by index. Table 3 of the paper has 4 input heads; app
 Other ways to choose (`competition`):
 
 modules   the authors' second version (atari): no null slot; the softmax runs over modules, is cut down to the k largest
-          of them (see `sparse`), and the k with the most attention are active. While states are equal, as at the
+          of them (see `sparsified`), and the k with the most attention are active. While states are equal, as at the
           start, nobody reads anything.
 random    an ablation, see `competition`.
 

@@ -25,11 +25,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from videopred.models.attention import heads_together, per_head, unheard
 from videopred.models.core import Core, Trace, batch_of
-from videopred.models.heads import heads_together, per_head
 from videopred.models.recurrent import one_vector
 from videopred.models.rival_settings import RMCConfig
-from videopred.models.silence import unheard
 
 
 class RMC(Core):

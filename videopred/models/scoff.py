@@ -37,15 +37,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from videopred.check import complaint
+from videopred.models.attention import heads_together, per_head, unheard
 from videopred.models.competition import RandomChoice, lowest
 from videopred.models.core import Core, State, Trace
 from videopred.models.dropout import dropout_masks
 from videopred.models.file_communication import FileCommunication
-from videopred.models.heads import heads_together, per_head
 from videopred.models.recurrent import gru_update, lstm_update
 from videopred.models.schemata import choose, pick
 from videopred.models.scoff_settings import SCOFFConfig
-from videopred.models.silence import awake, last, unheard
 
 Memory = tuple[Tensor, ...]
 """What the files keep: (h,) or (h, c), each (B, K, D)."""
@@ -227,7 +226,7 @@ class SCOFF(Core):
         scores = -attention.mean((1, 3))
         if self.random is not None:
             scores, *phase = self.random(*phase)
-        return awake(lowest(last(scores, silent), count), silent), phase
+        return lowest(scores, count, silent), phase
 
     def _read(self, projected: Projected, query: Tensor, silent: Tensor | None) -> tuple[Tensor, Tensor]:
         """Attention (B, heads, K, L) and what each file reads, (B, K, heads value)."""
