@@ -12,6 +12,7 @@ Where a layer of a stack is read as one vector, the silenced module is zeros in 
 import copy
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -99,51 +100,37 @@ class Intervened(Core):
             return output, Counted(after, steps + 1), trace
         silent = self._silent(steps.device)
         for pair in todo.pairs if step == self.first else ():
-            before = self._edited(before, _swapped(*pair))
-        before = self._edited(before, _silenced(todo.without))
+            before = self._edited(_swapped(*pair), before)
+        before = self._edited(_silenced(todo.without), before)
         if todo.force_schema is not None:
             projected, before = self.core.with_schema(projected, before, todo.force_schema)
         _, after, trace = advance(projected, before) if silent is None else advance(projected, before, silent)
-        after = self._frozen(before, after)
-        after = self._edited(after, _silenced(todo.without))
+        after = self._edited(_frozen(todo.freeze), after, before)
+        after = self._edited(_silenced(todo.without), after)
         return self.core.given_out(after), Counted(after, steps + 1), trace
-
-    def step(self, inputs: Tensor, state: Counted) -> tuple[Tensor, Counted, Trace]:
-        """One step on (B, L, D) slots."""
-        (projected,) = self.project(inputs.unsqueeze(1))
-        return self.advance(projected, state)
 
     def _silent(self, device: torch.device) -> Tensor | None:
         """(modules,) bool, those that are silenced; None if none is."""
         chosen = self.intervention.without
         return torch.tensor([k in chosen for k in range(sum(self._parts))], device=device) if chosen else None
 
-    def _edited(self, state: State, edit: "Edit") -> State:
-        """The state with every tensor edited."""
+    def _edited(self, edit: "Edit", state: State, *others: State) -> State:
+        """The state with every tensor edited; the edit also sees what is in its place in other states."""
         parts, offset = [], 0
-        for part, rows in zip(self._of(state), self._parts, strict=True):
+        for rows, *same in zip(self._parts, *map(self._of, (state, *others)), strict=True):
             modules = range(offset, offset + rows)
-            parts.append(tree.tree_map(lambda leaf, modules=modules: edit(leaf, modules), part))
+            parts.append(tree.tree_map(partial(edit, modules), *same))
             offset += rows
         return parts[0] if len(self._parts) == 1 else tuple(parts)
-
-    def _frozen(self, before: State, after: State) -> State:
-        """The state after a step, with the rows of frozen modules from before it."""
-        leaves, form = tree.tree_flatten(after)
-        kept = iter(tree.tree_leaves(before))
-
-        def keep(leaf: Tensor, modules: range) -> Tensor:
-            return torch.where(_mask(leaf, modules, self.intervention.freeze), next(kept), leaf)
-
-        return self._edited(tree.tree_unflatten(leaves, form), keep)
 
     def _of(self, state: State) -> Sequence[State]:
         """The parts of a state."""
         return [state] if len(self._parts) == 1 else state
 
 
-Edit = Callable[[Tensor, range], Tensor]
-"""From a tensor of a state, and the modules that are its rows, to what it becomes."""
+Edit = Callable[..., Tensor]
+"""(modules, tensor, …) -> what becomes of a tensor of a state whose rows are these modules; behind it may stand the
+tensors in the same place of other states."""
 
 
 def _mask(leaf: Tensor, modules: range, chosen: tuple[int, ...]) -> Tensor:
@@ -154,13 +141,18 @@ def _mask(leaf: Tensor, modules: range, chosen: tuple[int, ...]) -> Tensor:
 
 def _silenced(chosen: tuple[int, ...]) -> Edit:
     """Zeros in the rows of these modules; a phase or a schema, which says nothing, stays."""
-    return lambda leaf, modules: leaf.masked_fill(_mask(leaf, modules, chosen), 0) if leaf.dim() > 2 else leaf
+    return lambda modules, leaf: leaf.masked_fill(_mask(leaf, modules, chosen), 0) if leaf.dim() > 2 else leaf
+
+
+def _frozen(chosen: tuple[int, ...]) -> Edit:
+    """The rows of these modules as they were before."""
+    return lambda modules, leaf, before: torch.where(_mask(leaf, modules, chosen), before, leaf)
 
 
 def _swapped(first: int, second: int) -> Edit:
     """The rows of two modules exchanged."""
 
-    def swap(leaf: Tensor, modules: range) -> Tensor:
+    def swap(modules: range, leaf: Tensor) -> Tensor:
         if first not in modules:
             return leaf
         order = [second if module == first else first if module == second else module for module in modules]
