@@ -50,6 +50,9 @@ class Settings(BaseModel):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **settings: Any) -> None:
+        for field in cls.model_fields.values():
+            if field.description:  # help would break lines where the source does
+                field.description = " ".join(field.description.split())
         for name, kind in cls.__annotations__.items():  # tyro reads these, for help
             if kind in (bool, "bool"):
                 cls.__annotations__[name] = Annotated[bool, arg(help_behavior_hint=_switch_hint)]

@@ -75,7 +75,13 @@ def test_help_of_a_flag_that_turns_something_off_says_that_it_is_on(capfd, words
     assert not re.search(r"\(default: (None)?\)", out)  # beside "default: all" it would contradict
     assert "{None" not in out
     if words == "train --core rims":
-        assert "--core.no-comm Whether modules hear one another. (default: yes; this flag says no)" in out
+        assert "--core.no-comm Whether modules communicate. (default: yes; this flag says no)" in out
+
+
+def test_help_breaks_no_line_where_the_source_does(capfd, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "1000")
+    assert run("train --help") == 0
+    assert "step, lower every so many updates" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize(
