@@ -15,11 +15,11 @@ class CodecSettings(Settings):
     flag_prefix: ClassVar[str] = "--codec."
 
     positions: Literal["learned", "coord4"] = "learned"
-    """What says where a position of the map is, for cores that read a map: a learned key, or x, 1 - x, y, 1 - y."""
+    """What tells cores that read a map where a position is: a learned key, or the coordinates x, 1 - x, y, 1 - y."""
     position_op: Literal["cat", "add"] = "cat"
-    """Whether that key stands behind the channels of its position (SCOFF, algorithm 1), or is added to them."""
+    """Whether that is appended to the channels of the position (SCOFF, algorithm 1), or added to them."""
     position_width: PositiveInt | None = None
-    """Width of a learned key behind the channels; default: 16; unpublished, so our choice."""
+    """Width of a learned key that is appended; default: 16 (our choice, as it is unpublished)."""
 
     @model_validator(mode="after")
     def _width_is_used(self) -> Self:
@@ -46,7 +46,7 @@ class RNEMConfig(CodecSettings):
 
 
 class MilaConfig(CodecSettings):
-    """Encoder and decoder that the authors of RIMs and SCOFF left in PyTorch: no padding, bilinear doublings."""
+    """Encoder and decoder from later PyTorch code of the RIMs and SCOFF authors: no padding, bilinear upsampling."""
 
     kind: Suppress[Literal["mila"]] = "mila"
     channels: tuple[PositiveInt, PositiveInt, PositiveInt] = (16, 32, 64)
@@ -75,7 +75,7 @@ class FilesConfig(DecoderSettings):
 
     kind: Suppress[Literal["files"]] = "files"
     queries: PositiveInt = 4
-    """Learned queries; what each of them finds stands side by side before the codec. Unpublished, so our choice."""
+    """Number of learned queries; the codec gets all their results in one vector. Our choice, as it is unpublished."""
 
 
 class MasksConfig(DecoderSettings):

@@ -13,15 +13,15 @@ class Intervention(Settings):
     """Changes to single modules, or object files. They are counted from 0, through all layers from the lowest up."""
 
     without: tuple[int, ...] = ()
-    """Modules to mask out: never active, read and heard by nobody, and zero in what is given out."""
+    """Modules to mask out: never active, neither read nor heard by others, and zero in the output."""
     freeze: tuple[int, ...] = ()
     """Modules that keep the state they have."""
     swap: tuple[str, ...] = ()
-    """Pairs of modules that exchange their states, once, such as 1,3."""
+    """Pairs of modules that exchange their states once, such as 1,3."""
     force_schema: Annotated[int | None, arg(name="schema")] = None
     """The schema that every object file must use."""
     from_step: int = 1
-    """The rollout step at which the intervention begins; silence, freezing and the schema last."""
+    """The rollout step at which the intervention begins. Swaps are made once; the rest lasts until the end."""
 
     @field_validator("without", "freeze")
     @classmethod

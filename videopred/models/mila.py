@@ -1,4 +1,4 @@
-"""The codec that the authors of RIMs and SCOFF left in PyTorch, after R-NEM's but not equal to it."""
+"""The codec in later PyTorch code of the authors of RIMs and SCOFF, similar to R-NEM's but not equal."""
 
 from torch import nn
 

@@ -15,17 +15,17 @@ class ModularSettings(CoreSettings):
     cell: Literal["lstm", "gru"] = "lstm"
     """Dynamics of a module."""
     competition: Literal["null", "modules", "random"] = "null"
-    """Who is active: see the settings of each core."""
+    """Which modules are active: see the settings of each core."""
     input_heads: PositiveInt = 1
-    """Heads of the attention that reads the input; 4 units values in all are split over them."""
+    """Heads of the attention to the input; together their values are 4 x units wide."""
     input_key: PositiveInt = 64
     """Width of an input key, per head."""
     input_attention: bool = True
-    """Whether modules attend to their input; if not, they read the mean of the slots; all are active, or by chance."""
+    """Whether modules attend to their input; if not, they read the mean of its slots, and all or random ones update."""
     null_slot: bool = True
-    """Whether there is a null slot to attend to; if not, all modules are active, or by chance."""
+    """Whether there is a null slot to attend to; if not, all modules are active, or random ones."""
     comm: bool = True
-    """Whether modules hear one another."""
+    """Whether modules communicate."""
     comm_source: Literal["candidate", "state"] = "candidate"
     """What an inactive module offers the others: the state it would have had (authors' code), or the one it keeps."""
     comm_heads: PositiveInt = 4
@@ -35,13 +35,13 @@ class ModularSettings(CoreSettings):
     comm_value: PositiveInt = 32
     """Width of a communication value, per head."""
     comm_topk: PositiveInt | None = None
-    """How many modules a module hears at most; None is all."""
+    """Most modules that a module hears at a step; None: all."""
     comm_gate: bool = True
     """Whether a message is gated and squashed, as in the authors' code, or added as it is, as in the paper."""
     block_gradient: bool = True
-    """Whether no gradient flows through what inactive modules offer."""
+    """Whether the gradient is cut where modules hear what inactive ones offer."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
-    """Dropout on what is read from the input and on the message, while training."""
+    """Dropout, in training, of what is read from the input and of messages."""
 
 
 def _check_modules(config: ModularSettings, modules: int, active: int, units: int) -> None:
@@ -76,11 +76,11 @@ class RIMsConfig(ModularSettings):
     units: PositiveInt = 100
     """Width of each module's state."""
     reads: Literal["vector", "map", "strips"] = "vector"
-    """The frame as one vector; as the positions of a map, between which each module divides its attention; or cut into
-    horizontal strips, one for each module, each through an encoder of its own (appendix D.4.1)."""
+    """What it reads of a frame: one vector; the positions of the encoder's map, to which modules attend; or one
+    horizontal strip per module, each through an encoder of its own (RIMs, appendix D.4.1)."""
     competition: Literal["null", "modules", "random"] = "null"
-    """Who is active: whoever attends least to the null slot; whoever wins an attention over modules, of which the
-    others then read nothing (the authors' second version); or whoever chance picks."""
+    """Which modules are active. null: those that attend least to the null slot. modules: those that win a softmax over
+    modules, in which the others get nothing to read (the authors' second version). random: a random choice."""
 
     @property
     def input_value(self) -> int:
@@ -113,11 +113,11 @@ class StackSettings(ModularSettings):
     units: tuple[PositiveInt, ...] = (60, 60)
     """Width of a module's state in each layer."""
     competition: Literal["null", "random"] = "null"
-    """Who is active: whoever attends least to the null slot, or whoever chance picks."""
+    """Which modules are active: those that attend least to the null slot, or random ones."""
     input_heads: PositiveInt = 4
-    """Heads of the attention that reads the neighbours; 4 units values in all are split over them."""
+    """Heads of the attention to neighbouring layers; together their values are 4 x units wide."""
     per_module_slots: bool = False
-    """Whether each module of a neighbouring layer is a slot of its own (paper, 3.2), or all are one (its code)."""
+    """Whether each module of a neighbouring layer is a slot of its own (paper, 3.2), or the layer is one (its code)."""
 
     @model_validator(mode="after")
     def _settings_agree(self) -> "StackSettings":
@@ -136,7 +136,7 @@ class BRIMsConfig(StackSettings):
 
     kind: Suppress[Literal["brims"]] = "brims"
     readout: Literal["lower", "top"] = "lower"
-    """The layer that is given out: the lowest, as for video, or the top one, as for classification."""
+    """The layer whose state is the output: the lowest, as for video, or the top one, as for classification."""
 
 
 class HierarchicalRIMsConfig(StackSettings):

@@ -34,14 +34,14 @@ class LadderConfig(CoreSettings):
     units: Annotated[tuple[PositiveInt, ...], Field(min_length=2)] = (300, 300)
     """Width of each layer, the lowest first."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
-    """Dropout on what a layer reads, while training; without attention the input itself is spared."""
+    """Dropout, in training, of what a layer reads; without attention, the input itself is not dropped."""
 
 
 class AttentiveLadderConfig(LadderConfig):
     """What LSTMs share whose layers attend to one another."""
 
     input_heads: PositiveInt = 4
-    """Heads of a layer's attention to its neighbours; 4 units values in all are split over them."""
+    """Heads of a layer's attention to its neighbours; together their values are 4 x units wide."""
     input_key: PositiveInt = 64
     """Width of a key, per head."""
 
@@ -117,11 +117,11 @@ class TransformerConfig(CoreSettings):
     heads: PositiveInt = 4
     """Heads of the attention; they share the width."""
     hidden: PositiveInt = 1024
-    """Width between the two linear maps."""
+    """Hidden units between the two linear maps."""
     window: PositiveInt = 64
     """How many steps a step looks back, layer by layer."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
-    """Dropout on attention, on the inner width and on what each part adds, while training."""
+    """Dropout, in training, of attention, of the hidden units and of what each part adds."""
 
     @model_validator(mode="after")
     def _sizes_agree(self) -> "TransformerConfig":

@@ -21,9 +21,9 @@ class SCOFFConfig(CoreSettings):
     files: PositiveInt = 4
     """Number of object files K: 4, as for four balls (SCOFF paper, section 5); its general default is 6."""
     active: PositiveInt | None = None
-    """Files that update at each step; None lets all update."""
+    """Number of files that update at each step; None: all."""
     competition: Literal["attention", "random"] = "attention"
-    """Who is active: whoever attends most to the input, in the mean over it, or whoever chance picks."""
+    """Which files are active: those with the most attention to the input, averaged over it, or random ones."""
     schemata: PositiveInt = 4
     """Number of schemata S, the dynamics among which each file chooses at each step."""
     units: PositiveInt = 100
@@ -31,7 +31,7 @@ class SCOFFConfig(CoreSettings):
     cell: Literal["gru", "lstm"] = "gru"
     """Dynamics of a schema."""
     input_heads: PositiveInt = 1
-    """Heads of the attention that reads the input."""
+    """Heads of the attention to the input."""
     input_key: PositiveInt = 64
     """Width of an input key, per head."""
     input_value: PositiveInt = 100
@@ -39,17 +39,17 @@ class SCOFFConfig(CoreSettings):
     input_attention: bool = True
     """Whether files compete for the input; if not, all read the same, a share 1 / K of it."""
     norm: Literal["sum", "mean"] = "sum"
-    """Whether a file reads the sum over slots, as published, or their mean, which suits more than 64."""
+    """Whether a file reads the sum over slots, as published, or their mean, as is better for more than 64 slots."""
     schema_key: PositiveInt = 16
     """Width of the keys by which a schema is chosen."""
     temperature: PositiveFloat = 1.0
-    """Divides the logits of the choice on the way back: lower is closer to the hard choice."""
+    """Temperature of the softmax that gradients see in place of the choice; lower is closer to the hard choice."""
     eval_sample: bool = False
     """Whether the choice is noisy in evaluation too, as in algorithm 1."""
     frozen_schema: bool = False
     """Whether each file keeps one schema, drawn at the start of a clip, instead of choosing at each step."""
     comm: bool = True
-    """Whether files hear one another."""
+    """Whether files communicate."""
     comm_heads: PositiveInt = 4
     """Heads of the attention between files."""
     comm_key: PositiveInt = 32
@@ -57,15 +57,15 @@ class SCOFFConfig(CoreSettings):
     comm_value: PositiveInt = 32
     """Width of a communication value, per head."""
     query_from: Literal["old", "new"] = "old"
-    """Whether files ask each other from their state before the update, as algorithm 1, or after, as its pseudocode."""
+    """State that makes the queries between files: before the update (algorithm 1), or after it (pseudocode)."""
     schema_comm: bool = False
     """Whether each schema has communication maps of its own, as in the pseudocode."""
     comm_gate: bool = False
-    """Whether a message is gated and squashed, as that of RIMs."""
+    """Whether a message is gated and squashed, as in RIMs."""
     start: Literal["drawn", "learned"] = "drawn"
-    """First states: drawn from one learned distribution, or learned, one for each file, which ties weights to K."""
+    """Initial states: drawn from one learned distribution, or one learned for each file, which fixes their number."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
-    """Dropout on what is read from the input and on the message, while training."""
+    """Dropout, in training, of what is read from the input and of messages."""
 
     @model_validator(mode="after")
     def _settings_agree(self) -> "SCOFFConfig":
