@@ -193,10 +193,10 @@ def _model_rows(clips: int, frames: int, horizon: int, repeats: int) -> dict[str
 
 
 _NOTES = """
-CPU time of one thread. Plain: a loop over modules and a dense recurrent matrix cut to blocks; for scoff a loop over
-files and schemata. LSTM: torch.nn.LSTM with as many units. Times the limit: of the time that as many floating point
-operations take in products of 1024 x 1024 matrices, in turns with the work, here {rate:.0f} GFLOP/s. Times its
-products: of the time that the work's own matrix products take alone, which are small and so slower."""
+CPU time of one thread. Plain: a loop over modules and a dense recurrent matrix masked to blocks; for scoff, a loop
+over files and schemata. LSTM: torch.nn.LSTM with as many units. Times the limit: the time divided by that of as many
+floating point operations in products of 1024 x 1024 matrices, measured in turns; here {rate:.0f} GFLOP/s. Times its
+products: the time divided by that of the core's own matrix products alone, which are small and therefore slower."""
 
 
 def table(rows: dict[str, Any]) -> str:

@@ -210,5 +210,5 @@ def _gigas(rates: dict[str, float]) -> dict[str, float]:
 
 _NOTES = """
 CPU time of one thread; 64 x 64 pixels, R-NEM's encoder and decoder, Adam. Plain: each frame on its own through encoder,
-core and decoder, doublings before their convolutions, a loop over modules. 2 B, 2 T: ours with twice the clips, steps.
+core and decoder, enlarged before each convolution, a loop over modules. 2 B, 2 T: ours with twice the clips or steps.
 Large matrix products here: {float32:.0f} GFLOP/s in float32, {bfloat16:.0f} in bfloat16."""

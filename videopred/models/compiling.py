@@ -23,11 +23,11 @@ up to twice as long, and only `brims` with few clips gains a tenth."""
 
 
 def compile_predictor(predictor: Predictor, backend: str) -> None:
-    """Compile, when it is next used, what of a predictor is worth it; weights keep their names.
+    """Compile the parts of a predictor that are worth it, when they are next used; weights keep their names.
 
-    That is steps of the core. A graph of the whole predictor would hold every step on its own, and take the longer
-    to compile the longer the clips are; so the whole is compiled only where the core has no loop over steps, or where
-    the backend records what a device does, all of it at once.
+    These are the steps of the core. A graph of the whole predictor would contain every step of a clip, and take longer
+    to compile the longer the clips are. So the whole is compiled only where the core has no loop over steps, or where
+    the backend records all that a device does at once.
     """
     if compiles_whole(predictor, backend):
         predictor.compile(backend=backend)
@@ -41,13 +41,13 @@ def compiles_whole(predictor: Predictor, backend: str) -> bool:
 
 
 def compile_step(core: Any, backend: str) -> None:
-    """Compile the step of a core where it learns, when it is next used. Deep copies of the core are compiled as well.
+    """Compile the step of a core for training, when it is next used. Deep copies of the core are compiled as well.
 
-    Beyond four steps, an unroll takes them four at a time, the one to four that are left over first; those stay as they
-    are. So does a step from a state without a gradient: the first of a clip, and all those of validation and rollouts.
-    Each kind would be compiled anew, for longer than it gains. Fewer steps, as where predictions are fed back, are
-    compiled alone.
-    What this process compiled before is forgotten: torch keeps but a few versions of a function.
+    An unroll of more than four steps takes them four at a time, each four as one program; the one to four that are left
+    over come first and are not compiled. Neither is a step from a state without a gradient: the first of a clip, and
+    all those of validation and rollouts. Each kind would need a compilation of its own, which takes longer than it
+    gains. In an unroll of up to four steps, as where predictions are fed back, each step is compiled on its own.
+    What this process compiled before is forgotten: torch keeps only a few versions of a function.
     """
     torch.compiler.reset()
     name = "advance" if projects(core) else "step"

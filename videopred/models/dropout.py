@@ -8,10 +8,10 @@ from torch import Tensor, nn
 
 
 def dropout_mask(rate: float, like: Tensor, *shape: int) -> Tensor:
-    """What to multiply with: 0 with chance `rate`, else so much that the mean is 1.
+    """Factors that are 0 with probability `rate`, and otherwise large enough that their mean is 1.
 
     Each entry takes 16 random bits, four from every draw of torch's global generator, where torch's own dropout draws
-    for each: on a CPU this takes a third of the time. So the chance is `rate` to the nearest 65536th.
+    for each: on a CPU this takes a third of the time. So the probability is `rate` to the nearest 65536th.
 
     Args:
         rate: in [0, 1).

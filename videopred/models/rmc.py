@@ -11,7 +11,7 @@ LN normalises each row by itself. Gates are as wide as a row (`unit`), one for e
 M' = m. Every block has its own W and norms; all share one MLP. The first memory is the identity, cut or filled with
 zeros to the rows' width, so that rows differ.
 
-Source: Sonnet's relational_memory.py, facts only, which the paper gives for the exact form (section 3.3). Where it
+Source: the equations of Sonnet's relational_memory.py, to which the paper refers for details (section 3.3). Where it
 differs from the paper's text: the memory does not start at random (3.2); the input's row asks, too (eq. 2), which shows
 with several blocks alone; gates see tanh M for h, there is no output gate (eqs. 3 to 9, which call it unnecessary), and
 what is let in passes a tanh (eq. 7). A well-known PyTorch port normalises over all rows together and so tells them
