@@ -1,4 +1,4 @@
-"""How fast cores run: against plain statements of them, against an LSTM of equal width, against the machine's limit."""
+"""How fast cores run, compared with plain implementations, an LSTM of equal width and the machine's limit."""
 
 import statistics
 from collections.abc import Callable, Sequence
@@ -64,7 +64,7 @@ def bench_cores(
         compiled: also measure the cores with compiled steps on the CPU, as is done on a CUDA device anyway.
 
     Returns:
-        cores: one row for each core and batch. Ms per step of ours, of the plain statement and of an LSTM of equal
+        cores: one row for each core and batch. Ms per step of ours, of the plain one and of an LSTM of equal
             width, and how many times faster ours is than either. How many times longer ours takes than as many floating
             point operations in large matrix products, how many of those the machine does in a second, and how many
             times longer than its own matrix products alone. If asked for, how many times faster compiled steps are.

@@ -1,4 +1,4 @@
-"""RIMs and BRIMs stated one module after the other: what our cores are measured against and, in the tests, equal to.
+"""RIMs and BRIMs as plainly as possible, one module after the other; our cores are measured and tested against them.
 
 As in the published code, the recurrent weights of all modules stand in one dense matrix, whose entries between
 modules are set to zero before every sequence. Nothing is shared with videopred.models: the equations are written out
@@ -171,12 +171,12 @@ class PlainBRIMs(nn.Module):
 
 
 def plain_rims(core: Any) -> PlainRIMs:
-    """The plain statement of `rims`, with the weights of one of ours."""
+    """A plain `rims`, with the weights of one of ours."""
     return with_weights_of(PlainRIMs(core.config, core.input_size), core)
 
 
 def plain_brims(core: Any) -> PlainBRIMs:
-    """The plain statement of `brims`, with the weights of one of ours."""
+    """A plain `brims`, with the weights of one of ours."""
     return with_weights_of(PlainBRIMs(core.config, core.input_size), core)
 
 

@@ -1,4 +1,4 @@
-"""A predictor as one writes it first: each frame on its own through encoder, core and decoder, nothing folded."""
+"""A predictor as plainly as possible: each frame on its own through encoder, core and decoder, nothing folded."""
 
 import copy
 from typing import Any

@@ -1,4 +1,4 @@
-"""SCOFF as one writes it first, for benchmarks and as a reference: one file, one schema at a time."""
+"""SCOFF as plainly as possible, one file and one schema at a time, for benchmarks and as a reference."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""How fast and in how much memory a predictor learns, against what one writes first: frame by frame, nothing folded."""
+"""How fast and in how much memory a predictor learns, compared with a plain one: frame by frame, nothing folded."""
 
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -46,7 +46,7 @@ def bench_train(
 
     Returns:
         rates: floating point operations per second of a large matrix product, float32 and bfloat16.
-        steps: one row for each core: images per second of ours and of the plain statement, how many times faster, in
+        steps: one row for each core: images per second of ours and of the plain one, how many times faster, in
             float32 and with bfloat16; most bytes that a step takes at once beside model, gradients and clips, of both,
             and of ours with twice the clips or steps.
         trainer_ms: what Lightning's Trainer, the logs and our schedules add to an update.

@@ -1,4 +1,4 @@
-"""One training step of a whole predictor, ours and as one writes it first: forward, loss, backward, Adam."""
+"""One training step of a whole predictor, ours or a plain one: forward, loss, backward, Adam."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ MODELS = {
 
 
 class Pair(NamedTuple):
-    """A predictor and its plain statement, with the same weights."""
+    """A predictor and a plain implementation of it, with the same weights."""
 
     ours: Predictor
     plain: PlainPredictor
