@@ -10,8 +10,8 @@ from videopred.commands.options import Json
 
 def bench_generate(
     *,
-    clips: Annotated[int, arg(help="Clips made in each turn.")] = 256,
-    repeats: Annotated[int, arg(help="Turns of each comparison.")] = 5,
+    clips: Annotated[int, arg(help="Clips made in each repeat.")] = 256,
+    repeats: Annotated[int, arg(help="How often each comparison is repeated.")] = 5,
     growth: Annotated[tuple[int, ...], arg(metavar="CLIPS", help="Sizes at which the time per clip is shown.")] = (
         100,
         1000,
@@ -32,9 +32,9 @@ def bench_generate(
 def bench_cores(
     *,
     cores: Annotated[tuple[str, ...], arg(metavar="NAME", help="Of rims, brims, scoff.")] = ("rims", "brims", "scoff"),
-    batches: Annotated[tuple[int, ...], arg(metavar="CLIPS", help="Clips at a time.")] = (64, 8),
+    batches: Annotated[tuple[int, ...], arg(metavar="CLIPS", help="Batch sizes.")] = (64, 8),
     steps: Annotated[int, arg(help="Steps of a sequence.")] = 50,
-    repeats: Annotated[int, arg(help="Turns of each comparison.")] = 3,
+    repeats: Annotated[int, arg(help="How often each comparison is repeated.")] = 3,
     compile_: Annotated[
         bool,
         arg(
@@ -56,7 +56,7 @@ def bench_scores(
     clips: Annotated[int, arg(help="Clips of the pass with all five metrics.")] = 10_000,
     frames: Annotated[int, arg(help="Frames of a clip.")] = 35,
     size: Annotated[int, arg(metavar="PX", help="Height and width of frames.")] = 64,
-    repeats: Annotated[int, arg(help="Turns of each comparison.")] = 5,
+    repeats: Annotated[int, arg(help="How often each comparison is repeated.")] = 5,
     json_: Json = False,
 ) -> None:
     """Measure how fast films are scored, compared with loops over frames, and the memory it takes."""
@@ -69,10 +69,10 @@ def bench_scores(
 def bench_train(
     *,
     cores: Annotated[tuple[str, ...], arg(metavar="NAME", help="Of rims, scoff.")] = ("rims", "scoff"),
-    batch: Annotated[int, arg(help="Clips at a time.")] = 32,
+    batch: Annotated[int, arg(help="Batch size.")] = 32,
     frames: Annotated[int, arg(help="Frames of a clip.")] = 21,
-    repeats: Annotated[int, arg(help="Turns of each comparison.")] = 3,
-    updates: Annotated[int, arg(help="Updates over which the Trainer's own time is spread.")] = 100,
+    repeats: Annotated[int, arg(help="How often each comparison is repeated.")] = 3,
+    updates: Annotated[int, arg(help="Updates over which the Trainer's overhead is averaged.")] = 100,
     json_: Json = False,
 ) -> None:
     """Measure training steps: images per second and memory, compared with working frame by frame."""

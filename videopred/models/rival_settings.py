@@ -60,7 +60,7 @@ class LSTMHConfig(LadderConfig):
 
 
 class LSTMHBConfig(LadderConfig):
-    """Layers of LSTMs that read the layer above, a step late (BRIMs paper, H+B; our reading)."""
+    """Layers of LSTMs that also read the layer above, as it was a step ago (BRIMs paper, H+B; our reading)."""
 
     top_down: ClassVar[bool] = True
 
@@ -74,7 +74,7 @@ class LSTMHAConfig(AttentiveLadderConfig):
 
 
 class LSTMHABConfig(AttentiveLadderConfig):
-    """Layers of LSTMs that attend to the layers below and, a step late, above (BRIMs paper, H+A+B; our reading)."""
+    """Layers of LSTMs that attend to the layer below and, a step ago, above (BRIMs paper, H+A+B; our reading)."""
 
     top_down: ClassVar[bool] = True
 
