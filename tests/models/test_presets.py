@@ -132,7 +132,8 @@ def test_an_ablation_or_other_way_of_the_guide_is_one(flags):
             settings[name] = int(word) if word.isdecimal() else word
     config = core_config(core, **settings)
     assert config != core_config(core) or not settings
-    outputs, _ = Layer(config, 7)(torch.zeros(2, 3, 7))
+    inputs = torch.zeros(2, 3, 6, 7) if settings.get("reads") == "strips" else torch.zeros(2, 3, 7)
+    outputs, _ = Layer(config, 7)(inputs)
     assert outputs.isfinite().all()
 
 
