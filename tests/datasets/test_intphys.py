@@ -137,12 +137,10 @@ def test_names_for_answers_give_path_and_conditions(intphys_films):
             assert ("occluded" in name) != ("visible" in name)
 
 
-def test_unlabelled_films_are_read_where_no_labels_are_needed(intphys_films):
+def test_unlabelled_films_are_read(intphys_films):
     folder = intphys_films["unlabelled"]
     assert [path.name for path in folder.rglob("status.json")] == []
-    with pytest.raises(ValueError, match=r"^SOURCE must be labelled: have status.json in each film, got none in .*O1"):
-        read_intphys(folder)
-    found = read_intphys(folder, labels_needed=False)
+    found = read_intphys(folder)
     assert found.found["labels"] == "scene, block; no status.json says what is possible"
     assert found.found["groups"] == "left out; nothing says which grey is whose"
 
@@ -191,14 +189,14 @@ def test_dev_goes_before_test(intphys_films, intphys_copy):
 
 
 def test_pictures_are_brought_to_another_size(intphys_films):
-    record = read_intphys(intphys_films["labelled"], size=(13, 57)).record("test", 2)
+    record = read_intphys(intphys_films["labelled"], ImportConfig(height=13, width=57)).record("test", 2)
     ours = in_their_order(clips_of_ours())[2]
     assert record["features"].shape == (FRAMES, 13, 57, 3)
     assert record["groups"].shape == (FRAMES, 13, 57, 1)
     assert set(np.unique(record["groups"])) == set(np.unique(ours.masks))
     smooth = Image.fromarray(ours.frames[7]).resize((57, 13), Image.Resampling.BILINEAR)
     np.testing.assert_array_equal(record["features"][7], np.asarray(smooth))
-    found = read_intphys(intphys_films["labelled"], size=(13, 57)).found
+    found = read_intphys(intphys_films["labelled"], ImportConfig(height=13, width=57)).found
     assert (found["height"], found["width"]) == (13, 57)
     assert found["resized"].startswith("from 26 x 38 (height x width), by Pillow's bilinear filter")
 
@@ -206,7 +204,7 @@ def test_pictures_are_brought_to_another_size(intphys_films):
 @pytest.mark.parametrize("kind", ["labelled", "random"])
 def test_every_third_frame_can_be_kept(intphys_films, kind, tmp_path):
     ours = in_their_order(clips_of_ours())[5]
-    record = read_intphys(intphys_films[kind], every=3).record("test", 5)
+    record = read_intphys(intphys_films[kind], ImportConfig(every=3)).record("test", 5)
     np.testing.assert_array_equal(record["features"], ours.frames[::3])
     np.testing.assert_array_equal(record["groups"][..., 0], ours.masks[::3])
     _, found = import_films(intphys_films[kind], tmp_path / "x.h5", ImportConfig(every=3))
@@ -215,7 +213,7 @@ def test_every_third_frame_can_be_kept(intphys_films, kind, tmp_path):
     with pytest.raises(
         ValueError, match=r"^--every must leave two frames or more of 31, got 31, which leaves 1; lower"
     ):
-        read_intphys(intphys_films[kind], every=31)
+        read_intphys(intphys_films[kind], ImportConfig(every=31))
 
 
 def test_levels_of_2017_stand_in_the_header(intphys_copy):
@@ -234,14 +232,6 @@ def test_labels_alone_are_enough(intphys_copy):
         (film / "status.json").write_text(json.dumps({"header": {"is_possible": possible}}))
     found = read_intphys(intphys_copy / "dev")
     assert sorted(found.record("test", 0)) == ["features", "labels/block", "labels/possible", "labels/scene"]
-
-
-def test_nothing_there(tmp_path):
-    with pytest.raises(
-        FileNotFoundError, match=r"^SOURCE must be an existing folder, got .*gone; give the folder that"
-    ):
-        read_intphys(tmp_path / "gone")
-    assert not holds_intphys(tmp_path / "gone")
 
 
 def test_they_are_imported_into_a_data_file(intphys_films, tmp_path):

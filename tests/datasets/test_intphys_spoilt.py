@@ -65,10 +65,6 @@ SPOILT = {
         lambda dev, train: shutil.rmtree(dev / "2/masks"),
         "SOURCE must have masks in all films or in none, got none in ",
     ),
-    "no status.json": (
-        lambda dev, train: [(dev / name / "status.json").unlink() for name in "1234"],
-        "SOURCE must be labelled: have status.json in each film, got none in ",
-    ),
     "a damaged status.json": (
         lambda dev, train: (dev / "2/status.json").write_text('{"header":'),
         "SOURCE must hold status.json files, got ",
@@ -108,10 +104,6 @@ SPOILT = {
     "a grey picture": (
         lambda dev, train: make_grey(dev / "2/scene/scene_09.png"),
         "SOURCE must hold 8-bit RGB, got mode L in ",
-    ),
-    "an empty folder": (
-        lambda dev, train: [shutil.rmtree(folder) for folder in (dev.parents[1], train)],
-        "SOURCE must hold films such as train/00001/scene or dev/O1/01/1/scene, got none in ",
     ),
     "an empty block": (
         lambda dev, train: shutil.rmtree(dev),

@@ -44,11 +44,6 @@ def _holds_frames(path: Path) -> bool:
     return any(file.suffix.lower() == ".png" for folder in folders for file in visible(folder))
 
 
-def _read_intphys(path: Path, config: ImportConfig) -> ForeignFilms:
-    """The films of the IntPhys benchmark; what is not labelled is said."""
-    return read_intphys(path, size=config.size, every=config.every, labels_needed=False)
-
-
 FORMATS: dict[str, Format] = {
     ".npy": Format(_file(".npy"), read_npy, (*_ALWAYS, "axes")),
     ".npz": Format(_file(".npz"), read_npz, (*_ALWAYS, "axes", "array")),
@@ -56,7 +51,7 @@ FORMATS: dict[str, Format] = {
     "PNG frames in a folder or in folders in it": Format(_holds_frames, read_pngs),
     "GIF or a folder of GIFs": Format(_file_or_folder(".gif"), read_gifs),
     "MP4 or a folder of MP4s": Format(_file_or_folder(".mp4"), read_videos),
-    "IntPhys' folders train, dev or test": Format(holds_intphys, _read_intphys, ("height", "width", "every")),
+    "IntPhys' folders train, dev or test": Format(holds_intphys, read_intphys, ("height", "width", "every")),
 }
 """What it is, in the words of a complaint -> how it is known and read."""
 

@@ -14,6 +14,7 @@ from PIL import Image
 
 from videopred import check
 from videopred.datasets.foreign import ForeignFilms, shown_parts
+from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.intphys_layout import (
     PARTS,
     Film,
@@ -56,13 +57,7 @@ class ScoredFilms:
     """Film -> (T, H, W, 3) uint8, 0 to 255."""
 
 
-def read_intphys(
-    folder: Path | str,
-    *,
-    size: tuple[int, int] | None = None,
-    every: int = 1,
-    labels_needed: bool = True,
-) -> ForeignFilms:
+def read_intphys(folder: Path, config: ImportConfig = ImportConfig()) -> ForeignFilms:
     """The films in a folder of IntPhys, read one by one when they are asked for.
 
     Records hold features, labels/scene, labels/block (0 in train) and, if they are known of all films, labels/possible
@@ -70,26 +65,18 @@ def read_intphys(
 
     Args:
         folder: the benchmark's folder, or its train, dev or test.
-        size: (height, width) that pictures are brought to, by Pillow's bilinear filter, and masks, by the nearest
-            pixel; as they are when None.
-        every: keep every n-th frame, from the first on.
-        labels_needed: refuse films to be scored that do not say whether they are possible.
+        config: which frames to keep, and the size to bring them to: pictures by Pillow's bilinear filter, masks by the
+            nearest pixel.
 
     Raises:
-        FileNotFoundError: there is no such folder.
-        ValueError: it has another layout, a film lacks frames or labels, or films differ in length; and, when a film
+        ValueError: the folder has another layout, a film lacks frames, or films differ in length; and, when a film
             is asked for: a picture is damaged or of another size or kind, or its status.json makes no sense.
     """
-    folder = Path(folder)
-    if not folder.is_dir():
-        fix = "give the folder that holds train, dev or test"
-        raise FileNotFoundError(check.complaint("SOURCE", "be an existing folder", folder, fix))
     folders = part_folders(folder)
-    require_in(bool(folders), "hold films such as train/00001/scene or dev/O1/01/1/scene", "none", folder)
     left_out = folders.pop("test", None) if "dev" in folders else None
     parts = {PARTS[name]: list(films_in(place)) for name, place in folders.items()}
-    known = _look([film for films in parts.values() for film in films], labels_needed)
-    size = (known.height, known.width) if size is None else size
+    known = _look([film for films in parts.values() for film in films])
+    size, every = config.size or (known.height, known.width), config.every
 
     def record(part: str, index: int) -> dict[str, np.ndarray]:
         return _record(parts[part][index], known, size, every)
@@ -118,7 +105,7 @@ def scored_films(folder: Path | str, *, height: int, width: int, every: int = 1)
     require_in(place is not None, "hold films to be scored, such as dev/O1/01/1/scene", "none", folder)
     assert place is not None
     films = list(films_in(place))
-    known = _look(films, labels_needed=False)
+    known = _look(films)
     shown = _shown(known, every)
     headers = [status_of(film.path)["header"] for film in films] if known.possible else None
     for film, header in zip(films, headers or [], strict=False):
@@ -165,7 +152,7 @@ def _depth(films: int, of: int) -> str:
     return f"{there}; nothing here reads it"
 
 
-def _look(films: Sequence[Film], labels_needed: bool) -> _Known:
+def _look(films: Sequence[Film]) -> _Known:
     """What is known of all films. Only the first is opened; of the others, names are looked at."""
     lengths: dict[int, Path] = {}
     for film in films:
@@ -178,7 +165,6 @@ def _look(films: Sequence[Film], labels_needed: bool) -> _Known:
     silent = [path for path in scored if not (path / "status.json").is_file()]
     where = silent[0] if silent else first
     require_in(len(silent) in (0, len(scored)), "have status.json in all films or in none", "none", where)
-    require_in(not (silent and labels_needed), "be labelled: have status.json in each film", "none", where)
     for mates in (scored, [film.path for film in films if not film.block]):
         bare = [path for path in mates if not (path / "masks").is_dir()]
         missing = bare[0] if bare else first
