@@ -8,9 +8,9 @@ from small_worlds import small
 
 from videopred.datasets import make_world
 from videopred.datasets.clip import Clip
+from videopred.datasets.painting import PALETTE
 from videopred.datasets.raster import draw_discs
 from videopred.datasets.settings import BallsConfig
-from videopred.datasets.starts import PALETTE
 
 SIZES = {"frames": 9, "height": 40, "width": 72}
 

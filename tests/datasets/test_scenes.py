@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from distributions import assert_drawn_from, count_bins
 
-from videopred.datasets.scenes import PALETTE, Condition, Scene, draw_scene
+from videopred.datasets.painting import PALETTE
+from videopred.datasets.scenes import Condition, Scene, draw_scene
 from videopred.datasets.settings import OcclusionConfig
 
 W, DRAWS = 90, 500

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from distributions import assert_drawn_from, count_bins
 
+from videopred.datasets.painting import PALETTE
 from videopred.datasets.settings import BallsConfig
-from videopred.datasets.starts import PALETTE, Start, draw_starts
+from videopred.datasets.starts import Start, draw_starts
 
 SIZES = {"height": 40, "width": 56}
 RECIPE = BallsConfig(**SIZES, balls=(2, 3, 5), radii=(0.8, 1.2), masses=(1.0, 6.0), speed=0.7)

@@ -1,8 +1,11 @@
-"""Colored and soft-edged discs on black."""
+"""The colors of objects, and colored and soft-edged discs on black."""
 
 from typing import Literal
 
 import numpy as np
+
+PALETTE = np.array([(228, 26, 28), (55, 126, 184), (77, 175, 74), (152, 78, 163)], np.uint8)
+"""The first four of ColorBrewer's Set1: red, blue, green and purple."""
 
 
 def paint_masks(masks: np.ndarray, color: np.ndarray) -> np.ndarray:

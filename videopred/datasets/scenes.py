@@ -9,11 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from videopred.datasets.painting import PALETTE
 from videopred.datasets.settings import OcclusionConfig
 from videopred.datasets.shapes import HALF_WIDTH, HEIGHT, SHAPES, half_widths, spans
 
-PALETTE = np.array([(228, 26, 28), (55, 126, 184), (77, 175, 74), (152, 78, 163)], np.uint8)
-"""The first four of ColorBrewer's Set1: red, blue, green, purple."""
 SHADES = {"wall": (15, 35), "floor": (45, 70), "occluder": (95, 115)}
 """Range of each surface's grey, which is then tinted a little; all below half of white, where objects are above."""
 LANES = 3

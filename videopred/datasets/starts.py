@@ -5,11 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from videopred import check
+from videopred.datasets.painting import PALETTE
 from videopred.datasets.physics import State
 from videopred.datasets.settings import BallsConfig
-
-PALETTE = np.array([[228, 26, 28], [55, 126, 184], [77, 175, 74], [152, 78, 163]], np.uint8)
-"""Red, blue, green and purple of ColorBrewer's Set1."""
 
 _TRIES_PER_BALL = 20
 _TRIES_PER_CLIP = 1000
