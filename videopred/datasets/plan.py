@@ -11,8 +11,8 @@ import numpy as np
 
 from videopred import check
 from videopred.datasets import check_recipe, find_recipe
+from videopred.datasets.clip import PARTS
 from videopred.datasets.piece import STEP
-from videopred.datasets.request import check_seed, parts_asked
 from videopred.datasets.settings import DatasetSettings, dump_recipe
 from videopred.datasets.shards import ShardName, check_shards, shard_ranges
 
@@ -116,8 +116,8 @@ def plan(name: str, clips: Mapping[str, int], seed: int, out: Path, recipe: Data
     check_recipe(recipe)
     check_seed("--seed", seed)
     parts = parts_asked("--clips", clips, recipe, "--clips train=100 test=10")
-    must = f"be at most {_MOST:,} in all"
-    check.require(sum(parts.values()) <= _MOST, "--clips", must, _said(parts), "ask for fewer")
+    must, got = f"be at most {_MOST:,} in all", " ".join(f"{part}={count}" for part, count in parts.items())
+    check.require(sum(parts.values()) <= _MOST, "--clips", must, got, "ask for fewer")
     check_shards(shards, parts, recipe)
     check.require(shards == 1 or out.suffix != ".h5", "--out", "be a folder for several shards", out, "leave .h5 out")
     must, fix = "be a folder, or a file that ends in .h5", "rename it"
@@ -125,9 +125,34 @@ def plan(name: str, clips: Mapping[str, int], seed: int, out: Path, recipe: Data
     return Job(name, recipe, seed, parts, out, shards)
 
 
-def _said(parts: Mapping[str, int]) -> str:
-    """Clips of each part, as they are asked for."""
-    return " ".join(f"{part}={count}" for part, count in parts.items())
+def check_seed(argument: str, seed: int) -> None:
+    """Refuse what is no seed of a data set."""
+    check.whole_number(argument, seed, 0, "give a whole number such as 0")
+    check.require(seed < 2**64, argument, "be below 2**64", seed, "choose a smaller one")
+
+
+def parts_asked(argument: str, clips: Mapping[str, int], recipe: DatasetSettings, example: Any) -> dict[str, int]:
+    """The parts that are not empty, always in one order, however `clips` is sorted: equal files are equal bytes.
+
+    Args:
+        argument: what the user gave the numbers as.
+        clips: part -> number of clips.
+        recipe: says how many belong together.
+        example: what could be asked for, as it is written there.
+
+    Raises:
+        ValueError: no such part, no clips at all, a number that is negative or breaks scenes apart.
+        TypeError: a number alone, or one that is not whole.
+    """
+    check.require_kind(isinstance(clips, Mapping), argument, "say how many of which part", clips, f"try {example}")
+    for part, count in clips.items():
+        check.one_of(argument, part, PARTS)
+        check.whole_number(f"{argument} {part}", count, 0, "give a number of clips such as 100")
+        scene = recipe.clips_per_scene(part)
+        must, fix = f"be a multiple of {scene}, the clips of a scene", "ask for whole scenes"
+        check.require(count % scene == 0, f"{argument} {part}", must, count, fix)
+    check.require(sum(clips.values()) > 0, argument, "ask for at least one clip", 0, f"try {example}")
+    return {part: clips[part] for part in PARTS if clips.get(part)}
 
 
 def _attributes(name: str, recipe: DatasetSettings, seed: int) -> dict[str, Any]:
