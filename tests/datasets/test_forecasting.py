@@ -10,10 +10,10 @@ import pytest
 from small_worlds import small
 
 from videopred.datasets import forecasting
-from videopred.datasets.assembly import make_file
 from videopred.datasets.balls import BouncingBalls
 from videopred.datasets.forecasting import Forecast
 from videopred.datasets.generation import foresee, generate
+from videopred.datasets.making import make_file
 
 CLIPS = {"train": 300, "test": 40}
 SMALL = small("balls4")

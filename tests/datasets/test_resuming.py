@@ -147,7 +147,7 @@ def test_pieces_of_another_set_are_no_help_and_go_only_on_request(tmp_path, monk
 
 def test_pieces_by_other_code_are_no_help(tmp_path, monkeypatch, capfd):
     stopped(tmp_path, monkeypatch)
-    monkeypatch.setattr("videopred.datasets.unfinished._code", lambda: "another")
+    monkeypatch.setattr("videopred.datasets.resuming._code", lambda: "another")
     with pytest.raises(FileExistsError, match=REFUSED):
         make(tmp_path)
     make(tmp_path, overwrite=True)
@@ -248,7 +248,7 @@ def test_a_killed_process_goes_on_and_leaves_no_other(tmp_path, workers, sign):
             select.select([handle], [], [])  # until it ends
             os.close(handle)
     assert "KeyboardInterrupt: the same command goes on" in said or sign == signal.SIGKILL
-    assert "crew.py" not in said, "a worker complains as well"
+    assert "workers.py" not in said, "a worker complains as well"
     assert not (tmp_path / "killed" / "balls4.h5").exists()
     done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "killed"), "1"], capture_output=True, text=True)
     assert re.search(r"resuming: (\d,)?\d\d\d of 6,000 clips are there", done.stderr)

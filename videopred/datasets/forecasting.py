@@ -10,11 +10,10 @@ from typing import NamedTuple
 
 from videopred import check
 from videopred.amounts import counted, duration, size
-from videopred.datasets.assembly import make_file
-from videopred.datasets.making import Maker
+from videopred.datasets.making import LocalMaker, make_file
 from videopred.datasets.plan import Target
+from videopred.datasets.resuming import PieceFolder
 from videopred.datasets.settings import DatasetSettings
-from videopred.datasets.unfinished import Unfinished
 from videopred.systems import processors
 
 _FEW, _MORE = 16, 128  # clips that are made to see how long they take
@@ -44,17 +43,17 @@ class Forecast(NamedTuple):
         return f"making {clips} in {files} of {size(self.bytes)} takes about {time_taken} with {workers}"
 
 
-def forecast(targets: Sequence[Target], alone: Maker, workers: int) -> Forecast:
+def forecast(targets: Sequence[Target], local: LocalMaker, workers: int) -> Forecast:
     """What making some files will take, measured by making a few clips in a temporary folder.
 
     Args:
         targets: the files.
-        alone: makes these few clips, in this process.
+        local: makes these few clips, in this process.
         workers: processes that will make the files.
     """
-    blocks = [block for target in targets for block in Unfinished(target).missing()]
+    blocks = [block for target in targets for block in PieceFolder(target).missing()]
     clips = sum(block.stop - block.start for block in blocks)
-    seconds, bytes_each = _measure(targets, alone) if targets else (0.0, 0.0)
+    seconds, bytes_each = _measure(targets, local) if targets else (0.0, 0.0)
     at_once = min(workers, processors())
     total = round(sum(target.clips for target in targets) * bytes_each)
     files = [str(target.path) for target in targets]
@@ -69,7 +68,7 @@ def _lacking(total: int, targets: Sequence[Target]) -> str:
     if not targets:
         return ""
     clips = [target.clips for target in targets]
-    there = sum(path.stat().st_size for target in targets for path in Unfinished(target).folder.glob("*.piece"))
+    there = sum(path.stat().st_size for target in targets for path in PieceFolder(target).path.glob("*.piece"))
     needed = total * (1 + max(clips) / sum(clips)) - there
     folder = next(folder for folder in targets[0].path.absolute().parents if folder.is_dir())
     free = shutil.disk_usage(folder).free
@@ -80,17 +79,17 @@ def _lacking(total: int, targets: Sequence[Target]) -> str:
     return check.complaint("--out", must, f"{size(free)} at {folder}", fix)
 
 
-def _measure(targets: Sequence[Target], alone: Maker) -> tuple[float, float]:
+def _measure(targets: Sequence[Target], local: LocalMaker) -> tuple[float, float]:
     """Seconds and bytes per clip, from the recipe to the file, over a few clips of the largest part."""
     target, part = max(
         ((target, part) for target in targets for part in target.ranges), key=lambda pair: len(pair[0].ranges[pair[1]])
     )
     for few in (_FEW, _MORE):
-        some = target.ranges[part][: _sample(alone.recipe, few, target.scenes[part])]
+        some = target.ranges[part][: _sample(local.recipe, few, target.scenes[part])]
         with tempfile.TemporaryDirectory() as folder:
             sample = replace(target, path=Path(folder) / "sample.h5", ranges={part: some})
             start = time.perf_counter()
-            make_file(sample, alone, alone, lambda clips: None)
+            make_file(sample, local, local, lambda clips: None)
             seconds, written = time.perf_counter() - start, sample.path.stat().st_size
         if seconds > _QUICK or sum(target.clips for target in targets) < _MANY:
             break

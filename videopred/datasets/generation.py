@@ -10,15 +10,13 @@ from tqdm import tqdm
 
 from videopred import check
 from videopred.datasets import make_world
-from videopred.datasets.assembly import make_file
-from videopred.datasets.crew import Crew
-from videopred.datasets.finished import still_to_make, strays
 from videopred.datasets.forecasting import Forecast, forecast
-from videopred.datasets.making import Maker
+from videopred.datasets.making import LocalMaker, make_file
 from videopred.datasets.plan import Job, Target, plan
+from videopred.datasets.resuming import PieceFolder, still_to_make, strays
 from videopred.datasets.settings import DatasetSettings
 from videopred.datasets.shards import my_place
-from videopred.datasets.unfinished import Unfinished
+from videopred.datasets.workers import WorkerPool
 from videopred.datasets.world import World
 
 _SMALL = 4e8  # numbers in frames, those of 2000 clips of balls4, up to which a forecast costs more than it tells
@@ -68,14 +66,14 @@ def generate(
     work = _prepare(plan(name, clips, seed, check.as_path("--out", out), recipe, shards), mnist, workers, overwrite)
     _say_what_is_ahead(work)
     world, missing = work.world, work.missing
-    alone = Maker(world, seed)
+    local = LocalMaker(world, seed)
     try:
         with (
             tqdm(total=sum(target.clips for target in missing), unit="clip", desc=name, disable=not progress) as bar,
-            Crew(workers, world.recipe, mnist, seed) if workers > 1 else nullcontext(alone) as makers,
+            WorkerPool(workers, world.recipe, mnist, seed) if workers > 1 else nullcontext(local) as maker,
         ):
             for target in missing:
-                make_file(target, makers, alone, bar.update, overwrite=overwrite)
+                make_file(target, maker, local, bar.update, overwrite=overwrite)
     except KeyboardInterrupt:
         raise KeyboardInterrupt("the same command goes on where this one stopped") from None
     for path in strays(work.job) if overwrite else []:
@@ -101,7 +99,7 @@ def foresee(
     that.
     """
     work = _prepare(plan(name, clips, seed, out, recipe, shards), mnist, workers, overwrite)
-    return forecast(work.missing, Maker(work.world, seed), workers)
+    return forecast(work.missing, LocalMaker(work.world, seed), workers)
 
 
 @dataclass(frozen=True)
@@ -141,12 +139,12 @@ def _say_what_is_ahead(work: _Work) -> None:
         OSError: there is no room for it.
     """
     asked = sum(target.clips for target in work.mine)
-    absent = sum(block.stop - block.start for target in work.missing for block in Unfinished(target).missing())
+    absent = sum(block.stop - block.start for target in work.missing for block in PieceFolder(target).missing())
     if absent < asked:
         print(f"resuming: {asked - absent:,} of {asked:,} clips are there", file=sys.stderr)
     recipe = work.world.recipe
     if absent * recipe.frames * recipe.height * recipe.width * recipe.channels > _SMALL:
-        told = forecast(work.missing, Maker(work.world, work.job.seed), work.workers)
+        told = forecast(work.missing, LocalMaker(work.world, work.job.seed), work.workers)
         if told.lacking:
             raise OSError(told.lacking)
         if told.seconds > _LONG:

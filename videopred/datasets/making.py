@@ -1,27 +1,33 @@
-"""Makes the pieces of a file from a recipe: the same bytes for the same block, whoever makes it and when."""
+"""Makes a data file: its pieces from a recipe, and the file from its pieces.
 
-from collections.abc import Iterator, Sequence
+A piece has the same bytes, whoever makes it and when.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Protocol
 
-from videopred.datasets.piece import Piece, make_piece
-from videopred.datasets.plan import Block
+from videopred import check
+from videopred.datasets.piece import Piece, load_piece, make_piece
+from videopred.datasets.plan import Block, Target
 from videopred.datasets.record import full_record
+from videopred.datasets.resuming import PieceFolder
 from videopred.datasets.world import World
+from videopred.datasets.writer import new_file
 
-Errand = tuple[Block, Path]
+Task = tuple[Block, Path]
 """A block of clips to be made, and where to save its piece."""
 
 
-class Makers(Protocol):
-    """Anything that makes pieces: this process, or a crew of others."""
+class PieceMaker(Protocol):
+    """Anything that makes pieces: this process, or a pool of workers."""
 
-    def make(self, errands: Sequence[Errand]) -> Iterator[Piece]:
-        """The pieces of the errands, in their order, each saved before it is handed out."""
+    def make(self, tasks: Sequence[Task]) -> Iterator[Piece]:
+        """The pieces of the tasks, in their order, each saved before it is handed out."""
 
 
-class Maker:
+class LocalMaker:
     """Makes pieces in this process, when they are asked for.
 
     Args:
@@ -35,10 +41,10 @@ class Maker:
     def __init__(self, world: World, seed: int) -> None:
         self._world, self._seed, self.recipe = world, seed, world.recipe
 
-    def make(self, errands: Sequence[Errand]) -> Iterator[Piece]:
-        """The pieces of the errands, in their order, each saved before it is handed out."""
+    def make(self, tasks: Sequence[Task]) -> Iterator[Piece]:
+        """The pieces of the tasks, in their order, each saved before it is handed out."""
         binary = self.recipe.binary
-        for part, some in groupby(errands, key=lambda errand: errand[0].part):
+        for part, some in groupby(tasks, key=lambda task: task[0].part):
             blocks = list(some)
             # One call for all: laws that draw clips in order then draw none of them twice.
             addresses = chain.from_iterable(range(block.start, block.stop) for block, _ in blocks)
@@ -49,3 +55,37 @@ class Maker:
                 piece = make_piece(records, part, block.place, block.total)
                 piece.save(path)
                 yield piece
+
+
+def make_file(
+    target: Target, maker: PieceMaker, local: LocalMaker, done: Callable[[int], object], *, overwrite: bool = False
+) -> None:
+    """Make a file from the pieces that are there and those that are still missing.
+
+    Args:
+        target: the file.
+        maker: makes the missing pieces.
+        local: makes damaged ones again.
+        done: called with the number of clips of each piece once it is in the file.
+        overwrite: whether what is there may be replaced.
+
+    Raises:
+        FileExistsError: the file is there, maybe since a moment ago, and `overwrite` is false.
+        OSError: the file cannot be written; what was made of it is kept.
+    """
+    folder = PieceFolder(target)
+    with folder.open(), new_file(target.path, target.attributes) as writer:
+        check.absent("--out", target.path, overwrite)  # now that nobody else can make it
+        missing = folder.missing()
+        made = maker.make([(block, folder.path_of(block)) for block in missing])
+        absent = set(missing)
+
+        def pieces(part: str) -> Iterator[Piece]:
+            for block in target.blocks():
+                if block.part == part:
+                    path = folder.path_of(block)
+                    yield next(made) if block in absent else load_piece(path) or next(local.make([(block, path)]))
+                    done(block.stop - block.start)
+
+        for part, addresses in target.ranges.items():
+            writer.write_pieces(part, pieces(part), len(addresses))

@@ -6,20 +6,20 @@ import sys
 import pytest
 from small_worlds import small
 
-from videopred.datasets import crew
+from videopred.datasets import workers
 from videopred.datasets.generation import generate
 
 CLIPS = {"train": 70, "test": 20}
-HEAD = "import os; from videopred.datasets import crew, making; "
+HEAD = "import os; from videopred.datasets import workers; from videopred.datasets.making import LocalMaker; "
 
 
 @pytest.mark.parametrize("name", ["balls4", "sm-mnist"])
 def test_any_number_of_workers_and_any_blocks_make_the_same_bytes(tmp_path, monkeypatch, name):
     made = {}
-    for workers, block in ((1, 256), (2, 16), (4, 32)):
+    for count, block in ((1, 256), (2, 16), (4, 32)):
         monkeypatch.setattr("videopred.datasets.plan._BLOCK", block)
-        out = tmp_path / f"{workers}.h5"
-        made[workers] = generate(name, CLIPS, seed=3, out=out, recipe=small(name), workers=workers).read_bytes()
+        out = tmp_path / f"{count}.h5"
+        made[count] = generate(name, CLIPS, seed=3, out=out, recipe=small(name), workers=count).read_bytes()
     assert made[2] == made[1]
     assert made[4] == made[1]
 
@@ -47,11 +47,11 @@ def test_a_script_that_guards_nothing_may_have_workers(tmp_path):
     ("command", "status"),
     [
         ("sys.exit(3)", 3),
-        (HEAD + "making.Maker.make = lambda *args: os.kill(os.getpid(), 9); crew.work()", -9),
+        (HEAD + "LocalMaker.make = lambda *args: os.kill(os.getpid(), 9); workers.work()", -9),
     ],
 )
 def test_a_worker_that_dies_is_one_clear_line(tmp_path, monkeypatch, command, status):
-    monkeypatch.setattr(crew, "_STATEMENT", command)
+    monkeypatch.setattr(workers, "_STATEMENT", command)
     with pytest.raises(
         ChildProcessError,
         match=rf"^--workers must be processes that can work, got one that ended with status {status}; give fewer if",
@@ -69,15 +69,15 @@ def test_a_worker_that_dies_is_one_clear_line(tmp_path, monkeypatch, command, st
     ],
 )
 def test_what_goes_wrong_in_a_worker_is_told_by_the_caller(tmp_path, monkeypatch, failure, error, text):
-    fail = f"making.Maker.make = lambda *args: (_ for _ in ()).throw({failure}); crew.work()"
-    monkeypatch.setattr(crew, "_STATEMENT", HEAD + fail)
+    fail = f"LocalMaker.make = lambda *args: (_ for _ in ()).throw({failure}); workers.work()"
+    monkeypatch.setattr(workers, "_STATEMENT", HEAD + fail)
     with pytest.raises(error, match=text):
         generate("balls4", CLIPS, out=tmp_path / "a.h5", recipe=small("balls4"), workers=2)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_what_a_worker_prints_is_no_answer(tmp_path, monkeypatch, capfd):
-    noisy = "make = making.Maker.make; making.Maker.make = lambda *args: print('noise', flush=True) or make(*args); "
-    monkeypatch.setattr(crew, "_STATEMENT", HEAD + noisy + "crew.work()")
+    noisy = "make = LocalMaker.make; LocalMaker.make = lambda *args: print('noise', flush=True) or make(*args); "
+    monkeypatch.setattr(workers, "_STATEMENT", HEAD + noisy + "workers.work()")
     generate("balls4", {"train": 2}, out=tmp_path / "a.h5", recipe=small("balls4"), workers=2)
     assert capfd.readouterr() == ("", "noise\n")

@@ -1,8 +1,8 @@
-"""A file on its way: the hidden folder where its pieces wait, so that a stopped generation goes on where it was."""
+"""What a stopped generation left: whole files, and hidden folders with the pieces of a file that is not whole yet."""
 
 import hashlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.metadata import version
@@ -12,15 +12,84 @@ from typing import IO
 import numpy as np
 
 from videopred import check
-from videopred.datasets.plan import Block, Target
+from videopred.datasets.plan import Block, Job, Target
 from videopred.datasets.record import FORMAT
-from videopred.datasets.shards import shard_name
+from videopred.datasets.shards import shard_name, shard_names
+from videopred.datasets.store import ClipFile
+from videopred.datasets.writer import SOFTWARE
 from videopred.files import told_of
 from videopred.systems import open_files_move, take_lock
 
 
-class Unfinished:
-    """The folder `.<file>.<key>.pieces` beside a file to be made; what it holds fits that file and no other.
+def still_to_make(job: Job, mine: Sequence[Target], overwrite: bool, alone: bool) -> list[Target]:
+    """The files that are still to be made: those that are missing and, with `overwrite`, those with other content.
+
+    A shard that is just what was asked for is kept. Pieces of an unfinished file stay until the file is made, or until
+    `overwrite` lets another be made in its place.
+
+    Args:
+        job: the whole set.
+        mine: those of its files that this process is to make.
+        overwrite: whether what is there may be replaced.
+        alone: whether no other process was started together with this one.
+
+    Raises:
+        FileExistsError: something else is there or half made, or all is there already, and `overwrite` is false.
+    """
+    missing = _missing(job, mine, overwrite, alone)
+    others = [folder for target in missing for folder in PieceFolder(target).others()]
+    if others and not overwrite:
+        must, got = "hold no clips of another request that was stopped", f"{others[0]}, of other arguments or version"
+        fix = "finish that with its own arguments, choose another name, or give --overwrite to lose them"
+        raise FileExistsError(check.complaint("--out", must, got, fix))
+    return missing
+
+
+def _missing(job: Job, mine: Sequence[Target], overwrite: bool, alone: bool) -> list[Target]:
+    """As `still_to_make`, but pieces are not looked at."""
+    if job.shards == 1:
+        check.absent("--out", job.path, overwrite)
+        return list(mine)
+    for stray in strays(job):
+        _refuse(overwrite, f"{stray}, of another set")
+    missing = []
+    for target in mine:
+        if not target.path.exists():
+            missing.append(target)
+        elif not _is_it(target):
+            _refuse(overwrite, f"{target.path}, with other content")
+            missing.append(target)
+    if alone and not missing:
+        check.absent("--out", job.path, overwrite)
+    return missing
+
+
+def strays(job: Job) -> list[Path]:
+    """Shards in the job's folder that are not the job's; a folder with such shards cannot be read as a data set."""
+    if job.shards == 1 or not job.path.is_dir():
+        return []
+    own = {target.path for target in job.targets()}
+    return [path for path in (job.path / str(name) for name in shard_names(job.path)) if path not in own]
+
+
+def _is_it(target: Target) -> bool:
+    """Whether what stands at a target's path is the file asked for, made by this version."""
+    try:
+        file = ClipFile(target.path)
+    except ValueError:  # damaged, or something else
+        return False
+    expected = {**target.attributes, "software": SOFTWARE}
+    return all(file.attributes.get(name) == value for name, value in expected.items())
+
+
+def _refuse(overwrite: bool, got: str) -> None:
+    if not overwrite:
+        fix = "choose another folder, or give --overwrite to replace it"
+        raise FileExistsError(check.complaint("--out", "hold no shards but those asked for", got, fix))
+
+
+class PieceFolder:
+    """The hidden folder `.<file>.<key>.pieces` beside a file to be made; what it holds fits that file and no other.
 
     The key says what is to be made and by which code: pieces of another recipe, or of another version of the program,
     are never mixed in. Within it no other process can be at the same file, whatever that was asked to make, or at a
@@ -32,11 +101,11 @@ class Unfinished:
         self._target = target
         told = FORMAT, _code(), sorted(target.attributes.items()), list(target.ranges.items())
         key = hashlib.sha256(repr(told).encode()).hexdigest()[:12]
-        self.folder = target.path.with_name(f".{target.path.name}.{key}.pieces")
+        self.path = target.path.with_name(f".{target.path.name}.{key}.pieces")
 
     def path_of(self, block: Block) -> Path:
         """Where the piece of a block stands, if it is there."""
-        return self.folder / f"{block.part}-{block.start:08}-{block.stop:08}.piece"
+        return self.path / f"{block.part}-{block.start:08}-{block.stop:08}.piece"
 
     def missing(self) -> list[Block]:
         """The blocks whose pieces are not there; one that is may still prove to be damaged."""
@@ -50,22 +119,22 @@ class Unfinished:
             OSError: the folder cannot be made, or another process is at the same file or another set's.
         """
         with told_of(self._target.path, argument="--out"):
-            self.folder.mkdir(parents=True, exist_ok=True)
-            lock = (self.folder / "lock").open("ab")
+            self.path.mkdir(parents=True, exist_ok=True)
+            lock = (self.path / "lock").open("ab")
         with lock:
             if not take_lock(lock, for_children=True):
-                raise _busy(self.folder)
+                raise _busy(self.path)
             try:
                 for rival in self._rivals():  # of two that begin at once, both may find that the other has
                     if _is_held(rival):
                         raise _busy(rival)
                 yield
             except BaseException:
-                if not any(self.folder.glob("*.piece")):
+                if not any(self.path.glob("*.piece")):
                     with suppress(OSError):
-                        _remove(self.folder, lock)
+                        _remove(self.path, lock)
                 raise
-            _remove(self.folder, lock)
+            _remove(self.path, lock)
             self._sweep()
 
     def others(self) -> list[Path]:
@@ -74,8 +143,8 @@ class Unfinished:
 
     def _rivals(self) -> list[Path]:
         """Folders of pieces that other requests made: of the same file, or of shards that cannot stand beside it."""
-        folders = self.folder.parent.glob(".*.pieces")
-        return sorted(folder for folder in folders if folder != self.folder and self._excludes(_file_of(folder)))
+        folders = self.path.parent.glob(".*.pieces")
+        return sorted(folder for folder in folders if folder != self.path and self._excludes(_file_of(folder)))
 
     def _excludes(self, file: str) -> bool:
         """Whether a file is this one, or a shard of another set than the one that this is of."""

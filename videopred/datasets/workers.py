@@ -19,16 +19,16 @@ from typing import Self
 
 from videopred import check, child
 from videopred.datasets import make_world
-from videopred.datasets.making import Errand, Maker
+from videopred.datasets.making import LocalMaker, Task
 from videopred.datasets.piece import Piece, load_piece
 from videopred.datasets.settings import DatasetSettings, dump_recipe, load_recipe
 from videopred.systems import apart
 
-_STATEMENT = "from videopred.datasets import crew; crew.work()"
+_STATEMENT = "from videopred.datasets import workers; workers.work()"
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
-class Crew:
+class WorkerPool:
     """Worker processes, which live within its `with` block.
 
     Args:
@@ -55,19 +55,19 @@ class Crew:
             with suppress(OSError), process:
                 pass
 
-    def make(self, errands: Sequence[Errand]) -> Iterator[Piece]:
-        """The pieces of the errands, in their order, each saved before it is handed out.
+    def make(self, tasks: Sequence[Task]) -> Iterator[Piece]:
+        """The pieces of the tasks, in their order, each saved before it is handed out.
 
         Raises:
             ChildProcessError: a worker ended before its time.
         """
-        while len(self._processes) < min(self._workers, len(errands)):
+        while len(self._processes) < min(self._workers, len(tasks)):
             self._hire()
-        futures = [self._threads.submit(self._send, errand) for errand in errands]  # all begin now
-        return self._collect(errands, futures)
+        futures = [self._threads.submit(self._send, task) for task in tasks]  # all begin now
+        return self._collect(tasks, futures)
 
-    def _collect(self, errands: Sequence[Errand], futures: Sequence[Future[None]]) -> Iterator[Piece]:
-        for (_, path), future in zip(errands, futures, strict=True):
+    def _collect(self, tasks: Sequence[Task], futures: Sequence[Future[None]]) -> Iterator[Piece]:
+        for (_, path), future in zip(tasks, futures, strict=True):
             future.result()
             piece = load_piece(path)
             if piece is None:
@@ -88,13 +88,13 @@ class Crew:
         process.stdin.write(self._greeting)
         self._idle.put(process)
 
-    def _send(self, errand: Errand) -> None:
-        """Have an errand done by a worker, and wait until it is."""
+    def _send(self, task: Task) -> None:
+        """Have a task done by a worker, and wait until it is."""
         process = self._idle.get()
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            process.stdin.write(pickle.dumps(errand))
+            process.stdin.write(pickle.dumps(task))
             process.stdin.flush()
             failure = pickle.load(process.stdout)
         except (OSError, EOFError, pickle.UnpicklingError):  # Windows calls a broken pipe a wrong argument
@@ -107,18 +107,18 @@ class Crew:
 
 
 def work() -> None:
-    """Do the errands that come through stdin, and answer each on stdout with None or what went wrong."""
+    """Do the tasks that come through stdin, and answer each on stdout with None or what went wrong."""
     answers = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what libraries print there is no answer
     recipe, mnist, seed = pickle.load(sys.stdin.buffer)
-    maker: Maker | None = None
+    maker: LocalMaker | None = None
     with suppress(EOFError, OSError):  # the caller is done, or gone
         while True:
-            errand = pickle.load(sys.stdin.buffer)
+            task = pickle.load(sys.stdin.buffer)
             failure: Exception | None = None
             try:
-                maker = maker or Maker(make_world(load_recipe(recipe), mnist), seed)
-                for _ in maker.make([errand]):
+                maker = maker or LocalMaker(make_world(load_recipe(recipe), mnist), seed)
+                for _ in maker.make([task]):
                     pass
             except Exception as error:
                 known = type(error).__module__ in ("builtins", "videopred.check")
