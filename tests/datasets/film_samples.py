@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from videopred.datasets.films import read_films
+from videopred.datasets.film_formats import read_films
 from videopred.datasets.import_settings import ImportConfig
 
 B, T, H, W = 3, 5, 8, 10

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from videopred.datasets.films import read_films
+from videopred.datasets.film_formats import read_films
 from videopred.datasets.import_settings import ImportConfig
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from videopred.datasets.cutting import cut
-from videopred.datasets.films import read_films
-from videopred.datasets.foreign import StoredFilms
+from videopred.datasets.film_formats import read_films
+from videopred.datasets.foreign_films import StoredFilms
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.importing import import_films
 from videopred.datasets.opening import open_dataset

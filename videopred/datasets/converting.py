@@ -11,7 +11,7 @@ from PIL import Image
 
 from videopred import check
 from videopred.datasets.cutting import cut
-from videopred.datasets.foreign import ForeignFilms, StoredFilms, shown_parts
+from videopred.datasets.foreign_films import ForeignFilms, StoredFilms, shown_parts
 from videopred.datasets.import_settings import ImportConfig
 
 
@@ -29,7 +29,7 @@ class _Seen:
     """Whether one of three channels says all."""
 
 
-def as_ours(stored: StoredFilms, config: ImportConfig) -> ForeignFilms:
+def convert(stored: StoredFilms, config: ImportConfig) -> ForeignFilms:
     """The films as our files have them: levels from 0 to 255, at the size asked for. Looks at every frame once.
 
     Args:

@@ -8,7 +8,7 @@ import numpy as np
 
 from videopred import check
 from videopred.amounts import counted
-from videopred.datasets.foreign import StoredFilms
+from videopred.datasets.foreign_films import StoredFilms
 
 
 def cut(films: StoredFilms, lengths: Sequence[int], frames: int) -> StoredFilms:

@@ -11,7 +11,7 @@ import numpy as np
 from videopred import check
 from videopred.datasets.array_films import require_numbers
 from videopred.datasets.clip import PARTS
-from videopred.datasets.foreign import StoredFilms
+from videopred.datasets.foreign_films import StoredFilms
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.named_arrays import Header, pick_array, read_named
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from tqdm import tqdm
 
 from videopred import check
-from videopred.datasets.films import read_films
-from videopred.datasets.foreign import ForeignFilms
+from videopred.datasets.film_formats import read_films
+from videopred.datasets.foreign_films import ForeignFilms
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.record import Record
 from videopred.datasets.writer import new_file
@@ -37,7 +37,7 @@ def import_films(
     short clips.
 
     Args:
-        source: a file or folder; see FORMATS in films.py.
+        source: a file or folder; see FORMATS in film_formats.py.
         out: the data file, which ends in .h5.
         config: what is said of the films, and asked for; None says nothing.
         overwrite: replace a file that is there.

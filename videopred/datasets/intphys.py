@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image
 
 from videopred import check
-from videopred.datasets.foreign import ForeignFilms, shown_parts
+from videopred.datasets.foreign_films import ForeignFilms, shown_parts
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.intphys_layout import (
     PARTS,

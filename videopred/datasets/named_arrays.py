@@ -13,7 +13,7 @@ import numpy as np
 
 from videopred import check
 from videopred.datasets.array_films import axes_of, films_of_array
-from videopred.datasets.foreign import StoredFilms
+from videopred.datasets.foreign_films import StoredFilms
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.picture_films import by_number
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from videopred import check
 from videopred.datasets.array_films import films_of_array, require_numbers
-from videopred.datasets.foreign import StoredFilms
+from videopred.datasets.foreign_films import StoredFilms
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.named_arrays import Header, pick_array, read_named
 from videopred.files import DAMAGED_ARRAY, whole_npz

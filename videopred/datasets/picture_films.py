@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image
 
 from videopred import check
-from videopred.datasets.foreign import StoredFilms
+from videopred.datasets.foreign_films import StoredFilms
 from videopred.datasets.import_settings import ImportConfig
 
 

@@ -14,8 +14,7 @@ from videopred import check
 from videopred.datasets import how_to_import, how_to_make, how_to_mend
 from videopred.datasets.clip import PARTS, Clip
 from videopred.datasets.fingerprint import hash_files, hash_values
-from videopred.datasets.foreign_truth import as_ours, px_per_unit
-from videopred.datasets.levels import to_levels
+from videopred.datasets.foreign_values import px_per_unit, to_levels, to_our_type
 from videopred.datasets.record import CONTACTS, FORMAT, NOT_TRUTH, has_time, without_thin_axes
 from videopred.datasets.settings import BallsConfig, DatasetSettings, load_recipe
 from videopred.datasets.source import ClipSource
@@ -86,7 +85,7 @@ class ClipFile(ClipSource):
             if values.shape[1] == 1:  # once for all times
                 values = np.repeat(values, self.frames, axis=1)
         if "format" not in self.attributes:
-            values = as_ours(name, values, self.path)
+            values = to_our_type(name, values, self.path)
         if name in ("positions", "velocities") and self._px_per_unit != 1:
             values = values * self._px_per_unit
         return np.ascontiguousarray(values)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from videopred import check
-from videopred.datasets.foreign import StoredFilms
+from videopred.datasets.foreign_films import StoredFilms
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.picture_films import visible
 

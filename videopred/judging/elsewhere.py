@@ -21,7 +21,7 @@ class GivenFilms:
 
     Args:
         flag: what the user called them, such as `--pred`.
-        path: an array, a data file, GIFs, MP4s or PNG frames; see FORMATS of datasets.films.
+        path: an array, a data file, GIFs, MP4s or PNG frames; see FORMATS of datasets.film_formats.
         levels: the numbers that mean black and white.
         axes: the array's axes, such as BTCHW.
         array: name of the array in a .npz or .h5 file.

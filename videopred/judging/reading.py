@@ -7,8 +7,8 @@ import numpy as np
 
 from videopred import check
 from videopred.datasets.array_films import films_of_array
-from videopred.datasets.films import read_numbers
-from videopred.datasets.foreign import StoredFilms
+from videopred.datasets.film_formats import read_numbers
+from videopred.datasets.foreign_films import StoredFilms
 from videopred.datasets.h5_arrays import SUFFIXES, arrays_in, holds_data, open_h5_array
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.numpy_arrays import open_array

@@ -12,7 +12,7 @@ import pytest
 from film_samples import CHANCE, COLOR, GREY, H, T, W
 from PIL import Image
 
-from videopred.datasets.films import read_films
+from videopred.datasets.film_formats import read_films
 from videopred.datasets.import_settings import ImportConfig
 
 

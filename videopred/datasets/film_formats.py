@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from videopred import check
-from videopred.datasets.converting import as_ours
-from videopred.datasets.foreign import ForeignFilms, StoredFilms
+from videopred.datasets.converting import convert
+from videopred.datasets.foreign_films import ForeignFilms, StoredFilms
 from videopred.datasets.h5_arrays import SUFFIXES, read_h5
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.intphys import read_intphys
@@ -70,7 +70,7 @@ def read_films(source: Path | str, config: ImportConfig | None = None) -> Foreig
     config = ImportConfig() if config is None else config
     check.kind_of("config", config, ImportConfig)
     films = _read(check.as_path("SOURCE", source), config)
-    return as_ours(films, config) if isinstance(films, StoredFilms) else films
+    return convert(films, config) if isinstance(films, StoredFilms) else films
 
 
 def read_numbers(source: Path | str, config: ImportConfig) -> StoredFilms:
