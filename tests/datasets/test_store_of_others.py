@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from videopred.datasets.description import describe
+from videopred.datasets.import_settings import ImportConfig
+from videopred.datasets.importing import import_films
 from videopred.datasets.store import ClipFile
 
 LIT = np.random.default_rng(0).random((5, 7, 8, 10, 1)) < 0.3
@@ -157,8 +159,8 @@ def test_truth_of_unknown_shape_is_left_out(tmp_path):
 @pytest.mark.parametrize(
     ("odd", "complaint"),
     [
-        (2, "DATA must hold features between 0 and 1, as those do that were looked at first, got 0 to 2 in"),
-        (-1, "DATA must hold features between 0 and 1, as those do that were looked at first, got -1 to 1 in"),
+        (2, "DATA must hold features between 0 and 1 in every clip, as in the first, middle and last, got 0 to 2 in"),
+        (-1, "DATA must hold features between 0 and 1 in every clip, as in the first, middle and last, got -1 to 1 in"),
     ],
 )
 def test_whole_numbers_that_change_their_meaning_are_refused_when_they_are_read(tmp_path, odd, complaint):
@@ -230,7 +232,7 @@ def test_foreign_and_broken_files_are_one_clear_line(tmp_path, write, complaint)
     write(tmp_path / "x.h5")
     with pytest.raises(ValueError, match=re.escape(complaint)) as caught:
         ClipFile(tmp_path / "x.h5")
-    assert "`videopred generate`" in str(caught.value)
+    assert re.search("`videopred (generate|import)`", str(caught.value))
     assert "\n" not in str(caught.value)
 
 
@@ -245,9 +247,15 @@ def test_float_frames_are_256_levels_or_refused(tmp_path, dtype):
         ClipFile(tmp_path / "y.h5").read_frames("train", 0, 1)
 
 
-def test_float_frames_outside_0_to_1_are_refused(tmp_path):
+def test_float_frames_outside_0_to_1_are_refused_and_can_be_imported(tmp_path):
     film = np.full(FILM.shape, 1.5)
     film[1, 0] = -0.25
     write_group(training__features=film)(tmp_path / "x.h5")
-    with pytest.raises(ValueError, match=r"^DATA must hold float features between 0 and 1, got -0\.25 to 1\.5 in"):
+    message = (
+        r"^DATA must hold float features between 0 and 1, got -0\.25 to 1\.5 in .*; convert it with `videopred import`"
+    )
+    with pytest.raises(ValueError, match=message):
         ClipFile(tmp_path / "x.h5").read_frames("train", 0, 1)
+    config = ImportConfig(array=("train=training/features",), axes="TBHWC", values=(-0.25, 1.5))
+    path, _ = import_films(tmp_path / "x.h5", tmp_path / "converted.h5", config)
+    assert set(np.unique(ClipFile(path).read_frames("train", 0, 1))) == {0, 255}

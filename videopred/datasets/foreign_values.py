@@ -8,6 +8,9 @@ import numpy as np
 from videopred import check
 from videopred.datasets.world_settings import ARENA_HEIGHT
 
+CONVERT = "convert it with `videopred import`, giving --array training/features, --axes TBHWC and --values"
+"""What to do about a file whose features have another range."""
+
 
 def to_levels(stored: np.ndarray, binary: bool, path: Path) -> np.ndarray:
     """Features as levels from 0, black, to 255, white.
@@ -32,20 +35,21 @@ def to_levels(stored: np.ndarray, binary: bool, path: Path) -> np.ndarray:
     most = 1 if binary else 255
     if stored.dtype == np.uint8 and most == 255:
         return stored
-    must = f"hold features between 0 and {most}, as those do that were looked at first"
+    must = f"hold features between 0 and {most} in every clip, as in the first, middle and last"
     inside = 0 <= stored.min() <= stored.max() <= most
-    _require(inside, must, f"{stored.min()} to {stored.max()}", path, "make a file with `videopred generate`")
+    _require(inside, must, f"{stored.min()} to {stored.max()}", path, CONVERT)
     return stored.astype(np.uint8) * np.uint8(255 // most)
 
 
 def _from_floats(stored: np.ndarray, path: Path) -> np.ndarray:
     """Floats as levels, if that is what they are: other floats are not rounded, as other films would then be scored."""
-    inside, fix = bool((stored >= 0).all() and (stored <= 1).all()), "make a file with `videopred generate`"
-    _require(inside, "hold float features between 0 and 1", f"{stored.min():g} to {stored.max():g}", path, fix)
+    inside = bool((stored >= 0).all() and (stored <= 1).all())
+    _require(inside, "hold float features between 0 and 1", f"{stored.min():g} to {stored.max():g}", path, CONVERT)
     scaled = stored * stored.dtype.type(255)
     levels = np.rint(scaled)
     odd = np.abs(scaled - levels) > 255 * np.finfo(stored.dtype).eps
-    must, fix = "hold float features that are 256 levels, 0, 1/255, 2/255 and so on", "round them, or give uint8"
+    must = "hold float features that are 256 levels, 0, 1/255, 2/255 and so on"
+    fix = "have `videopred import` round them, giving --array training/features and --axes TBHWC"
     _require(not odd.any(), must, f"{stored[odd][0]:.6g}" if odd.any() else "", path, fix)
     return levels.astype(np.uint8)
 
@@ -72,7 +76,7 @@ def to_our_type(name: str, values: np.ndarray, path: Path) -> np.ndarray:
     wrong = values[~((values >= 0) & (values <= most) & (values == np.rint(values)))]
     must = f"hold {name} that are {'0 or 1' if most == 1 else 'whole numbers from 0 to 255'}"
     got = f"{wrong[0] if wrong.size else ''} in {path}"
-    check.require_sound(not wrong.size, "DATA", must, got, "make a file with `videopred generate`")
+    check.require_sound(not wrong.size, "DATA", must, got, f"correct {name}, or remove it from the file")
     return values.astype(ours)
 
 

@@ -14,7 +14,7 @@ from videopred import check
 from videopred.datasets import how_to_import, how_to_make, how_to_mend
 from videopred.datasets.clip import PARTS, Clip
 from videopred.datasets.fingerprint import hash_files, hash_values
-from videopred.datasets.foreign_values import px_per_unit, to_levels, to_our_type
+from videopred.datasets.foreign_values import CONVERT, px_per_unit, to_levels, to_our_type
 from videopred.datasets.record import CONTACTS, FORMAT, NOT_TRUTH, has_time, without_thin_axes
 from videopred.datasets.settings import BallsConfig, DatasetSettings, load_recipe
 from videopred.datasets.source import ClipSource
@@ -265,7 +265,7 @@ class ClipFile(ClipSource):
             for clip in sorted({0, count // 2, count - 1}):
                 stored = self.stored(part, "features", clip, clip + 1)
                 low, high = min(low, stored.min()), max(high, stored.max())
-        self._require(0 <= low <= high <= 255, "hold features between 0 and 255", f"{low} to {high}")
+        self._require(0 <= low <= high <= 255, "hold features between 0 and 255", f"{low} to {high}", CONVERT)
         return bool(high <= 1)
 
     def _require(
