@@ -16,7 +16,7 @@ from tiny_runs import tiny_data, tiny_model, tiny_training
 import videopred
 from videopred import ClipChoice, Intervention, PictureConfig, cli
 from videopred.commands.terminal import first_line
-from videopred.datasets.source import ClipSource
+from videopred.datasets.clip_source import ClipSource
 from videopred.eval.settings import Protocol
 from videopred.judging import judge
 from videopred.settings import Settings

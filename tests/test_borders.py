@@ -83,7 +83,7 @@ ROOMS: dict[str, set[str]] = {
 """Room (a shelf or a plain module; "" is the package itself) -> rooms that it may import."""
 
 DOORS: dict[str, set[str]] = {
-    "h5py": {"datasets.h5_arrays", "datasets.store", "datasets.writer"},
+    "h5py": {"datasets.clip_file", "datasets.h5_arrays", "datasets.writer"},
     "zlib_ng": {"datasets.piece"},
     "PIL": {
         "datasets.converting",
@@ -271,7 +271,7 @@ def imports(module: str, source: str, *, top: bool = False) -> Iterator[str]:
 
 
 def faults(module: str, source: str) -> list[str]:
-    """What is wrong with the imports of a module, e.g. `datasets.store`, whose source this is."""
+    """What is wrong with the imports of a module, e.g. `datasets.clip_file`, whose source this is."""
     room, found = module.partition(".")[0], []
     for name in imports(module, source):
         first, _, inner = name.partition(".")
@@ -333,12 +333,12 @@ def test_every_outside_library_is_a_declared_dependency():
 @pytest.mark.parametrize(
     ("module", "source", "fault"),
     [
-        ("datasets.store", "from videopred.models import build", "datasets.store imports videopred.models"),
-        ("datasets.store", "from videopred import models", "datasets.store imports videopred.models"),
+        ("datasets.clip_file", "from videopred.models import build", "datasets.clip_file imports videopred.models"),
+        ("datasets.clip_file", "from videopred import models", "datasets.clip_file imports videopred.models"),
         ("eval.pixel", "import videopred.rollout as r", "eval.pixel imports videopred.rollout"),
         (
             "models.core",
-            "def f():\n    from videopred.datasets.store import X",
+            "def f():\n    from videopred.datasets.clip_file import X",
             "core imports videopred.datasets",
         ),
         (
@@ -356,7 +356,7 @@ def test_every_outside_library_is_a_declared_dependency():
         (
             "training",
             "import h5py",
-            "training imports h5py, whose door is datasets.h5_arrays, datasets.store, datasets.writer",
+            "training imports h5py, whose door is datasets.clip_file, datasets.h5_arrays, datasets.writer",
         ),
         ("datasets.digits", "import torchvision.datasets", "imports torchvision, whose door is not made yet"),
         ("eval.pixel", "try:\n    import lpips\nexcept ImportError:\n    pass", "eval.pixel imports lpips"),
@@ -367,7 +367,11 @@ def test_every_outside_library_is_a_declared_dependency():
         ),
         ("eval.pixel", "import pandas", "eval.pixel imports pandas, which has no line in DOORS"),
         ("cli", "import torch", "cli loads torch, which is not light"),
-        ("commands.data", "from videopred.datasets.store import ClipFile", "data loads videopred.datasets.store"),
+        (
+            "commands.data",
+            "from videopred.datasets.clip_file import ClipFile",
+            "data loads videopred.datasets.clip_file",
+        ),
         ("cli", "class A:\n    import numpy", "cli loads numpy, which is not light"),
         ("models.settings", "import torch", "models.settings loads torch, which is not light"),
         ("eval", "from videopred.eval.metric import Metric", "eval loads videopred.eval.metric, which is not light"),

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from videopred.datasets.clip import PARTS
-from videopred.datasets.made import RecipeClips, open_recipe
-from videopred.datasets.record import record_of
+from videopred.datasets.clip_file import ClipFile
+from videopred.datasets.file_layout import record_of
+from videopred.datasets.recipe_clips import RecipeClips, open_recipe
 from videopred.datasets.settings import BallsConfig, DatasetSettings
-from videopred.datasets.store import ClipFile
 from videopred.eval import OBJECT_METRICS, make_object_metric
 from videopred.eval.settings import Protocol
 from videopred.judging import judge

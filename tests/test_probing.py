@@ -6,8 +6,8 @@ import torch
 
 from videopred.check import FaultyFileError
 from videopred.commands.probes import probe
-from videopred.datasets.made import open_recipe
 from videopred.datasets.one_ball_settings import SwitchingConfig
+from videopred.datasets.recipe_clips import open_recipe
 from videopred.judging import probing
 from videopred.judging.probing import known_of, probe_trace
 from videopred.rollout import Rollout, save_trace

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from videopred.datasets.import_settings import ImportConfig as ImportConfig
     from videopred.datasets.importing import import_films as import_films
     from videopred.datasets.loader import FilmDataset as FilmDataset
-    from videopred.datasets.made import open_recipe as open_recipe
     from videopred.datasets.opening import open_dataset as open_dataset
+    from videopred.datasets.recipe_clips import open_recipe as open_recipe
     from videopred.eval import METRICS as METRICS
     from videopred.eval.plausibility_settings import PlausibilityConfig as PlausibilityConfig
     from videopred.eval.probe import from_left_to_right as from_left_to_right
@@ -70,7 +70,7 @@ _HOMES = {
     "intervene": "videopred.models.interventions",
     "load_run": "videopred.checkpoint",
     "open_dataset": "videopred.datasets.opening",
-    "open_recipe": "videopred.datasets.made",
+    "open_recipe": "videopred.datasets.recipe_clips",
     "plausibility": "videopred.surprise",
     "probe_places": "videopred.eval.probe",
     "render": "videopred.judging.drawing",

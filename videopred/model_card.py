@@ -13,7 +13,7 @@ import numpy as np
 from videopred.again import Words, evaluate_words, generate_words, typed
 from videopred.amounts import counted, duration, parts_told, size
 from videopred.checkpoint import ExperimentRecord, RunConfig
-from videopred.datasets.source import ClipSource
+from videopred.datasets.clip_source import ClipSource
 from videopred.eval.scores import Scores
 from videopred.eval.tables import CEILING
 from videopred.experiments import experiment_names

@@ -1,6 +1,6 @@
 """Clips of the occlusion world that tests write as folders of IntPhys."""
 
-from videopred.datasets.made import RecipeClips, open_recipe
+from videopred.datasets.recipe_clips import RecipeClips, open_recipe
 from videopred.datasets.settings import OcclusionConfig
 
 FRAMES, HEIGHT, WIDTH = 31, 26, 38

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from small_worlds import small
 
+from videopred.datasets.clip_file import ClipFile
 from videopred.datasets.fingerprint import _checksums
 from videopred.datasets.generation import generate
-from videopred.datasets.store import ClipFile
 from videopred.datasets.verification import verify
 
 CLIPS = {"train": 37, "test": 5}

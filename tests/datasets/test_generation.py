@@ -10,8 +10,8 @@ from small_worlds import small
 
 from videopred.datasets import DATASETS
 from videopred.datasets.balls import BouncingBalls
+from videopred.datasets.clip_file import ClipFile
 from videopred.datasets.generation import generate
-from videopred.datasets.store import ClipFile
 
 SMALL = small("balls4")
 

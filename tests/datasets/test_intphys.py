@@ -11,12 +11,12 @@ from intphys_clips import FRAMES, HEIGHT, PARTS, WIDTH, clips_of_ours
 from PIL import Image
 
 from videopred.datasets.clip import Clip
+from videopred.datasets.clip_file import ClipFile
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.importing import import_films
 from videopred.datasets.intphys import read_intphys
 from videopred.datasets.intphys_layout import films_in, holds_intphys
-from videopred.datasets.made import RecipeClips
-from videopred.datasets.store import ClipFile
+from videopred.datasets.recipe_clips import RecipeClips
 
 
 def in_their_order(source: RecipeClips) -> list[Clip]:

@@ -9,7 +9,7 @@ from intphys_clips import clips_of_ours
 from videopred.datasets.clip import Clip
 from videopred.datasets.intphys import read_intphys
 from videopred.datasets.intphys_export import export_intphys
-from videopred.datasets.made import RecipeClips, open_recipe
+from videopred.datasets.recipe_clips import RecipeClips, open_recipe
 from videopred.datasets.settings import BallsConfig
 
 

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from small_worlds import SMALL, small
 from torch.utils.data import DataLoader, StackDataset
 
+from videopred.datasets.clip_file import ClipFile
+from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.crops import CropDataset, cut_crops
 from videopred.datasets.generation import generate
 from videopred.datasets.loader import FilmDataset
-from videopred.datasets.made import open_recipe
 from videopred.datasets.opening import open_dataset
-from videopred.datasets.source import ClipSource
-from videopred.datasets.store import ClipFile
+from videopred.datasets.recipe_clips import open_recipe
 from videopred.frames import to_film
 
 T, H, W = SMALL.values()

@@ -12,8 +12,8 @@ from zlib_ng import zlib_ng
 
 from videopred.datasets import make_world
 from videopred.datasets.contacts import CONTACT
+from videopred.datasets.file_layout import CONTACTS, Record, full_record, has_time
 from videopred.datasets.piece import STEP, Piece, clips_per_chunk, load_piece, make_piece, pack
-from videopred.datasets.record import CONTACTS, Record, full_record, has_time
 
 COUNT = 2 * STEP + 5
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from videopred.datasets.made import open_recipe
 from videopred.datasets.predictability import error_growth, frames_predictable
+from videopred.datasets.recipe_clips import open_recipe
 from videopred.datasets.settings import BallsConfig
 
 

@@ -9,10 +9,10 @@ from small_worlds import OFF_THE_STRAIGHT, SHORTEST, SMALL, WITHOUT_CONTACTS, sm
 
 from videopred.datasets import DATASETS, make_world
 from videopred.datasets.clip import PARTS, Clip, clip_seed
+from videopred.datasets.clip_file import ClipFile
 from videopred.datasets.contacts import CONTACT
 from videopred.datasets.generation import generate
 from videopred.datasets.settings import MovingMNISTConfig, dump_recipe, load_recipe
-from videopred.datasets.store import ClipFile
 
 pytestmark = pytest.mark.parametrize("name", DATASETS)
 H, W = SMALL["height"], SMALL["width"]

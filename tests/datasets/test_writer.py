@@ -6,10 +6,10 @@ import h5py
 import numpy as np
 import pytest
 
+from videopred.datasets.clip_file import ClipFile
 from videopred.datasets.contacts import CONTACT
+from videopred.datasets.file_layout import Record
 from videopred.datasets.piece import frames_per_chunk, make_piece
-from videopred.datasets.record import Record
-from videopred.datasets.store import ClipFile
 from videopred.datasets.writer import new_file
 
 T, H, W, C = 5, 8, 11, 3

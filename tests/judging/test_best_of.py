@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from videopred.datasets.made import RecipeClips, open_recipe
+from videopred.datasets.recipe_clips import RecipeClips, open_recipe
 from videopred.datasets.settings import BallsConfig
 from videopred.eval.scores import Scores, load_scores
 from videopred.eval.settings import GivenConfig, Protocol

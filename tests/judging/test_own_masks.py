@@ -7,7 +7,7 @@ from tiny_runs import CODEC, CORE_SIZES, RECIPE
 from torch import Tensor
 from torchmetrics.functional.clustering import adjusted_rand_score
 
-from videopred.datasets.made import RecipeClips, open_recipe
+from videopred.datasets.recipe_clips import RecipeClips, open_recipe
 from videopred.eval import DEFAULT_METRICS
 from videopred.eval.settings import Protocol
 from videopred.frames import to_film

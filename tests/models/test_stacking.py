@@ -4,8 +4,8 @@ import pytest
 import torch
 from tiny_runs import CODEC, FRAMES, HEIGHT, WIDTH, tiny_data, tiny_model, tiny_training
 
+from videopred.datasets.clip_file import ClipFile
 from videopred.datasets.loader import FilmDataset
-from videopred.datasets.store import ClipFile
 from videopred.frames import to_film
 from videopred.judging import evaluate
 from videopred.models import CORES, build

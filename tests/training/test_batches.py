@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tiny_runs import CLIPS, FRAMES, tiny_data, tiny_model, tiny_training
 
-from videopred.datasets.store import ClipFile
+from videopred.datasets.clip_file import ClipFile
 from videopred.training.batches import ShuffledBatches
 from videopred.training.clips import TrainingClips
 from videopred.training.run import train

@@ -9,7 +9,7 @@ import torch
 from tiny_runs import FRAMES, HEIGHT, WIDTH, tiny_model, tiny_training
 from training_runs import UNDRAWN, learner, weights
 
-from videopred.datasets.store import ClipFile
+from videopred.datasets.clip_file import ClipFile
 from videopred.frames import to_film
 from videopred.models import CORES, build
 from videopred.rollout import roll_out

@@ -9,7 +9,7 @@ from tiny_runs import FRAMES, tiny_model, tiny_training
 from torch import Tensor
 from training_runs import equal, learner, weights
 
-from videopred.datasets.store import ClipFile
+from videopred.datasets.clip_file import ClipFile
 from videopred.frames import to_film
 from videopred.models import CORES
 from videopred.training.feeding import predict_next

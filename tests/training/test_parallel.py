@@ -15,7 +15,7 @@ import torch
 from tiny_runs import CLIPS, tiny_data, tiny_model, tiny_training
 from training_runs import learner, load, weights
 
-from videopred.datasets.store import ClipFile
+from videopred.datasets.clip_file import ClipFile
 from videopred.settings import ComputeConfig
 from videopred.training.batches import Batches, Shares, equal_numbers
 from videopred.training.clips import TrainingClips

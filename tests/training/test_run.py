@@ -14,7 +14,7 @@ from tiny_runs import HEIGHT, WIDTH, files_of, tiny_model, tiny_training
 from training_runs import equal, load, weights
 
 from videopred.checkpoint import CONFIG_KEY, RunConfig, load_run
-from videopred.datasets.store import ClipFile
+from videopred.datasets.clip_file import ClipFile
 from videopred.frames import to_film
 from videopred.models import CORES
 from videopred.models.codec_settings import RNEMConfig
@@ -183,7 +183,7 @@ def test_lightning_is_quiet(data, tmp_path, capfd, monkeypatch):
 def test_a_warning_raised_in_the_package_is_an_error():
     """The filter in pyproject.toml reaches every module in it, and no other."""
     code = compile("import warnings; warnings.warn('careful')", "somewhere.py", "exec")
-    for name in ("videopred", "videopred.training", "videopred.datasets.store"):
+    for name in ("videopred", "videopred.training", "videopred.datasets.clip_file"):
         with pytest.raises(UserWarning, match="careful"):
             exec(code, {"__name__": name})
     with pytest.warns(UserWarning, match="careful"):

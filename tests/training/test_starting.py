@@ -11,9 +11,9 @@ from training_runs import UNDRAWN, equal, learner, load, weights
 
 from videopred.check import FaultyFileError
 from videopred.checkpoint import load_run
+from videopred.datasets.clip_file import ClipFile
 from videopred.datasets.generation import generate
 from videopred.datasets.settings import dump_recipe
-from videopred.datasets.store import ClipFile
 from videopred.models import CORES
 from videopred.models.codec_settings import RNEMConfig
 from videopred.models.settings import PredictorConfig

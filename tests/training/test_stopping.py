@@ -12,7 +12,7 @@ from torch import Tensor
 from training_runs import equal, load, weights
 
 from videopred.checkpoint import CONFIG_KEY, RunConfig, load_run
-from videopred.datasets.store import ClipFile
+from videopred.datasets.clip_file import ClipFile
 from videopred.frames import to_film
 from videopred.interrupt import HeldInterrupt
 from videopred.rollout import roll_out

@@ -15,7 +15,7 @@ from lightning.pytorch.loggers import TensorBoardLogger
 from tiny_runs import FRAMES, HEIGHT, WIDTH, tiny_model, tiny_training
 from training_runs import Terminal, learner
 
-from videopred.datasets.store import ClipFile
+from videopred.datasets.clip_file import ClipFile
 from videopred.models import CORES, build
 from videopred.settings import WatchConfig
 from videopred.training import watched_clips

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from tiny_runs import CLIPS, FRAMES, HEIGHT, RECIPE, WIDTH, tiny_model, tiny_training
 from training_runs import UNDRAWN, assert_same, everything_of, learner, load
 
+from videopred.datasets.clip_file import ClipFile
 from videopred.datasets.generation import generate
-from videopred.datasets.made import RecipeClips, open_recipe
+from videopred.datasets.recipe_clips import RecipeClips, open_recipe
 from videopred.datasets.settings import BallsConfig
-from videopred.datasets.store import ClipFile
 from videopred.settings import ComputeConfig
 from videopred.training import forecast as forecasting
 from videopred.training.batches import Batches, MadeBatches, Shares, ShuffledBatches, starts_of

@@ -13,7 +13,7 @@ from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.settings import DatasetSettings
 
 if TYPE_CHECKING:
-    from videopred.datasets.source import ClipSource
+    from videopred.datasets.clip_source import ClipSource
 
 _PREVIEWED = 6
 """Clips in a preview, at most."""

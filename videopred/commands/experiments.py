@@ -12,7 +12,7 @@ from videopred.training.places import SUMMARY, run_of, seeds_of
 
 if TYPE_CHECKING:
     from videopred.checkpoint import ExperimentRecord
-    from videopred.datasets.source import ClipSource
+    from videopred.datasets.clip_source import ClipSource
 
 
 def write(experiment: ExperimentConfig, path: Path, overwrite: bool, json_: bool) -> None:
@@ -55,7 +55,7 @@ def clips_to_make(asked: Asked, given: Path | None) -> "ClipSource | None":
     """The clips of an experiment if `clips_of` has yet to make them, each made when it is read; else None."""
     if given is not None or asked.scaled.data_file.exists():
         return None
-    from videopred.datasets.made import open_recipe
+    from videopred.datasets.recipe_clips import open_recipe
 
     return open_recipe(asked.scaled.recipe, asked.scaled.clips)
 

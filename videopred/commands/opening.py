@@ -9,7 +9,7 @@ from videopred.datasets import how_to_make
 from videopred.training.places import SUMMARY, run_of, seeds_of
 
 if TYPE_CHECKING:
-    from videopred.datasets.source import ClipSource
+    from videopred.datasets.clip_source import ClipSource
 
 
 def results(run: Path, data: Path, others: int = 0) -> Path:

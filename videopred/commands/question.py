@@ -8,7 +8,7 @@ from videopred.eval.protocols import PROTOCOLS, Card
 from videopred.eval.settings import Protocol, flag_name
 
 if TYPE_CHECKING:
-    from videopred.datasets.source import ClipSource
+    from videopred.datasets.clip_source import ClipSource
 
 
 class Question(NamedTuple):

@@ -23,7 +23,7 @@ from videopred.spelling import nearest_path
 from videopred.training.places import SUMMARY, check_room, run_of, seeds_of, spread, usual_folder
 
 if TYPE_CHECKING:
-    from videopred.datasets.source import ClipSource
+    from videopred.datasets.clip_source import ClipSource
 
 
 def train(

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.predictability import error_growth, frames_predictable
 from videopred.datasets.settings import BallsConfig
-from videopred.datasets.source import ClipSource
 
 _SAMPLE = 100  # clips of a part that statistics are over, at most
 

@@ -62,7 +62,7 @@ def to_our_type(name: str, values: np.ndarray, path: Path) -> np.ndarray:
     """What stands under a name, in the type that our files have.
 
     Args:
-        name: as `record` has it.
+        name: as in file_layout.py.
         values: (…) of any kind of number.
         path: the file.
 

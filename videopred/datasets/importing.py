@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 from tqdm import tqdm
 
 from videopred import check
+from videopred.datasets.file_layout import Record
 from videopred.datasets.film_formats import read_films
 from videopred.datasets.foreign_films import ForeignFilms
 from videopred.datasets.import_settings import ImportConfig
-from videopred.datasets.record import Record
 from videopred.datasets.writer import new_file
 
 

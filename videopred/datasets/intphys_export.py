@@ -33,10 +33,10 @@ from tqdm import tqdm
 
 from videopred import check
 from videopred.datasets.clip import Clip, clip_seed
+from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.scene_names import condition, number_scenes
 from videopred.datasets.settings import OcclusionConfig
 from videopred.datasets.shapes import SHAPES
-from videopred.datasets.source import ClipSource
 from videopred.files import whole_folder
 
 _WALLS, _FLOOR, _OCCLUDER, _OBJECT = 0, 1, 10, 100

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Protocol
 
 from videopred import check
+from videopred.datasets.file_layout import full_record
 from videopred.datasets.piece import Piece, load_piece, make_piece
 from videopred.datasets.plan import Block, Target
-from videopred.datasets.record import full_record
 from videopred.datasets.resuming import PieceFolder
 from videopred.datasets.world import World
 from videopred.datasets.writer import new_file

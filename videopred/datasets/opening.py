@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from videopred import check
-from videopred.datasets.folder import ClipFolder
-from videopred.datasets.source import ClipSource
-from videopred.datasets.store import ClipFile
+from videopred.datasets.clip_file import ClipFile
+from videopred.datasets.clip_folder import ClipFolder
+from videopred.datasets.clip_source import ClipSource
 
 
 def open_dataset(path: Path | str) -> ClipSource:

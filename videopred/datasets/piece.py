@@ -15,7 +15,7 @@ import numpy as np
 from zlib_ng import zlib_ng
 
 from videopred import check
-from videopred.datasets.record import CONTACTS, Record, has_time
+from videopred.datasets.file_layout import CONTACTS, Record, has_time
 
 STEP = 16
 """Clips that are packed at a time, and that share a chunk where they take little; pieces begin at multiples of it."""

@@ -8,9 +8,9 @@ their true places, frame by frame, says where that is.
 import numpy as np
 
 from videopred.datasets.balls import BouncingBalls
+from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.physics import State
 from videopred.datasets.settings import BallsConfig
-from videopred.datasets.source import ClipSource
 
 POSITION_ERROR_PX = 0.1
 VELOCITY_ERROR_PX_PER_FRAME = 0.03

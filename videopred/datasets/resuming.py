@@ -12,10 +12,10 @@ from typing import IO
 import numpy as np
 
 from videopred import check
+from videopred.datasets.clip_file import ClipFile
+from videopred.datasets.file_layout import FORMAT
 from videopred.datasets.plan import Block, Job, Target
-from videopred.datasets.record import FORMAT
 from videopred.datasets.shards import shard_name, shard_names
-from videopred.datasets.store import ClipFile
 from videopred.datasets.writer import SOFTWARE
 from videopred.files import told_of
 from videopred.systems import open_files_move, take_lock

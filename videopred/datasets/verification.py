@@ -11,10 +11,10 @@ from tqdm import tqdm
 from videopred import check
 from videopred.datasets import make_world
 from videopred.datasets.clip import clip_seed
-from videopred.datasets.folder import ClipFolder
-from videopred.datasets.record import CONTACTS, Record, full_record, has_time
-from videopred.datasets.source import ClipSource
-from videopred.datasets.store import ClipFile
+from videopred.datasets.clip_file import ClipFile
+from videopred.datasets.clip_folder import ClipFolder
+from videopred.datasets.clip_source import ClipSource
+from videopred.datasets.file_layout import CONTACTS, Record, full_record, has_time
 from videopred.datasets.world import World
 from videopred.datasets.writer import SOFTWARE
 

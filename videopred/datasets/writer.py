@@ -1,4 +1,4 @@
-"""Writes data files: HDF5, as `record` lays them out. One of the three doors of h5py.
+"""Writes data files: HDF5 as file_layout.py lays it out. One of the three doors of h5py.
 
 Everything is gzipped, and its checksum finds flipped bits; one chunk holds one clip's pixels, or some frames of a long
 clip's, or small things of several clips. Equal records give equal bytes, on any day, however they were cut into pieces.
@@ -17,7 +17,7 @@ import numpy as np
 
 from videopred import check
 from videopred.datasets.clip import PARTS
-from videopred.datasets.patient_file import PatientFile
+from videopred.datasets.file_layout import CONTACTS, FORMAT, Record, has_time
 from videopred.datasets.piece import (
     STEP,
     Forms,
@@ -28,7 +28,7 @@ from videopred.datasets.piece import (
     pack,
     require_forms,
 )
-from videopred.datasets.record import CONTACTS, FORMAT, Record, has_time
+from videopred.datasets.unfailing_file import UnfailingFile
 from videopred.files import whole_file
 from videopred.interrupt import HeldInterrupt
 
@@ -133,7 +133,7 @@ class _Part:
 class FileWriter:
     """Writes the parts of a data file, one after the other. Made by `new_file`."""
 
-    def __init__(self, file: h5py.File, disk: PatientFile) -> None:
+    def __init__(self, file: h5py.File, disk: UnfailingFile) -> None:
         self._file, self._disk = file, disk
 
     def write_part(self, part: str, records: Iterable[Record], count: int) -> None:
@@ -199,7 +199,7 @@ def new_file(path: Path, attributes: Mapping[str, Any]) -> Iterator[FileWriter]:
         OSError: the folder cannot be written to, or the disk is full.
         KeyboardInterrupt: somebody pressed Ctrl-C.
     """
-    with whole_file(path, "--out") as partial, PatientFile(partial) as disk:
+    with whole_file(path, "--out") as partial, UnfailingFile(partial) as disk:
         with HeldInterrupt() as held:
             file = h5py.File(disk, "w")
             file.attrs.update({"format": FORMAT, "axes": "TNHWC", "software": SOFTWARE, **attributes})

@@ -11,7 +11,7 @@ from videopred.frames import to_film
 from videopred.judging.elsewhere import GivenTruth
 
 if TYPE_CHECKING:
-    from videopred.datasets.source import ClipSource
+    from videopred.datasets.clip_source import ClipSource
 
 
 class Batch(NamedTuple):

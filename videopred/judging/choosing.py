@@ -14,7 +14,7 @@ from videopred.judging.forecasts import device_of
 from videopred.rollout import roll_out
 
 if TYPE_CHECKING:
-    from videopred.datasets.source import ClipSource
+    from videopred.datasets.clip_source import ClipSource
     from videopred.models.predictor import Predictor
 
 

@@ -21,7 +21,7 @@ from videopred.rendering.settings import ClipChoice, PictureConfig
 from videopred.rendering.writing import write_figure, write_scene
 
 if TYPE_CHECKING:
-    from videopred.datasets.source import ClipSource
+    from videopred.datasets.clip_source import ClipSource
     from videopred.models.predictor import Predictor
 
 

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from videopred import check
+from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.fingerprint import hash_files
-from videopred.datasets.source import ClipSource
 from videopred.judging.reading import holds_array, read_samples
 
 

@@ -25,7 +25,7 @@ from videopred.models.predictor import Predictor
 from videopred.rollout import Rollout, roll_out
 
 if TYPE_CHECKING:
-    from videopred.datasets.source import ClipSource
+    from videopred.datasets.clip_source import ClipSource
 
 
 def evaluate(

@@ -15,7 +15,7 @@ from videopred.judging.elsewhere import GivenTruth
 from videopred.judging.objects import check_truth
 
 if TYPE_CHECKING:
-    from videopred.datasets.source import ClipSource
+    from videopred.datasets.clip_source import ClipSource
     from videopred.models.predictor import Predictor
 
 

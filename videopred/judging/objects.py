@@ -16,7 +16,7 @@ from videopred.eval.tracking import track
 from videopred.judging.batches import Batch, Predicted
 
 if TYPE_CHECKING:
-    from videopred.datasets.source import ClipSource
+    from videopred.datasets.clip_source import ClipSource
 
 _COVERED = 0.9
 """Share of an object that is seen, below which something covers it."""

@@ -14,7 +14,7 @@ from videopred.frames import to_film
 from videopred.judging.batches import Batch
 
 if TYPE_CHECKING:
-    from videopred.datasets.source import ClipSource
+    from videopred.datasets.clip_source import ClipSource
 
 NEEDED = ("positions", "velocities", "objects/radius", "objects/mass")
 """What a file must know of its balls."""

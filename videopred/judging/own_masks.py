@@ -18,7 +18,7 @@ from videopred.models.core import Trace
 from videopred.models.predictor import Predictor
 
 if TYPE_CHECKING:
-    from videopred.datasets.source import ClipSource
+    from videopred.datasets.clip_source import ClipSource
     from videopred.models.settings import PredictorConfig
 
 Source = Literal["decoder", "attention"]

@@ -12,7 +12,7 @@ from videopred.eval.probe import from_left_to_right, probe_labels, probe_places
 from videopred.files import whole_npz
 
 if TYPE_CHECKING:
-    from videopred.datasets.source import ClipSource
+    from videopred.datasets.clip_source import ClipSource
 
 Probe = Callable[[np.ndarray, np.ndarray], Any]
 """(states (B, T, D), truth (B, T, …)) -> a PlaceProbe or LabelProbe."""

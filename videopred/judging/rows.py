@@ -11,7 +11,7 @@ from videopred.judging.batches import Batch
 from videopred.judging.oracle import knows_physics, physics_oracle
 
 if TYPE_CHECKING:
-    from videopred.datasets.source import ClipSource
+    from videopred.datasets.clip_source import ClipSource
 
 Draw = Callable[[Batch, TrainingStatistics | None], Tensor]
 """(batch, what is known of the training part) -> film (B, horizon, C, H, W)."""

@@ -16,7 +16,7 @@ from videopred.judging.sharing import my_device
 from videopred.runs import run_name
 
 if TYPE_CHECKING:
-    from videopred.datasets.source import ClipSource
+    from videopred.datasets.clip_source import ClipSource
     from videopred.eval.settings import Protocol
     from videopred.models.settings import PredictorConfig
 

@@ -22,7 +22,7 @@ from videopred.judging.sharing import Share, sharing
 from videopred.judging.tally import Tally
 
 if TYPE_CHECKING:
-    from videopred.datasets.source import ClipSource
+    from videopred.datasets.clip_source import ClipSource
 
 
 _PREDICTABLE = 200

@@ -18,7 +18,7 @@ from videopred.rendering.strip import strip
 from videopred.report.charts import raster
 
 if TYPE_CHECKING:
-    from videopred.datasets.source import ClipSource
+    from videopred.datasets.clip_source import ClipSource
     from videopred.models.predictor import Predictor
 
 

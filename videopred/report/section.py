@@ -22,7 +22,7 @@ from videopred.report.found import FoundRun
 from videopred.report.tables import Table
 
 if TYPE_CHECKING:
-    from videopred.datasets.source import ClipSource
+    from videopred.datasets.clip_source import ClipSource
 
 
 class Missing(NamedTuple):

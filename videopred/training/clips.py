@@ -9,11 +9,11 @@ from torch import Tensor
 
 from videopred import check
 from videopred.datasets import DATASETS
+from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.loader import MEMORY_LIMIT, FilmDataset
-from videopred.datasets.made import RecipeClips, open_recipe
 from videopred.datasets.opening import open_dataset
+from videopred.datasets.recipe_clips import RecipeClips, open_recipe
 from videopred.datasets.settings import DatasetSettings, load_recipe
-from videopred.datasets.source import ClipSource
 from videopred.settings import ComputeConfig, TrainingConfig
 
 _EVERYTHING = 2**63  # bytes

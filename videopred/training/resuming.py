@@ -19,7 +19,7 @@ from videopred.checkpoint import (
     settings_in,
     whole_checkpoint,
 )
-from videopred.datasets.source import ClipSource
+from videopred.datasets.clip_source import ClipSource
 from videopred.models.settings import PredictorConfig
 from videopred.settings import TrainingConfig
 

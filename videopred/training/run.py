@@ -7,7 +7,7 @@ import torch
 
 from videopred import check
 from videopred.checkpoint import DataRecord, ExperimentRecord, RunConfig, choices, read_run
-from videopred.datasets.source import ClipSource
+from videopred.datasets.clip_source import ClipSource
 from videopred.device import pick_device
 from videopred.models import build
 from videopred.models.predictor import Predictor

@@ -11,10 +11,10 @@ import numpy as np
 from videopred import check
 from videopred.datasets import how_to_mend
 from videopred.datasets.clip import Clip
+from videopred.datasets.clip_file import ClipFile
+from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.settings import BallsConfig
 from videopred.datasets.shards import ShardName, others_beside, shard_names, shard_ranges
-from videopred.datasets.source import ClipSource
-from videopred.datasets.store import ClipFile
 
 _ALIKE = ("format", "name", "recipe", "seed", "clips", "shards")  # what all shards of a set say in the same words
 _FIX = "make it with `videopred generate`"

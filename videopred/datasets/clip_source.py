@@ -78,7 +78,7 @@ class ClipSource(ABC):
         """One kind of truth about the clips from `start` up to `stop`, and nothing else of them.
 
         Args:
-            name: one of `truth`; names and types are those of the layout in record.py.
+            name: one of `truth`; names and types are those of the layout in file_layout.py.
 
         Returns:
             (B, T, ...) for what changes with time, (B, ...) for objects/… and labels/…; groups and collisions are

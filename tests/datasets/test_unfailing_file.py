@@ -2,12 +2,12 @@
 
 from tiny_runs import no_file_longer_than
 
-from videopred.datasets.patient_file import PatientFile
+from videopred.datasets.unfailing_file import UnfailingFile
 
 
 def test_what_failed_to_be_written_can_be_read(tmp_path):
     first, second, third = b"a" * 60, b"b" * 60, b"c" * 20
-    with PatientFile(tmp_path / "file") as file, no_file_longer_than(100):
+    with UnfailingFile(tmp_path / "file") as file, no_file_longer_than(100):
         assert file.write(first) == 60
         assert file.failure is None
         assert file.write(second) == 60  # the disk takes 40 of them
@@ -23,7 +23,7 @@ def test_what_failed_to_be_written_can_be_read(tmp_path):
 
 
 def test_on_a_sound_disk_it_is_a_file(tmp_path):
-    with PatientFile(tmp_path / "file") as file:
+    with UnfailingFile(tmp_path / "file") as file:
         file.write(b"abcdef")
         file.truncate(4)
         file.seek(1)

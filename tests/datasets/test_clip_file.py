@@ -11,9 +11,9 @@ from small_worlds import SMALL, small
 
 from videopred.datasets import make_world
 from videopred.datasets.clip import PARTS, clip_seed
+from videopred.datasets.clip_file import ClipFile
 from videopred.datasets.description import describe
 from videopred.datasets.generation import generate
-from videopred.datasets.store import ClipFile
 
 T, H, W = SMALL.values()
 N, K = 18, 6

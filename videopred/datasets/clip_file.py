@@ -1,4 +1,4 @@
-"""Reads data files: HDF5, as `record` lays them out, and R-NEM's original files. One of the three doors of h5py."""
+"""Reads data files: HDF5 as file_layout.py lays it out, and R-NEM's original files. One of the three doors of h5py."""
 
 import math
 import os
@@ -13,11 +13,11 @@ import numpy as np
 from videopred import check
 from videopred.datasets import how_to_import, how_to_make, how_to_mend
 from videopred.datasets.clip import PARTS, Clip
+from videopred.datasets.clip_source import ClipSource
+from videopred.datasets.file_layout import CONTACTS, FORMAT, NOT_TRUTH, has_time, without_thin_axes
 from videopred.datasets.fingerprint import hash_files, hash_values
 from videopred.datasets.foreign_values import CONVERT, px_per_unit, to_levels, to_our_type
-from videopred.datasets.record import CONTACTS, FORMAT, NOT_TRUTH, has_time, without_thin_axes
 from videopred.datasets.settings import BallsConfig, DatasetSettings, load_recipe
-from videopred.datasets.source import ClipSource
 
 _AT_ONCE = 2**24  # bytes read at a time of what has no chunks
 _LOOKED_AT = 8  # frames that tell in which unit places are

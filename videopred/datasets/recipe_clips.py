@@ -12,10 +12,10 @@ import numpy as np
 from videopred import check
 from videopred.datasets import check_recipe, find_recipe, make_world
 from videopred.datasets.clip import Clip
+from videopred.datasets.clip_source import ClipSource
+from videopred.datasets.file_layout import record_of, without_thin_axes
 from videopred.datasets.plan import check_seed, parts_asked
-from videopred.datasets.record import record_of, without_thin_axes
 from videopred.datasets.settings import DatasetSettings, dump_recipe
-from videopred.datasets.source import ClipSource
 
 if TYPE_CHECKING:
     from videopred.datasets.world import World

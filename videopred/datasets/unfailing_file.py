@@ -1,7 +1,7 @@
-"""A file that keeps its failures to itself until it is asked.
+"""A file whose writes always succeed; whether the disk failed is asked afterwards.
 
 HDF5 cannot give up a file: once a write has failed it tries again at every close, fills the screen with complaints
-and at exit brings the process down. So it gets a file whose writes always succeed.
+and at exit brings the process down.
 """
 
 import io
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 
-class PatientFile(io.FileIO):
+class UnfailingFile(io.FileIO):
     """A new binary file, for reading and writing. After its first failure, what is written stays in memory.
 
     Attributes:

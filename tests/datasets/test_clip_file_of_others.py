@@ -7,10 +7,10 @@ import h5py
 import numpy as np
 import pytest
 
+from videopred.datasets.clip_file import ClipFile
 from videopred.datasets.description import describe
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.importing import import_films
-from videopred.datasets.store import ClipFile
 
 LIT = np.random.default_rng(0).random((5, 7, 8, 10, 1)) < 0.3
 """(T, N, H, W, C) of an original file."""

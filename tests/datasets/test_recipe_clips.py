@@ -10,10 +10,10 @@ from test_worlds import assert_same
 
 from videopred.datasets import DATASETS
 from videopred.datasets.balls import BouncingBalls
+from videopred.datasets.clip_file import ClipFile
 from videopred.datasets.generation import generate
-from videopred.datasets.made import open_recipe
+from videopred.datasets.recipe_clips import open_recipe
 from videopred.datasets.settings import BallsConfig
-from videopred.datasets.store import ClipFile
 
 H, W = SMALL["height"], SMALL["width"]
 PARTS = {"test": 4, "train": 5}
@@ -53,7 +53,7 @@ def test_a_copy_is_small_and_gives_the_same(name):
 
 
 def test_frames_and_truth_of_some_clips_cost_one_making(monkeypatch):
-    monkeypatch.setattr("videopred.datasets.made._KEPT_CLIPS", 3)
+    monkeypatch.setattr("videopred.datasets.recipe_clips._KEPT_CLIPS", 3)
     made = open_recipe(small("balls4"), {"train": 9})
     asked = []
     clips = BouncingBalls.clips
