@@ -25,6 +25,7 @@ def test_a_folder_of_films_is_said_to_be_brought_in_and_a_run_to_be_one(tmp_path
     (tmp_path / "run" / "settings.json").write_text("{}")
     (tmp_path / "sets").mkdir()
     (tmp_path / "sets" / "balls4.h5").write_bytes(b"")
+    (tmp_path / "sets" / "preview.gif").write_bytes(b"")
     (tmp_path / "empty").mkdir()
     fixes = {
         "films": "bring it in with `videopred import ",
