@@ -51,7 +51,7 @@ def test_three_axes_are_one_grey_clip(tmp_path):
     np.save(tmp_path / "f.npy", GREY[1, ..., 0])
     clips, found = read(tmp_path / "f.npy", "validation")
     assert np.array_equal(clips, GREY[1:2])
-    assert found["axes"] == "THW, the only ones that three can be"
+    assert found["axes"] == "THW, the only ones possible for three"
 
 
 @pytest.mark.parametrize(

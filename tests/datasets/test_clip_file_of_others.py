@@ -125,7 +125,7 @@ def test_places_in_arena_units_are_given_in_px_and_said(tmp_path):
         np.testing.assert_array_equal(file.read("train", "positions", 1, 3), places[:, 1:].swapaxes(0, 1))
     np.testing.assert_array_equal(units.read("train", "velocities", 0, 1)[0], 2 * places[:, 0])
     assert "places" not in describe(px)
-    told = "positions and velocities in arena units, ten to the height of a frame, given in px"
+    told = "positions and velocities are in arena units, ten to a frame's height, and are converted to px"
     assert describe(units)["places"] == told
 
 
@@ -139,7 +139,7 @@ def test_places_that_are_elsewhere_stay_as_they_are_and_that_is_said(tmp_path, c
     file = ClipFile(tmp_path / "x.h5")
     assert not file.places_known
     np.testing.assert_array_equal(file.read("train", "positions", 0, 3), odd.swapaxes(0, 1))
-    assert describe(file)["places"].startswith("positions that are not where groups show objects")
+    assert describe(file)["places"].startswith("positions do not match the objects in groups")
 
 
 def test_truth_of_unknown_shape_is_left_out(tmp_path):
@@ -184,7 +184,7 @@ def test_what_stands_once_is_given_for_each_frame_and_said(tmp_path, groups):
     assert (read.shape, read.dtype) == ((4, 5, 8, 10), np.uint8)
     assert (read == still.reshape(7, 1, 8, 10)[2:6]).all()
     assert (file.read("train", "positions", 2, 6) == where[0, 2:6, None]).all()
-    assert describe(file)["repeated"] == "groups, positions, kept with T = 1, for each of 5 frames"
+    assert describe(file)["repeated"] == "groups, positions, stored once (T = 1), repeated for each of 5 frames"
 
 
 def test_what_stands_once_for_other_clips_is_no_truth(tmp_path):

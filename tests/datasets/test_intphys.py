@@ -68,7 +68,7 @@ def test_what_was_found_is_said(intphys_films):
         "channels": 3,
         "labels": "possible, scene, block",
         "groups": "objects, but not occluders",
-        "depth": "there; nothing here reads it",
+        "depth": "there, but not read",
         "resized": "no",
     }
 
@@ -142,7 +142,7 @@ def test_unlabelled_films_are_read(intphys_films):
     assert [path.name for path in folder.rglob("status.json")] == []
     found = read_intphys(folder)
     assert found.found["labels"] == "scene, block; no status.json says what is possible"
-    assert found.found["groups"] == "left out; nothing says which grey is whose"
+    assert found.found["groups"] == "left out; no status.json says which grey is whose"
 
     record, ours = found.record("test", 9), in_their_order(clips_of_ours())[9]
     assert sorted(record) == ["features", "labels/block", "labels/scene"]
@@ -151,13 +151,13 @@ def test_unlabelled_films_are_read(intphys_films):
 
 def test_missing_depth_is_said(intphys_copy):
     places = sorted(intphys_copy.rglob("depth"))
-    assert read_intphys(intphys_copy).found["depth"] == "there; nothing here reads it"
+    assert read_intphys(intphys_copy).found["depth"] == "there, but not read"
     shutil.rmtree(places[3])
-    some = f"in {len(places) - 1} of {len(places)} films; nothing here reads it"
+    some = f"in {len(places) - 1} of {len(places)} films, but not read"
     assert read_intphys(intphys_copy).found["depth"] == some
     for place in places:
         shutil.rmtree(place, ignore_errors=True)
-    assert read_intphys(intphys_copy).found["depth"] == "not there; nothing here reads it"
+    assert read_intphys(intphys_copy).found["depth"] == "none"
 
 
 def test_part_of_a_benchmark_may_be_given(intphys_films):
@@ -185,7 +185,8 @@ def test_dev_goes_before_test(intphys_films, intphys_copy):
     shutil.copytree(intphys_films["unlabelled"] / "test", intphys_copy / "test")
     found = read_intphys(intphys_copy)
     assert found.parts == {"train": 2, "test": 4}
-    assert found.found["left_out"] == f"{intphys_copy / 'test'}, because dev is the part test; import it alone"
+    left_out = f"{intphys_copy / 'test'}, because dev becomes the part test; import it separately"
+    assert found.found["left_out"] == left_out
 
 
 def test_pictures_are_brought_to_another_size(intphys_films):

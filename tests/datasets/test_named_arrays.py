@@ -62,7 +62,7 @@ def test_the_only_array_of_a_file_needs_no_name(tmp_path, suffix, kind):
     """Single numbers beside it are none."""
     clips, found = read(save(tmp_path / f"f{suffix}", {"x": GREY[1, ..., 0], "fps": np.float64(25)}), "validation")
     assert np.array_equal(clips, GREY[1:2])
-    assert (found["format"], found["axes"]) == (f"{kind} array x of 1", "THW, the only ones that three can be")
+    assert (found["format"], found["axes"]) == (f"{kind} array x of 1", "THW, the only ones possible for three")
 
 
 def test_an_hdf5_array_that_is_kept_as_it_is_takes_no_place_on_the_disk(tmp_path, monkeypatch):

@@ -84,7 +84,7 @@ def test_a_gif_gives_equal_frames_again(tmp_path, color):
     clips, found = read(path)
     assert np.array_equal(clips[0], frames if color else frames[..., :1])
     assert (found["format"], found["frame_ms"]) == ("GIF", 40)
-    assert found["repeated"] == "3 frames, because frames are shown longer"
+    assert found["repeated"] == "3 frames that are shown for longer than others"
 
 
 def test_a_gif_that_begins_grey_keeps_its_channels(tmp_path):
@@ -106,7 +106,7 @@ def test_gifs_of_a_folder_share_the_shortest_time(tmp_path):
         save_gif(tmp_path / name, frames, duration=100)
     clips, found = read(tmp_path)
     assert np.array_equal(clips, np.stack([still, COLOR[0, :4], COLOR[1, :4]]))
-    assert found["repeated"] == "3 frames, because frames are shown longer"
+    assert found["repeated"] == "3 frames that are shown for longer than others"
 
 
 def test_gifs_without_times_are_given_as_they_are(tmp_path):

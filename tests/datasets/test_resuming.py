@@ -24,7 +24,7 @@ CLIPS = {"train": 37, "test": 20}
 SMALL = small("balls4")
 
 
-REFUSED = r"^--out must hold no clips of another request that was stopped, got .*/"
+REFUSED = r"^--out must hold no clips of another command that was stopped, got .*/"
 
 
 @pytest.fixture(autouse=True)
@@ -137,7 +137,7 @@ def test_pieces_of_another_set_are_no_help_and_go_only_on_request(tmp_path, monk
     expected = generate(**request, out=tmp_path / "elsewhere.h5").read_bytes()
     assert folder.is_dir(), "only a generation of the same file may remove it"
     for act in (generate, foresee):
-        with pytest.raises(FileExistsError, match=rf"{REFUSED}\.balls4\.h5\..*\.pieces, of other arguments .*; finish"):
+        with pytest.raises(FileExistsError, match=rf"{REFUSED}\.balls4\.h5\..*\.pieces, made with .*; run that"):
             act(**request, out=tmp_path)
     assert len(names(folder)) == 5
     assert generate(**request, out=tmp_path, overwrite=True).read_bytes() == expected

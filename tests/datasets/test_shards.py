@@ -122,10 +122,10 @@ def test_what_lies_beside_the_shards_is_named_and_left_out(mine):
     for name in ("more.hdf5", "balls4.h5", ".hidden.h5", "notes.txt"):
         (mine / name).write_text("")
     with open_dataset(mine) as data:
-        assert describe(data)["left_out"] == "balls4.h5, more.hdf5, which are no shards"
+        assert describe(data)["left_out"] == "balls4.h5, more.hdf5, which are not shards"
         (mine / "more.hdf5").unlink()
     with open_dataset(mine) as data:
-        assert verify(data).not_proved == {"left_out": "balls4.h5, which is no shard"}
+        assert verify(data).not_proved == {"left_out": "balls4.h5, which is not a shard"}
 
 
 def test_another_clip_is_another_fingerprint(folder, tmp_path):
@@ -187,7 +187,7 @@ def test_a_stopped_generation_goes_on_in_its_shard(tmp_path, folder, monkeypatch
 def test_shards_of_another_set_are_replaced_only_on_request(mine, change, tmp_path):
     before = {name: (mine / name).read_bytes() for name in NAMES}
     (mine / NAMES[2]).unlink()
-    with pytest.raises(FileExistsError, match=r"^--out must hold no shards but those asked for, got .*00000-of-00003"):
+    with pytest.raises(FileExistsError, match=r"^--out must hold only the shards asked for, got .*00000-of-00003"):
         make(mine.parent, **change)
     assert (mine / NAMES[0]).read_bytes() == before[NAMES[0]]
     make(mine.parent, overwrite=True, **change)
@@ -196,14 +196,12 @@ def test_shards_of_another_set_are_replaced_only_on_request(mine, change, tmp_pa
 
 
 def test_shards_of_another_number_go_only_on_request(mine):
-    with pytest.raises(FileExistsError, match=r"^--out must hold no shards .*-00000-of-00003\.h5, of another set; ch"):
+    with pytest.raises(FileExistsError, match=r"^--out must hold only .*-00000-of-00003\.h5, of another set; ch"):
         make(mine.parent, shards=2)
     make(mine.parent, shards=2, overwrite=True)
     assert names(mine) == ["balls4-00000-of-00002.h5", "balls4-00001-of-00002.h5"]
     (mine / "balls4-00000-of-00002.h5").write_bytes(b"damaged")
-    with pytest.raises(
-        FileExistsError, match=r"^--out must hold no shards .*-00000-of-00002\.h5, with other content; ch"
-    ):
+    with pytest.raises(FileExistsError, match=r"^--out must hold only .*-00000-of-00002\.h5, with other content; ch"):
         make(mine.parent, shards=2)
 
 
@@ -219,7 +217,7 @@ def test_nobody_makes_shards_of_another_number_meanwhile(tmp_path):
                 make(tmp_path, shards, overwrite=True)
         assert names(tmp_path / "balls4") == ["balls4-00000-of-00002.h5", "lock", "train-00000000-00000001.piece"]
     (tmp_path / "balls4/balls4-00000-of-00002.h5").unlink()
-    with pytest.raises(FileExistsError, match=r"^--out must hold no clips of another request that was stopped, got "):
+    with pytest.raises(FileExistsError, match=r"^--out must hold no clips of another command that was stopped, got "):
         make(tmp_path)
     make(tmp_path, overwrite=True)
     assert names(tmp_path) == NAMES

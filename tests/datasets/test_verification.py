@@ -265,7 +265,7 @@ def test_of_films_of_others_is_proved_what_can_be(tmp_path):
     verdict = proved(foreign(tmp_path / "x.h5", train, test))
     assert verdict.proved == {
         "whole": "all 6 chunks of 3 data sets are there and unpack",
-        "parts": "no clip of a part is in another; 1 of 14 are like an earlier one of their part",
+        "parts": "no clip is in two parts; 1 of 14 repeat an earlier one of their part",
     }
     assert set(verdict.not_proved) == {"recipe", "addresses", "masks"}
     assert set(verdict.not_proved.values()) == {"films of another origin: nothing says how they were made"}

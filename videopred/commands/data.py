@@ -150,7 +150,7 @@ def verify(
     mnist: Annotated[Path | None, arg(help="The folder that its digits were taken from, if --mnist was given.")] = None,
     json_: Json = False,
 ) -> None:
-    """Check that data is whole, is what its recipe makes, and has nothing in two parts."""
+    """Check that data is complete, matches its recipe, and that no two parts share anything."""
     from videopred.datasets import verification
     from videopred.datasets.opening import open_dataset
 

@@ -42,7 +42,7 @@ def films_of_array(source: Path, what: str, array: np.ndarray, config: ImportCon
         for frame in films[clip]:
             yield np.array(frame)
 
-    said = axes if config.axes else f"{axes}, the only ones that three can be"
+    said = axes if config.axes else f"{axes}, the only ones possible for three"
     found = {"format": what, "axes": said}
     return StoredFilms(source, found, [f"clip {clip}" for clip in range(len(films))], frames)
 

@@ -235,7 +235,7 @@ class ClipFile(ClipSource):
             still |= once
         self.truth = tuple(sorted(set.intersection(*fitting)))
         if still := still.intersection(self.truth):
-            told = f"{', '.join(sorted(still))}, kept with T = 1, for each of {self.frames} frames"
+            told = f"{', '.join(sorted(still))}, stored once (T = 1), repeated for each of {self.frames} frames"
             self._remark("repeated", told)
 
     def _find_unit(self) -> None:
@@ -249,9 +249,10 @@ class ClipFile(ClipSource):
                 unit = px_per_unit(places, self.read(part, "groups", 0, 1)[0, :_LOOKED_AT])
         self.places_known, self._px_per_unit = unit is not None, unit or 1.0
         if not self.places_known:
-            self._remark("places", "positions that are not where groups show objects, neither as px nor as arena units")
+            self._remark("places", "positions do not match the objects in groups, neither in px nor in arena units")
         elif unit != 1:
-            self._remark("places", "positions and velocities in arena units, ten to the height of a frame, given in px")
+            told = "positions and velocities are in arena units, ten to a frame's height, and are converted to px"
+            self._remark("places", told)
 
     def _remark(self, word: str, told: str) -> None:
         self.remarks = {**self.remarks, word: told}

@@ -47,7 +47,7 @@ class ClipFolder(ClipSource):
         self.frames, self.height, self.width = first.frames, first.height, first.width
         self.channels, self.binary, self.truth = first.channels, first.binary, first.truth
         if others := others_beside(self.path):
-            verdict = "are no shards" if len(others) > 1 else "is no shard"
+            verdict = "are not shards" if len(others) > 1 else "is not a shard"
             self.remarks = {"left_out": f"{', '.join(others)}, which {verdict}"}
         recipe = self.recipe or BallsConfig()  # without a recipe, no clips belong together
         self.ranges = [shard_ranges(self.parts, recipe, len(names), name.shard) for name in names]

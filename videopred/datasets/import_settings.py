@@ -11,22 +11,22 @@ Part = Literal["train", "validation", "test"]
 
 
 class ImportConfig(Settings):
-    """How to read films made elsewhere. Whatever is left out is inferred from the films, and printed."""
+    """How to read films made elsewhere. Whatever is left out is inferred from the films and printed."""
 
     part: Part | None = None
-    """Part of the data file that they become; test unless --array says."""
+    """Part of the data file that the films go to; default: test, unless --array names parts."""
     axes: str | None = None
-    """Axes of an array in its order: B clips, T frames, C channels, H rows, W columns; such as TBHW."""
+    """Order of an array's axes, such as TBHW: B clips, T frames, C channels, H rows, W columns."""
     array: tuple[str, ...] = ()
-    """Array in a .npz or HDF5 file by its name, or one for each part, as in train=NAME test=NAME; * is any text."""
+    """Name of the array in a .npz or HDF5 file, or one for each part: train=NAME test=NAME; * matches any text."""
     values: tuple[float, float] | None = None
-    """Numbers that mean black and white, such as 0 255, in films whose kind of number does not say so."""
+    """Numbers that mean black and white, such as 0 255, if the films do not say so by their type of number."""
     frames: Annotated[int, Field(gt=1)] | None = None
-    """Cut each film into clips of so many frames, side by side; a shorter rest is left out, and said."""
+    """Cut each film into consecutive clips of this many frames; frames left over at its end are dropped."""
     height: PositiveInt | None = None
-    """Rows that frames are resized to, in pixels; as they are when left out."""
+    """Rows that frames are resized to, in pixels; default: unchanged."""
     width: PositiveInt | None = None
-    """Columns that frames are resized to, in pixels; as they are when left out."""
+    """Columns that frames are resized to, in pixels; default: unchanged."""
     every: PositiveInt = 1
     """Keep every n-th frame of IntPhys' films, from the first on; the benchmark's scorers use 2."""
 

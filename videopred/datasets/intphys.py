@@ -83,7 +83,7 @@ def read_intphys(folder: Path, config: ImportConfig = ImportConfig()) -> Foreign
 
     found = _found(known, size, {part: len(films) for part, films in parts.items()}, every)
     if left_out is not None:
-        found["left_out"] = f"{left_out}, because dev is the part test; import it alone"
+        found["left_out"] = f"{left_out}, because dev becomes the part test; import it separately"
     return ForeignFilms(found, {part: len(films) for part, films in parts.items()}, record)
 
 
@@ -140,7 +140,7 @@ def _found(known: _Known, size: tuple[int, int], clips: Mapping[str, int], every
         "width": size[1],
         "channels": 3,
         "labels": "possible, scene, block" if known.possible else "scene, block; no status.json says what is possible",
-        "groups": "objects, but not occluders" if known.groups else "left out; nothing says which grey is whose",
+        "groups": "objects, but not occluders" if known.groups else "left out; no status.json says which grey is whose",
         "depth": _depth(known.deep, sum(clips.values())),
         "resized": "no" if size == (known.height, known.width) else before,
     }
@@ -148,8 +148,8 @@ def _found(known: _Known, size: tuple[int, int], clips: Mapping[str, int], every
 
 def _depth(films: int, of: int) -> str:
     """What the user is told of depth maps, given how many of the films have them."""
-    there = "there" if films == of else f"in {films} of {of} films" if films else "not there"
-    return f"{there}; nothing here reads it"
+    there = "there" if films == of else f"in {films} of {of} films"
+    return f"{there}, but not read" if films else "none"
 
 
 def _look(films: Sequence[Film]) -> _Known:

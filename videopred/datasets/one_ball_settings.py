@@ -58,7 +58,7 @@ class MotionConfig(OneBallSettings):
 
     kind: Suppress[Literal["motion"]] = "motion"
     modes: Annotated[tuple[Mode, ...], Field(min_length=1)] = ("accelerate", "constant", "walk")
-    """Ways to move that a clip may have, each equally likely; labels/mode says which: 0, 1, 2 in this order."""
+    """Ways to move that a clip may have, each equally likely; labels/mode: 0 accelerate, 1 constant, 2 walk."""
     acceleration: tuple[PositiveFloat, PositiveFloat] = (0.002, 0.006)
     """Least and greatest acceleration, in arena units per frame²; from rest."""
     constant_speed: tuple[PositiveFloat, PositiveFloat] = (0.05, 0.15)
@@ -95,7 +95,7 @@ class SwitchingConfig(OneBallSettings):
     speed: tuple[PositiveFloat, PositiveFloat] = (0.2, 0.4)
     """Least and greatest speed, in arena units per frame."""
     switch: tuple[PositiveInt, PositiveInt] | None = None
-    """First and last frame at which the switch may be, all equally likely; the middle frame when None."""
+    """First and last frame at which the switch may be, all equally likely; default: the middle frame."""
 
     @property
     def switch_frames(self) -> tuple[int, int]:

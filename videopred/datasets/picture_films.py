@@ -83,7 +83,7 @@ def read_gifs(source: Path, config: ImportConfig) -> StoredFilms:
     found = {
         "format": "GIF" if source.is_file() else "folder of GIFs",
         "frame_ms": unit,
-        "repeated": f"{again} frames, because frames are shown longer" if again else "none",
+        "repeated": f"{again} frames that are shown for longer than others" if again else "none",
     }
     names = [str(path) for path in paths]
     return StoredFilms(source, found, names, frames, grey_in_color=True)

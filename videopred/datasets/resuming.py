@@ -39,8 +39,9 @@ def still_to_make(job: Job, mine: Sequence[Target], overwrite: bool, alone: bool
     missing = _missing(job, mine, overwrite, alone)
     others = [folder for target in missing for folder in PieceFolder(target).others()]
     if others and not overwrite:
-        must, got = "hold no clips of another request that was stopped", f"{others[0]}, of other arguments or version"
-        fix = "finish that with its own arguments, choose another name, or give --overwrite to lose them"
+        must = "hold no clips of another command that was stopped"
+        got = f"{others[0]}, made with other arguments or by another version"
+        fix = "run that command again to finish it, choose another name, or give --overwrite to discard its clips"
         raise FileExistsError(check.complaint("--out", must, got, fix))
     return missing
 
@@ -85,7 +86,7 @@ def _is_it(target: Target) -> bool:
 def _refuse(overwrite: bool, got: str) -> None:
     if not overwrite:
         fix = "choose another folder, or give --overwrite to replace it"
-        raise FileExistsError(check.complaint("--out", "hold no shards but those asked for", got, fix))
+        raise FileExistsError(check.complaint("--out", "hold only the shards asked for", got, fix))
 
 
 class PieceFolder:

@@ -43,11 +43,11 @@ class BallsConfig(ArenaSettings):
     speed: Annotated[float, Field(gt=0, le=10)] = 1 / 3
     """Speed at the start, in arena units per frame; directions are Gaussian."""
     speed_norm: Literal["total", "per-ball"] = "total"
-    """What has that speed: the root of the sum of all balls' squared speeds, or each ball."""
+    """Whether that is the root of the sum of all balls' squared speeds, or the speed of each ball."""
     gravity: Annotated[float, Field(ge=0, le=1)] = 0.0
     """Downward acceleration, in arena units per squared frame."""
     restitution: Annotated[float, Field(gt=0, le=1)] = 1.0
-    """Speed along the normal after a contact, as a share of the speed before; 1 loses nothing."""
+    """Share of the speed along the normal that a contact keeps; 1 loses nothing."""
     walls: bool = True
     """Whether the box holds the balls; without, they fly out of sight."""
     fixed: tuple[tuple[float, float], ...] = ()
@@ -57,9 +57,9 @@ class BallsConfig(ArenaSettings):
     curtain_place: Literal["random", "center"] = "random"
     """Where the curtain hangs in a clip: anywhere within the frame, or in its middle."""
     colors: Literal["white", "palette", "distinct"] = "white"
-    """White balls, balls of four colors (each by chance), or of different ones (at most four balls)."""
+    """White balls, one of four colors for each ball at random, or a different one for each of at most four balls."""
     edges: Literal["hard", "smooth", "sutskever"] = "hard"
-    """Pixels on or off, grey by the share of them that is covered, or Sutskever's soft blobs."""
+    """Pixels that are on or off, pixels as bright as the share of them that is covered, or Sutskever's soft blobs."""
 
     @property
     def channels(self) -> int:
@@ -148,7 +148,7 @@ class MovingMNISTConfig(DatasetSettings):
 
     kind: Suppress[Literal["moving-mnist"]] = "moving-mnist"
     law: Literal["fixed", "svg", "srivastava"] = "fixed"
-    """How digits move: fixed leaves a wall at random; svg does as SVG's code, to the bit; srivastava reflects."""
+    """How digits leave a wall: at random (fixed), as in SVG's code to the bit (svg), or reflected (srivastava)."""
     frames: Annotated[int, Field(ge=2)] = 30
     """Frames of a clip."""
     digits: Annotated[tuple[Annotated[int, Field(ge=1, le=3)], ...], Field(min_length=1)] = (2,)
@@ -156,19 +156,19 @@ class MovingMNISTConfig(DatasetSettings):
     digit_size: PositiveInt = 32
     """Side of the square that holds a digit, in pixels."""
     speed: PositiveFloat = 4.0
-    """Pixels per frame: the largest along each axis, a whole number; by the law srivastava, that of every digit."""
+    """Largest speed along each axis, a whole number of pixels per frame; by the law srivastava, each digit's speed."""
     deterministic: bool = False
-    """Turn round at walls instead of leaving them at random; the law srivastava does so anyway."""
+    """Reflect digits at walls instead of sending them off at random; the law srivastava always does."""
     overlap: Literal["add", "max"] = "add"
     """Where digits overlap: their sum cut at white, or the brightest."""
     train_digits: tuple[Digit, ...] = (0, 1, 2, 3, 4, 5, 6, 7)
     """Classes of digits in the part train."""
     validation_digits: tuple[Digit, ...] | None = None
-    """Classes of digits in the part validation; those of train when None."""
+    """Classes of digits in the part validation; default: those of train."""
     test_digits: tuple[Digit, ...] = (8, 9)
     """Classes of digits in the part test."""
     mnist_sha256: str = ""
-    """Hash of the digits used. Leave empty: it is filled in, and refuses other digits when made again."""
+    """Hash of the digits used. Leave it empty: it is filled in, so that making the set again takes the same digits."""
 
     @property
     def in_order(self) -> bool:
@@ -234,7 +234,7 @@ class OcclusionConfig(DatasetSettings):
     occlusion: Annotated[tuple[Literal["occluded", "visible"], ...], Field(min_length=1)] = ("occluded", "visible")
     """Whether it happens behind a screen, or in full view."""
     objects: Annotated[tuple[Annotated[int, Field(ge=1, le=3)], ...], Field(min_length=1)] = (1, 2, 3)
-    """Numbers of objects (1 to 3); to all but one nothing happens."""
+    """Numbers of objects that a scene may have (1 to 3); something happens to one of them."""
 
     @property
     def channels(self) -> int:

@@ -166,7 +166,7 @@ def _prove_apart(shares: Sequence[_Share], world: World | None, seed: int, progr
                         repeated += 1
                 bar.update(stop - start)
     if not world:
-        return f"no clip of a part is in another; {repeated:,} of {total:,} are like an earlier one of their part"
+        return f"no clip is in two parts; {repeated:,} of {total:,} repeat an earlier one of their part"
     by_chance = f", but for {repeated:,} that look like an earlier one by chance" if repeated else ""
     return f"no two of {total:,} clips show the same frames{by_chance}{_prove_digits_apart(shares)}"
 
