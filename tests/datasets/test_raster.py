@@ -71,12 +71,12 @@ def test_bits_tell_the_same_as_pixels(seed, height, width, count):
     radius = chance.uniform(1, 7, (4, count))
     positions = chance.random((4, count, 2)) * (width, height)
     discs, _ = raster.disc_rows(positions, radius, height, width)
-    each = raster.pixels(discs, width)  # (N, F, H, W)
+    each = raster.to_pixels(discs, width)  # (N, F, H, W)
     assert each.shape == (count, 4, height, width)
-    assert (raster.pixels(raster.any_of(discs), width) == each.any(0)).all()
+    assert (raster.to_pixels(raster.any_of(discs), width) == each.any(0)).all()
     seen = raster.uncovered(discs)
     masks = (each * np.arange(1, count + 1)[:, None, None, None]).max(0)
-    assert (raster.numbers(seen, width) == masks).all()
+    assert (raster.to_masks(seen, width) == masks).all()
     counted = [[(masks[f] == n + 1).sum() for n in range(count)] for f in range(4)]
     assert (raster.count_pixels(seen) == counted).all()
 
@@ -90,7 +90,7 @@ def test_more_discs_than_a_nibble_counts():
 
 def test_rows_of_a_rectangle():
     boxes = np.array([[2, 3, 4, 66], [0, 0, 9, 70], [8, 69, 1, 1], [5, 5, 0, 0]])
-    pixels = raster.pixels(raster.box_rows(boxes, 9, 70), 70)
+    pixels = raster.to_pixels(raster.box_rows(boxes, 9, 70), 70)
     for box, (top, left, rows, columns) in zip(pixels, boxes, strict=True):
         expected = np.zeros((9, 70))
         expected[top : top + rows, left : left + columns] = 1

@@ -99,7 +99,7 @@ def _film(recipe: BallsConfig, start: Start, motion: Motion, some: slice) -> Ite
     visibility = raster.share_seen(raster.count_pixels(seen), drawn).reshape(positions.shape[:3])
 
     for clip, mine in enumerate(np.split(seen, len(radius), axis=1)):
-        masks = raster.numbers(mine, recipe.width)
+        masks = raster.to_masks(mine, recipe.width)
         events, hit = hits_by_frame(tables[clip], recipe.frames, recipe.objects)
         colliding = raster.any_of(np.where(hit.T[..., None, None], mine, 0))
         colored = {"color": color[clip]} if recipe.colors != "white" else {}
@@ -108,7 +108,7 @@ def _film(recipe: BallsConfig, start: Start, motion: Motion, some: slice) -> Ite
             masks=masks,
             positions=positions[clip],
             velocities=velocities[clip],
-            collisions=raster.pixels(colliding, recipe.width).view(bool),
+            collisions=raster.to_pixels(colliding, recipe.width).view(bool),
             events=events,
             visibility=visibility[clip],
             contacts=tables[clip],

@@ -15,7 +15,7 @@ Rows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 """Contacts of many clips: columns (E,) clip, time, first, second, impulse."""
 
 
-def wall(axis: np.ndarray | int, far: np.ndarray) -> np.ndarray:
+def wall_number(axis: np.ndarray | int, far: np.ndarray) -> np.ndarray:
     """Numbers of walls in the column `second`.
 
     Args:
@@ -25,7 +25,7 @@ def wall(axis: np.ndarray | int, far: np.ndarray) -> np.ndarray:
     return -(1 + 2 * axis + far)
 
 
-def tables(rows: list[Rows], clips: int) -> list[np.ndarray]:
+def contact_tables(rows: list[Rows], clips: int) -> list[np.ndarray]:
     """One table of CONTACT per clip; contacts of a clip stay in the order of `rows`, which is that of time."""
     if not rows:
         return [np.zeros(0, CONTACT) for _ in range(clips)]

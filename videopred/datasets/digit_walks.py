@@ -17,7 +17,7 @@ import numpy as np
 
 from videopred.datasets.chance import draw_tables, to_whole
 from videopred.datasets.clip import clip_seed
-from videopred.datasets.contacts import tables, wall
+from videopred.datasets.contacts import contact_tables, wall_number
 from videopred.datasets.settings import MovingMNISTConfig
 
 
@@ -39,8 +39,8 @@ class Walks(NamedTuple):
     def contacts(self) -> list[np.ndarray]:
         """B tables of CONTACT: a bounce counts to the frame at which the digit has turned."""
         clip, frame, digit, axis = np.nonzero(self.walls)
-        walls = wall(axis, self.walls[clip, frame, digit, axis] > 0)
-        return tables([(clip, frame + 1, digit, walls, np.full(len(clip), np.nan))], len(self.walls))
+        walls = wall_number(axis, self.walls[clip, frame, digit, axis] > 0)
+        return contact_tables([(clip, frame + 1, digit, walls, np.full(len(clip), np.nan))], len(self.walls))
 
 
 def walk(recipe: MovingMNISTConfig, rows: int, sources: Sequence[np.random.Generator]) -> Walks:

@@ -27,7 +27,7 @@ import numpy as np
 
 from videopred.datasets.chance import draw_tables, open_sources, to_whole
 from videopred.datasets.clip import Clip
-from videopred.datasets.one_ball import Paths, films, reflect
+from videopred.datasets.one_ball import Paths, draw_clips, reflect
 from videopred.datasets.one_ball_settings import Mode, MotionConfig
 
 MODES: tuple[str, ...] = get_args(Mode)
@@ -46,7 +46,7 @@ class OneMotion:
         queue = iter(indices)
         while block := list(islice(queue, _CLIPS_AT_ONCE)):
             modes, paths = _draw(self.recipe, open_sources(seed, part, block))
-            for mode, clip in zip(modes, films(self.recipe, paths), strict=True):
+            for mode, clip in zip(modes, draw_clips(self.recipe, paths), strict=True):
                 yield replace(clip, labels={"mode": np.asarray(mode, np.uint8)})
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from videopred.datasets.clip import Clip
-from videopred.datasets.contacts import hits_by_frame, tables, wall
+from videopred.datasets.contacts import contact_tables, hits_by_frame, wall_number
 from videopred.datasets.one_ball_settings import OneBallSettings
 from videopred.datasets.raster import draw_discs, pixels_of, visible_fraction
 
@@ -55,17 +55,17 @@ def reflect(
     return paths
 
 
-def contact_tables(paths: Paths) -> list[np.ndarray]:
+def _wall_contacts(paths: Paths) -> list[np.ndarray]:
     """B tables of CONTACT, in the order of time."""
     frame, axis, clip = np.nonzero(~np.isnan(paths.hits))
     time = paths.hits[frame, axis, clip]
     order = np.argsort(time, kind="stable")
     frame, axis, clip, time = frame[order], axis[order], clip[order], time[order]
-    walls = wall(axis, paths.velocities[frame, axis, clip] > 0)
-    return tables([(clip, time, np.zeros_like(clip), walls, np.full_like(time, np.nan))], paths.hits.shape[-1])
+    walls = wall_number(axis, paths.velocities[frame, axis, clip] > 0)
+    return contact_tables([(clip, time, np.zeros_like(clip), walls, np.full_like(time, np.nan))], paths.hits.shape[-1])
 
 
-def films(recipe: OneBallSettings, paths: Paths) -> Iterator[Clip]:
+def draw_clips(recipe: OneBallSettings, paths: Paths) -> Iterator[Clip]:
     """The clips of some paths: a white ball on black.
 
     Args:
@@ -76,7 +76,7 @@ def films(recipe: OneBallSettings, paths: Paths) -> Iterator[Clip]:
     # Drawn from the rounded numbers that the file holds, so that the masks can be drawn again from it.
     positions = (paths.places + recipe.radius * recipe.px_per_unit).astype(np.float32).transpose(2, 0, 1)[:, :, None]
     velocities = paths.velocities.astype(np.float32).transpose(2, 0, 1)[:, :, None]  # (B, T, 1, 2)
-    for position, velocity, contacts in zip(positions, velocities, contact_tables(paths), strict=True):
+    for position, velocity, contacts in zip(positions, velocities, _wall_contacts(paths), strict=True):
         masks, drawn = draw_discs(position, radius, recipe.height, recipe.width)
         events, hit = hits_by_frame(contacts, recipe.frames, 1)
         yield Clip(

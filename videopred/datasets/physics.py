@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from videopred import check
-from videopred.datasets.contacts import tables, wall
+from videopred.datasets.contacts import contact_tables, wall_number
 
 MAX_EVENTS_PER_FRAME = 1000
 """More contacts than this, on average over a clip, are taken for an endless series."""
@@ -112,7 +112,7 @@ def simulate(state: State, box: Box, frames: int) -> Motion:
     else:
         must, fix = f"meet at most {MAX_EVENTS_PER_FRAME:,} times a frame", "choose fewer balls, or masses more alike"
         raise ValueError(check.complaint("--balls", must, "more", fix))
-    return Motion(*_at_frames(legs, fall, frames), tables(rows, len(time)))
+    return Motion(*_at_frames(legs, fall, frames), contact_tables(rows, len(time)))
 
 
 def _next_contact(
@@ -175,7 +175,7 @@ def _collide(
     w = event < 2 * discs
     speed, share = v[axis[w], i[w], clip[w]], kept[i[w], clip[w]]
     v[axis[w], i[w], clip[w]] = -share * speed
-    j[w] = wall(axis[w], speed > 0)
+    j[w] = wall_number(axis[w], speed > 0)
     impulse[w] = (1 + share) * mass[i[w], clip[w]] * np.abs(speed)
 
     p = ~w

@@ -25,7 +25,7 @@ def draw_discs(positions: np.ndarray, radius: np.ndarray, height: int, width: in
         drawn: (T, N) int, pixels of each disc, also those that are hidden or outside the frame.
     """
     discs, drawn = disc_rows(positions, np.broadcast_to(radius, positions.shape[:2]), height, width)
-    return numbers(uncovered(discs), width), drawn
+    return to_masks(uncovered(discs), width), drawn
 
 
 def disc_rows(positions: np.ndarray, radius: np.ndarray, height: int, width: int) -> tuple[np.ndarray, np.ndarray]:
@@ -87,7 +87,7 @@ def uncovered(discs: np.ndarray) -> np.ndarray:
     return seen
 
 
-def pixels(rows: np.ndarray, width: int) -> np.ndarray:
+def to_pixels(rows: np.ndarray, width: int) -> np.ndarray:
     """Bits (…, H, words) as (…, H, W) uint8, 0 or 1."""
     flat = np.unpackbits(np.ascontiguousarray(rows).view(np.uint8), axis=None, bitorder="little")
     return np.ascontiguousarray(flat.reshape(*rows.shape[:-1], -1)[..., :width])
@@ -98,12 +98,12 @@ def any_of(discs: np.ndarray) -> np.ndarray:
     return np.bitwise_or.reduce(discs, axis=0)
 
 
-def numbers(seen: np.ndarray, width: int) -> np.ndarray:
+def to_masks(seen: np.ndarray, width: int) -> np.ndarray:
     """Masks (F, H, W) uint8, counted from 1, of discs (N, F, H, words) bits that share no pixel."""
     number = np.arange(1, len(seen) + 1)
     masks = np.zeros((*seen.shape[1:3], width), np.uint8)
     for digit in range(len(seen).bit_length()):
-        masks |= pixels(any_of(seen[(number >> digit) % 2 > 0]), width) * np.uint8(1 << digit)
+        masks |= to_pixels(any_of(seen[(number >> digit) % 2 > 0]), width) * np.uint8(1 << digit)
     return masks
 
 

@@ -21,7 +21,7 @@ sutskever is the generator of Sutskever, Hinton & Taylor 2008.
 
 import numpy as np
 
-from videopred.datasets.contacts import Rows, tables, wall
+from videopred.datasets.contacts import Rows, contact_tables, wall_number
 from videopred.datasets.physics import Box, Motion, State
 
 
@@ -48,7 +48,7 @@ def _march(state: State, box: Box, frames: int, steps: int, sets_back: bool) -> 
             time = frame + step / steps
             rows += _turn_at_walls(x, v, radius, mass, box, time, sets_back)
             rows += _exchange_speeds(x, v, radius, mass, time, sets_back)
-    return Motion(positions.transpose(3, 0, 2, 1), velocities.transpose(3, 0, 2, 1), tables(rows, x.shape[-1]))
+    return Motion(positions.transpose(3, 0, 2, 1), velocities.transpose(3, 0, 2, 1), contact_tables(rows, x.shape[-1]))
 
 
 def _turn_at_walls(
@@ -65,7 +65,7 @@ def _turn_at_walls(
     axis, disc, clip = np.nonzero(turns)
     impulse = 2 * mass[disc, clip] * np.abs(v[turns])
     np.negative(v, out=v, where=turns)
-    number = wall(axis, high[turns])
+    number = wall_number(axis, high[turns])
     return [(clip, np.full(len(clip), time), disc, number, impulse)] if len(clip) else []
 
 

@@ -32,7 +32,7 @@ import numpy as np
 from videopred import check
 from videopred.datasets.chance import draw_tables, open_sources, to_whole
 from videopred.datasets.clip import Clip
-from videopred.datasets.one_ball import Paths, films, reflect
+from videopred.datasets.one_ball import Paths, draw_clips, reflect
 from videopred.datasets.one_ball_settings import BULB_RADIUS, BULBS, SwitchingConfig
 from videopred.datasets.raster import draw_discs
 
@@ -59,7 +59,7 @@ class SwitchingMotion:
         queue, frame = iter(indices), np.arange(self.recipe.frames)
         while block := list(islice(queue, _CLIPS_AT_ONCE)):
             firsts, switches, paths = _draw_free(self.recipe, open_sources(seed, part, block))
-            for first, switch, clip in zip(firsts, switches, films(self.recipe, paths), strict=True):
+            for first, switch, clip in zip(firsts, switches, draw_clips(self.recipe, paths), strict=True):
                 indicator = np.where(frame < switch, first, 1 - first).astype(np.uint8)
                 yield replace(
                     clip,
