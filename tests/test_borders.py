@@ -319,6 +319,12 @@ def test_every_room_and_door_is_there():
             assert library in used, f"{module} is a door of {library} and does not import it"
 
 
+def test_the_map_of_data_modules_names_them_all():
+    """In the docstring of the package, where whoever looks for one of sixty begins."""
+    named = set(re.findall(r"\w+", MODULES["datasets"].partition("by what they are about:")[2].partition('"""')[0]))
+    assert {name.partition(".")[2] for name in MODULES if name.startswith("datasets.")} - named == set()
+
+
 def test_every_outside_library_is_a_declared_dependency():
     project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["project"]
     extra = project["optional-dependencies"]["video"]

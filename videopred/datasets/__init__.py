@@ -10,6 +10,22 @@ Conventions of every world:
 
 A new world is a file with a class like `World`, a settings class that `Recipe` names in settings.py, and a line in
 DATASETS; a new preset of a world is a line in DATASETS.
+
+The modules, by what they are about:
+
+    recipes       settings, world_settings, one_ball_settings
+    any world     world, clip, chance, contacts, raster
+    balls         balls: starts, physics, stepping, painting
+    single balls  motion, switching: one_ball
+    digits        moving_mnist: digits, digit_walks
+    occlusion     occlusion: scenes, shapes
+    generating    generation: plan, shards, making, workers, resuming, forecasting
+    files         file_layout; to write: writer, piece, unfailing_file; to read: clip_file, clip_folder, foreign_values
+    any clips     clip_source, opening, recipe_clips; for training: loader, crops
+    checking      description, predictability, verification, fingerprint
+    importing     importing, import_settings: film_formats, foreign_films, converting, cutting
+    its formats   array_films, named_arrays, numpy_arrays, h5_arrays, picture_films, video_films
+    IntPhys       intphys, intphys_layout, intphys_export, scene_names, quadruplets
 """
 
 from itertools import chain, islice
