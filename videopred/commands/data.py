@@ -20,7 +20,10 @@ _PREVIEWED = 6
 
 
 def generate(
-    preset: Annotated[Positional[str], arg(metavar="PRESET", help="One of `videopred list datasets`.")],
+    preset: Annotated[
+        Positional[str],
+        arg(metavar="PRESET", help="One of `videopred list datasets`. `generate PRESET --help` shows its own options."),
+    ],
     *,
     recipe: DatasetSettings = DATASETS["balls4"].recipe,
     clips: Annotated[
