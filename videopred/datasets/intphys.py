@@ -76,18 +76,19 @@ def read_intphys(folder: Path, config: ImportConfig = ImportConfig()) -> Foreign
     left_out = folders.pop("test", None) if "dev" in folders else None
     parts = {PARTS[name]: list(films_in(place)) for name, place in folders.items()}
     known = _look([film for films in parts.values() for film in films])
+    counts = {part: len(films) for part, films in parts.items()}
     size, every = config.size or (known.height, known.width), config.every
 
     def record(part: str, index: int) -> dict[str, np.ndarray]:
         return _record(parts[part][index], known, size, every)
 
-    found = _found(known, size, {part: len(films) for part, films in parts.items()}, every)
+    found = _found(known, size, counts, every)
     if left_out is not None:
         found["left_out"] = f"{left_out}, because dev becomes the part test; import it separately"
-    return ForeignFilms(found, {part: len(films) for part, films in parts.items()}, record)
+    return ForeignFilms(found, counts, record)
 
 
-def scored_films(folder: Path | str, *, height: int, width: int, every: int = 1) -> ScoredFilms:
+def scored_films(folder: Path, *, height: int, width: int, every: int) -> ScoredFilms:
     """The films of a folder of IntPhys that are to be scored: those of dev or, if there is none, of test.
 
     Args:
@@ -96,11 +97,10 @@ def scored_films(folder: Path | str, *, height: int, width: int, every: int = 1)
         every: show every n-th picture, from the first on.
 
     Raises:
-        FileNotFoundError, ValueError: as `read_intphys`; fewer than two frames would be left, or a status.json does
-            not say whether its film is possible.
+        ValueError: as `read_intphys`; fewer than two frames would be left, or a status.json does not say whether its
+            film is possible.
     """
-    folder = Path(folder)
-    folders = part_folders(folder) if folder.is_dir() else {}
+    folders = part_folders(folder)
     place = folders.get("dev") or folders.get("test")
     require_in(place is not None, "hold films to be scored, such as dev/O1/01/1/scene", "none", folder)
     assert place is not None
