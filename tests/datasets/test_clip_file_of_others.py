@@ -52,7 +52,7 @@ def test_original_files_of_rnem_can_be_read(tmp_path, features, level, values):
     assert (file.name, file.recipe, file.seed) == ("balls678mass64", None, None)
     assert file.parts == {"train": 7, "validation": 7}
     assert (file.frames, file.height, file.width, file.channels) == (5, 8, 10, 1)
-    assert file.values() == values
+    assert file.pixel_values() == values
     assert file.binary == values.startswith("binary")
     assert (file.context, file.horizon) == (2, 3)
     frames = file.read_frames("train", 1, 3)

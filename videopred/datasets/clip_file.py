@@ -41,7 +41,7 @@ class ClipFile(ClipSource):
 
     Attributes:
         attributes: what the file says of itself, as it stands there.
-        kind: type of the numbers that frames are stored as.
+        dtype: type of the numbers that frames are stored as.
 
     Raises:
         FileNotFoundError: there is no such file; the message says how to make it.
@@ -157,11 +157,11 @@ class ClipFile(ClipSource):
                     self._require_whole(False, f"damaged {name} of {part}{clip} ({error})")
                 yield name
 
-    def values(self) -> str:
+    def pixel_values(self) -> str:
         """What pixels may be, and of a file that is not ours, how they stand there."""
         if "format" in self.attributes:
-            return super().values()
-        return f"{super().values()}, from {self.kind}"
+            return super().pixel_values()
+        return f"{super().pixel_values()}, from {self.dtype}"
 
     def fingerprint(self) -> str:
         """SHA-256, in hexadecimal: see `hash_values`; of the bytes of a file that is not ours, or was packed again."""
@@ -201,7 +201,7 @@ class ClipFile(ClipSource):
         self.parts = {part: int(frames.shape[1]) for part, frames in features.items()}
         kinds = {str(frames.dtype) for frames in features.values()}
         self._require(len(kinds) == 1, "hold features of one kind", sorted(kinds))
-        self.kind = np.dtype(kinds.pop())
+        self.dtype = np.dtype(kinds.pop())
 
     def _read_attributes(self, attributes: dict[str, Any]) -> None:
         self.attributes = attributes
@@ -259,8 +259,8 @@ class ClipFile(ClipSource):
 
     def _is_binary(self) -> bool:
         """Whether pixels are only on or off; of whole numbers of others, by those of some clips."""
-        if self.kind.kind in "bf" or "format" in self.attributes:
-            return self.kind.kind == "b"
+        if self.dtype.kind in "bf" or "format" in self.attributes:
+            return self.dtype.kind == "b"
         low, high = 0, 0
         for part, count in self.parts.items():
             for clip in sorted({0, count // 2, count - 1}):

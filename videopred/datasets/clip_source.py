@@ -47,7 +47,7 @@ class ClipSource(ABC):
     remarks: Mapping[str, str] = MappingProxyType({})
 
     def __repr__(self) -> str:
-        frames = f"{self.frames} frames of {self.height} x {self.width} px, {self.values()}"
+        frames = f"{self.frames} frames of {self.height} x {self.width} px, {self.pixel_values()}"
         return f"<{type(self).__name__} {self.path}: {parts_told(self.parts)} clips of {frames}>"
 
     @abstractmethod
@@ -121,7 +121,7 @@ class ClipSource(ABC):
         there = 0 <= start < stop <= self.frames
         check.require(there, "frames", must, f"{start} to {stop}", "ask for those that are there")
 
-    def values(self) -> str:
+    def pixel_values(self) -> str:
         """What pixels may be, in words."""
         return "binary" if self.binary else "grey levels" if self.channels == 1 else "colors"
 

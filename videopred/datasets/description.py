@@ -31,7 +31,7 @@ def describe(file: ClipSource) -> dict[str, Any]:
         "height": file.height,
         "width": file.width,
         "channels": file.channels,
-        "values": file.values(),
+        "values": file.pixel_values(),
         "context": file.context,
         "horizon": file.horizon,
         "bytes": sum(path.stat().st_size for path in file.files()),
