@@ -35,12 +35,11 @@ together, so that the number of balls alone is out of distribution.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
 
 import numpy as np
 
 from videopred.datasets import raster
-from videopred.datasets.chance import open_sources
+from videopred.datasets.chance import open_in_blocks
 from videopred.datasets.clip import Clip
 from videopred.datasets.contacts import hits_by_frame
 from videopred.datasets.painting import paint_masks, paint_soft
@@ -73,9 +72,8 @@ class BouncingBalls:
 
     def clips(self, seed: int, part: str, indices: Iterable[int]) -> Iterator[Clip]:
         """The clips at these addresses, in this order; each depends on its own address alone."""
-        recipe, queue = self.recipe, iter(indices)
-        while block := list(islice(queue, _CLIPS_AT_ONCE)):
-            yield from self.film(draw_starts(recipe, open_sources(seed, part, block)))
+        for sources in open_in_blocks(seed, part, indices, _CLIPS_AT_ONCE):
+            yield from self.film(draw_starts(self.recipe, sources))
 
     def film(self, start: Start) -> Iterator[Clip]:
         """The clips that begin with these starts."""

@@ -1,6 +1,7 @@
 """Random numbers for many clips at once; those of a clip depend on its address alone."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from math import prod
 
 import numpy as np
@@ -11,6 +12,13 @@ from videopred.datasets.clip import clip_seed
 def open_sources(seed: int, part: str, indices: Iterable[int]) -> list[np.random.Generator]:
     """The random source of each clip, at its beginning."""
     return [np.random.Generator(np.random.PCG64(clip_seed(seed, part, index))) for index in indices]
+
+
+def open_in_blocks(seed: int, part: str, indices: Iterable[int], size: int) -> Iterator[list[np.random.Generator]]:
+    """The random sources of at most `size` clips at a time."""
+    queue = iter(indices)
+    while block := list(islice(queue, size)):
+        yield open_sources(seed, part, block)
 
 
 def draw_tables(sources: Sequence[np.random.Generator], *shapes: tuple[int, ...]) -> list[np.ndarray]:

@@ -20,12 +20,11 @@ frames are ours.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import get_args
 
 import numpy as np
 
-from videopred.datasets.chance import draw_tables, open_sources, to_whole
+from videopred.datasets.chance import draw_tables, open_in_blocks, to_whole
 from videopred.datasets.clip import Clip
 from videopred.datasets.one_ball import Paths, draw_clips, reflect
 from videopred.datasets.one_ball_settings import Mode, MotionConfig
@@ -43,9 +42,8 @@ class OneMotion:
 
     def clips(self, seed: int, part: str, indices: Iterable[int]) -> Iterator[Clip]:
         """The clips at these addresses, in this order; each depends on its own address alone."""
-        queue = iter(indices)
-        while block := list(islice(queue, _CLIPS_AT_ONCE)):
-            modes, paths = _draw(self.recipe, open_sources(seed, part, block))
+        for sources in open_in_blocks(seed, part, indices, _CLIPS_AT_ONCE):
+            modes, paths = _draw(self.recipe, sources)
             for mode, clip in zip(modes, draw_clips(self.recipe, paths), strict=True):
                 yield replace(clip, labels={"mode": np.asarray(mode, np.uint8)})
 

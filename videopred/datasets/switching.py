@@ -25,12 +25,11 @@ rule for the direction after the switch, which makes that first frame predictabl
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
 
 import numpy as np
 
 from videopred import check
-from videopred.datasets.chance import draw_tables, open_sources, to_whole
+from videopred.datasets.chance import draw_tables, open_in_blocks, to_whole
 from videopred.datasets.clip import Clip
 from videopred.datasets.one_ball import Paths, draw_clips, reflect
 from videopred.datasets.one_ball_settings import BULB_RADIUS, BULBS, SwitchingConfig
@@ -56,9 +55,9 @@ class SwitchingMotion:
         Raises:
             ValueError: hardly any path leaves the bulbs free.
         """
-        queue, frame = iter(indices), np.arange(self.recipe.frames)
-        while block := list(islice(queue, _CLIPS_AT_ONCE)):
-            firsts, switches, paths = _draw_free(self.recipe, open_sources(seed, part, block))
+        frame = np.arange(self.recipe.frames)
+        for sources in open_in_blocks(seed, part, indices, _CLIPS_AT_ONCE):
+            firsts, switches, paths = _draw_free(self.recipe, sources)
             for first, switch, clip in zip(firsts, switches, draw_clips(self.recipe, paths), strict=True):
                 indicator = np.where(frame < switch, first, 1 - first).astype(np.uint8)
                 yield replace(
