@@ -14,7 +14,7 @@ from PIL import Image
 
 from videopred.datasets.cutting import cut
 from videopred.datasets.film_formats import read_films
-from videopred.datasets.foreign_films import StoredFilms
+from videopred.datasets.foreign_films import RawFilms
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.importing import import_films
 from videopred.datasets.opening import open_dataset
@@ -28,7 +28,7 @@ class Reels:
     def __init__(self, lengths: list[int], parts: dict[str, int] | None = None) -> None:
         self.lengths, self.begun = lengths, [0] * len(lengths)
         names = [f"film {number}" for number in range(len(lengths))]
-        self.stored = StoredFilms("there", {"format": "reel"}, names, self.frames, parts=parts)
+        self.stored = RawFilms("there", {"format": "reel"}, names, self.frames, parts=parts)
 
     def frames(self, film: int):
         self.begun[film] += 1

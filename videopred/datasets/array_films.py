@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from videopred import check
-from videopred.datasets.foreign_films import StoredFilms
+from videopred.datasets.foreign_films import RawFilms
 from videopred.datasets.import_settings import ImportConfig
 
 _READINGS = {
@@ -17,7 +17,7 @@ _READINGS = {
 """Number of axes -> how such arrays are usually kept; of these, only those with a sensible number of channels."""
 
 
-def films_of_array(source: Path, what: str, array: np.ndarray, config: ImportConfig) -> StoredFilms:
+def films_of_array(source: Path, what: str, array: np.ndarray, config: ImportConfig) -> RawFilms:
     """The films in an array.
 
     Args:
@@ -44,7 +44,7 @@ def films_of_array(source: Path, what: str, array: np.ndarray, config: ImportCon
 
     said = axes if config.axes else f"{axes}, the only ones possible for three"
     found = {"format": what, "axes": said}
-    return StoredFilms(source, found, [f"clip {clip}" for clip in range(len(films))], frames)
+    return RawFilms(source, found, [f"clip {clip}" for clip in range(len(films))], frames)
 
 
 def axes_of(shape: tuple[int, ...], given: str | None, source: Path | str) -> str:

@@ -11,7 +11,7 @@ from PIL import Image
 
 from videopred import check
 from videopred.datasets.cutting import cut
-from videopred.datasets.foreign_films import ForeignFilms, StoredFilms, shown_parts
+from videopred.datasets.foreign_films import ConvertedFilms, RawFilms, shown_parts
 from videopred.datasets.import_settings import ImportConfig
 
 
@@ -29,21 +29,21 @@ class _Seen:
     """Whether one of three channels says all."""
 
 
-def convert(stored: StoredFilms, config: ImportConfig) -> ForeignFilms:
+def convert(raw: RawFilms, config: ImportConfig) -> ConvertedFilms:
     """The films as our files have them: levels from 0 to 255, at the size asked for. Looks at every frame once.
 
     Args:
-        stored: the films as they are kept.
+        raw: the films as they are kept.
         config: what is said of them, and asked for.
 
     Raises:
         ValueError: clips or frames differ in size or kind, there is nothing to predict, or the numbers may mean
             several things and `config.values` does not say which.
     """
-    seen = _look(stored)
-    frames = config.frames or _length(seen, stored)
-    films = cut(stored, seen.lengths, frames) if config.frames else stored
-    low, high = _range(seen, config, stored.path)
+    seen = _look(raw)
+    frames = config.frames or _length(seen, raw)
+    films = cut(raw, seen.lengths, frames) if config.frames else raw
+    low, high = _range(seen, config, raw.path)
     height, width, channels = seen.shape
     size = None if config.size == (height, width) else config.size
     part = config.part or "test"
@@ -67,7 +67,7 @@ def convert(stored: StoredFilms, config: ImportConfig) -> ForeignFilms:
         "levels": "as they are" if unchanged else _mapping(seen.dtype, low, high),
         "resized": "no" if size is None else f"from {height} x {width} (height x width), by Pillow's bilinear filter",
     }
-    return ForeignFilms(found, parts, record)
+    return ConvertedFilms(found, parts, record)
 
 
 def _mapping(dtype: np.dtype, low: float, high: float) -> str:
@@ -76,38 +76,38 @@ def _mapping(dtype: np.dtype, low: float, high: float) -> str:
     return f"{low:g} to {high:g} become 0 to 255{'' if whole else ', rounded'}"
 
 
-def _look(stored: StoredFilms) -> _Seen:
+def _look(raw: RawFilms) -> _Seen:
     """One pass over all frames, film by film."""
     lengths: list[int] = []
     shape, dtype = (0, 0, 0), np.dtype(bool)
-    low, high, grey = np.inf, -np.inf, stored.grey_in_color
-    for clip in range(len(stored.names)):
+    low, high, grey = np.inf, -np.inf, raw.grey_in_color
+    for clip in range(len(raw.names)):
         length = 0  # of what was seen of this clip, and so the number of the frame
-        for frame in stored.frames(clip):
+        for frame in raw.frames(clip):
             if not lengths and length == 0:
                 shape, dtype = frame.shape, frame.dtype
             same = (frame.shape, frame.dtype) == (shape, dtype)
             first, this = (f"{_written(form[0])} {form[1]}" for form in ((shape, dtype), (frame.shape, frame.dtype)))
-            got = f"{this} in {stored.called(clip, length)}, after {first} in {stored.called(0, 0)}"
-            _require(same, "hold frames of one size and kind", got, "make them alike, or leave some out", stored.path)
+            got = f"{this} in {raw.called(clip, length)}, after {first} in {raw.called(0, 0)}"
+            _require(same, "hold frames of one size and kind", got, "make them alike, or leave some out", raw.path)
             low, high = np.minimum(low, frame.min()), np.maximum(high, frame.max())  # unlike min, they keep NaN
             grey = grey and bool((frame == frame[..., :1]).all())
             length += 1
         lengths.append(length)
     finite = bool(np.isfinite(low) and np.isfinite(high))
     got = "NaN" if np.isnan(low) else "infinity"
-    _require(finite, "hold numbers that are finite", got, "replace it", stored.path)
+    _require(finite, "hold numbers that are finite", got, "replace it", raw.path)
     return _Seen(lengths, shape, dtype, float(low), float(high), grey)
 
 
-def _length(seen: _Seen, stored: StoredFilms) -> int:
+def _length(seen: _Seen, raw: RawFilms) -> int:
     """How many frames every film has."""
-    first = {length: stored.names[seen.lengths.index(length)] for length in dict.fromkeys(seen.lengths)}
+    first = {length: raw.names[seen.lengths.index(length)] for length in dict.fromkeys(seen.lengths)}
     got = " and ".join(f"{length} frames in {name}" for length, name in first.items())
     fix = "cut them into clips with --frames, or bring them in one by one"
-    _require(len(first) == 1, "hold clips of one length", got, fix, stored.path)
+    _require(len(first) == 1, "hold clips of one length", got, fix, raw.path)
     [length] = first
-    _require(length > 1, "hold clips of two frames or more", length, "there is nothing to predict", stored.path)
+    _require(length > 1, "hold clips of two frames or more", length, "there is nothing to predict", raw.path)
     return length
 
 

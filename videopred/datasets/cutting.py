@@ -8,10 +8,10 @@ import numpy as np
 
 from videopred import check
 from videopred.amounts import counted
-from videopred.datasets.foreign_films import StoredFilms
+from videopred.datasets.foreign_films import RawFilms
 
 
-def cut(films: StoredFilms, lengths: Sequence[int], frames: int) -> StoredFilms:
+def cut(films: RawFilms, lengths: Sequence[int], frames: int) -> RawFilms:
     """The clips that films are cut into; the rest at the end of a film is left out, and `found` says so.
 
     Clips that are read in their order share one pass over the film, which may have to be unpacked from its beginning.
@@ -50,7 +50,7 @@ def cut(films: StoredFilms, lengths: Sequence[int], frames: int) -> StoredFilms:
 class _InOneGo:
     """Reads a film on from where it was left, as long as the frames asked for are the next ones."""
 
-    def __init__(self, films: StoredFilms) -> None:
+    def __init__(self, films: RawFilms) -> None:
         self._films = films
         self._next: tuple[int, int] | None = None
         self._frames: Iterator[np.ndarray] = iter(())

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from videopred import check
 from videopred.datasets.converting import convert
-from videopred.datasets.foreign_films import ForeignFilms, StoredFilms
+from videopred.datasets.foreign_films import ConvertedFilms, RawFilms
 from videopred.datasets.h5_arrays import SUFFIXES, read_h5
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.intphys import read_intphys
@@ -23,7 +23,7 @@ class Format(NamedTuple):
 
     fits: Callable[[Path], bool]
     """Whether a path, which is there, looks like it; only names are looked at."""
-    read: Callable[[Path, ImportConfig], StoredFilms | ForeignFilms]
+    read: Callable[[Path, ImportConfig], RawFilms | ConvertedFilms]
     heeds: tuple[str, ...] = _ALWAYS
     """The settings that mean something here."""
 
@@ -56,7 +56,7 @@ FORMATS: dict[str, Format] = {
 """What it is, in the words of a complaint -> how it is known and read."""
 
 
-def read_films(source: Path | str, config: ImportConfig | None = None) -> ForeignFilms:
+def read_films(source: Path | str, config: ImportConfig | None = None) -> ConvertedFilms:
     """The films at a path, and what was found out about them.
 
     Args:
@@ -70,10 +70,10 @@ def read_films(source: Path | str, config: ImportConfig | None = None) -> Foreig
     config = ImportConfig() if config is None else config
     check.kind_of("config", config, ImportConfig)
     films = _read(check.as_path("SOURCE", source), config)
-    return convert(films, config) if isinstance(films, StoredFilms) else films
+    return convert(films, config) if isinstance(films, RawFilms) else films
 
 
-def read_numbers(source: Path | str, config: ImportConfig) -> StoredFilms:
+def read_raw_films(source: Path | str, config: ImportConfig) -> RawFilms:
     """The films at a path with their numbers as they are kept, whatever these mean; otherwise as `read_films`.
 
     Raises:
@@ -81,12 +81,12 @@ def read_numbers(source: Path | str, config: ImportConfig) -> StoredFilms:
     """
     films = _read(check.as_path("SOURCE", source), config)
     must, fix = "be films and nothing else", "bring it in with `videopred import` first"
-    check.require(isinstance(films, StoredFilms), "SOURCE", must, source, fix)
-    assert isinstance(films, StoredFilms)
+    check.require(isinstance(films, RawFilms), "SOURCE", must, source, fix)
+    assert isinstance(films, RawFilms)
     return films
 
 
-def _read(source: Path, config: ImportConfig) -> StoredFilms | ForeignFilms:
+def _read(source: Path, config: ImportConfig) -> RawFilms | ConvertedFilms:
     """What the reader of its format makes of a path."""
     check.existing("SOURCE", source)
     fitting = [name for name, form in FORMATS.items() if form.fits(source)]

@@ -9,19 +9,7 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class ForeignFilms:
-    """Films that others made, read clip by clip when they are asked for."""
-
-    found: Mapping[str, Any]
-    """What was found out about them, to be said to the user: layout, range, sizes, …"""
-    parts: Mapping[str, int]
-    """train, validation, test -> number of clips; those that are there."""
-    record: Callable[[str, int], Mapping[str, np.ndarray]]
-    """(part, index) -> the arrays of one clip by their names in our files, `features` (T, H, W, C) first of all."""
-
-
-@dataclass(frozen=True)
-class StoredFilms:
+class RawFilms:
     """Films as others keep them, whatever their numbers mean."""
 
     path: Path
@@ -42,6 +30,18 @@ class StoredFilms:
     def called(self, clip: int, frame: int) -> str:
         """How to call a frame of a clip, both counted from 0."""
         return self.frame_name(clip, frame) if self.frame_name else f"frame {frame} of {self.names[clip]}"
+
+
+@dataclass(frozen=True)
+class ConvertedFilms:
+    """Films in the form that our files have, read clip by clip when they are asked for."""
+
+    found: Mapping[str, Any]
+    """What was found out about them, to be said to the user: layout, range, sizes, …"""
+    parts: Mapping[str, int]
+    """train, validation, test -> number of clips; those that are there."""
+    record: Callable[[str, int], Mapping[str, np.ndarray]]
+    """(part, index) -> the arrays of one clip by their names in our files, `features` (T, H, W, C) first of all."""
 
 
 def shown_parts(parts: Mapping[str, int]) -> str:

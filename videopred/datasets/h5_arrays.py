@@ -11,7 +11,7 @@ import numpy as np
 from videopred import check
 from videopred.datasets.array_films import require_numbers
 from videopred.datasets.clip import PARTS
-from videopred.datasets.foreign_films import StoredFilms
+from videopred.datasets.foreign_films import RawFilms
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.named_arrays import Header, pick_array, read_named
 
@@ -19,7 +19,7 @@ SUFFIXES = (".h5", ".hdf5")
 _FIX = "save it again with h5py"
 
 
-def read_h5(source: Path, config: ImportConfig) -> StoredFilms:
+def read_h5(source: Path, config: ImportConfig) -> RawFilms:
     """The films of arrays in an HDF5 file, read in place where they are kept as they are, else unpacked.
 
     Raises:

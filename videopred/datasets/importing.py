@@ -10,7 +10,7 @@ from tqdm import tqdm
 from videopred import check
 from videopred.datasets.file_layout import Record
 from videopred.datasets.film_formats import read_films
-from videopred.datasets.foreign_films import ForeignFilms
+from videopred.datasets.foreign_films import ConvertedFilms
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.writer import new_file
 
@@ -63,7 +63,7 @@ def import_films(
     return Imported(out, found)
 
 
-def _records(films: ForeignFilms, part: str, count: int, bar: tqdm) -> Iterator[Record]:
+def _records(films: ConvertedFilms, part: str, count: int, bar: tqdm) -> Iterator[Record]:
     """What the file holds of each clip, each moving the bar."""
     for index in range(count):
         yield films.record(part, index)

@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image
 
 from videopred import check
-from videopred.datasets.foreign_films import ForeignFilms, shown_parts
+from videopred.datasets.foreign_films import ConvertedFilms, shown_parts
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.intphys_layout import (
     PARTS,
@@ -57,7 +57,7 @@ class ScoredFilms:
     """Film -> (T, H, W, 3) uint8, 0 to 255."""
 
 
-def read_intphys(folder: Path, config: ImportConfig = ImportConfig()) -> ForeignFilms:
+def read_intphys(folder: Path, config: ImportConfig = ImportConfig()) -> ConvertedFilms:
     """The films in a folder of IntPhys, read one by one when they are asked for.
 
     Records hold features, labels/scene, labels/block (0 in train) and, if they are known of all films, labels/possible
@@ -85,7 +85,7 @@ def read_intphys(folder: Path, config: ImportConfig = ImportConfig()) -> Foreign
     found = _found(known, size, counts, every)
     if left_out is not None:
         found["left_out"] = f"{left_out}, because dev becomes the part test; import it separately"
-    return ForeignFilms(found, counts, record)
+    return ConvertedFilms(found, counts, record)
 
 
 def scored_films(folder: Path, *, height: int, width: int, every: int) -> ScoredFilms:

@@ -13,7 +13,7 @@ import numpy as np
 
 from videopred import check
 from videopred.datasets.array_films import axes_of, films_of_array
-from videopred.datasets.foreign_films import StoredFilms
+from videopred.datasets.foreign_films import RawFilms
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.picture_films import by_number
 
@@ -48,7 +48,7 @@ def pick_array(wanted: str | None, there: Mapping[str, Header], source: Path) ->
 
 def read_named(
     source: Path, kind: str, there: Mapping[str, Header], opened: Callable[[str], np.ndarray], config: ImportConfig
-) -> StoredFilms:
+) -> RawFilms:
     """The films of the arrays that `config.array` names, one array after the other, and part after part.
 
     Args:
@@ -72,7 +72,7 @@ def read_named(
     check.require(not twice, "--array", "name each array once", ", ".join(twice), "leave one of its names out")
 
     @lru_cache(_OPEN)
-    def films(name: str) -> StoredFilms:
+    def films(name: str) -> RawFilms:
         return films_of_array(source, name, opened(name), config)
 
     axes = {name: axes_of(there[name].shape, config.axes, f"{name} in {source}") for name in names}
@@ -88,7 +88,7 @@ def read_named(
     parts = dict.fromkeys(of_part, 0)
     for (part, _), count in zip(chosen, counts, strict=True) if of_part else ():
         parts[part] += count
-    return StoredFilms(source, found, called, frames, parts=parts or None)
+    return RawFilms(source, found, called, frames, parts=parts or None)
 
 
 def _matching(pattern: str | None, there: Mapping[str, Header], source: Path) -> list[str]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from videopred import check
 from videopred.datasets.array_films import films_of_array, require_numbers
-from videopred.datasets.foreign_films import StoredFilms
+from videopred.datasets.foreign_films import RawFilms
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.named_arrays import Header, pick_array, read_named
 from videopred.files import DAMAGED_ARRAY, whole_npz
@@ -23,7 +23,7 @@ _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.r
 _FIX = "save it again with numpy.save"
 
 
-def read_npy(source: Path, config: ImportConfig) -> StoredFilms:
+def read_npy(source: Path, config: ImportConfig) -> RawFilms:
     """The films of the array in a .npy file.
 
     Raises:
@@ -32,7 +32,7 @@ def read_npy(source: Path, config: ImportConfig) -> StoredFilms:
     return films_of_array(source, *open_array(source, None), config)
 
 
-def read_npz(source: Path, config: ImportConfig) -> StoredFilms:
+def read_npz(source: Path, config: ImportConfig) -> RawFilms:
     """The films of arrays in a .npz file, unpacked into temporary files that go away with them.
 
     Raises:

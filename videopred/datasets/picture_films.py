@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image
 
 from videopred import check
-from videopred.datasets.foreign_films import StoredFilms
+from videopred.datasets.foreign_films import RawFilms
 from videopred.datasets.import_settings import ImportConfig
 
 
@@ -26,7 +26,7 @@ def by_number(name: str) -> list[tuple[int, str]]:
     return [(int(word), "") if word.isdecimal() else (-1, word) for word in re.split(r"(\d+)", name)]
 
 
-def read_pngs(source: Path, config: ImportConfig) -> StoredFilms:
+def read_pngs(source: Path, config: ImportConfig) -> RawFilms:
     """The film of a folder of numbered PNG frames, or the films of a folder of such folders.
 
     Raises:
@@ -49,10 +49,10 @@ def read_pngs(source: Path, config: ImportConfig) -> StoredFilms:
         if image.has_transparency_data:
             found["alpha"] = "opaque, left out"
     names = [str(folder) for folder in folders]
-    return StoredFilms(source, found, names, frames, lambda clip, frame: str(films[clip][frame]))
+    return RawFilms(source, found, names, frames, lambda clip, frame: str(films[clip][frame]))
 
 
-def read_gifs(source: Path, config: ImportConfig) -> StoredFilms:
+def read_gifs(source: Path, config: ImportConfig) -> RawFilms:
     """The film of a GIF, or the films of a folder of them.
 
     Writers of GIFs merge equal frames into one that is shown longer. So a frame that is shown n times as long as the
@@ -86,7 +86,7 @@ def read_gifs(source: Path, config: ImportConfig) -> StoredFilms:
         "repeated": f"{again} frames that are shown for longer than others" if again else "none",
     }
     names = [str(path) for path in paths]
-    return StoredFilms(source, found, names, frames, grey_in_color=True)
+    return RawFilms(source, found, names, frames, grey_in_color=True)
 
 
 def _is_png(path: Path) -> bool:

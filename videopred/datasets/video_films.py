@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 
 from videopred import check
-from videopred.datasets.foreign_films import StoredFilms
+from videopred.datasets.foreign_films import RawFilms
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.picture_films import visible
 
 
-def read_videos(source: Path, config: ImportConfig) -> StoredFilms:
+def read_videos(source: Path, config: ImportConfig) -> RawFilms:
     """The film of an MP4 file, or the films of a folder of them: frames as they are kept, whenever they are shown.
 
     Raises:
@@ -42,4 +42,4 @@ def read_videos(source: Path, config: ImportConfig) -> StoredFilms:
 
     found = {"format": "MP4" if source.is_file() else "folder of MP4 files"}
     names = [str(path) for path in paths]
-    return StoredFilms(source, found, names, frames, grey_in_color=True)
+    return RawFilms(source, found, names, frames, grey_in_color=True)

@@ -8,8 +8,8 @@ import numpy as np
 from videopred import check
 from videopred.datasets.array_films import films_of_array
 from videopred.datasets.clip_file import ClipFile
-from videopred.datasets.film_formats import read_numbers
-from videopred.datasets.foreign_films import StoredFilms
+from videopred.datasets.film_formats import read_raw_films
+from videopred.datasets.foreign_films import RawFilms
 from videopred.datasets.h5_arrays import SUFFIXES, arrays_in, holds_data, open_h5_array
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.numpy_arrays import open_array
@@ -38,7 +38,7 @@ def holds_array(path: Path, array: str | None) -> bool:
     return suffix in (".npy", ".npz") or (suffix in SUFFIXES and (array is not None or not is_data(path)))
 
 
-def read_samples(path: Path, axes: str | None, array: str | None, part: str) -> list[StoredFilms]:
+def read_samples(path: Path, axes: str | None, array: str | None, part: str) -> list[RawFilms]:
     """The films of each sample; one of all but arrays with an axis N.
 
     Args:
@@ -58,7 +58,7 @@ def read_samples(path: Path, axes: str | None, array: str | None, part: str) -> 
         check.require(axes is None, "--axes", "be left out", f"{axes} for {path}", "a data file says them itself")
         return [_data_films(path, part)]
     if not is_array:
-        return [read_numbers(path, ImportConfig(axes=axes, array=(array,) if array else ()))]
+        return [read_raw_films(path, ImportConfig(axes=axes, array=(array,) if array else ()))]
     what, films = _open_array(path, array)
     if axes is None or not several:
         return [films_of_array(path, what, films, ImportConfig(axes=axes))]
@@ -80,7 +80,7 @@ def _open_array(path: Path, array: str | None) -> tuple[str, np.ndarray]:
     return open_array(path, array)
 
 
-def _data_films(path: Path, part: str) -> StoredFilms:
+def _data_films(path: Path, part: str) -> RawFilms:
     """The films of a data file or a folder of shards."""
     file = open_dataset(path)
     names = [f"clip {clip}" for clip in range(file.count(part))]
@@ -90,4 +90,4 @@ def _data_films(path: Path, part: str) -> StoredFilms:
             return iter(np.ascontiguousarray(file.stored(part, "features", clip, clip + 1)[:, 0]))
         return iter(file.read_frames(part, clip, clip + 1)[0])
 
-    return StoredFilms(path, {"format": "data file"}, names, frames)
+    return RawFilms(path, {"format": "data file"}, names, frames)
