@@ -20,7 +20,7 @@ from tiny_runs import CLIPS, no_file_longer_than, tiny_data, tiny_model, tiny_tr
 from videopred import cli
 from videopred.card_export import export_with_card
 from videopred.checkpoint import ExperimentRecord, load_run
-from videopred.datasets.opening import open_dataset
+from videopred.datasets import open_dataset
 from videopred.eval.scores import load_scores
 from videopred.judging import evaluate
 from videopred.model_card import _ahead, _experiment, _limits, ranges

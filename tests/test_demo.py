@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from videopred.checkpoint import load_run
-from videopred.datasets.opening import open_dataset
+from videopred.datasets import open_dataset
 from videopred.demo import CONTEXT, HORIZON, MODEL, RECIPE, TINY_CLIPS, run_demo, verdict
 from videopred.judging import ROWS
 

@@ -10,9 +10,9 @@ import pytest
 from command_line import run
 from tiny_runs import tiny_model, tiny_training
 
+from videopred.datasets import open_dataset
 from videopred.datasets.generation import generate
 from videopred.datasets.intphys_export import export_intphys
-from videopred.datasets.opening import open_dataset
 from videopred.datasets.settings import OcclusionConfig
 from videopred.eval.plausibility_seeds import over_seeds, seeds_table
 from videopred.surprise import plausibility

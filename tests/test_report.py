@@ -19,7 +19,7 @@ from tiny_runs import tiny_data, tiny_model, tiny_training
 
 from videopred import cli, training
 from videopred.checkpoint import load_run
-from videopred.datasets.opening import open_dataset
+from videopred.datasets import open_dataset
 from videopred.eval import comparison
 from videopred.eval.scores import load_scores
 from videopred.eval.settings import Protocol

@@ -11,7 +11,7 @@ import torch
 from report_samples import ONE, made_up_run, scored
 from tiny_runs import tiny_data
 
-from videopred.datasets.opening import open_dataset
+from videopred.datasets import open_dataset
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.rendering.scene import Scene

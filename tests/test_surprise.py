@@ -12,9 +12,9 @@ from scipy.special import xlogy
 from torch import Tensor, nn
 
 import videopred
+from videopred.datasets import open_dataset
 from videopred.datasets.generation import generate
 from videopred.datasets.intphys_export import export_intphys
-from videopred.datasets.opening import open_dataset
 from videopred.datasets.quadruplets import Quadruplets, open_quadruplets
 from videopred.datasets.settings import OcclusionConfig
 from videopred.eval.mates import mates

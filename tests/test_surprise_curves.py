@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from torch import Tensor
 
+from videopred.datasets import open_dataset
 from videopred.datasets.generation import generate
 from videopred.datasets.intphys_export import export_intphys
-from videopred.datasets.opening import open_dataset
 from videopred.datasets.quadruplets import Quadruplets, open_quadruplets
 from videopred.datasets.settings import OcclusionConfig
 from videopred.eval.plausibility_scores import PlausibilityScores

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from videopred.checkpoint import load_run as load_run
     from videopred.datasets import DATASETS as DATASETS
     from videopred.datasets import find_recipe as find_recipe
+    from videopred.datasets import open_dataset as open_dataset
     from videopred.datasets.crops import CropDataset as CropDataset
     from videopred.datasets.generation import generate as generate
     from videopred.datasets.import_settings import ImportConfig as ImportConfig
     from videopred.datasets.importing import import_films as import_films
     from videopred.datasets.loader import FilmDataset as FilmDataset
-    from videopred.datasets.opening import open_dataset as open_dataset
     from videopred.datasets.recipe_clips import open_recipe as open_recipe
     from videopred.eval import METRICS as METRICS
     from videopred.eval.plausibility_settings import PlausibilityConfig as PlausibilityConfig
@@ -69,7 +69,7 @@ _HOMES = {
     "import_films": "videopred.datasets.importing",
     "intervene": "videopred.models.interventions",
     "load_run": "videopred.checkpoint",
-    "open_dataset": "videopred.datasets.opening",
+    "open_dataset": "videopred.datasets",
     "open_recipe": "videopred.datasets.recipe_clips",
     "plausibility": "videopred.surprise",
     "probe_places": "videopred.eval.probe",

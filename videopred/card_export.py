@@ -9,8 +9,8 @@ import numpy as np
 
 from videopred import check, pictures
 from videopred.checkpoint import load_run, run_settings
+from videopred.datasets import kept_clips, open_dataset
 from videopred.datasets.clip_source import ClipSource
-from videopred.datasets.opening import kept_clips, open_dataset
 from videopred.eval.file_names import scores_in
 from videopred.eval.scores import Scores, load_scores
 from videopred.export import export_file, gather

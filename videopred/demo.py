@@ -13,8 +13,8 @@ import numpy as np
 
 from videopred import check
 from videopred.checkpoint import load_run
+from videopred.datasets import open_dataset
 from videopred.datasets.generation import generate
-from videopred.datasets.opening import open_dataset
 from videopred.datasets.settings import BallsConfig
 from videopred.device import one_thread, pick_device
 from videopred.eval.file_names import SCORE_FILES

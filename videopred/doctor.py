@@ -17,9 +17,8 @@ import torch
 from videopred import check
 from videopred.amounts import size
 from videopred.checkpoint import load_run
-from videopred.datasets import find_recipe
+from videopred.datasets import find_recipe, open_dataset
 from videopred.datasets.generation import generate
-from videopred.datasets.opening import open_dataset
 from videopred.device import pick_device
 from videopred.eval.perceptual import TRUNKS
 from videopred.judging.drawing import render

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tiny_runs import tiny_data, tiny_model, tiny_training
 
-from videopred.datasets.opening import open_dataset
+from videopred.datasets import open_dataset
 from videopred.training import train
 
 

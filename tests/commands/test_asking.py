@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from command_line import core_flags, run
 
-from videopred.datasets.opening import open_dataset
+from videopred.datasets import open_dataset
 
 ASKED = "--context 4 --horizon 3"
 

@@ -15,9 +15,8 @@ from command_line import LEARNING, SIZES, SMALL, core_flags, run, unasked
 from tiny_runs import FRAMES, no_file_longer_than, tiny_data
 
 from videopred.cli import COMMANDS
-from videopred.datasets import DATASETS
+from videopred.datasets import DATASETS, open_dataset
 from videopred.datasets.generation import generate
-from videopred.datasets.opening import open_dataset
 from videopred.datasets.settings import BallsConfig
 from videopred.models import CORES
 from videopred.models.presets import PRESETS

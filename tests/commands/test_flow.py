@@ -13,8 +13,7 @@ import pytest
 from command_line import CLIPS, LEARNING, SIZES, SMALL, core_flags, run, unasked, written
 from tiny_runs import CORE_SIZES, FRAMES, HEIGHT, WIDTH, files_of, tiny_data
 
-from videopred.datasets import DATASETS
-from videopred.datasets.opening import open_dataset
+from videopred.datasets import DATASETS, open_dataset
 from videopred.eval import METRICS, OBJECT_METRICS
 from videopred.eval.file_names import SCORE_FILES
 from videopred.eval.protocols import PROTOCOLS

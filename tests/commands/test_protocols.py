@@ -9,10 +9,9 @@ import pytest
 from command_line import run
 from tiny_runs import tiny_data
 
-from videopred.datasets import DATASETS
+from videopred.datasets import DATASETS, open_dataset
 from videopred.datasets.digits import read_digits
 from videopred.datasets.generation import generate
-from videopred.datasets.opening import open_dataset
 from videopred.eval.protocols import PROTOCOLS, Card
 from videopred.judging.fitting import check_card, trained_on
 

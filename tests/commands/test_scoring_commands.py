@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from command_line import run, written
 
-from videopred.datasets.opening import open_dataset
+from videopred.datasets import open_dataset
 
 ASKED = "--context 4 --horizon 3 --metrics mse psnr"
 

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from videopred.datasets import open_dataset
 from videopred.datasets.cutting import cut
 from videopred.datasets.film_formats import read_films
 from videopred.datasets.foreign_films import RawFilms
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.importing import import_films
-from videopred.datasets.opening import open_dataset
 
 FILM = np.random.default_rng(1).integers(0, 256, (17, H, W), np.uint8)
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
+from videopred.datasets import open_dataset
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.importing import import_films
 from videopred.datasets.loader import FilmDataset
-from videopred.datasets.opening import open_dataset
 
 B, T, H, W = 19, 7, 8, 10
 FILMS = np.random.default_rng(0).integers(0, 256, (B, T, H, W, 3), np.uint8)

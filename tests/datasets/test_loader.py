@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from small_worlds import SMALL, small
 from torch.utils.data import DataLoader, StackDataset
 
+from videopred.datasets import open_dataset
 from videopred.datasets.clip_file import ClipFile
 from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.crops import CropDataset, cut_crops
 from videopred.datasets.generation import generate
 from videopred.datasets.loader import FilmDataset
-from videopred.datasets.opening import open_dataset
 from videopred.datasets.recipe_clips import open_recipe
 from videopred.frames import to_film
 

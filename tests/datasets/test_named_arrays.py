@@ -10,10 +10,10 @@ from film_samples import COLOR, GREY, B, H, T, W, read
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from videopred.datasets import open_dataset
 from videopred.datasets.film_formats import read_films
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.importing import import_films
-from videopred.datasets.opening import open_dataset
 
 ACTIONS = np.zeros((B, T, 2))
 

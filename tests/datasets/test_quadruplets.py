@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from videopred.datasets import open_dataset
 from videopred.datasets.generation import generate
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.importing import import_films
 from videopred.datasets.intphys_export import export_intphys
-from videopred.datasets.opening import open_dataset
 from videopred.datasets.quadruplets import open_quadruplets
 from videopred.datasets.scene_names import condition, conditions_in, folder_of, names_in, number_scenes
 from videopred.datasets.settings import OcclusionConfig

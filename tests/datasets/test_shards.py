@@ -18,12 +18,11 @@ from hypothesis import strategies as st
 from small_worlds import InScenes, small
 from test_worlds import assert_same
 
-from videopred.datasets import generation
+from videopred.datasets import generation, open_dataset
 from videopred.datasets.balls import BouncingBalls
 from videopred.datasets.clip import PARTS
 from videopred.datasets.description import describe
 from videopred.datasets.generation import generate
-from videopred.datasets.opening import open_dataset
 from videopred.datasets.piece import STEP
 from videopred.datasets.plan import Target
 from videopred.datasets.shards import shard_ranges

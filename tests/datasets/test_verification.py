@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 from small_worlds import small
 
-from videopred.datasets import DATASETS
+from videopred.datasets import DATASETS, open_dataset
 from videopred.datasets.generation import generate
-from videopred.datasets.opening import open_dataset
 from videopred.datasets.verification import Verdict, verify
 
 CLIPS = {"train": 21, "test": 8}

@@ -8,7 +8,7 @@ import pytest
 import torch
 from tiny_runs import tiny_data, tiny_model
 
-from videopred.datasets.opening import open_dataset
+from videopred.datasets import open_dataset
 from videopred.eval import make_any_metric, read_metric_settings
 from videopred.eval.scores import load_scores
 from videopred.eval.settings import Protocol

@@ -5,7 +5,7 @@ import pytest
 from tiny_runs import CLIPS, tiny_data, tiny_model
 
 from videopred import models
-from videopred.datasets.opening import open_dataset
+from videopred.datasets import open_dataset
 from videopred.eval import make_metric
 from videopred.eval.metric import Metric
 from videopred.judging import imagine

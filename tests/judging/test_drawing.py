@@ -6,10 +6,9 @@ import torch
 from tiny_runs import tiny_data, tiny_model
 
 from videopred import models
-from videopred.datasets import DATASETS
+from videopred.datasets import DATASETS, open_dataset
 from videopred.datasets.generation import generate
 from videopred.datasets.motion import MODES
-from videopred.datasets.opening import open_dataset
 from videopred.datasets.switching import AXES
 from videopred.experiments.figures import PAPER_FIGURES
 from videopred.judging import drawing, imagine

@@ -12,8 +12,8 @@ from tiny_runs import HEIGHT, WIDTH, tiny_data, tiny_model, tiny_training
 from training_runs import UNDRAWN
 
 from videopred.checkpoint import load_run
+from videopred.datasets import open_dataset
 from videopred.datasets.generation import generate
-from videopred.datasets.opening import open_dataset
 from videopred.datasets.settings import OcclusionConfig
 from videopred.eval import METRICS, OBJECT_METRICS
 from videopred.eval.plausibility_settings import PlausibilityConfig

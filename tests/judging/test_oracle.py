@@ -3,9 +3,8 @@
 import pytest
 import torch
 
-from videopred.datasets import find_recipe
+from videopred.datasets import find_recipe, open_dataset
 from videopred.datasets.generation import generate
-from videopred.datasets.opening import open_dataset
 from videopred.eval.settings import Protocol
 from videopred.judging import judge, scoring
 from videopred.judging.batches import Batch, read_film

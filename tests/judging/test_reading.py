@@ -6,8 +6,8 @@ import pytest
 from PIL import Image
 from tiny_runs import CLIPS, RECIPE, tiny_data
 
+from videopred.datasets import open_dataset
 from videopred.datasets.generation import generate
-from videopred.datasets.opening import open_dataset
 from videopred.judging.elsewhere import GivenFilms
 from videopred.judging.reading import holds_array, is_data
 

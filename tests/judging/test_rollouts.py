@@ -8,7 +8,7 @@ import torch
 from tiny_runs import tiny_data
 from torch import Tensor, nn
 
-from videopred.datasets.opening import open_dataset
+from videopred.datasets import open_dataset
 from videopred.datasets.shards import my_place
 from videopred.eval.settings import Protocol
 from videopred.judging import evaluate, judge

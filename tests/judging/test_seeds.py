@@ -10,7 +10,7 @@ from tiny_runs import tiny_data, tiny_model, tiny_training
 from torch import nn
 
 from videopred.checkpoint import ExperimentRecord, RunConfig, load_run, read_run
-from videopred.datasets.opening import open_dataset
+from videopred.datasets import open_dataset
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.export import export_run

@@ -11,7 +11,7 @@ from test_exact_resume import stop_after
 from tiny_runs import tiny_model, tiny_training
 from training_runs import UNDRAWN, everything_of, weights
 
-from videopred.datasets.opening import open_dataset
+from videopred.datasets import open_dataset
 from videopred.settings import ComputeConfig, WatchConfig
 from videopred.training.clips import TrainingClips
 from videopred.training.run import foresee, resume, train

@@ -8,7 +8,7 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 from videopred import check, flags
 from videopred.commands import terminal
 from videopred.commands.options import Data, Json, Overwrite, Part, out_flag
-from videopred.datasets import DATASETS
+from videopred.datasets import DATASETS, open_dataset
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.settings import DatasetSettings
 
@@ -92,7 +92,6 @@ def inspect(
         check.require(preview.suffix == ".gif", "--preview", "end in .gif", preview, "rename it")
         check.absent("--preview", preview, overwrite)
     from videopred.datasets.description import describe
-    from videopred.datasets.opening import open_dataset
 
     with open_dataset(data) as file:
         rows = describe(file)
@@ -131,7 +130,6 @@ def export(
     """Write clips of `occlusion` as PNG files, in the folder layout of the IntPhys benchmark."""
     check.absent("--out", out, overwrite)
     from videopred.datasets.intphys_export import export_intphys
-    from videopred.datasets.opening import open_dataset
 
     with open_dataset(data) as file:
         export_intphys(
@@ -155,7 +153,6 @@ def verify(
 ) -> None:
     """Check that data is complete, matches its recipe, and that no two parts share anything."""
     from videopred.datasets import verification
-    from videopred.datasets.opening import open_dataset
 
     with open_dataset(data) as file:
         verdict = verification.verify(file, sample=sample, mnist=mnist, progress=terminal.watched())

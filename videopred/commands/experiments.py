@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from videopred import check
 from videopred.commands import terminal
+from videopred.datasets import kept_clips, open_dataset
 from videopred.experiments.asking import Asked, ask, run_and_data
 from videopred.experiments.settings import ExperimentConfig
 from videopred.training.places import SUMMARY, run_of, seeds_of
@@ -84,7 +85,6 @@ def next_commands(folder: Path, asked: Asked | None = None) -> list[str]:
         folder: the run, or the folder of runs.
         asked: the experiment; if None, that of the name that the run keeps, if there is one.
     """
-    from videopred.datasets.opening import kept_clips
     from videopred.training.resuming import read_settings
 
     config, _ = read_settings(run_of(folder, seeds_of(folder)[0]) if (folder / SUMMARY).is_file() else folder)
@@ -102,7 +102,6 @@ def next_commands(folder: Path, asked: Asked | None = None) -> list[str]:
 
 def _part_to_judge(data: Path) -> str:
     """The part of the data to judge a run on; of clips that cannot be opened, which the next command says, test."""
-    from videopred.datasets.opening import open_dataset
 
     try:
         return open_dataset(data).part_to_judge

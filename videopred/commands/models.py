@@ -10,6 +10,7 @@ from videopred import check, model_flags
 from videopred.commands import terminal
 from videopred.commands.opening import opened, results
 from videopred.commands.options import CORE_HELP, Context, Data, Device, Horizon, Json, Overwrite, Part, Run, out_flag
+from videopred.datasets import open_dataset
 from videopred.models.settings import CoreConfig, RIMsConfig
 
 if TYPE_CHECKING:
@@ -65,7 +66,6 @@ def rollout(
     differ = trace is None or trace.resolve() != path.resolve()
     check.require(differ, "--trace", "be another file than --out", trace, "rename one of them")
     check.whole_number("--first", 1 if first is None else first, 1, "ask for at least one clip")
-    from videopred.datasets.opening import open_dataset
 
     there = open_dataset(data).count(part)
     must = f"be at most {there}, the clips of the {part} part"

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from videopred import again, check
-from videopred.datasets import how_to_make
+from videopred.datasets import how_to_make, open_dataset
 from videopred.training.places import SUMMARY, run_of, seeds_of
 
 if TYPE_CHECKING:
@@ -71,7 +71,6 @@ def opened(
     if run is not None:
         check.run_folder(run)
     check_data(data)
-    from videopred.datasets.opening import open_dataset
 
     file = open_dataset(data)
     asked = Opened(file, file.context if context is None else context, file.horizon if horizon is None else horizon)

@@ -10,6 +10,7 @@ from videopred.commands import terminal
 from videopred.commands.opening import check_data, each_run, results
 from videopred.commands.options import Context, Device, Horizon, Json, Overwrite, Part, out_flag
 from videopred.commands.question import Question
+from videopred.datasets import open_dataset
 from videopred.eval import DEFAULT_METRICS, known, metric_settings, read_metric_settings
 from videopred.eval.file_names import SCORE_FILES
 from videopred.eval.settings import GivenConfig
@@ -90,7 +91,6 @@ def _score_runs(
     runs: list[Path], data: Path, question: Question, reference: Path | None, how: dict[str, Any]
 ) -> "Scores":
     """Scores of the runs' own rollouts; what can be refused before torch is loaded is."""
-    from videopred.datasets.opening import open_dataset
 
     file = open_dataset(data)
     protocol = question.protocol(file)
@@ -114,7 +114,6 @@ def _score_films(
     films: GivenConfig, data: Path | None, question: Question, reference: Path | None, how: dict[str, Any]
 ) -> "Scores":
     """Scores of films made elsewhere."""
-    from videopred.datasets.opening import open_dataset
     from videopred.judging import evaluating, fitting, opening
 
     predicted, true = opening.open_given(films, question.said.get("part", "test"))

@@ -21,7 +21,7 @@ The modules, by what they are about:
     occlusion     occlusion: scenes, shapes
     generating    generation: plan, shards, making, workers, resuming, forecasting
     files         file_layout; to write: writer, piece, unfailing_file; to read: clip_file, clip_folder, foreign_values
-    any clips     clip_source, opening, recipe_clips; for training: loader, crops
+    any clips     clip_source, recipe_clips; for training: loader, crops
     checking      description, predictability, verification, fingerprint
     importing     importing, import_settings: film_formats, foreign_films, converting, cutting
     its formats   array_films, named_arrays, numpy_arrays, h5_arrays, picture_films, video_films
@@ -45,6 +45,7 @@ from videopred.datasets.settings import (
 from videopred.systems import typed
 
 if TYPE_CHECKING:
+    from videopred.datasets.clip_source import ClipSource
     from videopred.datasets.world import World
 
 
@@ -204,6 +205,24 @@ def how_to_mend(path: Path) -> str:
     if (path / "settings.json").is_file():
         return "it is a run; give it as RUN, or go on with it by `videopred train --resume`"
     return "make it again with `videopred generate`"
+
+
+def open_dataset(path: Path | str) -> "ClipSource":
+    """The clips at a path, open for reading: a data file, or a folder of shards.
+
+    Raises:
+        FileNotFoundError, ValueError: see `ClipFile` and `ClipFolder`.
+        TypeError: it is no path.
+    """
+    path = check.as_path("DATA", path)
+    source = "videopred.datasets.clip_folder:ClipFolder" if path.is_dir() else "videopred.datasets.clip_file:ClipFile"
+    return find(source)(path)
+
+
+def kept_clips(learned_from: str) -> Path | None:
+    """Where the clips are that a run learned from, as its settings name them; None if they are in no file, or gone."""
+    path = Path(learned_from)
+    return path if path.exists() and path.suffix != ".json" else None  # a recipe, which they were made from
 
 
 def make_world(recipe: DatasetSettings | str, mnist: Path | None = None) -> "World":

@@ -10,9 +10,9 @@ from torch.utils.data import Dataset
 
 from videopred import check
 from videopred.amounts import counted
+from videopred.datasets import open_dataset
 from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.file_layout import has_time
-from videopred.datasets.opening import open_dataset
 from videopred.frames import to_film
 
 MEMORY_LIMIT = 2 * 2**30

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from videopred import check
+from videopred.datasets import open_dataset
 from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.intphys import ScoredFilms, scored_films
 from videopred.datasets.intphys_layout import holds_intphys
-from videopred.datasets.opening import open_dataset
 from videopred.datasets.scene_names import condition, condition_in, conditions_in, names_in, number_scenes
 
 _NAMES = {"SOURCE": "DATA"}

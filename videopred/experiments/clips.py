@@ -5,8 +5,8 @@ from pathlib import Path
 
 from videopred import check
 from videopred.amounts import parts_told
+from videopred.datasets import open_dataset
 from videopred.datasets.generation import generate
-from videopred.datasets.opening import open_dataset
 from videopred.experiments.settings import ExperimentConfig
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from videopred import check
+from videopred.datasets import open_dataset
 from videopred.datasets.array_films import films_of_array
 from videopred.datasets.clip_file import ClipFile
 from videopred.datasets.film_formats import read_raw_films
@@ -13,7 +14,6 @@ from videopred.datasets.foreign_films import RawFilms
 from videopred.datasets.h5_arrays import SUFFIXES, arrays_in, holds_data, open_h5_array
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.numpy_arrays import open_array
-from videopred.datasets.opening import open_dataset
 
 
 def is_data(path: Path) -> bool:

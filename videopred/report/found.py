@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from videopred import check
-from videopred.datasets.opening import kept_clips
+from videopred.datasets import kept_clips
 from videopred.eval.file_names import PLAUSIBILITY_FILES, scores_in
 from videopred.eval.scores import Scores, load_scores
 from videopred.runs import run_name

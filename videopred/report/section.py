@@ -9,8 +9,8 @@ import torch
 from videopred import again, check
 from videopred.amounts import counted
 from videopred.checkpoint import checkpoint_file, load_run
+from videopred.datasets import open_dataset
 from videopred.datasets.description import describe
-from videopred.datasets.opening import open_dataset
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.eval.tables import what_was_asked

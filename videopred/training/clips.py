@@ -8,10 +8,9 @@ from pydantic import ValidationError
 from torch import Tensor
 
 from videopred import check
-from videopred.datasets import DATASETS
+from videopred.datasets import DATASETS, open_dataset
 from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.loader import MEMORY_LIMIT, FilmDataset
-from videopred.datasets.opening import open_dataset
 from videopred.datasets.recipe_clips import RecipeClips, open_recipe
 from videopred.datasets.settings import DatasetSettings, load_recipe
 from videopred.settings import ComputeConfig, TrainingConfig

@@ -7,7 +7,7 @@ import h5py
 import numpy as np
 import pytest
 
-from videopred.datasets.opening import open_dataset
+from videopred.datasets import open_dataset
 
 
 @pytest.mark.parametrize("name", ["a film.npy", "f.NPZ", "f.gif", "f.mp4"])
