@@ -24,7 +24,7 @@ ADDRESSED = [name for name, preset in DATASETS.items() if not preset.recipe.in_o
     ("changes", "values"), [({}, "binary"), ({"edges": "smooth"}, "grey levels"), ({"colors": "palette"}, "colors")]
 )
 def test_it_says_what_pixels_may_be(changes, values):
-    assert open_recipe(BallsConfig(**SMALL, **changes), PARTS, seed=3).values() == values
+    assert open_recipe(BallsConfig(**SMALL, **changes), PARTS, seed=3).pixel_values() == values
 
 
 @pytest.mark.parametrize("name", ADDRESSED)
