@@ -47,10 +47,13 @@ def tinted(shares: np.ndarray, axis: int) -> np.ndarray:
         (…, 3) uint8.
     """
     of_modules = np.moveaxis(shares, axis, -1)
-    known = np.nan_to_num(of_modules)[..., None]
-    mixed = known * module_colors(of_modules.shape[-1]) + (1 - known) * np.array(PAGE)
-    mixed = np.where(np.isnan(of_modules)[..., None], TRACK, mixed).round().astype(np.uint8)
-    return np.moveaxis(mixed, -2, axis)
+    mixed = of_modules[..., None] * module_colors(of_modules.shape[-1]) + (1 - of_modules[..., None]) * np.array(PAGE)
+    return as_pixels(np.moveaxis(mixed, -2, axis))
+
+
+def as_pixels(colors: np.ndarray) -> np.ndarray:
+    """Colours of 0 to 255 (…, 3) as uint8; NaN, unknown, is a track."""
+    return np.where(np.isnan(colors), TRACK, colors).round().astype(np.uint8)
 
 
 def schema_cells(chosen: np.ndarray) -> np.ndarray:

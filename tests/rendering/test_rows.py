@@ -65,14 +65,16 @@ def test_panels_of_a_scene_are_of_one_size_and_can_be_put_together(row):
     assert len(film_frames(scene(), ["truth", row] if row != "truth" else [row], panel_px=SCALE * WIDTH)) == FRAMES
 
 
-@pytest.mark.parametrize("rows", [PLAIN, ["modules"], ["pred", "truth", "masks", "schemata", "overlay"]])
-def test_panels_stand_where_the_film_says(rows):
-    """At most four abreast, each with its pixels inside its border."""
+@pytest.mark.parametrize(
+    ("rows", "abreast"), [(PLAIN, 3), (["modules"], 1), (["pred", "truth", "masks", "schemata", "overlay"], 3)]
+)
+def test_panels_stand_where_the_film_says(rows, abreast):
+    """At most four abreast, in even lines, each with its pixels inside its border."""
     whole = film_frames(scene(), rows, panel_px=SCALE * WIDTH)
     column = max(SCALE * WIDTH + 8, *(_caption_width(panel) for panel in draw_rows(rows, scene(), SCALE)))
     for k, row in enumerate(rows):
-        left = 14 + (column - SCALE * WIDTH) // 2 + k % 4 * (column + 14)
-        top = 44 + k // 4 * (40 + SCALE * HEIGHT + 14)
+        left = 14 + (column - SCALE * WIDTH) // 2 + k % abreast * (column + 14)
+        top = 44 + k // abreast * (40 + SCALE * HEIGHT + 14)
         place = whole[:, top : top + SCALE * HEIGHT, left : left + SCALE * WIDTH]
         np.testing.assert_array_equal(place, draw(row, scene(), SCALE).film)
         assert (whole[CONTEXT:, top - 2, left : left + SCALE * WIDTH] == ROLLOUT).all()
@@ -158,6 +160,13 @@ def test_masks_mix_the_colours_of_their_modules():
     film = in_small(draw("masks", scene(), SCALE).film)
     shares = trace()["masks"][4, :, 3, 17]
     np.testing.assert_allclose(film[4, 3, 17], shares @ OBJECT_COLORS[:MODULES], atol=0.5)
+
+
+@pytest.mark.parametrize("row", ["masks", "attention"])
+def test_the_first_frame_which_no_step_led_to_is_grey(row):
+    panel = draw(row, scene(), SCALE)
+    assert (panel.film[0] == TRACK).all()
+    assert (panel.film[1] != TRACK).any()
 
 
 def test_what_changed_is_drawn_from_the_untouched_prediction_on():

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from videopred.palette import AGREED, INVENTED, MISSED, OBJECT_COLORS, module_colors
+from videopred.palette import AGREED, INVENTED, MISSED, OBJECT_COLORS, as_pixels, module_colors
 from videopred.rendering.panel import Panel, Swatch, numbers, shown
 from videopred.rendering.scene import Scene
 
@@ -58,8 +58,8 @@ def masks(scene: Scene, scale: int) -> Panel:
     """The masks of the decoder, each module in its colour; a pixel that several share is their mixture."""
     (shares,) = scene.traced("masks")  # (T, K, H, W)
     colors = module_colors(shares.shape[1])
-    film = np.einsum("tkhw,kc->thwc", np.nan_to_num(shares), colors).round().clip(0, 255).astype(np.uint8)
-    return shown(film, scale, "masks", numbers(colors), "module")
+    film = np.einsum("tkhw,kc->thwc", shares, colors).clip(0, 255)
+    return shown(as_pixels(film), scale, "masks", numbers(colors), "module")
 
 
 def changed(scene: Scene, scale: int) -> Panel:

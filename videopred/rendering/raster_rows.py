@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from videopred.palette import INK, PAGE, SCHEMA_COLORS, TRACK, module_colors, schema_cells, tinted
+from videopred.palette import INK, PAGE, SCHEMA_COLORS, TRACK, as_pixels, module_colors, schema_cells, tinted
 from videopred.rendering.lettering import Label, write
 from videopred.rendering.panel import Panel, Swatch, numbers, shown
 from videopred.rendering.scene import Scene
@@ -41,10 +41,10 @@ def _attention_map(scene: Scene, scale: int, read: np.ndarray) -> Panel:
     height, width = scene.truth.shape[1:3]
     down, across = scene.map_shape
     colors = module_colors(read.shape[1])
-    light = np.einsum("tkl,kc->tlc", np.nan_to_num(read), colors)
-    most = np.nan_to_num(read).sum(1).max(-1)
-    light /= np.where(most > 0, most, 1)[:, None, None]
-    film = light.reshape(len(read), down, across, 3).round().astype(np.uint8)
+    light = np.einsum("tkl,kc->tlc", read, colors)
+    most = read.sum(1).max(-1)
+    light /= np.where(most == 0, 1, most)[:, None, None]
+    film = as_pixels(light.reshape(len(read), down, across, 3))
     # The nearest position of each pixel: a map need not divide the frame.
     rows, columns = np.arange(height) * down // height, np.arange(width) * across // width
     return shown(film[:, rows][:, :, columns], scale, "attention", numbers(colors), "module")
