@@ -18,7 +18,7 @@ _ABREAST = 4
 
 
 def film_frames(scene: Scene, rows: Sequence[str] = USUAL_ROWS, *, panel_px: int = 256) -> np.ndarray:
-    """Frames of a film with these rows as panels, at most four abreast.
+    """Frames of a film with these rows as panels, at most four abreast, in lines about as long as each other.
 
     Borders change colour where the rollout begins.
 
@@ -56,10 +56,12 @@ class _Layout(NamedTuple):
     def places(self) -> list[tuple[int, int]]:
         """Top and left of the panels, without their borders."""
         column = max(self.wide + 2 * BORDER, self.caption)
+        lines = -(-self.panels // _ABREAST)
+        abreast = -(-self.panels // lines)  # five stand as three and two, not as four and one
         inset = (column - self.wide) // 2
         line = HEADER + self.high + 2 * BORDER + 6
         return [
-            (HEADER + BORDER + k // _ABREAST * line, MARGIN + inset + k % _ABREAST * (column + MARGIN))
+            (HEADER + BORDER + k // abreast * line, MARGIN + inset + k % abreast * (column + MARGIN))
             for k in range(self.panels)
         ]
 

@@ -26,7 +26,7 @@ def masked_out(scenes: Sequence[Scene]) -> Figure:
     colors = shares[..., None] * dark + (1 - shares[..., None]) * light
     plot.imshow(colors.round().astype(np.uint8), aspect="auto", interpolation="nearest")
     for (row, column), share in np.ndenumerate(shares):
-        ink = hue(PAGE if share > 0.6 else INK)
+        ink = hue(PAGE if share > 0.7 else (0, 0, 0))  # the ink of other words would be too pale on grey
         plot.text(column, row, f"{share:.2f}", ha="center", va="center", fontsize=SMALL, color=ink)
     dress(plot, "share of rollout steps active", "module", "silenced")
     plot.set_xticks(range(modules))
