@@ -203,6 +203,17 @@ def test_an_export_stands_for_its_run(made, tmp_path):
     assert "Worst of 5" in page.text
 
 
+def test_the_command_of_an_export_reads_the_data_that_the_command_before_it_makes(made, tmp_path):
+    """Its record has the name of the file only."""
+    run = shutil.copytree(made / "models" / "gru", tmp_path / "gru")
+    record = json.loads((run / "run.json").read_text())
+    for program, data in (("videopred", made / "two.h5"), ("mine.py", "two.h5")):
+        (run / "run.json").write_text(json.dumps(record | {"command": f"{program} train old/two.h5 --core gru"}))
+        path = export_run(run, tmp_path / f"{program}.safetensors")
+        page = Page(write_report([path], tmp_path / f"{program}.html", data=made / "two.h5").read_text())
+        assert f"{program} train {data} --core gru" in page.text
+
+
 def test_the_oracle_takes_no_part_in_the_contest(made, page):
     scores = load_scores(made / "eval" / "rims" / "two")
     table = tables.score_table(scores)

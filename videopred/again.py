@@ -1,6 +1,8 @@
 """The commands that make given data or results again, as one would type them. Light."""
 
+import shlex
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from videopred import systems
@@ -32,6 +34,21 @@ def generate_words(recipe: DatasetSettings, clips: Mapping[str, int], seed: int,
     counts = tuple(f"{part}={count}" for part, count in clips.items() if count)
     chance = ("--seed", str(seed)) if seed else ()
     return ("generate", name, *_flags(_changes(kin[name], recipe)), "--clips", *counts, *chance, "--out", out)
+
+
+def training_words(command: str, data: str) -> Words | None:
+    """The command in the record of an export, which keeps only names of files, with its data where it lies now.
+
+    Args:
+        command: as it was typed.
+        data: the clips, as the command shall name them.
+
+    Returns:
+        None of a program of one's own, which is no command of ours.
+    """
+    program, *words = shlex.split(command) or [""]
+    name = Path(data).name
+    return tuple(data if word == name else word for word in words) if program == "videopred" else None
 
 
 def evaluate_words(

@@ -3,14 +3,13 @@
 It is for somebody who has the export and the package, and nothing else: every command in it can be copied.
 """
 
-import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from videopred.again import Words, evaluate_words, generate_words, typed
+from videopred.again import Words, evaluate_words, generate_words, training_words, typed
 from videopred.amounts import counted, duration, parts_told, size
 from videopred.checkpoint import ExperimentRecord, RunConfig
 from videopred.datasets.clip_source import ClipSource
@@ -145,10 +144,8 @@ def _origin(of: Described) -> Iterator[str]:
 
 def _training(of: Described) -> Iterator[str]:
     record, training = of.export.record, of.config.training
-    words = shlex.split(record.get("command", ""))
-    if words[:1] == ["videopred"]:  # what a program of one's own was called with is no command of ours
-        place = {of.file.path.name: of.data}  # of paths the record keeps the names of files
-        yield _shell(tuple(place.get(word, word) for word in words[1:]))
+    if words := training_words(record.get("command", ""), of.data):
+        yield _shell(words)
     done = record.get("updates", training.updates)
     told = [f"{counted(done, 'update')} of {counted(training.batch_size, 'clip')} from seed {training.seed}"]
     if "seconds" in record:

@@ -236,8 +236,9 @@ def _score_block(name: str, scores: Scores) -> ScoreBlock:
 
 def _commands(run: FoundRun, made: str | None, data: Path | None, parts: Mapping[str, int]) -> dict[str, str]:
     found = {"the data": made} if made else {}
-    if "command" in run.record:
-        found["the run"] = str(run.record["command"])
+    if command := str(run.record.get("command", "")):
+        words = again.training_words(command, str(data)) if data is not None and run.path.is_file() else None
+        found["the run"] = again.typed(words) if words else command
     for name, scores in run.scores.items():
         count = parts.get(scores.protocol.part) if data is not None and data.stem == name else None
         words = again.evaluate_words(str(run.path), scores.file, scores.protocol, count, scores.reference)
