@@ -155,7 +155,7 @@ def test_steps_are_counted_from_1(held, told):
 def test_without_scores_a_card_says_how_to_make_them(place):
     shutil.rmtree("eval")
     text = export_with_card(Path("models/mine"))[1].read_text()
-    assert "No scores were found; this makes some:\n\n```sh\nvideopred evaluate models/mine.safetensors" in text
+    assert "No scores were found. To score it:\n\n```sh\nvideopred evaluate models/mine.safetensors" in text
 
 
 def test_scores_of_a_part_of_the_clips_are_told_with_their_words(place):

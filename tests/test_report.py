@@ -140,7 +140,7 @@ def test_it_says_how_the_run_learned_and_where_it_came_from(made, page):
         assert f"{name.replace('_', ' ')} {shown}" in page.text
     assert record["versions"]["torch"] in page.text
     assert settings["data"]["sha256"] in page.text
-    assert "what it learned from" in page.text
+    assert "the data it was trained on" in page.text
     assert any(chart.startswith("loss over the updates: train bce") for chart in page.charts)
     assert record["host"] not in page.text.replace(record["machine"], "")
 
@@ -183,7 +183,7 @@ def test_a_run_without_data_or_checkpoint_has_its_page(made, tmp_path):
     shutil.copytree(made / "models" / "gru", run)
     shutil.rmtree(run / "checkpoints")
     page = report(tmp_path, tmp_path, "gone", data=made / "two.h5")
-    assert f"no checkpoint videopred train --resume {run}" in page.text
+    assert f"the run has no checkpoint videopred train --resume {run}" in page.text
     settings = json.loads((run / "settings.json").read_text())
     recipe = tmp_path / "recipe.json"
     recipe.touch()
@@ -286,7 +286,7 @@ def test_scores_of_other_clips_do_not_choose(made, tmp_path):
     page = report(made, tmp_path, "rims", data=other)
     assert f"The scores on two are of other clips than {other} holds" in page.text
     assert "Worst" not in page.text
-    assert "other data than it learned from" in page.text
+    assert "not the data it was trained on" in page.text
 
 
 def test_runs_that_cannot_be_compared_say_why(made, tmp_path):

@@ -66,7 +66,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_it_is_drawn_and_nothing_is_complained_of_or_asked_for(page, tmp_path):
     dom, console, asked = browse(page, tmp_path, "--dump-dom")
     assert dom.count("<figure") > 3
-    assert "What it predicts" in dom
+    assert "Predictions" in dom
     assert console == ""
     assert [address for address in asked if not address.startswith("data:")] == []
 

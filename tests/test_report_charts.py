@@ -59,7 +59,7 @@ def test_steps_are_whole_and_none_stands_beside_the_curve():
 
 
 def test_thousands_are_parted():
-    assert "15\u202f000" in labels(line_chart("a", {"b": Line((0, 1), (0.0, 15_000.0))}, "step"))
+    assert "15,000" in labels(line_chart("a", {"b": Line((0, 1), (0.0, 15_000.0))}, "step"))
 
 
 def test_a_band_goes_forth_below_and_back_above_within_the_chart():

@@ -43,7 +43,7 @@ def test_first_are_the_core_the_frames_and_the_lowest_loss(tmp_path):
     assert first_facts(run, scores) == {
         "core": "gru",
         "frames": "24 × 32",
-        "updates": "12\u202f345",
+        "updates": "12,345",
         "state": "done",
         "lowest validation loss": "7.25",
         "MSE ↓": "0.2000",
@@ -54,7 +54,7 @@ def test_first_are_the_core_the_frames_and_the_lowest_loss(tmp_path):
 
 @pytest.mark.parametrize(
     ("trained", "said"),
-    [("a1", "what it learned from"), ("b2", "other data than it learned from"), (None, None)],
+    [("a1", "the data it was trained on"), ("b2", "not the data it was trained on"), (None, None)],
 )
 def test_data_is_known_again_by_its_fingerprint(tmp_path, trained, said):
     run = find_run(

@@ -3,11 +3,6 @@
 from collections.abc import Mapping
 
 
-def grouped(number: float) -> str:
-    """A number rounded to a whole one, with thin spaces between its thousands: 15 000."""
-    return f"{number:,.0f}".replace(",", "\u202f")
-
-
 def counted(number: int, noun: str) -> str:
     """A number with its noun, such as 1 frame, 2 frames and 50,000 clips."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -67,9 +67,9 @@ def card_text(of: Described) -> str:
     head = [f"# {of.name}", f"![Truth and prediction]({of.name}.gif)", shown, _summary(of)]
     sections = {
         "Use": _use(of),
-        "The clips": _origin(of),
-        "The training": _training(of),
-        "What it reaches": _reached(of),
+        "Data": _origin(of),
+        "Training": _training(of),
+        "Scores": _reached(of),
         "Limits": _limits(of),
     }
     return "\n\n".join([*head, *(part for title, parts in sections.items() for part in (f"## {title}", *parts))]) + "\n"
@@ -162,7 +162,7 @@ def _training(of: Described) -> Iterator[str]:
 
 def _reached(of: Described) -> Iterator[str]:
     if not of.scores:
-        yield "No scores were found; this makes some:"
+        yield "No scores were found. To score it:"
         yield _shell(("evaluate", of.run, of.data, *of.given_words))
     for scores in of.scores:
         yield _shell(_evaluate(of, scores))

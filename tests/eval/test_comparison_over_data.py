@@ -165,8 +165,8 @@ def test_the_table_has_a_row_for_a_model_and_a_column_for_a_data_set():
     ]
     assert legend.splitlines()[1:] == [
         "±: half of the 95 % interval over clips (bootstrap)",
-        "relative error: what is missing to the best value, over what gru is missing on these clips; ! where the "
-        "interval leaves out 1",
+        "relative error: distance from the best value, divided by that of gru on the same clips; ! where the interval "
+        "excludes 1",
     ]
     document = two_by_two().markdown()
     assert "| MSE ↓, mean of 2 | easy | hard |\n| --- | ---: | ---: |\n| gru | 2.0000 ±0.0000 |" in document

@@ -37,7 +37,7 @@ class Difference(NamedTuple):
 
     @property
     def told_apart(self) -> bool:
-        """Whether the interval leaves out 0."""
+        """Whether the interval excludes 0."""
         return self.low > 0 or self.high < 0
 
 
@@ -207,8 +207,8 @@ class Comparison:
             chances = "clips, by paired bootstrap"
             if several:
                 chances += ", and seeds, by Welch's t; a single run stands for itself alone"
-            told = f"interval of the difference: 95 % over {chances}; ! where it leaves out 0"
-        relative = "relative error: what is missing to the best value, over what the row in the title is missing"
+            told = f"interval of the difference: 95 % over {chances}; ! where it excludes 0"
+        relative = "relative error: distance from the best value, divided by that of the row in the title"
         return "\n".join([*lines, told, relative, *self.remarks])
 
 

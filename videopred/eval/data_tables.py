@@ -108,8 +108,8 @@ def _legend(comparison: "DataComparison") -> str:
             interval += " and seeds (Student's t); a single run stands for itself alone"
     lines.append(interval)
     if comparison.relative_to is not None:
-        told = f"what is missing to the best value, over what {comparison.relative_to} is missing on these clips"
-        lines.append(f"relative error: {told}; ! where the interval leaves out 1")
+        told = f"distance from the best value, divided by that of {comparison.relative_to} on the same clips"
+        lines.append(f"relative error: {told}; ! where the interval excludes 1")
     lines += [f"on {name}, {remark}" for name, of in data.items() for remark in of.remarks]
     return "\n".join(lines)
 

@@ -12,8 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from videopred.amounts import grouped
-
 WIDTH, HEIGHT = 420, 250
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 20, 30, 40
 """Sizes of a chart and its margins, in units of its view box."""
@@ -194,4 +192,4 @@ def _ticks(low: float, high: float, *, whole: bool = False) -> list[float]:
 
 
 def _number(value: float) -> str:
-    return grouped(value) if abs(value) >= 1000 else f"{value:.4g}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

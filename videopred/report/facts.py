@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from videopred.amounts import grouped
 from videopred.eval.scores import Scores
 from videopred.report import tables
 from videopred.report.charts import Line, line_chart
@@ -23,7 +22,7 @@ def first_facts(run: FoundRun, scores: Scores | None) -> dict[str, str]:
     if frames:
         found["frames"] = f"{frames[1]} × {frames[2]}" + (" in color" if frames[0] == 3 else "")
     if "updates" in run.record:
-        found["updates"] = grouped(run.record["updates"])
+        found["updates"] = f"{run.record['updates']:,}"
     found |= {"state": str(run.record["state"])} if "state" in run.record else {}
     lowest = [min(values) for name, (_, values) in curves(run.log).items() if name.startswith("validation_")]
     found |= {"lowest validation loss": f"{lowest[0]:.4g}"} if lowest else {}
@@ -70,7 +69,7 @@ def data_record(run: FoundRun) -> dict[str, str]:
 def data_card(facts: Mapping[str, Any], fingerprint: str, run: FoundRun) -> dict[str, dict[str, str]]:
     """What there is to say of the data shown."""
     trained = data_record(run).get("sha256")
-    same = "what it learned from" if trained == fingerprint else "other data than it learned from"
+    same = "the data it was trained on" if trained == fingerprint else "not the data it was trained on"
     alone = {name: value for name, value in facts.items() if name not in ("recipe", "parts")}
     alone |= {"sha256": fingerprint} | ({"this is": same} if trained else {})
     parts = {part: of_part for part, of_part in facts["parts"].items() if of_part["clips"]}

@@ -168,18 +168,18 @@ def _missing(run: FoundRun, data: Path | None, together: bool) -> list[Missing]:
     """What the page cannot show of a run, with the commands that would make it."""
     found = []
     if data is None:
-        what = "clips that play: no file of its clips was found"
+        what = "clips: no file of its clips was found"
         found.append(Missing(what, again.typed(("report", str(run.path), "--data", "DATA", "--out", "OTHER.html"))))
     elif not _has_checkpoint(run.path):
-        found.append(Missing("clips that play: no checkpoint", again.typed(("train", "--resume", str(run.path)))))
+        found.append(Missing("clips: the run has no checkpoint", again.typed(("train", "--resume", str(run.path)))))
     if data is None and not run.scores:
         found.append(Missing(f"scores{_ALONE if together else ''}", again.typed(("evaluate", str(run.path), "DATA"))))
     for name, judged in run.plausibility.items():
         if not run.surprise[name]:
             words = (*again.plausibility_words(str(run.path), judged), "--draw", "0", "--overwrite")
-            found.append(Missing(f"films of {name} beside the surprise at them", again.typed(words)))
+            found.append(Missing(f"films of {name} beside the model's surprise at them", again.typed(words)))
     if not run.plausibility:
-        what = "plausibility: how surprised it is by impossible films of the data set `occlusion`, or of IntPhys"
+        what = "plausibility: how much impossible films surprise it, on the data set `occlusion` or IntPhys"
         found.append(Missing(what, again.typed(("plausibility", str(run.path), "DATA"))))
     return found
 

@@ -101,7 +101,7 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
     paired = f"Differences from {comparison.relative_to}, with paired 95 % intervals over {chances}"
     return [
         Table(f"Mean of {counted(horizon, 'step')}", heads, means),
-        Table(f"{paired}; bold where the interval leaves out 0", heads, differences),
+        Table(f"{paired}; bold where the interval excludes 0", heads, differences),
     ]
 
 
