@@ -19,7 +19,7 @@ ROOMS: dict[str, set[str]] = {
     "": set(),
     "check": {"spelling"},
     "spelling": set(),
-    "child": {"check"},
+    "child_process": {"check"},
     "frames": {"check"},
     "files": {"check", "systems"},
     "settings": {"check"},
@@ -28,56 +28,43 @@ ROOMS: dict[str, set[str]] = {
     "addresses": {"check"},
     "amounts": set(),
     "interrupt": set(),
-    "flag_names": set(),
-    "unboxing": {"check", "flag_names"},
-    "flags": {"check", "settings", "unboxing"},
-    "model_flags": SHARED | {"flags", "models", "experiments", "training", "weights"},
-    "experiments": SHARED | {*SHELVES, "again", "experiments"},
-    "datasets": SHARED | {"child", "datasets", "slurm"},
+    "flags": SHARED | {"flags", "models", "experiments", "training", "weights"},
+    "experiments": SHARED | {*SHELVES, "command_lines", "experiments"},
+    "datasets": SHARED | {"child_process", "datasets", "slurm"},
     "models": SHARED | {"models"},
     "eval": SHARED | {"eval"},
     "pictures": SHARED,
     "palette": set(),
     "preview": SHARED | {"palette", "pictures"},
-    "bench": SHARED | {*SHELVES, "child", "device", "rollout", "checkpoint", "training", "bench"},
+    "bench": SHARED | {*SHELVES, "child_process", "device", "rollout", "checkpoint", "training", "bench"},
     "cards": SHARED | {"datasets", "preview"},
-    "reach": set(),
-    "curves": SHARED | {"palette", "reach", "rendering"},
-    "data_points": SHARED | {"curves"},
-    "comparing": SHARED | {"curves", "data_points", "eval", "rendering"},
+    "plots": SHARED | {"datasets", "eval", "palette", "pictures", "plots", "rendering"},
     "rendering": SHARED | {"palette", "pictures", "models", "rendering"},
-    "activity": SHARED | {"palette", "rendering"},
-    "record": {"slurm"},
     "slurm": set(),
     "runs": SHARED | {"eval", "spelling", "training", "weights"},
     "weights": SHARED,
     "checkpoint": SHARED | {"models", "weights"},
-    "export": SHARED | {"checkpoint", "weights"},
-    "again": SHARED | {"datasets", "eval"},
-    "model_card": SHARED | {"datasets", "eval", "models", "checkpoint", "weights", "again", "experiments"},
-    "card_export": SHARED
-    | {"datasets", "eval", "checkpoint", "judging", "rendering", "pictures", "runs", "weights"}
-    | {"export", "model_card"},
+    "export": SHARED
+    | {*SHELVES, "checkpoint", "command_lines", "experiments", "export", "judging", "rendering", "pictures", "runs"}
+    | {"weights"},
+    "command_lines": SHARED | {"datasets", "eval"},
     "rollout": SHARED | {"models"},
-    "training": SHARED
-    | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "record", "training", "pictures", "activity"}
-    | {"slurm"},
+    "training": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "training", "pictures"} | {"slurm"},
     "judging": SHARED
     | {"judging", *SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training", "slurm"}
     | {"runs"},
     "surprise": SHARED | {"datasets", "models", "eval", "rollout", "checkpoint", "device"},
-    "surprise_curves": SHARED | {"datasets", "eval", "palette", "pictures", "rendering"},
     "report": SHARED
-    | {*SHELVES, "rendering", "activity", "checkpoint", "device", "pictures", "training", "judging", "runs", "weights"}
-    | {"again", "reach", "report"},
+    | {*SHELVES, "rendering", "checkpoint", "device", "pictures", "training", "judging", "runs", "weights"}
+    | {"command_lines", "plots", "report"},
     "demo": SHARED | {*SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "training", "judging"},
     "doctor": SHARED | {*SHELVES, "checkpoint", "device", "training", "judging"},
     "commands": SHARED
-    | {"flags", "model_flags", *SHELVES, "rollout", "rendering", "checkpoint", "device", "training", "judging", "demo"}
-    | {"pictures", "preview", "cards", "bench", "comparing", "commands", "experiments", "export", "runs"}
-    | {"again", "spelling", "card_export", "surprise", "surprise_curves", "report", "doctor"}
+    | {"flags", *SHELVES, "rollout", "rendering", "checkpoint", "device", "training", "judging", "demo"}
+    | {"pictures", "preview", "cards", "bench", "commands", "experiments", "export", "plots", "runs"}
+    | {"command_lines", "spelling", "surprise", "report", "doctor"}
     | {"cli"},  # a figure of a paper is made by commands
-    "cli": SHARED | {"flags", "model_flags", "datasets", "commands"},
+    "cli": SHARED | {"flags", "datasets", "commands"},
     "__main__": {"cli"},
 }
 """Room (a shelf or a plain module; "" is the package itself) -> rooms that it may import."""
@@ -96,16 +83,16 @@ DOORS: dict[str, set[str]] = {
     "av": {"datasets.video_films"},
     "imageio": {"pictures"},
     "matplotlib": {
-        "comparing",
-        "curves",
-        "data_points",
+        "plots.comparison",
+        "plots.curves",
+        "plots.points",
+        "plots.surprise_curves",
         "rendering.canvas",
         "rendering.lettering",
         "rendering.mask_out_figure",
         "rendering.page",
         "rendering.paper_figures",
         "rendering.top_down_figure",
-        "surprise_curves",
     },
     "jinja2": {"report.page"},
     "kornia": {"eval.bordered_similarity"},
@@ -202,9 +189,10 @@ LIGHT = {
     "commands.training",
     "",
     "check",
-    "unboxing",
-    "flag_names",
     "flags",
+    "flags.model_flags",
+    "flags.synonyms",
+    "flags.unboxing",
     "settings",
     "spelling",
     "systems",
@@ -231,8 +219,7 @@ LIGHT = {
     "models.rival_settings",
     "models.scoff_settings",
     "models.presets",
-    "model_flags",
-    "again",
+    "command_lines",
     "experiments",
     "experiments.asking",
     "experiments.figures",

@@ -17,7 +17,7 @@ from typing import Annotated, NoReturn
 
 from tyro.conf import OmitArgPrefixes
 
-from videopred import check, flags, model_flags, systems
+from videopred import check, flags, systems
 from videopred.commands import (
     benchmarks,
     comparison,
@@ -35,6 +35,7 @@ from videopred.commands import (
     training,
 )
 from videopred.datasets import DATASETS
+from videopred.flags import model_flags
 
 GROUPS: dict[str, dict[str, Callable[..., None]]] = {
     "to begin with": {

@@ -13,7 +13,7 @@ LATE = {
     "import {films} --out out.h5": ("videopred.datasets.importing:read_films", "out.h5"),
     "export intphys {occlusion} --out out": ("videopred.datasets.intphys_export:_write_film", "out"),
     "export {gru} --out out.safetensors": ("videopred.export:gather", "out.safetensors"),
-    "export {gru} --card --out out.safetensors": ("videopred.card_export:card_text", "out.gif"),
+    "export {gru} --card --out out.safetensors": ("videopred.export.with_card:card_text", "out.gif"),
     "inspect {data} --preview out.gif": ("videopred.datasets.description:describe", "out.gif"),
     "evaluate {gru} {data} --out .": ("videopred.judging.runs:evaluate_runs", "measurements.npz"),
     "compare {scores} --out .": ("videopred.eval.comparison:compare", "comparison.csv"),

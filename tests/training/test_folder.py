@@ -83,7 +83,7 @@ def test_a_resumed_run_is_that_of_its_new_process_with_all_that_were_before(fold
 
 def test_a_resumed_run_is_of_the_job_that_goes_on_with_it(folder, monkeypatch):
     """Whoever lists runs asks Slurm whether that one lives."""
-    monkeypatch.setattr("videopred.record.my_job", lambda: "8")
+    monkeypatch.setattr("videopred.training.provenance.my_job", lambda: "8")
     folder.go_on(CONFIG, record(folder) | {"job": "7"}, "cpu", 3)
     assert record(folder)["job"] == "8"
 
@@ -103,7 +103,7 @@ def test_a_process_killed_right_after_it_set_a_run_aside_leaves_it_to_the_next(f
 def clocks(monkeypatch) -> dict[str, float]:
     """What the clocks say, to be set."""
     told = {"seconds": 0.0, "cpu_seconds": 0.0}
-    monkeypatch.setattr("videopred.record._clocks", told.copy)
+    monkeypatch.setattr("videopred.training.provenance._clocks", told.copy)
     return told
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 
-from videopred import child
+from videopred import child_process
 from videopred.bench.training_step import pair_of, training_step
 from videopred.systems import most_bytes
 
@@ -27,7 +27,7 @@ def peak_bytes(name: str, who: str, batch: int, frames: int) -> int:
         ChildProcessError: the process failed, as where memory is short.
     """
     work = f"print(taken({name!r}, {who!r}, {batch}, {frames}))"
-    return int(child.answer(f"from videopred.bench.memory import taken; {work}", _GIVEN_BACK))
+    return int(child_process.answer(f"from videopred.bench.memory import taken; {work}", _GIVEN_BACK))
 
 
 def taken(name: str, who: str, batch: int, frames: int) -> int:

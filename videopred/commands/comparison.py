@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
-from videopred import again, check
+from videopred import check
+from videopred.command_lines import typed
 from videopred.commands import terminal
 from videopred.commands.options import Json, Overwrite, out_flag
 from videopred.eval.file_names import SCORES, score_files, scores_in
@@ -51,7 +52,7 @@ def compare(
     targets = {suffix: out / f"comparison{suffix}" for suffix in (".md", ".csv", ".png", ".svg")}
     for target in targets.values():
         check.absent("--out", target, overwrite)
-    from videopred.comparing import save_comparison
+    from videopred.plots.comparison import save_comparison
 
     compared = _compare(folders, relative_to, called)
     save_comparison(compared, targets, overwrite=overwrite)
@@ -111,7 +112,7 @@ def _scores_of(path: Path, data: tuple[str, ...]) -> list[Path]:
     there = [file.parent.name for file in scores_in(found)]
     among = [file.path.parent for file in score_files(Path("eval")) if len(file.rows) > 1 and file.rows_of([name])]
     folder = f"{among[0]}, where it was scored with others" if among else "the folder of its scores"
-    fix = f"score it with `{again.typed(('evaluate', str(path), 'DATA'))}`, or name {folder}"
+    fix = f"score it with `{typed(('evaluate', str(path), 'DATA'))}`, or name {folder}"
     missing = [name for name in data if name not in there]
     fix = check.suggest(missing[0], there, fix, "--data ") if missing else fix
     got = f"{path}, of which {', '.join(there) or 'nothing'} {'are' if len(there) > 1 else 'is'} in {found}"

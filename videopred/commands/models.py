@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
-from videopred import check, model_flags
+from videopred import check
 from videopred.commands import terminal
 from videopred.commands.opening import opened, results
 from videopred.commands.options import CORE_HELP, Context, Data, Device, Horizon, Json, Overwrite, Part, Run, out_flag
 from videopred.datasets import open_dataset
+from videopred.flags import model_flags
 from videopred.models.settings import CoreConfig, RIMsConfig
 
 if TYPE_CHECKING:

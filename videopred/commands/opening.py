@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from videopred import again, check
+from videopred import check
+from videopred.command_lines import typed
 from videopred.datasets import how_to_make, open_dataset
 from videopred.training.places import SUMMARY, run_of, seeds_of
 
@@ -38,7 +39,7 @@ def each_run(runs: Sequence[Path]) -> list[Path]:
             continue
         of_seeds = [run_of(run, seed) for seed in seeds_of(run)]
         missing = [path.name for path in of_seeds if not (path / "settings.json").is_file()]
-        fix = f"`{again.typed(('train', '--resume', str(run)))}` trains it, or give those that are there"
+        fix = f"`{typed(('train', '--resume', str(run)))}` trains it, or give those that are there"
         must = "hold a run from each of its seeds"
         check.require_sound(not missing, "RUN", must, f"{run} without {', '.join(missing)}", fix)
         found += of_seeds

@@ -72,7 +72,7 @@ def plausibility(
             found.append(of_run)
             paths += of_run.save(folder, answers=answers, overwrite=overwrite)
             if draw:
-                from videopred import surprise_curves
+                from videopred.plots import surprise_curves
 
                 paths += surprise_curves.draw_scenes(of_run, films, draw, folder)
         if together:

@@ -7,7 +7,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from videopred import check
-from videopred.again import Words, generate_words, typed
+from videopred.command_lines import Words, generate_words, typed
 from videopred.commands import terminal
 from videopred.commands.options import Device, out_flag
 from videopred.experiments.figures import find_figure

@@ -56,7 +56,7 @@ def export(
         check.require(out.suffix == ".safetensors", "--out", "end in .safetensors", out, "rename it")
         check.absent("--out", out, overwrite)
     if card:
-        from videopred.card_export import export_with_card
+        from videopred.export.with_card import export_with_card
 
         made = export_with_card(run, out, data=data, results=scores, half=half, overwrite=overwrite)
     else:

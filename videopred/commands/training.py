@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
-from videopred import check, flags, model_flags
+from videopred import check, flags
 from videopred.commands import experiments, terminal
 from videopred.commands.opening import opened
 from videopred.commands.options import CORE_HELP, Device, Json, Overwrite, out_flag
@@ -16,6 +16,7 @@ from videopred.datasets import DATASETS, how_to_make
 from videopred.experiments import experiment_names
 from videopred.experiments.asking import Asked, ask
 from videopred.experiments.settings import Scale
+from videopred.flags import model_flags
 from videopred.models.codec_settings import CodecConfig, DecoderConfig, RNEMConfig, SharedConfig
 from videopred.models.settings import CoreConfig, PredictorConfig, RIMsConfig
 from videopred.settings import ComputeConfig, TrainingConfig, WatchConfig

@@ -17,7 +17,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Self
 
-from videopred import check, child
+from videopred import check, child_process
 from videopred.datasets import make_world
 from videopred.datasets.making import LocalMaker, Task
 from videopred.datasets.piece import Piece, load_piece
@@ -77,7 +77,7 @@ class WorkerPool:
 
     def _hire(self) -> None:
         process = subprocess.Popen(
-            child.python(_STATEMENT),
+            child_process.python(_STATEMENT),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=os.environ | _ONE_THREAD,

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from videopred.again import Words
+from videopred.command_lines import Words
 from videopred.datasets import DATASETS
 from videopred.experiments import find_experiment
 from videopred.experiments.asking import Asked, ask, fitting

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from videopred import pictures
-from videopred.activity import drawable
 from videopred.eval.intervals import mean_over_steps, reduce
 from videopred.eval.scores import Scores
 from videopred.eval.tables import written
 from videopred.judging.drawing import scenes_of
 from videopred.rendering import ROWS, USUAL_ROWS
+from videopred.rendering.activity_figure import drawable
 from videopred.rendering.film import film_frames
 from videopred.rendering.strip import strip
 from videopred.report.charts import raster

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
-from videopred import again, check
+from videopred import check
 from videopred.amounts import counted
 from videopred.checkpoint import checkpoint_file, load_run
+from videopred.command_lines import evaluate_words, generate_words, plausibility_words, training_words, typed
 from videopred.datasets import open_dataset
 from videopred.datasets.description import describe
 from videopred.eval.scores import Scores
@@ -153,15 +154,15 @@ def _check_by(by: str, run: FoundRun, scores: Scores | None) -> None:
 def _missing_scores(run: FoundRun, data: Path, file: "ClipSource", like: Protocol | None, together: bool) -> Missing:
     """Scores on the clips shown, asked for as others were scored, or as is usual."""
     asked = like or Protocol(part=file.part_to_judge, context=file.context, horizon=file.horizon)
-    words = again.evaluate_words(str(run.path), str(data), asked, file.parts.get(asked.part))
-    return Missing(f"scores on {data.name}{_ALONE if together else ''}", again.typed(words))
+    words = evaluate_words(str(run.path), str(data), asked, file.parts.get(asked.part))
+    return Missing(f"scores on {data.name}{_ALONE if together else ''}", typed(words))
 
 
 def _making(file: "ClipSource") -> str | None:
     """The command that makes a data file, clip for clip; None if it is not ours."""
     if file.recipe is None or file.seed is None:
         return None
-    return again.typed(again.generate_words(file.recipe, file.parts, file.seed, str(file.path)))
+    return typed(generate_words(file.recipe, file.parts, file.seed, str(file.path)))
 
 
 def _missing(run: FoundRun, data: Path | None, together: bool) -> list[Missing]:
@@ -169,18 +170,18 @@ def _missing(run: FoundRun, data: Path | None, together: bool) -> list[Missing]:
     found = []
     if data is None:
         what = "clips: no file of its clips was found"
-        found.append(Missing(what, again.typed(("report", str(run.path), "--data", "DATA", "--out", "OTHER.html"))))
+        found.append(Missing(what, typed(("report", str(run.path), "--data", "DATA", "--out", "OTHER.html"))))
     elif not _has_checkpoint(run.path):
-        found.append(Missing("clips: the run has no checkpoint", again.typed(("train", "--resume", str(run.path)))))
+        found.append(Missing("clips: the run has no checkpoint", typed(("train", "--resume", str(run.path)))))
     if data is None and not run.scores:
-        found.append(Missing(f"scores{_ALONE if together else ''}", again.typed(("evaluate", str(run.path), "DATA"))))
+        found.append(Missing(f"scores{_ALONE if together else ''}", typed(("evaluate", str(run.path), "DATA"))))
     for name, judged in run.plausibility.items():
         if not run.surprise[name]:
-            words = (*again.plausibility_words(str(run.path), judged), "--draw", "0", "--overwrite")
-            found.append(Missing(f"films of {name} beside the model's surprise at them", again.typed(words)))
+            words = (*plausibility_words(str(run.path), judged), "--draw", "0", "--overwrite")
+            found.append(Missing(f"films of {name} beside the model's surprise at them", typed(words)))
     if not run.plausibility:
         what = "plausibility: how much impossible films surprise it, on the data set `occlusion` or IntPhys"
-        found.append(Missing(what, again.typed(("plausibility", str(run.path), "DATA"))))
+        found.append(Missing(what, typed(("plausibility", str(run.path), "DATA"))))
     return found
 
 
@@ -237,12 +238,12 @@ def _score_block(name: str, scores: Scores) -> ScoreBlock:
 def _commands(run: FoundRun, made: str | None, data: Path | None, parts: Mapping[str, int]) -> dict[str, str]:
     found = {"the data": made} if made else {}
     if command := str(run.record.get("command", "")):
-        words = again.training_words(command, str(data)) if data is not None and run.path.is_file() else None
-        found["the run"] = again.typed(words) if words else command
+        words = training_words(command, str(data)) if data is not None and run.path.is_file() else None
+        found["the run"] = typed(words) if words else command
     for name, scores in run.scores.items():
         count = parts.get(scores.protocol.part) if data is not None and data.stem == name else None
-        words = again.evaluate_words(str(run.path), scores.file, scores.protocol, count, scores.reference)
-        found[f"scores on {name}"] = again.typed(words)
+        words = evaluate_words(str(run.path), scores.file, scores.protocol, count, scores.reference)
+        found[f"scores on {name}"] = typed(words)
     for name, judged in run.plausibility.items():
-        found[f"plausibility on {name}"] = again.typed(again.plausibility_words(str(run.path), judged))
+        found[f"plausibility on {name}"] = typed(plausibility_words(str(run.path), judged))
     return found

@@ -11,7 +11,7 @@ from videopred.eval.comparison import Comparison, Difference, compare
 from videopred.eval.comparison_rows import Row as ComparedRow
 from videopred.eval.scores import Scores
 from videopred.eval.tables import CEILING, arrow, curve_title, written, written_interval
-from videopred.reach import reach
+from videopred.plots.value_axis import axis_ends
 from videopred.report.charts import Line, line_chart, styles
 
 if TYPE_CHECKING:
@@ -173,5 +173,5 @@ def _chart(scores: Scores, rows: Mapping[str, ComparedRow], column: str, where: 
             models.append((values, values, values) if ends is None else (values, ends.low, ends.high))
         else:
             trivial.append(values)
-    span = reach(np.array(models), np.array(trivial), higher_is_better=metric.higher_is_better)
+    span = axis_ends(np.array(models), np.array(trivial), higher_is_better=metric.higher_is_better)
     return line_chart(curve_title(scores.label(column), metric), lines, "rollout step", span)

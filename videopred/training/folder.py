@@ -7,9 +7,9 @@ from typing import Any
 
 from videopred import check
 from videopred.checkpoint import RunConfig, write_json
-from videopred.record import TimeSpent, now, provenance
 from videopred.training.locking import FolderLock
 from videopred.training.processes import is_first
+from videopred.training.provenance import TimeSpent, now, provenance
 
 
 class RunFolder:

@@ -10,10 +10,10 @@ from lightning.pytorch import loggers
 from lightning.pytorch.callbacks import Callback
 from tensorboard.compat.proto.summary_pb2 import Summary
 
-from videopred.activity import activity_figure, drawable
 from videopred.frames import to_film
 from videopred.models.predictor import Predictor
 from videopred.pictures import gif_bytes, png_bytes
+from videopred.rendering.activity_figure import activity_figure, drawable
 from videopred.rendering.canvas import pixels
 from videopred.rendering.film import film_frames
 from videopred.rendering.scene import scene_of_rollout

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from videopred.again import Words, evaluate_words, generate_words, training_words, typed
 from videopred.amounts import counted, duration, parts_told, size
 from videopred.checkpoint import ExperimentRecord, RunConfig
+from videopred.command_lines import Words, evaluate_words, generate_words, training_words, typed
 from videopred.datasets.clip_source import ClipSource
 from videopred.eval.scores import Scores
 from videopred.eval.tables import CEILING

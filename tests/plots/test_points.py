@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from videopred.comparing import draw_comparison, save_comparison
-from videopred.curves import Curve, Panel
-from videopred.data_points import draw_points
 from videopred.eval import make_metric
 from videopred.eval.comparison_over_data import compare_over_data
 from videopred.eval.data_names import by_data
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
+from videopred.plots.comparison import draw_comparison, save_comparison
+from videopred.plots.curves import Curve, Panel
+from videopred.plots.points import draw_points
 from videopred.rendering.canvas import pixels
 
 LEVELS = {"gru": 3.0, "rims": 1.0, "blank": 4.0, "copy last": 40.0}

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from videopred import record
-from videopred.record import TimeSpent, commit, provenance
+import videopred
+from videopred.training.provenance import TimeSpent, commit, provenance
 
 
 def test_what_is_known_before_the_first_update(monkeypatch):
@@ -22,14 +22,14 @@ def test_what_is_known_before_the_first_update(monkeypatch):
     assert told["versions"]["torch"].split("+")[0] == torch.__version__.split("+")[0]
     assert {"videopred", "lightning", "numpy", "h5py"} < set(told["versions"])
     assert (told["process"], told["host"], told["threads"]) == (os.getpid(), platform.node(), torch.get_num_threads())
-    assert told["commit"] == commit(Path(record.__file__).parent)
+    assert told["commit"] == commit(Path(videopred.__file__).parent)
     assert told["started"].endswith("+00:00")
     assert json.loads(json.dumps(told)) == told
 
 
 def test_a_module_that_is_run_is_called_as_its_command(monkeypatch):
     """`python -m videopred`; another package's module of that name is not ours."""
-    home = Path(record.__file__).parent
+    home = Path(videopred.__file__).parent
     for program, named in ((home / "__main__.py", "videopred"), ("/some/where/__main__.py", "__main__.py")):
         monkeypatch.setattr("sys.argv", [str(program), "train", "two.h5"])
         assert provenance()["command"] == f"{named} train two.h5"

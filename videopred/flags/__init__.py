@@ -20,8 +20,8 @@ from tyro.conf import DisallowNone, FlagCreatePairsOff
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
 from videopred import check
+from videopred.flags.unboxing import unboxed
 from videopred.settings import NO_DEFAULT_SHOWN
-from videopred.unboxing import unboxed
 
 VALUES = ConstructorRegistry()
 """How words become values, where tyro's own ways are not ours."""

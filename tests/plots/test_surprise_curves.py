@@ -16,9 +16,17 @@ from videopred.datasets.quadruplets import Quadruplets, open_quadruplets
 from videopred.datasets.settings import OcclusionConfig
 from videopred.eval.plausibility_scores import PlausibilityScores
 from videopred.eval.plausibility_settings import PlausibilityConfig
+from videopred.plots.surprise_curves import (
+    CALM,
+    IMPOSSIBLE,
+    POSSIBLE,
+    draw_scenes,
+    pairs_of,
+    scene_gif_frames,
+    scene_still,
+)
 from videopred.rendering.page import Page
 from videopred.surprise import judge_scorer, score_file
-from videopred.surprise_curves import CALM, IMPOSSIBLE, POSSIBLE, draw_scenes, pairs_of, scene_gif_frames, scene_still
 
 HEIGHT, WIDTH, FRAMES = 26, 38, 31
 

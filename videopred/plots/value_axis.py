@@ -1,9 +1,9 @@
-"""How far an axis of values reaches, so that models can be told apart on it."""
+"""Where an axis of values ends, so that models can be told apart on it."""
 
 import numpy as np
 
 
-def reach(models: np.ndarray, trivial: np.ndarray, *, higher_is_better: bool) -> tuple[float, float]:
+def axis_ends(models: np.ndarray, trivial: np.ndarray, *, higher_is_better: bool) -> tuple[float, float]:
     """Ends of an axis that holds all of the models; of nothing at all, any.
 
     Trivial baselines that are worse than all models by more than these differ lie outside. Where there are no models

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from videopred import child
+from videopred import child_process
 from videopred.bench.memory import peak_bytes
 
 HOSTILE = "print('balls4 1 0.915')\nraise SystemExit('the file of a user')\n"
@@ -28,23 +28,23 @@ def hostile(tmp_path, monkeypatch) -> Path:
 
 
 def test_a_child_finds_what_we_find(hostile):
-    assert child.answer("import random, grp, numpy; print(numpy.__file__)") == __import__("numpy").__file__
+    assert child_process.answer("import random, grp, numpy; print(numpy.__file__)") == __import__("numpy").__file__
     told = subprocess.run([sys.executable, "-m", "grp"], capture_output=True, text=True)
     assert told.stderr.endswith("the file of a user\n")  # else this test would prove nothing
 
 
 def test_a_child_looks_into_no_folder_of_its_own_accord():
     """Since 3.14 Python loads linecache before the statement, which would be a file of that name here."""
-    assert child.answer("print(sys.flags.safe_path)") == "True"
+    assert child_process.answer("print(sys.flags.safe_path)") == "True"
 
 
 def test_what_a_child_says_last_is_its_answer():
-    assert child.answer("print('noise'); print(3)") == "3"
+    assert child_process.answer("print('noise'); print(3)") == "3"
 
 
 def test_a_child_has_what_its_parent_has_and_what_it_is_given(monkeypatch):
     monkeypatch.setenv("HAD", "1")
-    assert child.answer("import os; print(os.environ['HAD'], os.environ['GIVEN'])", {"GIVEN": "2"}) == "1 2"
+    assert child_process.answer("import os; print(os.environ['HAD'], os.environ['GIVEN'])", {"GIVEN": "2"}) == "1 2"
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_child_has_what_its_parent_has_and_what_it_is_given(monkeypatch):
 )
 def test_a_child_that_fails_is_one_clear_line(statement, got):
     with pytest.raises(ChildProcessError, match=rf"^a process beside this one must do its work, got {got}; see to wh"):
-        child.answer(statement)
+        child_process.answer(statement)
 
 
 def test_memory_is_measured_in_a_folder_of_other_modules(hostile):

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from test_card_export import commands_of, rows_of
+from test_with_card import commands_of, rows_of
 
 from videopred import cli
 from videopred.checkpoint import load_run
 from videopred.experiments import read_experiment
 from videopred.weights import read_export
 
-MODELS = Path(__file__).parents[1] / "models"
+MODELS = Path(__file__).parents[2] / "models"
 COMMITTED = re.findall(r"^!/models/(.*)\.\*$", (MODELS.parent / ".gitignore").read_text(), re.MULTILINE)
 MOST = 5_000_000
 

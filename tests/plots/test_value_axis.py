@@ -1,9 +1,9 @@
-"""How far axes reach."""
+"""Where axes of values end."""
 
 import numpy as np
 import pytest
 
-from videopred.reach import reach
+from videopred.plots.value_axis import axis_ends
 
 NOTHING = np.array([np.nan])
 
@@ -23,9 +23,9 @@ NOTHING = np.array([np.nan])
 def test_an_axis_holds_all_models_and_trivial_values_that_are_as_far_as_these_lie_apart(
     models, trivial, higher_is_better, ends
 ):
-    assert reach(np.array(models), np.array(trivial), higher_is_better=higher_is_better) == ends
+    assert axis_ends(np.array(models), np.array(trivial), higher_is_better=higher_is_better) == ends
 
 
 def test_without_models_nothing_lies_outside():
-    assert reach(NOTHING, np.array([1.0, 50.0, 2.0]), higher_is_better=False) == (1, 50)
-    assert reach(np.array([]), NOTHING, higher_is_better=True) == (0, 1)
+    assert axis_ends(NOTHING, np.array([1.0, 50.0, 2.0]), higher_is_better=False) == (1, 50)
+    assert axis_ends(np.array([]), NOTHING, higher_is_better=True) == (0, 1)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from videopred.activity import activity_figure, drawable
 from videopred.palette import OBJECT_COLORS, SCHEMA_COLORS, TRACK
+from videopred.rendering.activity_figure import activity_figure, drawable
 from videopred.rendering.canvas import pixels
 
 STEPS, MODULES, CONTEXT = 7, 2, 3

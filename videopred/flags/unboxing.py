@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import groupby, takewhile
 
 from videopred import check
-from videopred.flag_names import meant_flag
+from videopred.flags.synonyms import meant_flag
 
 _SEE = "see --help"
 _KINDS = {

@@ -14,9 +14,9 @@ from videopred.datasets.clip_source import ClipSource
 from videopred.eval.file_names import scores_in
 from videopred.eval.scores import Scores, load_scores
 from videopred.export import export_file, gather
+from videopred.export.card_text import Described, card_text
 from videopred.files import write_all
 from videopred.judging.drawing import scenes_of
-from videopred.model_card import Described, card_text
 from videopred.rendering.film import film_frames
 from videopred.runs import run_name
 from videopred.weights import export_bytes

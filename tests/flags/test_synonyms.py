@@ -2,9 +2,10 @@
 
 import pytest
 
-from videopred import cli, flag_names
-from videopred.flag_names import meant_flag
-from videopred.unboxing import _FLAG
+from videopred import cli
+from videopred.flags import synonyms
+from videopred.flags.synonyms import meant_flag
+from videopred.flags.unboxing import _FLAG
 
 FLAGS = ["--updates", "--learning-rate", "--decay", "--decoder", "--device", "--core.units", "--curtain"]
 FLAGS += ["--curtain-place", "--codec.channels", "--core.comm-key"]
@@ -42,4 +43,4 @@ def test_what_other_names_stand_for_is_a_flag_of_some_command(capsys):
         with pytest.raises(SystemExit):
             cli.run([*words.split(), "--help"])
         found.update(_FLAG.findall(capsys.readouterr().out))
-    assert {here.partition(" ")[0] for here in flag_names._ELSEWHERE} <= found
+    assert {here.partition(" ")[0] for here in synonyms._ELSEWHERE} <= found

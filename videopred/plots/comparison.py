@@ -7,13 +7,13 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from videopred import check
-from videopred.curves import Curve, Panel, draw_curves
-from videopred.data_points import draw_points
 from videopred.eval.comparison import Comparison
 from videopred.eval.comparison_over_data import DataComparison
 from videopred.eval.comparison_rows import UNKNOWN
 from videopred.eval.tables import curve_title
 from videopred.files import write_all
+from videopred.plots.curves import Curve, Panel, draw_curves
+from videopred.plots.points import draw_points
 from videopred.rendering.canvas import figure_bytes
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from videopred import cli
-from videopred.again import evaluate_words, generate_words, plausibility_words, typed
+from videopred.command_lines import evaluate_words, generate_words, plausibility_words, typed
 from videopred.datasets import DATASETS
 from videopred.datasets.settings import BallsConfig
 from videopred.eval.protocols import PROTOCOLS

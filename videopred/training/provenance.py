@@ -16,7 +16,7 @@ import torch
 
 from videopred.slurm import my_job
 
-_PACKAGE = Path(__file__).parent
+_PACKAGE = Path(__file__).parent.parent
 _LIBRARIES = ("videopred", "torch", "lightning", "numpy", "h5py")
 
 

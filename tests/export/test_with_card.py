@@ -18,12 +18,12 @@ from report_samples import scored
 from tiny_runs import CLIPS, no_file_longer_than, tiny_data, tiny_model, tiny_training
 
 from videopred import cli
-from videopred.card_export import export_with_card
 from videopred.checkpoint import ExperimentRecord, load_run
 from videopred.datasets import open_dataset
 from videopred.eval.scores import load_scores
+from videopred.export.card_text import _ahead, _experiment, _limits, ranges
+from videopred.export.with_card import export_with_card
 from videopred.judging import evaluate
-from videopred.model_card import _ahead, _experiment, _limits, ranges
 from videopred.settings import TrainingConfig
 from videopred.training import train
 

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from videopred.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
-from videopred.reach import reach
+from videopred.plots.value_axis import axis_ends
 from videopred.rendering.canvas import empty_figure, hue
 
 COLOURS = tuple(map(hue, (BLUE, VERMILION, GREEN, PURPLE, SKY, ORANGE, (0, 0, 0))))
@@ -114,7 +114,7 @@ def limit(plot: Any, panel: Panel) -> None:
     """End the axis of values where models can be told apart, and name the trivial baselines that leave it."""
     models = [(row.values, row.low, row.high) for row in panel.rows.values() if not row.faint]
     trivial = {name: row.values for name, row in panel.rows.items() if row.faint}
-    low, high = reach(np.array(models), np.array(list(trivial.values())), higher_is_better=panel.higher_is_better)
+    low, high = axis_ends(np.array(models), np.array(list(trivial.values())), higher_is_better=panel.higher_is_better)
     room = 0.05 * (high - low or abs(high) or 1.0)
     low, high = low - room, high + room
     if _leaving(trivial, low, high):  # room for their names, in which some may end

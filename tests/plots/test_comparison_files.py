@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from videopred import curves
-from videopred.comparing import draw_comparison, save_comparison
-from videopred.curves import Curve, Panel, draw_curves
 from videopred.eval import make_metric
 from videopred.eval.comparison import compare
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
+from videopred.plots import curves
+from videopred.plots.comparison import draw_comparison, save_comparison
+from videopred.plots.curves import Curve, Panel, draw_curves
 from videopred.rendering.canvas import pixels
 
 
