@@ -88,19 +88,19 @@ def scores_of(bce: list[float], f1: list[float]) -> SimpleNamespace:
 
 
 GOOD_BCE, GOOD_F1 = [39.0] * 5 + [99.0] * 5, [0.1] + [0.6] * 7 + [0.1] * 2
-BCE = "its BCE is below that of every trivial baseline at rollout steps 1 to 5"
-F1 = "its F1 is above copy last's at rollout steps 2 to 8"
+BCE = "  BCE below that of every trivial baseline at rollout steps 1 to 5"
+F1 = "  F1 above copy last's at rollout steps 2 to 8"
 
 
 @pytest.mark.parametrize(
     ("bce", "f1", "said"),
     [
-        (GOOD_BCE, GOOD_F1, [f"Yes: {BCE} (5 of 5 steps).", f"Yes: {F1} (7 of 7 steps)."]),
-        ([40.0, *GOOD_BCE[1:]], GOOD_F1, [f"No: {BCE} (4 of 5 steps).", f"Yes: {F1} (7 of 7 steps)."]),
-        ([*GOOD_BCE[:4], 45.0, *GOOD_BCE[5:]], GOOD_F1, [f"No: {BCE} (4 of 5 steps).", f"Yes: {F1} (7 of 7 steps)."]),
-        (GOOD_BCE, [0.1, 0.5, *GOOD_F1[2:]], [f"Yes: {BCE} (5 of 5 steps).", f"No: {F1} (6 of 7 steps)."]),
-        (GOOD_BCE, [*GOOD_F1[:7], 0.2, 0.9, 0.9], [f"Yes: {BCE} (5 of 5 steps).", f"No: {F1} (6 of 7 steps)."]),
-        ([float("nan")] * 10, [0.0] * 10, [f"No: {BCE} (0 of 5 steps).", f"No: {F1} (0 of 7 steps)."]),
+        (GOOD_BCE, GOOD_F1, [f"{BCE}: yes (5 of 5 steps)", f"{F1}: yes (7 of 7 steps)"]),
+        ([40.0, *GOOD_BCE[1:]], GOOD_F1, [f"{BCE}: no (4 of 5 steps)", f"{F1}: yes (7 of 7 steps)"]),
+        ([*GOOD_BCE[:4], 45.0, *GOOD_BCE[5:]], GOOD_F1, [f"{BCE}: no (4 of 5 steps)", f"{F1}: yes (7 of 7 steps)"]),
+        (GOOD_BCE, [0.1, 0.5, *GOOD_F1[2:]], [f"{BCE}: yes (5 of 5 steps)", f"{F1}: no (6 of 7 steps)"]),
+        (GOOD_BCE, [*GOOD_F1[:7], 0.2, 0.9, 0.9], [f"{BCE}: yes (5 of 5 steps)", f"{F1}: no (6 of 7 steps)"]),
+        ([float("nan")] * 10, [0.0] * 10, [f"{BCE}: no (0 of 5 steps)", f"{F1}: no (0 of 7 steps)"]),
     ],
 )
 def test_the_verdict_is_what_the_scores_say(bce, f1, said):

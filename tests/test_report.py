@@ -226,7 +226,7 @@ def test_other_rows_are_drawn_and_one_that_the_model_lacks_is_refused(made, tmp_
     page = report(made, tmp_path, "rims", rows=("truth", "modules", "boxes"))
     assert content(page.images[0]).n_frames > HORIZON
     assert "Which modules were active. Boxes of the true objects" in (page.images[0]["alt"] or "")
-    with pytest.raises(ValueError, match="--rows must be among truth, pred, diff, overlay, boxes, what there is"):
+    with pytest.raises(ValueError, match="--rows must be among truth, pred, diff, overlay, boxes for this"):
         report(made, tmp_path, "gru", rows=("modules",), overwrite=True)
 
 

@@ -112,7 +112,7 @@ def test_the_page_makes_a_figure_from_nothing_and_again_without_training(workpla
     cli.run(["reproduce", "rims-figure-12", "--scale", "tiny", "--device", "cpu"])
     again = capsys.readouterr()
     assert "\n$ videopred train --resume models/rims-balls678-tiny --device cpu\n" in again.out
-    assert "datasets/balls678-rnem-tiny.h5 is there, and used as it is\n" in again.err
+    assert "datasets/balls678-rnem-tiny.h5 exists and is used as it is\n" in again.err
     assert Path("models/rims-balls678-tiny/checkpoints/last.ckpt").read_bytes() == weights
 
 

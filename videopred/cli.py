@@ -90,7 +90,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         finally:  # here, where it is known what to say if nobody reads on; also behind help, which exits by itself
             sys.stdout.flush()
     except KeyboardInterrupt as interrupt:
-        _end(f"interrupted; {str(interrupt) or 'what was saved before is whole'}", 130)
+        _end(f"interrupted; {str(interrupt) or 'what was saved before is intact'}", 130)
     except Exception as error:
         if systems.nobody_reads(error):  # whoever read our output, such as `head`, has had enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -142,8 +142,8 @@ def _in_our_words(error: Exception) -> str | None:
             must, fix = "be text in UTF-8", "set PYTHONUTF8=1 if they are, or rename them"
             return check.complaint("names of files and folders", must, got, fix)
         case PermissionError() if error.filename is not None:
-            fix = "look at who owns it, and at the rights to it and to the folders it is in"
-            return check.complaint(str(error.filename), "be open to you", error.strerror, fix)
+            fix = "check who owns it, and the permissions on it and on the folders that it is in"
+            return check.complaint(str(error.filename), "be accessible", error.strerror, fix)
         case ValueError() | TypeError() | OSError() | MemoryError():
             return str(error)
         case _ if more := systems.lacking_memory(error):  # as torch says that the machine's is used up

@@ -107,11 +107,11 @@ def verdict(scores: Scores) -> str:
     trivial = [name for name, row in ROWS.items() if not row.needs_physics]
     best_bce = np.min([scores.values[name]["bce"] for name in trivial], axis=0)
     claims = {
-        "its BCE is below that of every trivial baseline at rollout steps 1 to 5": (model["bce"] < best_bce)[:5],
-        "its F1 is above copy last's at rollout steps 2 to 8": (model["f1"] > copied["f1"])[1:8],
+        "BCE below that of every trivial baseline at rollout steps 1 to 5": (model["bce"] < best_bce)[:5],
+        "F1 above copy last's at rollout steps 2 to 8": (model["f1"] > copied["f1"])[1:8],
     }
     lines = [
-        f"{'Yes' if held.all() else 'No'}: {claim} ({held.sum()} of {len(held)} steps)."
+        f"  {claim}: {'yes' if held.all() else 'no'} ({held.sum()} of {len(held)} steps)"
         for claim, held in claims.items()
     ]
     return "\n".join(["Did the model learn? On clips it never saw:", *lines])

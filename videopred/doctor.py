@@ -117,7 +117,7 @@ def _devices() -> dict[str, str]:
     if "cuda:0" not in rows:
         built = torch.version.cuda
         rows["cuda"] = (
-            f"none found by a PyTorch for CUDA {built}" if built else "none: this PyTorch is for the CPU alone"
+            f"none found by a PyTorch for CUDA {built}" if built else "none: this PyTorch was built for the CPU only"
         )
     if torch.backends.mps.is_available():
         rows["mps"] = "Apple's GPU"

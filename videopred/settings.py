@@ -26,7 +26,7 @@ NO_DEFAULT_SHOWN = arg(help_behavior_hint="")
 
 def _switch_hint(default: str) -> str:
     """What help says of a switch's default: the flag of one that is on is called --no-..., and turns it off."""
-    return "(default: yes; this flag says no)" if default == "True" else f"(default: {default})"
+    return "(default: on; this flag turns it off)" if default == "True" else f"(default: {default})"
 
 
 class Settings(BaseModel):

@@ -28,7 +28,7 @@ def test_an_interrupted_command_ends_with_130(monkeypatch, capfd):
 
     monkeypatch.setitem(COMMANDS, "list", interrupted)
     assert run("list") == 130
-    assert capfd.readouterr() == ("", "videopred: interrupted; what was saved before is whole\n")
+    assert capfd.readouterr() == ("", "videopred: interrupted; what was saved before is intact\n")
 
 
 @pytest.mark.parametrize("words", ["list", "list --help"])
@@ -58,8 +58,8 @@ def test_what_the_system_refuses_is_one_clear_line(monkeypatch, capfd):
 
     monkeypatch.setitem(COMMANDS, "list", refused)
     assert run("list") == 1
-    fix = "look at who owns it, and at the rights to it and to the folders it is in"
-    said = f"videopred: run/settings.json must be open to you, got Permission denied; {fix}\n"
+    fix = "check who owns it, and the permissions on it and on the folders that it is in"
+    said = f"videopred: run/settings.json must be accessible, got Permission denied; {fix}\n"
     assert capfd.readouterr() == ("", said)
 
 
@@ -168,7 +168,7 @@ def test_a_training_stopped_before_it_begins_saved_nothing_and_says_so(place, tm
     assert run(f"{words} {tmp_path / 'run'}") == 130
     assert capfd.readouterr().err == "videopred: interrupted; the training had not begun\n"
     assert run(f"{words} {place / 'gru'} --overwrite") == 130  # which is still there
-    assert capfd.readouterr().err == "videopred: interrupted; what was saved before is whole\n"
+    assert capfd.readouterr().err == "videopred: interrupted; what was saved before is intact\n"
 
 
 def test_a_deleted_current_folder_is_one_clear_line(tmp_path, monkeypatch, capsys):

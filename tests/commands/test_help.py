@@ -75,7 +75,7 @@ def test_help_of_a_flag_that_turns_something_off_says_that_it_is_on(capfd, words
     assert not re.search(r"\(default: (None)?\)", out)  # beside "default: all" it would contradict
     assert "{None" not in out
     if words == "train --core rims":
-        assert "--core.no-comm Whether modules communicate. (default: yes; this flag says no)" in out
+        assert "--core.no-comm Whether modules communicate. (default: on; this flag turns it off)" in out
 
 
 def test_help_breaks_no_line_where_the_source_does(capfd, monkeypatch):
@@ -113,7 +113,7 @@ def test_so_does_help_of_a_core_of_ones_own(tmp_path, monkeypatch, capfd):
     monkeypatch.syspath_prepend(tmp_path)
     assert run("train --core mylamp:Lamp --help") == 0
     out = " ".join(capfd.readouterr().out.replace("│", "").split())
-    assert "--core.no-lit (default: yes; this flag says no)" in out
+    assert "--core.no-lit (default: on; this flag turns it off)" in out
     assert "--core.warm (default: False)" in out
     assert "--core.watts INT ╰" in out
 

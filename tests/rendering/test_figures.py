@@ -211,15 +211,15 @@ def test_bins_hold_means_over_clips_and_their_error():
         (
             "activation",
             {"trace": {"schema": 0}},
-            "--figure must be among strip, schemata, what can be drawn .*, got activation, which takes active; ask",
+            "--figure must be among strip, schemata for this .*, got activation, which needs active; ask",
         ),
         (
             "top-down",
             {"trace": {}},
-            "among strip, what .* got top-down, which takes top_down, visibility/fraction; ask",
+            "among strip for .* got top-down, which needs top_down, visibility/fraction; ask",
         ),
-        ("activation-position", {}, "among strip, activation, schemata, mask-out, .* which takes positions; ask"),
-        ("mask-out", {"trace": {}}, "among strip, what can .* got mask-out, which takes input_attention; ask"),
+        ("activation-position", {}, "among strip, activation, schemata, mask-out for .* which needs positions; ask"),
+        ("mask-out", {"trace": {}}, "among strip for .* got mask-out, which needs input_attention; ask"),
     ],
 )
 def test_what_a_figure_lacks_is_said(name, changes, message, tmp_path):

@@ -218,17 +218,17 @@ def test_a_strip_has_the_rows_that_were_asked_for():
         (
             "modules",
             {"trace": {}},
-            r"--rows must be among truth, pred, diff, overlay, boxes, .* got modules; leave",
+            r"--rows must be among truth, pred, diff, overlay, boxes for .* got modules; leave",
         ),
-        ("schemata", {"trace": {"active": 0}}, "among truth, pred, diff, overlay, modules, boxes, .* got schemata"),
-        ("attention", {"trace": {"masks": 0}}, "among truth, pred, diff, overlay, masks, boxes, .* got attention"),
-        ("masks", {"trace": {"layer1.input_attention": 0}}, "diff, overlay, attention, boxes, .* got masks"),
+        ("schemata", {"trace": {"active": 0}}, "among truth, pred, diff, overlay, modules, boxes for .* got schemata"),
+        ("attention", {"trace": {"masks": 0}}, "among truth, pred, diff, overlay, masks, boxes for .* got attention"),
+        ("masks", {"trace": {"layer1.input_attention": 0}}, "diff, overlay, attention, boxes for .* got masks"),
         (
             "boxes",
             {"trace": {}, "masks": None},
-            "pred, diff, overlay, what there is .* got boxes; leave it out, or use data with masks of objects",
+            "pred, diff, overlay for this .* got boxes; leave it out, or use data with masks of objects",
         ),
-        ("change", {}, "masks, boxes, what there is of this model and data, got change; give --without, --freeze"),
+        ("change", {}, "masks, boxes for this model and data, got change; give --without, --freeze"),
     ],
 )
 def test_what_there_is_not_is_refused_with_what_there_is(row, changes, message):

@@ -28,7 +28,8 @@ def compare(
     ],
     *,
     data: Annotated[
-        tuple[str, ...], arg(metavar="NAME", help="Which scores of the runs: names of data; default: all there are.")
+        tuple[str, ...],
+        arg(metavar="NAME", help="Data sets on which to compare the runs; default: all on which they were scored."),
     ] = (),
     relative_to: Annotated[
         str | None,

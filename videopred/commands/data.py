@@ -32,7 +32,7 @@ def generate(
     seed: Annotated[int, arg(help="Random seed; with the recipe it determines every clip.")] = 0,
     out: Annotated[Path, out_flag("Folder for PRESET.h5, or a name that ends in .h5.")] = Path("datasets"),
     mnist: Annotated[Path | None, arg(help="Folder with the whole MNIST (torchvision's layout).")] = None,
-    shards: Annotated[int, arg(help="Files to cut the set into; several go to a folder PRESET.")] = 1,
+    shards: Annotated[int, arg(help="Files to split the data set into; several go into a folder PRESET.")] = 1,
     workers: Annotated[int, arg(help="Processes that make clips; any number makes the same bytes.")] = 1,
     dry_run: Annotated[bool, arg(help="Only estimate the time and disk space that it would take.")] = False,
     overwrite: Overwrite = False,
@@ -122,8 +122,8 @@ def export(
     *,
     out: Annotated[Path, out_flag("Folder to make.")],
     part: Annotated[Part | None, arg(help="Part to write; default: all that there are.")] = None,
-    unlabelled: Annotated[bool, arg(help="Leave out what says which test films are possible.")] = False,
-    random_levels: Annotated[bool, arg(help="Masks with other grey levels in each frame, as IntPhys has.")] = False,
+    unlabelled: Annotated[bool, arg(help="Leave out the files that say which test films are possible.")] = False,
+    random_levels: Annotated[bool, arg(help="Give masks other grey levels in each frame, as IntPhys does.")] = False,
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
@@ -148,7 +148,7 @@ def verify(
     data: Data,
     *,
     sample: Annotated[int, arg(metavar="CLIPS", help="Clips of each part to make again and compare.")] = 32,
-    mnist: Annotated[Path | None, arg(help="The folder that its digits were taken from, if --mnist was given.")] = None,
+    mnist: Annotated[Path | None, arg(help="Folder that `generate --mnist` was given, if it was.")] = None,
     json_: Json = False,
 ) -> None:
     """Check that data is complete, matches its recipe, and that no two parts share anything."""

@@ -25,16 +25,16 @@ def plausibility(
         Positional[tuple[Path, ...]],
         arg(
             metavar="[RUN] DATA",
-            help="Run or folder of `train --seeds`; clips of `occlusion` or a folder of IntPhys. DATA with --scores.",
+            help="Run or folder of `train --seeds`; clips of `occlusion` or an IntPhys folder. With --scores: DATA.",
         ),
     ],
     *,
     scores: Annotated[
-        Path | None, arg(help="Score this table (.csv) or these answers of films, made elsewhere, and no run.")
+        Path | None, arg(help="Table (.csv) or answers made elsewhere, to score in place of a run.")
     ] = None,
     scoring: OmitArgPrefixes[PlausibilityConfig] = PlausibilityConfig(),
     answers: Annotated[
-        Path | None, arg(help="Write answers to the benchmark there, of the first of --aggregates.")
+        Path | None, arg(help="File for answers to submit to the benchmark, from the first of --aggregates.")
     ] = None,
     draw: Annotated[
         tuple[int, ...], arg(metavar="SCENE", help="Scenes to draw, counted from 0: a PNG and a GIF of each.")

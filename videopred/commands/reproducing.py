@@ -49,7 +49,7 @@ def reproduce(
 
     for path, experiment in plan.clips.items():
         if path.exists():
-            print(f"{path} is there, and used as it is", file=sys.stderr)
+            print(f"{path} exists and is used as it is", file=sys.stderr)
         find_or_make_clips(experiment, progress=terminal.watched())
     for one in plan.trainings:
         _do(_training(one))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from videopred.eval.scores import Scores
 
 _PATHS_HELP = (
-    "Runs, their exports or folders of `train --seeds`, then the data; for films made elsewhere, DATA or nothing."
+    "Runs, their exports or folders of `train --seeds`, then the data; for films made elsewhere, only DATA or nothing."
 )
 _METRICS_HELP = "See `videopred list metrics`, or MODULE:CLASS of your own (docs/adding.md); default: bce mse ssim f1."
 _METRIC_SETTINGS_HELP = f"Such as f1.threshold=0.4; there are {', '.join(metric_settings())}."

@@ -72,7 +72,7 @@ def check_row(scene: Scene, row: str) -> None:
     Raises:
         ValueError: the scene lacks what the row draws.
     """
-    must = f"be among {', '.join(available(scene))}, what there is of this model and data"
+    must = f"be among {', '.join(available(scene))} for this model and data"
     fix = "leave it out"
     if row in ("changed", "change"):
         fix = "give --without, --freeze, --swap or --schema"
@@ -91,8 +91,8 @@ def check_figure(scene: Scene, figure: str) -> None:
     there |= set() if scene.strips is None else {"strips of frames"}
     drawn = ["strip", *(name for name, needed in _FIGURES_NEED.items() if there.issuperset(needed))]
     lacking = ", ".join(name for name in _FIGURES_NEED.get(figure, ()) if name not in there)
-    must = f"be among {', '.join(drawn)}, what can be drawn of this model and data"
-    require(figure in drawn, "--figure", must, f"{figure}, which takes {lacking}", "ask for another")
+    must = f"be among {', '.join(drawn)} for this model and data"
+    require(figure in drawn, "--figure", must, f"{figure}, which needs {lacking}", "ask for another")
 
 
 def available(scene: Scene) -> list[str]:

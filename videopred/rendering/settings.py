@@ -75,7 +75,7 @@ class PictureConfig(Settings):
     """Any of truth, pred, diff, overlay, modules, attention, schemata, masks, changed, change, boxes, with commas
     between them; default: truth,pred,diff, or with an intervention truth,pred,changed,change."""
     format: tuple[Literal["gif", "mp4", "png"], ...] = ("gif", "png")
-    """Films as gif or mp4 (which takes PyAV), a strip of stills as png. If --out is a file, its suffix says it."""
+    """Films as gif or mp4 (which needs PyAV), a strip of stills as png. If --out is a file, its suffix says it."""
     figure: str | None = None
     """Instead of films: strip, activation, activation-position, schemata, top-down or mask-out, as PNG and SVG."""
     frame_ms: int = 100
