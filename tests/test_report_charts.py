@@ -58,6 +58,12 @@ def test_steps_are_whole_and_none_stands_beside_the_curve():
     assert re.findall(r'text-anchor="middle">(\d[^<]*)<', svg) == ["5", "10", "15"]
 
 
+def test_an_axis_has_some_five_ticks():
+    """A rollout of ten steps had ticks at 5 and 10 alone."""
+    svg = line_chart("a", {"b": Line(range(1, 11), np.linspace(0, 1, 10).tolist())}, "step")
+    assert labels(svg) == ["0", "0.2", "0.4", "0.6", "0.8", "1", "2", "4", "6", "8", "10", "step"]
+
+
 def test_thousands_are_parted():
     assert "15,000" in labels(line_chart("a", {"b": Line((0, 1), (0.0, 15_000.0))}, "step"))
 

@@ -181,11 +181,11 @@ class _Scale:
 
 
 def _ticks(low: float, high: float, *, whole: bool = False) -> list[float]:
-    """About five round numbers that hold both ends between them."""
+    """Up to about six round numbers that hold both ends between them."""
     high = high if high > low else low + (abs(low) or 1)
     rough = (high - low) / 4
     power = 10 ** floor(log10(rough))
-    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * 0.999)
+    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * 0.799)
     step = max(1, round(step)) if whole else step
     first, last = floor(low / step + 1e-9), ceil(high / step - 1e-9)
     return [number * step for number in range(first, last + 1)]
