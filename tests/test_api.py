@@ -220,7 +220,7 @@ def test_paths_that_are_strings_are_taken(tmp_path, monkeypatch):
             ValueError,
             "--rows must be among truth",
         ),
-        ({"clips": (0,), "picture": PictureConfig(figure="schemata")}, ValueError, "--figure must be among strip, wh"),
+        ({"clips": (0,), "picture": PictureConfig(figure="schemata")}, ValueError, "--figure must be among strip for "),
         ({"out": "seen/a.png"}, ValueError, "--out must be a folder for several clips, got seen/a.png"),
         ({"clips": ClipChoice(best=6)}, ValueError, "--best must be at most 5, the clips that have a score"),
         ({"clips": (0,), "intervention": Intervention(without=(0,))}, ValueError, "RUN must have modules to silence"),

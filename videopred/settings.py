@@ -162,7 +162,7 @@ class TrainingConfig(Settings):
 
 
 class ComputeConfig(Settings):
-    """Where a run computes. Its numbers stay, but for rounding and what several processes or compiled steps draw."""
+    """Where a run computes. Its numbers change only by rounding and what several processes or compiled steps draw."""
 
     devices: PositiveInt = 1
     """Devices on each machine, one process each; --batch-size is shared out among them."""

@@ -34,7 +34,7 @@ class Counted(NamedTuple):
 
 
 def intervene(predictor: Predictor, intervention: Intervention, context: int) -> Predictor:
-    """A predictor that does as the given one, but for the intervention; the given one stays as it is.
+    """A predictor like the given one, except for the intervention; the given one is not changed.
 
     The two share their weights.
 

@@ -161,7 +161,7 @@ def resume(
     device: torch.device | str = "auto",
     progress: bool = False,
 ) -> Path:
-    """Go on with a run that stopped, from its last whole checkpoint, and return its folder.
+    """Resume a run that stopped, from its last intact checkpoint, and return its folder.
 
     On a CPU, with the same number of threads, the result is bit for bit that of a run which never stopped.
 
