@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from videopred.rendering.lettering import SWATCH, Label, blank_page, legend_width, paint_legend, text_width, write
-from videopred.rendering.page import Page
 from videopred.rendering.panel import Swatch
 
 HIGH, WIDE, LEFT = 41, 640, 30
@@ -39,14 +38,3 @@ def test_a_legend_is_as_wide_as_is_said_and_its_parts_stand_apart(names):
         assert place[-1] + 3 < text[0] <= place[-1] + 10
         after = inked(page)[inked(page) > place[-1]]
         assert len(after) == 0 or text[-1] + 9 < after[0], "nearer to its own colour than to the next"
-
-
-def test_a_page_keeps_the_pixels_of_pictures_and_takes_the_colour_of_letters_as_it_is():
-    """White letters on white leave it white: colours that are mixed are rounded, not cut."""
-    picture = np.random.default_rng(0).integers(0, 256, (7, 9, 3), np.uint8)
-    page = Page(HIGH, 80)
-    page.write("WXYZ", 40, HIGH / 2, color="white")
-    assert (page.drawn() == 255).all()
-    page = Page(HIGH, 80)
-    page.paste(picture, 3, left=5, top=2)
-    np.testing.assert_array_equal(page.drawn()[2 : 2 + 21 : 3, 5 : 5 + 27 : 3], picture)

@@ -18,7 +18,7 @@ from videopred.datasets.quadruplets import Quadruplets
 from videopred.eval.mates import differences, mates
 from videopred.eval.plausibility_scores import PlausibilityScores
 from videopred.palette import BLUE, GREEN, VERMILION
-from videopred.rendering.page import LETTERS, Page, enlarged, points
+from videopred.plots.page import LETTERS, Page, enlarged, points
 
 POSSIBLE, IMPOSSIBLE, OTHER = BLUE, VERMILION, GREEN
 """Colours of films; the last is for films that are not known to be possible or impossible."""
