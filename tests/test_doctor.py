@@ -92,7 +92,7 @@ def test_parts_that_are_there_are_said_to_be(tmp_path, monkeypatch):
     assert rows["C++ compiler"].startswith("does not run, for `train --compile inductor`: apt-get install g++")
     compiler.write_text("#!/bin/sh\n")
     rows = doctor.examine(device="cpu", self_test=False).rows["optional parts"]
-    assert all(told.startswith("there, for `") for told in rows.values())
+    assert all(told.startswith("found, for `") for told in rows.values())
 
 
 def test_every_logger_is_a_part():

@@ -143,17 +143,17 @@ def _optional_parts() -> dict[str, str]:
     rows = {}
     for name, part in OPTIONAL_LIBRARIES.items():
         missing = f"missing, for {part.serves}: {part.command}"
-        rows[name] = missing if find_spec(part.library) is None else f"there, for {part.serves}"
+        rows[name] = missing if find_spec(part.library) is None else f"found, for {part.serves}"
     trunk = TRUNKS["alex"]
     there = (Path(torch.hub.get_dir()) / "checkpoints" / trunk.file).is_file()
     lpips = f"missing, for `evaluate --metrics lpips`: {trunk.program}"
-    rows["weights of LPIPS"] = "there, for `evaluate --metrics lpips`" if there else lpips
+    rows["weights of LPIPS"] = "found, for `evaluate --metrics lpips`" if there else lpips
     usual, how_to_get = compiler()
     name = os.environ.get("CXX", usual)
     serves = "for `train --compile inductor`"
     lacking = "missing" if shutil.which(name) is None else "does not run"
     works = lacking != "missing" and runs(name)
-    rows["C++ compiler"] = f"there, {serves}" if works else f"{lacking}, {serves}: {how_to_get}"
+    rows["C++ compiler"] = f"found, {serves}" if works else f"{lacking}, {serves}: {how_to_get}"
     return rows
 
 
