@@ -140,13 +140,15 @@ def test_a_named_protocol_says_all_but_what_was_changed(name, other, more):
 @pytest.mark.parametrize(
     ("part", "errors", "said"),
     [
-        ("test", {"max": [], "mean": []}, "--part test --burn-in 5 --aggregates max mean"),
+        ("validation", {"max": [], "mean": []}, "--part validation --burn-in 5 --aggregates max mean"),
+        ("test", {"mean": [], "max": [], "matched": []}, "--burn-in 5"),
         ("dev", {}, "--burn-in 5"),
     ],
 )
 def test_plausibility_is_asked_as_it_was(part, errors, said):
     """Of a folder of IntPhys, dev is judged without a word, and --part is refused."""
-    judged = {"settings": {"data": "a b", "run": "elsewhere", "part": part, "burn_in": 5}, "errors": errors}
+    settings = {"data": "a b", "run": "elsewhere", "part": part, "burn_in": 5, "seed": 0, "every": None}
+    judged = {"settings": settings, "errors": errors}
     assert plausibility_words("run", judged) == ("plausibility", "run", "a b", *said.split())
 
 

@@ -306,7 +306,7 @@ def test_plausibility_is_shown_if_it_was_judged(made, tmp_path, monkeypatch):
     assert page.faults == []
     assert "max, all scenes 7 0.250 (0.125 to 0.500) 0.250" in page.text
     assert "max, block O1" in page.text
-    assert "--part test --burn-in 3 --aggregates max --draw 0 --overwrite" in page.text
+    assert "--burn-in 3 --aggregates max --draw 0 --overwrite" in page.text
     for kind in ("gif", "png"):
         Image.effect_noise((800, 700), 50).save(folder / f"scene-3.{kind}")
     text = write_report([made / "models" / "rims"], tmp_path / "q.html", results=tmp_path / "eval").read_text()
@@ -322,7 +322,7 @@ def test_plausibility_is_shown_if_it_was_judged(made, tmp_path, monkeypatch):
     assert content(still).size == (800, 700)
     assert "Scene 3: films that are possible and impossible stand" in (still["alt"] or "")
     assert "Scene 3" in Page(text).text
-    assert "--part test --burn-in 3 --aggregates max" in page.text
+    assert "--burn-in 3 --aggregates max" in page.text
 
 
 def test_names_are_text_and_never_markup(made, tmp_path):

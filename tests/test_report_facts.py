@@ -1,6 +1,7 @@
 """What a page says of a run, from files made up by hand: its facts, its curves and what is damaged."""
 
 import re
+from pathlib import Path
 
 import pytest
 from report_samples import LOG, made_up_run, scored
@@ -98,11 +99,13 @@ def test_a_scene_is_one_that_has_its_film_and_its_picture(tmp_path):
     assert found.surprise == {"films": [(folder / "scene-2.gif", folder / "scene-2.png")]}
 
 
-def test_data_that_is_gone_is_none(tmp_path):
+def test_data_that_is_gone_is_none_and_data_below_the_current_folder_is_named_from_there(tmp_path, monkeypatch):
     gone = find_run(made_up_run(tmp_path / "mine", data={"path": str(tmp_path / "p.h5")}), tmp_path)
     assert gone.data is None
     (tmp_path / "p.h5").touch()
     assert gone.data == tmp_path / "p.h5"
+    monkeypatch.chdir(tmp_path)
+    assert gone.data == Path("p.h5")
 
 
 @pytest.mark.parametrize(

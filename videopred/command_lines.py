@@ -8,6 +8,7 @@ from typing import Any
 from videopred import systems
 from videopred.datasets import DATASETS
 from videopred.datasets.settings import DatasetSettings
+from videopred.eval.plausibility_settings import PlausibilityConfig
 from videopred.eval.protocols import PROTOCOLS
 from videopred.eval.settings import Protocol, flag_name
 
@@ -18,6 +19,11 @@ Words = tuple[str, ...]
 def typed(words: Words) -> str:
     """A command as it is typed."""
     return systems.typed(("videopred", *words))
+
+
+def from_here(path: Path) -> Path:
+    """A path as one would type it in the current folder."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def generate_words(recipe: DatasetSettings, clips: Mapping[str, int], seed: int, out: str) -> Words:
@@ -75,12 +81,14 @@ def evaluate_words(
 
 
 def plausibility_words(run: str, judged: Mapping[str, Any]) -> Words:
-    """The command that judges plausibility as plausibility.json says that it was judged."""
-    said = {**judged["settings"], "aggregates": list(judged["errors"])}
-    data, _ = said.pop("data"), said.pop("run", None)
-    if said.get("part") == "dev":  # what is judged of a folder of IntPhys without a word
-        del said["part"]
-    return ("plausibility", run, str(data), *_flags({name: value for name, value in said.items() if value != []}))
+    """The command that judges plausibility as plausibility.json says that it was judged; what is usual is not said.
+
+    Of a folder of IntPhys, its part dev is usual, and --part is refused.
+    """
+    usual = dict(PlausibilityConfig()) | ({"part": "dev"} if judged["settings"].get("part") == "dev" else {})
+    asked = judged["settings"] | {"aggregates": tuple(judged["errors"])}
+    said = {name: value for name, value in asked.items() if name in usual and value not in ((), usual[name])}
+    return ("plausibility", run, str(judged["settings"]["data"]), *_flags(said))
 
 
 def _changes(usual: DatasetSettings, recipe: DatasetSettings) -> dict[str, Any]:

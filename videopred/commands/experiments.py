@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from videopred import check
+from videopred.command_lines import from_here
 from videopred.commands import terminal
 from videopred.datasets import kept_clips, open_dataset
 from videopred.experiments.asking import Asked, ask, run_and_data
@@ -88,10 +89,8 @@ def next_commands(folder: Path, asked: Asked | None = None) -> list[str]:
     from videopred.training.resuming import read_settings
 
     config, _ = read_settings(run_of(folder, seeds_of(folder)[0]) if (folder / SUMMARY).is_file() else folder)
-    data = (kept_clips(config.data.path) if config.data else None) or Path("DATA")
+    data = from_here((kept_clips(config.data.path) if config.data else None) or Path("DATA"))
     part = _part_to_judge(data)
-    if data.is_relative_to(Path.cwd()):
-        data = data.relative_to(Path.cwd())
     if part != "test":
         return [f"videopred evaluate {run_and_data(folder, data)} --part {part}"]
     record = config.experiment

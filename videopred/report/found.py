@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from videopred import check
+from videopred.command_lines import from_here
 from videopred.datasets import kept_clips
 from videopred.eval.file_names import PLAUSIBILITY_FILES, scores_in
 from videopred.eval.scores import Scores, load_scores
@@ -42,7 +43,8 @@ class FoundRun(NamedTuple):
     def data(self) -> Path | None:
         """The file of clips that it learned from, if there is one where it was."""
         path = (self.settings.get("data") or {}).get("path")
-        return kept_clips(path) if path else None
+        clips = kept_clips(path) if path else None
+        return from_here(clips) if clips else None
 
 
 def find_run(path: Path, results: Path) -> FoundRun:
