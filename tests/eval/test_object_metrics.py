@@ -1,12 +1,15 @@
 """Every entry of OBJECT_METRICS, and the table itself."""
 
+from dataclasses import fields, replace
+
 import pytest
 from known_bad_objects import BAD_OBJECT_METRICS
 from object_metric_checks import CHECKS
+from object_scenes import CLIPS, as_predicted, scene_with_hidden
 
 from videopred.eval import METRICS, OBJECT_METRICS, make_object_metric
 from videopred.eval.object_settings import CountConfig
-from videopred.eval.scene import TRUTH
+from videopred.eval.scene import TRUTH, Scene
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -35,6 +38,20 @@ def test_metric_describes_itself(name):
     assert metric.convention.startswith(metric.unit)
     assert metric.range[0] < metric.range[1]
     assert set(metric.needs) <= set(TRUTH)
+
+
+@pytest.mark.parametrize("name", OBJECT_METRICS)
+def test_a_horizon_of_one_frame_is_enough(name):
+    true, metric = scene_with_hidden(), make_object_metric(name)
+    measured = metric.measure(*(one_frame_ahead(scene) for scene in (as_predicted(true), true)))
+    assert {values.shape for values in measured.values()} == {(CLIPS, 1)}
+
+
+def one_frame_ahead(scene: Scene) -> Scene:
+    """The first two frames: the last observed one, and the first predicted one."""
+    over_time = {field.name for field in fields(scene)} - {"radius", "mass"}
+    known = {name: getattr(scene, name) for name in over_time}
+    return replace(scene, **{name: values[:, :2] for name, values in known.items() if values is not None})
 
 
 def test_no_name_means_two_metrics():

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from videopred.eval.matching import followed
 from videopred.eval.object_metric import ObjectMetric, nothing, pooled
@@ -77,8 +78,9 @@ class Momentum(ObjectMetric):
         room = true.radius.unsqueeze(1) + steps.norm(dim=-1)
         free = _inside(places[:, 1:], room, true) & _inside(places[:, :-1], room, true)
         free = (free | ~there).all(-1) & (mass > 0)[:, 0].eq(there[:, 0]).all(-1, keepdim=True)
-        counts = torch.cat([torch.zeros_like(free[:, :1]), free[:, 1:] & free[:, :-1] & share.isfinite()], 1)
-        return pooled(torch.cat([torch.zeros_like(share[:, :1]), share], 1).unsqueeze(-1), counts.unsqueeze(-1))
+        counts = free[:, 1:] & free[:, :-1] & share.isfinite()
+        share, counts = (functional.pad(values, (1, 0)) for values in (share, counts))  # nothing at the first step
+        return pooled(share.unsqueeze(-1), counts.unsqueeze(-1))
 
 
 class Overlaps(ObjectMetric):
