@@ -9,6 +9,7 @@ from torch import Tensor
 
 from videopred.datasets.recipe_clips import RecipeClips, open_recipe
 from videopred.datasets.settings import BallsConfig
+from videopred.eval.comparison import compare
 from videopred.eval.scores import Scores, load_scores
 from videopred.eval.settings import GivenConfig, Protocol
 from videopred.judging.batches import Batch
@@ -109,7 +110,10 @@ def test_the_table_shows_the_curve_of_models(file):
 def test_the_curve_is_kept(file, tmp_path):
     scores = scores_of(file)
     scores.save(tmp_path)
-    assert load_scores(tmp_path).best_of == scores.best_of
+    again = load_scores(tmp_path)
+    assert again.best_of == scores.best_of
+    assert again.table() == scores.table()
+    assert compare({"mine": again}).table().count("\nMAE: ") == 1
     told = json.loads((tmp_path / "scores.json").read_text())
     assert told["best_of"]["mine"]["mae"]["7"] == scores.best_of["mine"]["mae"][7]
 

@@ -224,7 +224,9 @@ def load_scores(path: Path | str) -> Scores:
 def _read(folder: Path) -> Scores:
     """The scores in the files of a folder; raises whatever files that hold others lead to."""
     kept = json.loads((folder / SCORES).read_text(encoding="utf-8"))
-    metrics = {column: _metric(said) for column, said in kept["metrics"].items()}
+    # As when they were saved, columns by the same metric share one object: tables tell of each metric once.
+    by_name = {said["metric"]: _metric(said) for said in kept["metrics"].values()}
+    metrics = {column: by_name[said["metric"]] for column, said in kept["metrics"].items()}
     measurements: dict[str, dict[str, dict[str, np.ndarray]]] = {}
     arrays_file = folder / SCORE_FILES[2]
     with whole_npz("SCORES", arrays_file, _FIX), np.load(arrays_file) as arrays:
