@@ -136,11 +136,9 @@ def test_several_films_of_a_clip_are_told_by_the_best_and_the_mean(place, tmp_pa
 
 def test_how_long_objects_are_kept_is_told_beside_what_can_be_predicted(place, tmp_path, capfd):
     found = told(f"{place / 'gru'} {place / 'balls4.h5'} {ASKED} --metrics kept mse --out {tmp_path}/a", capfd)
-    frames = 3 * found["rows"]["model"]["kept"]["mean"]
     assert run(f"inspect {place / 'balls4.h5'} --json") == 0
     predictable = json.loads(capfd.readouterr().out)["parts"]["test"]["frames_predictable"]
     assert found["predictable"] == predictable
-    assert found["remarks"] == [
-        f"kept of model: {frames:.1f} frames on average until it is lost, at most 3; "
-        f"{frames / predictable:.2f} of the {predictable} for which this world can be predicted"
-    ]
+    assert predictable > 3, "no model could reach more than a share of it"
+    frames = 3 * found["rows"]["model"]["kept"]["mean"]
+    assert found["remarks"] == [f"kept of model: {frames:.1f} frames on average until it is lost, at most 3"]

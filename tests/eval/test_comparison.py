@@ -76,7 +76,7 @@ def test_means_over_unlike_steps_are_not_held_against_each_other():
     assert found.value == pytest.approx(tables["rims"].mean("model", "mse"))
     assert np.isnan([found.difference, found.low, found.high, found.ratio]).all()
     assert compared.difference("rims", "mse", 1).told_apart
-    told = "MSE of rims: the mean is over 2 of 3 steps; of the others nothing can be said of it"
+    told = "MSE of rims: the mean is over 2 of 3 steps; it has no value at the others"
     assert compared.remarks == [told]
     assert compared.table().splitlines()[-1] == told
     over = compare_over_data({"a": tables, "b": {"gru": scored(0), "rims": scored(-0.1)}}, relative_to="gru")

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from videopred.check import FaultyFileError
-from videopred.eval import make_metric
+from videopred.eval import make_any_metric, make_metric
 from videopred.eval.file_names import SCORE_FILES
 from videopred.eval.scores import Scores, load_scores
 from videopred.eval.settings import Protocol
@@ -205,6 +205,15 @@ def test_where_copy_last_is_perfect_there_is_no_skill(tmp_path):
     assert json.loads(still.save(tmp_path)[0].read_text())["rows"]["model"]["bce"]["skill"] is None
 
 
+@pytest.mark.parametrize(("frames", "share"), [(2, "; 0.75 of the 2 for which this world can be predicted"), (3, "")])
+def test_a_share_of_what_can_be_predicted_is_told_only_where_all_of_it_could_be_reached(frames, share):
+    """Kept by all clips at the first step, by half of them at the second: 1.5 frames of at most 3."""
+    kept = {"total": np.tile([[1.0, 1, 0], [1, 0, 0]], (3, 1)), "count": np.ones((6, 3))}
+    found = made_up(measurements={"model": {"kept": kept}}, metrics={"kept": make_any_metric("kept")})
+    told = f"kept of model: 1.5 frames on average until it is lost, at most 3{share}"
+    assert replace(found, predictable=frames).remarks == (told,)
+
+
 def test_a_row_of_which_less_can_be_said_takes_no_part_and_is_told():
     """As an error in px of objects that are soon lost: what is left are the easy first steps."""
     some = {row: {"bce": {"bce": np.tile(values, (7, 1))}} for row, values in {
@@ -214,7 +223,8 @@ def test_a_row_of_which_less_can_be_said_takes_no_part_and_is_told():
     table = scores.table(steps=[1, 2])
     assert re.search(r"^model +1\.0 ±0\.0$", table, re.MULTILINE)
     assert re.search(r"^blank +3\.0 ±0\.0\*$", table, re.MULTILINE)
-    assert scores.remarks == ("BCE of model: the mean is over 1 of 3 steps; of the others nothing can be said of it",)
+    assert [scores.skill(row, "bce") for row in scores.values] == [None, pytest.approx(1 / 4), 0]
+    assert scores.remarks == ("BCE of model: the mean is over 1 of 3 steps; it has no value at the others",)
     assert "BCE of model: the mean is over 1 of 3 steps" in table
     easy = replace(scores, models=("blank",)).remarks
     assert easy == scores.remarks, "also of a trivial baseline, whose good mean would mislead as much"

@@ -85,13 +85,15 @@ class Scores:
     def skill(self, row: str, column: str) -> float | None:
         """How much of the way from copy last to the metric's best value: 0 is copy last, below 0 worse; see `skill`.
 
-        None where copy last is missing or perfect, or the metric has no finite best value.
+        None where copy last is missing or perfect, or has values at other steps, or the metric has no finite best value.
         """
         if "copy last" not in self.values:
             return None
+        ours, theirs = self.values[row][column], self.values["copy last"][column]
         won = float(skill(self.mean(row, column), self.mean("copy last", column), self.metrics[column]))
         perfect = self.mean("copy last", column) == self.metrics[column].best
-        return won if np.isfinite(won) and not perfect else None
+        alike = np.array_equal(np.isnan(ours), np.isnan(theirs))
+        return won if np.isfinite(won) and alike and not perfect else None
 
     def over_seeds(self, name: str, column: str) -> tuple[float, float]:
         """Mean over the runs of `seeds`, and half of the width of its 95 % interval (Student's t over runs)."""
@@ -116,19 +118,19 @@ class Scores:
         return [remark for remark in (capped, self._coverage(row, column), time) if remark]
 
     def _coverage(self, row: str, column: str) -> str:
-        """Over how many steps the mean is, if something can be said of others by another row."""
+        """Over how many steps the mean is, if other rows have values at more."""
         said = ~np.isnan(self.values[row][column])
         any_row = np.any([~np.isnan(of_row[column]) for of_row in self.values.values()], axis=0)
         if not said.any() or (said == any_row).all():
             return ""
-        return f"the mean is over {said.sum()} of {any_row.sum()} steps; of the others nothing can be said of it"
+        return f"the mean is over {said.sum()} of {any_row.sum()} steps; it has no value at the others"
 
     def _time(self, row: str, column: str) -> str:
         """The mean time to divergence, in frames, and beside what can be predicted at all."""
         horizon = self.protocol.horizon
         frames = self.mean(row, column) * horizon
         time = f"{frames:.1f} frames on average until it is lost, at most {horizon}"
-        if self.predictable is None:
+        if self.predictable is None or self.predictable >= horizon:  # nobody could be told to have reached it
             return time
         share = frames / self.predictable
         return f"{time}; {share:.2f} of the {self.predictable} for which this world can be predicted"
