@@ -167,6 +167,8 @@ def test_the_table_has_a_row_for_a_model_and_a_column_for_a_data_set():
         "±: half of the 95 % interval over clips (bootstrap)",
         "relative error: distance from the best value, divided by that of gru on the same clips; ! where the interval "
         "excludes 1",
+        "on easy, intervals over only 5 clips are too narrow; score 20 or more",
+        "on hard, intervals over only 7 clips are too narrow; score 20 or more",
     ]
     document = two_by_two().markdown()
     assert "| MSE ↓, mean of 2 | easy | hard |\n| --- | ---: | ---: |\n| gru | 2.0000 ±0.0000 |" in document

@@ -108,14 +108,15 @@ class Comparison:
 
     @property
     def remarks(self) -> list[str]:
-        """What a reader must know of single scores; see `Scores.remarks`."""
-        return [
+        """What a reader must know of intervals and of single scores; see `Scores.remarks`."""
+        single = [
             f"{self.first.label(column)} of {name if len(row.runs) == 1 else f'{name} ({run})'}: {remark}"
             for column in self.first.metrics
             for name, row in self.rows.items()
             for run in row.runs
             for remark in row.scores.remarks_on(run, column)
         ]
+        return [*self.first.remarks_on_intervals, *single]
 
     def head(self, column: str) -> str:
         """Title of a metric's block."""

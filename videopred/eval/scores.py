@@ -13,7 +13,7 @@ import torch
 from videopred import check
 from videopred.eval import known, make_any_metric
 from videopred.eval.file_names import SCORE_FILES, SCORES
-from videopred.eval.intervals import Interval, Measured, mean_over_steps, middle, over_runs, reduce, resample
+from videopred.eval.intervals import ENOUGH, Interval, Measured, mean_over_steps, middle, over_runs, reduce, resample
 from videopred.eval.score_text import lines_of_steps, told
 from videopred.eval.settings import Protocol
 from videopred.eval.skill import skill
@@ -85,7 +85,7 @@ class Scores:
     def skill(self, row: str, column: str) -> float | None:
         """How much of the way from copy last to the metric's best value: 0 is copy last, below 0 worse; see `skill`.
 
-        None where copy last is missing or perfect, or has values at other steps, or the metric has no finite best value.
+        None where copy last is missing or perfect or has values at other steps, or the metric has no finite best value.
         """
         if "copy last" not in self.values:
             return None
@@ -102,13 +102,21 @@ class Scores:
 
     @cached_property
     def remarks(self) -> tuple[str, ...]:
-        """What a reader must know of single scores, such as how many frames were capped: column, row and remark."""
-        return tuple(
+        """What a reader must know of the intervals, and of single scores, such as how many frames were capped."""
+        single = (
             f"{self.label(column)} of {row}: {remark}"
             for column in self.metrics
             for row in self.values
             for remark in self.remarks_on(row, column)
         )
+        return (*self.remarks_on_intervals, *single)
+
+    @property
+    def remarks_on_intervals(self) -> tuple[str, ...]:
+        """That intervals over so few clips are too narrow; usually nothing."""
+        clips = self.protocol.clips
+        assert clips is not None  # of scores it is known
+        return (f"intervals over only {clips} clips are too narrow; score {ENOUGH} or more",) * (1 < clips < ENOUGH)
 
     def remarks_on(self, row: str, column: str) -> list[str]:
         """The remarks on a row's scores by one metric."""
