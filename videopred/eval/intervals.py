@@ -27,8 +27,8 @@ from videopred.eval.metric import Quantity, reduced
 RESAMPLES = 1000
 LEVEL = 0.95
 ENOUGH = 20
-"""Clips from which on the bootstrap's interval is about as wide as it should be: of normal values it holds the true mean
-in 94 % of cases with 20 clips, 90 % with 10, 82 % with 5 and 51 % with 2."""
+"""Clips from which on the bootstrap's interval is about as wide as it should be: of normal values it holds the true
+mean in 94 % of cases with 20 clips, 90 % with 10, 82 % with 5 and 51 % with 2."""
 _POINT = (1 + LEVEL) / 2
 _AT_ONCE = 200  # draws: of 10,000 clips, their weights take 16 MB
 
