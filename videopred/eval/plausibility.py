@@ -17,7 +17,7 @@ ours.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
@@ -53,36 +53,13 @@ class Scenes:
             check.require_sound(count == 2, "DATA", must, got + ", ".join(films), fix)
 
 
-class Film(NamedTuple):
-    """What an aggregate sees of a film."""
-
-    surprise: np.ndarray
-    """(T,) float64."""
-    differs: np.ndarray
-    """(T,) bool: frames at which it differs from the film with the same beginning."""
-
-
-class Aggregate(NamedTuple):
-    """How the surprise of frames becomes that of a film."""
-
-    counts: Callable[[Film], np.ndarray]
-    """The surprise that counts."""
-    total: Callable[[np.ndarray], float]
-    """One number of it."""
-    terms: Callable[[np.ndarray], Iterable[float]]
-    """What that number is the mean of: of films whose means are compared, exact sums are."""
-
-
-def _mean(values: np.ndarray) -> float:
-    return math.fsum(values) / len(values)
-
-
-AGGREGATES: dict[str, Aggregate] = {
-    "mean": Aggregate(lambda film: film.surprise, _mean, iter),
-    "max": Aggregate(lambda film: film.surprise, max, lambda values: (max(values),)),
-    "matched": Aggregate(lambda film: film.surprise[film.differs], _mean, iter),
+AGGREGATES: dict[str, Callable[[np.ndarray, np.ndarray], list[float]]] = {
+    "mean": lambda surprise, differs: surprise.tolist(),
+    "max": lambda surprise, differs: [surprise.max()],
+    "matched": lambda surprise, differs: surprise[differs].tolist(),
 }
-"""Name -> how the surprise of frames becomes that of a film."""
+"""Name -> (surprise (T,), whether a frame differs from that of the film with the same beginning (T,)) -> the numbers
+whose mean is the surprise of the film. Of films whose means are compared, exact sums of them are."""
 
 
 @dataclass(frozen=True)
@@ -107,16 +84,16 @@ def aggregate(name: str, surprise: np.ndarray, differs: np.ndarray, possible: np
     Raises:
         ValueError: there is no such aggregate; with `matched`, a film nowhere differs.
     """
-    how = AGGREGATES[check.one_of("--aggregates", name, AGGREGATES)]
+    terms_of = AGGREGATES[check.one_of("--aggregates", name, AGGREGATES)]
     films, margins = np.empty(surprise.shape[:2]), np.empty(len(surprise))
     for scene, (of_scene, differing) in enumerate(zip(surprise, differs, strict=True)):
-        counted = [how.counts(Film(*film)) for film in zip(of_scene, differing, strict=True)]
+        terms = [terms_of(*film) for film in zip(of_scene, differing, strict=True)]
         must, got = "hold films that differ from those with the same beginning", f"none in scene {scene}, from 0"
         fix = "leave matched out of --aggregates, lower --every, or take larger frames"
-        check.require(all(map(len, counted)), "DATA", must, got, fix)
-        films[scene] = [-how.total(values) for values in counted]
+        check.require(all(terms), "DATA", must, got, fix)
+        films[scene] = [-math.fsum(of_film) / len(of_film) for of_film in terms]
         if possible is not None:
-            margins[scene] = _margin([list(how.terms(values)) for values in counted], possible[scene])
+            margins[scene] = _margin(terms, possible[scene])
     return Plausible(films, None if possible is None else margins)
 
 
