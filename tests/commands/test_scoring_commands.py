@@ -53,10 +53,10 @@ def test_capped_frames_are_told_below_the_table_and_kept(place, films, tmp_path,
     monkeypatch.chdir(tmp_path)
     words = f"--pred {films / 'perfect.npy'} --true {films / 'true.npy'} --range 0,1 --axes BTCHW {ASKED} --out here"
     assert run(f"evaluate {words}") == 0
-    assert "\nPSNR of prediction: 15 of 15 frames above 100 dB, counted as that\n" in capfd.readouterr().out
+    assert "\nPSNR of prediction: 15 of 15 frames above 100 dB, counted as 100\n" in capfd.readouterr().out
     assert json.loads(Path("here/scores.json").read_text())["remarks"] == [
         "intervals over only 5 clips are too narrow; score 20 or more",
-        "PSNR of prediction: 15 of 15 frames above 100 dB, counted as that",
+        "PSNR of prediction: 15 of 15 frames above 100 dB, counted as 100",
     ]
 
 

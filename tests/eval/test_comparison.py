@@ -162,7 +162,7 @@ def test_metrics_that_not_all_tables_have_are_left_out_and_named():
     for tables in ({"gru": one, "rims": both}, {"rims": both, "gru": one}):
         compared = compare(tables)
         assert list(compared.first.metrics) == ["mse"]
-        assert "\nnot in all tables, and so left out: mae\n" in compared.table()
+        assert "\nleft out, as not all tables have them: mae\n" in compared.table()
         assert "mae" not in compared.to_csv()
     assert "left out" not in compare({"gru": one}).table()
 
@@ -184,7 +184,7 @@ def test_trivial_rows_are_shown_if_they_are_the_same_in_all_tables():
     changed = {**other.measurements, "blank": {"mse": {"mse": EASY_OR_HARD + 8}}}
     compared = compare({"gru": scored(0), "rims": replace(other, measurements=changed)})
     assert list(compared.rows) == ["gru", "rims"]
-    assert "not the same in all tables (see --reference), and so left out: blank" in compared.table()
+    assert "left out, as they differ between tables (see --reference): blank" in compared.table()
     assert "left out" not in compare({"gru": scored(0), "rims": other}).table()
     nearly = {**other.measurements, "blank": {"mse": {"mse": (EASY_OR_HARD + 9) * 1.001}}}
     assert list(compare({"gru": scored(0), "rims": replace(other, measurements=nearly)}).rows) == ["gru", "rims"]
@@ -192,7 +192,7 @@ def test_trivial_rows_are_shown_if_they_are_the_same_in_all_tables():
 
 def test_a_model_does_not_take_the_place_of_a_trivial_row():
     with pytest.raises(
-        ValueError, match="SCORES must be named otherwise than trivial baselines, got blank; rename the fol"
+        ValueError, match="SCORES must have other names than the trivial baselines, got blank; rename the fol"
     ):
         compare({"blank": scored(0), "rims": scored(0)})
 
@@ -238,7 +238,7 @@ def test_one_clip_gives_no_interval():
     asked = one.protocol.model_copy(update={"clips": 1})
     cut = {row: {"mse": {"mse": of["mse"]["mse"][:1]}} for row, of in one.measurements.items()}
     compared = compare({"gru": replace(one, measurements=cut, protocol=asked)})
-    assert "no interval of a single clip" in compared.table()
+    assert "no interval for a single clip" in compared.table()
     assert "– to" not in compared.table()
     assert not compared.difference("blank", "mse").told_apart
     assert compared.to_dict()["rows"]["blank"]["mse"]["3"]["low"] is None

@@ -194,7 +194,7 @@ def test_a_model_that_was_not_scored_on_a_data_set_leaves_its_cell_empty_and_is_
     assert [line.split() for line in text.splitlines() if line.startswith("rims ")] == [
         ["rims", "–", "1.0000", "±0.0000*"]
     ]
-    assert "\nnot scored, and so empty (score it with `videopred evaluate`): rims on datasets/a.h5\n" in text
+    assert "\nempty, as not scored yet (see `videopred evaluate`): rims on datasets/a.h5\n" in text
     assert list(found.to_dict()["rows"]["rims"]) == ["b"]
     assert [line["data"] for line in csv.DictReader(io.StringIO(found.to_csv())) if line["row"] == "rims"] == ["b"]
     assert "not scored" not in two_by_two().table()
@@ -247,7 +247,7 @@ def test_of_single_clips_there_is_no_interval():
     assert (mean.value, ratio.value) == (2, 1)
     assert np.isnan([*mean[1:], *ratio[1:]]).all()
     assert "±" not in found.table()
-    assert "\nno interval of a single clip\n" in found.table()
+    assert "\nno interval for a single clip\n" in found.table()
 
 
 def test_what_differs_between_tables_is_left_out_and_named():
@@ -258,8 +258,8 @@ def test_what_differs_between_tables_is_left_out_and_named():
     more = replace(more, measurements=measured, metrics=more.metrics | {"mae": make_metric("mae")})
     found = compared(("gru", first), ("rims", other), ("gru", more))
     text = found.table()
-    assert "\nnot in all tables, and so left out: mae\n" in text
-    assert "\nnot the same in all tables (see --reference), and so left out: blank on a\n" in text
+    assert "\nleft out, as not all tables have them: mae\n" in text
+    assert "\nleft out, as they differ between tables (see --reference): blank on a\n" in text
     assert found.cell("blank", "a", "mse") is None
     assert found.missing == [("rims", "b")]
 

@@ -157,7 +157,7 @@ def test_intervals_over_few_clips_are_said_to_be_too_narrow(clips, few):
 def test_one_clip_has_no_interval():
     one = made_up(clips=1)
     assert one.interval("blank", "bce") is None
-    assert "±      not told of a single clip" in one.table().splitlines()
+    assert "±      not given for a single clip" in one.table().splitlines()
     assert re.search(r"^blank +140\.7 ", one.table(), re.MULTILINE)
     stored = one.to_dict()["rows"]["blank"]["bce"]
     assert (stored["interval"], stored["intervals"]) == (None, None)
@@ -221,7 +221,7 @@ def test_a_share_of_what_can_be_predicted_is_told_only_where_all_of_it_could_be_
     """Kept by all clips at the first step, by half of them at the second: 1.5 frames of at most 3."""
     kept = {"total": np.tile([[1.0, 1, 0], [1, 0, 0]], (3, 1)), "count": np.ones((6, 3))}
     found = made_up(measurements={"model": {"kept": kept}}, metrics={"kept": make_any_metric("kept")})
-    told = f"kept of model: 1.5 frames on average until it is lost, at most 3{share}"
+    told = f"kept of model: 1.5 frames on average until a clip is lost, at most 3{share}"
     assert replace(found, predictable=frames).remarks == (FEW, told)
 
 

@@ -93,9 +93,9 @@ def test_psnr_counts_the_frames_that_it_caps():
     metric = make_metric("psnr")
     measured = metric.measure(prediction, truth)
     assert measured["psnr"].flatten()[:5].tolist() == [100] * 5
-    assert metric.remark(measured) == "5 of 6 frames above 100 dB, counted as that"
+    assert metric.remark(measured) == "5 of 6 frames above 100 dB, counted as 100"
     means = {key: values / 4 for key, values in measured.items()}  # as of samples of which a quarter was capped
-    assert metric.remark(means) == "1.25 of 6 frames above 100 dB, counted as that"
+    assert metric.remark(means) == "1.25 of 6 frames above 100 dB, counted as 100"
     weighted = metric.reduce(measured, torch.tensor([0.0, 1.0]))
     assert weighted.tolist()[:2] == [100, 100]
     assert weighted[2] < 100

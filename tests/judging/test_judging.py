@@ -128,7 +128,7 @@ def test_several_predictions_have_a_row_each_and_those_of_several_seeds_a_mean(f
         (
             {"blank": grey, "b": grey},
             {},
-            "models must be named otherwise than trivial baselines, got blank; choose another",
+            "models must have other names than the trivial baselines, got blank; choose another",
         ),
         ({"a": grey, "b": grey}, {"both": ["a", "c"]}, "seeds both must be one of a, b, got c; choose one of these"),
         ({"a": grey, "b": grey}, {"both": ["a"]}, r"seeds both must name two rows or more, got \['a'\]; leave it out"),

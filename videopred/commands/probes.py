@@ -11,11 +11,11 @@ from videopred.commands import terminal
 from videopred.commands.options import Json
 
 _MEANINGS = {
-    "r2": "share of the variance of places that a linear map reads from states: 1 is all, 0 the best constant guess",
-    "error_px": "mean distance of the places read from the true ones, in px; mean_error_px: that of the guess",
-    "accuracy": "share of labels read correctly; commonest: that of always guessing the commonest",
-    "nmi": "mutual information of choices and label, from 0 to 1",
-    "purity": "share of steps with the label that goes most often with their choices",
+    "r2": "share of the variance of positions that a linear map reads from states: 1 is all, 0 the best constant guess",
+    "error_px": "mean distance in px of the positions read from the true ones; mean_error_px: the same for that guess",
+    "accuracy": "share of labels read correctly; commonest: the same if the most common label is always said",
+    "nmi": "normalised mutual information of choices and label, from 0 to 1",
+    "purity": "share of steps that have the most common label among all steps with the same choices",
     "modules": "r2, accuracy or nmi of each module alone",
 }
 """Last word of a row -> what its number says."""
@@ -42,7 +42,7 @@ def probe(
         print()
         terminal.print_rows({name: meaning for name, meaning in _MEANINGS.items() if name in there})
         if _reads_less_together(report.get("positions", {})):
-            print("\ntoo few clips: all modules together seem to tell less than one of them alone; roll out more")
+            print("\nall modules together give less than one of them alone: there are too few clips; roll out more")
 
 
 def _reads_less_together(places: Mapping[str, Any]) -> bool:

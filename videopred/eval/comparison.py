@@ -64,7 +64,7 @@ class Comparison:
         for row in self.names:
             check.one_of("--names", row, model_rows(self.scores))
         taken = [row for row in model_rows(self.scores, self.names) if row in trivial]
-        must, fix = "be named otherwise than trivial baselines", "rename the folder"
+        must, fix = "have other names than the trivial baselines", "rename the folder"
         check.require(not taken, "SCORES", must, ", ".join(taken), fix)
         check.one_of("--relative-to", self.relative_to, self.rows)
 
@@ -198,10 +198,10 @@ class Comparison:
     def _legend(self) -> str:
         lines = [f"{metric.label}: {metric.convention}" for metric in dict.fromkeys(self.first.metrics.values())]
         if self.left_out:
-            lines.append(f"not in all tables, and so left out: {', '.join(self.left_out)}")
+            lines.append(f"left out, as not all tables have them: {', '.join(self.left_out)}")
         if self.unlike:
-            lines.append(f"not the same in all tables (see --reference), and so left out: {', '.join(self.unlike)}")
-        told = "no interval of a single clip"
+            lines.append(f"left out, as they differ between tables (see --reference): {', '.join(self.unlike)}")
+        told = "no interval for a single clip"
         several = {row: of.runs for row, of in self.rows.items() if len(of.runs) > 1}
         lines += [f"{row}: mean of {len(runs)} seeds ({', '.join(runs)})" for row, runs in several.items()]
         if self.first.drawn is not None:

@@ -92,16 +92,16 @@ def _legend(comparison: "DataComparison") -> str:
     metrics, data = dict.fromkeys(comparison.first.metrics.values()), comparison.data
     lines = [f"{metric.label}: {metric.convention}" for metric in metrics]
     if comparison.left_out:
-        lines.append(f"not in all tables, and so left out: {', '.join(comparison.left_out)}")
+        lines.append(f"left out, as not all tables have them: {', '.join(comparison.left_out)}")
     unlike = [f"{row} on {name}" for name, of in data.items() for row in of.unlike]
     if unlike:
-        lines.append(f"not the same in all tables (see --reference), and so left out: {', '.join(unlike)}")
+        lines.append(f"left out, as they differ between tables (see --reference): {', '.join(unlike)}")
     if comparison.missing:
         told = ", ".join(f"{row} on {data[name].first.file}" for row, name in comparison.missing)
-        lines.append(f"not scored, and so empty (score it with `videopred evaluate`): {told}")
+        lines.append(f"empty, as not scored yet (see `videopred evaluate`): {told}")
     seeds = {row: _seeds(comparison, row) for row in comparison.models}
     lines += [f"{row}: mean of {told}" for row, told in seeds.items() if told]
-    interval = "no interval of a single clip"
+    interval = "no interval for a single clip"
     if any(of.first.drawn is not None for of in data.values()):
         interval = "±: half of the 95 % interval over clips (bootstrap)"
         if any(seeds.values()):

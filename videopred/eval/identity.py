@@ -36,7 +36,7 @@ class Switches(ObjectMetric):
 
     @property
     def convention(self) -> str:
-        return "objects per clip that change their track at the step, matched within a radius, staying first (CLEAR)"
+        return "objects per clip that change tracks at the step; matched within a radius, to the same track if it fits (CLEAR)"
 
     def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
         matched = matches(predicted, true)
@@ -65,8 +65,8 @@ class Survival(ObjectMetric):
     @property
     def convention(self) -> str:
         return (
-            f"share of objects on the same track for {self.config.frames} frames after being hidden as before; "
-            "at `step` l: of those hidden for l frames"
+            f"share of hidden objects that are on their old track for {self.config.frames} frames after they reappear; "
+            "`step` l: of those hidden for l frames"
         )
 
     def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
@@ -89,9 +89,7 @@ class ExitError(Survival):
 
     @property
     def convention(self) -> str:
-        return (
-            "px between object and its track of before, when half of it is seen again; at `step` l: hidden for l frames"
-        )
+        return "px between an object and its old track when half of it is seen again; `step` l: hidden for l frames"
 
     def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
         events = occlusions(predicted, true, self.config)

@@ -65,7 +65,7 @@ class Momentum(ObjectMetric):
 
     @property
     def convention(self) -> str:
-        return "change of total momentum in a step over the sum of all momenta, in steps without walls near by"
+        return "change of total momentum in a step, divided by the sum of all momenta; only where no wall is near"
 
     def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
         assert true.radius is not None, "what it needs was checked"

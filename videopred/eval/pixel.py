@@ -163,7 +163,7 @@ class PSNR(FrameMetric):
         if not capped.any():
             return ""
         # Of the mean over samples, the count is one as well, and need not be whole.
-        return f"{capped.sum().item():.10g} of {capped.numel()} frames above {self.best:g} dB, counted as that"
+        return f"{capped.sum().item():.10g} of {capped.numel()} frames above {self.best:g} dB, counted as {self.best:g}"
 
 
 def bce_of_logits(logits: Tensor, truth: Tensor) -> Tensor:

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 LEGEND = """\
-relative  share of scenes whose impossible films are more plausible than the possible, ties one half
-strict    the same without ties, as the benchmark's script counts
+relative  share of scenes whose impossible films are more plausible than the possible ones; a tie counts one half
+strict    the same, but a tie is no error, as in the benchmark's script
 absolute  1 - AUC over the films of all scenes
 0 is best, 0.5 is chance"""
 

@@ -177,7 +177,7 @@ def _legend(scores: "Scores") -> str:
     """What the numbers mean, a line each."""
     lines = {scores.metrics[column].label: metric.convention for column, metric in scores.metrics.items()}
     if scores.protocol.clips == 1:
-        lines["±"] = "not told of a single clip"
+        lines["±"] = "not given for a single clip"
     else:
         lines["±"] = "half of the 95 % interval over clips (bootstrap)"
     if scores.seeds:

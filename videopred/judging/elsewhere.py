@@ -83,7 +83,7 @@ class GivenFilms:
     def _find_levels(self, said: tuple[float, float] | None, first: np.ndarray) -> tuple[float, float]:
         """The numbers that mean black and white: those said of an array, or those that leave no doubt."""
         if not self._is_array:
-            check.require(said is None, "--range", "be left out where no array is given", said, "leave it away")
+            check.require(said is None, "--range", "be left out where no array is given", said, "leave it out")
             white = np.iinfo(first.dtype).max if first.dtype.kind == "u" else 1  # as PNG has it, of 8 or 16 bits
             return 0.0, float(white)
         if first.dtype == bool:

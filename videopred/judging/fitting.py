@@ -24,7 +24,7 @@ def check_protocol(protocol: Protocol, file: "ClipSource") -> int:
     for name in protocol.metrics:
         known("--metrics", name)
     named = len(protocol.metrics)
-    check.require(named > 0, "--metrics", "name at least one", "none", "leave it away for the usual ones")
+    check.require(named > 0, "--metrics", "name at least one", "none", "leave it out for the usual ones")
     there = check_part(protocol.part, file)
     if isinstance(file, GivenTruth) and protocol.context == 0:
         check.whole_number("--horizon", protocol.horizon, 1, "ask for at least one frame")
@@ -36,7 +36,7 @@ def check_protocol(protocol: Protocol, file: "ClipSource") -> int:
     clips = there if protocol.clips is None else protocol.clips
     check.whole_number("--first", clips, 1, "score at least one clip")
     must = f"be at most {there}, the clips of the {protocol.part} part"
-    check.require(clips <= there, "--first", must, clips, "lower it, or leave it away for all")
+    check.require(clips <= there, "--first", must, clips, "lower it, or leave it out for all")
     return clips
 
 

@@ -75,7 +75,7 @@ def judge_rows(
     measured_on = measuring_device(device)
     rows = rows_for(file, protocol.context, reference is not None)
     taken = ", ".join(name for name in forecasts if name in rows)
-    check.require(not taken, "models", "be named otherwise than trivial baselines", taken, "choose another name")
+    check.require(not taken, "models", "have other names than the trivial baselines", taken, "choose another name")
     settings = read_metric_settings(protocol.metrics, protocol.metric_settings)
     tally = Tally({name: make_any_metric(name, settings.get(name)) for name in protocol.metrics}, protocol.samples)
     with sharing() as share, torch.random.fork_rng([device] if device.type == "cuda" else []):
