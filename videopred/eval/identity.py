@@ -36,7 +36,7 @@ class Switches(ObjectMetric):
 
     @property
     def convention(self) -> str:
-        return "objects per clip that change tracks at the step; matched within a radius, to the same track if it fits (CLEAR)"
+        return "objects per clip that change tracks at the step; matched within a radius, keeping tracks first (CLEAR)"
 
     def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
         matched = matches(predicted, true)
