@@ -1,12 +1,11 @@
 """The rows of every table that no model makes: the trivial baselines, and for balls, what physics knows."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torch import Tensor
 
-from videopred.eval import baselines
-from videopred.eval.baselines import TrainingStatistics
+from videopred.eval.baselines import TrainingStatistics, blank, copy_last, copy_last_calibrated, mean_frame
 from videopred.judging.batches import Batch
 from videopred.judging.oracle import knows_physics, physics_oracle
 
@@ -29,8 +28,12 @@ class Row(NamedTuple):
     """Whether it takes balls whose states are known."""
 
 
-def _after(draw: Callable[[Tensor, int, TrainingStatistics | None], Tensor]) -> Draw:
-    """A row drawn from the context; with predictions of one step, from each true frame by itself."""
+def _from_last(draw: Callable[[Tensor, int, Any], Tensor]) -> Draw:
+    """A row drawn from the context; with predictions of one step, from each true frame by itself.
+
+    Args:
+        draw: (context film, horizon, what is known of the training part) -> film.
+    """
 
     def row(batch: Batch, statistics: TrainingStatistics | None) -> Tensor:
         if not batch.one_step:
@@ -41,34 +44,14 @@ def _after(draw: Callable[[Tensor, int, TrainingStatistics | None], Tensor]) -> 
     return row
 
 
-def _blank(batch: Batch, _: TrainingStatistics | None) -> Tensor:
-    return baselines.blank(batch.film, batch.horizon)
-
-
-def _oracle(batch: Batch, _: TrainingStatistics | None) -> Tensor:
-    return physics_oracle(batch)
-
-
-def _mean_frame(context: Tensor, horizon: int, statistics: TrainingStatistics | None) -> Tensor:
-    assert statistics is not None
-    return baselines.mean_frame(context, statistics)
-
-
-def _calibrated(context: Tensor, horizon: int, statistics: TrainingStatistics | None) -> Tensor:
-    assert statistics is not None
-    return baselines.copy_last_calibrated(context, statistics)
-
-
-def _copy_last(context: Tensor, horizon: int, statistics: TrainingStatistics | None) -> Tensor:
-    return baselines.copy_last(context, horizon)
-
-
 ROWS: dict[str, Row] = {
-    "blank": Row(_blank, needs_context=False),
-    "mean frame": Row(_after(_mean_frame), needs_training=True),
-    "copy last": Row(_after(_copy_last)),
-    "copy last calibrated": Row(_after(_calibrated), needs_training=True),
-    "physics oracle": Row(_oracle, needs_physics=True),
+    "blank": Row(lambda batch, _: blank(batch.film, batch.horizon), needs_context=False),
+    "mean frame": Row(_from_last(lambda context, _, statistics: mean_frame(context, statistics)), needs_training=True),
+    "copy last": Row(_from_last(lambda context, horizon, _: copy_last(context, horizon))),
+    "copy last calibrated": Row(
+        _from_last(lambda context, _, statistics: copy_last_calibrated(context, statistics)), needs_training=True
+    ),
+    "physics oracle": Row(lambda batch, _: physics_oracle(batch), needs_physics=True),
 }
 """Name -> row, in the order of tables."""
 
