@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from videopred.judging.elsewhere import GivenFilms
+from videopred.judging.given_films import GivenFilms
 
 CLIPS, FRAMES, HEIGHT, WIDTH = 3, 4, 5, 7
 CHANCE = np.random.default_rng(0)

@@ -13,9 +13,9 @@ from videopred.eval.comparison import compare
 from videopred.eval.scores import Scores, load_scores
 from videopred.eval.settings import GivenConfig, Protocol
 from videopred.judging.batches import Batch
-from videopred.judging.elsewhere import GivenFilms
 from videopred.judging.evaluating import evaluate_given
-from videopred.judging.opening import open_given
+from videopred.judging.given_films import GivenFilms
+from videopred.judging.given_flags import open_given
 from videopred.judging.scoring import judge_rows
 
 RECIPE = BallsConfig(frames=8, height=24, width=32, balls=(2,))

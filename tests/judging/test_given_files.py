@@ -8,8 +8,8 @@ from tiny_runs import CLIPS, RECIPE, tiny_data
 
 from videopred.datasets import open_dataset
 from videopred.datasets.generation import generate
-from videopred.judging.elsewhere import GivenFilms
-from videopred.judging.reading import holds_array, is_data
+from videopred.judging.given_files import holds_array, is_data
+from videopred.judging.given_films import GivenFilms
 
 SOFT = np.random.default_rng(0).random((3, 4, 5, 7, 1))
 """B T H W C, float64."""

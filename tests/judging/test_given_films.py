@@ -6,13 +6,13 @@ import h5py
 import numpy as np
 import pytest
 import torch
-from films_elsewhere import CLIPS, FRAMES, HARD, HEIGHT, SOFT, WIDTH, given
+from given_arrays import CLIPS, FRAMES, HARD, HEIGHT, SOFT, WIDTH, given
 from PIL import Image
 
 from videopred.check import FaultyFileError
 from videopred.eval.settings import GivenConfig
-from videopred.judging.elsewhere import GivenFilms, GivenTruth
-from videopred.judging.opening import open_given, read_range
+from videopred.judging.given_films import GivenFilms, GivenTruth
+from videopred.judging.given_flags import open_given, read_range
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 import torch
-from films_elsewhere import HARD, SOFT, given
+from given_arrays import HARD, SOFT, given
 
 from videopred.eval.settings import GivenConfig, Protocol
-from videopred.judging.elsewhere import GivenFilms, GivenTruth
 from videopred.judging.evaluating import evaluate_given, judge
-from videopred.judging.opening import open_given
+from videopred.judging.given_films import GivenFilms, GivenTruth
+from videopred.judging.given_flags import open_given
 
 
 def test_predictions_are_scored_as_a_models_would_be(tmp_path):

@@ -114,9 +114,9 @@ def _score_films(
     films: GivenConfig, data: Path | None, question: Question, reference: Path | None, how: dict[str, Any]
 ) -> "Scores":
     """Scores of films made elsewhere."""
-    from videopred.judging import evaluating, fitting, opening
+    from videopred.judging import evaluating, fitting, given_flags
 
-    predicted, true = opening.open_given(films, question.said.get("part", "test"))
+    predicted, true = given_flags.open_given(films, question.said.get("part", "test"))
     truth = true or open_dataset(data or "")
     if predicted.samples > 1:
         question = question._replace(said={**question.said, "samples": predicted.samples})

@@ -8,7 +8,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from videopred.frames import to_film
-from videopred.judging.elsewhere import GivenTruth
+from videopred.judging.given_films import GivenTruth
 
 if TYPE_CHECKING:
     from videopred.datasets.clip_source import ClipSource

@@ -15,9 +15,9 @@ from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.frames import shape_told, to_film
 from videopred.judging.batches import Batch, read_film
-from videopred.judging.elsewhere import GivenFilms, GivenTruth
 from videopred.judging.fitting import check_fit, check_opened, check_part, check_protocol, film_shape
 from videopred.judging.forecasts import Forecast, Predict, device_of, forecast_of
+from videopred.judging.given_films import GivenFilms, GivenTruth
 from videopred.judging.own_masks import asks_for_masks, check_masks, source_of, usual_metrics
 from videopred.judging.scoring import How, judge_rows
 from videopred.judging.sharing import my_device

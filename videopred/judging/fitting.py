@@ -11,7 +11,7 @@ from videopred.eval import known
 from videopred.eval.protocols import FREE, PROTOCOLS, Card
 from videopred.eval.settings import Protocol
 from videopred.frames import shape_told
-from videopred.judging.elsewhere import GivenTruth
+from videopred.judging.given_films import GivenTruth
 from videopred.judging.objects import check_truth
 
 if TYPE_CHECKING:

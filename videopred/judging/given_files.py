@@ -1,4 +1,4 @@
-"""Films at a path, whatever keeps them: our data files, or arrays and pictures of others."""
+"""Films at a path that are to be judged: from our data files, or from arrays and pictures of others."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -10,7 +10,7 @@ from torch import Tensor
 from videopred import check
 from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.fingerprint import hash_files
-from videopred.judging.reading import holds_array, read_samples
+from videopred.judging.given_files import holds_array, read_samples
 
 
 class GivenFilms:

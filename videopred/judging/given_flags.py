@@ -1,12 +1,12 @@
-"""From what a user says of films made elsewhere to the films."""
+"""The films that flags such as --pred and --true name."""
 
 from pathlib import Path
 from typing import Any
 
 from videopred import check
 from videopred.eval.settings import GivenConfig
-from videopred.judging.elsewhere import GivenFilms, GivenTruth
-from videopred.judging.reading import holds_array, is_data
+from videopred.judging.given_files import holds_array, is_data
+from videopred.judging.given_films import GivenFilms, GivenTruth
 
 
 def open_given(given: GivenConfig, part: str) -> tuple[GivenFilms, GivenTruth | None]:

@@ -13,9 +13,9 @@ from videopred.eval.baselines import TrainingStatistics
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.judging.batches import Batch, Predicted, films, seed_torch
-from videopred.judging.elsewhere import GivenTruth
 from videopred.judging.fitting import check_protocol, check_reference, film_shape
 from videopred.judging.forecasts import Forecast
+from videopred.judging.given_films import GivenTruth
 from videopred.judging.oracle import knows_physics
 from videopred.judging.rows import rows_for
 from videopred.judging.sharing import Share, sharing
