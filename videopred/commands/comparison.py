@@ -23,13 +23,13 @@ def compare(
         Positional[tuple[Path, ...]],
         arg(
             metavar="SCORES...",
-            help="Folders that `evaluate` wrote, or runs or folders of seeds: then eval/<run>/<--data>.",
+            help="Folders that `evaluate` wrote; or runs or folders of seeds, whose scores are in eval/<run>/<data>.",
         ),
     ],
     *,
     data: Annotated[
         tuple[str, ...],
-        arg(metavar="NAME", help="Data sets on which to compare the runs; default: all on which they were scored."),
+        arg(metavar="NAME", help="Compare the runs' scores on these data sets only; default: all."),
     ] = (),
     relative_to: Annotated[
         str | None,

@@ -30,11 +30,11 @@ def plausibility(
     ],
     *,
     scores: Annotated[
-        Path | None, arg(help="Table (.csv) or answers made elsewhere, to score in place of a run.")
+        Path | None, arg(help="Judge scores made elsewhere, a table (.csv) or answers, instead of a run.")
     ] = None,
     scoring: OmitArgPrefixes[PlausibilityConfig] = PlausibilityConfig(),
     answers: Annotated[
-        Path | None, arg(help="File for answers to submit to the benchmark, from the first of --aggregates.")
+        Path | None, arg(help="Write answers for the benchmark to this file, from the first of --aggregates.")
     ] = None,
     draw: Annotated[
         tuple[int, ...], arg(metavar="SCENE", help="Scenes to draw, counted from 0: a PNG and a GIF of each.")

@@ -18,11 +18,12 @@ from videopred.eval.settings import GivenConfig
 if TYPE_CHECKING:
     from videopred.eval.scores import Scores
 
-_PATHS_HELP = (
-    "Runs, their exports or folders of `train --seeds`, then the data; for films made elsewhere, only DATA or nothing."
+_PATHS_HELP = "Runs, exports or folders of `train --seeds`, then the data; with --pred, DATA or nothing."
+_METRICS_HELP = (
+    "See `videopred list metrics` and `videopred list object-metrics`; or MODULE:CLASS of your own (docs/adding.md); "
+    "default: bce mse ssim f1."
 )
-_METRICS_HELP = "See `videopred list metrics`, or MODULE:CLASS of your own (docs/adding.md); default: bce mse ssim f1."
-_METRIC_SETTINGS_HELP = f"Such as f1.threshold=0.4; there are {', '.join(metric_settings())}."
+_METRIC_SETTINGS_HELP = f"Such as f1.threshold=0.4. All settings: {', '.join(metric_settings())}."
 _FEEDBACK_HELP = "What a model receives after the context: soft, threshold:0.5, sample or true; default: soft."
 
 

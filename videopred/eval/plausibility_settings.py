@@ -20,22 +20,21 @@ class PlausibilityConfig(Settings):
     surprise: Surprise = "bce"
     """Of a frame: bce, cross-entropy in nats, summed over pixels; kl, the same less the frame's own entropy; mse."""
     aggregates: Annotated[tuple[Aggregate, ...], Field(min_length=1)] = ("mean", "max", "matched")
-    """Of a film: mean or max over its frames; matched, mean over those that differ from the film of the same
-    beginning."""
+    """Of a film: mean or max over its frames; matched, mean over those where the film that begins alike differs."""
     burn_in: PositiveInt = 1
-    """True frames that are given before surprise counts."""
+    """Frames shown before surprise counts."""
     every: PositiveInt | None = None
-    """Show every n-th frame only; default: 2 of IntPhys folders, 1 of data files."""
+    """Show every n-th frame only; default: 2 for IntPhys folders, 1 for data files."""
     part: Literal["train", "validation", "test"] = "test"
     """Part of a data file."""
     names: Path | None = None
     """Text file with the names of an IntPhys folder's films in answers; default: dev_ids.txt beside dev, if any."""
     scenes_at_once: PositiveInt = 4
-    """Scenes that pass the model together; changes memory and speed."""
+    """Scenes judged together; changes memory and speed, not the scores."""
     resamples: PositiveInt = 1000
-    """Times that scenes are drawn anew for the 95 % intervals."""
+    """Resamples of the scenes for the 95 % intervals."""
     seed: NonNegativeInt = 0
-    """Random seed of these draws."""
+    """Random seed of the resamples."""
 
     @field_validator("aggregates")
     @classmethod

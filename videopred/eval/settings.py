@@ -82,8 +82,7 @@ class GivenConfig(Settings):
     true_range: str | None = None
     """The same for the true films, if theirs differs."""
     axes: str | None = None
-    """Axes of the arrays in their order: B clips, T frames, C channels, H rows, W columns; such as BTCHW. Predictions
-    may have N, films of a clip, as well."""
+    """Axes of the arrays, such as BTCHW: B clips, T frames, C channels, H rows, W columns; N, films of each clip."""
     true_axes: str | None = None
     """The same for the true films, if theirs differ."""
     pred_array: str | None = None
@@ -114,23 +113,23 @@ class BCEMeanConfig(BCEConfig):
 
 
 class MSEConfig(Settings):
-    """Mean squared error per pixel of intensities in [0, 1]. Nothing to set."""
+    """Mean squared error per pixel of intensities in [0, 1]."""
 
 
 class MSESumConfig(Settings):
-    """Squared error summed over a frame, as OpenSTL, PredRNN and vp-suite do. Nothing to set."""
+    """Squared error summed over a frame, as OpenSTL, PredRNN and vp-suite do."""
 
 
 class MAEConfig(Settings):
-    """Mean absolute error per pixel of intensities in [0, 1]. Nothing to set."""
+    """Mean absolute error per pixel of intensities in [0, 1]."""
 
 
 class MAESumConfig(Settings):
-    """Absolute error summed over a frame, as OpenSTL and PredRNN do. Nothing to set."""
+    """Absolute error summed over a frame, as OpenSTL and PredRNN do."""
 
 
 class PSNRConfig(Settings):
-    """Peak signal-to-noise ratio in dB: mean of the values of frames, each at most 100. Nothing to set."""
+    """Peak signal-to-noise ratio in dB: mean of the values of frames, each at most 100."""
 
 
 class SSIMConfig(Settings):
@@ -148,19 +147,19 @@ class SSIMConfig(Settings):
 
 
 class UniformSSIMConfig(Settings):
-    """Structural similarity as scikit-image has it by default: uniform window of 7 px. Nothing to set."""
+    """Structural similarity as scikit-image has it by default: uniform window of 7 px."""
 
 
 class SVGSSIMConfig(Settings):
-    """Structural similarity as in SVG's and OpenSTL's tables: uniform window of 7 px, range 2. Nothing to set."""
+    """Structural similarity as in SVG's and OpenSTL's tables: uniform window of 7 px, range 2."""
 
 
 class BorderedSSIMConfig(Settings):
-    """Structural similarity as in kornia and torchmetrics: with the mirrored border. Nothing to set."""
+    """Structural similarity as in kornia and torchmetrics: with the mirrored border."""
 
 
 class LPIPSConfig(Settings):
-    """Learned perceptual distance (LPIPS 0.1), for films in color; its trunk's weights are not in here."""
+    """Learned perceptual distance (LPIPS 0.1), for films in color; the trunk's weights are not included."""
 
     net: Literal["alex", "vgg", "squeeze"] = "alex"
     """The trunk, whose numbers are comparable with those of the same trunk only."""
