@@ -1,4 +1,4 @@
-"""Comparison: several models on the same clips, each difference with the interval that clips and seeds allow."""
+"""Comparison: several models on the same clips, and their differences with intervals over clips and seeds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,19 +17,19 @@ from videopred.eval.text import aligned, csv_text, markdown, without_nan
 
 
 class Difference(NamedTuple):
-    """How a row differs from the one that all are held against, in the mean over some first steps."""
+    """How a row differs from the reference row, in the mean over some first steps."""
 
     value: float
-    """The row's own mean; of several seeds the mean over these."""
+    """The row's own mean; for several seeds, the mean over them."""
     difference: float
-    """Its mean, less the other's; NaN, as all that follows from it, where the two are means over unlike steps."""
+    """Its mean minus the reference's. NaN, like all that follows, where the two have values at different steps."""
     low: float
     high: float
-    """Where the difference lies, 95 % of the time: by paired draws of the clips and, of rows of several seeds, by
-    other seeds; NaN of a single clip."""
+    """The 95 % interval of the difference: over clips, paired, and over seeds where rows have several; NaN for a single
+    clip."""
     ratio: float
-    """What it is short of the metric's best value, over what the other is short of it: of an error, whose best is 0,
-    the error relative to the other's (SCOFF, figure 5). NaN where the other is perfect."""
+    """Its distance from the metric's best value, divided by the reference's: for an error, whose best value is 0, the
+    relative error (SCOFF, figure 5). NaN where the reference is perfect."""
     seeds: int
     """How many runs the row is the mean of."""
     deviation: float
@@ -43,7 +43,7 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """Rows of several tables of scores, held against one of them.
+    """Rows of several tables of scores, compared with one of them.
 
     Raises:
         ValueError: the scores are of other clips, or under another protocol; or there is no such row.
@@ -52,9 +52,9 @@ class Comparison:
     scores: Mapping[str, Scores]
     """Name of a table -> the table."""
     relative_to: str
-    """The row that all others are held against; see `rows`."""
+    """The reference row, which all others are compared with; see `rows`."""
     left_out: tuple[str, ...] = ()
-    """Metrics that not all tables have."""
+    """Metrics that not all tables have, and that are not compared."""
     names: Mapping[str, str] = field(default_factory=dict)
     """Name of a model's row -> what it is called instead."""
 
@@ -77,7 +77,7 @@ class Comparison:
     def rows(self) -> dict[str, Row]:
         """Name -> row: the models of all tables, then the trivial baselines that are the same in all tables.
 
-        Those that learn from a training part are others where tables had another `--reference`.
+        Those that learn from a training part differ between tables with different `--reference`.
         """
         first = self.first
         trivial = [row for row in first.values if row not in first.models]
@@ -87,7 +87,7 @@ class Comparison:
 
     @property
     def unlike(self) -> list[str]:
-        """Trivial rows that are not the same in all tables, and so are no rows here."""
+        """Trivial rows that differ between tables, and so are not rows here."""
         return [row for row in self.first.values if row not in (*self.first.models, *self.rows)]
 
     def difference(self, row: str, column: str, steps: int | None = None) -> Difference:
@@ -216,11 +216,11 @@ class Comparison:
 def compare(
     scores: Mapping[str, Scores], relative_to: str | None = None, names: Mapping[str, str] | None = None
 ) -> Comparison:
-    """Several tables of scores on the same clips, held against one row.
+    """Several tables of scores on the same clips, compared with one row.
 
     Args:
         scores: name -> table. A table with one model gives a row of the table's name.
-        relative_to: the row that all are held against; the first model when None.
+        relative_to: the row that all are compared with; the first model when None.
         names: name of a model's row -> what it is called instead.
 
     Raises:
@@ -248,7 +248,7 @@ def by_shared_metrics(scores: Mapping[str, Scores]) -> tuple[dict[str, Scores], 
 
 
 def check_asked_alike(scores: Mapping[str, Scores], *, on_the_same_clips: bool = True) -> None:
-    """Refuse tables that were not asked what the first was; of other data, how many clips is no matter."""
+    """Refuse tables under another protocol than the first; on other data, the number of clips may differ."""
     first_name, first = next(iter(scores.items()))
     for name, table in scores.items():
         asked = [

@@ -1,4 +1,4 @@
-"""Comparison over data: models on several data sets, each cell with the interval that clips and seeds allow."""
+"""Comparison over data: models on several data sets, each cell with an interval over clips and seeds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,8 +21,7 @@ class Cell(NamedTuple):
     mean: Estimate
     """The row's mean; for a row of several seeds, the mean over the seeds."""
     ratio: Estimate
-    """What it is short of the metric's best value, over what the row that it is held against is short of it on the
-    same clips; NaN if there is none."""
+    """Its distance from the metric's best value, divided by the reference row's on these clips; NaN without one."""
     seeds: int
     """How many runs the row is the mean of."""
     deviation: float
@@ -40,9 +39,9 @@ class DataComparison:
     data: Mapping[str, Comparison]
     """Name of a data set -> the rows on it."""
     relative_to: str | None = None
-    """The row that errors are told relative to as well; see `rows`."""
+    """The reference row of relative errors, if they are wanted; see `rows`."""
     left_out: tuple[str, ...] = ()
-    """Metrics that not all tables have."""
+    """Metrics that not all tables have, and that are not compared."""
 
     def __post_init__(self) -> None:
         check_asked_alike({name: of.first for name, of in self.data.items()}, on_the_same_clips=False)
@@ -71,7 +70,7 @@ class DataComparison:
 
     @property
     def missing(self) -> list[tuple[str, str]]:
-        """Model and data set, of each cell that is empty as nobody scored it."""
+        """Model and data set of each cell that is empty, as it was not scored."""
         return [(row, name) for row in self.models for name, of in self.data.items() if row not in of.rows]
 
     @property
@@ -149,7 +148,7 @@ def compare_over_data(
 
     Args:
         data: name of a data set -> name of a table -> the table; see `videopred.eval.data_names.by_data`.
-        relative_to: the row that errors are told relative to as well; none when None.
+        relative_to: the reference row of relative errors; none when None.
         names: name of a model's row -> what it is called instead. Rows of one name on different data are one row.
 
     Raises:

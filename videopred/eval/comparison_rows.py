@@ -13,7 +13,7 @@ from videopred.eval.scores import Scores
 
 
 class Estimate(NamedTuple):
-    """A number, and where it lies 95 % of the time by other clips and seeds; NaN where that cannot be said."""
+    """A number with its 95 % interval over clips and seeds; NaN where it has none."""
 
     value: float
     low: float
@@ -29,7 +29,7 @@ UNKNOWN = Estimate(*[float("nan")] * 3)
 
 
 def relative_error(value: float, other: float, best: float) -> float:
-    """How far a value is from the best, over how far another is; NaN if that other is best, or no value is.
+    """A value's distance from the best, divided by that of another; NaN if that is 0, or if there is no best value.
 
     For errors, whose best is 0, it is the error relative to the other (SCOFF, figure 5).
     """
@@ -37,15 +37,15 @@ def relative_error(value: float, other: float, best: float) -> float:
 
 
 class Row(NamedTuple):
-    """What a row of a comparison is made of."""
+    """A row of a comparison."""
 
     scores: Scores
     runs: tuple[str, ...]
-    """Rows of the table: one, or those of runs that differ in nothing but their seed."""
+    """Rows of the table: one, or those of runs that differ only in their seed."""
 
     @property
     def is_model(self) -> bool:
-        """Whether it is no trivial baseline."""
+        """Whether it is a model, not a trivial baseline."""
         return self.runs[0] in self.scores.models
 
     def means(self, column: str, steps: int | None = None) -> np.ndarray:
@@ -57,11 +57,11 @@ class Row(NamedTuple):
         return float(np.std(self.means(column, steps), ddof=1)) if len(self.runs) > 1 else float("nan")
 
     def of_like_steps(self, other: "Row", column: str, steps: int | None = None) -> bool:
-        """Whether both means are over the same steps: where objects are lost, nothing can be said of some."""
+        """Whether both rows have values at the same steps: where objects are lost, some have none."""
         return np.array_equal(np.isnan(self.values(column)[:steps]), np.isnan(other.values(column)[:steps]))
 
     def drawn(self, column: str, steps: int | None = None) -> np.ndarray | None:
-        """(R,): the mean of `means` by other draws of the clips, the same for all runs; None of a single clip."""
+        """(R,): the mean of `means` for resampled clips, the same for all runs; None for a single clip."""
         drawn = self.scores.drawn
         if drawn is None:
             return None
@@ -69,7 +69,7 @@ class Row(NamedTuple):
         return of_runs
 
     def mean(self, column: str, steps: int | None = None) -> Estimate:
-        """The mean of `means`; its interval is NaN of a single clip."""
+        """The mean of `means`; its interval is NaN for a single clip."""
         means, drawn = self.means(column, steps), self.drawn(column, steps)
         ends = over_both(middle(drawn), means) if drawn is not None else UNKNOWN[1:]
         return Estimate(float(means.mean()), *map(float, ends))
@@ -77,8 +77,8 @@ class Row(NamedTuple):
     def relative_to(self, other: "Row", column: str, steps: int | None = None) -> Estimate:
         """The `relative_error` of this row's mean to another's, with its interval.
 
-        Clips are drawn alike for both rows; a seed is taken to change the ratio in proportion to its change of either
-        error. NaN where the means are of unlike steps.
+        Both rows are resampled on the same clips. A seed is taken to change the ratio in proportion to the change in
+        either error. NaN where the rows have values at different steps.
         """
         if not self.of_like_steps(other, column, steps):
             return UNKNOWN
@@ -102,7 +102,7 @@ class Row(NamedTuple):
         return values
 
     def intervals(self, column: str) -> Interval | None:
-        """Where `values` lie by other clips and seeds, 95 % of the time: two ends, each (horizon,)."""
+        """The 95 % interval of `values` over clips and seeds: two ends, each (horizon,); None for a single clip."""
         drawn = self.scores.drawn
         if drawn is None:
             return None

@@ -1,18 +1,18 @@
-"""Intervals: how far a score could lie by the choice of clips, or of runs.
+"""Intervals: how much a score depends on the choice of clips, or of runs.
 
 Over clips: the bootstrap. As many clips are drawn with repetition as there are, again and again; a metric's `reduce`
-takes how often each was drawn as its weight, so that pooled scores such as F1 are pooled anew each time. The draws
-depend on the number of clips alone: two tables of the same clips are drawn alike, and their differences are paired.
+takes as weights how often each clip was drawn, so that pooled scores such as F1 are pooled anew each time. The draws
+depend only on the number of clips: two tables of the same clips have the same draws, and their differences are paired.
 
-Over runs from several seeds: Student's t. Draws of so few runs would lie too close together: those of S runs have
+Over runs from several seeds: Student's t. A bootstrap over so few runs would be too narrow: with S runs it has
 (S - 1) / S of the variance, and normal tails.
 
-Over both: clips and seeds are drawn apart, so that variances add: that of the bootstrap, and for each model with
-several runs that of its mean. The sum has as many degrees of freedom as Welch gives it; clips count as endlessly many.
+Over both: clips and seeds are independent, so variances add: that of the bootstrap and, for each model with several
+runs, that of its mean. The sum has Welch's degrees of freedom, where the bootstrap counts as having infinitely many.
 
-Source: Welch 1947, Biometrika 34, 28; Satterthwaite 1946, Biometrics Bulletin 2, 110. Limits: runs are taken for
-independent draws from a normal distribution, and two or three say little of its width. What a seed does to single clips
-is in both variances, so that intervals are a little wide.
+Source: Welch 1947, Biometrika 34, 28; Satterthwaite 1946, Biometrics Bulletin 2, 110. Limits: runs are taken as
+independent draws from a normal distribution, and two or three say little about its width. What a seed does to single
+clips is in both variances, so intervals are slightly too wide.
 """
 
 import warnings
@@ -56,7 +56,7 @@ def reduce(metric: Quantity, measured: Measured) -> np.ndarray:
 def resample(
     measurements: Mapping[str, Mapping[str, Measured]], metrics: Mapping[str, Quantity], *, resamples: int = RESAMPLES
 ) -> dict[str, dict[str, np.ndarray]]:
-    """Scores by other draws of the clips.
+    """Scores of resampled clips.
 
     Args:
         measurements: row -> metric -> what was measured, all of the same clips.
@@ -64,7 +64,7 @@ def resample(
         resamples: how many draws, R.
 
     Returns:
-        row -> metric -> (R, T) float64. All rows and metrics see the same draws.
+        row -> metric -> (R, T) float64, from the same draws for all rows and metrics.
     """
     clips = _clips(measurements)
     chance = np.random.default_rng(0)
@@ -79,7 +79,7 @@ def resample(
 
 
 def middle(drawn: np.ndarray) -> Interval:
-    """The interval of values drawn again and again, (R, ...), leaving out those that are NaN."""
+    """The middle 95 % of resampled values (R, ...), without those that are NaN."""
     tail = (1 - LEVEL) / 2
     if not np.isnan(drawn).any():  # as almost always, and nanquantile goes through the columns one by one
         return Interval(*np.quantile(drawn, (tail, 1 - tail), axis=0))
@@ -89,14 +89,14 @@ def middle(drawn: np.ndarray) -> Interval:
 
 
 def mean_over_steps(values: np.ndarray) -> np.ndarray:
-    """Mean over the last axis of the steps about which something can be said: NaN only where all are."""
+    """Mean over the last axis without NaN; NaN only where all are."""
     said = ~np.isnan(values)
     count = said.sum(axis=-1)
     return np.where(count > 0, np.where(said, values, 0).sum(axis=-1) / np.maximum(count, 1), np.nan)
 
 
 def over_runs(values: Sequence[float]) -> float:
-    """Half of the width of the interval of the mean over runs, by Student's t; of two runs at least."""
+    """Half the width of the interval of the mean over at least two runs, by Student's t."""
     return float(_half_width([_of_mean(np.asarray(values))]))
 
 
@@ -105,7 +105,7 @@ def over_both(over_clips: Interval, *sides: np.ndarray) -> Interval:
 
     Args:
         over_clips: of the mean over runs, or of the difference of two.
-        sides: values of the runs of each model, (S, ...). Of a single run nothing is known, and it adds nothing.
+        sides: values of the runs of each model, (S, ...). A single run adds nothing, as its seeds are unknown.
     """
     chances = [_of_mean(values) for values in sides if len(values) > 1]
     if not chances:
@@ -116,19 +116,19 @@ def over_both(over_clips: Interval, *sides: np.ndarray) -> Interval:
 
 
 class _Chance(NamedTuple):
-    """How far a number lies from the true one by one kind of chance."""
+    """One source of randomness in a number."""
 
     variance: np.ndarray
     degrees: float
 
 
 def _of_mean(values: np.ndarray) -> _Chance:
-    """The chance in the mean of independent values, along the first axis."""
+    """The randomness of the mean of independent values, along the first axis."""
     return _Chance(values.var(axis=0, ddof=1) / len(values), len(values) - 1)
 
 
 def _half_width(chances: Sequence[_Chance]) -> np.ndarray:
-    """Half of the width of the interval of a number that depends on several chances, by Welch's degrees of freedom."""
+    """Half the width of the interval of a number with several sources of randomness, by Welch's degrees of freedom."""
     total = np.asarray(sum(variance for variance, _ in chances))
     shares = [variance / np.where(total == 0, 1, total) for variance, _ in chances]
     with np.errstate(divide="ignore"):

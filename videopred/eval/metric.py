@@ -15,10 +15,10 @@ from videopred.settings import Settings
 
 
 class Quantity(ABC):
-    """What can be measured of a prediction, in each frame of each clip."""
+    """Something to measure about a prediction, in each frame of each clip."""
 
     name: ClassVar[str]
-    """Key in its table; MODULE:CLASS of one that is in none."""
+    """Key in its table; MODULE:CLASS for one that is in none."""
     label: ClassVar[str]
     """Head of its column in a table."""
     range: ClassVar[tuple[float, float]]
@@ -27,7 +27,7 @@ class Quantity(ABC):
     decimals: ClassVar[int]
     """Decimals that a table shows."""
     unit: ClassVar[str] = ""
-    """What its values are counted in, as its convention begins; empty for a plain number, such as a share."""
+    """Unit of its values, with which its convention begins; empty for a plain number, such as a share."""
     is_time: ClassVar[bool] = False
     """Whether its mean over the steps, times their number, is a time in frames."""
 
@@ -57,7 +57,7 @@ class Quantity(ABC):
         return self._pooled(measured, weights_of(next(iter(measured.values())), clip_weights))
 
     def reduce_each(self, measured: dict[str, Tensor], draws: Tensor) -> Tensor:
-        """What `reduce` gives for each of several weights of the clips, in one go where it is the usual one.
+        """What `reduce` gives for each of several weights of the clips, at once unless a subclass has its own `reduce`.
 
         Args:
             measured: measurements (B, T) of any number of clips.
@@ -93,7 +93,7 @@ class Quantity(ABC):
         return self.of_sums(sums, weights.sum(-1, keepdim=True))
 
     def remark(self, measured: dict[str, Tensor]) -> str:
-        """What a reader of this score must know of these clips, such as how many frames were capped; usually nothing.
+        """What a reader of this score must know about these clips, such as how many frames were capped; usually empty.
 
         Args:
             measured: measurements (B, T) of any number of clips.
@@ -121,7 +121,7 @@ class Metric(Quantity):
 
 
 def check_measured(metric: Metric, measured: Any, frames: tuple[int, ...]) -> None:
-    """Refuse what a metric of somebody's own measured if it is not a number of each frame, under a name.
+    """Refuse what a user's own metric measured unless it is a number for each frame, under a name.
 
     Args:
         metric: which gave it.
@@ -140,10 +140,10 @@ def check_measured(metric: Metric, measured: Any, frames: tuple[int, ...]) -> No
 
 
 def reduced(metric: Quantity, measured: dict[str, Tensor]) -> Tensor:
-    """What `metric.reduce` gives, which one of somebody's own might give otherwise: one value per step, (T,) float64.
+    """What `metric.reduce` gives: one value per step, (T,) float64.
 
     Raises:
-        ValueError: it gives something else.
+        ValueError: a user's own metric gives something else.
     """
     values, steps = metric.reduce(measured), next(iter(measured.values())).shape[1]
     got: Any = tuple(values.shape) if isinstance(values, Tensor) else type(values).__name__

@@ -14,9 +14,8 @@ from videopred.eval.scene import TRUTH, Scene, check_scenes
 class ObjectMetric(Quantity):
     """A way to compare predicted objects with the true ones; its name is a key in OBJECT_METRICS.
 
-    The first frame of a scene is the last observed one: it says who is who, and is not scored. Where nothing can be
-    said of a frame, such as of the places of hidden objects, it counts for nothing; a step about which no clip says
-    anything is NaN.
+    The first frame of a scene is the last observed one: it says who is who, and is not scored. Frames without a value,
+    such as those in which all objects are hidden, do not count; a step at which no clip has a value is NaN.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("positions",)
@@ -75,6 +74,6 @@ def each(values: Tensor) -> dict[str, Tensor]:
 
 
 def nothing(true: Scene) -> dict[str, Tensor]:
-    """Measurements for `reduce` of which none counts, of every clip and frame of a true scene."""
+    """Measurements for `reduce` of which none counts, for every clip and frame of a true scene."""
     unsaid = true.positions.new_zeros(len(true.positions), true.positions.shape[1] - 1)
     return {"total": unsaid, "count": unsaid}

@@ -64,7 +64,7 @@ whose mean is the surprise of the film. Of films whose means are compared, exact
 
 @dataclass(frozen=True)
 class Plausible:
-    """How plausible films are, and by how much the possible films of a scene are ahead."""
+    """How plausible films are, and by how much the possible films of a scene lead."""
 
     films: np.ndarray
     """(scenes, 4) float64; larger is more plausible."""
@@ -126,7 +126,7 @@ def compare(films: np.ndarray, possible: np.ndarray | None) -> Plausible:
 
 
 class Estimate(NamedTuple):
-    """A number with its 95 % interval, None where one scene is too few to say."""
+    """A number with its 95 % interval, None for a single scene."""
 
     value: float
     low: float | None
@@ -150,14 +150,13 @@ class Errors:
 def errors(plausible: Plausible, scenes: Scenes, *, resamples: int = 1000, seed: int = 0) -> list[Errors]:
     """Errors over all scenes, by each condition, and by block and each other condition; none without labels.
 
-    Intervals hold 95 % of the errors that come out when scenes are drawn anew, as many as there are, with replacement.
-    They depend on the seed and the scenes of a row alone.
+    Intervals are from the bootstrap over scenes. They depend only on the seed and the scenes of a row.
 
     Args:
         plausible: of the films, with its margins.
         scenes: which films are possible, and the conditions.
-        resamples: how often scenes are drawn.
-        seed: source of the draws.
+        resamples: how often scenes are resampled.
+        seed: random seed of the resamples.
 
     Returns:
         All scenes first. Kinds without scenes are left out.

@@ -47,15 +47,15 @@ class Scores:
     models: tuple[str, ...] = ("model",)
     """Rows that are models'; the others are trivial baselines."""
     seeds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Name -> rows of models that differ in nothing but the seed of their training."""
+    """Name -> rows of models that differ only in the seed of their training."""
     notes: tuple[str, ...] = ()
-    """What a reader should know besides."""
+    """What else a reader should know."""
     best_of: Mapping[str, Mapping[str, Mapping[int, float]]] = field(default_factory=dict)
-    """row of a model -> metric -> number of samples -> mean over the rollout of the best of the first so many; only of
-    several samples."""
+    """Row of a model -> metric -> n -> mean over the rollout of the best of the first n samples; empty for a single
+    sample."""
     predictable: int | None = None
-    """Frames after which even somebody who knows this world's law, and its state almost, has lost its objects; None if
-    that is not known. See `videopred.datasets.predictability`."""
+    """Frames for which somebody can predict this world who knows its law and, almost exactly, its state; None if not
+    known. See `videopred.datasets.predictability`."""
 
     @cached_property
     def values(self) -> dict[str, dict[str, np.ndarray]]:
@@ -67,7 +67,7 @@ class Scores:
 
     @cached_property
     def drawn(self) -> dict[str, dict[str, np.ndarray]] | None:
-        """row -> column -> (draws, horizon): the values by other draws of the clips; None of a single clip."""
+        """row -> column -> (draws, horizon): the values for resampled clips; None for a single clip."""
         return None if self.protocol.clips == 1 else resample(self.measurements, self.metrics)
 
     def mean(self, row: str, column: str, steps: int | None = None) -> float:
@@ -75,11 +75,11 @@ class Scores:
         return float(mean_over_steps(self.values[row][column][:steps]))
 
     def interval(self, row: str, column: str, steps: int | None = None) -> Interval | None:
-        """Where the mean over the first steps lies by other draws of the clips, 95 % of the time."""
+        """The 95 % interval over clips of the mean over the first steps; None for a single clip."""
         return None if self.drawn is None else middle(mean_over_steps(self.drawn[row][column][:, :steps]))
 
     def intervals(self, row: str, column: str) -> Interval | None:
-        """The interval of every step: two ends, each (horizon,)."""
+        """The interval at every step: two ends, each (horizon,); None for a single clip."""
         return None if self.drawn is None else middle(self.drawn[row][column])
 
     def skill(self, row: str, column: str) -> float | None:

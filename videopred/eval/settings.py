@@ -15,7 +15,7 @@ class Protocol(Settings):
     name: str | None = None
     """Name in PROTOCOLS; none if it is free."""
     changed: tuple[str, ...] = ()
-    """What is asked otherwise than under that name."""
+    """Settings that differ from the protocol of that name."""
     context: int
     """Frames given."""
     horizon: int
@@ -25,7 +25,7 @@ class Protocol(Settings):
     metrics: tuple[str, ...] = ("bce", "mse", "ssim", "f1")
     """Names in METRICS and OBJECT_METRICS, or MODULE:CLASS of one's own."""
     metric_settings: tuple[str, ...] = ()
-    """Settings of metrics that are not the usual ones, such as lpips.net=vgg."""
+    """Settings of metrics other than the defaults, such as lpips.net=vgg."""
     clips: int | None = None
     """How many clips, from the first of the part; all of them if not given."""
     feedback: str = "soft"
@@ -33,9 +33,9 @@ class Protocol(Settings):
     white; sample, pixels drawn from them; true, the true frames, so that every prediction is one step ahead.
     Of films made elsewhere it is not known."""
     samples: int = 1
-    """Films predicted of each clip; of several, the best and the mean are told."""
+    """Films predicted of each clip; if several, the best and the mean are reported."""
     means: tuple[int, ...] = ()
-    """Over how many first steps means are told as well; over all steps they always are."""
+    """Numbers of first steps to report means over, beside the mean over all steps."""
 
     @model_validator(mode="after")
     def _goes_together(self) -> "Protocol":
@@ -61,7 +61,7 @@ class Protocol(Settings):
 
     @property
     def spans(self) -> tuple[int, ...]:
-        """Over how many first steps means are told; all steps come last."""
+        """Numbers of first steps that means are reported over; all steps come last."""
         return (*(steps for steps in self.means if steps != self.horizon), self.horizon)
 
 

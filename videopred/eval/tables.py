@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 CEILING = "physics oracle"
-"""The row that is told what no frame shows, and takes no part in the contest for stars."""
+"""The row that knows what no frame shows. It gets no star."""
 
 
 def score_table(scores: "Scores", steps: Sequence[int] | None) -> str:
-    """Means with intervals, skill, every metric at a few steps, and what the numbers mean; see `Scores.table`."""
+    """Means with intervals, skill, every metric at a few steps, and a legend; see `Scores.table`."""
     horizon = scores.protocol.horizon
     steps = _few_steps(horizon) if steps is None else steps
     for step in steps:
@@ -47,12 +47,12 @@ def arrow(metric: "Quantity") -> str:
 
 
 def curve_title(label: str, metric: "Quantity") -> str:
-    """The label of a metric, which way it is better, and what is counted along y."""
+    """The label of a metric, which way it is better, and its unit."""
     return f"{label} {arrow(metric)}{', ' if metric.unit else ''}{metric.unit}"
 
 
 def written(value: float, metric: "Quantity") -> str:
-    """A value with a metric's decimals; a dash where nothing can be said."""
+    """A value with a metric's decimals; a dash for NaN."""
     return "–" if isnan(value) else f"{value:z.{metric.decimals}f}"
 
 
@@ -78,7 +78,7 @@ def how_asked(asked: Protocol) -> str:
 
 
 def _side_by_side(scores: "Scores") -> list[list[str]]:
-    """The columns of each block: all, or of several samples the best and the means, which are too many for a line."""
+    """The columns of each block: all in one, or with several samples those of the best and those of the means."""
     found: dict[str, list[str]] = {}
     for column, metric in scores.metrics.items():
         found.setdefault(column.removeprefix(metric.name), []).append(column)
@@ -127,7 +127,7 @@ def _best_of(scores: "Scores") -> list[str]:
 
 
 def _skills(scores: "Scores", of: Sequence[str]) -> str:
-    """How much better than copy last; nothing where that cannot be told."""
+    """How much better than copy last; empty where no metric has a skill."""
     known = "copy last" in scores.values
     shown = [column for column in of if known and scores.skill("copy last", column) is not None]
     if not shown:
@@ -152,12 +152,12 @@ def _at_steps(scores: "Scores", column: str, steps: Sequence[int]) -> str:
 def best_rows(values: Mapping[str, np.ndarray], metric: "Quantity") -> set[str]:
     """The best rows by their means over steps; none where all are equal.
 
-    Rows of which less can be said than of others, as of films in which objects are soon lost, take no part: what is
-    said of them is of the easy steps.
+    Rows with values at fewer steps than others, because objects are lost for example, take no part: their values are of
+    the easy steps.
 
     Args:
         values: row -> (T,), the values at these steps.
-        metric: which way is better.
+        metric: says which way is better.
     """
     said = {row: int((~np.isnan(of_row)).sum()) for row, of_row in values.items() if row != CEILING}
     most = max(said.values(), default=0)

@@ -45,9 +45,9 @@ def evaluate(
 ) -> Scores:
     """Scores of a model's rollouts, or of several models' on the same clips; `judge` scores predictions of any origin.
 
-    A model runs on the device where it is, in evaluation mode, and is left in the mode it was in. Draws that feed back
-    samples come from a stream of each clip's own; a model with chance of its own draws batch by batch, so that its
-    scores, but no others, depend on the batch size.
+    A model runs on its device in evaluation mode, and is left in the mode it was in. With feedback `sample`, each clip
+    has its own random stream. A model that is itself random draws batch by batch, so its scores, but no others, depend
+    on the batch size.
 
     Args:
         predictor: a trained model; or several, each under the name of its row.

@@ -1,4 +1,4 @@
-"""Whether a file, a protocol and a model go together; what does not is refused before anything is computed."""
+"""Checks that a file, a protocol and a model fit together, before anything is computed."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -72,9 +72,9 @@ def check_reference(reference: "ClipSource", file: "ClipSource") -> None:
 
 
 def check_card(name: str, file: "ClipSource") -> tuple[str, ...]:
-    """Refuse data that a named protocol does not mean; says what a reader should know of data that it may mean.
+    """Refuse data that is not of a named protocol; notes for the reader if that cannot be checked fully.
 
-    Files of others say nothing of how they were made: then the sizes of frames are compared.
+    Files from elsewhere do not say how they were made: then only the size of frames is compared.
 
     Args:
         name: of the protocol, a key of PROTOCOLS.
@@ -107,14 +107,14 @@ def check_card(name: str, file: "ClipSource") -> tuple[str, ...]:
 
 
 def trained_on(name: str, file: "ClipSource", learned: Mapping[Path, str | None]) -> tuple[str, ...]:
-    """What a reader should know of runs that learned from other data than a named protocol asks for.
+    """Notes on runs that were trained on other data than a named protocol asks for.
 
-    If the protocol says nothing of training, models are to learn from the data that they are tested on.
+    If the protocol says nothing about training, models are to be trained on the data that they are tested on.
 
     Args:
         name: of the protocol, a key of PROTOCOLS.
         file: what they are tested on.
-        learned: run -> what its data is called; None if that is not known.
+        learned: run -> name of its data; None if not known.
     """
     card = PROTOCOLS[name]
     pairs = card.trained_on or tuple((preset, preset) for preset in card.datasets)

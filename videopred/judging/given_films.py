@@ -1,4 +1,4 @@
-"""Films made elsewhere, to be judged, or to be judged by: read clip by clip, with their numbers as they are."""
+"""Films made elsewhere, predicted or true ones: read clip by clip, with their exact numbers."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""A film of the future that physics knows: balls moved on from their true state by their own law, and drawn."""
+"""The physics oracle: balls moved on from their true state by the law of the data, and drawn."""
 
 from typing import TYPE_CHECKING
 

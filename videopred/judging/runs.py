@@ -26,7 +26,7 @@ def evaluate_runs(
 ) -> Scores:
     """Scores of one run, in the row *model*, or of several on the same clips, each in a row of its name.
 
-    Of runs that differ in nothing but the seed of their training the mean is told as well, with an interval over runs.
+    Runs that differ only in the seed of their training also get their mean, with an interval over runs.
 
     Args:
         runs: folders that `videopred train` wrote, or their exports.
@@ -56,15 +56,15 @@ def model_of(run: Path) -> "PredictorConfig":
 
 
 def data_of(run: Path) -> str | None:
-    """What the data is called that a run learned from; None if that was not kept."""
+    """Name of the data that a run was trained on; None if it was not kept."""
     data = read_run(run)[0].data
     return None if data is None else data.name
 
 
 def row_names(runs: Sequence[Path]) -> list[str]:
-    """What runs are called in a table: as their results are, but seeds of one folder without its name.
+    """Names of runs in a table: those of their results, but seeds of a single folder without its name.
 
-    Runs of one name in different folders are told apart by these.
+    Runs with the same name in different folders get the folder's name too.
     """
     names = [run_name(run) for run in runs]
     if len({name.rpartition("/")[0] for name in names}) == 1:
@@ -76,10 +76,10 @@ def row_names(runs: Sequence[Path]) -> list[str]:
 
 
 def _seeds(runs: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:
-    """Groups of two runs and more that differ in nothing but the seed of their training.
+    """Groups of two or more runs that differ only in the seed of their training.
 
-    Where a run's data lay, on what it computed, and whether a flag gave its seed are no differences. A run and its
-    export, or its copy, are one run: of one seed only the first counts.
+    Where the data was, the device, and how the seed was set do not matter. A run and its export, or its copy, are one
+    run: of each seed only the first counts.
     """
     alike: defaultdict[str, dict[int, str]] = defaultdict(dict)
     cores: dict[str, str] = {}

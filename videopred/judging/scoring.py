@@ -1,4 +1,4 @@
-"""The walk through a file's clips that scores are made of: batch after batch, row after row."""
+"""The loop over a file's clips in which every row is scored, batch by batch."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypedDict, Unpack
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 
 _PREDICTABLE = 200
-"""Clips that say for how long a world can be predicted."""
+"""Clips from which it is computed for how long a world can be predicted."""
 
 
 class How(TypedDict, total=False):
-    """How to score what is asked. None of it changes the scores of a model without chance of its own."""
+    """How to score what is asked. None of it changes the scores, unless a model is itself random."""
 
     reference: "ClipSource | None"
     """The file whose train part gives the mean frame and the calibration; None, as usual, is the judged file itself."""
@@ -41,7 +41,7 @@ class How(TypedDict, total=False):
     progress: bool
     """Show a bar on stderr."""
     notes: Sequence[str]
-    """What a reader of the scores should know besides."""
+    """What else a reader of the scores should know."""
 
 
 @torch.inference_mode()
@@ -130,7 +130,7 @@ def _statistics(
 
 
 def _predictable(file: "ClipSource", part: str, clips: int) -> int | None:
-    """For how many frames a world can be predicted, by its first clips; None if its law is not known."""
+    """For how many frames a world can be predicted, from its first clips; None if its law is not known."""
     return frames_predictable(error_growth(file, part, min(clips, _PREDICTABLE))) if knows_physics(file) else None
 
 

@@ -139,7 +139,7 @@ def measure(metrics: Mapping[str, Metric], film: Tensor, batch: Batch) -> dict[s
     """What metrics of films measure of a batch, on the CPU: metric -> name -> (B, T) float64.
 
     Raises:
-        TypeError, ValueError: a metric of somebody's own measures something else than a number of each frame.
+        TypeError, ValueError: a user's own metric measures something other than a number for each frame.
     """
     found = dict(zip(metrics, measure_all(list(metrics.values()), film, batch.truth), strict=True))
     for name, measured in found.items():
