@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from videopred.eval.scores import Scores
 
 
-def told(scores: "Scores") -> dict[str, Any]:
+def score_dict(scores: "Scores") -> dict[str, Any]:
     """Everything but the measurements; see `Scores.to_dict`."""
     content = {
         "file": scores.file,
@@ -47,7 +47,7 @@ def told(scores: "Scores") -> dict[str, Any]:
     return found
 
 
-def lines_of_steps(scores: "Scores") -> str:
+def score_csv(scores: "Scores") -> str:
     """One line for each row, column and step; see `Scores.to_csv`."""
     lines: list[tuple[Any, ...]] = []
     for row, of_row in scores.values.items():

@@ -14,7 +14,7 @@ from videopred import check
 from videopred.eval import known, make_any_metric
 from videopred.eval.file_names import SCORE_FILES, SCORES
 from videopred.eval.intervals import ENOUGH, Interval, Measured, mean_over_steps, middle, over_runs, reduce, resample
-from videopred.eval.score_text import lines_of_steps, told
+from videopred.eval.score_text import score_csv, score_dict
 from videopred.eval.settings import Protocol
 from videopred.eval.skill import skill
 from videopred.eval.tables import score_table
@@ -183,11 +183,11 @@ class Scores:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the measurements, in types that JSON knows; null where nothing can be said."""
-        return told(self)
+        return score_dict(self)
 
     def to_csv(self) -> str:
         """One line for each row, column and step, under a head line; values and intervals in full precision."""
-        return lines_of_steps(self)
+        return score_csv(self)
 
     def save(self, folder: Path, *, overwrite: bool = False) -> list[Path]:
         """Write scores.json, scores.csv and measurements.npz, all or none, and return their paths.
