@@ -57,7 +57,9 @@ def test_states_that_hold_the_next_place_and_the_mode_show_it(tmp_path, known):
     assert max(report["positions"]["modules"][0], report["positions"]["modules"][2]) < 0.7
     assert report["series/indicator"]["accuracy"] == 1
     assert report["series/indicator"]["modules"][2] == 1
-    assert report["schema"]["series/indicator"] == {"nmi": 1, "purity": 1, "modules": [0, 1, 0]}
+    told = report["schema"]["series/indicator"]
+    assert (told["nmi"], told["purity"], told["modules"]) == (1, 1, [0, 1, 0])
+    assert told["nmi_by_chance"] < 0.7
     assert "attention" not in report
 
 
@@ -93,8 +95,32 @@ def test_what_all_modules_choose_together_may_tell_what_none_tells_alone(tmp_pat
     }
     states = np.random.default_rng(0).standard_normal((B, STEPS, 2, D))
     report = probe_trace(kept(tmp_path / "t.npz", known, states, schema=np.stack([clip, step], -1)))
-    together = {"nmi": pytest.approx(2 / 3, abs=1e-3), "purity": 1, "modules": [0, 0]}
-    assert report["schema"] == {"series/agree": together}
+    assert list(report["schema"]) == ["series/agree"]
+    told = report["schema"]["series/agree"]
+    assert (told["nmi"], told["purity"], told["modules"]) == (pytest.approx(2 / 3, abs=1e-3), 1, [0, 0])
+
+
+def test_choices_at_random_tell_as_much_as_by_chance(tmp_path):
+    """Six modules with four choices each: most combinations come only once or twice, so that they look pure."""
+    chance = np.random.default_rng(0)
+    known = {"series/mode": chance.integers(0, 3, (60, STEPS + 1)), "labels/kind": chance.integers(0, 3, 60)}
+    states, schema = chance.standard_normal((60, STEPS, 6, D)), chance.integers(0, 4, (60, STEPS, 6))
+    for told in probe_trace(kept(tmp_path / "t.npz", known, states, schema=schema))["schema"].values():
+        assert told["purity"] > 0.9
+        assert told["purity_by_chance"] == pytest.approx(told["purity"], abs=0.02)
+        assert told["nmi_by_chance"] == pytest.approx(told["nmi"], abs=0.02)
+
+
+def test_choices_that_only_tell_clips_apart_tell_as_much_as_by_chance(tmp_path):
+    """A combination for each clip, and a label for each clip: the label follows, of any clip."""
+    chance = np.random.default_rng(0)
+    clip = np.arange(16)
+    states, schema = chance.standard_normal((16, STEPS, 4, D)), np.stack([clip >> bit & 1 for bit in range(4)], -1)
+    schema = np.repeat(schema[:, None], STEPS, axis=1)
+    path = kept(tmp_path / "t.npz", {"labels/kind": chance.integers(0, 2, 16)}, states, schema=schema)
+    told = probe_trace(path)["schema"]["labels/kind"]
+    assert (told["purity"], told["purity_by_chance"]) == (1, 1)
+    assert told["nmi_by_chance"] == told["nmi"]
 
 
 def test_what_cannot_be_read_of_places_that_stay_is_null(tmp_path):

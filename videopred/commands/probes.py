@@ -14,8 +14,8 @@ _MEANINGS = {
     "r2": "share of the variance of positions that a linear map reads from states: 1 is all, 0 the best constant guess",
     "error_px": "mean distance in px of the positions read from the true ones; mean_error_px: the same for that guess",
     "accuracy": "share of labels read correctly; commonest: the same if the most common label is always said",
-    "nmi": "normalised mutual information of choices and label, from 0 to 1",
-    "purity": "share of steps that have the most common label among all steps with the same choices",
+    "nmi": "normalised mutual information of choices and label, from 0 to 1; nmi_by_chance: with labels of other clips",
+    "purity": "share of steps with the most common label among those with the same choices; likewise by chance",
     "modules": "r2, accuracy or nmi of each module alone",
 }
 """Last word of a row -> what its number says."""

@@ -18,6 +18,8 @@ Probe = Callable[[np.ndarray, np.ndarray], Any]
 """(states (B, T, D), truth (B, T, …)) -> a PlaceProbe or LabelProbe."""
 _MOST_KINDS = 50
 """A label with more values than this is a number, not a label."""
+_OTHERS = 20
+"""How many clips away the labels are at most that choices tell about by chance."""
 
 
 def known_of(file: "ClipSource", part: str, clips: Sequence[int], frames: int) -> dict[str, np.ndarray]:
@@ -39,7 +41,7 @@ def probe_trace(path: Path | str) -> dict[str, Any]:
     Returns:
         `clips`, `steps`, `modules`; `positions`, and each label and series of few values: what is read from all
         modules together, and `modules`, from each alone; under each discrete trace, such as `schema`, for each label
-        its `nmi` and `purity`, of all modules' choices together, and the `nmi` of each module's.
+        its `nmi` and `purity`, of all modules' choices together, the same by chance, and the `nmi` of each module's.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -63,8 +65,8 @@ def probe_trace(path: Path | str) -> dict[str, Any]:
         report[name] = _from_all_and_each(states, labels, probe_labels, "accuracy")
     for name, choices in kept.items():
         if name.startswith("trace/") and choices.dtype.kind in "biu" and choices.ndim == 3 and kinds:
-            flat = choices[:, first:].reshape(-1, choices.shape[-1])
-            report[name.removeprefix("trace/")] = {kind: _told(flat, of.ravel()) for kind, of in kinds.items()}
+            told = {kind: _told(choices[:, first:].astype(int), labels) for kind, labels in kinds.items()}
+            report[name.removeprefix("trace/")] = told
     must, fix = "hold positions, or labels that differ", "roll out clips of `videopred generate`, or more of them"
     check.require("positions" in report or bool(kinds), "TRACE", must, f"none in {path}", fix)
     return report
@@ -97,12 +99,15 @@ def _kinds(kept: dict[str, np.ndarray], first: int, steps: int) -> dict[str, np.
     return kinds
 
 
-def _told(choices: np.ndarray, truth: np.ndarray) -> dict[str, Any]:
-    """What choices (M, K) of modules tell about labels (M,)."""
-    together = patterns(choices)
-    each = [mutual_information(choices[:, module].astype(int), truth) for module in range(choices.shape[1])]
+def _told(choices: np.ndarray, labels: np.ndarray) -> dict[str, Any]:
+    """What choices (B, T, K) of modules tell about labels (B, T); and by chance, about those of other clips."""
+    modules, truth = choices.reshape(-1, choices.shape[-1]), labels.ravel()
+    together = patterns(modules)
+    others = [np.roll(labels, clips, axis=0).ravel() for clips in range(1, min(len(labels), _OTHERS + 1))]
     return {
         "nmi": _number(mutual_information(together, truth)),
+        "nmi_by_chance": _number(np.mean([mutual_information(together, other) for other in others])),
         "purity": _number(purity(together, truth)),
-        "modules": [_number(value) for value in each],
+        "purity_by_chance": _number(np.mean([purity(together, other) for other in others])),
+        "modules": [_number(mutual_information(module, truth)) for module in modules.T],
     }
