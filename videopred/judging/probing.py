@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -106,8 +107,8 @@ def _told(choices: np.ndarray, labels: np.ndarray) -> dict[str, Any]:
     others = [np.roll(labels, clips, axis=0).ravel() for clips in range(1, min(len(labels), _OTHERS + 1))]
     return {
         "nmi": _number(mutual_information(together, truth)),
-        "nmi_by_chance": _number(np.mean([mutual_information(together, other) for other in others])),
+        "nmi_by_chance": _number(fmean(mutual_information(together, other) for other in others)),
         "purity": _number(purity(together, truth)),
-        "purity_by_chance": _number(np.mean([purity(together, other) for other in others])),
+        "purity_by_chance": _number(fmean(purity(together, other) for other in others)),
         "modules": [_number(mutual_information(module, truth)) for module in modules.T],
     }
