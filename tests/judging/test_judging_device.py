@@ -20,7 +20,7 @@ from videopred.eval.plausibility_settings import PlausibilityConfig
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.judging.drawing import render
-from videopred.judging.evaluating import imagine
+from videopred.judging.forecasts import imagine
 from videopred.judging.probing import known_of
 from videopred.judging.rows import ROWS
 from videopred.judging.runs import evaluate_runs

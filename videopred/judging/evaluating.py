@@ -1,10 +1,9 @@
-"""From a file and what predicts its clips to scores."""
+"""Scores of what predicts the clips of a file: models, films made elsewhere, or functions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -13,16 +12,15 @@ from videopred.amounts import counted
 from videopred.device import pick_device
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
-from videopred.frames import shape_told, to_film
+from videopred.frames import shape_told
 from videopred.judging.batches import Batch, read_film
-from videopred.judging.fitting import check_fit, check_opened, check_part, check_protocol, film_shape
+from videopred.judging.fitting import check_fit, check_opened, check_protocol, film_shape
 from videopred.judging.forecasts import Forecast, Predict, device_of, forecast_of
 from videopred.judging.given_films import GivenFilms, GivenTruth
 from videopred.judging.own_masks import asks_for_masks, check_masks, source_of, usual_metrics
 from videopred.judging.scoring import How, judge_rows
 from videopred.judging.sharing import my_device
 from videopred.models.predictor import Predictor
-from videopred.rollout import Rollout, roll_out
 
 if TYPE_CHECKING:
     from videopred.datasets.clip_source import ClipSource
@@ -197,37 +195,3 @@ def judge(
 
     scores = judge_rows({name: forecast_by(model) for name, model in models.items()}, file, protocol, **how)
     return replace(scores, seeds={name: tuple(rows) for name, rows in (seeds or {}).items()})
-
-
-def imagine(
-    predictor: "Predictor", file: "ClipSource", part: str, clips: Sequence[int], context: int, horizon: int
-) -> tuple[Rollout, Tensor]:
-    """A model's rollout of chosen clips, and the frames that truly followed.
-
-    Args:
-        predictor: a trained model; the rollout is on its device.
-        file: holds the clips.
-        part: train, validation or test.
-        clips: their indices in the part, from 0.
-        context: frames given, at least 1.
-        horizon: frames to predict, at least 1.
-
-    Returns:
-        The rollout with its trace, and the truth: (B, horizon, C, H, W) float in [0, 1], on the CPU.
-
-    Raises:
-        ValueError: frames that are not what the model was built for, an unknown part, clips that are not
-            there, or context and horizon longer than the clips.
-        TypeError: a path in the place of the model or of clips.
-    """
-    check_opened(file, [predictor])
-    check_fit(predictor, file)
-    there = check_part(part, file)
-    check.context_and_horizon(context, horizon, file.frames)
-    check.require(len(clips) > 0, "--clips", "name at least one clip", "none", "give e.g. --clips 0 1")
-    for clip in clips:
-        must = f"lie in 0 to {there - 1}, the clips of the {part} part"
-        check.require(0 <= clip < there, "--clips", must, clip, "choose one of these")
-    film = to_film(np.concatenate([file.read_frames(part, clip, clip + 1) for clip in clips]))
-    given, truth = film[:, : context + horizon].split([context, horizon], dim=1)
-    return roll_out(predictor, given.to(device_of(predictor)), horizon, trace=True), truth

@@ -1,15 +1,22 @@
-"""Makes the films that are judged: a model's rollouts under any feedback, each clip with a random stream of its own."""
+"""Films that a model predicts of clips: to be judged, under any feedback, or to be looked at."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from videopred import check
+from videopred.frames import to_film
 from videopred.judging.batches import Batch, Predicted
+from videopred.judging.fitting import check_fit, check_opened, check_part
 from videopred.judging.own_masks import masks_of
 from videopred.models.predictor import Predictor
-from videopred.rollout import predict_next, roll_out
+from videopred.rollout import Rollout, predict_next, roll_out
+
+if TYPE_CHECKING:
+    from videopred.datasets.source import ClipSource
 
 Predict = Callable[[Tensor, int], Tensor]
 """What can be judged: (context film (B, T, C, H, W), horizon) -> film (B, horizon, C, H, W) in [0, 1]."""
@@ -42,6 +49,40 @@ def forecast_of(predictor: Predictor, feedback: str, *, masks: bool = False) -> 
         return Predicted(film, masks_of(predictor, said.trace, batch.horizon))
 
     return segmented if masks else forecast
+
+
+def imagine(
+    predictor: Predictor, file: "ClipSource", part: str, clips: Sequence[int], context: int, horizon: int
+) -> tuple[Rollout, Tensor]:
+    """A model's rollout of chosen clips, and the frames that truly followed.
+
+    Args:
+        predictor: a trained model; the rollout is on its device.
+        file: holds the clips.
+        part: train, validation or test.
+        clips: their indices in the part, from 0.
+        context: frames given, at least 1.
+        horizon: frames to predict, at least 1.
+
+    Returns:
+        The rollout with its trace, and the truth: (B, horizon, C, H, W) float in [0, 1], on the CPU.
+
+    Raises:
+        ValueError: frames that are not what the model was built for, an unknown part, clips that are not
+            there, or context and horizon longer than the clips.
+        TypeError: a path in the place of the model or of clips.
+    """
+    check_opened(file, [predictor])
+    check_fit(predictor, file)
+    there = check_part(part, file)
+    check.context_and_horizon(context, horizon, file.frames)
+    check.require(len(clips) > 0, "--clips", "name at least one clip", "none", "give e.g. --clips 0 1")
+    for clip in clips:
+        must = f"lie in 0 to {there - 1}, the clips of the {part} part"
+        check.require(0 <= clip < there, "--clips", must, clip, "choose one of these")
+    film = to_film(np.concatenate([file.read_frames(part, clip, clip + 1) for clip in clips]))
+    given, truth = film[:, : context + horizon].split([context, horizon], dim=1)
+    return roll_out(predictor, given.to(device_of(predictor)), horizon, trace=True), truth
 
 
 def device_of(predictor: Predictor) -> torch.device:
