@@ -167,3 +167,13 @@ def test_a_layer_in_the_place_of_an_lstm():
         return Layer(SMALL["rims"], 11).to(device)(torch.ones(3, 7, 11, device=device))
 
     assert_same_there(passed)
+
+
+def test_a_gpu_is_given_larger_blocks_of_frames():
+    """Each block starts as many kernels as the next, and a small one is computed before the next is started."""
+    codec = RNEMConfig(channels=(2, 3, 4), embedding=5)
+    predictor = build(PredictorConfig(core=SMALL["gru"], codec=codec), (CHANNELS, HEIGHT, WIDTH))
+    values = torch.zeros(2, 600, 3)
+    assert [len(block) for block in predictor.blocks(values)] == [*[128] * 9, 48]
+    with pretended_device() as device:
+        assert [len(block) for block in predictor.blocks(values.to(device))] == [1024, 176]

@@ -12,8 +12,9 @@ from videopred.models.encoder import build_encoder
 from videopred.models.settings import PredictorConfig
 from videopred.models.stacking import Stacked, stack_frames
 
-# Frames that pass encoder or decoder together. On a CPU, blocks that stay in cache beat all T at once severalfold.
-_BLOCK = 128
+# Frames that pass encoder or decoder together. On a CPU, blocks that stay in cache beat all T at once severalfold. A GPU
+# has other limits: each block takes as many kernels as the next, and starting one costs as much as computing it.
+_BLOCK, _BLOCK_ON_GPU = 128, 1024
 
 
 class Prediction(NamedTuple):
@@ -75,7 +76,7 @@ class Predictor(nn.Module):
         if self.config.stack > 1:
             state, recent = self._parted(state)
             film, recent = stack_frames(film, self.config.stack, recent)
-        frames = film.flatten(0, 1).split(_BLOCK)
+        frames = film.flatten(0, 1).split(_block_on(film.device))
         slots = torch.cat([self.encoder(block) for block in frames]).unflatten(0, batch_and_time)
         outputs, state, happened = unroll(self.core, slots, state, trace=trace)
         return Unrolled(outputs, state if recent is None else Stacked(state, recent), happened)
@@ -90,7 +91,7 @@ class Predictor(nn.Module):
 
     def blocks(self, values: Tensor) -> tuple[Tensor, ...]:
         """(B, T, …), such as the core's outputs, in blocks (N, …) of as many frames as the decoder paints at once."""
-        return values.flatten(0, 1).split(max(1, _BLOCK // self.decoder.pictures))
+        return values.flatten(0, 1).split(max(1, _block_on(values.device) // self.decoder.pictures))
 
     def _parted(self, state: State | None) -> tuple[State | None, Tensor | None]:
         """State of the core, and the frames before the film."""
@@ -100,3 +101,7 @@ class Predictor(nn.Module):
         fits = isinstance(state, Stacked)
         check.require(fits, "state", "hold the frames before, with stack above 1", type(state).__name__, fix)
         return state.core, state.recent
+
+
+def _block_on(device: torch.device) -> int:
+    return _BLOCK if device.type == "cpu" else _BLOCK_ON_GPU
