@@ -137,8 +137,10 @@ class HeldBatches:
     def __iter__(self) -> Iterator[Tensor]:
         windows = self.clips.shape[1] - self.frames + 1
         for batch in self.batches:
-            clips, starts = map(torch.from_numpy, np.divmod(batch, windows))
-            yield self.clips[clips[:, None], starts[:, None] + torch.arange(self.frames)]
+            # Indexing would send indices by itself, but wait until the device has done all it was asked for.
+            numbers = torch.tensor(batch).to(self.clips.device, non_blocking=True)[:, None]
+            frames = torch.arange(self.frames, device=self.clips.device)
+            yield self.clips[numbers // windows, numbers % windows + frames]
 
 
 class MadeBatches(Dataset[Tensor]):

@@ -74,9 +74,13 @@ class TrainingClips:
 
     def frames_on(self, device: torch.device) -> Tensor:
         """All clips to learn from, (N, T, H, W, C) uint8, on the device."""
-        starts = range(0, self.to_learn, _AT_ONCE)
-        blocks = (self.file.read_frames("train", start, min(start + _AT_ONCE, self.to_learn)) for start in starts)
-        return torch.cat([torch.from_numpy(block).to(device) for block in blocks])
+        file = self.file
+        shape = (self.to_learn, file.frames, file.height, file.width, file.channels)
+        clips = torch.empty(shape, dtype=torch.uint8, device=device)
+        for start in range(0, self.to_learn, _AT_ONCE):
+            stop = min(start + _AT_ONCE, self.to_learn)
+            clips[start:stop] = torch.from_numpy(file.read_frames("train", start, stop))
+        return clips
 
     @property
     def bytes_to_learn(self) -> int:
