@@ -1,6 +1,7 @@
 """The watchers by themselves, without a training: what they are told, what they draw and when, and no chance."""
 
 import inspect
+import io
 import json
 import sys
 from pathlib import Path
@@ -184,6 +185,16 @@ def test_a_clock_too_coarse_for_the_bar(monkeypatch):
     bar.on_train_batch_end(trainer)  # type: ignore[arg-type]
     bar.on_train_end(trainer, None)
     assert "1/1" in terminal.getvalue()
+
+
+def test_a_bar_that_is_not_shown_asks_for_no_losses(monkeypatch):
+    """They are on the device, which would have to be waited for."""
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    bar, trainer = ProgressBar(1, 10), SimpleNamespace(global_step=0)  # without losses
+    bar.on_train_start(trainer, None)  # type: ignore[arg-type]
+    trainer.global_step = 1
+    bar.on_train_batch_end(trainer)  # type: ignore[arg-type]
+    bar.on_train_end(trainer)  # type: ignore[arg-type]
 
 
 def test_a_failure_before_the_bar_began_is_not_hidden_by_it():

@@ -12,8 +12,8 @@ from videopred.models.encoder import build_encoder
 from videopred.models.settings import PredictorConfig
 from videopred.models.stacking import Stacked, stack_frames
 
-# Frames that pass encoder or decoder together. On a CPU, blocks that stay in cache beat all T at once severalfold. A GPU
-# has other limits: each block takes as many kernels as the next, and starting one costs as much as computing it.
+# Frames that pass encoder or decoder together. On a CPU, blocks that stay in cache beat all T at once severalfold. On a
+# GPU each block starts as many kernels as the next, and small ones are done before the next can be started.
 _BLOCK, _BLOCK_ON_GPU = 128, 1024
 
 

@@ -31,18 +31,25 @@ class ProgressBar(Callback):
         now = self.clock()
         passed, self.since = now - self.since, now
         self.pace = passed if self.pace is None else 0.9 * self.pace + 0.1 * passed
+        if self.bar.update(trainer.global_step - self.bar.n):  # it is drawn a few times a second
+            self._show_losses(trainer)
+
+    def _show_losses(self, trainer: lightning.Trainer) -> None:
+        """Losses are asked for only when they are shown: they are on the device, which has to be waited for."""
+        if self.bar.disable or self.pace is None:
+            return
         shown = {
             name: f"{float(value):.4g}"
             for name, value in trainer.callback_metrics.items()
             if name.startswith(("train_", "validation_"))
         }
-        self.bar.set_postfix(shown | {"frames/s": f"{self.frames / max(self.pace, 1e-9):.0f}"}, refresh=False)
-        self.bar.update(trainer.global_step - self.bar.n)
+        self.bar.set_postfix(shown | {"frames/s": f"{self.frames / max(self.pace, 1e-9):.0f}"})
 
     def on_validation_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         self.since = self.clock()
 
-    def on_train_end(self, *others: Any) -> None:
+    def on_train_end(self, trainer: lightning.Trainer, *others: Any) -> None:
+        self._show_losses(trainer)
         self.bar.close()
 
     def on_exception(self, *others: Any) -> None:
