@@ -129,6 +129,14 @@ def test_apples_gpu_is_not_asked_for_what_it_lacks(two_gpus):
         check_compute(tiny_training(precision="64-true"), ComputeConfig(), torch.device("mps"))
 
 
+def test_graphs_are_recorded_on_cuda_devices_alone(two_gpus):
+    compute = ComputeConfig(compile="cudagraphs")
+    check_compute(tiny_training(), compute, torch.device("cuda"))
+    message = "--compile must be one that has an effect on cpu, got cudagraphs; choose inductor, or give --device cuda"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        check_compute(tiny_training(), compute, torch.device("cpu"))
+
+
 @pytest.mark.parametrize("devices", [1, 3])
 def test_one_task_of_srun_is_a_process_as_at_home(monkeypatch, devices):
     """And starts others by itself."""
