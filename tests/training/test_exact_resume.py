@@ -11,6 +11,7 @@ import torch
 from tiny_runs import CODEC, tiny_data, tiny_model, tiny_training
 from training_runs import UNDRAWN, assert_same, equal, everything_of, load, stop_after, weights
 
+from videopred.checkpoint import write_json
 from videopred.export import export_run
 from videopred.models.rival_settings import GRUConfig
 from videopred.models.settings import PredictorConfig
@@ -198,6 +199,19 @@ def test_other_data_is_refused(stopped, data, tmp_path):
         resume(stopped, data=other, device="cpu")
     moved = shutil.copy(data, tmp_path / "moved.h5")
     assert resume(stopped, data=moved, device="cpu") == stopped
+
+
+def test_data_that_was_moved_is_asked_for(stopped, data, tmp_path):
+    config, _ = read_settings(stopped)
+    assert config.data is not None
+    gone = config.model_copy(update={"data": config.data.model_copy(update={"path": str(tmp_path / "gone.h5")})})
+    write_json(stopped / "settings.json", gone.model_dump(mode="json"))
+    message = (
+        r"^DATA must be where it was, got .*gone\.h5 \(nothing there\); "
+        r"say where it is now, as in `videopred train DATA --resume RUN`$"
+    )
+    with pytest.raises(FileNotFoundError, match=message):
+        resume(stopped, device="cpu")
 
 
 @pytest.mark.parametrize("record", [None, "{"])

@@ -104,7 +104,7 @@ def test_a_run_without_a_record_of_its_data_asks_for_it(data, tmp_path, courses)
     run = begin(data, tmp_path / "run")
     settings = json.loads((run / "settings.json").read_text())
     (run / "settings.json").write_text(json.dumps(settings | {"data": None}))
-    message = r"^DATA must be known, got a run without a record of it; give DATA, the file it was trained on$"
+    message = r"^DATA must be known, got a run without a record of it; say where it is now, as in `vi"
     with pytest.raises(ValueError, match=message):
         resume(run, device="cpu")
     resume(run, data=data, device="cpu")

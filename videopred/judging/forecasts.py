@@ -16,7 +16,7 @@ from videopred.models.predictor import Predictor
 from videopred.rollout import Rollout, predict_next, roll_out
 
 if TYPE_CHECKING:
-    from videopred.datasets.source import ClipSource
+    from videopred.datasets.clip_source import ClipSource
 
 Predict = Callable[[Tensor, int], Tensor]
 """What can be judged: (context film (B, T, C, H, W), horizon) -> film (B, horizon, C, H, W) in [0, 1]."""

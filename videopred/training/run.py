@@ -7,6 +7,7 @@ import torch
 
 from videopred import check
 from videopred.checkpoint import DataRecord, ExperimentRecord, RunConfig, choices, read_run
+from videopred.datasets import DATASETS
 from videopred.datasets.clip_source import ClipSource
 from videopred.device import pick_device
 from videopred.models import build
@@ -222,9 +223,11 @@ def _check_kinds(
 def _same_clips(config: RunConfig, data: Path | str | None) -> ClipSource:
     """The clips of a run that is resumed, where they are now."""
     known = config.data.path if data is None and config.data is not None else data
-    fix = "give DATA, the file it was trained on"
+    fix = "say where it is now, as in `videopred train DATA --resume RUN`"
     check.require(known is not None, "DATA", "be known", "a run without a record of it", fix)
     assert known is not None
+    if data is None and known not in DATASETS and not Path(known).exists():
+        raise check.nothing_there("DATA", "be where it was", Path(known), fix, None)
     file = open_clips(known, config.training)
     check_data(config, file)
     return file
