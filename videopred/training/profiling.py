@@ -20,8 +20,9 @@ gradients; the rest is the loss, what is logged, and Lightning's own work."""
 
 
 class Profile(Callback):
-    """Seconds of each part of the updates, looks at the validation clips aside; written when training ends.
+    """Seconds of each part of the updates; written when training ends.
 
+    Looks at the validation clips are counted apart, with the checkpoints that are saved after them.
     The parts of the model are told apart where tensors cross their borders, on the way forward and on the way back.
     On a CUDA device work is waited for at every border, so that all of it is slower than without a profile.
     The first update is left out: much is done in it for the first and last time.
@@ -97,10 +98,7 @@ class Profile(Callback):
             self.seconds = dict.fromkeys(self.seconds, 0.0)
 
     def on_validation_start(self, *others: Any) -> None:
-        self.turn("validation")
-
-    def on_validation_end(self, *others: Any) -> None:
-        self.turn("data")
+        self.turn("validation")  # until the next update begins, as Lightning saves checkpoints after all else
 
     def on_train_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         self.turn("rest")
