@@ -186,6 +186,12 @@ class ComputeConfig(Settings):
             seconds_of(limit)
         return limit
 
+    @model_validator(mode="after")
+    def _settings_agree(self) -> "ComputeConfig":
+        fits = self.hold != "device" or self.workers == 0
+        check.require(fits, "--workers", "be left out with --hold device", self.workers, "leave one of them out")
+        return self
+
 
 def seconds_of(time: str) -> float:
     """The seconds in a time such as 90s, 30m, 4h or 1.5d.

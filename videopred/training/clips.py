@@ -54,8 +54,8 @@ class TrainingClips:
         _check_length(file, training)
         self.frames = file.frames if training.window is None else training.window
         self.windows = file.frames - self.frames + 1
-        if compute.hold == "device":
-            _check_can_wait_on_device(self.endless, compute.workers)
+        must, fix = "be auto, memory or disk where DATA is a preset or a recipe", "leave it out"
+        check.require(not self.endless or compute.hold != "device", "--hold", must, "device", fix)
         fix = "generate some with `--clips train=1000`, or import them with `--part train`"
         check.require(count > 0, "DATA", "hold a training part", f"{file.path} without one", fix)
         aside = _kept_aside(file, training)
@@ -151,13 +151,6 @@ def _check_length(file: ClipSource, training: TrainingConfig) -> None:
     most = file.frames - 2
     must = f"be at most {most}, so that of {file.frames} frames one is given and one is predicted from it"
     check.require(training.free_running <= most, "--free-running", must, training.free_running, "lower it")
-
-
-def _check_can_wait_on_device(endless: bool, workers: int) -> None:
-    """Refuse --hold device of clips that are made as they are needed, and beside workers that would read them."""
-    must, fix = "be auto, memory or disk where DATA is a preset or a recipe", "leave it out"
-    check.require(not endless, "--hold", must, "device", fix)
-    check.require(workers == 0, "--workers", "be left out with --hold device", workers, "leave one of them out")
 
 
 def _kept_aside(file: ClipSource, training: TrainingConfig) -> int:
