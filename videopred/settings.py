@@ -150,7 +150,7 @@ class TrainingConfig(Settings):
             flag, value = f"--{name.replace('_', '-')}", getattr(self, name)
             check.require(value is None or used, flag, f"come with {with_what}", f"{value} without", "leave it out")
         missing = self.schedule == "step" and self.decay_every is None
-        fix = "say after how many updates the step size is lower"
+        fix = "say after how many updates the learning rate falls"
         check.require(not missing, "--decay-every", "come with --schedule step", "nothing", fix)
         if self.window is not None:
             must = f"be at most {self.window - 2}, so that of --window {self.window} one frame is given and one follows"
@@ -171,7 +171,8 @@ class ComputeConfig(Settings):
     strategy: str = "auto"
     """How devices share the work: a name that Lightning knows, such as ddp or fsdp."""
     compile: Literal["none", "eager", "inductor", "cudagraphs"] = "none"
-    """Backend of torch.compile: inductor for steps of the core, cudagraphs for the whole model; eager only tries."""
+    """Backend of torch.compile: inductor for steps of the core; cudagraphs, on CUDA devices, for the whole model; eager
+    traces without compiling, to find errors."""
     workers: NonNegativeInt = 0
     """Loader processes; 0 is fastest when the clips fit in memory. Clips that wait on the device are not loaded."""
     hold: Literal["auto", "device", "memory", "disk"] = "auto"

@@ -31,7 +31,7 @@ def test_a_broken_last_checkpoint_falls_back_to_the_one_before(data, stopped, tm
     resume(stopped, watch=UNDRAWN, device="cpu")
     said = capfd.readouterr().err
     assert "last.ckpt must be a whole checkpoint, got" in said
-    assert said.endswith("; it goes on from best.ckpt\n")
+    assert said.endswith("; resuming from best.ckpt\n")
     straight = train(
         data, tiny_model(), tiny_training(updates=5), watch=UNDRAWN, out=tmp_path / "straight", device="cpu"
     )
@@ -47,11 +47,11 @@ def test_what_is_left_of_damaged_checkpoints_is_said(stopped, kept, capfd):
     start = find_start(stopped, read_settings(stopped)[0])
     assert (start.checkpoint and start.checkpoint.name) == kept
     said = capfd.readouterr().err.splitlines()
-    told = "it goes on from best.ckpt" if kept else "nothing else is saved, and it begins anew"
+    told = "resuming from best.ckpt" if kept else "nothing else is saved, so it starts from scratch"
     assert len(said) == (2 if kept else 3)
     assert [line.partition("; ")[2] for line in said[-2:]] == [told, told]
     find_start(stopped, read_settings(stopped)[0])
-    anew = f"videopred: {stopped} has saved nothing yet; it begins anew\n"
+    anew = f"videopred: {stopped} has saved nothing yet; it starts from scratch\n"
     assert capfd.readouterr().err == ("" if kept else anew)
 
 
@@ -158,7 +158,7 @@ def test_the_newest_whole_checkpoint_that_was_to_be_kept_is_better_than_none(sto
         damage(folder / name, 0.5)
     start = find_start(stopped, read_settings(stopped)[0])
     assert (start.checkpoint, start.done) == (folder / "update-0000003.ckpt", 3)
-    assert capfd.readouterr().err.splitlines()[-1].endswith("; it goes on from update-0000003.ckpt")
+    assert capfd.readouterr().err.splitlines()[-1].endswith("; resuming from update-0000003.ckpt")
 
 
 @pytest.mark.parametrize("reader", ["ZipFile", "torch.load"])

@@ -187,7 +187,7 @@ def test_a_dry_run_writes_nothing(data, tmp_path, monkeypatch, capfd):
     ("words", "message"),
     [
         ("--seeds 0,1 --dry-run", "--dry-run must come without --seeds, got --seeds 0,1; each takes as long"),
-        ("--resume {run} --dry-run", "--dry-run must be left out with --resume, got True; the run goes on where it is"),
+        ("--resume {run} --dry-run", "--dry-run must be left out with --resume, got True; the run is resumed as it is"),
     ],
 )
 def test_a_dry_run_of_something_else(data, tmp_path, capfd, words, message):

@@ -156,7 +156,7 @@ def test_slurms_warning_stops_all_machines_and_the_run_goes_on(data, tmp_path):
     processes = start_on_two_machines(by_srun, again)
     said = [process.communicate()[1] for process in processes]
     assert [process.returncode for process in processes] == [130, 0], said
-    assert f"goes on after {record['updates']:,} of 100,000 updates" in said[0]
+    assert f"resumes after {record['updates']:,} of 100,000 updates" in said[0]
 
 
 @pytest.mark.slow

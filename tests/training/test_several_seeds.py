@@ -53,7 +53,7 @@ def test_several_seeds_are_gone_on_with(data, tmp_path, monkeypatch):
 def test_seeds_are_gone_on_with_where_the_first_was_stopped(data, tmp_path, monkeypatch):
     count, out = iter(range(100)), tmp_path / "runs"
     monkeypatch.setattr(StopSigns, "reason", lambda self, trainer: "stopped" if next(count) == 0 else "")
-    with pytest.raises(KeyboardInterrupt, match=f"`videopred train --resume {out}` with all$"):
+    with pytest.raises(KeyboardInterrupt, match=f" for this seed, or `videopred train --resume {out}` for all$"):
         train_seeds(data, (3, 4), tiny_model(), tiny_training(), out=out, device="cpu")
     assert set(json.loads((resume_seeds(out, device="cpu") / "seeds.json").read_text())["validation"]) == {"3", "4"}
 
@@ -104,7 +104,7 @@ def test_a_later_seed_that_was_stopped_before_its_first_update_is_gone_on_with(d
     monkeypatch.setattr(several, "train", stop)
     with pytest.raises(KeyboardInterrupt) as stopped:
         train_seeds(data, [3, 1], tiny_model("gru"), tiny_training(updates=1), out=out, device="cpu")
-    assert str(stopped.value) == f"`videopred train --resume {out}` goes on"
+    assert str(stopped.value) == f"continue with `videopred train --resume {out}`"
     monkeypatch.setattr(several, "train", train)
     assert set(json.loads((resume_seeds(out, device="cpu") / "seeds.json").read_text())["validation"]) == {"3", "1"}
 

@@ -42,7 +42,7 @@ def test_ctrl_c_finishes_the_step_and_leaves_a_run_that_works(data, tmp_path, mo
     begun = interrupting(monkeypatch, at=2)
     handler = signal.getsignal(signal.SIGINT)
     settings = tiny_training(updates=9, validate_every=7)
-    with pytest.raises(KeyboardInterrupt, match=r"^SIGINT heard: 3 of 9 updates are done"):
+    with pytest.raises(KeyboardInterrupt, match=r"^SIGINT received: 3 of 9 updates are done"):
         train(data, tiny_model(), settings, out=tmp_path / "run", device="cpu")
     assert signal.getsignal(signal.SIGINT) is handler
     assert begun == [0, 1, 2]
@@ -61,7 +61,7 @@ def test_ctrl_c_finishes_the_step_and_leaves_a_run_that_works(data, tmp_path, mo
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1], ids=lambda one: one.name)
 def test_what_batch_systems_send_finishes_the_step_as_well(data, tmp_path, monkeypatch, number):
     begun, before = interrupting(monkeypatch, at=2, number=number), signal.getsignal(number)
-    with pytest.raises(KeyboardInterrupt, match=f"^{number.name} heard: 3 of 9 updates are done"):
+    with pytest.raises(KeyboardInterrupt, match=f"^{number.name} received: 3 of 9 updates are done"):
         train(data, tiny_model(), tiny_training(updates=9, validate_every=7), out=tmp_path / "run", device="cpu")
     assert begun == [0, 1, 2]
     assert signal.getsignal(number) is before
@@ -72,7 +72,7 @@ def test_what_batch_systems_send_finishes_the_step_as_well(data, tmp_path, monke
 def test_a_second_ctrl_c_is_at_once_and_says_what_is_saved(data, tmp_path, monkeypatch, looks, saved):
     begun = interrupting(monkeypatch, at=2, times=2)
     handler = signal.getsignal(signal.SIGINT)
-    said = f"^at once: {saved} of 9 updates are saved; `videopred train --resume .*/run` goes on$"
+    said = f"^stopped at once: {saved} of 9 updates are saved; continue with `videopred train --resume .*/run`$"
     with pytest.raises(KeyboardInterrupt, match=said):
         train(data, tiny_model(), tiny_training(updates=9, validate_every=looks), out=tmp_path / "run", device="cpu")
     assert signal.getsignal(signal.SIGINT) is handler
@@ -90,10 +90,10 @@ def test_a_second_ctrl_c_right_after_a_resume_knows_what_was_saved_before(data, 
     run, settings = tmp_path / "run", tiny_training(updates=9, validate_every=7)
     with monkeypatch.context() as first:
         interrupting(first, at=1)
-        with pytest.raises(KeyboardInterrupt, match=r"^SIGINT heard: 2 of 9 updates are done"):
+        with pytest.raises(KeyboardInterrupt, match=r"^SIGINT received: 2 of 9 updates are done"):
             train(data, tiny_model(), settings, out=run, device="cpu")
     interrupting(monkeypatch, at=3, times=2)
-    with pytest.raises(KeyboardInterrupt, match=r"^at once: 2 of 9 updates are saved"):
+    with pytest.raises(KeyboardInterrupt, match=r"^stopped at once: 2 of 9 updates are saved"):
         resume(run, device="cpu")
 
 
@@ -118,7 +118,7 @@ def test_before_the_first_update_a_signal_ends_it_at_once(data, tmp_path, monkey
     before = signal.getsignal(number)
     monkeypatch.setattr(course, "forecast", lambda *anything: signal.raise_signal(number))
     settings = tiny_training(updates=100, validate_every=100)
-    with pytest.raises(KeyboardInterrupt, match=r"^at once: 0 of 100 updates are saved; `videopred train --resume"):
+    with pytest.raises(KeyboardInterrupt, match=r"^stopped at once: 0 of 100 updates are saved; continue with `vi"):
         train(data, tiny_model(), settings, out=tmp_path / "run", device="cpu")
     assert signal.getsignal(number) is before
     assert json.loads((tmp_path / "run" / "run.json").read_text())["state"] == "interrupted"

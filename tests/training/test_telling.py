@@ -55,7 +55,7 @@ def test_a_run_that_stopped_and_went_on(data, tmp_path, monkeypatch):
     told = lines(run / "log.txt")
     assert told[0] == f"{run} on cpu: 3 updates"
     assert re.fullmatch(r"update 1: validation_bce [\d.]+, the lowest so far", told[1])
-    assert told[3] == f"ended: told to: 2 of 3 updates are done; `videopred train --resume {run}` goes on"
-    assert told[4] == f"{run} on cpu: goes on after 2 of 3 updates"
+    assert told[3] == f"ended: told to: 2 of 3 updates are done; continue with `videopred train --resume {run}`"
+    assert told[4] == f"{run} on cpu: resumes after 2 of 3 updates"
     assert told[5].startswith("update 3: validation_bce ")
     assert told[6:] == ["finished"]

@@ -82,7 +82,7 @@ def train(
             "--out": out, "--init-from": init_from, "--seeds": seeds, "--overwrite": overwrite,
             "--scale": scale, "--data": clips, "--write": write, "--dry-run": dry_run,
         }  # fmt: skip
-        _check_left_out(of_new_runs, "--resume", "the run goes on where it is")
+        _check_left_out(of_new_runs, "--resume", "the run is resumed as it is")
         learned = _go_on(resume, data, learning)
         _say_trained(resume, watch, json_, wrote=learned)
         return

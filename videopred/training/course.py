@@ -55,7 +55,7 @@ class Course:
 
     @property
     def _resuming(self) -> str:
-        """The command that goes on with the run."""
+        """The command that resumes the run."""
         return typed(("videopred", "train", "--resume", str(self.folder.path)))
 
     def to_the_end(self) -> Path:
@@ -77,7 +77,7 @@ class Course:
 
     def _say_what_begins(self) -> None:
         updates, compute = self.learner.config.training.updates, self.learner.config.compute
-        before = f"goes on after {self.start.done:,} of " if self.start.checkpoint else ""
+        before = f"resumes after {self.start.done:,} of " if self.start.checkpoint else ""
         say(f"{self.folder.path} on {self.device}: {before}{counted(updates, 'update')}")
         if self.clips.held_on_device and compute.workers:
             why = "those to learn from wait on the device; --hold memory changes it"
@@ -99,13 +99,13 @@ class Course:
             if not (lost := lost_another(error)):
                 raise
             got = f"nothing more of it ({lost})"
-            fix = f"see what it said last; `{self._resuming}` goes on"
+            fix = f"see what it said last, then continue with `{self._resuming}`"
             raise ConnectionError(check.complaint("another process", "train along to the end", got, fix)) from error
         except (KeyboardInterrupt, SystemExit):  # the second is how Lightning ends on the first
-            told = f"at once: {max(keep.saved_at, self.start.done)} of {training.updates} updates are saved"
+            told = f"stopped at once: {max(keep.saved_at, self.start.done)} of {training.updates} updates are saved"
         self._state = "interrupted"
         if is_first():  # in other processes, Lightning takes an error for a crash
-            raise KeyboardInterrupt(f"{told}; `{self._resuming}` goes on")
+            raise KeyboardInterrupt(f"{told}; continue with `{self._resuming}`")
 
     def _train(self, keep: KeepCheckpoints) -> None:
         """Foresee where that is worth it, and let Lightning train."""

@@ -94,11 +94,11 @@ def find_start(run: Path, config: RunConfig) -> Start:
             start = start._replace(best_so_far=content[LOOKS_KEY]["latest"])
         if content["global_step"] >= start.done:
             start = start._replace(checkpoint=path, done=content["global_step"])
-    instead = "nothing else is saved, and it begins anew"
+    instead = "nothing else is saved, so it starts from scratch"
     if start.checkpoint is not None:
-        instead = f"it goes on from {start.checkpoint.name}"
+        instead = f"resuming from {start.checkpoint.name}"
     elif not damaged:
-        print(f"videopred: {run} has saved nothing yet; it begins anew", file=sys.stderr)
+        print(f"videopred: {run} has saved nothing yet; it starts from scratch", file=sys.stderr)
     for name, said in damaged.items():
         print(f"videopred: {said}; {'the best from here on is kept' if name == BEST else instead}", file=sys.stderr)
     return start

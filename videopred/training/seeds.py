@@ -62,7 +62,7 @@ def train_seeds(
             if _kept(first_settings) == settings_before:  # nothing has begun
                 raise
             on, said = typed(("videopred", "train", "--resume", str(out))), str(stopped)
-            told = f"{said} with this seed, `{on}` with all" if said else f"`{on}` goes on"
+            told = f"{said} for this seed, or `{on}` for all" if said else f"continue with `{on}`"
             raise KeyboardInterrupt(told) from None
         finally:
             if _kept(first_settings) == settings_before:  # nothing has begun

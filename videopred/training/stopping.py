@@ -38,7 +38,7 @@ class StopSigns:
     def reason(self, trainer: lightning.Trainer) -> str:
         """Why to stop now, or nothing; the same in all processes."""
         if self.held.asked:
-            found = f"{self.held.heard} heard"
+            found = f"{self.held.heard} received"
         elif self._clock() >= self._end:
             found = f"time limit of {self._limit} reached"
         else:
