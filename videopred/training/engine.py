@@ -99,7 +99,7 @@ def check_compute(training: TrainingConfig, compute: ComputeConfig, device: torc
     fix = "leave it out, or give --device cpu"
     check.require(not lacking, "--precision", "be one that Apple's GPU can compute in", training.precision, fix)
     lacking = device.type != "cuda" and compute.compile == "cudagraphs"  # torch would warn, and record nothing
-    fix = "choose inductor, or give --device cuda"
+    fix = "choose none or inductor, or give --device cuda"
     check.require(not lacking, "--compile", f"be one that has an effect on {device.type}", compute.compile, fix)
     if compute.compile == "inductor" and device.type == "cpu":
         check_compiler("--compile inductor")
