@@ -52,7 +52,7 @@ def test_a_resumed_run_is_the_run_that_never_stopped(data, whole, tmp_path, monk
     compute = ComputeConfig(workers=workers)
     settings = tiny_training(**EVERYTHING)
     stop_after(monkeypatch, stops[0])
-    with pytest.raises(KeyboardInterrupt, match=rf"^stopped: {stops[0]} of 7 updates are done; `videopred train --re"):
+    with pytest.raises(KeyboardInterrupt, match=rf"^stopped: {stops[0]} of 7 updates are done; continue with `vi"):
         train(data, tiny_model("rims"), settings, out=tmp_path / "run", compute=compute, device="cpu")
     for stop in (*stops[1:], 0):
         stop_after(monkeypatch, stop)
