@@ -73,6 +73,12 @@ def test_the_target_crosses_as_much_of_the_frame_as_documented_either_way(moveme
     assert_drawn_from(np.bincount(ways > 0))
 
 
+def test_a_resting_target_may_be_anywhere_behind_an_occluder_within_the_frame():
+    scenes = scenes_of("O1", "static")
+    left, width = np.array([scene.occluders[0, 0, [1, 3]] for scene in scenes]).T
+    assert_drawn_from(count_bins((left + 0.5) / (W - width + 1), 0, 1, bins=4))
+
+
 def test_the_target_crosses_any_part_of_the_frame():
     scenes = scenes_of("O1", "dynamic-1")
     paths = paths_of(scenes)[:, 0]
