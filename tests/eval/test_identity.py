@@ -163,6 +163,12 @@ def test_it_is_out_when_half_of_it_is_seen():
     assert by_length("survival", Scene(TRUE.positions), true) == {2: 1.0}
 
 
+@pytest.mark.parametrize(("again", "lengths"), [(5, []), (6, [1])])
+def test_who_hides_again_counts_if_it_was_seen_for_three_frames(again, lengths):
+    true = hide(hide(TRUE, 0, 0, slice(2, 3)), 0, 0, slice(again, again + 1))
+    assert occlusions(as_predicted(true), true, SurvivalConfig()).length.tolist() == lengths
+
+
 def test_short_occlusions_can_be_left_out():
     true = hide(hide(TRUE, 0, 0, slice(2, 3)), 1, 1, slice(2, 4))
     assert occlusions(as_predicted(true), true, SurvivalConfig(shortest=2)).length.tolist() == [2]
