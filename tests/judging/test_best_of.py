@@ -19,7 +19,7 @@ from videopred.judging.given_flags import open_given
 from videopred.judging.scoring import judge_rows
 
 RECIPE = BallsConfig(frames=8, height=24, width=32, balls=(2,))
-CLIPS, CONTEXT, HORIZON, SAMPLES = 4, 3, 5, 7
+CLIPS, CONTEXT, HORIZON, SAMPLES = 4, 3, 5, 12
 OFF = np.random.default_rng(0).permuted(np.tile(np.arange(1, SAMPLES + 1) / 20, (CLIPS, 1)), axis=1)
 """(clips, samples): how far off each film is; in another order for each clip."""
 
@@ -44,7 +44,7 @@ def scores_of(file: RecipeClips, samples: int = SAMPLES, metrics: tuple[str, ...
 def test_the_best_of_the_first_n_by_hand(file):
     found = scores_of(file).best_of
     assert list(found) == ["mine"]
-    assert list(found["mine"]["mae"]) == [1, 2, 5, 7]
+    assert list(found["mine"]["mae"]) == [1, 2, 5, 10, 12]
     for count, value in found["mine"]["mae"].items():
         assert value == pytest.approx(OFF[:, :count].min(1).mean(), rel=1e-6)
 
@@ -78,8 +78,8 @@ def test_the_curve_ends_at_the_score(file):
     scores = scores_of(file)
     for name in ("mae", "f1"):
         assert scores.best_of["mine"][name][SAMPLES] == scores.mean("mine", f"{name} best of {SAMPLES}")
-    assert list(scores.metrics) == ["mae best of 7", "mae mean of 7", "f1 best of 7", "f1 mean of 7"]
-    np.testing.assert_allclose(scores.values["mine"]["mae mean of 7"], OFF.mean(), rtol=1e-6)
+    assert list(scores.metrics) == ["mae best of 12", "mae mean of 12", "f1 best of 12", "f1 mean of 12"]
+    np.testing.assert_allclose(scores.values["mine"]["mae mean of 12"], OFF.mean(), rtol=1e-6)
 
 
 def test_best_and_mean_are_blocks_of_their_own(file):
@@ -87,12 +87,12 @@ def test_best_and_mean_are_blocks_of_their_own(file):
     table = scores_of(file).table().split("\n\n")
     heads = [block.splitlines()[0] for block in table if block.startswith(("mean of", "skill  "))]
     assert [" ".join(head.split()[-10:]) for head in heads if head.startswith("mean")] == [
-        "MAE best of 7 ↓ F1 best of 7 ↑",
-        "MAE mean of 7 ↓ F1 mean of 7 ↑",
+        "MAE best of 12 ↓ F1 best of 12 ↑",
+        "MAE mean of 12 ↓ F1 mean of 12 ↑",
     ]
     assert [head.split()[1:] for head in heads if head.startswith("skill")] == [
-        ["MAE", "best", "of", "7", "F1", "best", "of", "7"],
-        ["MAE", "mean", "of", "7", "F1", "mean", "of", "7"],
+        ["MAE", "best", "of", "12", "F1", "best", "of", "12"],
+        ["MAE", "mean", "of", "12", "F1", "mean", "of", "12"],
     ]
     assert sum(block.startswith("mean of") for block in scores_of(file, samples=1).table().split("\n\n")) == 1
 
@@ -101,8 +101,8 @@ def test_the_table_shows_the_curve_of_models(file):
     table = scores_of(file).table()
     (block,) = (block for block in table.split("\n\n") if block.startswith("MAE ↓, best of"))
     head, line = block.splitlines()
-    assert head.split()[-4:] == ["1", "2", "5", "7"]
-    assert line.split() == ["mine", *(f"{OFF[:, :n].min(1).mean():.4f}" for n in (1, 2, 5, 7))]
+    assert head.split()[-5:] == ["1", "2", "5", "10", "12"]
+    assert line.split() == ["mine", *(f"{OFF[:, :n].min(1).mean():.4f}" for n in (1, 2, 5, 10, 12))]
     assert ", best of" not in scores_of(file, samples=1).table()
     assert scores_of(file, samples=1).best_of == {}
 
@@ -115,7 +115,7 @@ def test_the_curve_is_kept(file, tmp_path):
     assert again.table() == scores.table()
     assert compare({"mine": again}).table().count("\nMAE: ") == 1
     told = json.loads((tmp_path / "scores.json").read_text())
-    assert told["best_of"]["mine"]["mae"]["7"] == scores.best_of["mine"]["mae"][7]
+    assert told["best_of"]["mine"]["mae"]["12"] == scores.best_of["mine"]["mae"][12]
 
 
 def given_films(file: RecipeClips) -> np.ndarray:
@@ -143,7 +143,7 @@ def test_films_with_an_axis_of_samples_score_as_samples_do(file, tmp_path, axes,
     ("axes", "message"),
     [
         ("NNBTCHW", "--axes must name each axis once, got NNBTCHW; leave one N out"),
-        ("NBTHW", r"--axes must name each axis of the array, \(7, 4, 5, 1, 24, 32\) in .*p.npy, got 5 \(NBTHW\)"),
+        ("NBTHW", r"--axes must name each axis of the array, \(12, 4, 5, 1, 24, 32\) in .*p.npy, got 5 \(NBTHW\)"),
         ("NXTCHW", "--axes must be letters of B clips"),
     ],
 )
@@ -170,6 +170,6 @@ def test_only_arrays_have_samples_and_there_is_one_truth(file, tmp_path):
 def test_as_many_samples_as_are_asked_for(file, tmp_path):
     np.save(tmp_path / "p.npy", given_films(file))
     films = GivenFilms("--pred", tmp_path / "p.npy", levels=(0, 1), axes="NBTCHW")
-    message = "--pred must hold 1 films of each clip, got 7 in .*; say with an N in --axes which axis they are"
+    message = "--pred must hold 1 films of each clip, got 12 in .*; say with an N in --axes which axis they are"
     with pytest.raises(ValueError, match=message):
         evaluate_given(films, file, Protocol(context=CONTEXT, horizon=HORIZON, metrics=("mae",)))
