@@ -44,6 +44,7 @@ def test_a_loss_must_be_lower_by_the_share_that_is_asked_for():
     """Of the last that was low enough, so that many small steps add up; also for losses below 0, as of densities."""
     assert [after([1.0, 0.95, 0.89][:number], 0.1).fruitless for number in (1, 2, 3)] == [0, 1, 0]
     assert [after([-1.0, -1.05, -1.11][:number], 0.1).fruitless for number in (1, 2, 3)] == [0, 1, 0]
+    assert [after([20.0, 18.5, 17.5][:number], 0.1).fruitless for number in (1, 2, 3)] == [0, 1, 0]
     assert after([1.0, 0.9], 0.1).fruitless == 1  # lower by just as much is not lower by more
     looks = after([1.0, 0.95], 0.1)
     assert (looks.lowest, looks.lowest_at) == (0.95, 20)
