@@ -179,7 +179,7 @@ def test_metrics_of_other_settings_are_not_compared():
 
 
 def test_trivial_rows_are_shown_if_they_are_the_same_in_all_tables():
-    """Those that learn from another training part (--reference) are others."""
+    """Those that learn from another training part (--reference) are others. Rows may say nothing of a step."""
     other = scored(-0.1)
     changed = {**other.measurements, "blank": {"mse": {"mse": EASY_OR_HARD + 8}}}
     compared = compare({"gru": scored(0), "rims": replace(other, measurements=changed)})
@@ -188,6 +188,9 @@ def test_trivial_rows_are_shown_if_they_are_the_same_in_all_tables():
     assert "left out" not in compare({"gru": scored(0), "rims": other}).table()
     nearly = {**other.measurements, "blank": {"mse": {"mse": (EASY_OR_HARD + 9) * 1.001}}}
     assert list(compare({"gru": scored(0), "rims": replace(other, measurements=nearly)}).rows) == ["gru", "rims"]
+    silent = scored(0)
+    silent.measurements["blank"]["mse"]["mse"][:, 1] = np.nan
+    assert list(compare({"gru": silent, "rims": silent}).rows) == ["gru", "rims", "blank"]
 
 
 def test_a_model_does_not_take_the_place_of_a_trivial_row():
