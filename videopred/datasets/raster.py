@@ -48,7 +48,7 @@ def disc_rows(positions: np.ndarray, radius: np.ndarray, height: int, width: int
     drawn = np.zeros((frames, count), int)
     # An absent disc is one of radius 0 that holds no pixel centre.
     x, y, r = (np.nan_to_num(values).astype(float) for values in (positions[..., 0], positions[..., 1], radius))
-    window = np.arange(int(2 * r.max(initial=0)) + 1)  # rows that a disc can meet
+    window = np.arange(int(2 * r.max()) + 1)  # rows that a disc can meet
     frame = np.arange(frames)[:, None] * (height + 1)
     for disc in range(count):
         cx, cy, size = x[:, disc, None], y[:, disc, None], r[:, disc, None]
