@@ -29,9 +29,9 @@ def find_or_make_clips(experiment: ExperimentConfig, *, progress: bool = False) 
         # A file names the digits that it was made of; a recipe may leave it to whoever makes it.
         ours = experiment.recipe.model_copy(update=_digits(file.recipe))
         theirs = {part: count for part, count in file.parts.items() if count}
-        fix = "move it away, name other data in a file of the experiment, or give --data to take it as it is"
-        check.require(file.recipe == ours, "data", "be made by the experiment's recipe", f"{path} by another", fix)
-        check.require(theirs == experiment.clips, "data", f"hold {_told(experiment.clips)}", _told(theirs), fix)
+        fix = f"move it away, or add `--data {path}` to use it as it is"
+        check.require(file.recipe == ours, str(path), "be made by the experiment's recipe", "one made by another", fix)
+        check.require(theirs == experiment.clips, str(path), f"hold {_told(experiment.clips)}", _told(theirs), fix)
     return path
 
 
