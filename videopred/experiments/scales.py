@@ -35,7 +35,7 @@ learned from these."""
 SMALL_CORES: dict[str, dict[str, Any]] = {"scoff": {"comm_gate": True}}
 SMALL_STEPS = {"scoff": 1e-3}
 """Kind of core -> what is set in it, and its step size where that of all others is too large. What SCOFF's files hear
-is added to their states at every frame, so these can grow until they are no numbers (docs/experiments.md)."""
+is added to their states at every frame, so these can grow until they are no numbers (docs/results.md)."""
 
 TINY_HEIGHT, TINY_WIDTH = 24, 32
 TINY_CLIPS = {"train": 12, "validation": 4, "test": 8}
