@@ -131,9 +131,8 @@ def test_data_of_another_recipe_is_refused(workplace, monkeypatch):
     monkeypatch.chdir(workplace)
     cli.run(["train", "rims-balls678", "--scale", "tiny", "--out", "models/first", "--device", "cpu"])
     Path("datasets/balls4-tiny.h5").write_bytes(Path("datasets/balls678-rnem-tiny.h5").read_bytes())
-    with pytest.raises(
-        ValueError, match="^datasets/balls4-tiny.h5 must be made by the experiment's recipe, got one made by another"
-    ):
+    refused = "datasets/balls4-tiny.h5 must be made by the experiment's recipe, got one made by another; move it away"
+    with pytest.raises(ValueError, match=refused):
         cli.run(["train", "rims-balls4-exact", "--scale", "tiny"])
 
 
@@ -169,6 +168,6 @@ def test_data_of_other_numbers_of_clips_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     tiny = at_scale(find_experiment("scoff-motion3"), "tiny")
     find_or_make_clips(tiny.model_copy(update={"clips": {"train": 3, "test": 2}}))
-    message = "^datasets/motion3-tiny.h5 must hold train=12 validation=4 test=8, got train=3 test=2; move it away"
+    message = r"^datasets/motion3-tiny\.h5 must hold train=12 validation=4 test=8, got train=3 test=2; move it away"
     with pytest.raises(ValueError, match=message):
         find_or_make_clips(tiny)
