@@ -19,7 +19,7 @@ from videopred.rendering import FIGURES, ROWS
 
 DOCS = Path(__file__).parents[1] / "docs"
 DATA = (DOCS / "data.md").read_text()
-SCORING = (DOCS / "scoring.md").read_text()
+METRICS_PAGE = (DOCS / "metrics.md").read_text()
 TRAINING = (DOCS / "training.md").read_text()
 SEEING = (DOCS / "seeing.md").read_text()
 
@@ -117,23 +117,23 @@ def test_what_is_not_run_is_a_launcher_of_many_machines():
 
 
 def test_the_program_on_conventions_prints_what_the_page_shows(capsys):
-    exec(blocks(SCORING, "python")[0], {})
-    assert capsys.readouterr().out == blocks(SCORING, "text")[0]
+    exec(blocks(METRICS_PAGE, "python")[0], {})
+    assert capsys.readouterr().out == blocks(METRICS_PAGE, "text")[0]
 
 
 def test_the_program_on_objects_prints_what_the_page_shows(capsys):
-    (program,) = (text for text in blocks(SCORING, "python") if "judge_rows" in text)
+    (program,) = (text for text in blocks(METRICS_PAGE, "python") if "judge_rows" in text)
     exec(program, {})
-    assert f"```text\n{capsys.readouterr().out}```" in SCORING
+    assert f"```text\n{capsys.readouterr().out}```" in METRICS_PAGE
 
 
 def test_the_table_of_object_metrics_is_that_of_the_package():
     rows = "".join(f"| `{name}` | {first_line(settings)} |\n" for name, (settings, _) in OBJECT_METRICS.items())
-    assert f"| metric | |\n|---|---|\n{rows}\n" in SCORING
+    assert f"| metric | |\n|---|---|\n{rows}\n" in METRICS_PAGE
 
 
 def test_conventions_that_the_page_names_are_there():
-    named = re.findall(r"^\| `([a-z-]+)` \|", SCORING, re.MULTILINE)
+    named = re.findall(r"^\| `([a-z-]+)` \|", METRICS_PAGE, re.MULTILINE)
     assert {"ssim", "ssim-svg", "mse-sum", "bce"} <= set(named) <= {*METRICS, *OBJECT_METRICS}
 
 
