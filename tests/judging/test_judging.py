@@ -284,7 +284,7 @@ def test_frames_of_another_shape_name_both(file):
 
 def test_a_reference_needs_a_train_part(file):
     bare = Clips({"test": noise(2, 1)}, name="bare.h5")
-    message = r"--reference must have a train part, got data/bare.h5 \(which has test\); give with --reference the file"
+    message = r"--reference must have a train part, got data/bare.h5 \(which has test\); trivial baselines learn"
     with pytest.raises(ValueError, match=message):
         evaluate(Fading(), bare, context=3, horizon=5)
     assert evaluate(Fading(), bare, context=3, horizon=5, reference=file).reference == "data/made-up.h5"
