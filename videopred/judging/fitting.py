@@ -64,7 +64,9 @@ def check_reference(reference: "ClipSource", file: "ClipSource") -> None:
     """Refuse a reference without a training part, or with frames of another shape than the file has."""
     parts = ", ".join(part for part, clips in reference.parts.items() if clips > 0) or "no clips"
     got = f"{reference.path} (which has {parts})"
-    fix = "trivial baselines learn from training clips: name some with --reference, such as what the model was trained on"
+    fix = (
+        "trivial baselines learn from training clips: name some with --reference, such as what the model was trained on"
+    )
     check.require(reference.parts.get("train", 0) > 0, "--reference", "have a train part", got, fix)
     ours, theirs = film_shape(file), film_shape(reference)
     must = f"hold frames of {shape_told(ours)}, as {file.path} does"
