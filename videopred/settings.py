@@ -74,16 +74,16 @@ def _tupled(value: Any) -> Any:
 
 
 class TrainingConfig(Settings):
-    """How a predictor is trained to predict the next frame, with Adam. All that the numbers of a run depend on."""
+    """How a predictor is trained, with Adam, to predict the next frame. This determines the numbers of a run."""
 
     updates: Annotated[PositiveInt, Field(le=10**12)] = 5000
     """Number of optimiser steps."""
     batch_size: PositiveInt = 64
-    """Clips per update, of all devices and pieces together."""
+    """Clips per update, over all devices and pieces together."""
     accumulate: PositiveInt = 1
     """Pieces that the clips of an update are split into (gradient accumulation): less memory, the same gradient."""
     window: Annotated[int, Field(ge=2)] | None = None
-    """Consecutive frames that an update learns from in each clip, from a random one on; default: whole clips."""
+    """Consecutive frames of each clip that an update learns from, from a random start; default: whole clips."""
     loss: Literal["bce", "mse", "gaussian"] = "bce"
     """Binary cross-entropy from logits, squared error, or likelihood of a Gaussian around the predicted intensity."""
     deviation: PositiveFloat | None = None
@@ -110,7 +110,7 @@ class TrainingConfig(Settings):
     free_running: NonNegativeInt = 0
     """Frames at the end of each clip, or window, predicted from the model's own predictions; 0 is teacher forcing."""
     grow_over: PositiveInt | None = None
-    """Updates over which --free-running grows from 0 to its length; default: it has its length from the start."""
+    """Updates over which --free-running grows from 0 to its full length; default: full length from the start."""
     sampling: Literal["none", "linear", "exponential", "sigmoid"] = "none"
     """Scheduled sampling (Bengio et al. 2015): how the probability of feeding back a prediction grows over time."""
     sampling_share: Annotated[float, Field(gt=0, le=1)] | None = None
@@ -118,19 +118,19 @@ class TrainingConfig(Settings):
     sampling_over: PositiveInt | None = None
     """Updates over which --sampling grows; default: all."""
     noise: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    """Share of the input pixels that are flipped in training, dark for bright (R-NEM: 0.2)."""
+    """Share of the input pixels that are flipped between dark and bright in training (R-NEM: 0.2)."""
     precision: Literal["32-true", "bf16-mixed", "16-mixed", "bf16-true", "64-true"] = "32-true"
-    """Precision of weights and sums, as Lightning names it; mixed keeps the weights in 32 bits."""
+    """Precision of weights and arithmetic, as Lightning names it; mixed keeps the weights in 32 bits."""
     validate_every: PositiveInt = 250
     """Updates between validations; each of them may save the best checkpoint."""
     validation_share: Annotated[float, Field(gt=0, lt=1)] | None = None
-    """Share of the training clips, the last ones, kept aside when DATA has no validation part; default: 0.1."""
+    """Share of the training clips, the last ones, held out for validation if DATA has no such part; default: 0.1."""
     validation_clips: PositiveInt | None = None
     """Validation clips to make when DATA is a preset or a recipe; default: 200."""
     save_every: PositiveInt | None = None
     """Updates between checkpoints to resume from, besides those at each validation; default: no others."""
     keep_every: PositiveInt | None = None
-    """Updates between checkpoints that are kept for good; default: none but the best and the last two."""
+    """Updates between checkpoints that are kept for good; default: only the best and the last two are kept."""
     seed: Annotated[int, Field(ge=0, lt=2**64)] = 0
     """Random seed of the initial weights, the order of clips and all noise; of the clips too when DATA is a recipe."""
 
@@ -165,7 +165,7 @@ class ComputeConfig(Settings):
     """Where a run computes. Its numbers change only by rounding and what several processes or compiled steps draw."""
 
     devices: PositiveInt = 1
-    """Devices on each machine, one process each; --batch-size is shared out among them."""
+    """Devices on each machine, one process each; they share --batch-size."""
     nodes: PositiveInt = 1
     """Machines; start the same command on each with torchrun or srun."""
     strategy: str = "auto"
@@ -174,7 +174,7 @@ class ComputeConfig(Settings):
     """Backend of torch.compile: inductor for steps of the core; cudagraphs, on CUDA devices, for the whole model; eager
     traces without compiling, to find errors."""
     workers: NonNegativeInt = 0
-    """Loader processes; 0 is fastest when the clips fit in memory. Clips that wait on the device are not loaded."""
+    """Loader processes; 0 is fastest if the clips fit in memory. Clips held on the device need none."""
     hold: Literal["auto", "device", "memory", "disk"] = "auto"
     """Where clips are kept: on the device, in memory, or on disk; auto: the first in which they fit easily."""
     time_limit: str | None = None
@@ -210,11 +210,11 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 class WatchConfig(Settings):
-    """What is recorded of a run while it trains. This does not change its numbers."""
+    """What is recorded while a run trains. This does not change its numbers."""
 
     logger: tuple[Literal["wandb", "mlflow", "comet"], ...] = ()
-    """Loggers besides CSV and TensorBoard; their own environment variables say where to."""
+    """Loggers besides CSV and TensorBoard, configured by their own environment variables."""
     pictures_every: NonNegativeInt = 4
-    """Validations from one set of pictures in TensorBoard to the next; 0 makes none."""
+    """Validations between sets of pictures in TensorBoard; 0 makes none."""
     profile: bool = False
     """Measure how much time data, encoder, core, decoder and optimizer take; saved as profile.json."""

@@ -30,7 +30,7 @@ def generate(
         tuple[str, ...], arg(metavar="PART=COUNT", help="Clips of each part: train, validation, test.")
     ] = ("train=1000", "validation=100", "test=100"),
     seed: Annotated[int, arg(help="Random seed; with the recipe it determines every clip.")] = 0,
-    out: Annotated[Path, out_flag("Folder for PRESET.h5, or a name that ends in .h5.")] = Path("datasets"),
+    out: Annotated[Path, out_flag("Folder for PRESET.h5, or a file name ending in .h5.")] = Path("datasets"),
     mnist: Annotated[Path | None, arg(help="Folder with the whole MNIST (torchvision's layout).")] = None,
     shards: Annotated[int, arg(help="Files to split the data set into; several go into a folder PRESET.")] = 1,
     workers: Annotated[int, arg(help="Processes that make clips; any number makes the same bytes.")] = 1,

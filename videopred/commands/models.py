@@ -48,7 +48,7 @@ def rollout(
     data: Data,
     *,
     part: Annotated[Part, arg(help="Part of the data.")] = "test",
-    first: Annotated[int | None, arg(metavar="CLIPS", help="How many clips, from the first on; default: 16.")] = None,
+    first: Annotated[int | None, arg(metavar="CLIPS", help="Use only the first so many clips; default: 16.")] = None,
     context: Context = None,
     horizon: Horizon = None,
     out: Annotated[Path | None, out_flag("File; default: eval/<run>/<data>/rollout.npz.")] = None,

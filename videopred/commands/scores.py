@@ -35,10 +35,10 @@ def evaluate(
     context: Context = None,
     horizon: Horizon = None,
     feedback: Annotated[str | None, arg(metavar="NAME", help=_FEEDBACK_HELP)] = None,
-    samples: Annotated[int | None, arg(help="Films predicted of each clip; default: 1.")] = None,
+    samples: Annotated[int | None, arg(help="Films predicted for each clip; default: 1.")] = None,
     metrics: Annotated[tuple[str, ...], arg(metavar="NAME", help=_METRICS_HELP)] = (),
     metric_settings: Annotated[tuple[str, ...], arg(metavar="METRIC.SETTING=VALUE", help=_METRIC_SETTINGS_HELP)] = (),
-    first: Annotated[int | None, arg(metavar="CLIPS", help="How many clips, from the first on; default: all.")] = None,
+    first: Annotated[int | None, arg(metavar="CLIPS", help="Use only the first so many clips; default: all.")] = None,
     films: OmitArgPrefixes[GivenConfig] = GivenConfig(),
     batch_size: Annotated[int, arg(help="Clips at a time; changes memory and speed, not the scores.")] = 32,
     reference: Annotated[

@@ -62,10 +62,10 @@ def train(
         str | None, arg(metavar="0,1,2", help="Train once from each seed, in <out>/seed-0 and so on.")
     ] = None,
     init_from: Annotated[
-        Path | None, arg(metavar="RUN", help="Run or export to start from the weights of; its model is the default.")
+        Path | None, arg(metavar="RUN", help="Start from the weights of this run or export; its model is the default.")
     ] = None,
     resume: Annotated[
-        Path | None, arg(metavar="RUN", help="Resume this run, with its own settings and DATA, which may be left out.")
+        Path | None, arg(metavar="RUN", help="Resume this run with its own settings; DATA may be left out.")
     ] = None,
     out: Annotated[Path | None, out_flag("Run folder; default: models/<experiment> or models/<data>-<core>.")] = None,
     device: Device = "auto",

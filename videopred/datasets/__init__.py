@@ -123,7 +123,7 @@ DATASETS: dict[str, Preset] = {
         for balls in range(1, 7)
     },
     "sm-mnist": Preset(
-        "Stochastic Moving MNIST: digits that leave a wall at random; 0-7 train, 8-9 test (SVG, BRIMs).",
+        "Stochastic Moving MNIST: digits bounce off walls in random directions; 0-7 train, 8-9 test (SVG, BRIMs).",
         MovingMNISTConfig(),
         _DIGITS,
     ),
@@ -133,7 +133,7 @@ DATASETS: dict[str, Preset] = {
         _DIGITS,
     ),
     "srivastava": Preset(
-        "Moving MNIST: two digits that reflect at the walls, the brighter seen (Srivastava, OpenSTL).",
+        "Moving MNIST: two digits bounce off the walls; overlaps show the brighter pixel (Srivastava, OpenSTL).",
         MovingMNISTConfig(
             law="srivastava",
             frames=20,
@@ -156,7 +156,7 @@ DATASETS: dict[str, Preset] = {
         "videopred.datasets.switching:SwitchingMotion",
     ),
     "occlusion": Preset(
-        "Objects that pass behind screens; in test, vanish, change or jump there (in the style of IntPhys).",
+        "Objects that pass behind screens; in the test part some vanish, change or jump (in the style of IntPhys).",
         OcclusionConfig(),
         "videopred.datasets.occlusion:Occlusion",
     ),

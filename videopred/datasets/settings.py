@@ -51,7 +51,7 @@ class BallsConfig(ArenaSettings):
     walls: bool = True
     """Whether the box holds the balls; without, they fly out of sight."""
     fixed: tuple[tuple[float, float], ...] = ()
-    """Centres (x, y) of balls that never move, in arena units; of the first radius."""
+    """Centres (x, y) of balls that never move, in arena units; they have the first radius."""
     curtain: tuple[NonNegativeInt, NonNegativeInt] = (0, 0)
     """Rows and columns of a black rectangle in front of the balls, in pixels; 0 is none."""
     curtain_place: Literal["random", "center"] = "random"

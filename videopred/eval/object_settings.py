@@ -6,15 +6,15 @@ from videopred.settings import Settings
 
 
 class PositionConfig(Settings):
-    """Distance of predicted from true centres in px, each object its own from the last observed frame on."""
+    """Distance of predicted from true centres in px, each object tracked from the last observed frame on."""
 
 
 class MissedConfig(Settings):
-    """Share of seen objects whose own track is absent, or farther away than their radius."""
+    """Share of visible objects whose own track is absent, or farther away than their radius."""
 
 
 class CountConfig(Settings):
-    """Difference between the numbers of predicted and of seen objects."""
+    """Difference between the numbers of predicted and of visible objects."""
 
 
 class KeptConfig(Settings):
@@ -27,7 +27,7 @@ class KeptConfig(Settings):
 
 
 class SwitchesConfig(Settings):
-    """Identity switches (CLEAR MOT): objects that are matched to another track than when they were matched last."""
+    """Identity switches (CLEAR MOT): objects that are matched to a different track than at their last match."""
 
 
 class SurvivalConfig(Settings):
@@ -40,7 +40,7 @@ class SurvivalConfig(Settings):
 
 
 class ExitErrorConfig(SurvivalConfig):
-    """Distance from its true place in px at which an object's track comes out again, by the number of hidden frames."""
+    """Distance in px from its true place at which an object's track reappears, by the number of hidden frames."""
 
 
 class FGARIConfig(Settings):

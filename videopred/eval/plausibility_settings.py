@@ -18,7 +18,7 @@ class PlausibilityConfig(Settings):
     """Which films are judged, how surprise is measured, and the errors with their intervals."""
 
     surprise: Surprise = "bce"
-    """Of a frame: bce, cross-entropy in nats, summed over pixels; kl, the same less the frame's own entropy; mse."""
+    """Surprise at a frame: bce, cross-entropy in nats, summed over pixels; kl, bce less the frame's entropy; mse."""
     aggregates: Annotated[tuple[Aggregate, ...], Field(min_length=1)] = ("mean", "max", "matched")
     """Of a film: mean or max over its frames; matched, mean over those where the film that begins alike differs."""
     burn_in: PositiveInt = 1

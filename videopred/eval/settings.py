@@ -191,4 +191,4 @@ class IoUConfig(OverlapConfig):
 
 
 class BalancedAccuracyConfig(OverlapConfig):
-    """Mean of the shares of lit and of dark pixels that are predicted so, counted over all clips at a step."""
+    """Mean of two shares: lit pixels predicted lit, dark ones predicted dark, counted over all clips at a step."""

@@ -65,7 +65,7 @@ class DecoderSettings(Settings):
 
 
 class SharedConfig(DecoderSettings):
-    """All modules' outputs side by side, as one vector, through the codec. Nothing to set."""
+    """All modules' outputs, concatenated to one vector, through the codec."""
 
     kind: Suppress[Literal["shared"]] = "shared"
 

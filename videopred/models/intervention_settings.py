@@ -15,7 +15,7 @@ class Intervention(Settings):
     without: tuple[int, ...] = ()
     """Modules to mask out: never active, neither read nor heard by others, and zero in the output."""
     freeze: tuple[int, ...] = ()
-    """Modules that keep the state they have."""
+    """Modules whose state no longer changes."""
     swap: tuple[str, ...] = ()
     """Pairs of modules that exchange their states once, such as 1,3."""
     force_schema: Annotated[int | None, arg(name="schema")] = None

@@ -92,7 +92,7 @@ class RMCConfig(CoreSettings):
     head_size: PositiveInt = 64
     """Width of a value, per head; a row is as wide as all heads together."""
     key_size: PositiveInt | None = None
-    """Width of a key, per head. None makes it head_size."""
+    """Width of a key, per head; None: as a value."""
     blocks: PositiveInt = 1
     """Rounds of attention in a step."""
     mlp_layers: PositiveInt = 2
@@ -119,7 +119,7 @@ class TransformerConfig(CoreSettings):
     hidden: PositiveInt = 1024
     """Hidden units between the two linear maps."""
     window: PositiveInt = 64
-    """How many steps a step looks back, layer by layer."""
+    """How many steps back each layer looks."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
     """Dropout, in training, of attention, of the hidden units and of what each part adds."""
 

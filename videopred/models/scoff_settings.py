@@ -17,7 +17,7 @@ class SCOFFConfig(CoreSettings):
 
     kind: Suppress[Literal["scoff"]] = "scoff"
     reads: Literal["vector", "map"] = "map"
-    """What it sees of a frame: every position of the encoder's map, for which files compete, or one vector."""
+    """What it reads of a frame: the positions of a map, for which files compete, or one vector."""
     files: PositiveInt = 4
     """Number of object files K: 4, as for four balls (SCOFF paper, section 5); its general default is 6."""
     active: PositiveInt | None = None

@@ -27,16 +27,16 @@ class ClipChoice(Settings):
     clips: tuple[int, ...] = ()
     """Their indices, counted from 0."""
     worst: int | None = None
-    """How many clips to draw of those that the model predicts worst."""
+    """Draw this many clips that the model predicts worst."""
     best: int | None = None
-    """How many clips to draw of those that the model predicts best."""
+    """Draw this many clips that the model predicts best."""
     random: int | None = None
-    """How many clips to draw at random."""
+    """Draw this many clips chosen at random."""
     by: str = "mse"
-    """The metric of films that says what is worst and best, a mean over the horizon: of `videopred list metrics` one
-    that compares no objects, or MODULE:CLASS of your own (docs/adding.md)."""
+    """The metric that decides what is worst and best, as a mean over the horizon: one of `videopred list metrics`, or
+    MODULE:CLASS of your own (docs/adding.md)."""
     first: int | None = None
-    """How many clips to choose among, from the first on; default: all."""
+    """Choose among the first so many clips; default: all."""
     seed: int = 0
     """Random seed of --random."""
 
