@@ -333,7 +333,10 @@ def test_verify_says_what_is_proved_and_what_is_wrong(place, tmp_path, capfd):
     with h5py.File(tmp_path / "theirs.h5", "w") as file:
         file["test/features"] = np.eye(9, dtype=bool).reshape(9, 1, 9, 1, 1)
     assert run(f"verify {tmp_path / 'theirs.h5'}") == 0
-    assert "  not proved: recipe     films of another origin: nothing says how they were made" in capfd.readouterr().out
+    assert (
+        "  not checked: recipe     these films come from elsewhere: nothing says how they were made"
+        in capfd.readouterr().out
+    )
     shutil.copy(place / "balls4.h5", tmp_path / "changed.h5")
     with h5py.File(tmp_path / "changed.h5", "r+") as file:
         file["test/positions"][:, 4] = 0

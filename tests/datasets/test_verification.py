@@ -48,8 +48,8 @@ def test_every_sound_set_is_proved_in_full(name, tmp_path):
     verdict = proved(path)
     assert verdict.path == str(path)
     assert list(verdict.proved) == ["whole", "recipe", "addresses", "parts", "masks"]
-    assert verdict.proved["recipe"] == "clips made again are the same to the byte: 5 of train, 8 of test"
-    assert verdict.proved["addresses"] == "all 13 clips stand at their addresses, with their own seeds"
+    assert verdict.proved["recipe"] == "clips made again are equal byte for byte: 5 of train, 8 of test"
+    assert verdict.proved["addresses"] == "all 13 clips are at their own addresses, with their own seeds"
     assert verdict.proved["parts"].startswith("no two of 13 clips show the same frames")
     assert verdict.not_proved == {}
 
@@ -58,8 +58,8 @@ def test_a_proof_says_what_it_rests_on(sound, capfd):
     with h5py.File(file_of(sound)) as file:
         frames = file["training/features"].id.get_num_chunks()
     verdict = proved(sound, sample=3)
-    assert verdict.proved["recipe"] == "clips made again are the same to the byte: 3 of train, 3 of test"
-    chunks = re.match(r"all (\d+) chunks of (\d+) data sets are there and unpack$", verdict.proved["whole"])
+    assert verdict.proved["recipe"] == "clips made again are equal byte for byte: 3 of train, 3 of test"
+    chunks = re.match(r"all (\d+) chunks of (\d+) data sets are present and can be read$", verdict.proved["whole"])
     assert int(chunks[1]) > 3 * frames
     assert int(chunks[2]) % 2 == 0
     with_digits = r"no two of 29 clips show the same frames, and none of their \d+ handwritten digits is in two parts"
@@ -263,11 +263,11 @@ def test_of_films_of_others_is_proved_what_can_be(tmp_path):
     train[:, 6] = train[:, 2]
     verdict = proved(foreign(tmp_path / "x.h5", train, test))
     assert verdict.proved == {
-        "whole": "all 6 chunks of 3 data sets are there and unpack",
-        "parts": "no clip is in two parts; 1 of 14 repeat an earlier one of their part",
+        "whole": "all 6 chunks of 3 data sets are present and can be read",
+        "parts": "no two parts share a clip; 1 of 14 clips equal an earlier one of their part",
     }
     assert set(verdict.not_proved) == {"recipe", "addresses", "masks"}
-    assert set(verdict.not_proved.values()) == {"films of another origin: nothing says how they were made"}
+    assert set(verdict.not_proved.values()) == {"these films come from elsewhere: nothing says how they were made"}
     test[:, 3] = train[:, 5]
     message = r"^DATA must hold no clip twice, got the frames of clip 5 of train in .* again in clip 3 of test in"
     with pytest.raises(ValueError, match=message):

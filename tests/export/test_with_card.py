@@ -111,7 +111,9 @@ def test_a_card_says_how_much_of_a_clip_the_model_has_seen_at_once(window, seen)
     training = TrainingConfig(window=window, free_running=3)
     of: Any = SimpleNamespace(config=SimpleNamespace(training=training), file=SimpleNamespace(frames=9))
     [told] = _limits(of)
-    assert told.startswith(f"It was trained once, on such clips only, {seen}, the last 3 from its own predictions. ")
+    assert told.startswith(
+        f"It was trained once, only on clips like these, {seen}, the last 3 from its own predictions. "
+    )
 
 
 def test_the_claims_of_a_card_are_those_of_the_scores(place):

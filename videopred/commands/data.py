@@ -159,7 +159,7 @@ def verify(
     if json_:
         terminal.print_json(verdict._asdict())
         return
-    terminal.print_rows(verdict.proved | {f"not proved: {name}": why for name, why in verdict.not_proved.items()})
+    terminal.print_rows(verdict.proved | {f"not checked: {name}": why for name, why in verdict.not_proved.items()})
 
 
 def cards(

@@ -20,7 +20,7 @@ from videopred.datasets.writer import SOFTWARE
 
 _CLIPS_AT_ONCE = 16
 _ROWS_AT_ONCE = 4096
-_ORIGIN = "films of another origin: nothing says how they were made"
+_ORIGIN = "these films come from elsewhere: nothing says how they were made"
 
 
 class Verdict(NamedTuple):
@@ -97,7 +97,7 @@ def _prove_whole(shares: Sequence[_Share], progress: bool) -> str:
                 names.add(f"{share.part}/{name}")
                 chunks += 1
                 bar.update()
-    return f"all {chunks:,} chunks of {len(names)} data sets are there and unpack"
+    return f"all {chunks:,} chunks of {len(names)} data sets are present and can be read"
 
 
 def _prove_recipe(shares: Sequence[_Share], world: World, seed: int, sample: int, progress: bool) -> str:
@@ -112,7 +112,7 @@ def _prove_recipe(shares: Sequence[_Share], world: World, seed: int, sample: int
             _compare(record, share, share.addresses.index(index))
         made[share.part] += len(mine)
     told = ", ".join(f"{count:,} of {part}" for part, count in made.items())
-    return f"clips made again are the same to the byte: {told}"
+    return f"clips made again are equal byte for byte: {told}"
 
 
 def _compare(record: Record, share: _Share, place: int) -> None:
@@ -141,7 +141,9 @@ def _prove_addresses(shares: Sequence[_Share], seed: int) -> str:
                 odd = np.flatnonzero(share.file.stored(share.part, name, start, stop) != expected)
                 place = start + odd[0] if len(odd) else 0
                 _require(not len(odd), f"hold the {name} of each clip's address", f"another {name}", share, place)
-    return f"all {sum(len(share.addresses) for share in shares):,} clips stand at their addresses, with their own seeds"
+    return (
+        f"all {sum(len(share.addresses) for share in shares):,} clips are at their own addresses, with their own seeds"
+    )
 
 
 def _prove_apart(shares: Sequence[_Share], world: World | None, seed: int, progress: bool) -> str:
@@ -166,7 +168,7 @@ def _prove_apart(shares: Sequence[_Share], world: World | None, seed: int, progr
                         repeated += 1
                 bar.update(stop - start)
     if not world:
-        return f"no clip is in two parts; {repeated:,} of {total:,} repeat an earlier one of their part"
+        return f"no two parts share a clip; {repeated:,} of {total:,} clips equal an earlier one of their part"
     by_chance = f", but for {repeated:,} that look like an earlier one by chance" if repeated else ""
     return f"no two of {total:,} clips show the same frames{by_chance}{_prove_digits_apart(shares)}"
 

@@ -198,9 +198,9 @@ def _limits(of: Described) -> Iterator[str]:
     seen = f"of {of.file.frames} frames" if training.window is None else f"{training.window} frames of one at a time"
     fed = f"the last {own} from its own predictions" if own else "each from the true ones before it"
     yield (
-        f"It was trained once, on such clips only, {seen}, {fed}. Another seed, or another order of sums on another "
-        "machine, gives other scores. Intervals are over clips. Nothing is known about longer rollouts, other numbers "
-        "of objects or other sizes."
+        f"It was trained once, only on clips like these, {seen}, {fed}. Another seed gives other scores, as does "
+        "another order of sums on another machine. Intervals are over clips. Nothing is known about longer rollouts, "
+        "other numbers of objects or other sizes."
     )
 
 
