@@ -201,7 +201,7 @@ def _check_fit(predictor: "Predictor", films: Quadruplets) -> None:
     _, _, height, width, channels = films.read(0).shape
     ours, theirs = predictor.film_shape, (channels, height, width)
     must = f"hold frames of {shape_told(ours)}, which the model was built for"
-    fix = "give data like that it was trained on, or train a model on this"
+    fix = "give data like what it was trained on, or train a model on this"
     check.require(ours == theirs, str(films.path), must, shape_told(theirs), fix)
 
 

@@ -78,7 +78,7 @@ def test_a_run_that_is_finished_already_is_said_to_be(place, tmp_path, monkeypat
     for words in (f"--resume {place / 'gru'}", f"{place / 'balls4.h5'} --resume {place / 'gru'}"):
         assert run(f"train {words} --device cpu") == 0
         out, err = capfd.readouterr()
-        assert re.fullmatch(r".*/gru is finished, and left as it is\n", err)
+        assert re.fullmatch(r".*/gru is finished, and left as it was\n", err)
         assert out == f"next: videopred evaluate {place}/gru {place}/balls4.h5\n"
 
 
@@ -88,7 +88,7 @@ def test_runs_of_seeds_that_are_finished_already_are_not_said_to_be_written(plac
     capfd.readouterr()
     assert run("train --resume runs --device cpu") == 0
     out, err = capfd.readouterr()
-    assert err == "".join(f"runs/seed-{seed} is finished, and left as it is\n" for seed in (0, 1))
+    assert err == "".join(f"runs/seed-{seed} is finished, and left as it was\n" for seed in (0, 1))
     spread_over, following = out.splitlines()
     assert (spread_over.partition(":")[0], following.partition(":")[0]) == (
         "lowest validation loss, mean of 2 seeds", "next",

@@ -107,7 +107,7 @@ def test_clips_in_order_go_on_where_they_were(tmp_path, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(Piece, "save", failing)
-        with pytest.raises(KeyboardInterrupt, match=r"^the same command goes on where this one stopped$"):
+        with pytest.raises(KeyboardInterrupt, match=r"^the same command continues where this one stopped$"):
             generate("svg", clips, out=tmp_path / "stopped", recipe=recipe)
     asked = asked_of(MovingMNIST, monkeypatch)
     assert generate("svg", clips, out=tmp_path / "stopped", recipe=recipe).read_bytes() == expected
@@ -247,7 +247,7 @@ def test_a_killed_process_goes_on_and_leaves_no_other(tmp_path, workers, sign):
             handle = os.pidfd_open(child)
             select.select([handle], [], [])  # until it ends
             os.close(handle)
-    assert "KeyboardInterrupt: the same command goes on" in said or sign == signal.SIGKILL
+    assert "KeyboardInterrupt: the same command continues" in said or sign == signal.SIGKILL
     assert "workers.py" not in said, "a worker complains as well"
     assert not (tmp_path / "killed" / "balls4.h5").exists()
     done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "killed"), "1"], capture_output=True, text=True)

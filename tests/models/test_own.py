@@ -175,7 +175,7 @@ def test_a_core_that_fails_is_told_why_one_line_per_check(place, capsys):
     assert set(lines.values()) == {"passes"}
     assert err == (
         f"videopred: core mixing:Plain must pass every check, got 1 of {len(CHECKS)} failed; "
-        "mend them from the top; videopred.models.core says what a core is\n"
+        "fix them from the top down; videopred/models/core.py says what a core must do\n"
     )
 
 

@@ -118,5 +118,5 @@ def test_a_finished_run_says_so_only_to_who_watches(data, tmp_path, courses, cap
     assert resume(run) == run
     assert capfd.readouterr().err == ""
     assert resume(run, progress=True) == run
-    assert capfd.readouterr().err == f"{run} is finished, and left as it is\n"
+    assert capfd.readouterr().err == f"{run} is finished, and left as it was\n"
     assert len(courses) == 1

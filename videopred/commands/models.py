@@ -36,7 +36,7 @@ def check_core(
     else:
         terminal.print_rows({check_name.replace("_", " "): reason or "passes" for check_name, reason in found.items()})
     failed = sum(map(bool, found.values()))
-    fix = "mend them from the top; videopred.models.core says what a core is"
+    fix = "fix them from the top down; videopred/models/core.py says what a core must do"
     if failed:
         raise check.FailedError(
             check.complaint(f"core {name}", "pass every check", f"{failed} of {len(found)} failed", fix)

@@ -75,7 +75,7 @@ def generate(
             for target in missing:
                 make_file(target, maker, local, bar.update, overwrite=overwrite)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt("the same command goes on where this one stopped") from None
+        raise KeyboardInterrupt("the same command continues where this one stopped") from None
     for path in strays(work.job) if overwrite else []:
         path.unlink(missing_ok=True)
     return work.job.path

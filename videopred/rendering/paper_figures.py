@@ -180,7 +180,7 @@ def _runs(words: Iterable[str]) -> Iterator[tuple[str, int, int]]:
 def _paint_active(plot: Axes, active: np.ndarray, context: int) -> None:
     """Bands of modules, black where they were active: no colour, which could be taken for that of a ball."""
     colors = np.where(np.isnan(active)[..., None], TRACK, np.where(active[..., None] == 1, (0, 0, 0), PAGE))
-    dress(plot, "active modules black, resting ones white", TIME, "module")
+    dress(plot, "active modules black, inactive ones white", TIME, "module")
     cells(plot, colors.astype(np.uint8))
     for band in range(1, len(active)):
         plot.axhline(band - 0.5, color=hue(TRACK), linewidth=1)

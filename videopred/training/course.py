@@ -80,7 +80,7 @@ class Course:
         before = f"resumes after {self.start.done:,} of " if self.start.checkpoint else ""
         say(f"{self.folder.path} on {self.device}: {before}{counted(updates, 'update')}")
         if self.clips.held_on_device and compute.workers:
-            why = "those to learn from wait on the device; --hold memory changes it"
+            why = "the training clips are held on the device; --hold memory changes that"
             say(f"--workers only read validation clips: {why}")
         if compute.workers > processors():
             say(f"--workers {compute.workers} are more than the {counted(processors(), 'core')} of this process")

@@ -33,7 +33,7 @@ class Start(NamedTuple):
     """Where a run begins: from nothing, unless a checkpoint is given."""
 
     checkpoint: Path | None = None
-    """None: nothing was saved, and it begins anew."""
+    """None: nothing was saved, and it starts over."""
     done: int = 0
     """Updates that are in the checkpoint."""
     best_so_far: float = float("inf")

@@ -44,7 +44,7 @@ def train(
     Learns from the training part. The loss that chooses the best checkpoint is measured on the validation part or, if
     there is none, on the last clips of the training part, which are then kept aside. Never reads the test part.
     Ctrl-C, SIGTERM, SIGUSR1 and the time limit finish the update, save, and raise KeyboardInterrupt: the run can be
-    used as it is, and `resume` goes on with it.
+    used as it is, and `resume` continues with it.
     Seeds torch's global random generator from the settings: what the caller drew before changes nothing here, but what
     the caller draws afterwards is not what it would have been.
 
@@ -190,7 +190,7 @@ def resume(
         if data is not None:
             _same_clips(config, data)  # refuses others
         if progress:
-            print(f"{run} is finished, and left as it is", file=sys.stderr)
+            print(f"{run} is finished, and left as it was", file=sys.stderr)
         return run
     file = _same_clips(config, data)
     watch, where = watch or WatchConfig(), pick_device(device)
