@@ -69,7 +69,7 @@ PROTOCOLS: dict[str, Card] = {
         protocol=Protocol(name="crops", context=1, horizon=99, metrics=_LIT, feedback="true"),
     ),
     "svg-smmnist": Card(
-        summary="Moving digits: 5 frames given, 25 imagined; of drawn samples the best of 100.",
+        summary="Moving digits: 5 frames given, 25 imagined; the best of 100 samples.",
         source="SVG's generate_svg_lp.py with n_past 5, n_eval 30 and 100 samples; its SSIM is our ssim-svg. It keeps "
         "the sample that is best by SSIM; here each metric has its own best.",
         datasets=("sm-mnist", "sm-mnist-svg"),
