@@ -112,7 +112,7 @@ BAD = {
     "render {gru} {data} --first 6": "--first must be at most 5, the clips of the part, got 6; lower it",
     "render {gru} {data} --out x.jpg": "--out must be a folder, or end in .gif or .mp4 for a film or .png for a strip",
     "render {gru} {data} --out x.gif": "--out must be a folder for several clips, got x.gif; give a folder, or",
-    "render {gru} {data} --figure actvation": "strip, activation, activation-position, schemata, top-down, mask-out",
+    "render {gru} {data} --figure actvation": "strip, strips, activation, activation-position, schemata, top-down",
     "render {gru} {data} --figure schemata": "--figure must be among strip for this model and",
     "render {gru} {data} --clips 0 --out x.gif --format png": "--format must be gif, as --out ends so, got png; leave",
     "render {gru} {data} --without 2 --freeze 2": "--freeze must name no module of --without, got 2; a silenced",

@@ -220,7 +220,7 @@ def test_what_would_fail_late_or_be_replaced(data, tmp_path, changes, compute, m
         ({"deviation": 0.2}, "--deviation must come with --loss gaussian, got 0.2 without; leave it out"),
         ({"decay": 0.2}, "--decay must come with --schedule step or plateau, got 0.2 without"),
         ({"schedule": "cosine", "decay_every": 3}, "--decay-every must come with --schedule step, got 3 without"),
-        ({"schedule": "step"}, "--decay-every must come with --schedule step, got nothing; give the number of updates"),
+        ({"schedule": "step"}, "--decay-every must come with --schedule step, got nothing; say after how many updates"),
         ({"patience": 3}, "--patience must come with --schedule plateau, got 3 without"),
         ({"improvement": 0.1}, "--improvement must come with --schedule plateau or --stop-after, got 0.1 without"),
         ({"grow_over": 9}, "--grow-over must come with --free-running, got 9 without"),
