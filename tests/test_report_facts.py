@@ -76,13 +76,17 @@ def test_data_is_known_again_by_its_fingerprint(tmp_path, trained, said):
 
 
 def test_settings_stand_by_their_part_and_the_machine_is_nobodys_matter(tmp_path):
-    settings = {"training": {"updates": 2, "clip": None}, "compute": {"workers": 0}, "init_from": "models/first"}
+    settings = {
+        "training": {"updates": 2, "clip": None, "balls": []},
+        "compute": {"workers": 0},
+        "init_from": "models/first",
+    }
     record = {"host": "secret", "commit": "c0ffee", "seconds": 1234.5678, "device": None, "versions": {"torch": "2.9"}}
     run = find_run(made_up_run(tmp_path / "mine", record=record, **settings), tmp_path)
     assert settings_by_part(run) == {
         "core": {"kind": "gru", "units": "5"},
         "films": {"own": "yes", "film shape": "1 24 32", "init from": "models/first"},
-        "training": {"updates": "2", "clip": "–"},
+        "training": {"updates": "2", "clip": "–", "balls": "–"},
         "compute": {"workers": "0"},
     }
     assert provenance(run) == {"seconds": "1234.57", "commit": "c0ffee", "torch": "2.9"}

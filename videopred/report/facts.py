@@ -109,5 +109,5 @@ def _written(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, list | tuple):
-        return " ".join(map(str, value))
+        return " ".join(map(str, value)) or "–"
     return "–" if value is None else str(value)
