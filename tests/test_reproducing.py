@@ -63,11 +63,12 @@ def test_a_figure_is_found_by_the_number_of_each_that_is_made_with_it():
     for name, figure in PAPER_FIGURES.items():
         assert find_figure(name) == (name, figure)
         paper, _, first = name.rpartition("-")
-        numbers = {int(number) for number in re.findall(r"\d+", figure.place)}
         for number in figure.also:
             assert find_figure(f"{paper}-{number}") == (name, figure)
-            assert int(first) != number
-            assert min(numbers) <= number <= max(numbers)
+        numbers = [int(number) for number in re.findall(r"\d+", figure.place.partition("figures ")[2])]
+        if " to " in figure.place:
+            numbers = list(range(numbers[0], numbers[1] + 1))
+        assert sorted([*figure.also, int(first)]) == (numbers or [int(first)])
     assert find_figure("rims-figure-9")[0] == "rims-figure-8"
     assert find_figure("scoff-figure-14")[0] == "scoff-figure-15"
 
