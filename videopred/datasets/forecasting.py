@@ -89,7 +89,7 @@ def _measure(targets: Sequence[Target], local: LocalMaker) -> tuple[float, float
         with tempfile.TemporaryDirectory() as folder:
             sample = replace(target, path=Path(folder) / "sample.h5", ranges={part: some})
             start = time.perf_counter()
-            make_file(sample, local, local, lambda clips: None)
+            make_file(sample, local, lambda clips: None)
             seconds, written = time.perf_counter() - start, sample.path.stat().st_size
         if seconds > _QUICK or sum(target.clips for target in targets) < _MANY:
             break

@@ -17,7 +17,6 @@ from videopred.datasets.resuming import PieceFolder, still_to_make, strays
 from videopred.datasets.settings import DatasetSettings
 from videopred.datasets.shards import my_place
 from videopred.datasets.workers import WorkerPool
-from videopred.datasets.world import World
 
 _SMALL = 4e8  # numbers in frames, those of 2000 clips of balls4, up to which a forecast costs more than it tells
 _LONG = 20.0  # seconds from which on it is told
@@ -64,16 +63,15 @@ def generate(
     """
     mnist = None if mnist is None else check.as_path("--mnist", mnist)
     work = _prepare(plan(name, clips, seed, check.as_path("--out", out), recipe, shards), mnist, workers, overwrite)
-    _say_what_is_ahead(work)
-    world, missing = work.world, work.missing
-    local = LocalMaker(world, seed)
+    _say_what_is_ahead(work, workers)
+    total, local = sum(target.clips for target in work.missing), work.local
     try:
         with (
-            tqdm(total=sum(target.clips for target in missing), unit="clip", desc=name, disable=not progress) as bar,
-            WorkerPool(workers, world.recipe, mnist, seed) if workers > 1 else nullcontext(local) as maker,
+            tqdm(total=total, unit="clip", desc=name, disable=not progress) as bar,
+            WorkerPool(workers, local.recipe, mnist, seed) if workers > 1 else nullcontext(local) as maker,
         ):
-            for target in missing:
-                make_file(target, maker, local, bar.update, overwrite=overwrite)
+            for target in work.missing:
+                make_file(target, maker, bar.update, overwrite=overwrite)
     except KeyboardInterrupt:
         raise KeyboardInterrupt("the same command continues where this one stopped") from None
     for path in strays(work.job) if overwrite else []:
@@ -99,7 +97,7 @@ def foresee(
     that.
     """
     work = _prepare(plan(name, clips, seed, out, recipe, shards), mnist, workers, overwrite)
-    return forecast(work.missing, LocalMaker(work.world, seed), workers)
+    return forecast(work.missing, work.local, workers)
 
 
 @dataclass(frozen=True)
@@ -107,12 +105,12 @@ class _Work:
     """A request that makes sense, and this process's share of it."""
 
     job: Job
-    world: World
+    local: LocalMaker
+    """Makes clips in this process."""
     mine: Sequence[Target]
     """Files that are this process's to make."""
     missing: Sequence[Target]
     """The ones among them that are still to be made."""
-    workers: int
 
 
 def _prepare(job: Job, mnist: Path | None, workers: int, overwrite: bool) -> _Work:
@@ -123,16 +121,16 @@ def _prepare(job: Job, mnist: Path | None, workers: int, overwrite: bool) -> _Wo
     place, processes = my_place()
     must, fix = f"be at least {processes}, the processes started together", "give more shards or start fewer processes"
     check.require(job.shards >= processes, "--shards", must, job.shards, fix)
-    world = make_world(job.recipe, mnist)
-    job = replace(job, recipe=world.recipe)  # which now names the digits
+    local = LocalMaker(make_world(job.recipe, mnist), job.seed)
+    job = replace(job, recipe=local.recipe)  # which now names the digits
     mine = job.targets()[place::processes]
     if processes > 1:
         shares = " ".join(map(str, range(place, job.shards, processes)))
         print(f"process {place} of {processes} makes shard{'s' * (len(mine) > 1)} {shares}", file=sys.stderr)
-    return _Work(job, world, mine, still_to_make(job, mine, overwrite, alone=processes == 1), workers)
+    return _Work(job, local, mine, still_to_make(job, mine, overwrite, alone=processes == 1))
 
 
-def _say_what_is_ahead(work: _Work) -> None:
+def _say_what_is_ahead(work: _Work, workers: int) -> None:
     """Tell on stderr what was made before, and what is left if that is much.
 
     Raises:
@@ -142,9 +140,9 @@ def _say_what_is_ahead(work: _Work) -> None:
     absent = sum(block.stop - block.start for target in work.missing for block in PieceFolder(target).missing())
     if absent < asked:
         print(f"resuming: {asked - absent:,} of {asked:,} clips are there", file=sys.stderr)
-    recipe = work.world.recipe
+    recipe = work.job.recipe
     if absent * recipe.frames * recipe.height * recipe.width * recipe.channels > _SMALL:
-        told = forecast(work.missing, LocalMaker(work.world, work.job.seed), work.workers)
+        told = forecast(work.missing, work.local, workers)
         if told.lacking:
             raise OSError(told.lacking)
         if told.seconds > _LONG:

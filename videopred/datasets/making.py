@@ -57,15 +57,12 @@ class LocalMaker:
                 yield piece
 
 
-def make_file(
-    target: Target, maker: PieceMaker, local: LocalMaker, done: Callable[[int], object], *, overwrite: bool = False
-) -> None:
+def make_file(target: Target, maker: PieceMaker, done: Callable[[int], object], *, overwrite: bool = False) -> None:
     """Make a file from the pieces that are there and those that are still missing.
 
     Args:
         target: the file.
-        maker: makes the missing pieces.
-        local: makes damaged ones again.
+        maker: makes the missing pieces, and damaged ones again.
         done: called with the number of clips of each piece once it is in the file.
         overwrite: whether what is there may be replaced.
 
@@ -84,7 +81,7 @@ def make_file(
             for block in target.blocks():
                 if block.part == part:
                     path = folder.path_of(block)
-                    yield next(made) if block in absent else load_piece(path) or next(local.make([(block, path)]))
+                    yield next(made) if block in absent else load_piece(path) or next(maker.make([(block, path)]))
                     done(block.stop - block.start)
 
         for part, addresses in target.ranges.items():
