@@ -7,7 +7,7 @@ import io
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ Forms = Mapping[str, np.ndarray]
 
 _PIXELS = ("features", "groups", "collisions")  # one clip a chunk, so that reading a clip unpacks no other
 _LONG, _LARGE = 2**21, 2**18  # bytes of a clip from which on it is in several chunks, and of each of these
-_NUMBER = 8  # bytes of each of the two numbers that a saved piece begins with
+_CHECKSUM = 4  # bytes of the checksum that a saved piece begins with
 _MOST_MEMORY = 9  # of 1 to 9, that zlib may use
 _SMALL = 2**13  # bytes of a clip; what takes less shares chunks, or there would be more index than data
 
@@ -46,18 +46,18 @@ class Piece:
     """(clips,) int64: how many of the contacts are each clip's; empty if there is no such table."""
 
     def save(self, path: Path) -> None:
-        """Write the piece to a file, which appears under its name whole."""
+        """Write the piece to a file, a checksum and an .npz file in one, which appears under its name whole."""
         arrays: dict[str, Any] = {f"form:{name}": form for name, form in self.forms.items()}
-        arrays |= {f"sizes:{name}": np.array([len(chunk) for chunk in chunks]) for name, chunks in self.chunks.items()}
+        for name, chunks in self.chunks.items():
+            arrays[f"sizes:{name}"] = np.array([len(chunk) for chunk in chunks])
+            arrays[f"chunks:{name}"] = np.frombuffer(b"".join(chunks), np.uint8)
         arrays |= {f"rows:{name}": rows for name, rows in self.tables.items()}
-        tables = io.BytesIO()
-        np.savez(tables, clips=self.clips, contact_counts=self.contact_counts, **arrays)
-        size = len(tables.getbuffer()).to_bytes(_NUMBER)
-        content = b"".join([size, tables.getbuffer(), *chain.from_iterable(self.chunks.values())])
+        content = io.BytesIO()
+        np.savez(content, clips=self.clips, contact_counts=self.contact_counts, **arrays)
         partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
         with partial.open("wb") as file:
-            file.write(_checksum(content))
-            file.write(content)
+            file.write(_checksum(content.getbuffer()))
+            file.write(content.getbuffer())
         partial.replace(path)
 
 
@@ -67,23 +67,22 @@ def load_piece(path: Path) -> Piece | None:
         content = path.read_bytes()
     except OSError:
         return None
-    if len(content) <= 2 * _NUMBER or _checksum(memoryview(content)[_NUMBER:]) != content[:_NUMBER]:
+    checksum, content = content[:_CHECKSUM], content[_CHECKSUM:]
+    if not content or _checksum(content) != checksum:
         return None
-    place = 2 * _NUMBER + int.from_bytes(content[_NUMBER : 2 * _NUMBER])  # where the chunks begin
-    with np.load(io.BytesIO(content[2 * _NUMBER : place])) as file:
+    with np.load(io.BytesIO(content)) as file:
         arrays = {name: file[name] for name in file.files}
     forms = {name.removeprefix("form:"): form for name, form in arrays.items() if name.startswith("form:")}
     chunks: dict[str, list[bytes]] = {}
     for name in filter(has_time, forms):
-        ends = place + np.cumsum([0, *arrays[f"sizes:{name}"]])
-        chunks[name] = [content[start:end] for start, end in pairwise(ends)]
-        place = ends[-1]
+        joined, ends = arrays[f"chunks:{name}"].tobytes(), np.cumsum([0, *arrays[f"sizes:{name}"]])
+        chunks[name] = [joined[start:end] for start, end in pairwise(ends)]
     tables = {name: arrays[f"rows:{name}"] for name in forms if not has_time(name)}
     return Piece(int(arrays["clips"]), forms, chunks, tables, arrays["contact_counts"])
 
 
 def _checksum(content: bytes | memoryview) -> bytes:
-    return zlib_ng.crc32(content).to_bytes(_NUMBER)
+    return zlib_ng.crc32(content).to_bytes(_CHECKSUM)
 
 
 def make_piece(records: Iterable[Record], part: str, start: int, count: int) -> Piece:
