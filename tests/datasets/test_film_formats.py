@@ -165,7 +165,7 @@ WRONG = [
     (content("f.gif", b"GIF89a"), {}, "SOURCE must hold whole pictures, got "),
     (several(gif((100, 100)), frames()), {}, "which is several at once: PNG frames in a folder or in folders in it"),
     (several(), {}, "SOURCE must be one of: .npy; .npz; .h5 or .hdf5; PNG frames in a folder or in folders in it; GIF"),
-    (content("f.avi", b""), {}, "f.avi, which is none of them; bring in one kind at a time"),
+    (content("f.avi", b""), {}, "f.avi, which is none of them; save it as one of them"),
     (content("f.h5", b""), {}, "SOURCE must be a whole HDF5 file, got "),
 ]  # fmt: skip
 

@@ -90,10 +90,10 @@ def _read(source: Path, config: ImportConfig) -> RawFilms | ConvertedFilms:
     """What the reader of its format makes of a path."""
     check.existing("SOURCE", source)
     fitting = [name for name, form in FORMATS.items() if form.fits(source)]
-    got = f"{source}, which {'is several at once: ' + '; '.join(fitting) if fitting else 'is none of them'}"
-    check.require_sound(
-        len(fitting) == 1, "SOURCE", f"be one of: {'; '.join(FORMATS)}", got, "bring in one kind at a time"
-    )
+    must, got, fix = f"be one of: {'; '.join(FORMATS)}", f"{source}, which is none of them", "save it as one of them"
+    if fitting:
+        got, fix = f"{source}, which is several at once: {'; '.join(fitting)}", "bring in one kind at a time"
+    check.require_sound(len(fitting) == 1, "SOURCE", must, got, fix)
     form = FORMATS[fitting[0]]
     for name, default in ImportConfig().model_dump().items():
         given = getattr(config, name)
