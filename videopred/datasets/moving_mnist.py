@@ -10,7 +10,7 @@ Data sheet
                from the wall, the other from -4 to 4. With `deterministic` the component towards it turns round
     Parts      classes 0 to 7 for train and validation, 8 and 9 for test; no handwritten digit is in two parts
     Truth      positions (centres of the digits' squares), velocities, masks, bounces; class and source per digit
-    Protocol   5 frames given, 25 imagined (SVG); about 1.3 bounces per 10 frames make the future truly uncertain
+    Protocol   5 frames given, 25 imagined (SVG); about 1.2 bounces per digit in 10 frames make the future uncertain
 
 Law svg
     SVG's own law to the bit, with its faults: corners keep within 0 to 31, so that the last row and column are never
