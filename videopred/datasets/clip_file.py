@@ -55,6 +55,7 @@ class ClipFile(ClipSource):
         self._arrays: dict[str, h5py.Dataset] = {}  # kept open, with what HDF5 remembers of the last chunks
         self._owner = 0
         self._px_per_unit = 1.0
+        self.remarks: dict[str, str] = {}
         with self, self._reading() as file:  # closed again: whoever reads first opens it
             self._read_shapes(file)
             self._read_attributes(dict(file.attrs))
@@ -235,8 +236,8 @@ class ClipFile(ClipSource):
             still |= once
         self.truth = tuple(sorted(set.intersection(*fitting)))
         if still := still.intersection(self.truth):
-            told = f"{', '.join(sorted(still))}, stored once (T = 1), repeated for each of {self.frames} frames"
-            self._remark("repeated", told)
+            names = ", ".join(sorted(still))
+            self.remarks["repeated"] = f"{names}, stored once (T = 1), repeated for each of {self.frames} frames"
 
     def _find_unit(self) -> None:
         """Find the unit in which a file that is not ours tells places, by the masks of its first clip."""
@@ -248,14 +249,10 @@ class ClipFile(ClipSource):
             with suppress(check.FaultyFileError):  # of groups, to whoever reads them
                 unit = px_per_unit(places, self.read(part, "groups", 0, 1)[0, :_LOOKED_AT])
         self.places_known, self._px_per_unit = unit is not None, unit or 1.0
-        if not self.places_known:
-            self._remark("places", "positions do not match the objects in groups, neither in px nor in arena units")
-        elif unit != 1:
+        if unit != 1:
+            unknown = "positions do not match the objects in groups, neither in px nor in arena units"
             told = "positions and velocities are in arena units, ten to a frame's height, and are converted to px"
-            self._remark("places", told)
-
-    def _remark(self, word: str, told: str) -> None:
-        self.remarks = {**self.remarks, word: told}
+            self.remarks["places"] = told if self.places_known else unknown
 
     def _is_binary(self) -> bool:
         """Whether pixels are only on or off; of whole numbers of others, by those of some clips."""

@@ -86,10 +86,11 @@ def _look(raw: RawFilms) -> _Seen:
         for frame in raw.frames(clip):
             if not lengths and length == 0:
                 shape, dtype = frame.shape, frame.dtype
-            same = (frame.shape, frame.dtype) == (shape, dtype)
-            first, this = (f"{_written(form[0])} {form[1]}" for form in ((shape, dtype), (frame.shape, frame.dtype)))
-            got = f"{this} in {raw.called(clip, length)}, after {first} in {raw.called(0, 0)}"
-            _require(same, "hold frames of one size and kind", got, "make them alike, or leave some out", raw.path)
+            if (frame.shape, frame.dtype) != (shape, dtype):
+                first, this = (f"{_written(one[0])} {one[1]}" for one in ((shape, dtype), (frame.shape, frame.dtype)))
+                got = f"{this} in {raw.called(clip, length)}, after {first} in {raw.called(0, 0)}"
+                fix = "make them alike, or leave some out"
+                _require(False, "hold frames of one size and kind", got, fix, raw.path)
             low, high = np.minimum(low, frame.min()), np.maximum(high, frame.max())  # unlike min, they keep NaN
             grey = grey and bool((frame == frame[..., :1]).all())
             length += 1

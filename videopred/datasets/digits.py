@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image
 
-from videopred.check import FaultyFileError, complaint, require
+from videopred.check import FaultyFileError, complaint, require, require_sound
 
 EMBEDDED = Path(__file__).parent / "mnist"
 _FULL_VALIDATION = 10_000
@@ -88,9 +88,8 @@ def _read_pair(folder: Path, prefix: str) -> tuple[np.ndarray, np.ndarray]:
     """Images (M, 28, 28) and labels (M,) of MNIST's train or t10k files."""
     images = _read_idx(folder, f"{prefix}-images-idx3-ubyte", (28, 28))
     labels = _read_idx(folder, f"{prefix}-labels-idx1-ubyte", ())
-    if len(images) != len(labels):
-        got = f"{len(images)} images and {len(labels)} labels in {folder}"
-        raise FaultyFileError(complaint("--mnist", "hold a label for every image", got, _FIX))
+    got = f"{len(images)} images and {len(labels)} labels in {folder}"
+    require_sound(len(images) == len(labels), "--mnist", "hold a label for every image", got, _FIX)
     return images, labels
 
 

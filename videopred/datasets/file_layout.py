@@ -33,7 +33,9 @@ Record = Mapping[str, np.ndarray]
 CONTACTS = "contacts"
 """The one array that has as many rows of a clip as happen to be."""
 
-NOT_TRUTH = ("features", CONTACTS, "contact_offsets", "seed", "index")
+_WITHOUT_TIME = (CONTACTS, "contact_offsets", "seed", "index")
+
+NOT_TRUTH = ("features", *_WITHOUT_TIME)
 """Names in the file that are no truth to be read clip by clip."""
 
 _THIN_AXES = {"groups": 1, "collisions": 1, "events": 3}  # axes of length 1 at the end, for R-NEM's readers
@@ -78,7 +80,7 @@ def full_record(clip: Clip, binary: bool, seed: int, part: str, index: int) -> d
 
 def has_time(name: str) -> bool:
     """Whether the file holds (T, N, ...) under a name, and not (N, ...)."""
-    return not name.startswith(("objects/", "labels/")) and name not in (CONTACTS, "contact_offsets", "seed", "index")
+    return not name.startswith(("objects/", "labels/")) and name not in _WITHOUT_TIME
 
 
 def without_thin_axes(name: str, values: np.ndarray) -> np.ndarray:

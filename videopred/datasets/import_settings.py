@@ -39,9 +39,9 @@ class ImportConfig(Settings):
         if self.array_of_part:
             must, fix = "be left out where --array names parts", "leave one of the two out"
             check.require(self.part is None, "--part", must, self.part, fix)
-        elif len(self.array) > 1:
-            must = "be one name, or one for each part, as in train=NAME test=NAME"
-            check.require(False, "--array", must, " ".join(self.array), "say which part each of them is")
+        else:
+            must, got = "be one name, or one for each part, as in train=NAME test=NAME", " ".join(self.array)
+            check.require(len(self.array) <= 1, "--array", must, got, "say which part each of them is")
         if self.values is not None:
             low, high = self.values
             fix = "give black first, such as 0 255"

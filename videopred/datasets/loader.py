@@ -121,10 +121,6 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
             seen = stacked.flatten(-2)
         return seen if self.dtype == torch.uint8 else to_film(seen, self.dtype)
 
-    def _read(self, start: int, stop: int) -> dict[str, np.ndarray]:
-        """Frames and truth of the clips from `start` up to `stop`, (B, ...) each."""
-        return {"frames": self.file.read_frames(self.part, start, stop)} | self._read_truth(start, stop)
-
     def _read_truth(self, start: int, stop: int) -> dict[str, np.ndarray]:
         return {name: self.file.read(self.part, name, start, stop) for name in self.truth}
 
@@ -141,7 +137,9 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
     def _read_all(self) -> dict[str, Tensor]:
         held: dict[str, Tensor] = {}
         for start in range(self.start, self.stop, _CLIPS_AT_ONCE):
-            for name, values in self._read(start, min(start + _CLIPS_AT_ONCE, self.stop)).items():
+            stop = min(start + _CLIPS_AT_ONCE, self.stop)
+            read = {"frames": self.file.read_frames(self.part, start, stop)} | self._read_truth(start, stop)
+            for name, values in read.items():
                 block = torch.from_numpy(values)
                 if name not in held:
                     held[name] = torch.empty((self.stop - self.start, *block.shape[1:]), dtype=block.dtype)

@@ -36,12 +36,11 @@ class OneBallSettings(ArenaSettings):
 
     @model_validator(mode="after")
     def _ball_fits_and_is_seen(self) -> "OneBallSettings":
-        if min(self.room) <= 0:
-            must = f"be below {min(self.arena) / 2:g} arena units, half the shorter side of the box"
-            raise ValueError(check.complaint("--radius", must, self.radius, "choose a smaller ball"))
-        if (smallest := math.sqrt(0.5) / self.px_per_unit) > self.radius:
-            must = f"be at least {smallest:.3g} arena units, 0.71 px"
-            raise ValueError(check.complaint("--radius", must, self.radius, "choose a larger ball or larger frames"))
+        must = f"be below {min(self.arena) / 2:g} arena units, half the shorter side of the box"
+        check.require(min(self.room) > 0, "--radius", must, self.radius, "choose a smaller ball")
+        least = math.sqrt(0.5) / self.px_per_unit
+        must, fix = f"be at least {least:.3g} arena units, 0.71 px", "choose a larger ball or larger frames"
+        check.require(self.radius >= least, "--radius", must, self.radius, fix)
         return self
 
     def _check_span(self, flag: str, span: tuple[float, float], most: float, why: str) -> None:
@@ -106,8 +105,7 @@ class SwitchingConfig(OneBallSettings):
     def _ball_has_room_to_switch(self) -> "SwitchingConfig":
         self._check_span("--speed", self.speed, min(self.room), "from wall to wall in a frame")
         self._check_span("--switch", self.switch_frames, self.frames - 1, "the last frame")
-        beside = BULBS[-1][0] + BULB_RADIUS + 2 * self.radius + 1
-        if self.width < (least := math.ceil(beside * self.px_per_unit)):
-            must = f"be at least {least}, for the bulbs, the ball and an arena unit between them"
-            raise ValueError(check.complaint("--width", must, self.width, "choose wider frames, or a smaller ball"))
+        least = math.ceil((BULBS[-1][0] + BULB_RADIUS + 2 * self.radius + 1) * self.px_per_unit)
+        must = f"be at least {least}, for the bulbs, the ball and an arena unit between them"
+        check.require(self.width >= least, "--width", must, self.width, "choose wider frames, or a smaller ball")
         return self
