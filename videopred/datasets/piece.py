@@ -156,11 +156,16 @@ def frames_per_chunk(name: str, form: np.ndarray) -> int:
 
 def _kinds(record: Record) -> list[tuple[Any, ...]]:
     """What `_forms` tells of a record, in its order: quick to make and to compare."""
-    return [(name, values.dtype, values.shape[name == CONTACTS :]) for name, values in record.items()]
+    return [(name, values.dtype, _shape(name, values)) for name, values in record.items()]
 
 
 def _forms(record: Record) -> Forms:
-    return {name: np.empty((0, *values.shape[name == CONTACTS :]), values.dtype) for name, values in record.items()}
+    return {name: np.empty((0, *_shape(name, values)), values.dtype) for name, values in record.items()}
+
+
+def _shape(name: str, values: np.ndarray) -> tuple[int, ...]:
+    """What is the same in every clip of the shape of what stands under a name: not the number of its contacts."""
+    return values.shape[1:] if name == CONTACTS else values.shape
 
 
 def require_forms(got: Forms, expected: Forms, clip: str) -> None:

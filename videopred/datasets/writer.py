@@ -101,12 +101,11 @@ class _Part:
     """A part of a file: all its data sets, filled clip by clip."""
 
     def __init__(self, group: h5py.Group, forms: Mapping[str, np.ndarray], count: int) -> None:
-        timed, others = (
-            {name: form for name, form in forms.items() if has_time(name) == time} for time in (True, False)
-        )
-        self._frames = {name: _Frames(group, name, form, count) for name, form in timed.items()}
+        self._frames = {name: _Frames(group, name, form, count) for name, form in forms.items() if has_time(name)}
         self._tables = {
-            name: _Table(group, name, form, None if name == CONTACTS else count) for name, form in others.items()
+            name: _Table(group, name, form, None if name == CONTACTS else count)
+            for name, form in forms.items()
+            if not has_time(name)
         }
         self._offsets = (
             _Table(group, "contact_offsets", np.zeros(1, np.int64), count + 1) if CONTACTS in forms else None
@@ -119,7 +118,8 @@ class _Part:
             frames.add(piece.chunks[name][frames.chunks_of(start, stop)])
         ends = np.cumsum([0, *piece.contact_counts])
         for name, table in self._tables.items():
-            table.add(piece.tables[name][slice(*ends[[start, stop]]) if name == CONTACTS else slice(start, stop)])
+            rows = slice(ends[start], ends[stop]) if name == CONTACTS else slice(start, stop)
+            table.add(piece.tables[name][rows])
         if self._offsets:
             self._offsets.add(self._contacts + ends[start + 1 : stop + 1] - ends[start])
             self._contacts += ends[stop] - ends[start]
