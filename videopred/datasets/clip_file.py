@@ -85,7 +85,7 @@ class ClipFile(ClipSource):
             values = without_thin_axes(name, values.swapaxes(0, 1))  # (B, T, ...)
             if values.shape[1] == 1:  # once for all times
                 values = np.repeat(values, self.frames, axis=1)
-        if "format" not in self.attributes:
+        if not self._is_ours:
             values = to_our_type(name, values, self.path)
         if name in ("positions", "velocities") and self._px_per_unit != 1:
             values = values * self._px_per_unit
@@ -160,13 +160,13 @@ class ClipFile(ClipSource):
 
     def pixel_values(self) -> str:
         """What pixels may be, and of a file that is not ours, how they stand there."""
-        if "format" in self.attributes:
+        if self._is_ours:
             return super().pixel_values()
         return f"{super().pixel_values()}, from {self.dtype}"
 
     def fingerprint(self) -> str:
         """SHA-256, in hexadecimal: see `hash_values`; of the bytes of a file that is not ours, or was packed again."""
-        if "format" not in self.attributes:
+        if not self._is_ours:
             return hash_files([self.path])
         with self._reading() as file:
             groups = {PARTS[part]: _datasets(file[PARTS[part]]) for part in self.parts}
@@ -181,6 +181,11 @@ class ClipFile(ClipSource):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_handle": None, "_arrays": {}}
+
+    @property
+    def _is_ours(self) -> bool:
+        """Whether it is of our format, written by `generate` or `import`."""
+        return "format" in self.attributes
 
     def _read_shapes(self, file: h5py.File) -> None:
         features = {part: file.get(f"{group}/features") for part, group in PARTS.items() if group in file}
@@ -205,14 +210,13 @@ class ClipFile(ClipSource):
         self.dtype = np.dtype(kinds.pop())
 
     def _read_attributes(self, attributes: dict[str, Any]) -> None:
-        self.attributes = attributes
-        form = attributes.get("format")
+        self.attributes, form = attributes, attributes.get("format")
         self._require(form in (None, FORMAT), f"be of format {FORMAT}", form)
         self.name, self.seed, self.recipe = self.path.stem, None, None
-        usual: DatasetSettings = BallsConfig(frames=max(self.frames, 2))
-        if form == FORMAT:
+        usual: DatasetSettings = BallsConfig(frames=self.frames)
+        if self._is_ours:
             self.name = str(attributes["name"])
-        if "recipe" in attributes and form == FORMAT:
+        if self._is_ours and "recipe" in attributes:
             self.seed = int(attributes["seed"])
             try:
                 self.recipe = usual = load_recipe(attributes["recipe"])
@@ -230,7 +234,7 @@ class ClipFile(ClipSource):
                 axes = (self.frames, count) if has_time(name) else (count,)
                 if data.shape[: len(axes)] == axes:
                     whole.add(name)
-                elif has_time(name) and data.shape[:2] == (1, count) and "format" not in self.attributes:  # ours never
+                elif has_time(name) and data.shape[:2] == (1, count) and not self._is_ours:
                     once.add(name)
             fitting.append(whole | once)
             still |= once
@@ -241,7 +245,7 @@ class ClipFile(ClipSource):
 
     def _find_unit(self) -> None:
         """Find the unit in which a file that is not ours tells places, by the masks of its first clip."""
-        if "format" in self.attributes or not {"positions", "groups"} <= set(self.truth):
+        if self._is_ours or not {"positions", "groups"} <= set(self.truth):
             return
         part, unit = next(iter(self.parts)), None
         places = self.read(part, "positions", 0, 1)[0, :_LOOKED_AT]
@@ -256,7 +260,7 @@ class ClipFile(ClipSource):
 
     def _is_binary(self) -> bool:
         """Whether pixels are only on or off; of whole numbers of others, by those of some clips."""
-        if self.dtype.kind in "bf" or "format" in self.attributes:
+        if self.dtype.kind in "bf" or self._is_ours:
             return self.dtype.kind == "b"
         low, high = 0, 0
         for part, count in self.parts.items():
