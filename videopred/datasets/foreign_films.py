@@ -1,11 +1,14 @@
 """Films of another origin: as others keep them, and as they come into our files."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from videopred import check
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,23 @@ class ConvertedFilms:
     """train, validation, test -> number of clips; those that are there."""
     record: Callable[[str, int], Mapping[str, np.ndarray]]
     """(part, index) -> the arrays of one clip by their names in our files, `features` (T, H, W, C) first of all."""
+
+
+@contextmanager
+def whole_source(path: Path, damage: tuple[type[Exception], ...], must: str, fix: str) -> Iterator[None]:
+    """Within it, what a library raises of a damaged file becomes a FaultyFileError in one line.
+
+    Args:
+        path: the file.
+        damage: what the library raises.
+        must: what would have been right.
+        fix: what the user can do.
+    """
+    try:
+        yield
+    except damage as error:
+        check.require_access(error, path)
+        raise check.FaultyFileError(check.complaint("SOURCE", must, f"{path} ({error})", fix)) from None
 
 
 def shown_parts(parts: Mapping[str, int]) -> str:

@@ -1,8 +1,8 @@
 """Arrays in HDF5 files of others, which are no data files. One of the three doors of h5py."""
 
 import tempfile
-from collections.abc import Container, Iterator
-from contextlib import contextmanager
+from collections.abc import Container
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import h5py
@@ -11,7 +11,7 @@ import numpy as np
 from videopred import check
 from videopred.datasets.array_films import require_numbers
 from videopred.datasets.clip import PARTS
-from videopred.datasets.foreign_films import RawFilms
+from videopred.datasets.foreign_films import RawFilms, whole_source
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.named_arrays import Header, pick_array, read_named
 
@@ -91,12 +91,6 @@ def _read(source: Path, name: str) -> np.ndarray:
             return np.memmap(unpacked, array.dtype, "r", shape=array.shape)
 
 
-@contextmanager
-def _whole(source: Path) -> Iterator[None]:
+def _whole(source: Path) -> AbstractContextManager[None]:
     """Within it, what HDF5 says of damage becomes one line."""
-    try:
-        yield
-    except (OSError, KeyError, RuntimeError) as error:
-        check.require_access(error, source)
-        must, got = "be a whole HDF5 file", f"{source} ({error})"
-        raise check.FaultyFileError(check.complaint("SOURCE", must, got, _FIX)) from None
+    return whole_source(source, (OSError, KeyError, RuntimeError), "be a whole HDF5 file", _FIX)

@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image
 
 from videopred import check
-from videopred.datasets.foreign_films import RawFilms
+from videopred.datasets.foreign_films import RawFilms, whole_source
 from videopred.datasets.import_settings import ImportConfig
 
 
@@ -159,10 +159,5 @@ _DAMAGE = (OSError, SyntaxError, EOFError, IndexError, struct.error, Image.Decom
 @contextmanager
 def _whole(path: Path) -> Iterator[Image.Image]:
     """The picture in a file; what Pillow says of damage becomes one line."""
-    try:
-        with Image.open(path) as image:
-            yield image
-    except _DAMAGE as error:
-        check.require_access(error, path)
-        must, fix = "hold whole pictures", "replace it"
-        raise check.FaultyFileError(check.complaint("SOURCE", must, f"{path} ({error})", fix)) from None
+    with whole_source(path, _DAMAGE, "hold whole pictures", "replace it"), Image.open(path) as image:
+        yield image

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from videopred import check
-from videopred.datasets.foreign_films import RawFilms
+from videopred.datasets.foreign_films import RawFilms, whole_source
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.picture_films import visible
 
@@ -25,20 +25,12 @@ def read_videos(source: Path, config: ImportConfig) -> RawFilms:
     paths = [source] if source.is_file() else [path for path in visible(source) if path.suffix.lower() == ".mp4"]
 
     def frames(clip: int) -> Iterator[np.ndarray]:
-        try:
-            with av.open(str(paths[clip])) as container:
-                there = len(container.streams.video) > 0
-                check.require_sound(
-                    there, "SOURCE", "hold a video", f"{paths[clip]} without one", "choose another file"
-                )
-                for frame in container.decode(video=0):
-                    yield frame.to_ndarray(format="rgb24")
-        except (av.error.FFmpegError, UnicodeDecodeError) as error:
-            check.require_access(error, paths[clip])
-            fix = "make it again"
-            raise check.FaultyFileError(
-                check.complaint("SOURCE", "be whole MP4", f"{paths[clip]} ({error})", fix)
-            ) from None
+        path, damage = paths[clip], (av.error.FFmpegError, UnicodeDecodeError)
+        with whole_source(path, damage, "be whole MP4", "make it again"), av.open(str(path)) as container:
+            there, got = len(container.streams.video) > 0, f"{path} without one"
+            check.require_sound(there, "SOURCE", "hold a video", got, "choose another file")
+            for frame in container.decode(video=0):
+                yield frame.to_ndarray(format="rgb24")
 
     found = {"format": "MP4" if source.is_file() else "folder of MP4 files"}
     names = [str(path) for path in paths]
