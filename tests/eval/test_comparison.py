@@ -218,6 +218,14 @@ def test_what_changes_no_number_may_be_asked_otherwise(said, order):
         compare({"gru": scored(0), "theirs": scored(0, protocol=fed)})
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_rollouts_made_elsewhere_are_not_held_against_predictions_one_step_ahead(order):
+    asked = {name: scored(0).protocol.model_copy(update={"feedback": name}) for name in ("elsewhere", "true")}
+    tables = {name: scored(0, protocol=protocol) for name, protocol in list(asked.items())[::order]}
+    with pytest.raises(ValueError, match="SCORES must be of the same protocol as"):
+        compare(tables)
+
+
 def test_tables_hold_every_row_and_span():
     compared = compare({"gru": scored(0), "rims": scored(-0.1)})
     text, document = compared.table(), compared.markdown()

@@ -291,9 +291,10 @@ def _conventions(scores: Scores) -> dict[str, str]:
 
 
 def _asked(scores: Scores, other: Scores, on_the_same_clips: bool) -> str:
-    """What was asked, as one text. The name says nothing more, nor the feedback where one is not known; what is asked
-    of each metric is held against the other's by itself."""
+    """What was asked, as one text. The name says nothing more, nor the feedback of two rollouts where one is not known;
+    what is asked of each metric is held against the other's by itself."""
     apart = {"name", "changed", "metrics", "metric_settings"}
-    apart |= {"feedback"} if "elsewhere" in (scores.protocol.feedback, other.protocol.feedback) else set()
+    fed = {scores.protocol.feedback, other.protocol.feedback}
+    apart |= {"feedback"} if "elsewhere" in fed and "true" not in fed else set()
     apart |= set() if on_the_same_clips else {"clips"}
     return scores.protocol.model_dump_json(exclude=apart)
