@@ -1,5 +1,6 @@
 """The command that holds the scores of models against each other."""
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -82,10 +83,16 @@ def _compare(folders: list[Path], relative_to: str | None, called: dict[str, str
     from videopred.eval.data_names import by_data
     from videopred.eval.scores import load_scores
 
-    runs = [str(_run_part(folder)) for folder in folders]
-    once = list(dict.fromkeys(runs))
+    tables = {folder: load_scores(folder) for folder in folders}
+    often = Counter((_run_part(folder), table.fingerprint) for folder, table in tables.items())
+    # Where one folder holds several tables of the same data, it is not their run's, and each is called after its own.
+    paths = {
+        folder: str(folder if often[_run_part(folder), table.fingerprint] > 1 else _run_part(folder))
+        for folder, table in tables.items()
+    }
+    once = list(dict.fromkeys(paths.values()))
     names = dict(zip(once, names_of(once), strict=True))
-    data = by_data([(names[run], load_scores(folder)) for run, folder in zip(runs, folders, strict=True)])
+    data = by_data([(names[paths[folder]], tables[folder]) for folder in folders])
     if len(data) == 1:
         return compare(next(iter(data.values())), relative_to, called)
     return compare_over_data(data, relative_to, called)
@@ -98,7 +105,7 @@ def _holds_scores(path: Path) -> bool:
 def _scores_of(path: Path, data: tuple[str, ...]) -> list[Path]:
     """The folders of scores that a path means: itself, or where `evaluate` puts those of a run."""
     if _holds_scores(path):
-        return [path]
+        return [path.parent if path.name == SCORES else path]
     is_run = any((path / name).is_file() for name in ("settings.json", SUMMARY)) or path.suffix == ".safetensors"
     if not is_run:
         make = "make them with `videopred evaluate`"
@@ -134,7 +141,6 @@ def _run_part(folder: Path) -> Path:
 
     The <run> of one seed is two folders, <experiment>/seed-<n>.
     """
-    folder = folder.parent if folder.name == SCORES else folder
     run = folder.parent
     above = run.parent.parent if run.name.startswith("seed-") else run.parent
     return run if above.name == "eval" else folder
