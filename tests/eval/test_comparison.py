@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from videopred.eval import make_metric
-from videopred.eval.comparison import compare, names_of
+from videopred.eval.comparison import compare
 from videopred.eval.comparison_over_data import compare_over_data
+from videopred.eval.data_names import names_of
 from videopred.eval.scores import Scores
 from videopred.eval.settings import F1Config, Protocol
 

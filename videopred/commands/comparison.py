@@ -78,9 +78,9 @@ def _names(words: tuple[str, ...]) -> dict[str, str]:
 
 def _compare(folders: list[Path], relative_to: str | None, called: dict[str, str]) -> "Comparison | DataComparison":
     """The scores in these folders side by side."""
-    from videopred.eval.comparison import compare, names_of
+    from videopred.eval.comparison import compare
     from videopred.eval.comparison_over_data import compare_over_data
-    from videopred.eval.data_names import by_data
+    from videopred.eval.data_names import by_data, names_of
     from videopred.eval.scores import load_scores
 
     tables = {folder: load_scores(folder) for folder in folders}

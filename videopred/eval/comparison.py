@@ -1,9 +1,9 @@
 """Comparison: several models on the same clips, and their differences with intervals over clips and seeds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path, PureWindowsPath
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -263,18 +263,6 @@ def check_asked_alike(scores: Mapping[str, Scores], *, on_the_same_clips: bool =
             must = f"be of the same {what} as {first_name}"
             got = f"{name} with {theirs}, and {first_name} with {ours}"
             check.require(ours == theirs, "SCORES", must, got, fix)
-
-
-def names_of(paths: Sequence[str]) -> list[str]:
-    """A short name for each path, of any system: as few of its last parts as tell all apart, with slashes between."""
-    read = [PureWindowsPath(path) for path in paths]  # which takes slashes for separators too
-    parts = [path.relative_to(path.anchor).parts for path in read]
-    for length in range(1, max(map(len, parts), default=0) + 1):
-        names = ["/".join(one[-length:]) for one in parts]
-        if len(set(names)) == len(names):
-            return names
-    twice = sorted({path for path in paths if paths.count(path) > 1})
-    raise ValueError(check.complaint("SCORES", "be given once each", ", ".join(twice), "leave one out"))
 
 
 def _same_row(row: str, ours: Scores, theirs: Scores) -> bool:

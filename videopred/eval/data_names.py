@@ -1,13 +1,12 @@
-"""Data sets of several tables of scores: which tables are of one, what each set is called, and in which order."""
+"""Names of several tables of scores: what each is called, which are of one data set, and what each set is called."""
 
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from videopred import check
-from videopred.eval.comparison import names_of
 
 if TYPE_CHECKING:
     from videopred.eval.scores import Scores
@@ -58,6 +57,18 @@ def series_of(names: Sequence[str]) -> Series | None:
     numbers = tuple(int(words[place]) for words in parts)
     pattern = "".join([*parts[0][:place], "*", *parts[0][place + 1 :]])
     return Series(pattern, numbers) if len(set(numbers)) == len(numbers) else None
+
+
+def names_of(paths: Sequence[str]) -> list[str]:
+    """A short name for each path, of any system: as few of its last parts as tell all apart, with slashes between."""
+    read = [PureWindowsPath(path) for path in paths]  # which takes slashes for separators too
+    parts = [path.relative_to(path.anchor).parts for path in read]
+    for length in range(1, max(map(len, parts), default=0) + 1):
+        names = ["/".join(one[-length:]) for one in parts]
+        if len(set(names)) == len(names):
+            return names
+    twice = sorted({path for path in paths if paths.count(path) > 1})
+    raise ValueError(check.complaint("SCORES", "be given once each", ", ".join(twice), "leave one out"))
 
 
 def _data_names(found: Mapping[str, Mapping[str, "Scores"]]) -> list[str]:
