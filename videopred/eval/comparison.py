@@ -13,7 +13,7 @@ from videopred.eval.comparison_rows import Row, model_rows, relative_error
 from videopred.eval.intervals import middle, over_both
 from videopred.eval.scores import Scores
 from videopred.eval.tables import arrow, what_was_asked, written, written_interval
-from videopred.eval.text import aligned, csv_text, markdown, without_nan
+from videopred.eval.text import Block, aligned, csv_text, markdown, without_nan
 
 
 class Difference(NamedTuple):
@@ -124,15 +124,13 @@ class Comparison:
 
     def table(self) -> str:
         """Plain text for a terminal: values, differences with intervals, and ratios."""
-        return "\n\n".join([self._title(), *(self._block(column) for column in self.first.metrics), self._legend()])
+        blocks = (aligned(*self._block(column)) for column in self.first.metrics)
+        return "\n\n".join([self._title(), *blocks, self._legend()])
 
     def markdown(self) -> str:
         """The same as a document in Markdown."""
-        blocks = [self._title()]
-        for column in self.first.metrics:
-            heads, rows, columns = self._cells(column)
-            blocks.append(markdown(self.head(column), heads, rows, columns))
-        return "\n\n".join([*blocks, *self._legend().splitlines()]) + "\n"
+        blocks = (markdown(*self._block(column)) for column in self.first.metrics)
+        return "\n\n".join([self._title(), *blocks, *self._legend().splitlines()]) + "\n"
 
     def to_csv(self) -> str:
         """A line for each row, column and span of steps, in full precision."""
@@ -175,8 +173,8 @@ class Comparison:
     def _title(self) -> str:
         return f"{self.asked}; relative to {self.relative_to}"
 
-    def _cells(self, column: str) -> tuple[list[str], list[str], list[list[str]]]:
-        """Heads, names of rows, and columns of a metric's block."""
+    def _block(self, column: str) -> Block:
+        """The table of a metric."""
         metric = self.first.metrics[column]
         heads, columns = [], []
         of_seeds = any(len(row.runs) > 1 for row in self.rows.values())
@@ -190,10 +188,7 @@ class Comparison:
                 [written_interval(one.low, one.high, metric) for one in found],
                 ["–" if one.ratio != one.ratio else f"{one.ratio:z.3f}" for one in found],
             ]
-        return heads, list(self.rows), columns
-
-    def _block(self, column: str) -> str:
-        return aligned(self.head(column), *self._cells(column))
+        return Block(self.head(column), heads, list(self.rows), columns)
 
     def _legend(self) -> str:
         lines = [f"{metric.label}: {metric.convention}" for metric in dict.fromkeys(self.first.metrics.values())]
