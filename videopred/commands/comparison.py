@@ -1,6 +1,5 @@
 """The command that holds the scores of models against each other."""
 
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -80,19 +79,12 @@ def _compare(folders: list[Path], relative_to: str | None, called: dict[str, str
     """The scores in these folders side by side."""
     from videopred.eval.comparison import compare
     from videopred.eval.comparison_over_data import compare_over_data
-    from videopred.eval.data_names import by_data, names_of
+    from videopred.eval.data_names import by_data, table_names
     from videopred.eval.scores import load_scores
 
     tables = {folder: load_scores(folder) for folder in folders}
-    often = Counter((_run_part(folder), table.fingerprint) for folder, table in tables.items())
-    # Where one folder holds several tables of the same data, it is not their run's, and each is called after its own.
-    paths = {
-        folder: str(folder if often[_run_part(folder), table.fingerprint] > 1 else _run_part(folder))
-        for folder, table in tables.items()
-    }
-    once = list(dict.fromkeys(paths.values()))
-    names = dict(zip(once, names_of(once), strict=True))
-    data = by_data([(names[paths[folder]], tables[folder]) for folder in folders])
+    names = table_names(tables)
+    data = by_data([(names[folder], tables[folder]) for folder in folders])
     if len(data) == 1:
         return compare(next(iter(data.values())), relative_to, called)
     return compare_over_data(data, relative_to, called)
@@ -134,13 +126,3 @@ def _offer_below(path: Path) -> str:
     inside = scores_in(path) or sorted(path.glob(f"*/*/{SCORES}"))
     named = " ".join(str(scores.parent) for scores in inside[:3])
     return f"did you mean {named}{' …' if len(inside) > 3 else ''}?" if inside else ""
-
-
-def _run_part(folder: Path) -> Path:
-    """The part of a path of scores that names the run: eval/<run> of eval/<run>/<data>; elsewhere the whole folder.
-
-    The <run> of one seed is two folders, <experiment>/seed-<n>.
-    """
-    run = folder.parent
-    above = run.parent.parent if run.name.startswith("seed-") else run.parent
-    return run if above.name == "eval" else folder

@@ -21,6 +21,24 @@ class Series(NamedTuple):
     """The number of each."""
 
 
+def table_names(tables: Mapping[Path, "Scores"]) -> dict[Path, str]:
+    """What each table is called: after its run where it lies in eval/<run>/<data>, else after its folder.
+
+    A folder with several tables of the same data is no run's: in it, each is called after its own folder.
+
+    Args:
+        tables: folder of the scores -> the table.
+    """
+    often = Counter((_run_part(folder), table.fingerprint) for folder, table in tables.items())
+    paths = {
+        folder: str(folder if often[_run_part(folder), table.fingerprint] > 1 else _run_part(folder))
+        for folder, table in tables.items()
+    }
+    once = list(dict.fromkeys(paths.values()))
+    names = dict(zip(once, names_of(once), strict=True))
+    return {folder: names[path] for folder, path in paths.items()}
+
+
 def by_data(tables: Sequence[tuple[str, "Scores"]]) -> dict[str, dict[str, "Scores"]]:
     """Name of a data set -> name of a table -> the table.
 
@@ -69,6 +87,16 @@ def names_of(paths: Sequence[str]) -> list[str]:
             return names
     twice = sorted({path for path in paths if paths.count(path) > 1})
     raise ValueError(check.complaint("SCORES", "be given once each", ", ".join(twice), "leave one out"))
+
+
+def _run_part(folder: Path) -> Path:
+    """The part of a path of scores that names the run: eval/<run> of eval/<run>/<data>; elsewhere the whole folder.
+
+    The <run> of one seed is two folders, <experiment>/seed-<n>.
+    """
+    run = folder.parent
+    above = run.parent.parent if run.name.startswith("seed-") else run.parent
+    return run if above.name == "eval" else folder
 
 
 def _data_names(found: Mapping[str, Mapping[str, "Scores"]]) -> list[str]:
