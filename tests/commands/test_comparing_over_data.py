@@ -89,6 +89,17 @@ def test_scores_of_one_data_set_in_a_folder_of_its_own_are_called_after_their_fo
     assert list(json.loads(capfd.readouterr().out)["rows"])[:2] == ["gru", "rims"]
 
 
+def test_runs_of_the_same_name_are_told_that_their_scores_lie_in_one_place(place, judged, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(judged)
+    other = shutil.copytree(place / "gru", tmp_path / "gru")
+    capfd.readouterr()
+    assert run(f"compare {place / 'gru'} {other}") == 2
+    message = (
+        f"SCORES must be of runs with different names, got {place / 'gru'} and {other}, both of which have theirs in"
+    )
+    assert f"{message} eval/gru; rename one" in capfd.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("above", "offered"),
     [

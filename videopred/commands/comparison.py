@@ -50,6 +50,7 @@ def compare(
     check.require(not data or len(of_runs) > 0, "--data", "be given with runs", " ".join(data), fix)
     called = _names(names)
     folders = [folder for path in paths for folder in _scores_of(path, data)]
+    _check_names_differ(of_runs)
     targets = {suffix: out / f"comparison{suffix}" for suffix in (".md", ".csv", ".png", ".svg")}
     for target in targets.values():
         check.absent("--out", target, overwrite)
@@ -119,6 +120,19 @@ def _scores_of(path: Path, data: tuple[str, ...]) -> list[Path]:
     must = f"have scores of {', '.join(data)}" if data else "have scores"
     check.require(len(there) > 0 and not missing, "SCORES", must, got, fix)
     return [found / name for name in data or there]
+
+
+def _check_names_differ(runs: list[Path]) -> None:
+    """Refuse two runs of the same name in different folders: their scores lie in one place, and are of one of them."""
+    from videopred.runs import run_name
+
+    found: dict[str, Path] = {}
+    for run in runs:
+        name = run_name(run)
+        other = found.setdefault(name, run)
+        got = f"{other} and {run}, both of which have theirs in {Path('eval') / name}"
+        fix = "rename one and evaluate it again, or name folders of scores"
+        check.require(run.resolve() == other.resolve(), "SCORES", "be of runs with different names", got, fix)
 
 
 def _offer_below(path: Path) -> str:
