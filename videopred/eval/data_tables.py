@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from videopred.amounts import counted
 from videopred.eval.comparison_rows import Estimate
-from videopred.eval.tables import best_rows, how_asked
+from videopred.eval.tables import best_rows
 from videopred.eval.text import Block, aligned, markdown
 
 if TYPE_CHECKING:
@@ -21,14 +21,6 @@ def data_document(comparison: "DataComparison") -> str:
     """The table over data sets as a document in Markdown."""
     blocks = [markdown(*block) for block in _blocks(comparison)]
     return "\n\n".join([_title(comparison), *blocks, *_legend(comparison).splitlines()]) + "\n"
-
-
-def what_was_asked(comparison: "DataComparison") -> str:
-    """How many data sets, and what was asked of all, in a line."""
-    asked = comparison.first.protocol
-    counts = {of.first.protocol.clips or 0 for of in comparison.data.values()}
-    clips = counted(max(counts), "clip") if len(counts) == 1 else f"{min(counts)} to {max(counts)} clips"
-    return f"{len(comparison.data)} data sets: {clips} of the {asked.part} part of each, {how_asked(asked)}"
 
 
 def _title(comparison: "DataComparison") -> str:
