@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,29 @@ def test_rows_take_the_names_that_are_given(judged, tmp_path, monkeypatch, capfd
     words = "compare eval/gru/balls2 eval/rims/balls2 --names gru=GRU --relative-to GRU"
     assert run(f"{words} --json --overwrite --out {tmp_path}") == 0
     assert list(json.loads(capfd.readouterr().out)["rows"])[:2] == ["GRU", "rims"]
+
+
+def test_scores_of_one_data_set_in_a_folder_of_its_own_are_called_after_their_folders(
+    judged, tmp_path, monkeypatch, capfd
+):
+    """As eval/<data>/<run>: eval/<data> is then no run, of which there would be two tables."""
+    for core in ("gru", "rims"):
+        shutil.copytree(judged / "eval" / core / "balls2", tmp_path / "eval" / "balls2" / core)
+    monkeypatch.chdir(tmp_path)
+    capfd.readouterr()
+    assert run("compare eval/balls2/gru eval/balls2/rims/scores.json --json") == 0
+    assert list(json.loads(capfd.readouterr().out)["rows"])[:2] == ["gru", "rims"]
+
+
+def test_runs_of_the_same_name_are_told_that_their_scores_lie_in_one_place(place, judged, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(judged)
+    other = shutil.copytree(place / "gru", tmp_path / "gru")
+    capfd.readouterr()
+    assert run(f"compare {place / 'gru'} {other}") == 2
+    message = (
+        f"SCORES must be of runs with different names, got {place / 'gru'} and {other}, both of which have theirs in"
+    )
+    assert f"{message} eval/gru; rename one" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from videopred.eval import make_metric
-from videopred.eval.comparison import compare, names_of
+from videopred.eval.comparison import compare
 from videopred.eval.comparison_over_data import compare_over_data
+from videopred.eval.data_names import names_of
 from videopred.eval.scores import Scores
 from videopred.eval.settings import F1Config, Protocol
 
@@ -216,6 +217,14 @@ def test_what_changes_no_number_may_be_asked_otherwise(said, order):
     fed = scored(0).protocol.model_copy(update={"feedback": "threshold:0.5"})
     with pytest.raises(ValueError, match="SCORES must be of the same protocol as gru, got theirs"):
         compare({"gru": scored(0), "theirs": scored(0, protocol=fed)})
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_rollouts_made_elsewhere_are_not_held_against_predictions_one_step_ahead(order):
+    asked = {name: scored(0).protocol.model_copy(update={"feedback": name}) for name in ("elsewhere", "true")}
+    tables = {name: scored(0, protocol=protocol) for name, protocol in list(asked.items())[::order]}
+    with pytest.raises(ValueError, match="SCORES must be of the same protocol as"):
+        compare(tables)
 
 
 def test_tables_hold_every_row_and_span():

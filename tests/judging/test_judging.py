@@ -200,6 +200,18 @@ def test_the_global_random_stream_is_left_alone_and_cannot_change_scores(file):
     np.testing.assert_array_equal(*results)
 
 
+def test_scoring_on_the_cpu_leaves_the_streams_of_all_devices_alone(file, monkeypatch):
+    """Of two pretended devices, each of which has been used."""
+    streams = {0: torch.tensor([7]), 1: torch.tensor([8])}
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "get_rng_state", lambda device: streams[device])
+    monkeypatch.setattr(torch.cuda, "set_rng_state", lambda state, device: streams.update({device: state}))
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", lambda seed: streams.update(dict.fromkeys(streams, seed)))
+    judge(grey, file, Protocol(context=3, horizon=5, metrics=("mse",)))
+    assert streams == {0: torch.tensor([7]), 1: torch.tensor([8])}
+
+
 def test_every_batch_and_sample_has_a_stream_of_its_own(file):
     drawn = []
 

@@ -50,6 +50,7 @@ def compare(
     check.require(not data or len(of_runs) > 0, "--data", "be given with runs", " ".join(data), fix)
     called = _names(names)
     folders = [folder for path in paths for folder in _scores_of(path, data)]
+    _check_names_differ(of_runs)
     targets = {suffix: out / f"comparison{suffix}" for suffix in (".md", ".csv", ".png", ".svg")}
     for target in targets.values():
         check.absent("--out", target, overwrite)
@@ -77,15 +78,14 @@ def _names(words: tuple[str, ...]) -> dict[str, str]:
 
 def _compare(folders: list[Path], relative_to: str | None, called: dict[str, str]) -> "Comparison | DataComparison":
     """The scores in these folders side by side."""
-    from videopred.eval.comparison import compare, names_of
+    from videopred.eval.comparison import compare
     from videopred.eval.comparison_over_data import compare_over_data
-    from videopred.eval.data_names import by_data
+    from videopred.eval.data_names import by_data, table_names
     from videopred.eval.scores import load_scores
 
-    runs = [str(_run_part(folder)) for folder in folders]
-    once = list(dict.fromkeys(runs))
-    names = dict(zip(once, names_of(once), strict=True))
-    data = by_data([(names[run], load_scores(folder)) for run, folder in zip(runs, folders, strict=True)])
+    tables = {folder: load_scores(folder) for folder in folders}
+    names = table_names(tables)
+    data = by_data([(names[folder], tables[folder]) for folder in folders])
     if len(data) == 1:
         return compare(next(iter(data.values())), relative_to, called)
     return compare_over_data(data, relative_to, called)
@@ -98,7 +98,7 @@ def _holds_scores(path: Path) -> bool:
 def _scores_of(path: Path, data: tuple[str, ...]) -> list[Path]:
     """The folders of scores that a path means: itself, or where `evaluate` puts those of a run."""
     if _holds_scores(path):
-        return [path]
+        return [path.parent if path.name == SCORES else path]
     is_run = any((path / name).is_file() for name in ("settings.json", SUMMARY)) or path.suffix == ".safetensors"
     if not is_run:
         make = "make them with `videopred evaluate`"
@@ -122,19 +122,21 @@ def _scores_of(path: Path, data: tuple[str, ...]) -> list[Path]:
     return [found / name for name in data or there]
 
 
+def _check_names_differ(runs: list[Path]) -> None:
+    """Refuse two runs of the same name in different folders: their scores lie in one place, and are of one of them."""
+    from videopred.runs import run_name
+
+    found: dict[str, Path] = {}
+    for run in runs:
+        name = run_name(run)
+        other = found.setdefault(name, run)
+        got = f"{other} and {run}, both of which have theirs in {Path('eval') / name}"
+        fix = "rename one and evaluate it again, or name folders of scores"
+        check.require(run.resolve() == other.resolve(), "SCORES", "be of runs with different names", got, fix)
+
+
 def _offer_below(path: Path) -> str:
     """A question for folders of scores that lie in a folder, or in its folders; nothing if there are none."""
     inside = scores_in(path) or sorted(path.glob(f"*/*/{SCORES}"))
     named = " ".join(str(scores.parent) for scores in inside[:3])
     return f"did you mean {named}{' …' if len(inside) > 3 else ''}?" if inside else ""
-
-
-def _run_part(folder: Path) -> Path:
-    """The part of a path of scores that names the run: eval/<run> of eval/<run>/<data>; elsewhere the whole folder.
-
-    The <run> of one seed is two folders, <experiment>/seed-<n>.
-    """
-    folder = folder.parent if folder.name == SCORES else folder
-    run = folder.parent
-    above = run.parent.parent if run.name.startswith("seed-") else run.parent
-    return run if above.name == "eval" else folder

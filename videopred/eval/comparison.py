@@ -1,9 +1,9 @@
 """Comparison: several models on the same clips, and their differences with intervals over clips and seeds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path, PureWindowsPath
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from videopred.eval.comparison_rows import Row, model_rows, relative_error
 from videopred.eval.intervals import middle, over_both
 from videopred.eval.scores import Scores
 from videopred.eval.tables import arrow, what_was_asked, written, written_interval
-from videopred.eval.text import aligned, csv_text, markdown, without_nan
+from videopred.eval.text import Block, aligned, csv_text, markdown, without_nan
 
 
 class Difference(NamedTuple):
@@ -124,15 +124,13 @@ class Comparison:
 
     def table(self) -> str:
         """Plain text for a terminal: values, differences with intervals, and ratios."""
-        return "\n\n".join([self._title(), *(self._block(column) for column in self.first.metrics), self._legend()])
+        blocks = (aligned(*self._block(column)) for column in self.first.metrics)
+        return "\n\n".join([self._title(), *blocks, self._legend()])
 
     def markdown(self) -> str:
         """The same as a document in Markdown."""
-        blocks = [self._title()]
-        for column in self.first.metrics:
-            heads, rows, columns = self._cells(column)
-            blocks.append(markdown(self.head(column), heads, rows, columns))
-        return "\n\n".join([*blocks, *self._legend().splitlines()]) + "\n"
+        blocks = (markdown(*self._block(column)) for column in self.first.metrics)
+        return "\n\n".join([self._title(), *blocks, *self._legend().splitlines()]) + "\n"
 
     def to_csv(self) -> str:
         """A line for each row, column and span of steps, in full precision."""
@@ -175,8 +173,8 @@ class Comparison:
     def _title(self) -> str:
         return f"{self.asked}; relative to {self.relative_to}"
 
-    def _cells(self, column: str) -> tuple[list[str], list[str], list[list[str]]]:
-        """Heads, names of rows, and columns of a metric's block."""
+    def _block(self, column: str) -> Block:
+        """The table of a metric."""
         metric = self.first.metrics[column]
         heads, columns = [], []
         of_seeds = any(len(row.runs) > 1 for row in self.rows.values())
@@ -190,10 +188,7 @@ class Comparison:
                 [written_interval(one.low, one.high, metric) for one in found],
                 ["–" if one.ratio != one.ratio else f"{one.ratio:z.3f}" for one in found],
             ]
-        return heads, list(self.rows), columns
-
-    def _block(self, column: str) -> str:
-        return aligned(self.head(column), *self._cells(column))
+        return Block(self.head(column), heads, list(self.rows), columns)
 
     def _legend(self) -> str:
         lines = [f"{metric.label}: {metric.convention}" for metric in dict.fromkeys(self.first.metrics.values())]
@@ -265,18 +260,6 @@ def check_asked_alike(scores: Mapping[str, Scores], *, on_the_same_clips: bool =
             check.require(ours == theirs, "SCORES", must, got, fix)
 
 
-def names_of(paths: Sequence[str]) -> list[str]:
-    """A short name for each path, of any system: as few of its last parts as tell all apart, with slashes between."""
-    read = [PureWindowsPath(path) for path in paths]  # which takes slashes for separators too
-    parts = [path.relative_to(path.anchor).parts for path in read]
-    for length in range(1, max(map(len, parts), default=0) + 1):
-        names = ["/".join(one[-length:]) for one in parts]
-        if len(set(names)) == len(names):
-            return names
-    twice = sorted({path for path in paths if paths.count(path) > 1})
-    raise ValueError(check.complaint("SCORES", "be given once each", ", ".join(twice), "leave one out"))
-
-
 def _same_row(row: str, ours: Scores, theirs: Scores) -> bool:
     """Whether two tables have a row with the same values, but for rounding."""
     return row in theirs.values and all(
@@ -291,9 +274,10 @@ def _conventions(scores: Scores) -> dict[str, str]:
 
 
 def _asked(scores: Scores, other: Scores, on_the_same_clips: bool) -> str:
-    """What was asked, as one text. The name says nothing more, nor the feedback where one is not known; what is asked
-    of each metric is held against the other's by itself."""
+    """What was asked, as one text. The name says nothing more, nor the feedback of two rollouts where one is not known;
+    what is asked of each metric is held against the other's by itself."""
     apart = {"name", "changed", "metrics", "metric_settings"}
-    apart |= {"feedback"} if "elsewhere" in (scores.protocol.feedback, other.protocol.feedback) else set()
+    fed = {scores.protocol.feedback, other.protocol.feedback}
+    apart |= {"feedback"} if "elsewhere" in fed and "true" not in fed else set()
     apart |= set() if on_the_same_clips else {"clips"}
     return scores.protocol.model_dump_json(exclude=apart)

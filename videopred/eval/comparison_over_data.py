@@ -6,12 +6,13 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from videopred import check
+from videopred.amounts import counted
 from videopred.eval.comparison import Comparison, by_shared_metrics, check_asked_alike, compare
 from videopred.eval.comparison_rows import UNKNOWN, Estimate, model_rows
 from videopred.eval.data_names import Series, series_of
-from videopred.eval.data_tables import data_document, data_table, what_was_asked
+from videopred.eval.data_tables import data_document, data_table
 from videopred.eval.scores import Scores
-from videopred.eval.tables import arrow
+from videopred.eval.tables import arrow, how_asked
 from videopred.eval.text import csv_text, without_nan
 
 
@@ -81,7 +82,10 @@ class DataComparison:
     @property
     def asked(self) -> str:
         """How many data sets, and what was asked of all."""
-        return what_was_asked(self)
+        asked = self.first.protocol
+        counts = {of.first.protocol.clips or 0 for of in self.data.values()}
+        clips = counted(max(counts), "clip") if len(counts) == 1 else f"{min(counts)} to {max(counts)} clips"
+        return f"{len(self.data)} data sets: {clips} of the {asked.part} part of each, {how_asked(asked)}"
 
     def cell(self, row: str, data: str, column: str, steps: int | None = None) -> Cell | None:
         """How a row does in the mean over the first steps, over all when None; None where it was not scored."""

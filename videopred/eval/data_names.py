@@ -1,13 +1,12 @@
-"""Data sets of several tables of scores: which tables are of one, what each set is called, and in which order."""
+"""Names of several tables of scores: what each is called, which are of one data set, and what each set is called."""
 
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from videopred import check
-from videopred.eval.comparison import names_of
 
 if TYPE_CHECKING:
     from videopred.eval.scores import Scores
@@ -20,6 +19,24 @@ class Series(NamedTuple):
     """What they share, with * for the number."""
     numbers: tuple[int, ...]
     """The number of each."""
+
+
+def table_names(tables: Mapping[Path, "Scores"]) -> dict[Path, str]:
+    """What each table is called: after its run where it lies in eval/<run>/<data>, else after its folder.
+
+    A folder with several tables of the same data is no run's: in it, each is called after its own folder.
+
+    Args:
+        tables: folder of the scores -> the table.
+    """
+    often = Counter((_run_part(folder), table.fingerprint) for folder, table in tables.items())
+    paths = {
+        folder: str(folder if often[_run_part(folder), table.fingerprint] > 1 else _run_part(folder))
+        for folder, table in tables.items()
+    }
+    once = list(dict.fromkeys(paths.values()))
+    names = dict(zip(once, names_of(once), strict=True))
+    return {folder: names[path] for folder, path in paths.items()}
 
 
 def by_data(tables: Sequence[tuple[str, "Scores"]]) -> dict[str, dict[str, "Scores"]]:
@@ -58,6 +75,28 @@ def series_of(names: Sequence[str]) -> Series | None:
     numbers = tuple(int(words[place]) for words in parts)
     pattern = "".join([*parts[0][:place], "*", *parts[0][place + 1 :]])
     return Series(pattern, numbers) if len(set(numbers)) == len(numbers) else None
+
+
+def names_of(paths: Sequence[str]) -> list[str]:
+    """A short name for each path, of any system: as few of its last parts as tell all apart, with slashes between."""
+    read = [PureWindowsPath(path) for path in paths]  # which takes slashes for separators too
+    parts = [path.relative_to(path.anchor).parts for path in read]
+    for length in range(1, max(map(len, parts), default=0) + 1):
+        names = ["/".join(one[-length:]) for one in parts]
+        if len(set(names)) == len(names):
+            return names
+    twice = sorted({path for path in paths if paths.count(path) > 1})
+    raise ValueError(check.complaint("SCORES", "be given once each", ", ".join(twice), "leave one out"))
+
+
+def _run_part(folder: Path) -> Path:
+    """The part of a path of scores that names the run: eval/<run> of eval/<run>/<data>; elsewhere the whole folder.
+
+    The <run> of one seed is two folders, <experiment>/seed-<n>.
+    """
+    run = folder.parent
+    above = run.parent.parent if run.name.startswith("seed-") else run.parent
+    return run if above.name == "eval" else folder
 
 
 def _data_names(found: Mapping[str, Mapping[str, "Scores"]]) -> list[str]:

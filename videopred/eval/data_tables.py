@@ -1,24 +1,15 @@
 """Tables with a row for each model and a column for each data set, as plain text and in Markdown."""
 
 from math import isnan
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from videopred.amounts import counted
 from videopred.eval.comparison_rows import Estimate
-from videopred.eval.tables import best_rows, how_asked
-from videopred.eval.text import aligned, markdown
+from videopred.eval.tables import best_rows
+from videopred.eval.text import Block, aligned, markdown
 
 if TYPE_CHECKING:
     from videopred.eval.comparison_over_data import DataComparison
-
-
-class _Block(NamedTuple):
-    """A table."""
-
-    corner: str
-    heads: list[str]
-    rows: list[str]
-    columns: list[list[str]]
 
 
 def data_table(comparison: "DataComparison") -> str:
@@ -32,29 +23,21 @@ def data_document(comparison: "DataComparison") -> str:
     return "\n\n".join([_title(comparison), *blocks, *_legend(comparison).splitlines()]) + "\n"
 
 
-def what_was_asked(comparison: "DataComparison") -> str:
-    """How many data sets, and what was asked of all, in a line."""
-    asked = comparison.first.protocol
-    counts = {of.first.protocol.clips or 0 for of in comparison.data.values()}
-    clips = counted(max(counts), "clip") if len(counts) == 1 else f"{min(counts)} to {max(counts)} clips"
-    return f"{len(comparison.data)} data sets: {clips} of the {asked.part} part of each, {how_asked(asked)}"
-
-
 def _title(comparison: "DataComparison") -> str:
     against = "" if comparison.relative_to is None else f"; relative to {comparison.relative_to}"
     return f"{comparison.asked}{against}; * marks the best of a column"
 
 
-def _blocks(comparison: "DataComparison") -> list[_Block]:
+def _blocks(comparison: "DataComparison") -> list[Block]:
     heads, rows = [f"{data} " for data in comparison.data], list(comparison.rows)
     blocks = []
     for column in comparison.first.metrics:
         for steps in comparison.first.protocol.spans:
             means = [_means(comparison, data, column, steps) for data in comparison.data]
-            blocks.append(_Block(comparison.head(column, steps), heads, rows, means))
+            blocks.append(Block(comparison.head(column, steps), heads, rows, means))
             if comparison.relative_to is not None:
                 ratios = [_ratios(comparison, data, column, steps) for data in comparison.data]
-                blocks.append(_Block(f"relative error, mean of {steps}", heads, rows, ratios))
+                blocks.append(Block(f"relative error, mean of {steps}", heads, rows, ratios))
     return blocks
 
 

@@ -66,7 +66,7 @@ class Survival(ObjectMetric):
     def convention(self) -> str:
         return (
             f"share of hidden objects that are on their old track for {self.config.frames} frames after they reappear; "
-            "`step` l: of those hidden for l frames"
+            f"`step` l: of those hidden for l frames, at least {self.config.shortest}"
         )
 
     def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
@@ -89,7 +89,10 @@ class ExitError(Survival):
 
     @property
     def convention(self) -> str:
-        return "px between an object and its old track when half of it is seen again; `step` l: hidden for l frames"
+        return (
+            f"px between an object and its old track at the first of {self.config.frames} frames that show half of it "
+            f"again; `step` l: of those hidden for l frames, at least {self.config.shortest}"
+        )
 
     def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
         events = occlusions(predicted, true, self.config)

@@ -3,7 +3,16 @@
 import csv
 import io
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+
+class Block(NamedTuple):
+    """A table, of which `aligned` and `markdown` make text."""
+
+    corner: str
+    heads: list[str]
+    rows: list[str]
+    columns: list[list[str]]
 
 
 def aligned(corner: str, heads: Sequence[str], rows: Sequence[str], columns: Sequence[Sequence[str]]) -> str:

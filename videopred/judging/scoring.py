@@ -78,7 +78,9 @@ def judge_rows(
     check.require(not taken, "models", "have other names than the trivial baselines", taken, "choose another name")
     settings = read_metric_settings(protocol.metrics, protocol.metric_settings)
     tally = Tally({name: make_any_metric(name, settings.get(name)) for name in protocol.metrics}, protocol.samples)
-    with sharing() as share, torch.random.fork_rng([device] if device.type == "cuda" else []):
+    # `seed_torch` seeds all devices, also those that are not scored on; asking one that was not used would start CUDA.
+    seeded = range(torch.cuda.device_count()) if device.type == "cuda" or torch.cuda.is_initialized() else ()
+    with sharing() as share, torch.random.fork_rng(seeded):
         progress = how.get("progress", False) and share.writes
         statistics = None if reference is None else _statistics(reference, protocol, batch_size, share, progress)
         starts = share.of(range(0, clips, batch_size))

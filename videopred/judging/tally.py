@@ -52,12 +52,11 @@ class Tally:
     @property
     def columns(self) -> dict[str, Quantity]:
         """Column -> its metric."""
-        whole = f" of {self._samples}" if self._samples > 1 else ""
         return {
             column: metric
             for name, metric in self._metrics.items()
-            for column in self._picks(name)
-            if column.endswith(whole)
+            for column, (count, _) in self._picks(name).items()
+            if count == self._samples
         }
 
     def add(self, row: str, batch: Batch, samples: Iterable[Tensor | Predicted]) -> None:
