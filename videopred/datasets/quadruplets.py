@@ -112,7 +112,7 @@ def _of_folder(path: Path, height: int, width: int, every: int, names: Path | No
         names=_by_four(known),
         folders=_by_four(films.folders),
         possible=possible,
-        conditions=_conditions([{"block": name[:2]} | conditions_in(name) for name in known[::4]]),
+        conditions=_conditions(known[::4]),
         splices=None,
         every=every,
         frames=films.frames,
@@ -160,7 +160,7 @@ def _of_file(source: ClipSource, part: str, every: int) -> Quadruplets:
         names=[[f"{name}/{film}" for film in range(1, 5)] for name in names],
         folders=[[f"{folder}/{film}" for film in range(1, 5)] for folder in folders],
         possible=labels.get("possible"),
-        conditions=_conditions([_told(scene) for scene in scenes]),
+        conditions=_conditions(names),
         splices=None if splices is None else np.where(splices < 0, -1, -(-splices // every)),
         every=every,
         frames=shown,
@@ -192,13 +192,9 @@ def _ending(labels: Mapping[str, np.ndarray]) -> str:
     return f"_{condition(bool(labels['occluded']), int(labels['movement']), int(labels['objects']))}"
 
 
-def _told(labels: Mapping[str, np.ndarray]) -> dict[str, str]:
-    """The conditions that a scene's labels tell."""
-    return ({"block": f"O{labels['block']}"} if "block" in labels else {}) | conditions_in(_ending(labels))
-
-
-def _conditions(scenes: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
-    """Condition -> its value for each scene, if it is known of all."""
+def _conditions(names: Sequence[str]) -> dict[str, list[str]]:
+    """Condition -> its value for each scene, if the names of all scenes say it."""
+    scenes = [conditions_in(name) for name in names]
     return {name: [scene[name] for scene in scenes] for name in scenes[0] if all(name in scene for scene in scenes)}
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from videopred import check
 
+BLOCKS = ("O1", "O2", "O3")
 MOVEMENTS = ("static", "dynamic_1", "dynamic_2")
 _NAME = re.compile(r"(O[123]/\d+)(?:\D.*)?(/[1-4])")
 _CONDITION = re.compile(r"(occluded|visible)_(static|dynamic_[12])_nobj(\d+)")
@@ -47,11 +48,11 @@ def condition_in(name: str) -> str:
 
 
 def conditions_in(name: str) -> dict[str, str]:
-    """What a name says of its scene: occlusion, movement and objects; nothing if it does not."""
-    found = _CONDITION.search(name)
-    if found is None:
-        return {}
-    return {"occlusion": found[1], "movement": found[2].replace("_", "-"), "objects": found[3]}
+    """What a name says of its scene: block; occlusion, movement and objects; what it does not say is left out."""
+    said = {"block": name[:2]} if name.startswith(BLOCKS) else {}
+    if found := _CONDITION.search(name):
+        said |= {"occlusion": found[1], "movement": found[2].replace("_", "-"), "objects": found[3]}
+    return said
 
 
 def names_in(text: str, source: str) -> dict[str, str]:
