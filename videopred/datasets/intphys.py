@@ -173,8 +173,8 @@ def _look(films: Sequence[Film]) -> _Known:
 def _all_have(films: Sequence[Path], name: str) -> bool:
     """Whether films have a file or folder of that name: all of them, or else none."""
     without = [film for film in films if not (film / name).exists()]
-    some = 0 < len(without) < len(films)
-    require_in(not some, f"have {name} in all films or in none", "none", without[0] if some else "")
+    for film in without:
+        require_in(len(without) == len(films), f"have {name} in all films or in none", "none", film)
     return not without
 
 
