@@ -44,12 +44,10 @@ import numpy as np
 
 from videopred.datasets.clip import Clip, clip_seed
 from videopred.datasets.contacts import CONTACT
-from videopred.datasets.scene_names import BLOCKS
+from videopred.datasets.scene_names import BLOCKS, MOVEMENTS
 from videopred.datasets.scenes import Condition, Scene, draw_scene
 from videopred.datasets.settings import OcclusionConfig
 from videopred.datasets.shapes import centre_height, half_widths, paint_spans, spans
-
-MOVEMENTS = ("static", "dynamic-1", "dynamic-2")
 
 _A, _B = 0, 1
 _FILMS = ((_A, _A), (_B, _B), (_A, _B), (_B, _A))

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from videopred import check
 
 BLOCKS = ("O1", "O2", "O3")
-MOVEMENTS = ("static", "dynamic_1", "dynamic_2")
+MOVEMENTS = ("static", "dynamic-1", "dynamic-2")
 _NAME = re.compile(r"(O[123]/\d+)(?:\D.*)?(/[1-4])")
 _CONDITION = re.compile(r"(occluded|visible)_(static|dynamic_[12])_nobj(\d+)")
 
@@ -22,7 +22,7 @@ def condition(occluded: bool, movement: int, objects: int) -> str:
         movement: 0 to 2, in the order of MOVEMENTS.
         objects: how many there are.
     """
-    return f"{'occluded' if occluded else 'visible'}_{MOVEMENTS[movement]}_nobj{objects}"
+    return f"{'occluded' if occluded else 'visible'}_{MOVEMENTS[movement].replace('-', '_')}_nobj{objects}"
 
 
 def number_scenes(blocks: Iterable[int]) -> list[str]:
