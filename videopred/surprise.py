@@ -148,9 +148,8 @@ def judge_scorer(
     for start in tqdm(starts, desc=films.path.name, unit="batch", disable=not progress):
         stop = min(start + config.scenes_at_once, count)
         shown = np.stack([films.read(scene) for scene in range(start, stop)])
-        for scene in range(start, stop):
-            known = None if scenes.possible is None else scenes.possible[scene]
-            differs[scene] = differing(shown[scene - start], known)
+        for scene, four in enumerate(shown, start):
+            differs[scene] = differing(four, None if scenes.possible is None else scenes.possible[scene])
         found = score(to_film(shown.reshape(-1, *shown.shape[2:])))
         _check_surprise(found, (4 * len(shown), frames - 1))
         surprise[start:stop] = found.cpu().numpy().reshape(-1, 4, frames - 1)

@@ -181,9 +181,10 @@ def test_lists_of_names_that_are_refused(place, tmp_path):
 def test_names_of_scenes_and_films():
     assert condition(False, 2, 3) == "visible_dynamic_2_nobj3"
     assert conditions_in("O1/0001_visible_dynamic_2_nobj3/4") == {
-        "occlusion": "visible", "movement": "dynamic-2", "objects": "3"
+        "block": "O1", "occlusion": "visible", "movement": "dynamic-2", "objects": "3"
     }  # fmt: skip
-    assert conditions_in("O1/0001/4") == {}
+    assert conditions_in("O1/0001/4") == {"block": "O1"}
+    assert conditions_in("scene-3") == {}
     assert number_scenes([1, 3, 1, 2]) == ["O1/0001", "O3/0001", "O1/0002", "O2/0001"]
     assert number_scenes([2] * 10_001)[::10_000] == ["O2/00001", "O2/10001"], "equally long, so that they can be sorted"
     assert folder_of("O1/0001_visible_dynamic_2_nobj3/4") == folder_of("O1/0001/4") == "O1/0001/4"

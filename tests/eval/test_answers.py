@@ -133,7 +133,7 @@ def test_answers_without_labels_are_the_same():
 
 def test_what_cannot_be_answered():
     message = (
-        r"DATA must have names with O1, O2 or O3 and occluded or visible, .* got O1/0001/1; give them with --names"
+        r"DATA must have names with O1, O2 or O3 and occluded or visible, .* got O1/0001/1; give an IntPhys folder"
     )
     with pytest.raises(ValueError, match=message):
         check_names(folders(2))

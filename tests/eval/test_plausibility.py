@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import mannwhitneyu
+from scipy.stats import binomtest, mannwhitneyu
 
 from videopred.check import FaultyFileError
 from videopred.eval.plausibility import AGGREGATES, Errors, Plausible, Scenes, aggregate, compare, errors
@@ -48,27 +48,34 @@ def test_absolute_error_is_that_of_mann_and_whitney(digits):
     assert judged(films, possible).absolute.value == pytest.approx(1 - wins / films[possible].size ** 2, abs=1e-12)
 
 
-def test_intervals_are_those_of_scenes_drawn_anew():
+@pytest.mark.parametrize(("wrong", "count"), [(0, 18), (1, 18), (9, 18), (37, 37), (1, 1)])
+def test_intervals_of_relative_errors_are_wilsons(wrong, count):
+    """They hold errors that are possible though none was made: with 0.15, all of 18 scenes may be judged right."""
+    possible = orders(count)
+    films = np.where(np.arange(count)[:, None] < wrong, ~possible, possible) * 1.0
+    found = judged(films, possible).relative
+    assert found.value == wrong / count
+    np.testing.assert_allclose(found[1:], binomtest(wrong, count).proportion_ci(method="wilson"), rtol=0, atol=1e-15)
+    assert 0 <= found.low < found.high <= 1
+
+
+def test_intervals_of_absolute_errors_are_those_of_scenes_drawn_anew():
     """The same draws, one by one: films of a scene drawn twice are there twice."""
     chance, possible = np.random.default_rng(1), orders(11)
     films = chance.integers(0, 6, (11, 4)).astype(float)
     found = judged(films, possible, resamples=300, seed=5)
-    relative, absolute = [], []
+    absolute = []
     for times in np.random.default_rng(5).multinomial(11, [1 / 11] * 11, size=300):
         drawn, mine = np.repeat(films, times, axis=0), np.repeat(possible, times, axis=0)
-        ahead = (np.where(mine, drawn, 0).sum(1), np.where(mine, 0, drawn).sum(1))
-        relative.append(np.mean([0.5 if a == b else float(a < b) for a, b in zip(*ahead, strict=True)]))
         absolute.append(1 - mannwhitneyu(drawn[mine], drawn[~mine]).statistic / 22**2)
-    np.testing.assert_allclose(found.relative[1:], np.quantile(relative, [0.025, 0.975]))
     np.testing.assert_allclose(found.absolute[1:], np.quantile(absolute, [0.025, 0.975]))
-    assert found.relative.low < found.relative.value < found.relative.high
+    assert found.absolute.low < found.absolute.value < found.absolute.high
     assert judged(films, possible, resamples=300, seed=5) == found
     assert judged(films, possible, resamples=300, seed=6) != found
 
 
-def test_one_scene_has_no_interval():
-    found = judged(np.array([[3.0, 4, 1, 2]]), ORDERS[:1])
-    assert (found.relative, found.absolute) == ((0.0, None, None), (0.0, None, None))
+def test_the_absolute_error_of_one_scene_has_no_interval():
+    assert judged(np.array([[3.0, 4, 1, 2]]), ORDERS[:1]).absolute == (0.0, None, None)
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -85,7 +92,7 @@ def test_the_order_of_films_and_scenes_changes_no_error(seed):
 def test_an_oracle_a_constant_its_opposite_and_shuffled_labels():
     possible = orders(400)
     oracle = judged(possible * 1.0, possible)
-    assert (oracle.relative, oracle.absolute, oracle.strict) == ((0, 0, 0), (0, 0, 0), 0)
+    assert (oracle.relative.value, oracle.absolute, oracle.strict) == (0, (0, 0, 0), 0)
     assert judged(possible * -1.0, possible).relative.value == 1
     constant = judged(np.full((400, 4), 0.3), possible)
     assert (constant.relative.value, constant.absolute.value, constant.ties) == (0.5, 0.5, 400)

@@ -161,18 +161,21 @@ def _look(films: Sequence[Film]) -> _Known:
     check.require_sound(len(lengths) == 1, "SOURCE", "hold films of one length", got, "complete or remove some")
     [(frames, first)] = lengths.items()
     require_in(frames > 1, "hold films of two frames or more", frames, first)
-    scored = [film.path for film in films if film.block]
-    silent = [path for path in scored if not (path / "status.json").is_file()]
-    where = silent[0] if silent else first
-    require_in(len(silent) in (0, len(scored)), "have status.json in all films or in none", "none", where)
-    for mates in (scored, [film.path for film in films if not film.block]):
-        bare = [path for path in mates if not (path / "masks").is_dir()]
-        missing = bare[0] if bare else first
-        require_in(len(bare) in (0, len(mates)), "have masks in all films or in none", "none", missing)
+    scored, others = ([film.path for film in films if bool(film.block) is kind] for kind in (True, False))
+    possible = _all_have(scored, "status.json")
+    masks = _all_have(scored, "masks"), _all_have(others, "masks")
     height, width, _ = _picture(pictures_of(first, "scene")[0], "RGB").shape
-    told = all((film.path / "status.json").is_file() and (film.path / "masks").is_dir() for film in films)
+    told = all(masks) and all((film.path / "status.json").is_file() for film in films)
     groups = told and greys_at(status_of(first), 0) is not None
-    return _Known(frames, height, width, not silent, groups, sum((film.path / "depth").is_dir() for film in films))
+    return _Known(frames, height, width, possible, groups, sum((film.path / "depth").is_dir() for film in films))
+
+
+def _all_have(films: Sequence[Path], name: str) -> bool:
+    """Whether films have a file or folder of that name: all of them, or else none."""
+    without = [film for film in films if not (film / name).exists()]
+    for film in without:
+        require_in(len(without) == len(films), f"have {name} in all films or in none", "none", film)
+    return not without
 
 
 def _record(film: Film, known: _Known, size: tuple[int, int], every: int) -> dict[str, np.ndarray]:

@@ -24,6 +24,7 @@ we know of a film, and in levels that stay.
 """
 
 import json
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,8 @@ from tqdm import tqdm
 from videopred import check
 from videopred.datasets.clip import Clip, clip_seed
 from videopred.datasets.clip_source import ClipSource
-from videopred.datasets.scene_names import condition, number_scenes
+from videopred.datasets.quadruplets import scenes_of
+from videopred.datasets.scene_names import condition
 from videopred.datasets.settings import OcclusionConfig
 from videopred.datasets.shapes import SHAPES
 from videopred.files import whole_folder
@@ -84,32 +86,19 @@ def export_intphys(
         for name, count in parts.items():
             kind = ("test" if unlabelled else "dev") if name == "test" else name
             if name == "test":
-                places, names = _scenes(source, count)
-                (partial / f"{kind}_ids.txt").write_text("".join(f"{line}\n" for line in names), encoding="utf-8")
+                scenes = scenes_of(source)
+                names = "".join(f"{film}\n" for film in chain.from_iterable(scenes.names))
+                (partial / f"{kind}_ids.txt").write_text(names, encoding="utf-8")
+                places = [*chain.from_iterable(scenes.folders)]
             else:
-                places = _places(count)
+                digits = max(5, len(str(count)))
+                places = [f"{index:0{digits}}" for index in range(1, count + 1)]
             for index, place in enumerate(places):
                 chance = np.random.Generator(np.random.PCG64(clip_seed(0, name, index))) if random_levels else None
                 _write_film(source.clip(name, index), partial / kind / place, chance, labelled=kind != "test")
                 bar.update()
         check.free_folder("--out", folder, overwrite)  # another command may have made it meanwhile
     return folder
-
-
-def _places(count: int) -> list[str]:
-    """Where the films of train or validation go, in the folder of their part."""
-    digits = max(5, len(str(count)))
-    return [f"{index + 1:0{digits}}" for index in range(count)]
-
-
-def _scenes(source: ClipSource, count: int) -> tuple[list[str], list[str]]:
-    """Where the films of the test part go, in its folder, and what they are called in answers."""
-    asked = ("block", "occluded", "movement", "objects")
-    block, *others = (source.read("test", f"labels/{name}", 0, count)[::4] for name in asked)
-    scenes = number_scenes(block)
-    named = [f"{scene}_{how}" for scene, how in zip(scenes, map(condition, *others), strict=True)]
-    places, names = ([f"{scene}/{film}" for scene in which for film in range(1, 5)] for which in (scenes, named))
-    return places[:count], names[:count]
 
 
 def _write_film(clip: Clip, folder: Path, chance: np.random.Generator | None, *, labelled: bool) -> None:

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from videopred import check
+from videopred.datasets.scene_names import BLOCKS
 
 PARTS = {"train": "train", "validation": "validation", "dev": "test", "test": "test"}
 """Folder -> the part that its films become."""
-_BLOCKS = ("O1", "O2", "O3")
 
 
 class Film(NamedTuple):
@@ -45,12 +45,12 @@ def part_folders(folder: Path) -> dict[str, Path]:
     there = {name: folder / name for name in PARTS if _holds_blocks(folder / name) or _holds_films(folder / name)}
     if not there and _holds_blocks(folder):
         return {"test": folder}
-    scene = folder.resolve().parent.name in _BLOCKS  # its four films are of test, but a scene alone is no part
+    scene = folder.resolve().parent.name in BLOCKS  # its four films are of test, but a scene alone is no part
     return there or ({"train": folder} if _holds_films(folder) and not scene else {})
 
 
 def _holds_blocks(folder: Path) -> bool:
-    return any((folder / block).is_dir() for block in _BLOCKS)
+    return any((folder / block).is_dir() for block in BLOCKS)
 
 
 def _holds_films(folder: Path) -> bool:
@@ -67,10 +67,10 @@ def films_in(folder: Path) -> Iterator[Film]:
     if not _holds_blocks(folder):
         yield from (Film(path, scene, 0) for scene, path in enumerate(_numbered(folder)))
         return
-    others = [path.name for path in sorted(folder.iterdir()) if path.name not in _BLOCKS and path.is_dir()]
+    others = [path.name for path in sorted(folder.iterdir()) if path.name not in BLOCKS and path.is_dir()]
     beside = ", ".join(name for name in others if _numbered(folder / name))
-    require_in(not beside, f"hold scenes in {', '.join(_BLOCKS)} alone", beside, folder)
-    blocks = {number: folder / name for number, name in enumerate(_BLOCKS, start=1) if (folder / name).is_dir()}
+    require_in(not beside, f"hold scenes in {', '.join(BLOCKS)} alone", beside, folder)
+    blocks = {number: folder / name for number, name in enumerate(BLOCKS, start=1) if (folder / name).is_dir()}
     scenes = [(number, scene) for number, block in blocks.items() for scene in _numbered(block)]
     require_in(bool(scenes), "hold scenes such as O1/01", "none", folder)
     for number, (block, scene) in enumerate(scenes):

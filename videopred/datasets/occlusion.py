@@ -37,19 +37,17 @@ Source: Riochet et al. 2018 (IntPhys): blocks, movements, quadruplets, 100 frame
 that an object moves at constant speed all the time; sizes, speeds and times are ours.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby, pairwise, product
 
 import numpy as np
 
 from videopred.datasets.clip import Clip, clip_seed
 from videopred.datasets.contacts import CONTACT
+from videopred.datasets.scene_names import BLOCKS, MOVEMENTS
 from videopred.datasets.scenes import Condition, Scene, draw_scene
 from videopred.datasets.settings import OcclusionConfig
 from videopred.datasets.shapes import centre_height, half_widths, paint_spans, spans
-
-BLOCKS = ("O1", "O2", "O3")
-MOVEMENTS = ("static", "dynamic-1", "dynamic-2")
 
 _A, _B = 0, 1
 _FILMS = ((_A, _A), (_B, _B), (_A, _B), (_B, _A))
@@ -78,14 +76,13 @@ class Occlusion:
             if per_scene == 1:
                 empty = scene.condition.block == "O1" and scene.condition.objects == 1
                 start = _A if empty else int(chance.integers(2))
-                shown = self._show(scene, start)
+                runs = {start: self._show(scene, start)}
                 for _ in group:
-                    yield self._clip(scene, number, (start, start), (shown, shown), ())
+                    yield self._clip(scene, number, runs, (start, start), ())
                 continue
-            runs = self._show(scene, _A), self._show(scene, _B)
+            runs = {run: self._show(scene, run) for run in (_A, _B)}
             for index in group:
-                film = _FILMS[scene.order[index % per_scene]]
-                yield self._clip(scene, number, film, (runs[film[0]], runs[film[1]]), scene.splices)
+                yield self._clip(scene, number, runs, _FILMS[scene.order[index % per_scene]], scene.splices)
 
     def _show(self, scene: Scene, run: int) -> Shown:
         """A run as it is seen, and its truth."""
@@ -112,10 +109,11 @@ class Occlusion:
         return shown
 
     def _clip(
-        self, scene: Scene, number: int, film: tuple[int, int], runs: tuple[Shown, Shown], splices: tuple[int, ...]
+        self, scene: Scene, number: int, runs: Mapping[int, Shown], film: tuple[int, int], splices: tuple[int, ...]
     ) -> Clip:
-        """The clip that begins with one run and shows the other between the splices."""
-        shown = {name: _spliced(values, runs[1][name], splices) for name, values in runs[0].items()}
+        """The clip that begins with the film's first run and shows its second one between the splices."""
+        start, between = film
+        shown = {name: _spliced(values, runs[between][name], splices) for name, values in runs[start].items()}
         frames, shapes, most = shown.pop("frames"), shown.pop("shapes"), max(self.recipe.objects)
         active = np.asarray((shapes >= 0).any(0))
         colors = np.zeros((most, 3), np.uint8)
@@ -139,10 +137,10 @@ class Occlusion:
                 "movement": np.array(MOVEMENTS.index(condition.movement), np.uint8),
                 "objects": np.array(condition.objects, np.uint8),
                 "occluded": np.array(condition.occlusion == "occluded"),
-                "possible": np.array(film[0] == film[1]),
+                "possible": np.array(start == between),
                 "scene": np.array(number, np.int64),
                 "splices": np.array([*splices, -1, -1][:2], np.int16),
-                "start": np.array(film[0], np.uint8),
+                "start": np.array(start, np.uint8),
                 "target": np.array(scene.target, np.uint8),
             },
         )

@@ -89,7 +89,7 @@ def open_quadruplets(
         return _of_folder(path, height, width, every or 2, names)
     got, fix = f"{names} for {path}", "the labels of a data file name its films"
     check.require(names is None, "--names", "be left out, except for folders of IntPhys", got, fix)
-    return _of_file(open_dataset(path), part, every or 1)
+    return scenes_of(open_dataset(path), part, every or 1)
 
 
 def _of_folder(path: Path, height: int, width: int, every: int, names: Path | None) -> Quadruplets:
@@ -112,7 +112,7 @@ def _of_folder(path: Path, height: int, width: int, every: int, names: Path | No
         names=_by_four(known),
         folders=_by_four(films.folders),
         possible=possible,
-        conditions=_conditions([{"block": name[:2]} | conditions_in(name) for name in known[::4]]),
+        conditions=_conditions(known[::4]),
         splices=None,
         every=every,
         frames=films.frames,
@@ -141,11 +141,12 @@ def _with_condition(folder: str, block_name: str) -> str:
     return f"{scene}_{told}/{film}" if told else folder
 
 
-def _of_file(source: ClipSource, part: str, every: int) -> Quadruplets:
+def scenes_of(source: ClipSource, part: str = "test", every: int = 1) -> Quadruplets:
+    """The scenes of a part of clips; see `open_quadruplets`."""
     shown = len(range(0, source.frames, every))
     must, got = f"leave two frames or more of {source.frames}", f"{every}, which leaves {shown}"
     check.require(shown > 1, "--every", must, got, "lower it")
-    clips, labels = _scenes_of(source, part)
+    clips, labels = _films_of(source, part)
     scenes = [{name: values[scene, 0] for name, values in labels.items()} for scene in range(len(clips))]
     folders = number_scenes(labels["block"][:, 0]) if "block" in labels else [f"scene-{s['scene']}" for s in scenes]
     names = [folder + _ending(scene) for folder, scene in zip(folders, scenes, strict=True)]
@@ -160,7 +161,7 @@ def _of_file(source: ClipSource, part: str, every: int) -> Quadruplets:
         names=[[f"{name}/{film}" for film in range(1, 5)] for name in names],
         folders=[[f"{folder}/{film}" for film in range(1, 5)] for folder in folders],
         possible=labels.get("possible"),
-        conditions=_conditions([_told(scene) for scene in scenes]),
+        conditions=_conditions(names),
         splices=None if splices is None else np.where(splices < 0, -1, -(-splices // every)),
         every=every,
         frames=shown,
@@ -168,7 +169,7 @@ def _of_file(source: ClipSource, part: str, every: int) -> Quadruplets:
     )
 
 
-def _scenes_of(source: ClipSource, part: str) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+def _films_of(source: ClipSource, part: str) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """The clips (scenes, 4) of each scene, and their labels (scenes, 4, ...)."""
     count = source.count(part)
     fix = "make some with `videopred generate occlusion`, or bring in IntPhys with `videopred import`"
@@ -192,13 +193,9 @@ def _ending(labels: Mapping[str, np.ndarray]) -> str:
     return f"_{condition(bool(labels['occluded']), int(labels['movement']), int(labels['objects']))}"
 
 
-def _told(labels: Mapping[str, np.ndarray]) -> dict[str, str]:
-    """The conditions that a scene's labels tell."""
-    return ({"block": f"O{labels['block']}"} if "block" in labels else {}) | conditions_in(_ending(labels))
-
-
-def _conditions(scenes: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
-    """Condition -> its value for each scene, if it is known of all."""
+def _conditions(names: Sequence[str]) -> dict[str, list[str]]:
+    """Condition -> its value for each scene, if the names of all scenes say it."""
+    scenes = [conditions_in(name) for name in names]
     return {name: [scene[name] for scene in scenes] for name in scenes[0] if all(name in scene for scene in scenes)}
 
 

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 
 from videopred import check
 
-MOVEMENTS = ("static", "dynamic_1", "dynamic_2")
+BLOCKS = ("O1", "O2", "O3")
+MOVEMENTS = ("static", "dynamic-1", "dynamic-2")
 _NAME = re.compile(r"(O[123]/\d+)(?:\D.*)?(/[1-4])")
 _CONDITION = re.compile(r"(occluded|visible)_(static|dynamic_[12])_nobj(\d+)")
 
@@ -21,7 +22,7 @@ def condition(occluded: bool, movement: int, objects: int) -> str:
         movement: 0 to 2, in the order of MOVEMENTS.
         objects: how many there are.
     """
-    return f"{'occluded' if occluded else 'visible'}_{MOVEMENTS[movement]}_nobj{objects}"
+    return f"{'occluded' if occluded else 'visible'}_{MOVEMENTS[movement].replace('-', '_')}_nobj{objects}"
 
 
 def number_scenes(blocks: Iterable[int]) -> list[str]:
@@ -47,11 +48,11 @@ def condition_in(name: str) -> str:
 
 
 def conditions_in(name: str) -> dict[str, str]:
-    """What a name says of its scene: occlusion, movement and objects; nothing if it does not."""
-    found = _CONDITION.search(name)
-    if found is None:
-        return {}
-    return {"occlusion": found[1], "movement": found[2].replace("_", "-"), "objects": found[3]}
+    """What a name says of its scene: block; occlusion, movement and objects; what it does not say is left out."""
+    said = {"block": name[:2]} if name.startswith(BLOCKS) else {}
+    if found := _CONDITION.search(name):
+        said |= {"occlusion": found[1], "movement": found[2].replace("_", "-"), "objects": found[3]}
+    return said
 
 
 def names_in(text: str, source: str) -> dict[str, str]:

@@ -74,7 +74,7 @@ def check_names(names: Sequence[Sequence[str]]) -> None:
     """Raise ValueError unless the benchmark's script takes these names of films."""
     for name in chain.from_iterable(names):
         must = "have names with O1, O2 or O3 and occluded or visible, which the benchmark's script needs"
-        fix = "give them with --names, one a line, such as O1/0001_occluded_static_nobj1/1"
+        fix = "give an IntPhys folder, and these with --names, one a line, such as O1/0001_occluded_static_nobj1/1"
         check.require(_OFFICIAL.fullmatch(name) is not None, "DATA", must, name, fix)
 
 

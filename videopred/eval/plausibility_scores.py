@@ -47,7 +47,8 @@ class PlausibilityScores:
         title = self.title if run is None else f"{Path(run).name.removesuffix('.safetensors')} on {self.title}"
         if self.scenes.possible is None:
             return f"{title}\nno labels say which films are possible, so there are no errors"
-        legend = f"{LEGEND}; from and to: 95 % interval over scenes (bootstrap; - for one scene)"
+        intervals = "95 % intervals over scenes (Wilson's; of absolute by bootstrap, - for one scene)"
+        legend = f"{LEGEND}; from and to: {intervals}"
         return "\n\n".join([title, *(_errors_table(name, rows) for name, rows in self.errors.items()), legend])
 
     def to_dict(self) -> dict[str, Any]:

@@ -32,7 +32,7 @@ class PlausibilityConfig(Settings):
     scenes_at_once: PositiveInt = 4
     """Scenes judged together; changes memory and speed, not the scores."""
     resamples: PositiveInt = 1000
-    """Resamples of the scenes for the 95 % intervals."""
+    """Resamples of the scenes for the 95 % intervals of absolute errors."""
     seed: NonNegativeInt = 0
     """Random seed of the resamples."""
 
