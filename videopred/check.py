@@ -206,12 +206,13 @@ def context_and_horizon(context: int, horizon: int, frames: int) -> None:
     """
     whole_number("--context", context, 1, "give at least one frame to start from")
     whole_number("--horizon", horizon, 1, "ask for at least one frame")
+    lower = f"--horizon to {frames - context}" if context < frames else f"--context to {frames - 1} or less"
     require(
         context + horizon <= frames,
         "--context plus --horizon",
         f"be at most {frames}, the frames of a clip",
         f"{context} + {horizon} = {context + horizon}",
-        f"lower --horizon to {max(frames - context, 1)}, or generate longer clips with --frames",
+        f"lower {lower}, or generate longer clips with --frames",
     )
 
 
