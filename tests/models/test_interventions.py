@@ -49,6 +49,10 @@ def test_doing_nothing_changes_nothing(core):
         torch.testing.assert_close(rolled(model(core), **what), untouched, rtol=0, atol=0)
 
 
+def test_doing_nothing_is_possible_without_modules():
+    torch.testing.assert_close(rolled(model("gru"), from_step=2), rolled(model("gru")), rtol=0, atol=0)
+
+
 @pytest.mark.parametrize("core", MODULAR)
 def test_swapped_modules_go_on_from_the_state_of_the_other(core):
     ours = model(core).core

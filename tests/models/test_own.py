@@ -247,6 +247,7 @@ def test_a_core_that_cannot_be_built_is_told_so_once(place, capsys, monkeypatch,
             ("rows, units", "settings = 3\n    rows, units"),
             "broken:Plain: settings must be a class of setti",
         ),
+        ("broken", ('"map"', '"maps"'), "broken:Plain: reads must be one of vector, map, strips, got maps; did you"),
     ],
 )
 def test_what_is_no_core_is_named(place, source, change, message):

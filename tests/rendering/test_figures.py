@@ -219,7 +219,9 @@ def test_bins_hold_means_over_clips_and_their_error():
             "among strip for .* got top-down, which needs top_down, visibility/fraction; ask",
         ),
         ("activation-position", {}, "among strip, activation, schemata, mask-out for .* which needs positions; ask"),
-        ("mask-out", {"trace": {}}, "among strip for .* got mask-out, which needs input_attention; ask"),
+        ("mask-out", {"trace": {}}, "among strip for .* got mask-out, which needs active or input_attention; ask"),
+        ("schemata", {"trace": {"active": 0}}, "among strip, activation, mask-out for .* which needs schema; ask"),
+        ("schemata", {"trace": {"layer0.input_attention": 0}}, "among strip, mask-out for .* which needs schema; ask"),
     ],
 )
 def test_what_a_figure_lacks_is_said(name, changes, message, tmp_path):

@@ -115,11 +115,15 @@ class Stack(Core):
         """The layer above as it was after the step before, as slots."""
         return self._slots(state[level + 1])
 
-    def _unread(self, level: int, quiet: Sequence[Tensor | None]) -> tuple[Tensor | None, Tensor | None]:
-        """Which slots of the layers below and above are of silent modules; a slot of a whole layer has them as 0."""
-        if not self.config.per_module_slots:
-            return None, None
-        return quiet[level - 1] if level else None, quiet[level + 1] if level + 1 < len(quiet) else None
+    def _unread(self, level: int, quiet: Sequence[Any]) -> Tensor | None:
+        """Which slots that a layer reads are of silent modules, (L,) bool; a slot of a whole layer has these as 0."""
+        if quiet[level] is None or not self.config.per_module_slots:
+            return None
+        reading: Any = self.readings[level]
+        null = quiet[level].new_zeros(int(reading.with_null))
+        below = quiet[level - 1] if level else quiet[level].new_zeros(1)  # the input
+        above = [] if reading.above is None else [quiet[level + 1]]
+        return torch.cat([null, below, *above])
 
     def _slots(self, state: LayerState) -> Tensor:
         """A layer as slots for another, (L, B, features)."""

@@ -144,7 +144,6 @@ def projects(core: Any) -> bool:
     return hasattr(core, "project") and getattr(type(core), "project", None) is not Core.project
 
 
-def batch_of(core: nn.Module, shape: tuple[int, ...]) -> Tensor:
+def zeros_for(core: nn.Module, *shape: int) -> Tensor:
     """Zeros of that shape with the device and dtype of a core's parameters."""
-    parameter = next(core.parameters())
-    return parameter.new_zeros(shape)
+    return next(core.parameters()).new_zeros(shape)

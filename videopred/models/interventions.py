@@ -13,6 +13,7 @@ import copy
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import torch
@@ -79,8 +80,10 @@ class Intervened(Core):
         self.core, self.intervention, self.first = core, intervention, first
         self.rows, self.units, self.input_size = core.rows, core.units, getattr(core, "input_size", None)
         self.trace_axes = core.trace_axes
-        self._parts: tuple[int, ...] = tuple(core.state_rows)
-        _check(core, intervention, self._parts)
+        ends = accumulate(core.state_rows)
+        self._layers = [range(end - rows, end) for rows, end in zip(core.state_rows, ends, strict=True)]
+        """The numbers of the modules in each part of a state."""
+        _check(core, intervention, self._layers)
 
     def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> Counted:
         """The core's, before its first step."""
@@ -98,34 +101,27 @@ class Intervened(Core):
         if step < self.first or todo.idle:
             output, after, trace = advance(projected, before)
             return output, Counted(after, steps + 1), trace
-        silent = self._silent(steps.device)
         for pair in todo.pairs if step == self.first else ():
             before = self._edited(_swapped(*pair), before)
         before = self._edited(_silenced(todo.without), before)
         if todo.force_schema is not None:
             projected, before = self.core.with_schema(projected, before, todo.force_schema)
-        _, after, trace = advance(projected, before) if silent is None else advance(projected, before, silent)
+        silent = [self._silent(steps.device)] if todo.without else []
+        _, after, trace = advance(projected, before, *silent)
         after = self._edited(_frozen(todo.freeze), after, before)
         after = self._edited(_silenced(todo.without), after)
         return self.core.given_out(after), Counted(after, steps + 1), trace
 
-    def _silent(self, device: torch.device) -> Tensor | None:
-        """(modules,) bool, those that are silenced; None if none is."""
-        chosen = self.intervention.without
-        return torch.tensor([k in chosen for k in range(sum(self._parts))], device=device) if chosen else None
+    def _silent(self, device: torch.device) -> Tensor:
+        """(modules,) bool, those that are silenced."""
+        return torch.tensor([k in self.intervention.without for layer in self._layers for k in layer], device=device)
 
-    def _edited(self, edit: "Edit", state: State, *others: State) -> State:
-        """The state with every tensor edited; the edit also sees what is in its place in other states."""
-        parts, offset = [], 0
-        for rows, *same in zip(self._parts, *map(self._of, (state, *others)), strict=True):
-            modules = range(offset, offset + rows)
-            parts.append(tree.tree_map(partial(edit, modules), *same))
-            offset += rows
-        return parts[0] if len(self._parts) == 1 else tuple(parts)
-
-    def _of(self, state: State) -> Sequence[State]:
-        """The parts of a state."""
-        return [state] if len(self._parts) == 1 else state
+    def _edited(self, edit: "Edit", *states: State) -> State:
+        """The first state with every tensor edited; the edit also sees what is in its place in the others."""
+        single = len(self._layers) == 1
+        by_layer = zip(self._layers, *([state] if single else state for state in states), strict=True)
+        parts = [tree.tree_map(partial(edit, modules), *same) for modules, *same in by_layer]
+        return parts[0] if single else tuple(parts)
 
 
 Edit = Callable[..., Tensor]
@@ -161,9 +157,9 @@ def _swapped(first: int, second: int) -> Edit:
     return swap
 
 
-def _check(core: Any, intervention: Intervention, parts: tuple[int, ...]) -> None:
-    """Refuse what cannot be done to this core."""
-    total = sum(parts)
+def _check(core: Any, intervention: Intervention, layers: Sequence[range]) -> None:
+    """Refuse what cannot be done to this core, in whose layers these are the modules."""
+    total = sum(map(len, layers))
     name = getattr(getattr(core, "config", None), "kind", type(core).__name__)
     fix = "take a model with modules, such as rims, brims, scoff or rmc"
     rows = intervention.without or intervention.freeze or intervention.swap
@@ -178,9 +174,8 @@ def _check(core: Any, intervention: Intervention, parts: tuple[int, ...]) -> Non
         for module in modules:
             must = f"lie in 0 to {total - 1}, the modules of this {name}"
             check.require(0 <= module < total, flag, must, module, "choose one of these")
-    starts = [sum(parts[: i + 1]) for i in range(len(parts))]
     for a, b in intervention.pairs:
-        alike = sum(a >= start for start in starts) == sum(b >= start for start in starts)
+        alike = any(a in layer and b in layer for layer in layers)
         check.require(alike, "--swap", "name two modules of one layer", f"{a},{b}", "layers may differ in width")
     wanted = intervention.force_schema
     if wanted is not None:

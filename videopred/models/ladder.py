@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from videopred.models.brims import BRIMs, HierarchicalRIMs
-from videopred.models.core import Core, Trace, batch_of
+from videopred.models.core import Core, Trace, zeros_for
 from videopred.models.modular_settings import BRIMsConfig, HierarchicalRIMsConfig
 from videopred.models.recurrent import lstm_update, one_vector
 from videopred.models.rival_settings import AttentiveLadderConfig, LadderConfig, LSTMHABConfig, LSTMHAConfig
@@ -48,7 +48,7 @@ class Ladder(Core):
 
     def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> tuple[LayerState, ...]:
         """Zeros."""
-        zeros = (batch_of(self, (batch, units)) for units in self.config.units)
+        zeros = (zeros_for(self, batch, units) for units in self.config.units)
         return tuple((hidden, hidden) for hidden in zeros)
 
     def project(self, slots: Tensor) -> Iterable[Tensor]:

@@ -64,19 +64,18 @@ class ReadNeighbours(nn.Module):
         below: Tensor,
         above: Tensor | None,
         hidden: Tensor,
-        unread: tuple[Tensor | None, Tensor | None] = (None, None),
+        silent: Tensor | None = None,
     ) -> Read:
         """What modules read.
 
         Args:
             projected: an entry of `project`.
             below: what `from_below` gave. above: slots (L, B, features) of the layer above. hidden: (B, K, D).
-            unread: masks (L,) bool of slots below, without the null slot, and above, that nobody reads.
+            silent: (L,) bool, slots that nobody reads: in `below` as it is given, then in `above`.
         """
         (maps, mask), heads = projected, self.heads
         slots = below if self.above is None or above is None else torch.cat([below, self.above(above)])
         key, value = per_head(slots.transpose(0, 1), heads).split(self.sizes, -1)
-        silent = self._mask(unread, below, slots)
         scores: Tensor | None = None
         trace: Trace = {}
         if maps is None:
@@ -92,16 +91,6 @@ class ReadNeighbours(nn.Module):
             scores, trace = self._look_at(attention.unflatten(0, (-1, heads)), len(below))
         read = heads_together(read, heads, mask)
         return Read(scores, self.gates(read), trace)
-
-    def _mask(self, unread: tuple[Tensor | None, Tensor | None], below: Tensor, slots: Tensor) -> Tensor | None:
-        """Which of all slots nobody reads."""
-        if all(part is None for part in unread):
-            return None
-        mask, null = torch.zeros(len(slots), dtype=torch.bool, device=slots.device), int(self.with_null)
-        for part, place in zip(unread, (slice(null, len(below)), slice(len(below), None)), strict=True):
-            if part is not None and mask[place].numel():
-                mask[place] = part
-        return mask
 
     def _look_at(self, attention: Tensor, below: int) -> tuple[Tensor | None, Trace]:
         """Scores to choose by, and the trace, from the attention (B, heads, K, L), `below` slots before those above."""

@@ -68,6 +68,10 @@ def build_own(config: OwnConfig, features: int) -> Any:
 
 
 def own_reads(config: OwnConfig) -> Any:
-    """What the core wants of a frame: `vector` or `map`."""
-    found = own_class(config.source)
-    return getattr(own_settings(config), "reads", getattr(found, "reads", "vector"))
+    """What the core wants of a frame, see `videopred.models.reads`.
+
+    Raises:
+        ValueError: see `own_class`; or it wants something else.
+    """
+    wanted = getattr(own_settings(config), "reads", getattr(own_class(config.source), "reads", "vector"))
+    return check.one_of(f"core {config.source}: reads", wanted, ["vector", "map", "strips"])

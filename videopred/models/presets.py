@@ -155,7 +155,7 @@ PRESETS: dict[str, Preset] = {
     ),
     # S 5, multiple objects (4 files for 4Balls and Curtain, 8 for 678Balls, 4 schemata), and table 4.
     "scoff-balls4": Preset(
-        "SCOFF on four balls, also behind a curtain: 4 files of 100, 4 schemata.",
+        "SCOFF on four balls, or three behind a curtain: 4 files of 100, 4 schemata.",
         SCOFFConfig(files=4, schemata=4, units=100, input_heads=1, input_value=100),
         _learning(1e-4, 64),
     ),

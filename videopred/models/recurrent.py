@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from videopred.check import complaint
-from videopred.models.core import Core, Trace, batch_of
+from videopred.models.core import Core, Trace, zeros_for
 from videopred.models.rival_settings import GRUConfig, LSTMConfig
 
 
@@ -58,7 +58,7 @@ class LSTM(Core):
 
     def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
         """Zeros."""
-        zeros = batch_of(self, (batch, self.units))
+        zeros = zeros_for(self, batch, self.units)
         return zeros, zeros
 
     def project(self, slots: Tensor) -> Sequence[Tensor]:
@@ -84,7 +84,7 @@ class GRU(Core):
 
     def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> Tensor:
         """Zeros."""
-        return batch_of(self, (batch, self.units))
+        return zeros_for(self, batch, self.units)
 
     def project(self, slots: Tensor) -> Sequence[Tensor]:
         """The input's half of the gates: T entries of (B, 3 D)."""

@@ -61,7 +61,7 @@ _FIGURES_NEED = {
     "activation-position": ("active", "positions"),
     "schemata": ("schema",),
     "top-down": ("top_down", "visibility/fraction"),
-    "mask-out": ("input_attention",),
+    "mask-out": ("active or input_attention",),
 }
 """Figure -> what must be in the trace, by its last word, or known of the true objects."""
 
@@ -89,6 +89,7 @@ def check_figure(scene: Scene, figure: str) -> None:
     """
     there = {name.rpartition(".")[2] for name in scene.trace} | set(scene.truths)
     there |= set() if scene.strips is None else {"strips of frames"}
+    there |= {"active or input_attention"} if there & {"active", "input_attention"} else set()
     drawn = ["strip", *(name for name, needed in _FIGURES_NEED.items() if there.issuperset(needed))]
     lacking = ", ".join(name for name in _FIGURES_NEED.get(figure, ()) if name not in there)
     must = f"be among {', '.join(drawn)} for this model and data"
