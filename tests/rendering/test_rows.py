@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from videopred.palette import INK, INVENTED, MISSED, OBJECT_COLORS, PAGE, ROLLOUT, SCHEMA_COLORS, TRACK
-from videopred.rendering import ROWS, check_rows, raster_rows
+from videopred.rendering import FIGURES, ROWS, check_rows, raster_rows
 from videopred.rendering.film import _caption_width, film_frames
 from videopred.rendering.film_rows import difference, laid_over
 from videopred.rendering.panel import Panel, draw_rows
@@ -249,9 +249,10 @@ def test_rows_that_are_not_there_are_refused(rows, message):
         check_rows(rows)
 
 
-def test_the_help_names_every_row():
+def test_the_help_names_every_row_and_figure():
     from videopred.rendering.settings import PictureConfig
 
     assert issubclass(PictureConfig, Settings)
-    help_text = PictureConfig.model_fields["rows"].description
-    assert ", ".join(ROWS) in help_text
+    rows, figures = (" ".join(PictureConfig.model_fields[name].description.split()) for name in ("rows", "figure"))
+    assert ", ".join(ROWS) in rows
+    assert ", ".join(FIGURES) in figures.replace(" or ", ", ")
