@@ -17,8 +17,8 @@ _FILE_ENDINGS = {
 
 
 def is_file_name(out: Path) -> bool:
-    """Whether --out means a file: it ends as pictures or films do, and is no folder that is there."""
-    return out.suffix.lower() in _FILE_ENDINGS and not out.is_dir()
+    """Whether --out means a file: it ends as pictures or films do, also with letters swapped, and is no folder."""
+    return sorted(out.suffix.lower()) in map(sorted, _FILE_ENDINGS) and not out.is_dir()
 
 
 class ClipChoice(Settings):
