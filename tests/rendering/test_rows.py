@@ -5,7 +5,7 @@ import pytest
 
 from videopred.palette import INK, INVENTED, MISSED, OBJECT_COLORS, PAGE, ROLLOUT, SCHEMA_COLORS, TRACK
 from videopred.rendering import FIGURES, ROWS, check_rows, raster_rows
-from videopred.rendering.film import _caption_width, film_frames
+from videopred.rendering.film import _caption_width, _words, film_frames
 from videopred.rendering.film_rows import difference, laid_over
 from videopred.rendering.panel import Panel, draw_rows
 from videopred.rendering.raster_rows import GUTTER
@@ -160,6 +160,15 @@ def test_masks_mix_the_colours_of_their_modules():
     film = in_small(draw("masks", scene(), SCALE).film)
     shares = trace()["masks"][4, :, 3, 17]
     np.testing.assert_allclose(film[4, 3, 17], shares @ OBJECT_COLORS[:MODULES], atol=0.5)
+
+
+def test_the_caption_of_a_panel_stays_beside_the_numbers_of_many_modules():
+    """Words in a legend stand in place of a caption; numbers do not, even those of two digits."""
+    masks = draw("masks", scene(trace={"masks": np.full((FRAMES, 11, HEIGHT, WIDTH), 1 / 11)}), SCALE)
+    caption, swatches = _words(masks)
+    assert (caption, len(swatches)) == ("masks", 11)
+    caption, swatches = _words(draw("diff", scene(), SCALE))
+    assert (caption, len(swatches)) == ("", 2)
 
 
 @pytest.mark.parametrize("row", ["masks", "attention"])

@@ -99,7 +99,7 @@ def _words(panel: Panel) -> tuple[str, tuple[Swatch, ...]]:
     """What stands above a panel: a caption, or nothing if several colours are named instead; and the named colours."""
     if panel.numbered:
         return panel.caption, ()
-    named = len(panel.swatches) > 1 and any(len(swatch.name) > 1 for swatch in panel.swatches)
+    named = len(panel.swatches) > 1 and not panel.kind
     return "" if named else panel.caption, panel.swatches
 
 

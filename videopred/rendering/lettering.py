@@ -64,20 +64,12 @@ def text_width(text: str) -> int:
     """How wide a text is, px."""
     if not text:
         return 0
-    return ceil(TextPath((0, 0), text, size=TEXT, prop=FontProperties(family=_FONT)).get_extents().width)
+    return ceil(TextPath((0, 0), text, size=TEXT, prop=FontProperties(family=FONT)).get_extents().width)
 
 
 def write(image: np.ndarray, labels: list[Label]) -> np.ndarray:
     """The image with text on it."""
-    height, width = image.shape[:2]
-    dpi = 64  # a power of two: width / dpi * dpi is exact, so no pixel is lost to rounding
-    figure = Figure(figsize=(width / dpi, height / dpi), dpi=dpi)
-    canvas = FigureCanvasAgg(figure)
-    figure.figimage(image, origin="upper")
+    page = Page(image)
     for label in labels:
-        figure.text(
-            label.x / width, 1 - label.y / height, label.text, size=TEXT * 72 / dpi,
-            ha=label.align, va="center_baseline", color=np.array(INK) / 255, family=_FONT,
-        )  # fmt: skip
-    canvas.draw()
-    return np.asarray(canvas.buffer_rgba())[..., :3].copy()
+        page.write(label.text, label.x, label.y, align=label.align, size=TEXT)
+    return page.drawn()
