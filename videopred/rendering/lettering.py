@@ -5,17 +5,14 @@ from math import ceil
 from typing import NamedTuple
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 
-from videopred.palette import INK, PAGE
+from videopred.rendering.page import FONT, Page
 from videopred.rendering.panel import Swatch
 
 TEXT, SWATCH = 18, 14
 """Size of letters, and side of a colour in a legend, px."""
-_FONT = "DejaVu Sans"
 
 
 class Label(NamedTuple):
@@ -27,11 +24,6 @@ class Label(NamedTuple):
     y: float
     """px from the top, of the middle."""
     align: str = "center"
-
-
-def blank_page(height: int, width: int) -> np.ndarray:
-    """(height, width, 3) uint8."""
-    return np.full((height, width, 3), PAGE, np.uint8)
 
 
 def legend_width(swatches: tuple[Swatch, ...]) -> int:
@@ -46,7 +38,7 @@ def _swatch_width(swatch: Swatch) -> int:
 
 def _gap(swatch: Swatch) -> int:
     """Between a colour and its name, px: numbers stand closer."""
-    return 7 if len(swatch.name) > 1 else 4
+    return 4 if swatch.name.isdecimal() else 7
 
 
 def paint_legend(page: np.ndarray, swatches: tuple[Swatch, ...], x: int, y: int) -> list[Label]:
