@@ -104,7 +104,11 @@ class Intervened(Core):
         before = self._edited(_silenced(todo.without), before)
         if todo.force_schema is not None:
             projected, before = self.core.with_schema(projected, before, todo.force_schema)
-        _, after, trace = advance(projected, before) if silent is None else advance(projected, before, silent)
+        if silent is None:
+            _, after, trace = advance(projected, before)
+        else:
+            _, after, trace = advance(projected, before, silent)
+            trace = self._unread(trace, silent)
         after = self._edited(_frozen(todo.freeze), after, before)
         after = self._edited(_silenced(todo.without), after)
         return self.core.given_out(after), Counted(after, steps + 1), trace
@@ -113,6 +117,16 @@ class Intervened(Core):
         """(modules,) bool, those that are silenced; None if none is."""
         chosen = self.intervention.without
         return torch.tensor([k in chosen for k in range(sum(self._parts))], device=device) if chosen else None
+
+    def _unread(self, trace: Trace, silent: Tensor) -> Trace:
+        """The trace in which silenced modules read nothing: their zeros would attend to all slots alike."""
+        rows = {"": silent} | {f"layer{i}": of_layer for i, of_layer in enumerate(silent.split(self._parts))}
+        return trace | {
+            name: attention.masked_fill(rows[layer][:, None], 0)  # (B, heads, K, L)
+            for name, attention in trace.items()
+            for layer, _, kind in [name.rpartition(".")]
+            if kind == "input_attention" and layer in rows
+        }
 
     def _edited(self, edit: "Edit", state: State, *others: State) -> State:
         """The state with every tensor edited; the edit also sees what is in its place in other states."""
