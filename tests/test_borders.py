@@ -85,12 +85,12 @@ DOORS: dict[str, set[str]] = {
     "matplotlib": {
         "plots.comparison",
         "plots.curves",
-        "plots.page",
         "plots.points",
         "plots.surprise_curves",
         "rendering.canvas",
         "rendering.lettering",
         "rendering.mask_out_figure",
+        "rendering.page",
         "rendering.paper_figures",
         "rendering.top_down_figure",
     },

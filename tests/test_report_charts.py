@@ -144,6 +144,12 @@ def test_numbers_of_modules_stand_apart_however_many_there_are(bands, apart):
         assert len(places) == bands
 
 
+def test_modules_of_a_higher_layer_go_on_where_the_lower_ends():
+    svg = raster("layer1.active", np.ones((4, 2)), 2, chosen=False, first=6)
+    assert labels(svg)[:2] == ["6", "7"]
+    assert set(re.findall(r"cell-(\d)", svg)) == {"6", "0"}
+
+
 def test_a_choice_has_the_colour_of_what_was_chosen():
     svg = raster("schema", np.array([[0, 2], [1, 2]]), 1, chosen=True)
     assert sorted(re.findall(r"schema-(\d)", svg)) == ["0", "1", "2", "2"]

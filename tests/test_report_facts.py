@@ -81,7 +81,13 @@ def test_settings_stand_by_their_part_and_the_machine_is_nobodys_matter(tmp_path
         "compute": {"workers": 0},
         "init_from": "models/first",
     }
-    record = {"host": "secret", "commit": "c0ffee", "seconds": 1234.5678, "device": None, "versions": {"torch": "2.9"}}
+    record = {
+        "host": "secret",
+        "commit": "c0ffee",
+        "cpu_seconds": 1234.5678,
+        "device": None,
+        "versions": {"torch": "2.9"},
+    }
     run = find_run(made_up_run(tmp_path / "mine", record=record, **settings), tmp_path)
     assert settings_by_part(run) == {
         "core": {"kind": "gru", "units": "5"},
@@ -89,7 +95,7 @@ def test_settings_stand_by_their_part_and_the_machine_is_nobodys_matter(tmp_path
         "training": {"updates": "2", "clip": "–", "balls": "–"},
         "compute": {"workers": "0"},
     }
-    assert provenance(run) == {"seconds": "1234.57", "commit": "c0ffee", "torch": "2.9"}
+    assert provenance(run) == {"cpu seconds": "1234.57", "commit": "c0ffee", "torch": "2.9"}
 
 
 def test_a_scene_is_one_that_has_its_film_and_its_picture(tmp_path):

@@ -46,9 +46,13 @@ def test_the_best_of_a_column_is_strong_but_for_the_oracle(scores):
     assert table.caption == "Mean of 3 steps; the best of a column is bold"
 
 
-def test_a_row_of_which_nothing_is_known_does_not_hide_the_best():
-    table = score_table(scored(model=([np.nan] * 3, [10, 11, 12]), blank=([0.5] * 3, [1, 1, 1])))
-    assert [row.cells[0].strong for row in table.rows] == [False, True]
+@pytest.mark.parametrize("known", [[], [0.1]], ids=["nothing", "an easy step"])
+def test_a_row_of_which_less_is_known_than_of_others_neither_is_the_best_nor_hides_it(known):
+    """As in the table that `videopred evaluate` prints."""
+    short = known + [np.nan] * (3 - len(known))
+    psnr = [10, 11, 12]
+    table = score_table(scored(model=(short, psnr), blank=([0.5] * 3, psnr), copy_last=([0.6] * 3, psnr)))
+    assert [row.cells[0].strong for row in table.rows] == [False, True, False]
 
 
 def test_every_row_has_a_curve_over_the_steps_and_its_band(scores):

@@ -36,18 +36,20 @@ def module_colors(count: int) -> np.ndarray:
     return OBJECT_COLORS[np.arange(count) % len(OBJECT_COLORS)]
 
 
-def tinted(shares: np.ndarray, axis: int) -> np.ndarray:
+def tinted(shares: np.ndarray, axis: int, first: int = 0) -> np.ndarray:
     """Shares in [0, 1] as colours: the page's at 0, the module's own at 1, that of a track where nothing is known.
 
     Args:
         shares: float; NaN is unknown.
         axis: which axis is that of the modules.
+        first: number of the first of these.
 
     Returns:
         (…, 3) uint8.
     """
     of_modules = np.moveaxis(shares, axis, -1)
-    mixed = of_modules[..., None] * module_colors(of_modules.shape[-1]) + (1 - of_modules[..., None]) * np.array(PAGE)
+    colors = module_colors(first + of_modules.shape[-1])[first:]
+    mixed = of_modules[..., None] * colors + (1 - of_modules[..., None]) * np.array(PAGE)
     return as_pixels(np.moveaxis(mixed, -2, axis))
 
 

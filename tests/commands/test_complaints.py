@@ -111,6 +111,7 @@ BAD = {
     "render {gru} {data} --random 3 --first 2": "--random must be at most 2, the clips there are, got 3; lower it",
     "render {gru} {data} --first 6": "--first must be at most 5, the clips of the part, got 6; lower it",
     "render {gru} {data} --out x.jpg": "--out must be a folder, or end in .gif or .mp4 for a film or .png for a strip",
+    "render {gru} {data} --clips 0 --out x.gfi": "for a film or .png for a strip, got x.gfi; rename it",
     "render {gru} {data} --out x.gif": "--out must be a folder for several clips, got x.gif; give a folder, or",
     "render {gru} {data} --figure actvation": "strip, strips, activation, activation-position, schemata, top-down",
     "render {gru} {data} --figure schemata": "--figure must be among strip for this model and",

@@ -79,6 +79,20 @@ def test_frames_before_an_intervention_stay_and_those_from_it_on_change(core, wh
 
 
 @pytest.mark.parametrize("core", MODULAR)
+def test_a_silenced_module_is_not_said_to_read(core):
+    """Its state is zeros, which would attend to every slot alike. Of layers, it is the first module of the second."""
+    predictor = model(core)
+    silenced = predictor.core.state_rows[0] if len(predictor.core.state_rows) > 1 else 0
+    changed = intervene(predictor, Intervention(without=(silenced,)), CONTEXT)
+    trace = roll_out(changed, film(), HORIZON, trace=True).trace
+    *_, read = (values for name, values in trace.items() if name.rpartition(".")[2] == "input_attention")
+    before, since = (read[:, steps].sum((1, 2, 4)) for steps in (slice(CONTEXT - 1), slice(CONTEXT - 1, None)))
+    assert (before > 0).all()
+    assert (since[:, 0] == 0).all()
+    assert (since[:, 1:] > 0).all()
+
+
+@pytest.mark.parametrize("core", MODULAR)
 def test_with_all_modules_silent_every_frame_is_what_zeros_decode_to(core):
     predictor = model(core)
     total = sum(predictor.core.state_rows)

@@ -16,7 +16,6 @@ from videopred.datasets.quadruplets import Quadruplets, open_quadruplets
 from videopred.datasets.settings import OcclusionConfig
 from videopred.eval.plausibility_scores import PlausibilityScores
 from videopred.eval.plausibility_settings import PlausibilityConfig
-from videopred.plots.page import Page
 from videopred.plots.surprise_curves import (
     CALM,
     IMPOSSIBLE,
@@ -26,6 +25,7 @@ from videopred.plots.surprise_curves import (
     scene_gif_frames,
     scene_still,
 )
+from videopred.rendering.page import Page
 from videopred.surprise import judge_scorer, score_file
 
 HEIGHT, WIDTH, FRAMES = 26, 38, 31

@@ -3,7 +3,7 @@
 import numpy as np
 
 from videopred.palette import OBJECT_COLORS, SCHEMA_COLORS, TRACK
-from videopred.rendering.activity_figure import activity_figure, drawable
+from videopred.rendering.activity_figure import activity_figure, drawable, first_modules
 from videopred.rendering.canvas import pixels
 
 STEPS, MODULES, CONTEXT = 7, 2, 3
@@ -53,3 +53,13 @@ def test_only_the_band_of_an_active_module_changes():
     changed = np.argwhere((image != resting).any(2))
     assert changed[:, 0].min() > image.shape[0] * 0.25  # the lower module
     assert (image[tuple(changed.T)] == OBJECT_COLORS[1]).all(1).mean() > 0.9
+
+
+def test_modules_of_a_higher_layer_go_on_in_number_and_colour_where_the_lower_ends():
+    """As in rows of films, and for --without."""
+    sizes = {"layer0.active": 3, "layer0.top_down": 3, "layer1.active": 2}
+    panels = {name: np.ones((1 + STEPS, size)) for name, size in sizes.items()}
+    assert first_modules(panels) == {"layer0.active": 0, "layer0.top_down": 0, "layer1.active": 3}
+    plot = activity_figure(panels, CONTEXT).axes[-1]
+    assert [label.get_text() for label in plot.get_yticklabels()] == ["3", "4"]
+    np.testing.assert_array_equal(np.asarray(plot.images[0].get_array())[:, 1], OBJECT_COLORS[3:5])

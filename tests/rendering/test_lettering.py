@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from videopred.rendering.lettering import SWATCH, Label, blank_page, legend_width, paint_legend, text_width, write
+from videopred.rendering.lettering import SWATCH, Label, legend_width, paint_legend, text_width, write
+from videopred.rendering.page import blank_page
 from videopred.rendering.panel import Swatch
 
 HIGH, WIDE, LEFT = 41, 640, 30

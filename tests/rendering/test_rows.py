@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from videopred.palette import INK, INVENTED, MISSED, OBJECT_COLORS, PAGE, ROLLOUT, SCHEMA_COLORS, TRACK
-from videopred.rendering import ROWS, check_rows, raster_rows
-from videopred.rendering.film import _caption_width, film_frames
+from videopred.rendering import FIGURES, ROWS, check_rows, raster_rows
+from videopred.rendering.film import _caption_width, _words, film_frames
 from videopred.rendering.film_rows import difference, laid_over
 from videopred.rendering.panel import Panel, draw_rows
 from videopred.rendering.raster_rows import GUTTER
@@ -162,6 +162,15 @@ def test_masks_mix_the_colours_of_their_modules():
     np.testing.assert_allclose(film[4, 3, 17], shares @ OBJECT_COLORS[:MODULES], atol=0.5)
 
 
+def test_the_caption_of_a_panel_stays_beside_the_numbers_of_many_modules():
+    """Words in a legend stand in place of a caption; numbers do not, even those of two digits."""
+    masks = draw("masks", scene(trace={"masks": np.full((FRAMES, 11, HEIGHT, WIDTH), 1 / 11)}), SCALE)
+    caption, swatches = _words(masks)
+    assert (caption, len(swatches)) == ("masks", 11)
+    caption, swatches = _words(draw("diff", scene(), SCALE))
+    assert (caption, len(swatches)) == ("", 2)
+
+
 @pytest.mark.parametrize("row", ["masks", "attention"])
 def test_the_first_frame_which_no_step_led_to_is_grey(row):
     panel = draw(row, scene(), SCALE)
@@ -249,9 +258,10 @@ def test_rows_that_are_not_there_are_refused(rows, message):
         check_rows(rows)
 
 
-def test_the_help_names_every_row():
+def test_the_help_names_every_row_and_figure():
     from videopred.rendering.settings import PictureConfig
 
     assert issubclass(PictureConfig, Settings)
-    help_text = PictureConfig.model_fields["rows"].description
-    assert ", ".join(ROWS) in help_text
+    rows, figures = (" ".join(PictureConfig.model_fields[name].description.split()) for name in ("rows", "figure"))
+    assert ", ".join(ROWS) in rows
+    assert ", ".join(FIGURES) in figures.replace(" or ", ", ")

@@ -106,8 +106,12 @@ class Intervened(Core):
         before = self._edited(_silenced(todo.without), before)
         if todo.force_schema is not None:
             projected, before = self.core.with_schema(projected, before, todo.force_schema)
-        silent = [self._silent(steps.device)] if todo.without else []
-        _, after, trace = advance(projected, before, *silent)
+        if todo.without:
+            silent = self._silent(steps.device)
+            _, after, trace = advance(projected, before, silent)
+            trace = self._unread(trace, silent)
+        else:
+            _, after, trace = advance(projected, before)
         after = self._edited(_frozen(todo.freeze), after, before)
         after = self._edited(_silenced(todo.without), after)
         return self.core.given_out(after), Counted(after, steps + 1), trace
@@ -115,6 +119,16 @@ class Intervened(Core):
     def _silent(self, device: torch.device) -> Tensor:
         """(modules,) bool, those that are silenced."""
         return torch.tensor([k in self.intervention.without for layer in self._layers for k in layer], device=device)
+
+    def _unread(self, trace: Trace, silent: Tensor) -> Trace:
+        """The trace in which silenced modules read nothing: their zeros would attend to all slots alike."""
+        rows = {"": silent} | {f"layer{i}": silent[layer.start : layer.stop] for i, layer in enumerate(self._layers)}
+        return trace | {
+            name: attention.masked_fill(rows[layer][:, None], 0)  # (B, heads, K, L)
+            for name, attention in trace.items()
+            for layer, _, kind in [name.rpartition(".")]
+            if kind == "input_attention" and layer in rows
+        }
 
     def _edited(self, edit: "Edit", *states: State) -> State:
         """The first state with every tensor edited; the edit also sees what is in its place in the others."""

@@ -18,7 +18,8 @@ from videopred.datasets.quadruplets import Quadruplets
 from videopred.eval.mates import differences, mates
 from videopred.eval.plausibility_scores import PlausibilityScores
 from videopred.palette import BLUE, GREEN, VERMILION
-from videopred.plots.page import LETTERS, Page, enlarged, points
+from videopred.rendering.canvas import hue
+from videopred.rendering.page import LETTERS, Page, blank_page, enlarged, points
 
 POSSIBLE, IMPOSSIBLE, OTHER = BLUE, VERMILION, GREEN
 """Colours of films; the last is for films that are not known to be possible or impossible."""
@@ -105,7 +106,7 @@ def scene_still(pairs: Sequence[Pair], name: str, unit: str) -> np.ndarray:
     scale, left = max(1, 88 // max(height, width)), 150
     high, pitch = height * scale + 6, width * scale + 4
     tall, span = 2 * high + 250, len(shown) * pitch - 4
-    page = Page(52 + len(pairs) * tall, left + span + _MARGIN)
+    page = Page(blank_page(52 + len(pairs) * tall, left + span + _MARGIN))
     page.write(name, _MARGIN, 22, align="left", size=LETTERS + 3)
     for number, pair in enumerate(pairs):
         top = 48 + number * tall
@@ -185,7 +186,7 @@ class _Layout(NamedTuple):
 
 def _gif_page(pairs: Sequence[Pair], name: str, unit: str, layout: _Layout, *, curves: bool) -> np.ndarray:
     """What all frames of a GIF share, without the curves or with all of them."""
-    page = Page(layout.below + 230, layout.plot_left(len(pairs)) - 76 + _MARGIN)
+    page = Page(blank_page(layout.below + 230, layout.plot_left(len(pairs)) - 76 + _MARGIN))
     page.write(name, _MARGIN, 20, align="left", size=LETTERS + 3)
     for number, pair in enumerate(pairs):
         for film, label in enumerate(pair.names):
@@ -207,15 +208,15 @@ def _plot(axes: Axes, pair: Pair, unit: str, *, curves: bool = True) -> None:
     axes.tick_params(labelsize=points(LETTERS - 2))
     axes.spines[["top", "right"]].set_visible(False)
     for place in pair.marks:
-        axes.axvline(place, color=_hex(TRICK), linestyle="--", linewidth=1.2)
+        axes.axvline(place, color=hue(TRICK), linestyle="--", linewidth=1.2)
     for place in pair.marks[:1]:
         axes.annotate(
             f" {pair.marked}", (place, 1), xycoords=("data", "axes fraction"), size=points(LETTERS - 2), va="top",
-            color=_hex(TRICK),
+            color=hue(TRICK),
         )  # fmt: skip
     for row, width in ((1, 3.2), (0, 1.6)):
         frames = pair.numbers[-pair.surprise.shape[1] :]
-        axes.plot(frames, pair.surprise[row], color=_color(pair, row), linewidth=width, visible=curves)
+        axes.plot(frames, pair.surprise[row], color=hue(_color(pair, row)), linewidth=width, visible=curves)
 
 
 def _end(pair: Pair) -> int:
@@ -223,9 +224,5 @@ def _end(pair: Pair) -> int:
     return int(pair.numbers[-1]) + 1
 
 
-def _color(pair: Pair, row: int) -> str:
-    return _hex((POSSIBLE, IMPOSSIBLE)[row] if pair.known else (TRICK, OTHER)[row])
-
-
-def _hex(color: tuple[int, int, int]) -> str:
-    return "#{:02x}{:02x}{:02x}".format(*color)
+def _color(pair: Pair, row: int) -> tuple[int, int, int]:
+    return (POSSIBLE, IMPOSSIBLE)[row] if pair.known else (TRICK, OTHER)[row]

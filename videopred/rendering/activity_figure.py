@@ -1,6 +1,7 @@
 """What modules did in a clip, as a figure: a band for each module, a cell for the frame that each step led to."""
 
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,13 @@ def drawable(axes: Mapping[str, str]) -> list[str]:
     return [name for name, axis in axes.items() if axis == "K"]
 
 
+def first_modules(panels: Mapping[str, np.ndarray]) -> dict[str, int]:
+    """Name of a trace (T, K), the lowest layer's first -> number of its first module, counted through all layers."""
+    sizes = {name.rpartition(".")[0]: panel.shape[1] for name, panel in panels.items()}
+    firsts = dict(zip(sizes, accumulate(sizes.values(), initial=0), strict=False))
+    return {name: firsts[name.rpartition(".")[0]] for name in panels}
+
+
 def activity_figure(panels: Mapping[str, np.ndarray], context: int) -> "Figure":
     """A panel for each trace of a clip, with a line where the rollout begins.
 
@@ -29,10 +37,12 @@ def activity_figure(panels: Mapping[str, np.ndarray], context: int) -> "Figure":
     heights = [panel.shape[1] for panel in panels.values()]
     figure = empty_figure(7.0, 0.75 * len(heights) + 0.26 * sum(heights))
     plots = figure.subplots(len(panels), 1, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
+    firsts = first_modules(panels)
     for plot, (name, panel) in zip(plots, panels.items(), strict=True):
-        schema = name.endswith("schema")
-        painted = schema_cells(panel.T) if schema else tinted(panel.T, axis=0)
+        schema, first = name.endswith("schema"), firsts[name]
+        painted = schema_cells(panel.T) if schema else tinted(panel.T, axis=0, first=first)
         dress(plot, name.replace("_", " "), TIME if plot is plots[-1] else "", "object file" if schema else "module")
         cells(plot, painted)
+        plot.set_yticks(range(panel.shape[1]), range(first, first + panel.shape[1]))
         frames_along(plot, len(panel), context)
     return figure

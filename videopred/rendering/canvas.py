@@ -48,17 +48,16 @@ def frames_along(plot: Any, frames: int, context: int) -> None:
     plot.axvline(context + 0.5, color=hue(INK), gapcolor="white", linewidth=2, linestyle="--")  # seen on black as well
 
 
-def cells(plot: Any, colors: np.ndarray) -> Any:
+def cells(plot: Any, colors: np.ndarray) -> None:
     """Paint (K, T, 3) uint8 as cells with a gap between bands: row k at y = k, column t at frame t + 1."""
     bands, frames = colors.shape[:2]
     edges = (0.5, frames + 0.5, bands - 0.5, -0.5)
-    image = plot.imshow(colors, aspect="auto", interpolation="nearest", extent=edges)
+    plot.imshow(colors, aspect="auto", interpolation="nearest", extent=edges)
     for band in range(1, bands):
         plot.axhline(band - 0.5, color="white", linewidth=2)
     plot.set_yticks(range(bands))
     plot.tick_params(left=False)
     plot.spines[:].set_visible(False)
-    return image
 
 
 def pixels(figure: Figure) -> np.ndarray:

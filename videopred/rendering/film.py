@@ -7,7 +7,8 @@ import numpy as np
 
 from videopred.palette import CONTEXT, ROLLOUT, TRACK
 from videopred.rendering import USUAL_ROWS
-from videopred.rendering.lettering import Label, blank_page, legend_width, paint_legend, text_width, write
+from videopred.rendering.lettering import Label, legend_width, paint_legend, text_width, write
+from videopred.rendering.page import blank_page
 from videopred.rendering.panel import Panel, Swatch, draw_rows
 from videopred.rendering.scene import Scene
 
@@ -99,7 +100,7 @@ def _words(panel: Panel) -> tuple[str, tuple[Swatch, ...]]:
     """What stands above a panel: a caption, or nothing if several colours are named instead; and the named colours."""
     if panel.numbered:
         return panel.caption, ()
-    named = len(panel.swatches) > 1 and any(len(swatch.name) > 1 for swatch in panel.swatches)
+    named = len(panel.swatches) > 1 and not panel.kind
     return "" if named else panel.caption, panel.swatches
 
 

@@ -5,17 +5,14 @@ from math import ceil
 from typing import NamedTuple
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 
-from videopred.palette import INK, PAGE
+from videopred.rendering.page import FONT, Page
 from videopred.rendering.panel import Swatch
 
 TEXT, SWATCH = 18, 14
 """Size of letters, and side of a colour in a legend, px."""
-_FONT = "DejaVu Sans"
 
 
 class Label(NamedTuple):
@@ -27,11 +24,6 @@ class Label(NamedTuple):
     y: float
     """px from the top, of the middle."""
     align: str = "center"
-
-
-def blank_page(height: int, width: int) -> np.ndarray:
-    """(height, width, 3) uint8."""
-    return np.full((height, width, 3), PAGE, np.uint8)
 
 
 def legend_width(swatches: tuple[Swatch, ...]) -> int:
@@ -46,7 +38,7 @@ def _swatch_width(swatch: Swatch) -> int:
 
 def _gap(swatch: Swatch) -> int:
     """Between a colour and its name, px: numbers stand closer."""
-    return 7 if len(swatch.name) > 1 else 4
+    return 4 if swatch.name.isdecimal() else 7
 
 
 def paint_legend(page: np.ndarray, swatches: tuple[Swatch, ...], x: int, y: int) -> list[Label]:
@@ -64,20 +56,12 @@ def text_width(text: str) -> int:
     """How wide a text is, px."""
     if not text:
         return 0
-    return ceil(TextPath((0, 0), text, size=TEXT, prop=FontProperties(family=_FONT)).get_extents().width)
+    return ceil(TextPath((0, 0), text, size=TEXT, prop=FontProperties(family=FONT)).get_extents().width)
 
 
 def write(image: np.ndarray, labels: list[Label]) -> np.ndarray:
     """The image with text on it."""
-    height, width = image.shape[:2]
-    dpi = 64  # a power of two: width / dpi * dpi is exact, so no pixel is lost to rounding
-    figure = Figure(figsize=(width / dpi, height / dpi), dpi=dpi)
-    canvas = FigureCanvasAgg(figure)
-    figure.figimage(image, origin="upper")
+    page = Page(image)
     for label in labels:
-        figure.text(
-            label.x / width, 1 - label.y / height, label.text, size=TEXT * 72 / dpi,
-            ha=label.align, va="center_baseline", color=np.array(INK) / 255, family=_FONT,
-        )  # fmt: skip
-    canvas.draw()
-    return np.asarray(canvas.buffer_rgba())[..., :3].copy()
+        page.write(label.text, label.x, label.y, align=label.align, size=TEXT)
+    return page.drawn()

@@ -7,6 +7,7 @@ import numpy as np
 
 from videopred.addresses import find
 from videopred.rendering import ROWS
+from videopred.rendering.page import enlarged
 from videopred.rendering.scene import NEEDS, Scene, check_row
 
 
@@ -64,5 +65,5 @@ def numbers(colors: np.ndarray) -> tuple[Swatch, ...]:
 
 def shown(film: np.ndarray, scale: int, caption: str, swatches: tuple[Swatch, ...] = (), kind: str = "") -> Panel:
     """The panel of a film (T, H, W, 1 or 3) uint8."""
-    film = np.broadcast_to(film, (*film.shape[:-1], 3)).repeat(scale, axis=1).repeat(scale, axis=2)
+    film = enlarged(np.broadcast_to(film, (*film.shape[:-1], 3)), scale)
     return Panel(film, film, caption, swatches, kind)

@@ -39,25 +39,13 @@ def strip_figure(scenes: Sequence[Scene]) -> Figure:
     has no mark. Source: RIMs, figures 8 to 10; SCOFF, figures 8 to 12.
     """
     (scene,) = scenes
+    frames = len(scene.truth)
     marked = scene.context + MARKED_STEP - 1
-    frames, height, width = scene.truth.shape[:3]
     shown = every_nth(marked if marked < frames else scene.context, frames, 10)
-    films = [laid_over(scene.truth, scene.prediction)]
-    words = "frame above, rollout step below; truth in blue over the prediction"
+    films, words = [laid_over(scene.truth, scene.prediction)], "truth in blue over the prediction"
     if scene.truth.shape[-1] == 3:
-        films = [scene.truth, scene.prediction]
-        words = "frame above, rollout step below; upper row the truth, lower row the prediction"
-    cell = _WIDE / len(shown)
-    high = len(films) * (cell - 0.08) * height / width  # a gap beside each
-    figure = empty_figure(_WIDE, high + 0.58)  # three lines of text
-    plots = figure.subplots(len(films), len(shown), squeeze=False)
-    for (row, column), plot in np.ndenumerate(plots):
-        t = shown[column]
-        _still(plot, films[row][t], scene, t, above=row == 0, below=row == len(films) - 1)
-        if t == marked:
-            plot.spines[:].set(color=hue(MARK), linewidth=3.0)
-    figure.suptitle(words, fontsize=SMALL, color=hue(INK))
-    return figure
+        films, words = [scene.truth, scene.prediction], "upper row the truth, lower row the prediction"
+    return _stills(scene, films, words, shown, marked)
 
 
 def active_strips(scenes: Sequence[Scene]) -> Figure:
@@ -69,31 +57,39 @@ def active_strips(scenes: Sequence[Scene]) -> Figure:
     (scene,) = scenes
     (active,) = scene.traced("active")
     assert scene.strips is not None
-    frames, height, width = scene.truth.shape[:3]
-    shown = every_nth(scene.context, frames - 1, 10)
-    figure = empty_figure(_WIDE, (_WIDE / len(shown) - 0.08) * height / width + 0.58)
     film = laid_over(scene.truth, scene.prediction)
-    for t, plot in zip(shown, figure.subplots(1, len(shown), squeeze=False)[0], strict=True):
-        for (first, end), is_active in zip(scene.strips, active[t + 1], strict=True):  # which came of reading frame t
+    for t, read in enumerate(active[1:]):  # at index t + 1 is the step that read frame t
+        for (first, end), is_active in zip(scene.strips, read, strict=True):
             if is_active:
                 film[t, first:end] = np.maximum(film[t, first:end], _LIT)
-        _still(plot, film[t], scene, t)
-    words = "frame above, rollout step below; truth in blue over the prediction, strips of active modules grey"
-    figure.suptitle(words, fontsize=SMALL, color=hue(INK))
+    words = "truth in blue over the prediction, strips of active modules grey"
+    return _stills(scene, [film], words, every_nth(scene.context, len(film) - 1, 10))
+
+
+def _stills(
+    scene: Scene, films: Sequence[np.ndarray], words: str, shown: Sequence[int], marked: int | None = None
+) -> Figure:
+    """Frames of films (T, H, W, 1 or 3), one film below another, with their numbers and steps, and borders that say
+    what is given and what is predicted; the one marked has a red one."""
+    height, width = scene.truth.shape[1:3]
+    cell = _WIDE / len(shown) - 0.08  # a gap beside each
+    figure = empty_figure(_WIDE, len(films) * cell * height / width + 0.58)  # three lines of text
+    plots = figure.subplots(len(films), len(shown), squeeze=False)
+    for (row, column), plot in np.ndenumerate(plots):
+        t = shown[column]
+        step = t + 1 - scene.context
+        plot.imshow(films[row][t], interpolation="nearest")
+        plot.set_xticks([])
+        plot.set_yticks([])
+        if row == 0:
+            plot.set_title(f"{t + 1}", fontsize=SMALL, color=hue(INK), pad=3)
+        if row == len(films) - 1:
+            plot.set_xlabel(f"{step}" if step > 0 else "given", fontsize=SMALL, color=hue(INK), labelpad=2)
+        plot.spines[:].set(color=hue(CONTEXT if step < 1 else ROLLOUT), linewidth=1.5)
+        if t == marked:
+            plot.spines[:].set(color=hue(MARK), linewidth=3.0)
+    figure.suptitle(f"frame above, rollout step below; {words}", fontsize=SMALL, color=hue(INK))
     return figure
-
-
-def _still(plot: Axes, picture: np.ndarray, scene: Scene, t: int, *, above: bool = True, below: bool = True) -> None:
-    """One frame, with its number above it, its step of the rollout below, and the border of what it is."""
-    plot.imshow(picture, interpolation="nearest")
-    plot.set_xticks([])
-    plot.set_yticks([])
-    step = t + 1 - scene.context
-    if above:
-        plot.set_title(f"{t + 1}", fontsize=SMALL, color=hue(INK), pad=3)
-    if below:
-        plot.set_xlabel(f"{step}" if step > 0 else "given", fontsize=SMALL, color=hue(INK), labelpad=2)
-    plot.spines[:].set(color=hue(CONTEXT if step < 1 else ROLLOUT), linewidth=1.5)
 
 
 def activation(scenes: Sequence[Scene]) -> Figure:

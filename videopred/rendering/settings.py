@@ -17,8 +17,8 @@ _FILE_ENDINGS = {
 
 
 def is_file_name(out: Path) -> bool:
-    """Whether --out means a file: it ends as pictures or films do, and is no folder that is there."""
-    return out.suffix.lower() in _FILE_ENDINGS and not out.is_dir()
+    """Whether --out means a file: it ends as pictures or films do, also with letters swapped, and is no folder."""
+    return sorted(out.suffix.lower()) in map(sorted, _FILE_ENDINGS) and not out.is_dir()
 
 
 class ClipChoice(Settings):
@@ -77,7 +77,8 @@ class PictureConfig(Settings):
     format: tuple[Literal["gif", "mp4", "png"], ...] = ("gif", "png")
     """Films as gif or mp4 (which needs PyAV), a strip of stills as png. If --out is a file, its suffix says it."""
     figure: str | None = None
-    """Instead of films: strip, activation, activation-position, schemata, top-down or mask-out, as PNG and SVG."""
+    """Instead of films, as PNG and SVG: strip, strips, activation, activation-position, schemata, top-down or
+    mask-out."""
     frame_ms: int = 100
     """Time per frame of a film; GIF counts in steps of 10."""
 

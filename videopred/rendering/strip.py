@@ -9,7 +9,8 @@ from videopred.check import whole_number
 from videopred.palette import CONTEXT, ROLLOUT
 from videopred.rendering import USUAL_ROWS
 from videopred.rendering.film import MARGIN
-from videopred.rendering.lettering import Label, blank_page, legend_width, paint_legend, text_width, write
+from videopred.rendering.lettering import Label, legend_width, paint_legend, text_width, write
+from videopred.rendering.page import blank_page
 from videopred.rendering.panel import Panel, Swatch, draw_rows
 from videopred.rendering.scene import Scene
 

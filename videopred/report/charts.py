@@ -71,7 +71,7 @@ def line_chart(title: str, lines: Mapping[str, Line], x_name: str, ends: tuple[f
     return _svg(WIDTH, HEIGHT, said, body)
 
 
-def raster(title: str, shares: np.ndarray, context: int, *, chosen: bool) -> str:
+def raster(title: str, shares: np.ndarray, context: int, *, chosen: bool, first: int = 0) -> str:
     """An SVG with a band for each module, a cell for each frame that a step led to, and a line before the rollout.
 
     Args:
@@ -79,6 +79,7 @@ def raster(title: str, shares: np.ndarray, context: int, *, chosen: bool) -> str
         shares: (T, K), of steps that led to frames 2, 3, …; in [0, 1], or whole numbers that `chosen` says are choices,
             each with a colour of its own.
         context: true frames given, after which the line stands.
+        first: number of the first module.
     """
     steps, bands = shares.shape
     high = max(10, min(22, 200 // bands))
@@ -87,12 +88,14 @@ def raster(title: str, shares: np.ndarray, context: int, *, chosen: bool) -> str
     for k in range(bands):
         y = _TOP + k * high
         if k % (1 if high >= 12 else 2) == 0:  # letters are 12 high
-            body.append(f'<text class="tick" x="{_LEFT - 6}" y="{y + high / 2 + 4}" text-anchor="end">{k}</text>')
+            body.append(
+                f'<text class="tick" x="{_LEFT - 6}" y="{y + high / 2 + 4}" text-anchor="end">{first + k}</text>'
+            )
         for t in range(steps):
             value = float(shares[t, k])
             if not isfinite(value) or (value == 0 and not chosen):
                 continue
-            style = f"schema-{int(value) % COLOURS}" if chosen else f"cell-{k % COLOURS}"
+            style = f"schema-{int(value) % COLOURS}" if chosen else f"cell-{(first + k) % COLOURS}"
             faint = "" if chosen else f' fill-opacity="{min(1.0, value):.2f}"'
             place = f'x="{_LEFT + t * wide:.1f}" y="{y + 1}" width="{wide:.2f}" height="{high - 2}"'
             body.append(f'<rect class="{style}" {place}{faint}/>')

@@ -12,7 +12,7 @@ from videopred.eval.scores import Scores
 from videopred.eval.tables import written
 from videopred.judging.drawing import scenes_of
 from videopred.rendering import ROWS, USUAL_ROWS
-from videopred.rendering.activity_figure import drawable
+from videopred.rendering.activity_figure import drawable, first_modules
 from videopred.rendering.film import film_frames
 from videopred.rendering.strip import strip
 from videopred.report.charts import raster
@@ -123,13 +123,14 @@ class Predicted:
             f"Clip {one.clip} of the {self.part} part plays. Side by side: {seen} "
             f"{self.context} frames are given and {self.horizon} predicted{_sparse(every)}. {one.why}."
         )
-        activity = [_activity(name, scene.trace[name][1:], self.context) for name in self._traces]
+        firsts = first_modules({name: scene.trace[name] for name in self._traces})
+        activity = [_activity(name, scene.trace[name][1:], self.context, first) for name, first in firsts.items()]
         return Shown(one.why, alt, address("gif", gif), address("png", still), activity)
 
 
-def _activity(name: str, trace: np.ndarray, context: int) -> str:
+def _activity(name: str, trace: np.ndarray, context: int, first: int) -> str:
     """A trace (T, K) as a raster."""
-    return raster(name.replace("_", " "), trace, context, chosen=name.endswith("schema"))
+    return raster(name.replace("_", " "), trace, context, chosen=name.endswith("schema"), first=first)
 
 
 def _sparse(every: int) -> str:

@@ -99,7 +99,7 @@ def provenance(run: FoundRun) -> dict[str, str]:
     """Where the run came from, but not the name of the machine, which does not concern readers of the page."""
     record = run.record
     names = ("started", "finished", "seconds", "cpu_seconds", "device", "threads", "python", "machine", "commit")
-    found = {name: _written(record[name]) for name in names if record.get(name) is not None}
+    found = {name.replace("_", " "): _written(record[name]) for name in names if record.get(name) is not None}
     return found | {name: str(number) for name, number in record.get("versions", {}).items()}
 
 

@@ -10,7 +10,7 @@ from videopred.amounts import counted
 from videopred.eval.comparison import Comparison, Difference, compare
 from videopred.eval.comparison_rows import Row as ComparedRow
 from videopred.eval.scores import Scores
-from videopred.eval.tables import CEILING, arrow, curve_title, written, written_interval
+from videopred.eval.tables import arrow, best_rows, curve_title, written, written_interval
 from videopred.plots.value_axis import axis_ends
 from videopred.report.charts import Line, line_chart, styles
 
@@ -49,10 +49,13 @@ class Table(NamedTuple):
 def score_table(scores: Scores) -> Table:
     """Means over the rollout with half of their intervals; the best of a column is strong."""
     heads = [_head(scores, column) for column in scores.metrics]
-    best = {column: _best(scores, column) for column in scores.metrics}
+    best = {
+        column: best_rows({row: of[column] for row, of in scores.values.items()}, metric)
+        for column, metric in scores.metrics.items()
+    }
     rows = []
     for row, style in _styles(scores).items():
-        cells = [_mean(scores, row, column, best[column]) for column in scores.metrics]
+        cells = [_mean(scores, row, column, strong=row in best[column]) for column in scores.metrics]
         rows.append(Row(row, cells, row not in scores.models, style))
     horizon = scores.protocol.horizon
     return Table(f"Mean of {counted(horizon, 'step')}; the best of a column is bold", heads, rows)
@@ -134,21 +137,15 @@ def _estimate(said: dict[str, float | None]) -> Cell:
     return Cell("–" if said["value"] is None else f"{said['value']:.3f}{ends}")
 
 
-def _mean(scores: Scores, row: str, column: str, best: float) -> Cell:
+def _mean(scores: Scores, row: str, column: str, *, strong: bool) -> Cell:
     metric, mean = scores.metrics[column], scores.mean(row, column)
     interval = scores.interval(row, column)
     half = "" if interval is None or isnan(interval.half) else f" ±{written(interval.half, metric)}"
-    return Cell(f"{written(mean, metric)}{half}", mean == best and row != CEILING)
+    return Cell(f"{written(mean, metric)}{half}", strong)
 
 
 def _head(scores: Scores, column: str) -> str:
     return f"{scores.label(column)} {arrow(scores.metrics[column])}"
-
-
-def _best(scores: Scores, column: str) -> float:
-    rows = [row for row in scores.values if row != CEILING]
-    means = [mean for row in rows if not isnan(mean := scores.mean(row, column))] or [float("nan")]
-    return max(means) if scores.metrics[column].higher_is_better else min(means)
 
 
 def _styles(scores: Scores) -> dict[str, str]:

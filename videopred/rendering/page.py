@@ -5,19 +5,24 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from videopred.palette import INK, PAGE
+from videopred.rendering.canvas import hue
+
+FONT = "DejaVu Sans"
+"""It comes with matplotlib, so that text is as wide everywhere."""
 LETTERS = 15
 """Usual size of text, px."""
 _DPI = 64  # a power of two: size / dpi * dpi is exact, so no pixel is lost to rounding
 
 
 class Page:
-    """A white page with pictures, text and plots; places are px from the upper left."""
+    """Pixels (height, width, 3) uint8 with pictures, text and plots on them; places are px from the upper left."""
 
-    def __init__(self, height: int, width: int) -> None:
-        self._pixels = np.full((height, width, 3), 255, np.uint8)
-        self._figure = Figure(figsize=(width / _DPI, height / _DPI), dpi=_DPI)
+    def __init__(self, pixels: np.ndarray) -> None:
+        self._pixels = pixels
+        self._height, self._width = pixels.shape[:2]
+        self._figure = Figure(figsize=(self._width / _DPI, self._height / _DPI), dpi=_DPI)
         self._canvas = FigureCanvasAgg(self._figure)
-        self._height, self._width = height, width
 
     def paste(self, picture: np.ndarray, scale: int, left: int, top: int) -> None:
         """Put a picture (H, W, 3) uint8 on the page, each pixel a square of scale x scale."""
@@ -25,11 +30,19 @@ class Page:
         self._pixels[top : top + large.shape[0], left : left + large.shape[1]] = large
 
     def write(
-        self, text: str, x: float, y: float, color: str = "#333333", align: str = "center", size: int = LETTERS
+        self,
+        text: str,
+        x: float,
+        y: float,
+        color: tuple[int, int, int] = INK,
+        align: str = "center",
+        size: int = LETTERS,
     ) -> None:
         """Write a line of text, whose middle is at y; x is where `align` says."""
-        at = x / self._width, 1 - y / self._height
-        self._figure.text(*at, text, size=points(size), ha=align, va="center_baseline", color=color)
+        self._figure.text(
+            x / self._width, 1 - y / self._height, text, size=points(size), ha=align, va="center_baseline",
+            color=hue(color), family=FONT,
+        )  # fmt: skip
 
     def axes(self, left: int, top: int, width: int, height: int) -> Axes:
         """An empty plot in a rectangle."""
@@ -38,16 +51,19 @@ class Page:
 
     def drawn(self) -> np.ndarray:
         """(height, width, 3) uint8: where nothing is drawn, the pictures show."""
-        self._figure.patch.set_alpha(0)
+        self._figure.figimage(self._pixels, origin="upper", zorder=-1)  # below the plots
         self._canvas.draw()
-        seen = np.asarray(self._canvas.buffer_rgba()).astype(np.float32)
-        share = seen[..., 3:] / 255
-        return (seen[..., :3] * share + self._pixels * (1 - share)).round().astype(np.uint8)
+        return np.asarray(self._canvas.buffer_rgba())[..., :3].copy()
 
 
-def enlarged(image: np.ndarray, scale: int) -> np.ndarray:
-    """Each pixel as a square of scale x scale."""
-    return image.repeat(scale, axis=0).repeat(scale, axis=1)
+def blank_page(height: int, width: int) -> np.ndarray:
+    """(height, width, 3) uint8."""
+    return np.full((height, width, 3), PAGE, np.uint8)
+
+
+def enlarged(pictures: np.ndarray, scale: int) -> np.ndarray:
+    """Pictures (..., H, W, C) with each pixel as a square of scale x scale."""
+    return pictures.repeat(scale, axis=-3).repeat(scale, axis=-2)
 
 
 def points(px: float) -> float:
