@@ -98,7 +98,6 @@ DOORS: dict[str, set[str]] = {
     "kornia": {"eval.bordered_similarity"},
     "scipy": {"eval.intervals", "eval.matching", "eval.tracking"},
     "lightning": {
-        "training.atomic_saving",
         "training.batches",
         "training.engine",
         "training.keeping",

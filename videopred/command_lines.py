@@ -1,5 +1,6 @@
 """The commands that make given data or results again, as one would type them. Light."""
 
+import re
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -43,7 +44,7 @@ def generate_words(recipe: DatasetSettings, clips: Mapping[str, int], seed: int,
 
 
 def training_words(command: str, data: str) -> Words | None:
-    """The command in the record of an export, which keeps only names of files, with its data where it lies now.
+    """The command in the record of an export, which keeps only names of files, with data and runs where they lie now.
 
     Args:
         command: as it was typed.
@@ -52,6 +53,7 @@ def training_words(command: str, data: str) -> Words | None:
     Returns:
         None of a program of one's own, which is no command of ours.
     """
+    command = re.sub(r"( --(?:out|init-from)[ =])", r"\1models/", command)
     program, *words = shlex.split(command) or [""]
     name = Path(data).name
     return tuple(data if word == name else word for word in words) if program == "videopred" else None

@@ -183,6 +183,10 @@ def test_scores_under_a_protocol_are_told_by_its_name(place):
     ("command", "told"),
     [
         ("videopred train datasets/balls4.h5 --seed 3", [["train", "datasets/balls4.h5", "--seed", "3"]]),
+        (
+            "videopred train balls4.h5 --out=/home/me/mine --init-from 'models/the first'",
+            [["train", "datasets/balls4.h5", "--out=models/mine", "--init-from", "models/the first"]],
+        ),
         ("loop.py --fast", []),
     ],
 )

@@ -14,8 +14,8 @@ from tiny_runs import tiny_training
 from training_runs import learner
 
 from videopred.settings import ComputeConfig
-from videopred.training.atomic_saving import AtomicIO
 from videopred.training.engine import check_compute, make_trainer
+from videopred.training.keeping import AtomicIO
 from videopred.training.metrics_file import read_metrics
 
 

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,14 @@ import pytest
 import torch
 from command_line import run
 from tiny_runs import CLIPS, FRAMES, HEIGHT, WIDTH, tiny_model, tiny_training
-from training_runs import equal, weights
+from training_runs import equal, learner, weights
 
+from videopred.datasets import open_dataset
 from videopred.models import CORES, build
 from videopred.settings import ComputeConfig, TrainingConfig
 from videopred.training import course
 from videopred.training import forecast as forecasting
+from videopred.training.clips import TrainingClips
 from videopred.training.forecast import Forecast
 from videopred.training.run import foresee, train
 
@@ -81,14 +84,25 @@ def test_every_precision_can_be_foreseen(data, precision):
 
 
 @pytest.mark.parametrize("core", [core for core in CORES if "dropout" in CORES[core][0].model_fields])
-def test_a_run_that_was_foreseen_is_the_same_run(data, tmp_path, monkeypatch, core):
-    """Dropout and samples included: weights and random stream are those that they would have been."""
+def test_a_forecast_leaves_no_trace(data, monkeypatch, core):
+    """Dropout and samples included: weights and random stream are what they were."""
+    monkeypatch.setattr(forecasting, "_TIMED", 1)
+    model = learner(core, free_running=2, noise=0.1)
+    before, stream = deepcopy(model.state_dict()), torch.get_rng_state()
+    clips = TrainingClips(open_dataset(data), model.config.training)
+    forecasting.forecast(model, clips, torch.device("cpu"))
+    assert equal(model.state_dict(), before)
+    assert all(weight.grad is None for weight in model.parameters())
+    assert torch.equal(torch.get_rng_state(), stream)
+
+
+def test_a_run_that_was_foreseen_is_the_same_run(data, tmp_path, monkeypatch):
     training = tiny_training(free_running=2, noise=0.1)
     monkeypatch.setattr(forecasting, "_TIMED", 1)
     learned = []
     for least in (1, 1000):
         monkeypatch.setattr(course, "_FORESEEN", least)
-        learned.append(weights(train(data, tiny_model(core), training, out=tmp_path / str(least), device="cpu")))
+        learned.append(weights(train(data, tiny_model("rims"), training, out=tmp_path / str(least), device="cpu")))
     assert "parameters" in (tmp_path / "1" / "log.txt").read_text()
     assert "parameters" not in (tmp_path / "1000" / "log.txt").read_text()
     assert equal(*learned)

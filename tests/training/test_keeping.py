@@ -1,13 +1,17 @@
-"""Which checkpoints stay, told apart by the update that they are of; but for the last test, by a pretended trainer."""
+"""Which checkpoints stay, told apart by the update that they are of, mostly by a pretended trainer; and that each is
+on the disk whole or not at all.
+"""
 
 from pathlib import Path
 from typing import Any
 
+import lightning
 import pytest
-from tiny_runs import tiny_model, tiny_training
+import torch
+from tiny_runs import no_file_longer_than, tiny_model, tiny_training
 from training_runs import learner, load
 
-from videopred.training.keeping import KeepCheckpoints
+from videopred.training.keeping import AtomicIO, KeepCheckpoints
 from videopred.training.run import train
 from videopred.training.stopping import Stopped, StopSigns
 
@@ -166,3 +170,31 @@ def test_which_checkpoints_a_training_keeps(data, tmp_path, monkeypatch):
     assert names.pop("best.ckpt") in (4, 7)
     kept = {f"update-000000{number}.ckpt": number for number in (2, 4, 6)}
     assert names == {"last.ckpt": 7, "previous.ckpt": 6} | kept
+
+
+def test_a_checkpoint_is_replaced_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "checkpoints" / "last.ckpt"
+    AtomicIO().save_checkpoint({"update": 1}, path)
+    assert torch.load(path, weights_only=True) == {"update": 1}
+    message = r"last\.ckpt must be a file that can be written, got File too large; free some space"
+    with pytest.raises(OSError, match=message), no_file_longer_than(1000):
+        AtomicIO().save_checkpoint({"update": 2, "weights": torch.zeros(1000)}, path)
+    assert torch.load(path, weights_only=True) == {"update": 1}
+    assert [file.name for file in path.parent.iterdir()] == ["last.ckpt"]
+
+
+def test_lightning_saves_through_it(tmp_path):
+    """The plugin is what Trainer.save_checkpoint uses: the file is written beside its final name."""
+    written = []
+
+    class Watched(AtomicIO):
+        def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
+            written.append(Path(path).name)
+            super().save_checkpoint(checkpoint, path, storage_options)
+
+    trainer = lightning.Trainer(
+        accelerator="cpu", logger=False, enable_checkpointing=False, plugins=[Watched()], default_root_dir=tmp_path
+    )
+    trainer.strategy.connect(lightning.LightningModule())
+    trainer.save_checkpoint(tmp_path / "a.ckpt")
+    assert written == ["a.ckpt"]

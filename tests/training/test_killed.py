@@ -16,7 +16,7 @@ KILLED = """
 import os, signal, sys
 import torch
 from videopred import cli
-from videopred.training.atomic_saving import AtomicIO
+from videopred.training.keeping import AtomicIO
 from videopred.training.learner import Learner
 
 torch.set_num_threads(1)

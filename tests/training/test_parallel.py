@@ -170,6 +170,33 @@ def test_two_processes_learn_what_one_learns(tmp_path, clips):
     assert_same_curves(tmp_path / "one", tmp_path / "two")
 
 
+SPOILED = """
+import sys
+from videopred import cli
+from videopred.training.learner import Learner
+
+plain = Learner.loss_of
+
+def spoiled(self, *given, **named):
+    second = self._trainer is not None and self.global_rank == 1 and self.global_step == 1
+    return plain(self, *given, **named) * (float("nan") if second else 1)
+
+Learner.loss_of = spoiled
+cli.main(sys.argv[1:])
+"""
+
+
+@pytest.mark.slow
+def test_a_loss_of_one_process_that_is_no_number_ends_both_in_words(data, tmp_path):
+    """The first, which keeps the log, would else hear no more than that the other is gone."""
+    program, out = tmp_path / "spoiled.py", tmp_path / "run"
+    program.write_text(SPOILED)
+    command = [sys.executable, str(program), *words(data, out, "--devices", "2")[2:]]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    assert done.returncode == 1
+    assert "got a gradient of norm nan at update 2, first in the gradient of encoder" in (out / "log.txt").read_text()
+
+
 @pytest.mark.parametrize(
     ("compute", "settings", "message"),
     [

@@ -1,6 +1,8 @@
 """One training from several seeds: which runs and what summary it leaves, and what is in its way."""
 
+import gc
 import json
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from training_runs import UNDRAWN, equal, load, weights
 from videopred.checkpoint import ExperimentRecord
 from videopred.settings import ComputeConfig
 from videopred.training import seeds as several
+from videopred.training.clips import TrainingClips
 from videopred.training.learner import Learner
 from videopred.training.resuming import read_settings
 from videopred.training.run import train
@@ -33,6 +36,29 @@ def test_several_seeds_are_several_runs_and_a_summary(data, tmp_path):
     }
     alone = train(data, tiny_model(), tiny_training(seed=5), out=tmp_path / "alone", device="cpu")
     assert equal(weights(out / "seed-5"), weights(alone))
+
+
+@pytest.mark.parametrize("hold", ["memory", "device"])
+def test_the_clips_of_one_seed_are_let_go_before_those_of_the_next_are_read(data, tmp_path, monkeypatch, hold):
+    """Those of a paper's experiment take 10 GB of a GPU, and wait on disk where that is no more free."""
+    made: list[weakref.ref[TrainingClips]] = []
+    plain = TrainingClips.__init__
+
+    def watched(self: TrainingClips, *data: Any, **named: Any) -> None:
+        plain(self, *data, **named)
+        made.append(weakref.ref(self))
+        assert [clips() is not None for clips in made] == [False] * (len(made) - 1) + [True]
+
+    monkeypatch.setattr(TrainingClips, "__init__", watched)
+    compute = ComputeConfig(hold=hold)
+    gc.disable()
+    try:
+        train_seeds(
+            data, (0, 1, 2), tiny_model(), tiny_training(), compute=compute, out=tmp_path / "runs", device="cpu"
+        )
+    finally:
+        gc.enable()
+    assert len(made) == 3
 
 
 def test_several_seeds_are_gone_on_with(data, tmp_path, monkeypatch):

@@ -1,12 +1,13 @@
 """Trainings on a device, a pretended one, from the first clip to the last checkpoint: the weights are the CPU's."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from pretended_device import Pretended, pretended_device
+from pretended_device import Pretended, pretended_device, waits
 from test_exact_resume import stop_after
 from tiny_runs import tiny_model, tiny_training
 from training_runs import UNDRAWN, everything_of, weights
@@ -14,6 +15,7 @@ from training_runs import UNDRAWN, everything_of, weights
 from videopred.datasets import open_dataset
 from videopred.settings import ComputeConfig, WatchConfig
 from videopred.training.clips import TrainingClips
+from videopred.training.learner import Learner
 from videopred.training.run import foresee, resume, train
 
 EVERYTHING = {"accumulate": 2, "free_running": 3, "noise": 0.1, "sampling": "linear", "clip_norm": 0.5}
@@ -53,6 +55,23 @@ def test_a_training_goes_on_there(data, tmp_path, monkeypatch):
             resume(tmp_path / name, device="cpu")
         same(whole, tmp_path / name)
         assert everything_of(tmp_path / name)["updates"] == 3
+
+
+@pytest.mark.parametrize("pieces", [1, 2])
+def test_values_are_asked_for_once_in_an_update(data, tmp_path, monkeypatch, pieces):
+    """Whether losses and gradients are finite; the last update, which is logged, asks for more."""
+    asked, plain = [], Learner.on_train_batch_start
+
+    def watched(self: Learner, *batch: Any) -> None:
+        asked.append(waits.count("aten._local_scalar_dense.default"))
+        plain(self, *batch)
+
+    monkeypatch.setattr(Learner, "on_train_batch_start", watched)
+    settings = tiny_training(updates=4, validate_every=4, accumulate=pieces)
+    with pretended_device():
+        train(data, tiny_model("rims"), settings, out=tmp_path / "run", watch=UNDRAWN, device="cuda")
+    begun = asked[::pieces]
+    assert [after - before for before, after in pairwise(begun)] == [1, 1, 1]
 
 
 @pytest.mark.parametrize("precision", ["16-mixed", "bf16-mixed", "bf16-true", "64-true"])

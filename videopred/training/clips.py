@@ -1,5 +1,6 @@
 """The clips that a run learns from and those that it is judged by while it learns."""
 
+import gc
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,8 @@ class TrainingClips:
         fix = "lower it, generate more clips, or learn from windows of them with --window"
         enough = training.batch_size <= self.to_learn or self.windows > 1
         check.require(enough, "--batch-size", must, training.batch_size, fix)
+        gc.collect()  # Lightning's objects hold one another, and with them the clips of a training before this one
+        torch.cuda.empty_cache()
         limit = {"auto": MEMORY_LIMIT, "disk": 0}.get(compute.hold, _EVERYTHING)
         self.held_on_device = not self.endless and self._belongs_on(device, compute)
         if not self.endless:

@@ -18,7 +18,7 @@ from videopred.models.compiling import check_compiler
 from videopred.settings import ComputeConfig, TrainingConfig
 from videopred.slurm import my_task
 from videopred.systems import may_train_together
-from videopred.training.atomic_saving import AtomicIO
+from videopred.training.keeping import AtomicIO
 from videopred.training.loggers import Curves
 from videopred.training.metrics_file import MetricsFile
 from videopred.training.processes import check_reachable, environment, launched

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import lightning
+from lightning.fabric.plugins import TorchCheckpointIO
 from lightning.pytorch.callbacks import Checkpoint
 
 from videopred.checkpoint import BEST, LAST
+from videopred.files import whole_file
 from videopred.settings import TrainingConfig
 from videopred.training.learner import Learner
 from videopred.training.resuming import PREVIOUS
@@ -93,3 +95,14 @@ class KeepCheckpoints(Checkpoint):
             os.replace(self.folder / "next.ckpt", self.folder / LAST)
         self.saved_at = done
         self.on_save()
+
+
+class AtomicIO(TorchCheckpointIO):
+    """Writes beside the final name, then renames: a killed process never leaves half a checkpoint.
+
+    Lightning's own way moves a file from the temporary folder, which is a copy when that is another disk.
+    """
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
+        with whole_file(Path(path)) as partial:
+            super().save_checkpoint(checkpoint, partial, storage_options)

@@ -1,7 +1,7 @@
 """The objective of training, as Lightning's loop calls it."""
 
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import lightning
 import numpy as np
@@ -23,6 +23,13 @@ from videopred.training.resuming import LOOKS_KEY, as_if_between_updates
 from videopred.training.schedules import own_frames, share_of_samples, share_of_step_size
 
 
+class _Piece(NamedTuple):
+    """A piece of a batch, and its loss."""
+
+    frames: Tensor
+    loss: Tensor
+
+
 class Learner(lightning.LightningModule):
     """The loss of the next frame, on every frame but the first, and what follows from it.
 
@@ -34,7 +41,7 @@ class Learner(lightning.LightningModule):
         super().__init__()
         self.predictor, self.config = predictor, config
         self.looks = Looks(config.training.improvement or 0.0)
-        self._pieces: list[Tensor] = []
+        self._pieces: list[_Piece] = []
         self._sums = torch.zeros(2, dtype=torch.float64)
 
     @property
@@ -53,12 +60,9 @@ class Learner(lightning.LightningModule):
         training = self.config.training
         own, sampling = own_frames(training, self.global_step), share_of_samples(training, self.global_step)
         loss = self.loss_of(frames, own, noise=training.noise, sampling=sampling)
-        if not loss.isfinite():
-            self._complain(f"{loss.item()}", first_fault(self.predictor, to_film(frames, self.dtype_of_films)))
-        self._pieces.append(loss.detach())
+        self._pieces.append(_Piece(frames, loss.detach()))
         if len(self._pieces) == training.accumulate:
-            self._log_update(torch.stack(self._pieces).mean())
-            self._pieces.clear()
+            self._log_update(torch.stack([piece.loss for piece in self._pieces]).mean())
         return loss
 
     def _log_update(self, loss: Tensor) -> None:
@@ -148,17 +152,35 @@ class Learner(lightning.LightningModule):
         return training.learning_rate * share_of_step_size(training, self.global_step, self.looks.decays)
 
     def configure_gradient_clipping(self, optimizer: Any, *limits: Any, **named_limits: Any) -> None:
-        """Refuse gradients that are not finite, and clip the others."""
+        """Refuse losses and gradients that are not finite, and clip the gradients."""
         limit = self.config.training.clip_norm
         if not isinstance(self.trainer.strategy, SingleDeviceStrategy | DDPStrategy):  # where each holds a part of them
+            self._check_finite()
             self.clip_gradients(optimizer, gradient_clip_val=limit, gradient_clip_algorithm="norm")
             return
         weights = [weight for weight in self.predictor.parameters() if weight.grad is not None]
         norm = torch.nn.utils.get_total_norm([weight.grad for weight in weights if weight.grad is not None])
-        if not norm.isfinite() and self.config.training.precision != "16-mixed":  # whose scaler skips such updates
-            self._complain(f"a gradient of norm {norm.item()}", first_bad_gradient(self.predictor))
+        self._check_finite(norm)
         if limit is not None:
             torch.nn.utils.clip_grads_with_norm_(weights, limit, norm)
+
+    def _check_finite(self, *norm: Tensor) -> None:
+        """Refuse an update with a loss or a norm that is not finite; else forget its pieces, for it is done.
+
+        All are looked at in one go, once there are gradients: each look waits until the device has done what it was
+        asked for. Gradients are those of all processes, so that none of them goes on alone.
+        """
+        if self.config.training.precision == "16-mixed":
+            norm = ()  # the scaler skips such updates
+        if torch.stack([*(piece.loss for piece in self._pieces), *norm]).isfinite().all():
+            self._pieces.clear()
+            return
+        for frames, loss in self._pieces:
+            if not loss.isfinite():
+                with self.trainer.precision_plugin.train_step_context():
+                    where = first_fault(self.predictor, to_film(frames, self.dtype_of_films))
+                self._complain(f"{loss.item()}", where)
+        self._complain(f"a gradient of norm {norm[0].item()}", first_bad_gradient(self.predictor))
 
     def configure_optimizers(self) -> Any:
         return torch.optim.Adam(self.parameters(), lr=self.config.training.learning_rate)

@@ -50,20 +50,15 @@ class TimeSpent:
 
     def __init__(self) -> None:
         self._began = _clocks()
-        self._before: dict[str, float | None] = dict.fromkeys(self._began, 0.0)
+        self._before = dict.fromkeys(self._began, 0.0)
 
     def add(self, record: Mapping[str, Any]) -> None:
-        """Count what was spent before, as a record has it.
-
-        A record that has the one and not the other was written when only the one was counted: the other stays unknown.
-        """
-        usual = None if any(name in record for name in self._before) else 0.0
-        self._before = {name: record.get(name, usual) for name in self._before}
+        """Count what was spent before, as a record has it; that of a run which was killed before it saved has none."""
+        self._before = {name: record.get(name, 0.0) for name in self._before}
 
     def so_far(self) -> dict[str, float]:
-        """For the record: `seconds` and `cpu_seconds`, to a tenth, as far as they are known."""
-        spent = {name: value - self._began[name] for name, value in _clocks().items()}
-        return {name: round(spent[name] + before, 1) for name, before in self._before.items() if before is not None}
+        """For the record: `seconds` and `cpu_seconds`, to a tenth."""
+        return {name: round(now - self._began[name] + self._before[name], 1) for name, now in _clocks().items()}
 
 
 def _clocks() -> dict[str, float]:

@@ -214,8 +214,12 @@ def _check_kinds(
     watch: WatchConfig | None,
 ) -> None:
     """Refuse names and dicts in the place of settings."""
-    kinds = {"model": PredictorConfig, "training": TrainingConfig, "compute": ComputeConfig, "watch": WatchConfig}
-    for (name, kind), value in zip(kinds.items(), (model, training, compute, watch), strict=True):
+    for name, value, kind in (
+        ("model", model, PredictorConfig),
+        ("training", training, TrainingConfig),
+        ("compute", compute, ComputeConfig),
+        ("watch", watch, WatchConfig),
+    ):
         if value is not None:
             check.kind_of(name, value, kind)
 
