@@ -24,7 +24,7 @@ ROOMS: dict[str, set[str]] = {
     "files": {"check", "systems"},
     "settings": {"check"},
     "systems": {"amounts", "check"},
-    "device": {"check"},
+    "device": {"check", "slurm"},
     "addresses": {"check"},
     "amounts": set(),
     "interrupt": set(),

@@ -1,11 +1,13 @@
 """Which device a command runs on, and on how many threads of the CPU."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
 
 from videopred import check
+from videopred.slurm import my_task
 
 
 def pick_device(device: torch.device | str = "auto") -> torch.device:
@@ -24,6 +26,15 @@ def pick_device(device: torch.device | str = "auto") -> torch.device:
     must = f"be a device of this machine, which has {there} of kind {kind}"
     check.require(valid, "--device", must, name, "use --device auto or --device cpu")
     return torch.device(name)
+
+
+def my_device(name: str) -> str:
+    """The device of this process: of several that work together, each takes a GPU of its own with auto or cuda."""
+    task = my_task()
+    place = os.environ.get("LOCAL_RANK", None if task is None else task.place_on_node)
+    if place is None or name not in ("auto", "cuda") or not torch.cuda.is_available():
+        return name
+    return f"cuda:{int(place) % torch.cuda.device_count()}"
 
 
 def measuring_device(device: torch.device) -> torch.device:

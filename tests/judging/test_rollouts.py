@@ -14,7 +14,7 @@ from videopred.eval.settings import Protocol
 from videopred.judging import evaluate, judge
 from videopred.judging.batches import Batch
 from videopred.judging.forecasts import forecast_of
-from videopred.judging.sharing import Share, my_device
+from videopred.judging.sharing import Share
 from videopred.models.predictor import Prediction
 from videopred.rollout import predict_next, roll_out
 
@@ -133,35 +133,6 @@ def test_the_noise_of_a_clip_is_its_own(file):
     four, two = (draw(Batch(file, "test", start, same.repeat(4 - start, 1, 1, 1, 1), 2), 1) for start in (0, 2))
     assert torch.equal(four[2:], two)
     assert len({clip.numpy().tobytes() for clip in four}) == 4
-
-
-@pytest.mark.parametrize(
-    ("name", "place", "gpus", "device"),
-    [
-        ("auto", "5", 3, "cuda:2"),
-        ("cuda", "1", 3, "cuda:1"),
-        ("cpu", "1", 3, "cpu"),
-        ("cuda:0", "1", 3, "cuda:0"),
-        ("auto", None, 3, "auto"),
-        ("auto", "1", 0, "auto"),
-    ],
-)
-def test_each_process_takes_a_gpu_of_its_own(monkeypatch, name, place, gpus, device):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus > 0)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
-    monkeypatch.delenv("LOCAL_RANK", raising=False)
-    if place is not None:
-        monkeypatch.setenv("LOCAL_RANK", place)
-    assert my_device(name) == device
-
-
-def test_a_task_of_srun_takes_the_gpu_of_its_place_on_its_machine(monkeypatch):
-    told = {"JOB_ID": "7", "STEP_ID": "0", "STEP_NUM_TASKS": "4", "STEP_TASKS_PER_NODE": "2(x2)", "PROCID": "3"}
-    for name, value in (told | {"NODEID": "1", "LOCALID": "1", "STEP_NODELIST": "first,second"}).items():
-        monkeypatch.setenv(f"SLURM_{name}", value)
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    assert my_device("auto") == "cuda:1"
 
 
 def test_shares_are_disjoint_and_whole():

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from videopred import check
 from videopred.amounts import counted
-from videopred.device import pick_device
+from videopred.device import my_device, pick_device
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.frames import shape_told
@@ -19,7 +19,6 @@ from videopred.judging.forecasts import Forecast, Predict, device_of, forecast_o
 from videopred.judging.given_films import GivenFilms, GivenTruth
 from videopred.judging.own_masks import asks_for_masks, check_masks, source_of, usual_metrics
 from videopred.judging.scoring import How, judge_rows
-from videopred.judging.sharing import my_device
 from videopred.models.predictor import Predictor
 
 if TYPE_CHECKING:

@@ -86,7 +86,7 @@ def _data_films(path: Path, part: str) -> RawFilms:
     names = [f"clip {clip}" for clip in range(file.count(part))]
 
     def frames(clip: int) -> Iterator[np.ndarray]:
-        if isinstance(file, ClipFile) and file.dtype.kind == "f":  # exact: read_frames rounds to 256 levels
+        if isinstance(file, ClipFile) and file.dtype.kind == "f":  # which need not be one of 256 levels
             return iter(np.ascontiguousarray(file.stored(part, "features", clip, clip + 1)[:, 0]))
         return iter(file.read_frames(part, clip, clip + 1)[0])
 

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from videopred import check
 from videopred.checkpoint import load_run, read_run
-from videopred.device import pick_device
+from videopred.device import my_device, pick_device
 from videopred.eval.scores import Scores
 from videopred.judging.evaluating import evaluate_protocol
 from videopred.judging.rows import ROWS
-from videopred.judging.sharing import my_device
 from videopred.runs import run_name
 
 if TYPE_CHECKING:

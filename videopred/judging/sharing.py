@@ -69,12 +69,3 @@ def sharing() -> Iterator[Share]:
     finally:
         if group_is_ours:
             distributed.destroy_process_group()
-
-
-def my_device(name: str) -> str:
-    """The device of this process: of several that judge together, each takes a GPU of its own with auto or cuda."""
-    task = my_task()
-    place = os.environ.get("LOCAL_RANK", None if task is None else task.place_on_node)
-    if place is None or name not in ("auto", "cuda") or not torch.cuda.is_available():
-        return name
-    return f"cuda:{int(place) % torch.cuda.device_count()}"

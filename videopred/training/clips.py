@@ -14,6 +14,7 @@ from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.loader import MEMORY_LIMIT, FilmDataset
 from videopred.datasets.recipe_clips import RecipeClips, open_recipe
 from videopred.datasets.settings import DatasetSettings, load_recipe
+from videopred.device import my_device
 from videopred.settings import ComputeConfig, TrainingConfig
 
 _EVERYTHING = 2**63  # bytes
@@ -119,7 +120,7 @@ class TrainingClips:
         """Whether the clips wait on the device: with `auto`, on a GPU that has four times their size free."""
         if compute.hold != "auto" or not device.startswith("cuda"):
             return compute.hold == "device"
-        return self.bytes_to_learn < torch.cuda.mem_get_info(torch.device(device))[0] / 4
+        return self.bytes_to_learn < torch.cuda.mem_get_info(torch.device(my_device(device)))[0] / 4
 
 
 def open_clips(data: Path | str, training: TrainingConfig) -> ClipSource:

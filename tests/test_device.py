@@ -1,0 +1,51 @@
+"""The device that a process computes on."""
+
+import pytest
+import torch
+from tiny_runs import tiny_data
+
+from videopred.datasets import open_dataset
+from videopred.device import my_device
+from videopred.settings import TrainingConfig
+from videopred.training.clips import TrainingClips
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "gpus", "device"),
+    [
+        ("auto", "5", 3, "cuda:2"),
+        ("cuda", "1", 3, "cuda:1"),
+        ("cpu", "1", 3, "cpu"),
+        ("cuda:0", "1", 3, "cuda:0"),
+        ("auto", None, 3, "auto"),
+        ("auto", "1", 0, "auto"),
+    ],
+)
+def test_each_process_takes_a_gpu_of_its_own(monkeypatch, name, place, gpus, device):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus > 0)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
+    monkeypatch.delenv("LOCAL_RANK", raising=False)
+    if place is not None:
+        monkeypatch.setenv("LOCAL_RANK", place)
+    assert my_device(name) == device
+
+
+def test_a_task_of_srun_takes_the_gpu_of_its_place_on_its_machine(monkeypatch):
+    told = {"JOB_ID": "7", "STEP_ID": "0", "STEP_NUM_TASKS": "4", "STEP_TASKS_PER_NODE": "2(x2)", "PROCID": "3"}
+    for name, value in (told | {"NODEID": "1", "LOCALID": "1", "STEP_NODELIST": "first,second"}).items():
+        monkeypatch.setenv(f"SLURM_{name}", value)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert my_device("auto") == "cuda:1"
+
+
+@pytest.mark.parametrize("place", ["0", "1"])
+def test_each_process_asks_its_own_gpu_whether_clips_fit(tmp_path, monkeypatch, place):
+    """Lightning makes it the current one only later."""
+    file, free = open_dataset(tiny_data(tmp_path)), {"cuda:0": 0, "cuda:1": 10**12}
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (free[str(device)], 10**12))
+    monkeypatch.setenv("LOCAL_RANK", place)
+    clips = TrainingClips(file, TrainingConfig(batch_size=2), device="cuda")
+    assert clips.held_on_device == (place == "1")
