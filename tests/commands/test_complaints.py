@@ -24,6 +24,8 @@ from videopred.models.presets import PRESETS
 BAD = {
     "frobnicate": f"COMMAND must be one of {', '.join(COMMANDS)}, got frobn",
     "generat": "got generat; did you mean generate?",
+    "bench": "COMMAND must be one of bench generate, bench cores, bench scores, bench train, got bench; did you mean",
+    "bench core --repeats 1": "bench scores, bench train, got bench core; did you mean bench cores?",
     "--verbose": f"COMMAND must be one of {', '.join(COMMANDS)}, got --verb",
     "generate ball4": f"PRESET must be one of {', '.join(DATASETS)}, got ball4; did you mean balls4?",
     "generate --seed 3 balls4": "PRESET must come before the options, got --seed; put PRESET first, as in",
@@ -46,7 +48,7 @@ BAD = {
     "train {data} --core lstm-balls --core.active=3": "--core.active must be a setting of lstm-balls, got one of rims",
     "train {data} --decoder.queries 3": "--decoder.queries must be a setting of shared, got one of files; leave it out",
     "train {data} --core gone:Core": "core gone:Core must be importable, got ModuleNotFoundError: No module named 'go",
-    "check-core gruu": "got gruu; did you mean gru?",
+    "check-core gruu": f"CORE must be one of {', '.join([*CORES, *PRESETS])}, got gruu; did you mean gru?",
     "check-core --json gruu": "CORE must come before the options, got --json; put CORE first, as in",
     "check-core gru --core.modules 3": "--core.modules must be a setting of gru, got one of rims",
     "train {data} --codec vgg": "--codec must be one of rnem, mila, got vgg; choose one of these",
