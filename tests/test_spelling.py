@@ -11,6 +11,15 @@ def test_the_nearest_word_is_found_if_any_is_near():
     assert nearest("rims", []) is None
 
 
+def test_capitals_are_like_small_letters():
+    assert nearest("SCOFF", ["gru", "scoff"]) == "scoff"
+    assert nearest("mine", ["Yours", "MINE"]) == "MINE"
+
+
+def test_of_several_as_near_the_first_is_offered():
+    assert nearest("ball", ["crops", "balls4", "balls1", "balls8"]) == "balls4"
+
+
 def test_a_beginning_stands_for_the_only_name_that_has_it():
     assert nearest("val", ["train", "validation"]) == "validation"
     assert nearest("tra", ["transformer", "transformer-balls", "gru"]) is None
@@ -22,6 +31,9 @@ def folder(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
     for name in ("two.h5", "two.gif", ".twos.h5", "threes.json"):
         Path(name).touch()
+    Path("datasets").mkdir()
+    for name in ("far.h5", "two.h5"):  # the second is right here as well
+        Path("datasets", name).touch()
     for run in ("models/three-gru/settings.json", "models/two-gru/seeds.json", "runs/two-rims/settings.json"):
         Path(run).parent.mkdir(parents=True)
         Path(run).touch()
@@ -40,7 +52,10 @@ def folder(tmp_path, monkeypatch) -> Path:
         ("three", [], "threes.json"),
         ("balls5", ["balls4", "rims"], "balls4"),
         ("two", ["tow"], "two.h5"),
-        ("gone/two.h5", [], None),
+        ("gone/two.h5", [], "two.h5"),
+        ("gone/two.gif", [], None),
+        ("far.h5", [], "datasets/far.h5"),
+        ("fra.h5", [], "datasets/far.h5"),
         ("models/two-gur", [], "models/two-gru"),
         ("model/two-gru", [], "models/two-gru"),
         ("model/two-gur/settings.json", [], None),  # its folder holds nothing of that name
@@ -70,8 +85,16 @@ def test_a_folder_is_offered_with_its_whole_path(folder):
         ("models/two-rims", "models/two-gru"),
         ("runs/two-rms", "runs/two-rims"),
         ("fra", "models/far.safetensors"),
+        ("runs/three-gru", "models/three-gru"),
         ("nothing-like-it", None),
     ],
 )
 def test_a_path_to_no_run_is_like_a_run_beside_it_or_in_models(folder, path, near):
     assert nearest_run(Path(path)) == near
+
+
+def test_whoever_is_in_the_folder_already_is_told_the_name_alone(folder, monkeypatch):
+    monkeypatch.chdir("models")
+    assert nearest_run(Path("models/two-gru")) == "two-gru"
+    monkeypatch.chdir("../datasets")
+    assert nearest_path(Path("datasets/far.h5")) == "far.h5"

@@ -263,7 +263,7 @@ def run_folder(run: Path, argument: str = "RUN") -> Path:
         there = sorted(run.glob("seed-*"), key=lambda seed: (len(seed.name), seed.name))  # seed-2 before seed-10
         fix = f"give one of them: {', '.join(map(str, there or [run / 'seed-0']))}"
         raise FileNotFoundError(complaint(argument, must, f"{run}, which holds runs from several seeds", fix))
-    fix = "give a folder that `videopred train` wrote, e.g. models/balls4-rims, or a file of `videopred export`"
+    fix = "give a folder that `videopred train` wrote, as `videopred runs` lists them, or a file of `videopred export`"
     if not run.exists():
         raise nothing_there(argument, must, run, fix, nearest_run(run))
     if run.suffix == ".ckpt" and run.parent.name == "checkpoints":

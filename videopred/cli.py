@@ -179,8 +179,7 @@ def run(argv: list[str]) -> None:
     if argv[0] in ("-V", "--version"):
         print(f"videopred {version('videopred')}")
         return
-    length = 2 if " ".join(argv[:2]) in COMMANDS else 1  # some commands are two words
-    name, words = check.one_of("COMMAND", " ".join(argv[:length]), COMMANDS), argv[length:]
+    name, words = _command_and_its_words(argv)
     command = COMMANDS[name]
     if name == "generate":
         preset = _first("PRESET", words, "balls4", "videopred generate balls4 --seed 1")
@@ -189,9 +188,24 @@ def run(argv: list[str]) -> None:
     if name == "train":
         command = model_flags.with_model_flags(command, words)
     if name == "check-core":
-        core = model_flags.core_flags(_first("CORE", words, "rims", "videopred check-core rims --json"), words)
+        named = _first("CORE", words, "rims", "videopred check-core rims --json")
+        with check.named({"--core": "CORE"}):
+            core = model_flags.core_flags(named, words)
         command = flags.with_default(command, "core", core, type(core))
     flags.call(command, name, words)
+
+
+def _command_and_its_words(argv: list[str]) -> tuple[str, list[str]]:
+    """The name of a command, which is one word or two, and the words after it.
+
+    Raises:
+        ValueError: there is no such command; if there are others that begin so, these are the choices.
+    """
+    two_words = " ".join(argv[:2])
+    longer = [name for name in COMMANDS if name.startswith(f"{argv[0]} ")]
+    if two_words in longer or (longer and argv[0] not in COMMANDS):
+        return check.one_of("COMMAND", two_words, longer), argv[2:]
+    return check.one_of("COMMAND", argv[0], COMMANDS), argv[1:]
 
 
 def _first(what: str, words: Sequence[str], default: str, example: str) -> str:

@@ -6,31 +6,39 @@ from pathlib import Path
 
 
 def nearest(word: str, names: Iterable[str]) -> str | None:
-    """The name that is most like a word, or the only one that begins with it, if any is."""
+    """The name that is most like a word, or the only one that begins with it, if any is.
+
+    Capitals are like small letters. Of several that are as like it, the first.
+    """
     there = list(names)
+    likeness = {name: difflib.SequenceMatcher(None, name.lower(), word.lower()).ratio() for name in there}
+    most = max(there, key=likeness.__getitem__, default=None)
+    if most is not None and likeness[most] >= 0.5:
+        return most
     longer = [name for name in there if len(word) > 2 and name.startswith(word)]
-    return next(iter(difflib.get_close_matches(word, there, n=1, cutoff=0.5)), longer[0] if len(longer) == 1 else None)
+    return longer[0] if len(longer) == 1 else None
 
 
 def nearest_path(path: Path, names: Iterable[str] = ()) -> str | None:
     """What a path to nothing is most like: a file of its kind beside it, or one of the names that could stand for it.
 
-    Endings are not compared, as all files of a kind are alike in them. A folder on the way may be misspelt as well.
+    Data files are also looked for in the current folder and in datasets/. Endings are not compared, as all files of a
+    kind are alike in them. A folder on the way may be misspelt as well.
     """
     if not path.parent.exists() and (folder := nearest_path(path.parent)):
         path = Path(folder) / path.name
         if path.exists():
             return str(path)
-    beside = [found for found in _beside(path) if path.suffix in ("", found.suffix) and found.exists()]
+    around = _around(path, "datasets") if path.suffix == ".h5" else _inside(path.parent)
+    beside = [found for found in around if path.suffix in ("", found.suffix) and found.exists()]
     meant = {name: name for name in names} | {found.stem: str(found) for found in beside}
     near = nearest(path.stem, meant)
     return None if near is None else meant[near]
 
 
 def nearest_run(path: Path) -> str | None:
-    """The run or export that a path to none is most like: beside it, or in models/."""
-    around = [*_beside(path), *_beside(Path("models") / path.name)]
-    runs = [run for run in around if run.suffix == ".safetensors" or _holds_runs(run)]
+    """The run or export that a path to none is most like: beside it, in the current folder, or in models/."""
+    runs = [run for run in _around(path, "models") if run.suffix == ".safetensors" or _holds_runs(run)]
     meant = {run.name.removesuffix(".safetensors"): str(run) for run in runs}
     near = nearest(path.name.removesuffix(".safetensors"), meant)
     return None if near is None else meant[near]
@@ -40,9 +48,14 @@ def _holds_runs(folder: Path) -> bool:
     return any((folder / name).is_file() for name in ("settings.json", "seeds.json"))
 
 
-def _beside(path: Path) -> list[Path]:
-    """What there is in the folder of a path, but for hidden files."""
+def _around(path: Path, usual: str) -> list[Path]:
+    """What there is in the usual folder, in the current one, and last in that of a path."""
+    return [found for folder in (Path(usual), Path(), path.parent) for found in _inside(folder)]
+
+
+def _inside(folder: Path) -> list[Path]:
+    """What there is in a folder, but for hidden files; nothing if it cannot be read."""
     try:
-        return [found for found in sorted(path.parent.iterdir()) if not found.name.startswith(".")]
+        return [found for found in sorted(folder.iterdir()) if not found.name.startswith(".")]
     except OSError:
         return []

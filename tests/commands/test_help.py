@@ -49,6 +49,8 @@ def test_help_of_a_preset_and_of_a_core_shows_its_own_flags(capfd):
         ("train --help", "--core.active", "--core.kind"),
         ("train --codec mila --decoder files --help", "--decoder.queries", "--decoder.kind"),
         ("generate balls4 --help", "--clips", "--kind"),
+        ("generate balls4 --help", "│ PRESET", "--kind"),
+        ("train my.h5 --core gru --updates many -h", "│ DATA", "--core.comm-heads"),
         ("check-core --help", "--core.comm-heads", "core:gru-config"),
         ("check-core gru --help", "--core.units", "--core.comm-heads"),
     ):

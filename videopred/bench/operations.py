@@ -66,11 +66,11 @@ LARGE_PRODUCT = 1024
 """Rows and columns of the matrices whose product is the machine's limit in practice."""
 
 
-def matrix_rate(size: int = LARGE_PRODUCT, repeats: int = 5, dtype: torch.dtype = torch.float32) -> float:
-    """Floating point operations per CPU second of a square matrix product: the machine's limit in practice."""
-    left, right = torch.rand(2, size, size).to(dtype)
+def matrix_rate(dtype: torch.dtype = torch.float32) -> float:
+    """Floating point operations per CPU second of a large matrix product: the machine's limit in practice."""
+    left, right = torch.rand(2, LARGE_PRODUCT, LARGE_PRODUCT).to(dtype)
     torch.mm(left, right)
-    return 2 * size**3 / min(cpu_seconds(lambda: torch.mm(left, right)) for _ in range(repeats))
+    return 2 * LARGE_PRODUCT**3 / min(cpu_seconds(lambda: torch.mm(left, right)) for _ in range(5))
 
 
 def times_the_limit(work: Callable[[], Any], repeats: int) -> tuple[float, float]:

@@ -65,7 +65,7 @@ def bench_train(
         slowest = max(row["ms"] for row in steps.values())
         with tempfile.TemporaryDirectory() as folder:
             return {
-                "rates": {"float32": matrix_rate(), "bfloat16": matrix_rate(dtype=torch.bfloat16)},
+                "rates": {"float32": matrix_rate(), "bfloat16": matrix_rate(torch.bfloat16)},
                 "steps": steps,
                 "trainer_ms": _trainer_milliseconds(Path(folder), updates),
                 "loader": _loader_rows(Path(folder), batch, frames, slowest),

@@ -38,17 +38,29 @@ def train(
     ] = None,
     *,
     core_name: Annotated[str, arg(name="core", metavar="NAME", help=CORE_HELP)] = "rims",
+    training: OmitArgPrefixes[TrainingConfig] = TrainingConfig(),
     core: CoreConfig = RIMsConfig(),
     codec_name: Annotated[str, arg(name="codec", metavar="NAME", help="One of `videopred list codecs`.")] = "rnem",
     codec: CodecConfig = RNEMConfig(),
     decoder_name: Annotated[
-        str, arg(name="decoder", metavar="NAME", help="One of `videopred list decoders`; default: the core's own.")
+        str, arg(name="decoder", metavar="NAME", help="One of `videopred list decoders`; cores differ in the default.")
     ] = "shared",
     decoder: DecoderConfig = SharedConfig(),
     stack: Annotated[int, arg(help="Frames that the encoder sees at once, the latest and those before it.")] = 1,
-    training: OmitArgPrefixes[TrainingConfig] = TrainingConfig(),
     watch: OmitArgPrefixes[WatchConfig] = WatchConfig(),
     compute: OmitArgPrefixes[ComputeConfig] = ComputeConfig(),
+    out: Annotated[Path | None, out_flag("Run folder; default: models/<experiment> or models/<data>-<core>.")] = None,
+    device: Device = "auto",
+    dry_run: Annotated[bool, arg(help="Only estimate the time, memory and disk space that it would take.")] = False,
+    seeds: Annotated[
+        str | None, arg(metavar="0,1,2", help="Train once from each seed, in <out>/seed-0 and so on.")
+    ] = None,
+    resume: Annotated[
+        Path | None, arg(metavar="RUN", help="Resume this run with its own settings; DATA may be left out.")
+    ] = None,
+    init_from: Annotated[
+        Path | None, arg(metavar="RUN", help="Start from the weights of this run or export; its model is the default.")
+    ] = None,
     scale: Annotated[
         Scale | None, arg(help="Size of an experiment: as published, for a laptop, for a test; default: paper.")
     ] = None,
@@ -58,18 +70,6 @@ def train(
     write: Annotated[
         Path | None, arg(metavar="FILE", help="Only write the experiment, as it would be run, to a JSON file.")
     ] = None,
-    seeds: Annotated[
-        str | None, arg(metavar="0,1,2", help="Train once from each seed, in <out>/seed-0 and so on.")
-    ] = None,
-    init_from: Annotated[
-        Path | None, arg(metavar="RUN", help="Start from the weights of this run or export; its model is the default.")
-    ] = None,
-    resume: Annotated[
-        Path | None, arg(metavar="RUN", help="Resume this run with its own settings; DATA may be left out.")
-    ] = None,
-    out: Annotated[Path | None, out_flag("Run folder; default: models/<experiment> or models/<data>-<core>.")] = None,
-    device: Device = "auto",
-    dry_run: Annotated[bool, arg(help="Only estimate the time, memory and disk space that it would take.")] = False,
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
@@ -86,7 +86,8 @@ def train(
         learned = _go_on(resume, data, learning)
         _say_trained(resume, watch, json_, wrote=learned)
         return
-    check.require(data is not None, "DATA", "be given", "nothing", "name a data file, or a run with --resume")
+    fix = "give it, as in `videopred train datasets/balls4.h5`, or a run with --resume"
+    check.require(data is not None, "DATA", "be given", "nothing", fix)
     assert data is not None
     if init_from is not None:
         check.run_folder(init_from, "--init-from")

@@ -55,9 +55,10 @@ def call(command: Callable[..., None], name: str, words: list[str]) -> None:
     keep.__signature__ = signature(command)  # type: ignore[attr-defined]
     keep.__annotations__, keep.__doc__ = {**command.__annotations__, **_without_default_shown(command)}, command.__doc__
     read = partial(tyro.cli, keep, prog=f"videopred {name}", config=(FlagCreatePairsOff,), registry=VALUES)
+    asked_for_help = not {"-h", "--help"}.isdisjoint(words)
     try:
-        with redirect_stderr(complaint), _unbroken(not {"-h", "--help"}.intersection(words)):
-            read(args=words)
+        with redirect_stderr(complaint), _unbroken(wide=not asked_for_help):
+            read(args=["--help"] if asked_for_help else words)  # tyro's help leaves out arguments that were given
     except SystemExit as stopped:
         if not stopped.code:
             raise

@@ -66,12 +66,12 @@ def _without_edges(line: str) -> str:
 
 def _meant(options: str, paragraphs: Sequence[Sequence[str]], words: Sequence[str], flags: Sequence[str]) -> str:
     """What to do about unknown options: write a list as it is written here, or take the flag that was meant."""
-    seeds = list(takewhile(str.isdecimal, _typed("--seeds", words).split()))
-    if len(seeds) > 1:
+    seeds = list(takewhile(str.isdecimal, _spaced(_typed("--seeds", words)).split()))
+    if _spaced(options).partition(" ")[0] in seeds[1:]:
         return f"put commas between seeds: --seeds {','.join(seeds)}"
-    first, *rows = _typed("--rows", words).split()
-    if rows and options.split() == rows:
-        return f"put commas between rows: --rows {','.join([first, *rows])}"
+    rows = _typed("--rows", words).split()
+    if options.split() == rows[1:]:
+        return f"put commas between rows: --rows {_spaced(' '.join(rows)).replace(' ', ',')}"
     option = options.partition(" ")[0].partition("=")[0]
     if meant := meant_flag(option, flags):
         return f"did you mean {meant}?"
@@ -84,7 +84,12 @@ def _listed(got: str) -> str:
     """How to write what was meant as a list of numbers: 0,1 or 0-3 or 0:3."""
     if span := re.fullmatch(r"(\d+)[-:](\d+)", got):
         return f"name each, with spaces between them: {span[1]} ... {span[2]}"
-    return f"put spaces between them: {got.replace(',', ' ')}" if "," in got else _SEE
+    return f"put spaces between them: {_spaced(got)}" if "," in got else _SEE
+
+
+def _spaced(listed: str) -> str:
+    """A list with a space between any two, and no commas."""
+    return " ".join(listed.replace(",", " ").split())
 
 
 def _typed(flag: str, words: Sequence[str]) -> str:
