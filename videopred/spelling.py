@@ -8,13 +8,13 @@ from pathlib import Path
 def nearest(word: str, names: Iterable[str]) -> str | None:
     """The name that is most like a word, or the only one that begins with it, if any is.
 
-    Capitals are like small letters. Of several that are as like it, the first.
+    Capitals may differ in names that are more like it. Of several that are as like it, the first.
     """
     there = list(names)
-    likeness = {name: difflib.SequenceMatcher(None, name.lower(), word.lower()).ratio() for name in there}
-    most = max(there, key=likeness.__getitem__, default=None)
-    if most is not None and likeness[most] >= 0.5:
-        return most
+    for written, least in (str, 0.5), (str.lower, 0.65):
+        likeness = [difflib.SequenceMatcher(None, written(name), written(word)).ratio() for name in there]
+        if max(likeness, default=0) >= least:
+            return there[likeness.index(max(likeness))]
     longer = [name for name in there if len(word) > 2 and name.startswith(word)]
     return longer[0] if len(longer) == 1 else None
 
