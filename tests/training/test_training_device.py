@@ -57,6 +57,15 @@ def test_a_training_goes_on_there(data, tmp_path, monkeypatch):
         assert everything_of(tmp_path / name)["updates"] == 3
 
 
+@pytest.mark.parametrize(("hold", "workers", "told"), [("disk", 0, True), ("disk", 2, False), ("device", 0, False)])
+def test_a_device_that_waits_for_clips_is_told_of(data, tmp_path, hold, workers, told):
+    compute, out = ComputeConfig(hold=hold, workers=workers), tmp_path / "run"
+    with pretended_device():
+        train(data, tiny_model(), tiny_training(updates=1), compute=compute, out=out, watch=UNDRAWN, device="cuda")
+    said = "cuda waits while clips are read from disk; with --workers 2 that happens meanwhile"
+    assert (said in (out / "log.txt").read_text()) == told
+
+
 @pytest.mark.parametrize("pieces", [1, 2])
 def test_values_are_asked_for_once_in_an_update(data, tmp_path, monkeypatch, pieces):
     """Whether losses and gradients are finite; the last update, which is logged, asks for more."""

@@ -82,6 +82,9 @@ class Course:
         if self.clips.held_on_device and compute.workers:
             why = "the training clips are held on the device; --hold memory changes that"
             say(f"--workers only read validation clips: {why}")
+        if self.device.type != "cpu" and self.clips.are_read_each_time and not compute.workers:
+            what = "made" if self.clips.endless else "read from disk"
+            say(f"{self.device} waits while clips are {what}; with --workers 2 that happens meanwhile")
         if compute.workers > processors():
             say(f"--workers {compute.workers} are more than the {counted(processors(), 'core')} of this process")
 
