@@ -140,7 +140,7 @@ def test_a_rollout_that_fits(context, horizon):
             5,
             r"^--context plus --horizon must be at most 7, .* got 3 \+ 5 = 8; lower --horizon to 4, or generate long",
         ),
-        (9, 1, r"got 9 \+ 1 = 10; lower --context to 6 or less, or"),
+        (9, 1, r"got 9 \+ 1 = 10; lower --context to 6, or"),
     ],
 )
 def test_a_rollout_that_does_not_fit(context, horizon, message):

@@ -206,7 +206,7 @@ def context_and_horizon(context: int, horizon: int, frames: int) -> None:
     """
     whole_number("--context", context, 1, "give at least one frame to start from")
     whole_number("--horizon", horizon, 1, "ask for at least one frame")
-    lower = f"--horizon to {frames - context}" if context < frames else f"--context to {frames - 1} or less"
+    lower = f"--horizon to {frames - context}" if context < frames else f"--context to {max(frames - horizon, 1)}"
     require(
         context + horizon <= frames,
         "--context plus --horizon",
