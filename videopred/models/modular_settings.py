@@ -65,16 +65,21 @@ def _check_modules(config: ModularSettings, modules: int, active: int, units: in
             require(on, "--core.active", must, active, fix)
 
 
-class RIMsConfig(ModularSettings):
-    """Recurrent independent mechanisms (RIMs paper, sections 2.1 to 2.4, table 3)."""
+class _Sizes(CoreSettings):
+    """Sizes of one layer of modules, in a class of their own so that help shows them first."""
 
-    kind: Suppress[Literal["rims"]] = "rims"
     modules: PositiveInt = 6
     """Number of modules K."""
     active: PositiveInt = 4
     """Modules that update at each step."""
     units: PositiveInt = 100
     """Width of each module's state."""
+
+
+class RIMsConfig(ModularSettings, _Sizes):
+    """Recurrent independent mechanisms (RIMs paper, sections 2.1 to 2.4, table 3)."""
+
+    kind: Suppress[Literal["rims"]] = "rims"
     reads: Literal["vector", "map", "strips"] = "vector"
     """What it reads of a frame: one vector; the positions of the encoder's map, to which modules attend; or one
     horizontal strip per module, each through an encoder of its own (RIMs, appendix D.4.1)."""
@@ -103,8 +108,8 @@ class RIMsConfig(ModularSettings):
         return self
 
 
-class StackSettings(ModularSettings):
-    """What stacks of RIMs share: sizes of each layer, the lowest first."""
+class _SizesOfLayers(CoreSettings):
+    """Sizes of several layers of modules, likewise."""
 
     modules: Annotated[tuple[PositiveInt, ...], Field(min_length=1)] = (5, 5)
     """Number of modules K of each layer, the lowest first."""
@@ -112,6 +117,11 @@ class StackSettings(ModularSettings):
     """Modules of each layer that update at each step."""
     units: tuple[PositiveInt, ...] = (60, 60)
     """Width of a module's state in each layer."""
+
+
+class StackSettings(ModularSettings, _SizesOfLayers):
+    """What stacks of RIMs share: sizes of each layer, the lowest first."""
+
     competition: Literal["null", "random"] = "null"
     """Which modules are active: those that attend least to the null slot, or random ones."""
     input_heads: PositiveInt = 4
