@@ -38,6 +38,13 @@ def test_help_names_every_command(capfd, words):
     assert err == ""
 
 
+@pytest.mark.parametrize("core", ["rims", "brims"])
+def test_help_of_a_modular_core_begins_with_their_sizes(capfd, core):
+    assert run(f"check-core {core} --help") == 0
+    shown = re.findall(r"│ --core\.([a-z-]+)", capfd.readouterr().out)
+    assert shown[:3] == ["modules", "active", "units"]
+
+
 def test_help_of_a_preset_and_of_a_core_shows_its_own_flags(capfd):
     for words, own, other in (
         ("generate balls4 --help", "--radii", "--digits"),
