@@ -92,6 +92,15 @@ def test_a_silenced_module_is_not_said_to_read(core):
     assert (since[:, 1:] > 0).all()
 
 
+def test_a_silenced_file_is_not_said_to_use_a_schema():
+    for changes in ({}, {"active": 1}):
+        predictor = model("scoff", **changes)
+        changed = intervene(predictor, Intervention(without=(1,)), CONTEXT)
+        schema = roll_out(changed, film(), HORIZON, trace=True).trace["schema"][:, CONTEXT - 1 :]
+        assert (schema[:, :, 1] == -1).all()
+        assert (schema[:, :, [0, 2]] >= 0).any(-1).all()
+
+
 @pytest.mark.parametrize("core", MODULAR)
 def test_with_all_modules_silent_every_frame_is_what_zeros_decode_to(core):
     predictor = model(core)
