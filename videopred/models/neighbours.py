@@ -79,10 +79,8 @@ class ReadNeighbours(nn.Module):
         scores: Tensor | None = None
         trace: Trace = {}
         if maps is None:
-            read = value.mean(1, keepdim=True)
-            if silent is not None:
-                read = torch.softmax(unheard(value.new_zeros(1, len(slots)), silent, 1), 1) @ value
-            read = read.expand(-1, self.rows, -1)
+            even = torch.softmax(unheard(value.new_zeros(1, len(slots)), silent, 1), 1)
+            read = (even @ value).expand(-1, self.rows, -1)
         else:
             query = per_head(torch.bmm(hidden.transpose(0, 1), maps).transpose(0, 1), heads)
             scores_of_slots = torch.bmm(key, query.transpose(1, 2))
