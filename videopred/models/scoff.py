@@ -11,7 +11,8 @@ belongs to a file, so files can be exchanged, and weights learned with K files r
                 h'[k] += dropout (o[k] Wo)
 
 Step 3 is `schemata`, step 4 `file_communication`. The choice is hard forward; backward it is softmax(l / temperature),
-straight through. Noise is drawn in training; in evaluation the likeliest schema is taken, unless `eval_sample`.
+straight through. Noise is drawn in training; in evaluation the likeliest schema is taken, unless `eval_sample`. With
+`schema_comm` the choice learns through the maps of step 4, too; the pseudocode takes these by number, so it does not.
 
 Source: the paper; the authors' code for video is not public. In later code of theirs (neural production systems)
 every file gets what all files read, which breaks their exchange, and LSTM schemata are mixed softly; here the
