@@ -151,7 +151,7 @@ def test_modules_of_a_higher_layer_go_on_where_the_lower_ends():
 
 
 def test_a_choice_has_the_colour_of_what_was_chosen():
-    svg = raster("schema", np.array([[0, 2], [1, 2]]), 1, chosen=True)
+    svg = raster("schema", np.array([[0, 2, -1], [1, 2, -1]]), 1, chosen=True)
     assert sorted(re.findall(r"schema-(\d)", svg)) == ["0", "1", "2", "2"]
 
 

@@ -59,6 +59,7 @@ def as_pixels(colors: np.ndarray) -> np.ndarray:
 
 
 def schema_cells(chosen: np.ndarray) -> np.ndarray:
-    """Numbers of schemata as their colours, (…, 3) uint8; NaN, unknown, is a track."""
+    """Numbers of schemata as their colours, (…, 3) uint8; −1, none, is the page, and NaN, unknown, a track."""
     colors = SCHEMA_COLORS[np.nan_to_num(chosen).astype(int) % len(SCHEMA_COLORS)]
+    colors = np.where((chosen < 0)[..., None], PAGE, colors)
     return np.where(np.isnan(chosen)[..., None], TRACK, colors).astype(np.uint8)

@@ -164,13 +164,14 @@ def files_start_apart(kind: Kind) -> None:
 
 
 def resting_files_keep_their_state(kind: Kind) -> None:
-    """Exactly `active` files update, those with most attention; the others keep h and c to the bit."""
+    """Exactly `active` files update, those with most attention; the others keep h and c to the bit, by no schema."""
     for cell in ("gru", "lstm"):
         core = make(kind, active=1, cell=cell)
         before = random_state(core)
         _, (after, _), trace = core.step(random_slots()[:, 0], before)
         active = trace["active"]
         assert torch.equal(active, functional_one_hot(trace["input_attention"].mean((1, 3))))
+        assert torch.equal(trace["schema"] >= 0, active)
         for old, new in zip(before[0], after, strict=True):
             assert torch.equal(new[~active], old[~active])
             assert (new[active] != old[active]).all()

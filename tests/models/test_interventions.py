@@ -92,6 +92,15 @@ def test_a_silenced_module_is_not_said_to_read(core):
     assert (since[:, 1:] > 0).all()
 
 
+def test_a_silenced_file_is_not_said_to_use_a_schema():
+    for changes in ({}, {"active": 1}):
+        predictor = model("scoff", **changes)
+        changed = intervene(predictor, Intervention(without=(1,)), CONTEXT)
+        schema = roll_out(changed, film(), HORIZON, trace=True).trace["schema"][:, CONTEXT - 1 :]
+        assert (schema[:, :, 1] == -1).all()
+        assert (schema[:, :, [0, 2]] >= 0).any(-1).all()
+
+
 @pytest.mark.parametrize("core", MODULAR)
 def test_with_all_modules_silent_every_frame_is_what_zeros_decode_to(core):
     predictor = model(core)
@@ -160,6 +169,8 @@ def test_a_core_without_modules_refuses(core):
     [
         ("rims", {"without": (4,)}, "--without must lie in 0 to 3, the modules of this rims, got 4; choose"),
         ("brims", {"freeze": (7,)}, "--freeze must lie in 0 to 6, the modules of this brims, got 7; choose"),
+        ("lstm-ha", {"freeze": (2,)}, "--freeze must lie in 0 to 1, the modules of this lstm-ha, got 2; choose"),
+        ("lstm-hab", {"force_schema": 0}, "--schema must be left out without schemata, got 0 for lstm-hab; take a"),
         ("brims", {"swap": ("3,4",)}, "--swap must name two modules of one layer, got 3,4; layers may differ"),
         ("scoff", {"force_schema": 2}, "--schema must lie in 0 to 1, the schemata of this scoff, got 2; choose"),
         ("rims", {"force_schema": 0}, "--schema must be left out without schemata, got 0 for rims; take a model"),

@@ -110,8 +110,9 @@ def test_dropout_is_of_the_rate_that_is_set(name):
 @pytest.mark.parametrize("name", ["lstm-ha", "lstm-hab"])
 def test_stacks_of_single_modules_have_the_settings_that_they_share(name):
     core = attentive(name, dropout=0.6, input_heads=4, input_key=5)
-    config = core.config
-    assert (config.dropout, config.input_heads, config.input_key, config.units) == (0.6, 4, 5, (4, 6, 7))
+    for config in (core.config, core.layers[0].config, core.readings[2].config):
+        assert (config.dropout, config.input_heads, config.input_key, config.units) == (0.6, 4, 5, (4, 6, 7))
+    assert core.config.kind == name
     assert config.modules == config.active == (1, 1, 1)
     assert (core.rows, core.units) == (1, 7)
 

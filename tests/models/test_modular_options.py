@@ -101,6 +101,29 @@ def test_it_trains_in_half_precision_and_under_autocast(config, options):
     assert all(weight.grad is None or weight.grad.isfinite().all() for weight in core.parameters())
 
 
+CHOOSE: list[tuple[ModularSettings, dict[str, Any]]] = [
+    (RIMS, {}),
+    (RIMS, {"reads": "map"}),
+    (RIMS, {"competition": "modules"}),
+    (RIMS, {"competition": "modules", "reads": "map"}),
+    (BRIMS, {}),
+]
+
+
+@pytest.mark.parametrize("how", ["bfloat16", "float16", "autocast"])
+@pytest.mark.parametrize(("config", "options"), CHOOSE, ids=["rims", "map", "modules", "modules on a map", "brims"])
+def test_half_precision_tells_apart_which_fresh_modules_read_most(config, options, how):
+    """Their attentions differ by less than it has digits for; if they tied, the last modules would never be active."""
+    torch.manual_seed(1)
+    core = build_core(config.changed(**options), FEATURES)
+    inputs = torch.randn(9, 20, 4 if "reads" in options else 1, FEATURES)
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=how == "autocast"):
+        half = torch.float32 if how == "autocast" else getattr(torch, how)
+        trace = unroll(core.to(half), inputs.to(half), trace=True).trace
+    (lowest, *_) = (active for name, active in trace.items() if name.endswith("active"))
+    assert (lowest.double().mean((0, 1)) > 0.2).all()
+
+
 @pytest.mark.parametrize(("config", "options"), CASES, ids=NAMES)
 def test_gradients_are_true(config, options):
     core = make(config, options | {"block_gradient": False})

@@ -193,6 +193,7 @@ def test_a_core_that_raises_is_a_core_that_fails(place, wrong, reason):
     found = run_checks(lambda: raising.Plain(FEATURES))
     assert re.match(reason, found["shapes"])
     assert found["initial_state_repeats"] == ""
+    assert re.match(reason, found["step_compiles_whole"])
     number = int(re.search(r"line (\d+)", found["shapes"])[1])
     assert wrong in (place / "raising.py").read_text().splitlines()[number - 1]
 

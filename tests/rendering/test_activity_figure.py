@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from videopred.palette import OBJECT_COLORS, SCHEMA_COLORS, TRACK
+from videopred.palette import OBJECT_COLORS, PAGE, SCHEMA_COLORS, TRACK
 from videopred.rendering.activity_figure import activity_figure, drawable, first_modules
 from videopred.rendering.canvas import pixels
 
@@ -41,10 +41,12 @@ def test_the_step_that_led_to_the_first_imagined_frame_stands_right_of_the_line(
 def test_shares_are_fainter_colours_and_schemata_have_their_own():
     half = np.full((1 + STEPS, 3), 0.5)
     chosen = np.arange(-1.0, STEPS)[:, None] % 2 * np.ones(3)
+    chosen[3] = -1
     share, schema = (plot.images[0].get_array() for plot in activity_figure({"a": half, "schema": chosen}, 3).axes)
     np.testing.assert_allclose(share[2, 1], (OBJECT_COLORS[2] + 255.0) / 2, atol=1)
     assert (schema[:, 1] == SCHEMA_COLORS[0]).all()
     assert (schema[:, 2] == SCHEMA_COLORS[1]).all()
+    assert (schema[:, 3] == PAGE).all(), "none"
 
 
 def test_only_the_band_of_an_active_module_changes():

@@ -39,7 +39,7 @@ def test_usage_is_over_clips_and_steps():
 
 
 def test_usage_of_schemata():
-    schema = torch.tensor([[[0, 2], [0, 0], [2, 0]]])  # four times 0, twice 2
+    schema = torch.tensor([[[0, 2], [0, 0], [2, 0], [-1, -1]]])  # four times 0, twice 2; at the last step none
     found = collapse({"schema": schema}, schemata=4)
     shares = {"schemata/usage_0": 4 / 6, "schemata/usage_1": 0, "schemata/usage_2": 2 / 6, "schemata/usage_3": 0}
     entropy = (4 / 6 * math.log(6 / 4) + 2 / 6 * math.log(3)) / math.log(4)

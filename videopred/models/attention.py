@@ -20,6 +20,15 @@ def heads_together(rows: Tensor, heads: int, mask: Tensor | None = None) -> Tens
     return rows.flatten(2)
 
 
+def widened(scores: Tensor) -> Tensor:
+    """Scores in float32 at least, for a softmax by which modules are chosen.
+
+    Fresh weights give modules attentions that differ by less than half precision tells apart: they would tie, and the
+    modules with the lowest numbers would win at every step.
+    """
+    return scores.float() if torch.finfo(scores.dtype).bits < 32 else scores
+
+
 def softmax_over_few(scores: Tensor) -> Tensor:
     """Attention (N, M, L), a softmax over the few things that are attended to, from scores (N, L, M).
 
@@ -56,8 +65,8 @@ def sparsified(attention: Tensor, count: int, dim: int, silent: Tensor | None = 
     """
     if attention.shape[dim] <= count + 1:
         return attention
-    exact = attention.to(torch.promote_types(attention.dtype, torch.float32))  # 1 / ε is infinite in float16
-    threshold = exact.topk(count + 1, dim).values.narrow(dim, count, 1)
-    rest = (exact - (threshold + _EPSILON)).clamp(min=0)
+    wide = widened(attention)  # 1 / ε is infinite in float16
+    threshold = wide.topk(count + 1, dim).values.narrow(dim, count, 1)
+    rest = (wide - (threshold + _EPSILON)).clamp(min=0)
     sparse = (rest / (rest.sum(dim, keepdim=True) + _EPSILON)).to(attention.dtype)
     return sparse if silent is None else torch.where((~silent).sum() <= count + 1, attention, sparse)

@@ -26,6 +26,7 @@ import torch
 from torch import Tensor, nn
 
 from videopred.models.core import Core, Trace
+from videopred.models.core_settings import CoreSettings
 from videopred.models.modular import LayerState, ModularLayer
 from videopred.models.modular_settings import BRIMsConfig, StackSettings
 from videopred.models.neighbours import ReadNeighbours
@@ -46,9 +47,11 @@ class Stack(Core):
     one_choice: ClassVar[bool] = False
     """Whether the lowest layer chooses for all."""
 
-    def __init__(self, config: StackSettings, features: int):
+    def __init__(self, config: StackSettings, features: int, readout: int = -1):
+        """A stack that gives out layer `readout`, the top one unless said otherwise."""
         super().__init__()
-        self.config = config
+        self.config: CoreSettings = config
+        self.readout, self.per_module_slots = readout, config.per_module_slots
         sizes = list(zip(config.modules, config.active, config.units, strict=True))
         slot = [d if config.per_module_slots else n * d for n, _, d in sizes]  # features of a slot of each layer
         self.layers = nn.ModuleList(ModularLayer(config, *size) for size in sizes)
@@ -58,15 +61,10 @@ class Stack(Core):
             above = slot[level + 1] if self.top_down and level + 1 < len(sizes) else None
             alone = above is None and (level == 0 or not config.per_module_slots)
             self.readings.append(ReadNeighbours(config, below, above, alone, modules, units))
-        self.rows, _, self.units = sizes[self._readout]
+        self.rows, _, self.units = sizes[readout]
         axes = [reading.trace_axes | layer.trace_axes for reading, layer in self._levels()]
         self.trace_axes = _by_layer(axes)
         self.state_rows = tuple(config.modules)
-
-    @property
-    def _readout(self) -> int:
-        """Which layer is given out."""
-        return -1
 
     def _levels(self) -> Iterator[tuple[Any, Any]]:
         """Reading and layer of each level, the lowest first."""
@@ -77,7 +75,7 @@ class Stack(Core):
         return tuple(layer.initial_state(batch) for _, layer in self._levels())
 
     def given_out(self, state: tuple[LayerState, ...]) -> Tensor:
-        return state[self._readout][0]
+        return state[self.readout][0]
 
     def project(self, slots: Tensor) -> Sequence[Any]:
         """(B, T, 1, features) -> T pairs: what the lowest layer reads from below, and what each level has ready."""
@@ -117,7 +115,7 @@ class Stack(Core):
 
     def _unread(self, level: int, quiet: Sequence[Any]) -> Tensor | None:
         """Which slots that a layer reads are of silent modules, (L,) bool; a slot of a whole layer has these as 0."""
-        if quiet[level] is None or not self.config.per_module_slots:
+        if quiet[level] is None or not self.per_module_slots:
             return None
         reading: Any = self.readings[level]
         null = quiet[level].new_zeros(int(reading.with_null))
@@ -128,7 +126,7 @@ class Stack(Core):
     def _slots(self, state: LayerState) -> Tensor:
         """A layer as slots for another, (L, B, features)."""
         hidden = state[0]
-        return hidden.transpose(0, 1) if self.config.per_module_slots else hidden.flatten(1).unsqueeze(0)
+        return hidden.transpose(0, 1) if self.per_module_slots else hidden.flatten(1).unsqueeze(0)
 
 
 def _by_layer(entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -140,11 +138,9 @@ class BRIMs(Stack):
     """Bidirectional recurrent independent mechanisms: every layer reads the one below and the one above."""
 
     top_down = True
-    config: BRIMsConfig
 
-    @property
-    def _readout(self) -> int:
-        return 0 if self.config.readout == "lower" else -1
+    def __init__(self, config: BRIMsConfig, features: int):
+        super().__init__(config, features, 0 if config.readout == "lower" else -1)
 
 
 class HierarchicalRIMs(Stack):

@@ -109,7 +109,7 @@ class Intervened(Core):
         if todo.without:
             silent = self._silent(steps.device)
             _, after, trace = advance(projected, before, silent)
-            trace = self._unread(trace, silent)
+            trace = self._hushed(trace, silent)
         else:
             _, after, trace = advance(projected, before)
         after = self._edited(_frozen(todo.freeze), after, before)
@@ -120,15 +120,17 @@ class Intervened(Core):
         """(modules,) bool, those that are silenced."""
         return torch.tensor([k in self.intervention.without for layer in self._layers for k in layer], device=device)
 
-    def _unread(self, trace: Trace, silent: Tensor) -> Trace:
-        """The trace in which silenced modules read nothing: their zeros would attend to all slots alike."""
+    def _hushed(self, trace: Trace, silent: Tensor) -> Trace:
+        """The trace in which silenced modules read nothing and use no schema, though their zeros would do both."""
         rows = {"": silent} | {f"layer{i}": silent[layer.start : layer.stop] for i, layer in enumerate(self._layers)}
-        return trace | {
-            name: attention.masked_fill(rows[layer][:, None], 0)  # (B, heads, K, L)
-            for name, attention in trace.items()
-            for layer, _, kind in [name.rpartition(".")]
-            if kind == "input_attention" and layer in rows
-        }
+        hushed = dict(trace)
+        for name, values in trace.items():
+            layer, _, kind = name.rpartition(".")
+            if kind == "input_attention" and layer in rows:
+                hushed[name] = values.masked_fill(rows[layer][:, None], 0)  # (B, heads, K, L)
+            elif kind == "schema" and layer in rows:
+                hushed[name] = values.masked_fill(rows[layer], -1)  # (B, K)
+        return hushed
 
     def _edited(self, edit: "Edit", *states: State) -> State:
         """The first state with every tensor edited; the edit also sees what is in its place in the others."""

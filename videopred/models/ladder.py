@@ -96,6 +96,7 @@ class LSTMHA(HierarchicalRIMs):
 
     def __init__(self, config: LSTMHAConfig, features: int):
         super().__init__(HierarchicalRIMsConfig(**single_modules(config)), features)
+        self.config = config  # complaints name the core by it
 
 
 class LSTMHAB(BRIMs):
@@ -103,6 +104,7 @@ class LSTMHAB(BRIMs):
 
     def __init__(self, config: LSTMHABConfig, features: int):
         super().__init__(BRIMsConfig(readout="top", **single_modules(config)), features)
+        self.config = config
 
 
 def single_modules(config: AttentiveLadderConfig) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from videopred.models.attention import heads_together, per_head, softmax_over_few, unheard
+from videopred.models.attention import heads_together, per_head, softmax_over_few, unheard, widened
 from videopred.models.core import Trace
 from videopred.models.dropout import dropout_masks
 from videopred.models.grouped import GroupedLinear
@@ -79,15 +79,13 @@ class ReadNeighbours(nn.Module):
         scores: Tensor | None = None
         trace: Trace = {}
         if maps is None:
-            read = value.mean(1, keepdim=True)
-            if silent is not None:
-                read = torch.softmax(unheard(value.new_zeros(1, len(slots)), silent, 1), 1) @ value
-            read = read.expand(-1, self.rows, -1)
+            even = torch.softmax(unheard(value.new_zeros(1, len(slots)), silent, 1), 1)
+            read = (even @ value).expand(-1, self.rows, -1)
         else:
             query = per_head(torch.bmm(hidden.transpose(0, 1), maps).transpose(0, 1), heads)
             scores_of_slots = torch.bmm(key, query.transpose(1, 2))
-            attention = softmax_over_few(unheard(scores_of_slots, silent, 1))
-            read = torch.bmm(attention, value)
+            attention = softmax_over_few(unheard(widened(scores_of_slots), silent, 1))
+            read = torch.bmm(attention.to(value.dtype), value)
             scores, trace = self._look_at(attention.unflatten(0, (-1, heads)), len(below))
         read = heads_together(read, heads, mask)
         return Read(scores, self.gates(read), trace)

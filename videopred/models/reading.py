@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from videopred.check import require
-from videopred.models.attention import sparsified, unheard
+from videopred.models.attention import sparsified, unheard, widened
 from videopred.models.core import Trace
 from videopred.models.dropout import dropout_mask, dropout_masks
 from videopred.models.grouped import GroupedLinear
@@ -102,7 +102,7 @@ class _Attention(_Reading):
 
     def _compete(self, scores: Tensor, silent: Tensor | None) -> tuple[Tensor, Tensor]:
         """Attention (B, K, heads, …) whose softmax runs over modules, and the choice by it, (B, K)."""
-        attention = torch.softmax(unheard(scores, silent, 1), 1)
+        attention = torch.softmax(unheard(widened(scores), silent, 1), 1)
         return sparsified(attention, self.config.active, 1, silent), -attention.flatten(2).mean(-1)
 
 
@@ -127,11 +127,11 @@ class ReadVector(_Attention):
             attention, choice = self._compete(scores, silent)
         else:
             # They come as −s: this is σ(−s), where 1 − σ(s) would lose what tells small null attentions apart.
-            null = torch.sigmoid(scores)
+            null = torch.sigmoid(widened(scores))
             attention, choice = 1 - null, null.mean(-1)
             trace["null_attention"] = choice
         trace["input_attention"] = attention.transpose(1, 2).unsqueeze(-1)
-        gates = attention.permute(1, 2, 0).unsqueeze(-1) * gates
+        gates = attention.to(gates.dtype).permute(1, 2, 0).unsqueeze(-1) * gates
         gates = gates.squeeze(1) if self.heads == 1 else gates.sum(1)
         return Read(choice, gates.transpose(0, 1), trace)
 
@@ -159,12 +159,12 @@ class ReadMap(_Attention):
         if self.among_modules:
             attention, choice = self._compete(scores, silent)
         else:
-            attention, choice = torch.softmax(scores, -1), None
+            attention, choice = torch.softmax(widened(scores), -1), None
         trace = {"input_attention": attention.transpose(1, 2)}
         if self.with_null:
             choice = trace["null_attention"] = attention[..., 0].mean(-1)
             trace["input_attention"] = trace["input_attention"][..., 1:]
-        read = torch.bmm(attention.flatten(1, 2), slots).view(batch, -1, heads, slots.shape[-1])
+        read = torch.bmm(attention.to(slots.dtype).flatten(1, 2), slots).view(batch, -1, heads, slots.shape[-1])
         value = self.value.weight.unflatten(0, (heads, -1))
         read = torch.einsum("bkhf,hvf->bkhv", read, value).flatten(2)
         return Read(choice, self.gates(read if mask is None else read * mask), trace)

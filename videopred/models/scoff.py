@@ -11,7 +11,8 @@ belongs to a file, so files can be exchanged, and weights learned with K files r
                 h'[k] += dropout (o[k] Wo)
 
 Step 3 is `schemata`, step 4 `file_communication`. The choice is hard forward; backward it is softmax(l / temperature),
-straight through. Noise is drawn in training; in evaluation the likeliest schema is taken, unless `eval_sample`.
+straight through. Noise is drawn in training; in evaluation the likeliest schema is taken, unless `eval_sample`. With
+`schema_comm` the choice learns through the maps of step 4, too; the pseudocode takes these by number, so it does not.
 
 Source: the paper; the authors' code for video is not public. In later code of theirs (neural production systems)
 every file gets what all files read, which breaks their exchange, and LSTM schemata are mixed softly; here the
@@ -74,8 +75,9 @@ class SCOFF(Core):
     """State: (memory, schema). Memory is (h,), with LSTM schemata (h, c), each (B, K, D); schema is (), frozen ones are
     (B, K) int64. With a random choice of active files its phase (B, K) stands behind.
 
-    Trace: `schema` (B, K) int64, the chosen ones; `input_attention` (B, heads, K, L), which sums to 1 over the files;
-    `comm_attention` (B, heads, K, K), who listens by who is heard; `active` (B, K) bool, where files may rest.
+    Trace: `schema` (B, K) int64, the chosen ones, −1 where a file rests; `input_attention` (B, heads, K, L), which sums
+    to 1 over the files; `comm_attention` (B, heads, K, K), who listens by who is heard; `active` (B, K) bool, where
+    files may rest.
     """
 
     _choose = staticmethod(choose)
@@ -206,6 +208,7 @@ class SCOFF(Core):
         trace = {"schema": schema, "input_attention": attention}
         if self.config.active is not None:
             trace["active"], phase = self._active(self.config.active, attention, phase, silent)
+            trace["schema"] = schema.where(trace["active"], -1)
             moves = trace["active"].unsqueeze(-1)
             memory = tuple(torch.where(moves, new, kept) for new, kept in zip(memory, state[0], strict=True))
         hidden = memory[0]

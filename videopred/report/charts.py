@@ -77,7 +77,7 @@ def raster(title: str, shares: np.ndarray, context: int, *, chosen: bool, first:
     Args:
         title: above the bands.
         shares: (T, K), of steps that led to frames 2, 3, …; in [0, 1], or whole numbers that `chosen` says are choices,
-            each with a colour of its own.
+            each with a colour of its own, and −1 none.
         context: true frames given, after which the line stands.
         first: number of the first module.
     """
@@ -93,7 +93,7 @@ def raster(title: str, shares: np.ndarray, context: int, *, chosen: bool, first:
             )
         for t in range(steps):
             value = float(shares[t, k])
-            if not isfinite(value) or (value == 0 and not chosen):
+            if not isfinite(value) or value < 0 or (value == 0 and not chosen):
                 continue
             style = f"schema-{int(value) % COLOURS}" if chosen else f"cell-{(first + k) % COLOURS}"
             faint = "" if chosen else f' fill-opacity="{min(1.0, value):.2f}"'

@@ -24,7 +24,7 @@ def collapse(trace: Trace, schemata: int = 0) -> dict[str, float]:
 
     Args:
         trace: name -> (B, T, …), with axes as `Core.trace_axes` says: `active`, `null_attention` and `top_down` have K
-            modules, in `schema` each module has the number of its schema.
+            modules, in `schema` each module has the number of its schema, or −1.
         schemata: how many schemata there are, if any.
     """
     return {name: value for traced, values in trace.items() for name, value in _numbers(traced, values, schemata)}
@@ -41,7 +41,8 @@ def _numbers(traced: str, values: Tensor, schemata: int) -> Iterator[tuple[str, 
     if kind in ("null_attention", "top_down"):
         yield f"{prefix}modules/{kind}", values.cpu().double().mean().item()
     if kind == "schema":
-        usage = torch.bincount(values.cpu().flatten(), minlength=schemata).double() / values.numel()
+        used = values[values >= 0].cpu()  # −1 is none
+        usage = torch.bincount(used, minlength=schemata).double() / max(1, used.numel())
         yield f"{prefix}schemata/usage_entropy", _evenness(usage)
         yield f"{prefix}schemata/dead", float((usage == 0).sum())
         for number, share in enumerate(usage.tolist()):
