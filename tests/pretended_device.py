@@ -205,7 +205,6 @@ _STAND_INS: dict[str, Any] = {
     "device_count": lambda: 1,
     "current_device": lambda: 0,
     "set_device": lambda device: None,
-    "synchronize": lambda device=None: None,
     "is_current_stream_capturing": lambda: False,
     "empty_cache": lambda: None,
     "get_rng_state": lambda device=None: torch.get_rng_state(),
@@ -230,6 +229,7 @@ def pretended_device() -> Iterator[torch.device]:
             stack.enter_context(mock.patch.object(torch.cuda, name, stand_in))
         stack.enter_context(mock.patch.object(torch, "Generator", _Generator))
         stack.enter_context(mock.patch.object(torch.accelerator, "current_stream", return_value=_STREAM))
+        stack.enter_context(mock.patch.object(torch.accelerator, "synchronize"))
         stack.enter_context(_Naming())
         stack.enter_context(_Making())
         waits.clear()

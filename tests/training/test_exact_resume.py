@@ -118,6 +118,21 @@ def test_killed_right_after_the_last_look_it_is_at_its_end(data, tmp_path, ends)
     assert json.loads((run / "run.json").read_text())["state"] == "finished"
 
 
+@pytest.mark.parametrize("left", ["previous.ckpt", None])
+def test_killed_between_saving_the_best_and_the_last_it_has_both(data, tmp_path, left):
+    """At the last look, after which nothing is learned and so nothing saved; the last then is still the one before."""
+    run = train(data, tiny_model(), tiny_training(), watch=UNDRAWN, out=tmp_path / "run", device="cpu")
+    before, checkpoints = everything_of(run), run / "checkpoints"
+    assert before["best.ckpt"]["global_step"] == 2
+    (checkpoints / "last.ckpt").unlink()
+    if left:
+        (checkpoints / left).rename(checkpoints / "last.ckpt")
+    write_json(run / "run.json", json.loads((run / "run.json").read_text()) | {"state": "running"})
+    resume(run, watch=UNDRAWN, device="cpu")
+    assert_same(before, everything_of(run))
+    assert load(checkpoints / "previous.ckpt")["global_step"] == 1
+
+
 def test_where_it_computes_from_now_on_is_in_its_settings(stopped):
     resume(stopped, compute=ComputeConfig(hold="disk"), device="cpu")
     settings = json.loads((stopped / "settings.json").read_text())

@@ -79,8 +79,10 @@ def test_endless_clips_take_the_time_to_make_them_unless_others_make_them(slow):
 
 @pytest.mark.parametrize("precision", ["bf16-mixed", "bf16-true", "64-true"])
 def test_every_precision_can_be_foreseen(data, precision):
+    """And weights take their place on disk as they are in training."""
     told = foresee(data, tiny_model("rims"), tiny_training(precision=precision), device="cpu")
     assert told.parameters == numbers_of("rims")
+    assert told.disk == 4 * 3 * {"64-true": 8, "bf16-true": 2}.get(precision, 4) * numbers_of("rims")
 
 
 @pytest.mark.parametrize("core", [core for core in CORES if "dropout" in CORES[core][0].model_fields])
@@ -88,12 +90,24 @@ def test_a_forecast_leaves_no_trace(data, monkeypatch, core):
     """Dropout and samples included: weights and random stream are what they were."""
     monkeypatch.setattr(forecasting, "_TIMED", 1)
     model = learner(core, free_running=2, noise=0.1)
-    before, stream = deepcopy(model.state_dict()), torch.get_rng_state()
+    before, stream, seeded = deepcopy(model.state_dict()), torch.get_rng_state(), list[int]()
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", seeded.append)
     clips = TrainingClips(open_dataset(data), model.config.training)
     forecasting.forecast(model, clips, torch.device("cpu"))
     assert equal(model.state_dict(), before)
     assert all(weight.grad is None for weight in model.parameters())
     assert torch.equal(torch.get_rng_state(), stream)
+    assert not seeded  # GPUs, of which only the one that is tried would be put back
+
+
+def test_what_a_device_was_asked_for_before_is_not_timed(monkeypatch):
+    """It only notes down what it is asked for; the first time would else include what went before."""
+    asked, model = [], learner()
+    monkeypatch.setattr(torch.accelerator, "synchronize", lambda device: asked.append("wait"))
+    trial = forecasting._Trial(model, torch.device("cpu"))
+    trial.device = torch.device("mps")
+    trial.seconds_of(lambda: asked.append("work"))
+    assert asked == 4 * ["work", "wait"]
 
 
 def test_a_run_that_was_foreseen_is_the_same_run(data, tmp_path, monkeypatch):

@@ -12,6 +12,7 @@ from tiny_runs import no_file_longer_than, tiny_model, tiny_training
 from training_runs import learner, load
 
 from videopred.training.keeping import AtomicIO, KeepCheckpoints
+from videopred.training.resuming import Start
 from videopred.training.run import train
 from videopred.training.stopping import Stopped, StopSigns
 
@@ -37,7 +38,8 @@ def look(
 ) -> dict[str, str]:
     """File -> update, after looks at each tenth update."""
     told: list[int] = []
-    keep = KeepCheckpoints(folder, tiny_training(), StopSigns(), best_so_far, lambda: told.append(trainer.global_step))
+    start = Start(best_so_far=best_so_far)
+    keep = KeepCheckpoints(folder, tiny_training(), StopSigns(), start, lambda: told.append(trainer.global_step))
     trainer: Any = Trainer()
     model = learner()
     model.looks.lowest = remembered
@@ -80,7 +82,7 @@ def test_nothing_is_best_where_no_loss_is_a_number(tmp_path):
 
 def passed(folder: Path, updates: int, signs: StopSigns, begun: int = 0, **training: Any) -> Trainer:
     """A trainer that has come to the beginning of each update from `begun` on, without looks."""
-    keep, trainer, model = KeepCheckpoints(folder, tiny_training(**training), signs), Trainer(), learner()
+    keep, trainer, model = KeepCheckpoints(folder, tiny_training(**training), signs, Start()), Trainer(), learner()
     said: Any = trainer
     with signs.held:
         trainer.global_step = begun
@@ -106,7 +108,7 @@ def test_saves_between_looks_come_as_often_as_asked_and_never_twice(tmp_path):
 
 
 def test_what_a_look_has_saved_is_not_saved_again(tmp_path):
-    keep, model = KeepCheckpoints(tmp_path, tiny_training(save_every=5), StopSigns()), learner()
+    keep, model = KeepCheckpoints(tmp_path, tiny_training(save_every=5), StopSigns(), Start()), learner()
     trainer: Any = Trainer()
     trainer.global_step = 10
     keep.on_validation_end(trainer, model)
@@ -127,7 +129,7 @@ def test_no_stop_before_the_first_update_is_done(tmp_path):
 
 
 def test_a_stop_waits_until_all_pieces_of_an_update_are_done(tmp_path):
-    keep, model = KeepCheckpoints(tmp_path, tiny_training(), StopSigns("0s")), learner()
+    keep, model = KeepCheckpoints(tmp_path, tiny_training(), StopSigns("0s"), Start()), learner()
     trainer: Any = Trainer()
     trainer.global_step = 2
     model._pieces.append(next(model.parameters()).sum())
@@ -139,7 +141,7 @@ def test_a_stop_waits_until_all_pieces_of_an_update_are_done(tmp_path):
 
 def test_the_trainer_is_told_when_all_updates_are_done(tmp_path):
     """And is not told to go on where somebody else has told it to stop."""
-    keep = KeepCheckpoints(tmp_path, tiny_training(updates=3), StopSigns())
+    keep = KeepCheckpoints(tmp_path, tiny_training(updates=3), StopSigns(), Start())
     trainer: Any = Trainer()
     for trainer.global_step, trainer.should_stop, ended in ((2, False, False), (2, True, True), (3, False, True)):
         keep.on_train_batch_end(trainer)
@@ -148,7 +150,7 @@ def test_the_trainer_is_told_when_all_updates_are_done(tmp_path):
 
 def test_other_processes_than_the_first_save_along_and_move_nothing(tmp_path):
     """All have to come to a save, as each may hold a part of the weights; the files are the first one's."""
-    keep, trainer = KeepCheckpoints(tmp_path, tiny_training(), StopSigns()), Trainer()
+    keep, trainer = KeepCheckpoints(tmp_path, tiny_training(), StopSigns(), Start()), Trainer()
     trainer.is_global_zero = False
     said: Any = trainer
     keep.on_validation_end(said, learner())

@@ -208,10 +208,10 @@ def test_after_one_update_that_was_stopped_there_is_nothing_to_tell(tmp_path):
     assert not (tmp_path / "profile.json").exists()
 
 
-@pytest.mark.parametrize(("device", "waits"), [("cpu", 0), ("cuda", 4)])
+@pytest.mark.parametrize(("device", "waits"), [("cpu", 0), ("cuda", 4), ("mps", 4)])
 def test_a_gpu_is_waited_for_at_each_border(tmp_path, monkeypatch, device, waits):
     """Here at two borders of each of two updates."""
     waited: list[int] = []
-    monkeypatch.setattr(torch.cuda, "synchronize", lambda: waited.append(1))
+    monkeypatch.setattr(torch.accelerator, "synchronize", lambda: waited.append(1))
     after_two_updates(tmp_path / "profile.json", None, device)
     assert len(waited) == waits

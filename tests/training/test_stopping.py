@@ -1,15 +1,18 @@
 """What ends a training early: Ctrl-C and other signals, time limits, --stop-after, failures; and what it leaves."""
 
 import json
+import multiprocessing
+import os
 import signal
 import threading
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 from tiny_runs import tiny_model, tiny_training
 from torch import Tensor
-from training_runs import equal, load, weights
+from training_runs import equal, learner, load, weights
 
 from videopred.checkpoint import CONFIG_KEY, RunConfig, load_run
 from videopred.datasets.clip_file import ClipFile
@@ -18,6 +21,8 @@ from videopred.interrupt import HeldInterrupt
 from videopred.rollout import roll_out
 from videopred.settings import ComputeConfig
 from videopred.training import course
+from videopred.training.batches import Batches
+from videopred.training.clips import TrainingClips
 from videopred.training.learner import Learner
 from videopred.training.run import resume, train
 from videopred.training.stopping import StopSigns
@@ -56,6 +61,21 @@ def test_ctrl_c_finishes_the_step_and_leaves_a_run_that_works(data, tmp_path, mo
     monkeypatch.undo()
     whole = train(data, tiny_model(), tiny_training(updates=3), out=tmp_path / "whole", device="cpu")
     assert equal(weights(tmp_path / "run"), weights(whole))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1], ids=lambda one: one.name)
+def test_loader_processes_go_on_until_the_training_has_saved(data, number):
+    """A terminal and Slurm send their signals to them as well."""
+    config = learner().config.model_copy(update={"compute": ComputeConfig(workers=2)})
+    batches = Batches(TrainingClips(ClipFile(data), config.training, config.compute), config, torch.device("cpu"))
+    batches.trainer = SimpleNamespace(world_size=1, global_rank=0, global_step=0)  # type: ignore[assignment]
+    coming = iter(batches.train_dataloader())
+    next(coming), next(coming)  # one from each: they have begun
+    for loader in multiprocessing.active_children():
+        assert loader.pid is not None
+        os.kill(loader.pid, number)
+    for _ in range(9):  # more than are made ahead
+        next(coming)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1], ids=lambda one: one.name)

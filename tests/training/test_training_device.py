@@ -9,7 +9,7 @@ import pytest
 import torch
 from pretended_device import Pretended, pretended_device, waits
 from test_exact_resume import stop_after
-from tiny_runs import tiny_model, tiny_training
+from tiny_runs import FRAMES, HEIGHT, WIDTH, tiny_model, tiny_training
 from training_runs import UNDRAWN, everything_of, weights
 
 from videopred.datasets import open_dataset
@@ -108,3 +108,4 @@ def test_what_a_training_will_take_there_is_foretold(data):
     here = foresee(data, tiny_model("rims"), tiny_training(), device="cpu")
     assert foretold.device == "cuda"
     assert (foretold.parameters, foretold.disk) == (here.parameters, here.disk)
+    assert foretold.memory == 10**6 + 12 * FRAMES * HEIGHT * WIDTH  # what it says it took, and the clips

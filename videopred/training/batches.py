@@ -1,6 +1,7 @@
 """The clips of a training run, and the order in which they come."""
 
 import itertools
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 
 from videopred.checkpoint import RunConfig
 from videopred.datasets.loader import FilmDataset
+from videopred.systems import stop_signals
 from videopred.training.chance import ORDER, WINDOW, source_of
 from videopred.training.clips import TrainingClips
 
@@ -24,19 +26,19 @@ class Batches(lightning.LightningDataModule):
         self.clips, self.config, self.device = clips, config, device
 
     def train_dataloader(self) -> "DataLoader[Any] | HeldBatches":
-        training, compute = self.config.training, self.config.compute
+        training = self.config.training
         assert self.trainer is not None  # whoever asks for batches
         done = self.trainer.global_step
         shares = Shares(training.batch_size, training.accumulate, self.trainer.world_size, self.trainer.global_rank)
         if self.clips.endless:
             made = MadeBatches(self.clips, shares, training.seed)
             numbers = Rounds(training.updates * training.accumulate, start=done * training.accumulate)
-            return DataLoader(made, batch_size=None, sampler=numbers, num_workers=compute.workers)
+            return DataLoader(made, batch_size=None, sampler=numbers, **self._workers)
         clips, windows = self.clips.to_learn, self.clips.windows
         batches = SharedBatches(ShuffledBatches(clips, training.batch_size, training.seed, done, windows), shares)
         if self.clips.held_on_device:
             return HeldBatches(self.clips.frames_on(self.device), batches, self.clips.frames)
-        return DataLoader(self.clips.learn, batch_sampler=batches, num_workers=compute.workers)
+        return DataLoader(self.clips.learn, batch_sampler=batches, **self._workers)
 
     def val_dataloader(self) -> "DataLoader[tuple[Tensor, Tensor]]":
         assert self.trainer is not None
@@ -44,7 +46,17 @@ class Batches(lightning.LightningDataModule):
         clips = WeightedClips(self.clips.validate)
         size = max(1, training.batch_size // (training.accumulate * world))
         numbers = equal_numbers(len(self.clips.validate), world, self.trainer.global_rank)
-        return DataLoader(clips, batch_size=size, sampler=numbers, num_workers=self.config.compute.workers)
+        return DataLoader(clips, batch_size=size, sampler=numbers, **self._workers)
+
+    @property
+    def _workers(self) -> dict[str, Any]:
+        return {"num_workers": self.config.compute.workers, "worker_init_fn": _ignore_stop_signals}
+
+
+def _ignore_stop_signals(worker: int) -> None:
+    """Terminals and Slurm send them to loader processes as well, which the training needs until it has saved."""
+    for number in (signal.SIGINT, *stop_signals()):
+        signal.signal(number, signal.SIG_IGN)
 
 
 class Shares:

@@ -91,7 +91,7 @@ class Course:
     def _train_until_stopped(self, signs: StopSigns) -> None:
         """Train, and raise KeyboardInterrupt where somebody stops it."""
         training = self.learner.config.training
-        keep = KeepCheckpoints(self.folder.checkpoints, training, signs, self.start.best_so_far, self.folder.settle)
+        keep = KeepCheckpoints(self.folder.checkpoints, training, signs, self.start, self.folder.settle)
         try:
             self._train(keep)
             self._state = "finished"

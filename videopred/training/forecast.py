@@ -61,13 +61,12 @@ def forecast(learner: Learner, clips: TrainingClips, device: torch.device) -> Fo
     training = config.training
     size_of_share = training.batch_size // (config.compute.devices * config.compute.nodes * training.accumulate)
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
-        torch.manual_seed(0)
         trial = _Trial(learner, device)
         some = np.zeros(min(size_of_share, clips.to_learn), int)  # there may be fewer clips than windows in a share
         reading, frames = _timed(lambda: clips.read_windows(0, some), device)
         batch = torch.from_numpy(np.resize(frames, (size_of_share, *frames.shape[1:]))).to(device)
-        activations = trial.bytes_kept(batch)
         update = trial.seconds_of(lambda: trial.update(batch)) * training.accumulate
+        taken = trial.bytes_taken(batch)
         look = trial.seconds_of(lambda: trial.look(batch)) * len(clips.validate) / size_of_share
     reading *= training.accumulate * size_of_share / len(some)
     if clips.are_read_each_time:
@@ -76,18 +75,17 @@ def forecast(learner: Learner, clips: TrainingClips, device: torch.device) -> Fo
     looks = -(-training.updates // training.validate_every)
     epoch = None if clips.endless else _updates_per_epoch(clips, config) * update
     held = clips.bytes_to_learn if _are_held(clips, device) else 0
-    weights = sum(weight.numel() * weight.element_size() for weight in learner.parameters())
     every_n = training.updates // training.keep_every if training.keep_every else 0
     checkpoints = _LAST_AND_BEST + every_n + 1  # one more while it is written
     return Forecast(
         device=str(device),
         parameters=sum(weight.numel() for weight in learner.parameters()),
-        memory=4 * weights + activations + held,
+        memory=taken + held,
         seconds_per_update=update,
         seconds_per_epoch=epoch,
         updates=training.updates,
         seconds=training.updates * update + looks * look,
-        disk=checkpoints * 3 * weights,  # each with Adam's two numbers a weight
+        disk=checkpoints * 3 * trial.bytes_of_weights,  # each with Adam's two numbers a weight
     )
 
 
@@ -106,11 +104,17 @@ class _Trial:
 
     def __init__(self, learner: Learner, device: torch.device) -> None:
         self.training, self.device = learner.config.training, device
+        self.before = torch.cuda.memory_allocated(device) if device.type == "cuda" else 0
         self.copy = deepcopy(learner).to(device).train()
         kinds = {"64-true": torch.float64, "bf16-true": torch.bfloat16}
         if self.training.precision in kinds:
             self.copy.to(kinds[self.training.precision])
         self.adam = torch.optim.Adam(self.copy.parameters(), lr=self.training.learning_rate)
+
+    @property
+    def bytes_of_weights(self) -> int:
+        """What the weights take, in the precision that they have in training."""
+        return sum(weight.numel() * weight.element_size() for weight in self.copy.parameters())
 
     def loss(self, batch: Tensor) -> Tensor:
         """The loss as it is at the end of training, when curricula are complete."""
@@ -126,8 +130,9 @@ class _Trial:
         return nullcontext() if kind is None else torch.autocast(self.device.type, kind)
 
     def update(self, batch: Tensor) -> None:
-        self.adam.zero_grad()
-        self.loss(batch).backward()
+        loss = self.loss(batch)
+        self.adam.zero_grad()  # here, as Lightning does: the old gradients are still there meanwhile
+        loss.backward()
         nn.utils.clip_grad_norm_(self.copy.parameters(), self.training.clip_norm or 1.0)
         self.adam.step()
 
@@ -135,21 +140,24 @@ class _Trial:
         with torch.no_grad(), self.rounding():
             self.copy.losses_of(batch)
 
-    def bytes_kept(self, batch: Tensor) -> int:
-        """Most bytes that are kept at once for the way back, weights aside; on a CUDA device, of all."""
+    def bytes_taken(self, batch: Tensor) -> int:
+        """Most bytes that an update takes at once, but for its first, which makes Adam's numbers.
+
+        On a CUDA device they are measured; elsewhere they are those of weights, gradients, Adam's two numbers a weight,
+        and the most that is kept for the way back.
+        """
         if self.device.type == "cuda":
             torch.cuda.reset_peak_memory_stats(self.device)
-            before = torch.cuda.memory_allocated(self.device)
-            self.loss(batch).backward()
-            return torch.cuda.max_memory_allocated(self.device) - before
+            self.update(batch)
+            return torch.cuda.max_memory_allocated(self.device) - self.before
         kept = _Kept(self.copy.parameters())
         with torch.autograd.graph.saved_tensors_hooks(kept.take, lambda ticket: ticket.tensor):
             self.loss(batch).backward()
-        return kept.most
+        return 4 * self.bytes_of_weights + kept.most
 
     def seconds_of(self, work: Callable[[], Any]) -> float:
         """Median of a few times, after one that does not count."""
-        work()
+        _timed(work, self.device)
         times: list[float] = []
         while len(times) < _TIMED and sum(times) < _ENOUGH:
             times.append(_timed(work, self.device)[0])
@@ -193,6 +201,6 @@ def _timed(work: Callable[[], Any], device: torch.device) -> tuple[float, Any]:
     """Seconds that the work took, and what it gave."""
     start = time.perf_counter()
     done = work()
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
+    if device.type != "cpu":  # which only notes down what it is asked for
+        torch.accelerator.synchronize(device)
     return time.perf_counter() - start, done

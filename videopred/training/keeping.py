@@ -7,6 +7,7 @@ update-0001000.ckpt every `keep_every` updates
 """
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,10 @@ from videopred.checkpoint import BEST, LAST
 from videopred.files import whole_file
 from videopred.settings import TrainingConfig
 from videopred.training.learner import Learner
-from videopred.training.resuming import PREVIOUS
+from videopred.training.resuming import PREVIOUS, Start
 from videopred.training.stopping import Stopped, StopSigns
+
+_NEXT = "next.ckpt"  # the last to be, and never read
 
 
 class KeepCheckpoints(Checkpoint):
@@ -30,7 +33,7 @@ class KeepCheckpoints(Checkpoint):
         folder: where the checkpoints go.
         training: says how often to save.
         signs: say when to stop.
-        best_so_far: validation loss of the best checkpoint that is there already; infinite if there is none.
+        start: where the run goes on from.
         on_save: called after each save.
 
     Attributes:
@@ -42,12 +45,21 @@ class KeepCheckpoints(Checkpoint):
         folder: Path,
         training: TrainingConfig,
         signs: StopSigns,
-        best_so_far: float = float("inf"),
+        start: Start,
         on_save: Callable[[], None] = lambda: None,
     ) -> None:
         self.folder, self.training, self.signs = folder, training, signs
-        self.best_so_far, self.on_save = best_so_far, on_save
+        self.best_so_far, self.begun_with, self.on_save = start.best_so_far, start.checkpoint, on_save
         self._begun = self.saved_at = 0
+
+    def on_fit_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        """What a run goes on from becomes its last: one that has learned all saves nothing more.
+
+        It was another if the run was killed between saving the best and the last, or if the last is damaged.
+        """
+        if self.begun_with is not None and self.begun_with.name != LAST and trainer.is_global_zero:
+            shutil.copyfile(self.begun_with, self.folder / _NEXT)
+            self._make_next_the_last()
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         assert isinstance(pl_module, Learner)
@@ -88,13 +100,16 @@ class KeepCheckpoints(Checkpoint):
         done = trainer.global_step
         if self.training.keep_every and done % self.training.keep_every == 0:
             trainer.save_checkpoint(self.folder / f"update-{done:07}.ckpt")
-        trainer.save_checkpoint(self.folder / "next.ckpt")
+        trainer.save_checkpoint(self.folder / _NEXT)
         if trainer.is_global_zero:
-            if (self.folder / LAST).exists():
-                os.replace(self.folder / LAST, self.folder / PREVIOUS)
-            os.replace(self.folder / "next.ckpt", self.folder / LAST)
+            self._make_next_the_last()
         self.saved_at = done
         self.on_save()
+
+    def _make_next_the_last(self) -> None:
+        if (self.folder / LAST).exists():
+            os.replace(self.folder / LAST, self.folder / PREVIOUS)
+        os.replace(self.folder / _NEXT, self.folder / LAST)
 
 
 class AtomicIO(TorchCheckpointIO):

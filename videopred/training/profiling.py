@@ -24,7 +24,7 @@ class Profile(Callback):
 
     Looks at the validation clips are counted apart, with the checkpoints that are saved after them.
     The parts of the model are told apart where tensors cross their borders, on the way forward and on the way back.
-    On a CUDA device work is waited for at every border, so that all of it is slower than without a profile.
+    On a GPU work is waited for at every border, so that all of it is slower than without a profile.
     The first update is left out: much is done in it for the first and last time.
 
     Args:
@@ -47,7 +47,7 @@ class Profile(Callback):
     def turn(self, part: str) -> None:
         """Add the time since the last turn to the part that was on, and turn to another part."""
         if self.waits:
-            torch.cuda.synchronize()
+            torch.accelerator.synchronize()
         now = self.clock()
         self.seconds[self.now] += now - self.since
         self.now, self.since = part, now
@@ -82,7 +82,7 @@ class Profile(Callback):
             self.hooks.append(module.register_forward_hook(leave(part, following)))
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        self.waits = pl_module.device.type == "cuda"
+        self.waits = pl_module.device.type != "cpu"
         self.attach(pl_module.predictor)  # type: ignore[arg-type]
 
     def on_train_batch_start(self, *others: Any) -> None:
