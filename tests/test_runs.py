@@ -275,6 +275,23 @@ def test_scores_of_runs_judged_together_are_those_of_each(tmp_path):
     assert found["sweep/seed-1"].scores == {"balls": {"mse": 0.75}}
 
 
+def test_scores_of_another_run_of_the_same_name_are_passed_over(tmp_path):
+    """By when it was started, alone and among others."""
+    started = {}
+    for folder in ("x", "y"):
+        path = make_run(tmp_path / folder / "a") / "run.json"
+        record = json.loads(path.read_text()) | {"started": f"of {folder}"}
+        path.write_text(json.dumps(record))
+        started[folder] = record["started"]
+    rows = {row: {"mse": {"mean": 0.5}} for row in ("a", "b")}
+    alone = {"models": ["a"], "rows": rows, "started": {"a": started["x"]}}
+    write_json(tmp_path / "eval" / "a" / "balls" / "scores.json", alone)
+    both = {"models": ["a", "b"], "rows": rows, "started": {"a": started["y"]}}
+    write_json(tmp_path / "eval" / "b-and-1-more" / "curtain" / "scores.json", both)
+    found = {folder: look(tmp_path / folder, tmp_path / "eval")["a"].scores for folder in ("x", "y")}
+    assert found == {"x": {"balls": {"mse": 0.5}}, "y": {"curtain": {"mse": 0.5}}}
+
+
 SCORES = {"x": {"mse": 0.25, "f1": 0.5}, "y": {"mse": 1.0}}
 
 
