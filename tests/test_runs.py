@@ -239,6 +239,14 @@ def test_scores_are_those_of_the_model_on_each_file(tmp_path):
     assert found["sweep/seed-1"].scores == {"balls": {"mse": 0.75}}
 
 
+def test_a_metric_without_a_value_does_not_hide_the_others(tmp_path):
+    """Such as survival where nothing was hidden."""
+    make_run(tmp_path / "models" / "a")
+    rows = {"model": {"mse": {"mean": 0.25}, "survival": {"mean": None}}}
+    write_json(tmp_path / "eval" / "a" / "balls" / "scores.json", {"models": ["model"], "rows": rows})
+    assert look(tmp_path / "models", tmp_path / "eval")["a"].scores == {"balls": {"mse": 0.25}}
+
+
 def test_scores_of_seeds_judged_together_are_those_of_each(tmp_path):
     """By the folder they lie in; what was said of one alone stands before it."""
     rows = {}

@@ -228,7 +228,8 @@ def _scores(run: Mapping[str, str | None], files: Sequence[ScoreFile]) -> dict[s
         try:
             for row in file.rows_of(run).values():
                 cells = file.content["rows"][row]
-                found[file.data] = {column: float(cell["mean"]) for column, cell in cells.items()}
+                means = {column: cell["mean"] for column, cell in cells.items()}  # null where there is no value
+                found[file.data] = {column: float(mean) for column, mean in means.items() if mean is not None}
         except (ValueError, KeyError, TypeError):
             continue
     return dict(sorted(found.items()))
