@@ -44,9 +44,7 @@ def test_metric_describes_itself(name):
 def test_a_horizon_of_one_frame_is_enough(name):
     """But for what takes several to lose a clip, unless it is told that one will do."""
     settings_class, _ = OBJECT_METRICS[name]
-    settings = (
-        settings_class(frames=1) if issubclass(settings_class, KeptConfig) else None
-    )  # else it takes more to lose
+    settings = settings_class(frames=1) if issubclass(settings_class, KeptConfig) else None
     true, metric = scene_with_hidden(), make_object_metric(name, settings)
     measured = metric.measure(*(one_frame_ahead(scene) for scene in (as_predicted(true), true)))
     assert {values.shape for values in measured.values()} == {(CLIPS, 1)}
