@@ -53,7 +53,7 @@ ROOMS: dict[str, set[str]] = {
     | {"datasets", "models", "rollout", "rendering", "checkpoint", "device", "training", "pictures", "slurm"},
     "judging": SHARED
     | {"judging", *SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "slurm", "runs"},
-    "surprise": SHARED | {"datasets", "eval", "rollout", "checkpoint", "device"},
+    "surprise": SHARED | {"datasets", "eval", "rollout", "checkpoint", "device", "runs"},
     "report": SHARED
     | {"datasets", "eval", "rendering", "checkpoint", "device", "pictures", "training", "judging", "runs", "weights"}
     | {"command_lines", "plots", "report"},

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from videopred.datasets.generation import generate
 from videopred.datasets.intphys_export import export_intphys
 from videopred.datasets.settings import OcclusionConfig
 from videopred.eval.plausibility_seeds import over_seeds, seeds_table
+from videopred.report.found import find_run
 from videopred.surprise import plausibility
 from videopred.training import train, train_seeds
 
@@ -58,6 +60,18 @@ def test_a_run_is_judged_and_its_answers_are_judged_alike(place, tmp_path, monke
         assert next(iter(told["errors"].values())) == kept["errors"]["mean"]
         assert told["files"] == [f"eval/{Path(scores).stem}/films/{name}" for name in
                                  ("plausibility.json", "plausibility.csv", "films.csv")]  # fmt: skip
+
+
+def test_a_run_does_not_take_the_plausibility_of_another_of_its_name(place, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    assert run(f"plausibility {place / 'gru'} {place / 'films.h5'}") == 0
+    other = shutil.copytree(place / "gru", tmp_path / "gru")
+    record = json.loads((other / "run.json").read_text())
+    (other / "run.json").write_text(json.dumps(record | {"started": "2020-02-02T20:20:02+00:00"}))
+    assert list(find_run(place / "gru", Path("eval")).plausibility) == ["films"]
+    assert find_run(other, Path("eval")).plausibility == {}
+    assert run(f"plausibility {other} {place / 'films.h5'}") == 1
+    assert "--out must hold no scores of other runs, got eval/gru/films/plausibility.json" in capfd.readouterr().err
 
 
 def test_settings_reach_the_scores(place, tmp_path, monkeypatch, capfd):

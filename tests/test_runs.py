@@ -239,6 +239,14 @@ def test_scores_are_those_of_the_model_on_each_file(tmp_path):
     assert found["sweep/seed-1"].scores == {"balls": {"mse": 0.75}}
 
 
+def test_a_metric_without_a_value_does_not_hide_the_others(tmp_path):
+    """Such as survival where nothing was hidden."""
+    make_run(tmp_path / "models" / "a")
+    rows = {"model": {"mse": {"mean": 0.25}, "survival": {"mean": None}}}
+    write_json(tmp_path / "eval" / "a" / "balls" / "scores.json", {"models": ["model"], "rows": rows})
+    assert look(tmp_path / "models", tmp_path / "eval")["a"].scores == {"balls": {"mse": 0.25}}
+
+
 def test_scores_of_seeds_judged_together_are_those_of_each(tmp_path):
     """By the folder they lie in; what was said of one alone stands before it."""
     rows = {}
@@ -273,6 +281,23 @@ def test_scores_of_runs_judged_together_are_those_of_each(tmp_path):
     assert found["a"].scores == {"balls": {"mse": 0.125}, "curtain": {"mse": 0.375}}
     assert found["sweep/seed-0"].scores == {"few": {"mse": 0.625}}
     assert found["sweep/seed-1"].scores == {"balls": {"mse": 0.75}}
+
+
+def test_scores_of_another_run_of_the_same_name_are_passed_over(tmp_path):
+    """By when it was started, alone and among others."""
+    started = {}
+    for folder in ("x", "y"):
+        path = make_run(tmp_path / folder / "a") / "run.json"
+        record = json.loads(path.read_text()) | {"started": f"of {folder}"}
+        path.write_text(json.dumps(record))
+        started[folder] = record["started"]
+    rows = {row: {"mse": {"mean": 0.5}} for row in ("a", "b")}
+    alone = {"models": ["a"], "rows": rows, "started": {"a": started["x"]}}
+    write_json(tmp_path / "eval" / "a" / "balls" / "scores.json", alone)
+    both = {"models": ["a", "b"], "rows": rows, "started": {"a": started["y"]}}
+    write_json(tmp_path / "eval" / "b-and-1-more" / "curtain" / "scores.json", both)
+    found = {folder: look(tmp_path / folder, tmp_path / "eval")["a"].scores for folder in ("x", "y")}
+    assert found == {"x": {"balls": {"mse": 0.5}}, "y": {"curtain": {"mse": 0.5}}}
 
 
 SCORES = {"x": {"mse": 0.25, "f1": 0.5}, "y": {"mse": 1.0}}

@@ -64,6 +64,19 @@ def run_name(run: Path, others: int = 0) -> str:
     return f"{name}-and-{others}-more" if others else name
 
 
+def run_started(run: Path) -> str | None:
+    """When a run was started, which tells it from others of its name; an export says the same. None if it is not known.
+
+    Args:
+        run: run folder, or export.
+    """
+    try:
+        record = read_header(run)[1] if run.is_file() else _read_json(run / "run.json")
+        return str(record["started"])
+    except (OSError, ValueError, KeyError):
+        return None
+
+
 def list_runs(folder: Path = Path("models"), *, scores: Path = Path("eval"), now: float | None = None) -> list[Run]:
     """The runs and exports in a folder and in folders in it, in order of their names; never changes any.
 
@@ -152,7 +165,7 @@ def _look_at(path: Path, scores: Sequence[ScoreFile], now: float) -> Run:
             seconds=_number(record, "seconds"),
             cpu_seconds=_number(record, "cpu_seconds"),
             idle=max(0.0, now - written),
-            scores=_scores(run_name(path), scores),
+            scores=_scores({run_name(path): record.get("started")}, scores),
         )
     except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
         problem = f"no {error}" if isinstance(error, KeyError) else str(error)
@@ -199,19 +212,24 @@ def _losses(run: Path) -> tuple[float | None, float | None, int | None]:
     return training[-1] if training else None, min(validation, default=None), done
 
 
-def _scores(run: str, files: Sequence[ScoreFile]) -> dict[str, dict[str, float]]:
+def _scores(run: Mapping[str, str | None], files: Sequence[ScoreFile]) -> dict[str, dict[str, float]]:
     """Data -> metric -> mean of a run, from what `videopred evaluate` wrote; what is not of it is passed over.
 
     Of a run that was judged by itself and with others on the same data, what was said of it alone.
+
+    Args:
+        run: its name, and when it was started.
+        files: of this and of other runs.
     """
     found: dict[str, dict[str, float]] = {}
     for file in files:
         if file.data in found:
             continue
         try:
-            for row in file.rows_of([run]).values():
+            for row in file.rows_of(run).values():
                 cells = file.content["rows"][row]
-                found[file.data] = {column: float(cell["mean"]) for column, cell in cells.items()}
+                means = {column: cell["mean"] for column, cell in cells.items()}  # null where there is no value
+                found[file.data] = {column: float(mean) for column, mean in means.items() if mean is not None}
         except (ValueError, KeyError, TypeError):
             continue
     return dict(sorted(found.items()))

@@ -4,6 +4,7 @@ A model is shown the true frames, and predicts each from those before it; it nev
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from videopred.eval.plausibility_scores import PlausibilityScores
 from videopred.eval.plausibility_settings import PlausibilityConfig
 from videopred.frames import shape_told, to_film
 from videopred.rollout import evaluating, predict_on
+from videopred.runs import run_started
 
 if TYPE_CHECKING:
     from videopred.models.predictor import Predictor
@@ -95,7 +97,8 @@ def judge_run(
     films = open_scenes(data, config, predictor.film_shape[1:])
     _check_fit(predictor, films)
     asked = {"run": str(run)} if isinstance(run, str | Path) else {}
-    return judge_scorer(scorer_of(predictor, config), films, config, asked=asked, progress=progress), films
+    scores = judge_scorer(scorer_of(predictor, config), films, config, asked=asked, progress=progress)
+    return replace(scores, started=run_started(Path(run)) if isinstance(run, str | Path) else None), films
 
 
 def open_scenes(data: Path | str, config: PlausibilityConfig, size: tuple[int, int] = (64, 64)) -> Quadruplets:

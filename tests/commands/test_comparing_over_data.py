@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 from command_line import CLIPS, SIZES, run, written
+from tiny_runs import files_of
+
+from videopred.report.found import find_run
 
 ASKED = "--context 4 --horizon 3 --metrics mse"
 
@@ -89,15 +92,25 @@ def test_scores_of_one_data_set_in_a_folder_of_its_own_are_called_after_their_fo
     assert list(json.loads(capfd.readouterr().out)["rows"])[:2] == ["gru", "rims"]
 
 
-def test_runs_of_the_same_name_are_told_that_their_scores_lie_in_one_place(place, judged, tmp_path, monkeypatch, capfd):
+def test_a_run_does_not_take_the_scores_of_another_of_its_name(place, judged, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(judged)
     other = shutil.copytree(place / "gru", tmp_path / "gru")
+    record = json.loads((other / "run.json").read_text())
+    (other / "run.json").write_text(json.dumps(record | {"started": "2020-02-02T20:20:02+00:00"}))
+    before = files_of(judged)
     capfd.readouterr()
     assert run(f"compare {place / 'gru'} {other}") == 2
-    message = (
-        f"SCORES must be of runs with different names, got {place / 'gru'} and {other}, both of which have theirs in"
-    )
-    assert f"{message} eval/gru; rename one" in capfd.readouterr().err
+    assert f"SCORES must have scores, got {other}, of which nothing is in eval/gru; score it" in capfd.readouterr().err
+    for folder, has in ((place, True), (tmp_path, False)):
+        assert run(f"runs {folder} --json") == 0
+        (gru,) = (one for one in json.loads(capfd.readouterr().out)["runs"] if Path(one["path"]).name == "gru")
+        assert bool(gru["scores"]) == bool(find_run(folder / "gru", Path("eval")).scores) == has
+    assert run(f"evaluate {place / 'gru'} datasets/balls1.h5 {ASKED}") == 1
+    assert "--out must be a new path, got eval/gru/balls1/scores.json" in capfd.readouterr().err
+    assert run(f"evaluate {other} datasets/balls1.h5 {ASKED}") == 1
+    taken = "--out must hold no scores of other runs, got eval/gru/balls1/scores.json; name another folder, rename a"
+    assert taken in capfd.readouterr().err
+    assert files_of(judged) == before
 
 
 @pytest.mark.parametrize(

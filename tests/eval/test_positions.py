@@ -20,7 +20,7 @@ from object_scenes import (
 
 from videopred.eval import make_object_metric
 from videopred.eval.matching import NOBODY, followed, gates, identities, nearest
-from videopred.eval.object_settings import KeptConfig
+from videopred.eval.object_settings import Kept2Config, KeptConfig
 from videopred.eval.positions import divergence
 from videopred.eval.scene import Scene
 
@@ -162,6 +162,11 @@ def test_divergence_needs_the_mean_error_of_seen_objects():
     assert score("kept-2px", Scene(positions), replace(TRUE, visibility=visibility)) == [1.0] * STEPS
 
 
-def test_fewer_frames_than_are_needed_in_a_row_never_diverge():
-    short = [Scene(positions[:, :3], radius=TRUE.radius) for positions in (TRUE.positions + 50, TRUE.positions)]
-    assert divergence(*short, KeptConfig()).tolist() == [3] * CLIPS
+def test_a_horizon_at_which_no_clip_can_be_lost_is_refused():
+    """Every row would be kept to the end, however wrong."""
+    far, true = (Scene(positions[:, :3], radius=TRUE.radius) for positions in (TRUE.positions + 50, TRUE.positions))
+    message = r"--horizon must be at least 3 for kept-2px, which .* got 2; .* --metric-settings kept-2px.frames=2$"
+    with pytest.raises(ValueError, match=message):
+        make_object_metric("kept-2px").measure(far, true)
+    measured = make_object_metric("kept-2px", Kept2Config(frames=2)).measure(far, true)
+    assert measured["total"].tolist() == [[0, 0]] * CLIPS

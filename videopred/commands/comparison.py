@@ -50,7 +50,6 @@ def compare(
     check.require(not data or len(of_runs) > 0, "--data", "be given with runs", " ".join(data), fix)
     called = _names(names)
     folders = [folder for path in paths for folder in _scores_of(path, data)]
-    _check_names_differ(of_runs)
     targets = {suffix: out / f"comparison{suffix}" for suffix in (".md", ".csv", ".png", ".svg")}
     for target in targets.values():
         check.absent("--out", target, overwrite)
@@ -106,12 +105,15 @@ def _scores_of(path: Path, data: tuple[str, ...]) -> list[Path]:
             near = nearest_run(path) or nearest_path(path)
             raise check.nothing_there("SCORES", "be a folder of scores or a run", path, make, near)
         check.existing_file("SCORES", path / SCORES, _offer_below(path) or make)
-    from videopred.runs import run_name
+    from videopred.runs import run_name, run_started
 
     name = run_name(path)
     found = Path("eval") / name
-    there = [file.parent.name for file in scores_in(found)]
-    among = [file.path.parent for file in score_files(Path("eval")) if len(file.rows) > 1 and file.rows_of([name])]
+    started = run_started(path)
+    starts = [told for run in (path, *path.glob("seed-*")) if (told := run_started(run))]
+    there = [file.parent.name for file in scores_in(found, starts)]
+    files = [file for file in score_files(Path("eval")) if file.rows_of({name: started})]
+    among = [file.path.parent for file in files if len(file.rows) > 1]
     folder = f"{among[0]}, where it was scored with others" if among else "the folder of its scores"
     fix = f"score it with `{typed(('evaluate', str(path), 'DATA'))}`, or name {folder}"
     missing = [name for name in data if name not in there]
@@ -120,19 +122,6 @@ def _scores_of(path: Path, data: tuple[str, ...]) -> list[Path]:
     must = f"have scores of {', '.join(data)}" if data else "have scores"
     check.require(len(there) > 0 and not missing, "SCORES", must, got, fix)
     return [found / name for name in data or there]
-
-
-def _check_names_differ(runs: list[Path]) -> None:
-    """Refuse two runs of the same name in different folders: their scores lie in one place, and are of one of them."""
-    from videopred.runs import run_name
-
-    found: dict[str, Path] = {}
-    for run in runs:
-        name = run_name(run)
-        other = found.setdefault(name, run)
-        got = f"{other} and {run}, both of which have theirs in {Path('eval') / name}"
-        fix = "rename one and evaluate it again, or name folders of scores"
-        check.require(run.resolve() == other.resolve(), "SCORES", "be of runs with different names", got, fix)
 
 
 def _offer_below(path: Path) -> str:

@@ -26,6 +26,26 @@ def results(run: Path, data: Path, others: int = 0) -> Path:
     return Path("eval") / run_name(run, others) / data.stem
 
 
+def check_not_of_others(file: Path, runs: Sequence[Path], overwrite: bool) -> None:
+    """Refuse to write over scores of other runs, such as one of the same name, unless overwriting was asked for.
+
+    Args:
+        file: scores or plausibility that may be there already.
+        runs: which are to be told of there.
+        overwrite: replace them.
+
+    Raises:
+        FileExistsError: there are such scores.
+    """
+    from videopred.eval.file_names import starts_in
+    from videopred.runs import run_started
+
+    others = starts_in(file).difference(map(run_started, runs))
+    if others and not overwrite:
+        fix = "name another folder, rename a run, or give --overwrite to replace them"
+        raise FileExistsError(check.complaint("--out", "hold no scores of other runs", file, fix))
+
+
 def each_run(runs: Sequence[Path]) -> list[Path]:
     """The runs at these paths; a folder of `train --seeds` stands for the runs from all its seeds.
 

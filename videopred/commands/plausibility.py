@@ -8,7 +8,7 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from videopred import check
 from videopred.commands import terminal
-from videopred.commands.opening import each_run, results
+from videopred.commands.opening import check_not_of_others, each_run, results
 from videopred.commands.options import Device, Json, Overwrite, out_flag
 from videopred.eval.file_names import OVER_SEEDS_FILES, PLAUSIBILITY_FILES
 from videopred.eval.plausibility_settings import PlausibilityConfig
@@ -57,6 +57,8 @@ def plausibility(
     if scores is not None:
         check.existing_file("--scores", scores, "give a table or answers, one line per film")
     folders, together = _folders(runs, of_seeds, scores, data, out)
+    for run, folder in zip(of_seeds, folders, strict=False):  # scores made elsewhere are of no run
+        check_not_of_others(folder / PLAUSIBILITY_FILES[0], [run], overwrite)
     _check_out(folders, together, draw, overwrite)
     if scores is None:
         _check_fit(data, scoring, draw, answers)

@@ -7,12 +7,12 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from videopred import check
 from videopred.commands import terminal
-from videopred.commands.opening import check_data, each_run, results
+from videopred.commands.opening import check_data, check_not_of_others, each_run, results
 from videopred.commands.options import Context, Device, Horizon, Json, Overwrite, Part, out_flag
 from videopred.commands.question import Question
 from videopred.datasets import open_dataset
 from videopred.eval import DEFAULT_METRICS, known, metric_settings, read_metric_settings
-from videopred.eval.file_names import SCORE_FILES
+from videopred.eval.file_names import SCORE_FILES, SCORES
 from videopred.eval.settings import GivenConfig
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def evaluate(
     runs = each_run(runs)
     if data is not None:
         check_data(data)
+    check_not_of_others(folder / SCORES, runs, overwrite)
     for name in SCORE_FILES:
         check.absent("--out", folder / name, overwrite)
     how: dict[str, Any] = {"batch_size": batch_size, "progress": terminal.watched(), "device": device}

@@ -5,7 +5,7 @@ Light: commands look whether they are there before torch is loaded.
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,16 +35,40 @@ class ScoreFile(NamedTuple):
         """Name of the data."""
         return self.path.parent.name
 
-    def rows_of(self, runs: Iterable[str]) -> dict[str, str]:
-        """Name -> row of those runs that are told of; the only seed of a folder is filed under the folder's name."""
+    def rows_of(self, runs: Mapping[str, str | None]) -> dict[str, str]:
+        """Name -> row of those runs that are told of; the only seed of a folder is filed under the folder's name.
+
+        Args:
+            runs: name -> when it was started, which tells it from others of its name; None if that is not known.
+        """
         rows = {run: self.rows.get(run) or self.rows.get(run.rpartition("/")[0]) for run in runs}
-        found = {run: row for run, row in rows.items() if row is not None}
+        said = self.content.get("started", {})
+        found = {run: row for run, row in rows.items() if row and runs[run] in (None, said.get(row, runs[run]))}
         return found if len(set(found.values())) == len(found) else {}  # it does not say which of several seeds it is
 
 
-def scores_in(results: Path) -> list[Path]:
-    """The files of scores among the results of a run, one for each data."""
-    return sorted(results.glob(f"*/{SCORES}"))
+def scores_in(results: Path, started: Collection[str] = ()) -> list[Path]:
+    """The files of scores among the results of a run, one for each data.
+
+    Args:
+        results: eval/<run>.
+        started: when the run was started, or those from several seeds were: files that are of others are passed over.
+    """
+    return [file for file in sorted(results.glob(f"*/{SCORES}")) if may_be_of(file, started)]
+
+
+def may_be_of(file: Path, started: Collection[str]) -> bool:
+    """Whether a file of scores or of plausibility is of runs that were started then, as far as can be told."""
+    said = starts_in(file)
+    return not said or not started or not said.isdisjoint(started)
+
+
+def starts_in(file: Path) -> set[str]:
+    """When the runs were started that a file of scores or of plausibility is of; nothing where it does not say."""
+    try:
+        return set(json.loads(file.read_text(encoding="utf-8"))["started"].values())
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return set()
 
 
 def score_files(results: Path) -> list[ScoreFile]:

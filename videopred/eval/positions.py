@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from videopred.check import require
 from videopred.eval.matching import followed, gates
 from videopred.eval.object_metric import ObjectMetric, each, pooled
 from videopred.eval.object_settings import KeptConfig
@@ -93,8 +94,12 @@ class Kept(ObjectMetric):
         return f"share of clips not lost yet: no {rule}; a missing object is infinitely far"
 
     def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
+        frames, horizon = self.config.frames, true.positions.shape[1] - 1
+        must = f"be at least {frames} for {self.name}, which takes so many frames to lose a clip"
+        fix = f"give a longer one, or --metric-settings {self.name}.frames={horizon}"
+        require(horizon >= frames, "--horizon", must, horizon, fix)
         lost_at = divergence(predicted, true, self.config)
-        steps = torch.arange(1, true.positions.shape[1], device=lost_at.device)
+        steps = torch.arange(1, horizon + 1, device=lost_at.device)
         return each(steps < lost_at.unsqueeze(1))
 
 
@@ -111,7 +116,10 @@ def errors(predicted: Scene, true: Scene) -> Tensor:
 
 
 def divergence(predicted: Scene, true: Scene, config: KeptConfig) -> Tensor:
-    """The step, from 1, at which each clip is lost; T + 1 if it is not within its T steps. (B,) int64."""
+    """The step, from 1, at which each clip is lost; T + 1 if it is not within its T steps. (B,) int64.
+
+    T must be at least as many steps as it takes to lose one.
+    """
     seen, apart = true.seen[:, 1:], errors(predicted, true)
     apart = torch.where(seen, apart.nan_to_num(nan=torch.inf), 0.0)
     mean = apart.sum(-1) / seen.sum(-1).clamp(min=1)
@@ -119,8 +127,5 @@ def divergence(predicted: Scene, true: Scene, config: KeptConfig) -> Tensor:
     if not config.threshold_px:
         limit = gates(true).nan_to_num(nan=torch.inf).amin(1, keepdim=True)
     far = (mean > limit).long()
-    steps = far.shape[1]
-    if steps < config.frames:
-        return torch.full((len(far),), steps + 1, device=far.device)
     runs = far.unfold(1, config.frames, 1).all(-1)
-    return torch.where(runs.any(1), runs.long().argmax(1) + 1, steps + 1)
+    return torch.where(runs.any(1), runs.long().argmax(1) + 1, far.shape[1] + 1)

@@ -82,7 +82,7 @@ def _clips(run: Path, data: Path | None) -> ClipSource:
 def _scores_of(run: Path, results: Path, record: Mapping[str, Any]) -> list[Scores]:
     """What `videopred evaluate` said of the run alone, one for each data set; comparisons are passed over."""
     found = []
-    for path in scores_in(results / run_name(run)):
+    for path in scores_in(results / run_name(run), [record["started"]] if "started" in record else []):
         scores = load_scores(path)
         if len(scores.models) > 1:
             continue

@@ -12,7 +12,7 @@ from videopred.device import my_device, pick_device
 from videopred.eval.scores import Scores
 from videopred.judging.evaluating import evaluate_protocol
 from videopred.judging.rows import ROWS
-from videopred.runs import run_name
+from videopred.runs import run_name, run_started
 
 if TYPE_CHECKING:
     from videopred.datasets.clip_source import ClipSource
@@ -46,7 +46,9 @@ def evaluate_runs(
     where = pick_device(my_device(device))
     predictors = {name: load_run(run, where) for name, run in zip(names, runs, strict=True)}
     scores = evaluate_protocol(predictors, file, protocol, **options)
-    return replace(scores, seeds=_seeds(dict(zip(names, runs, strict=True))))
+    named = dict(zip(names, runs, strict=True))
+    started = {name: told for name, run in named.items() if (told := run_started(run))}
+    return replace(scores, seeds=_seeds(named), started=started)
 
 
 def model_of(run: Path) -> "PredictorConfig":

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from videopred import check
 from videopred.command_lines import from_here
 from videopred.datasets import kept_clips
-from videopred.eval.file_names import PLAUSIBILITY_FILES, scores_in
+from videopred.eval.file_names import PLAUSIBILITY_FILES, may_be_of, scores_in
 from videopred.eval.scores import Scores, load_scores
 from videopred.runs import run_name
 from videopred.training.metrics_rows import read_metrics
@@ -33,6 +33,11 @@ class FoundRun(NamedTuple):
     """Name of data -> what `videopred plausibility` wrote."""
     surprise: Mapping[str, Sequence[tuple[Path, Path]]]
     """Name of data -> film and still of the first scene that `videopred plausibility` drew; none if it drew none."""
+
+    @property
+    def started(self) -> str | None:
+        """When it was started, which tells it from others of its name."""
+        return self.record.get("started")
 
     @property
     def core(self) -> str:
@@ -68,8 +73,9 @@ def find_run(path: Path, results: Path) -> FoundRun:
     check.require_sound("core" in settings.get("model", {}), "RUN", "hold the settings of a run", path, "train again")
     name = run_name(path)
     folder = results / name
-    scores = {file.parent.name: load_scores(file) for file in scores_in(folder)}
-    judged = sorted(folder.glob(f"*/{PLAUSIBILITY_FILES[0]}"))
+    started = [record["started"]] if "started" in record else []
+    scores = {file.parent.name: load_scores(file) for file in scores_in(folder, started)}
+    judged = [file for file in sorted(folder.glob(f"*/{PLAUSIBILITY_FILES[0]}")) if may_be_of(file, started)]
     plausibility = {file.parent.name: _read_json(file) for file in judged}
     surprise = {name: _drawn_scene(folder / name) for name in plausibility}
     return FoundRun(path, name, settings, record, log, scores, plausibility, surprise)
