@@ -94,6 +94,8 @@ def test_panels_stand_side_by_side_for_each_horizon_under_the_names_of_the_figur
         assert words[words.index("--relative-to") + 1] == "GRU"
         for name in ("scoff-balls4=SCOFF", "scoff-curtain-gru=GRU", "scoff-colored678-rims=RIMs"):
             assert name in words
+    _, _, judging = make_plan(PAPER_FIGURES["scoff-figure-7"], "paper", Path("here"))
+    assert "scoff-curtain-rmc=RMC" in next(words for words in judging if "--names" in words)
     _, _, judging = make_plan(PAPER_FIGURES["rims-figure-13"], "paper", Path("here"))
     (words,) = (words for words in judging if "--names" in words)
     assert words[7:11] == ("--names", "rims-crops=RIMs", "rims-crops-lstm=LSTM", "rims-crops-rmc=RMC")
