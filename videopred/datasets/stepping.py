@@ -16,7 +16,7 @@ Clips lie along the last axis, and every operation is elementwise along it, as i
 Source: rnem is reconstructed from the published films of van Steenkiste et al. 2018 (steps of a frame, positions at the
 wall in every bounce, displacements at contacts); the order of pairs, and that parting pairs exchange speeds too, are
 assumed as in its ancestor; so is x as the line of centres of two fast discs that are set back into the same corner.
-Assumed unlike in it: a disc that a push sends back inwards while it is beyond a wall is turned, too (1 turn in 1,000).
+Assumed unlike in it: a disc that a push sends back inwards while it is beyond a wall is turned, too, which is rare.
 sutskever is the generator of Sutskever, Hinton & Taylor 2008.
 """
 

@@ -226,8 +226,8 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         "Errors of SCOFF, RIMs and RMC relative to a GRU's, over 10 and 30 imagined frames, on four data sets.",
         _relative_to_gru("rmc"),
         rows=("SCOFF", "GRU", "RIMs", "RMC"),
-        differs="As figure 5's. The RMC is as wide as the GRU. SCOFF of which some object files rest, which appendix C "
-        "also mentions, is left out: how many is unpublished.",
+        differs="As for figure 5; the RMC is as wide as the GRU. SCOFF of which some object files rest, which appendix "
+        "C also mentions, is left out: how many is unpublished.",
     ),
     "scoff-figure-8": PaperFigure(
         "SCOFF, figures 8 to 12",
