@@ -52,10 +52,12 @@ def on_both(work: Callable[[str], Any]) -> tuple[Any, Any]:
 
 
 def assert_same_scores(here: Scores, there: Scores) -> None:
+    """To rounding; where two of a model's own masks are equal but for rounding, a pixel may be of either."""
     assert here.values.keys() == there.values.keys()
     for row, columns in here.values.items():
         for column, values in columns.items():
-            np.testing.assert_allclose(there.values[row][column], values, 1e-5, 1e-7, err_msg=f"{row} {column}")
+            close = 2e-3 if column.startswith("own-") else 1e-5
+            np.testing.assert_allclose(there.values[row][column], values, close, 1e-7, err_msg=f"{row} {column}")
 
 
 def test_every_metric_of_every_row(place):
