@@ -111,6 +111,15 @@ def test_of_more_than_256_colours_the_frequent_stay_and_the_others_come_near(tmp
     assert all(len(np.unique(frame.reshape(-1, 3), axis=0)) <= 256 for frame in kept)
 
 
+def test_of_more_than_256_colours_rare_ones_keep_their_hue(tmp_path):
+    """As the truth in blue over a soft prediction: few pixels, beside hundreds of frequent shades of another hue."""
+    shades = np.arange(20 * 30)
+    film = np.stack([shades % 60, shades // 60, np.zeros(600, int)], -1).reshape(1, 20, 30, 3).repeat(3, 1).repeat(3, 2)
+    film[:, 4, 5:8], film[:, 9, 5:8] = (50, 100, 130), (120, 20, 60)
+    kept = iio.imread(write_gif(film.astype(np.uint8), tmp_path / "film.gif"))
+    assert np.abs(kept.astype(int) - film).max() < 8
+
+
 def test_memory_does_not_grow_with_the_number_of_colours():
     """Of 62,000 colours, the distances to all 256 kept at once would take 190 MB, and their squares as much."""
     frame = np.random.default_rng(0).integers(0, 256, (1, 200, 310, 3), np.uint8)

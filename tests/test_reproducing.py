@@ -49,6 +49,7 @@ def test_every_command_finds_what_an_earlier_one_makes(name, scale):
     plan = make_plan(PAPER_FIGURES[name], scale, Path("here"))
     runs = {str(one.run) for one in plan.trainings}
     assert len(runs) == len(plan.trainings)  # two that differ have two names
+    assert len(set(plan.judging)) == len(plan.judging)
     for words in plan.judging:
         named = {word for word in words if word.startswith(("models/", "datasets/"))}
         assert len(named) >= 2 or words[0] == "compare"

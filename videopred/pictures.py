@@ -11,15 +11,17 @@ from PIL import Image
 from videopred.check import complaint, require, whole_number
 from videopred.files import write_bytes
 
-_AT_ONCE = 4096  # colours whose distances to a palette are held in memory: 25 MB
+_FREQUENT = 128
+"""Colours of a GIF that are kept because they are frequent, as those of legends are."""
 
 
 def write_gif(frames: np.ndarray, path: Path, *, frame_ms: int = 100) -> Path:
     """Write a GIF that plays for ever, and return its path.
 
-    Exact as long as a frame has no more than 256 colours; of more, the 256 most frequent stay as they are, as those of
-    legends do, and any other becomes the nearest of these. Equal consecutive frames are stored as one that is
-    shown longer, so the playing time is right but the number of frames in the file is not that of the film.
+    Exact as long as a frame has no more than 256 colours; of more, the 128 most frequent stay as they are, as those of
+    legends do, and as many that differ most from them; any other becomes the nearest of these. Equal consecutive frames
+    are stored as one that is shown longer, so the playing time is right but the number of frames in the file is not
+    that of the film.
 
     Args:
         frames: (T, H, W, 3) uint8, 0 to 255.
@@ -46,30 +48,38 @@ def gif_bytes(frames: np.ndarray, *, frame_ms: int = 100) -> bytes:
 
 
 def _with_palette(frame: np.ndarray) -> Image.Image:
-    """A frame (H, W, 3) as numbers of at most 256 colours; a rarer one becomes the nearest of these."""
+    """A frame (H, W, 3) as numbers of at most 256 colours; any other becomes the nearest of these."""
     packed = frame.astype(np.int32) @ np.array([1 << 16, 1 << 8, 1], np.int32)
     found, where, counts = np.unique(packed, return_inverse=True, return_counts=True)
-    # The brightest comes first: a palette of 0, 1, … 255 would be taken for a film without colours.
-    kept = np.sort(found[np.argsort(-counts, kind="stable")[:256]])[::-1]
-    if len(found) > len(kept):
-        blocks = (found[start : start + _AT_ONCE] for start in range(0, len(found), _AT_ONCE))
-        numbers = np.concatenate([_nearest(block, kept) for block in blocks])
-    else:
-        numbers = np.arange(len(kept))[::-1]
-    image = Image.fromarray(numbers[where.reshape(packed.shape)].astype(np.uint8))
-    image.putpalette(_unpacked(kept).tobytes())
+    colors = np.stack([found >> 16, found >> 8 & 255, found & 255], -1).astype(np.uint8)
+    kept, nearest = _palette(colors, counts)
+    image = Image.fromarray(nearest[where.reshape(packed.shape)].astype(np.uint8))
+    image.putpalette(colors[kept].tobytes())
     return image
 
 
-def _nearest(colors: np.ndarray, kept: np.ndarray) -> np.ndarray:
-    """For each of some colours the number of the nearest one among those kept; both packed, (N,) int32."""
-    apart = _unpacked(colors).astype(np.float32)[:, None] - _unpacked(kept).astype(np.float32)
-    return (apart**2).sum(-1).argmin(1)
+def _palette(colors: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Which of some colours are kept, and for each colour the number of the nearest one among those kept.
 
+    Of more than 256, first the most frequent, then again and again the one that is farthest from all kept.
 
-def _unpacked(colors: np.ndarray) -> np.ndarray:
-    """(N, 3) uint8: red, green and blue of numbers that hold all three."""
-    return np.stack([colors >> 16, colors >> 8 & 255, colors & 255], -1).astype(np.uint8)
+    Args:
+        colors: (N, 3) uint8, from dark to bright.
+        counts: (N,) how often each is there.
+    """
+    if len(colors) <= 256:
+        # The brightest comes first: a palette of 0, 1, … 255 would be taken for a film without colours.
+        backwards = np.arange(len(colors))[::-1]
+        return backwards, backwards
+    points, frequent = colors.astype(np.float32), np.argsort(-counts, kind="stable")
+    kept, nearest = np.empty(256, int), np.empty(len(colors), int)
+    apart = np.full(len(colors), np.inf, np.float32)
+    for number in range(256):
+        kept[number] = frequent[number] if number < _FREQUENT else apart.argmax()
+        distance = ((points - points[kept[number]]) ** 2).sum(-1)
+        nearest[distance < apart] = number
+        apart = np.minimum(apart, distance)
+    return kept, nearest
 
 
 def write_mp4(frames: np.ndarray, path: Path, *, frame_ms: int = 100) -> Path:

@@ -73,14 +73,20 @@ def test_a_curve_is_where_its_values_are():
     assert rows[columns.argmin()] > rows[columns.argmax()] + 100
 
 
-@pytest.mark.parametrize("panels", [1, 2, 3])
-def test_title_and_legend_stand_clear_of_each_other(panels):
+@pytest.mark.parametrize(
+    "name", ["rims-balls4-small-no-attention", "scoff-colored678-lstm-matched-exact-small-twice-as-wide"]
+)
+@pytest.mark.parametrize(("panels", "models"), [(1, 2), (2, 2), (3, 2), (1, 30)])
+def test_title_and_legend_stand_whole_and_clear_of_each_other(panels, models, name):
     line = np.linspace(1, 2, 35)
-    lines = {name: Curve(line, line, line) for name in ("rims-balls4-small", "rims-balls4-small-no-attention")}
+    lines = {f"{name}-{model}": Curve(line, line, line) for model in range(models)}
     title = "balls4-rnem-small.h5: 200 clips of the test part, 15 frames of context, 35 predicted, feedback soft"
     figure = draw_curves({f"MSE {panel}": Panel(lines, False) for panel in range(panels)}, title=title)
     figure.draw_without_rendering()
-    assert not figure.legends[0].get_window_extent().overlaps(figure._suptitle.get_window_extent())
+    legend = figure.legends[0].get_window_extent()
+    assert not legend.overlaps(figure._suptitle.get_window_extent())
+    assert legend.y0 >= 0
+    assert figure.axes[0].get_window_extent().width > 3.4 * figure.dpi
 
 
 @pytest.mark.parametrize(("words", "lines"), [(0, 1), (2, 1), (12, 1), (13, 2), (27, 3)])

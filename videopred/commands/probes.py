@@ -21,7 +21,7 @@ _MEANINGS = {
 """Last word of a row -> what its number says."""
 
 _SLACK = 0.05
-"""How much lower r2 of all modules may be than that of one, before a user is told that there are too few clips."""
+"""How much lower r2 may be than of a map that ignores more, before a user is told that there are too few clips."""
 
 
 def probe(
@@ -41,17 +41,17 @@ def probe(
         there = {name for told in report.values() if isinstance(told, dict) for name in _words(told)}
         print()
         terminal.print_rows({name: meaning for name, meaning in _MEANINGS.items() if name in there})
-        if _reads_less_together(report.get("positions", {})):
-            print("\nall modules together give less than one of them alone: there are too few clips; roll out more")
+        if _fits_noise(report.get("positions", {})):
+            print("\nr2 far below 0, or lower for all modules than for one, comes from too few clips; roll out more")
 
 
-def _reads_less_together(places: Mapping[str, Any]) -> bool:
-    """Whether one module alone gives a better map than all do, although a map from all could ignore the others.
+def _fits_noise(places: Mapping[str, Any]) -> bool:
+    """Whether a map is worse than a constant guess, or that from all modules worse than that from one of them.
 
-    Then it was fitted to the noise of too few clips.
+    It could ignore its states, or the other modules. So it was fitted to the noise of too few clips.
     """
     alone = [r2 for r2 in places.get("modules", []) if r2 is not None]
-    return bool(alone) and places["r2"] is not None and places["r2"] < max(alone) - _SLACK
+    return bool(alone) and (min(alone) < -_SLACK or places["r2"] < max(*alone, 0) - _SLACK)
 
 
 def _words(told: Mapping[str, Any]) -> Iterator[str]:

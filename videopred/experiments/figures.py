@@ -162,7 +162,8 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
             _strips(_RIMS, "brims-curtain", 15, 15),
         ),
         also=(7, 9, 10),
-        differs="The paper has two LSTMs, of 250 and of 512 units; ours is as wide as the RIMs together.",
+        differs="Of the given frames, the paper shows the last 6; in its figures 7 and 9, every third frame, the truth "
+        "above the prediction. It has two LSTMs, of 250 and of 512 units; ours is as wide as the RIMs together.",
     ),
     "rims-figure-11": PaperFigure(
         "RIMs, figure 11",
@@ -212,6 +213,7 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         "SCOFF, figure 3, left",
         "Which schema SCOFF uses on a ball that accelerates, keeps its velocity or walks at random.",
         _frames_and_schemata("scoff-motion3", 10, 10, ("--clips", "0", "2", "4")),  # one of each motion
+        differs="Only which schema is chosen; the paper also shows how strongly each of them is activated.",
     ),
     "scoff-figure-5": PaperFigure(
         "SCOFF, figure 5",
@@ -219,7 +221,8 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         _relative_to_gru(),
         rows=("SCOFF", "GRU", "RIMs"),
         differs="The GRU is as wide as all object files together; the paper does not say how wide its own is, nor "
-        "which error it means: ours is BCE. Points with intervals over clips, in the place of bars.",
+        "which error it means: ours is BCE. RIMs are 6 modules of 100, of which 4 are active. Points with intervals "
+        "over clips, in the place of bars.",
     ),
     "scoff-figure-7": PaperFigure(
         "SCOFF, figure 7",
@@ -240,6 +243,7 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
             _strips((Model("scoff-colored678"),), "scoff-colored678", 10, 25),
         ),
         also=(9, 10, 11, 12),
+        differs="Of the given frames, the paper shows the last 6.",
     ),
     "scoff-figure-15": PaperFigure(
         "SCOFF, figures 4, 14 and 15",

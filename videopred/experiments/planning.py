@@ -48,7 +48,8 @@ def make_plan(figure: PaperFigure, scale: Scale, out: Path, device: str = "auto"
     models = dict.fromkeys(model for panel in panels for model in panel.models)
     clips = [*(_asked(model.experiment, scale).scaled for model in models), *(_clips(panel, scale) for panel in panels)]
     where = () if device == "auto" else ("--device", device)
-    judging = [words for panel in panels for words in _judge(panel, scale, out, where)]
+    # Short clips leave panels that differ in their horizon alike: each command is there once.
+    judging = list(dict.fromkeys(words for panel in panels for words in _judge(panel, scale, out, where)))
     if figure.rows:
         judging += _side_by_side(figure, scale, out)
     return Plan({of.data_file: of for of in clips}, [_train(model, scale, where) for model in models], judging)

@@ -75,7 +75,8 @@ def draw_panels(heads: Sequence[str], draw: Callable[[Any, str], None], *, title
     """
     columns = min(2, len(heads))
     rows = -(-len(heads) // columns)
-    figure = empty_figure(4.2 * columns + 2.4, 3.1 * rows + 0.3)
+    wide, tall = 4.2 * columns, 3.1 * rows + 0.3
+    figure = empty_figure(wide, tall)
     figure.suptitle(_in_even_lines(title, 60 * columns), x=0.02, ha="left", fontsize=9)  # clear of the legend
     for index, head in enumerate(heads, 1):
         plot = figure.add_subplot(rows, columns, index)
@@ -86,6 +87,8 @@ def draw_panels(heads: Sequence[str], draw: Callable[[Any, str], None], *, title
         if index > len(heads) - columns:
             plot.set_xlabel(along, fontsize=9)
     handles, labels = figure.axes[0].get_legend_handles_labels()
+    names = 0.6 + 0.068 * max(map(len, labels), default=0), 0.2 + 0.17 * len(labels)  # inches that the legend takes
+    figure.set_size_inches(wide + max(2.4, names[0]), max(tall, names[1]))
     figure.legend(handles, labels, loc="outside right upper", fontsize=8, frameon=False)
     return figure
 
