@@ -192,13 +192,13 @@ class Scores:
         """One line for each row, column and step, under a head line; values and intervals in full precision."""
         return score_csv(self)
 
-    def save(self, folder: Path, *, overwrite: bool = False) -> list[Path]:
+    def save(self, folder: Path | str, *, overwrite: bool = False) -> list[Path]:
         """Write scores.json, scores.csv and measurements.npz, all or none, and return their paths.
 
         Raises:
             FileExistsError: one is there and `overwrite` is false; then none is written.
         """
-        paths = [folder / name for name in SCORE_FILES]
+        paths = [Path(folder) / name for name in SCORE_FILES]
         for path in paths:
             check.absent("--out", path, overwrite)
         arrays = {
