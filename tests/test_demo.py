@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -111,9 +112,10 @@ def test_the_verdict_is_what_the_scores_say(bce, f1, said):
 
 @pytest.mark.slow
 def test_the_demo_runs_from_an_empty_folder(tmp_path):
-    command = [sys.executable, "-m", "videopred", "demo", "--tiny"]
+    command = [sys.executable, "-m", "videopred", "demo", "--tiny", "--device", "cpu"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert done.stderr == ""
+    assert done.stderr.splitlines()[0] == f"{Path('eval/demo/run')} on cpu: 4 updates"
+    assert "\r" not in done.stderr
     for name in NAMES:
         assert f"wrote eval/demo/{name}\n" in done.stdout
         assert (tmp_path / "eval" / "demo" / name).exists()

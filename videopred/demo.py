@@ -4,6 +4,7 @@ Small enough for two CPU cores, and real: the same generator, model, training an
 balls, quick and large for their frame, because a short training can then tell motion from standing still.
 """
 
+import sys
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -75,7 +76,7 @@ def run_demo(
         tiny: a few updates on a few clips, which shows that all works and learns nothing.
         device: see `pick_device`.
         overwrite: replace an earlier demo there.
-        progress: show bars on stderr.
+        progress: say on stderr how the training goes; where that is a terminal, also show bars.
 
     Raises:
         FileExistsError: there is a demo already.
@@ -90,10 +91,11 @@ def run_demo(
 
 def _run(out: Path, tiny: bool, device: str, progress: bool) -> Outcome:
     clips, training = (TINY_CLIPS, TINY_TRAINING) if tiny else (CLIPS, TRAINING)
-    data = generate("balls", clips, recipe=RECIPE, out=out / "balls.h5", overwrite=True, progress=progress)
+    bars = progress and sys.stderr.isatty()  # a file would keep every state of a bar
+    data = generate("balls", clips, recipe=RECIPE, out=out / "balls.h5", overwrite=True, progress=bars)
     run = train(data, MODEL, training, out=out / "run", device=device, overwrite=True, progress=progress)
     predictor, file = load_run(run, pick_device(device)), open_dataset(data)
-    scores = evaluate(predictor, file, context=CONTEXT, horizon=HORIZON, progress=progress)
+    scores = evaluate(predictor, file, context=CONTEXT, horizon=HORIZON, progress=bars)
     scenes = scenes_of(predictor, file, "test", range(len(PICTURES)), CONTEXT, HORIZON)
     pictures = []
     for scene, names in zip(scenes, PICTURES, strict=True):

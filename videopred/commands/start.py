@@ -73,7 +73,7 @@ def demo(
     check.device_kind(device)
     from videopred.demo import run_demo
 
-    outcome = run_demo(out, tiny=tiny, device=device, overwrite=overwrite, progress=terminal.watched())
+    outcome = run_demo(out, tiny=tiny, device=device, overwrite=overwrite, progress=True)
     if json_:
         terminal.print_json(outcome.to_dict())
         return

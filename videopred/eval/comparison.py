@@ -10,7 +10,7 @@ import numpy as np
 
 from videopred import check
 from videopred.eval.comparison_rows import Row, model_rows, relative_error
-from videopred.eval.intervals import middle, over_both
+from videopred.eval.intervals import over_clips
 from videopred.eval.scores import Scores
 from videopred.eval.tables import arrow, what_was_asked, written, written_interval
 from videopred.eval.text import Block, aligned, csv_text, markdown, without_nan
@@ -102,21 +102,20 @@ class Comparison:
         if drawn is not None and others_drawn is not None:
             # Tables of as many clips are drawn alike, so draw r of one is draw r of the other.
             sides = () if row == self.relative_to else (means, others)
-            low, high = (float(end) for end in over_both(middle(drawn - others_drawn), *sides))
+            low, high = map(float, over_clips(drawn - others_drawn, self.first.clips, *sides))
         ratio = relative_error(value, other, ours.scores.metrics[column].best)
         return Difference(value, value - other, low, high, ratio, len(means), ours.deviation(column, steps))
 
     @property
     def remarks(self) -> list[str]:
-        """What a reader must know of intervals and of single scores; see `Scores.remarks`."""
-        single = [
+        """What a reader must know of single scores; see `Scores.remarks`."""
+        return [
             f"{self.first.label(column)} of {name if len(row.runs) == 1 else f'{name} ({run})'}: {remark}"
             for column in self.first.metrics
             for name, row in self.rows.items()
             for run in row.runs
             for remark in row.scores.remarks_on(run, column)
         ]
-        return [*self.first.remarks_on_intervals, *single]
 
     def head(self, column: str) -> str:
         """Title of a metric's block."""

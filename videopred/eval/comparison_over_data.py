@@ -83,7 +83,7 @@ class DataComparison:
     def asked(self) -> str:
         """How many data sets, and what was asked of all."""
         asked = self.first.protocol
-        counts = {of.first.protocol.clips or 0 for of in self.data.values()}
+        counts = {of.first.clips for of in self.data.values()}
         clips = counted(max(counts), "clip") if len(counts) == 1 else f"{min(counts)} to {max(counts)} clips"
         return f"{len(self.data)} data sets: {clips} of the {asked.part} part of each, {how_asked(asked)}"
 
@@ -125,7 +125,7 @@ class DataComparison:
     def to_dict(self) -> dict[str, Any]:
         """Everything, in types that JSON knows; null where nothing can be said."""
         files = {
-            name: {"file": of.first.file, "fingerprint": of.first.fingerprint, "clips": of.first.protocol.clips}
+            name: {"file": of.first.file, "fingerprint": of.first.fingerprint, "clips": of.first.clips}
             for name, of in self.data.items()
         }
         rows = {row: {name: self._told(row, name) for name, of in self.data.items() if row in of.rows}

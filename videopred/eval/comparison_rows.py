@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from videopred import check
-from videopred.eval.intervals import Interval, mean_over_steps, middle, over_both
+from videopred.eval.intervals import Interval, mean_over_steps, over_clips
 from videopred.eval.scores import Scores
 
 
@@ -71,7 +71,7 @@ class Row(NamedTuple):
     def mean(self, column: str, steps: int | None = None) -> Estimate:
         """The mean of `means`; its interval is NaN for a single clip."""
         means, drawn = self.means(column, steps), self.drawn(column, steps)
-        ends = over_both(middle(drawn), means) if drawn is not None else UNKNOWN[1:]
+        ends = over_clips(drawn, self.scores.clips, means) if drawn is not None else UNKNOWN[1:]
         return Estimate(float(means.mean()), *map(float, ends))
 
     def relative_to(self, other: "Row", column: str, steps: int | None = None) -> Estimate:
@@ -94,7 +94,7 @@ class Row(NamedTuple):
         ratios = np.where(perfect, np.nan, (best - drawn) / np.where(perfect, 1, best - others))
         short = best - others_means.mean()
         sides = () if other is self else ((best - means) / short, ratio * (best - others_means) / short)
-        return Estimate(ratio, *map(float, over_both(middle(ratios), *sides)))
+        return Estimate(ratio, *map(float, over_clips(ratios, self.scores.clips, *sides)))
 
     def values(self, column: str) -> np.ndarray:
         """(horizon,): the mean over runs at each step."""
@@ -106,8 +106,8 @@ class Row(NamedTuple):
         drawn = self.scores.drawn
         if drawn is None:
             return None
-        over_clips = middle(np.mean([drawn[run][column] for run in self.runs], axis=0))
-        return over_both(over_clips, np.stack([self.scores.values[run][column] for run in self.runs]))
+        of_runs = np.mean([drawn[run][column] for run in self.runs], axis=0)
+        return over_clips(of_runs, self.scores.clips, np.stack([self.scores.values[run][column] for run in self.runs]))
 
 
 def model_rows(scores: Mapping[str, Scores], names: Mapping[str, str] | None = None) -> dict[str, Row]:

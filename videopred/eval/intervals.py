@@ -3,16 +3,19 @@
 Over clips: the bootstrap. As many clips are drawn with repetition as there are, again and again; a metric's `reduce`
 takes as weights how often each clip was drawn, so that pooled scores such as F1 are pooled anew each time. The draws
 depend only on the number of clips: two tables of the same clips have the same draws, and their differences are paired.
+The middle of the draws is too narrow: with B clips it has (B - 1) / B of the variance, and normal tails. So it is
+widened by sqrt(B / (B - 1)) and by Student's t over the normal quantile: of a mean, the interval is Student's.
 
-Over runs from several seeds: Student's t. A bootstrap over so few runs would be too narrow: with S runs it has
-(S - 1) / S of the variance, and normal tails.
+Over runs from several seeds: Student's t.
 
 Over both: clips and seeds are independent, so variances add: that of the bootstrap and, for each model with several
-runs, that of its mean. The sum has Welch's degrees of freedom, where the bootstrap counts as having infinitely many.
+runs, that of its mean. The sum has Welch's degrees of freedom.
 
-Source: Welch 1947, Biometrika 34, 28; Satterthwaite 1946, Biometrics Bulletin 2, 110. Limits: runs are taken as
-independent draws from a normal distribution, and two or three say little about its width. What a seed does to single
-clips is in both variances, so intervals are slightly too wide.
+Source: Hesterberg 2015, The American Statistician 69, 371, for what the bootstrap lacks; Welch 1947, Biometrika 34, 28;
+Satterthwaite 1946, Biometrics Bulletin 2, 110. Limits: over few clips whose values are skewed, intervals are still too
+narrow (docs/scoring.md), and they may reach beyond a metric's bounds. Runs are taken as independent draws from a normal
+distribution, and two or three say little about its width. What a seed does to single clips is in both variances, so
+intervals are slightly too wide.
 """
 
 import warnings
@@ -26,9 +29,6 @@ from videopred.eval.metric import Quantity, reduced
 
 RESAMPLES = 1000
 LEVEL = 0.95
-ENOUGH = 20
-"""Clips from which on the bootstrap's interval is about as wide as it should be: of normal values it holds the true
-mean in 94 % of cases with 20 clips, 90 % with 10, 82 % with 5 and 51 % with 2."""
 _POINT = (1 + LEVEL) / 2
 _AT_ONCE = 200  # draws: of 10,000 clips, their weights take 16 MB
 
@@ -37,7 +37,7 @@ Measured = Mapping[str, np.ndarray]
 
 
 class Interval(NamedTuple):
-    """Where the middle 95 % lie."""
+    """Two ends, between which the truth lies in 95 % of cases."""
 
     low: np.ndarray
     high: np.ndarray
@@ -78,16 +78,6 @@ def resample(
     return {row: {name: np.concatenate(values) for name, values in of_row.items()} for row, of_row in drawn.items()}
 
 
-def middle(drawn: np.ndarray) -> Interval:
-    """The middle 95 % of resampled values (R, ...), without those that are NaN."""
-    tail = (1 - LEVEL) / 2
-    if not np.isnan(drawn).any():  # as almost always, and nanquantile goes through the columns one by one
-        return Interval(*np.quantile(drawn, (tail, 1 - tail), axis=0))
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "All-NaN slice")
-        return Interval(*np.nanquantile(drawn, (tail, 1 - tail), axis=0))
-
-
 def mean_over_steps(values: np.ndarray) -> np.ndarray:
     """Mean over the last axis without NaN; NaN only where all are."""
     said = ~np.isnan(values)
@@ -100,19 +90,32 @@ def over_runs(values: Sequence[float]) -> float:
     return float(_half_width([_of_mean(np.asarray(values))]))
 
 
-def over_both(over_clips: Interval, *sides: np.ndarray) -> Interval:
-    """An interval over clips, widened by what the choice of seeds adds.
+def over_clips(drawn: np.ndarray, clips: int, *sides: np.ndarray) -> Interval:
+    """The interval over clips, and over seeds where there are several runs.
 
     Args:
-        over_clips: of the mean over runs, or of the difference of two.
-        sides: values of the runs of each model, (S, ...). A single run adds nothing, as its seeds are unknown.
+        drawn: (R, ...), a number for resampled clips; those that are NaN are left out.
+        clips: how many there are, at least two.
+        sides: values of the runs of each model in that number, (S, ...). A single run adds nothing, as its seeds are
+            unknown.
     """
-    chances = [_of_mean(values) for values in sides if len(values) > 1]
-    if not chances:
-        return over_clips
-    half = (over_clips.high - over_clips.low) / 2
-    more = _half_width([*chances, _Chance((half / _students_t(np.inf)) ** 2, np.inf)]) - half
-    return Interval(over_clips.low - more, over_clips.high + more)
+    low, high = _middle(drawn)
+    half = (high - low) / 2
+    of_clips = _Chance((half / _students_t(np.inf)) ** 2 * clips / (clips - 1), clips - 1)
+    more = _half_width([of_clips, *(_of_mean(values) for values in sides if len(values) > 1)]) - half
+    return Interval(low - more, high + more)
+
+
+def _middle(drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Ends of the middle 95 % of resampled values (R, ...), without those that are NaN."""
+    tail = (1 - LEVEL) / 2
+    if not np.isnan(drawn).any():  # as almost always, and nanquantile goes through the columns one by one
+        low, high = np.quantile(drawn, (tail, 1 - tail), axis=0)
+        return low, high
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "All-NaN slice")
+        low, high = np.nanquantile(drawn, (tail, 1 - tail), axis=0)
+        return low, high
 
 
 class _Chance(NamedTuple):
@@ -138,7 +141,7 @@ def _half_width(chances: Sequence[_Chance]) -> np.ndarray:
 
 def _students_t(degrees: np.ndarray | float) -> np.ndarray:
     """The upper end of the interval of Student's t; that of a normal number where the degrees are infinite."""
-    from scipy.special import stdtrit  # loaded for several seeds alone, as it takes long
+    from scipy.special import stdtrit  # loaded for intervals alone, as it takes long
 
     return np.asarray(stdtrit(degrees, _POINT))
 

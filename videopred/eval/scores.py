@@ -13,7 +13,7 @@ import torch
 from videopred import check
 from videopred.eval import known, make_any_metric
 from videopred.eval.file_names import SCORE_FILES, SCORES
-from videopred.eval.intervals import ENOUGH, Interval, Measured, mean_over_steps, middle, over_runs, reduce, resample
+from videopred.eval.intervals import Interval, Measured, mean_over_steps, over_clips, over_runs, reduce, resample
 from videopred.eval.score_text import score_csv, score_dict
 from videopred.eval.settings import Protocol
 from videopred.eval.skill import skill
@@ -59,6 +59,12 @@ class Scores:
     """Frames for which somebody can predict this world who knows its law and, almost exactly, its state; None if not
     known. See `videopred.datasets.predictability`."""
 
+    @property
+    def clips(self) -> int:
+        """How many were predicted."""
+        assert self.protocol.clips is not None  # of scores it is known
+        return self.protocol.clips
+
     @cached_property
     def values(self) -> dict[str, dict[str, np.ndarray]]:
         """row -> column -> (horizon,) float64."""
@@ -70,7 +76,7 @@ class Scores:
     @cached_property
     def drawn(self) -> dict[str, dict[str, np.ndarray]] | None:
         """row -> column -> (draws, horizon): the values for resampled clips; None for a single clip."""
-        return None if self.protocol.clips == 1 else resample(self.measurements, self.metrics)
+        return None if self.clips == 1 else resample(self.measurements, self.metrics)
 
     def mean(self, row: str, column: str, steps: int | None = None) -> float:
         """Mean over the first steps of the rollout; over all when None."""
@@ -78,11 +84,13 @@ class Scores:
 
     def interval(self, row: str, column: str, steps: int | None = None) -> Interval | None:
         """The 95 % interval over clips of the mean over the first steps; None for a single clip."""
-        return None if self.drawn is None else middle(mean_over_steps(self.drawn[row][column][:, :steps]))
+        if self.drawn is None:
+            return None
+        return over_clips(mean_over_steps(self.drawn[row][column][:, :steps]), self.clips)
 
     def intervals(self, row: str, column: str) -> Interval | None:
         """The interval at every step: two ends, each (horizon,); None for a single clip."""
-        return None if self.drawn is None else middle(self.drawn[row][column])
+        return None if self.drawn is None else over_clips(self.drawn[row][column], self.clips)
 
     def skill(self, row: str, column: str) -> float | None:
         """How much of the way from copy last to the metric's best value: 0 is copy last, below 0 worse; see `skill`.
@@ -104,21 +112,13 @@ class Scores:
 
     @cached_property
     def remarks(self) -> tuple[str, ...]:
-        """What a reader must know of the intervals, and of single scores, such as how many frames were capped."""
-        single = (
+        """What a reader must know of single scores, such as how many frames were capped."""
+        return tuple(
             f"{self.label(column)} of {row}: {remark}"
             for column in self.metrics
             for row in self.values
             for remark in self.remarks_on(row, column)
         )
-        return (*self.remarks_on_intervals, *single)
-
-    @property
-    def remarks_on_intervals(self) -> tuple[str, ...]:
-        """That intervals over so few clips are too narrow; usually nothing."""
-        clips = self.protocol.clips
-        assert clips is not None  # of scores it is known
-        return (f"intervals over only {clips} clips are too narrow; score {ENOUGH} or more",) * (1 < clips < ENOUGH)
 
     def remarks_on(self, row: str, column: str) -> list[str]:
         """The remarks on a row's scores by one metric."""
@@ -192,13 +192,13 @@ class Scores:
         """One line for each row, column and step, under a head line; values and intervals in full precision."""
         return score_csv(self)
 
-    def save(self, folder: Path, *, overwrite: bool = False) -> list[Path]:
+    def save(self, folder: Path | str, *, overwrite: bool = False) -> list[Path]:
         """Write scores.json, scores.csv and measurements.npz, all or none, and return their paths.
 
         Raises:
             FileExistsError: one is there and `overwrite` is false; then none is written.
         """
-        paths = [folder / name for name in SCORE_FILES]
+        paths = [Path(folder) / name for name in SCORE_FILES]
         for path in paths:
             check.absent("--out", path, overwrite)
         arrays = {

@@ -65,8 +65,7 @@ def what_was_asked(scores: "Scores") -> str:
     """The protocol, which clips, how many frames, and what was fed back, in a line."""
     asked = scores.protocol
     name = f"{asked.called}, " if asked.name else ""
-    assert asked.clips is not None  # of scores it is known
-    return f"{name}{counted(asked.clips, 'clip')} of the {asked.part} part, {how_asked(asked)}"
+    return f"{name}{counted(scores.clips, 'clip')} of the {asked.part} part, {how_asked(asked)}"
 
 
 def how_asked(asked: Protocol) -> str:
@@ -176,7 +175,7 @@ def _stars(scores: "Scores", column: str, steps: slice) -> list[str]:
 def _legend(scores: "Scores") -> str:
     """What the numbers mean, a line each."""
     lines = {scores.metrics[column].label: metric.convention for column, metric in scores.metrics.items()}
-    if scores.protocol.clips == 1:
+    if scores.clips == 1:
         lines["±"] = "not given for a single clip"
     else:
         lines["±"] = "half of the 95 % interval over clips (bootstrap)"

@@ -51,10 +51,12 @@ def evaluate(
         context, horizon: frames given and predicted; the data's own when None.
         metrics: names in METRICS and OBJECT_METRICS, or MODULE:CLASS of one's own; the usual ones when None: BCE, MSE,
             SSIM and F1, and for a decoder that paints masks, how well these segment, if the file has true masks.
+        batch_size: clips at a time.
         first: how many clips, from the first of the part on; all when None.
-        feedback: what it is fed after the context; see `Protocol`.
-        samples: films that it predicts of each clip; see `Protocol`.
-        reference, batch_size, progress: see `How`.
+        reference: the clips whose training part gives the mean frame and the calibration; `file` when None.
+        feedback: what it is fed after the context: `soft`, `threshold:0.5`, `sample` or `true`; see docs/scoring.md.
+        samples: films that it predicts of each clip; with several, columns are of the best and of the mean.
+        progress: show a bar on stderr.
 
     Raises:
         ValueError: the file's frames are not what the model was built for; or see `judge_rows`.

@@ -58,7 +58,7 @@ def train(
         out: the run folder; None is models/<data>-<core>.
         init_from: run or export of the same model whose weights are the first; None draws them.
         experiment: the experiment that it is a run of, which its settings name; None if it is of none.
-        device: see `pick_device`.
+        device: cpu, cuda, cuda:1, mps or auto, which is the first CUDA device if there is one, else the CPU.
         overwrite: replace a run that is there already; it goes when the new one has saved its first checkpoint.
         progress: say on stderr what goes into the log; where that is a terminal, below a bar.
 
@@ -172,7 +172,7 @@ def resume(
         model, training: must equal the run's; None takes them.
         compute: where it computes from now on; None is as before.
         watch: what is shown from now on; None takes the defaults.
-        device: see `pick_device`.
+        device: cpu, cuda, cuda:1, mps or auto, which is the first CUDA device if there is one, else the CPU.
         progress: as for `train`.
 
     Raises:
