@@ -149,7 +149,8 @@ def _pixels(image: Image.Image, path: Path, *, color: bool = False) -> np.ndarra
         check.require_sound(bool(opaque), "SOURCE", "hold opaque pictures", f"{path}, which is transparent", fix)
     if color or image.mode not in ("1", "L", "LA", "I;16", "I"):
         return np.asarray(image.convert("RGB"))
-    return np.asarray(image.convert("L") if image.mode == "LA" else image)[..., None]
+    pixels = np.asarray(image.convert("L") if image.mode in ("1", "LA") else image)[..., None]
+    return pixels > 0 if image.mode == "1" else pixels  # Pillow's own True is the byte 255, which files would keep
 
 
 _DAMAGE = (OSError, SyntaxError, EOFError, IndexError, struct.error, Image.DecompressionBombError)
