@@ -84,7 +84,7 @@ def test_an_array_for_each_part(tmp_path, name, axes):
     assert list(clips) == ["train", "test"]
     assert np.array_equal(clips["train"], GREY[:2])
     assert np.array_equal(clips["test"], GREY[2:])
-    assert found["clips"] == "train 2, test 1"
+    assert found["clips"] == "2 train, 1 test"
     assert (found["format"].split(" ", 2)[2], found["axes"]) == ("arrays of 3", axes)
     assert "part" not in found
 
@@ -97,7 +97,7 @@ def test_parts_reach_the_data_file(tmp_path):
     assert file.parts == {"train": 2, "validation": 1}
     assert np.array_equal(file.read_frames("train", 0, 2), GREY[:2])
     assert np.array_equal(file.read_frames("validation", 0, 1), GREY[2:])
-    assert found["clips"] == "train 2, validation 1"
+    assert found["clips"] == "2 train, 1 validation"
 
 
 def test_only_a_star_stands_for_something_else(tmp_path):

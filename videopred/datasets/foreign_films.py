@@ -62,8 +62,3 @@ def whole_source(path: Path, damage: tuple[type[Exception], ...], must: str, fix
     except damage as error:
         check.require_access(error, path)
         raise check.FaultyFileError(check.complaint("SOURCE", must, f"{path} ({error})", fix)) from None
-
-
-def shown_parts(parts: Mapping[str, int]) -> str:
-    """The clips of each part, as they are said."""
-    return ", ".join(f"{part} {count}" for part, count in parts.items())

@@ -13,7 +13,8 @@ import numpy as np
 from PIL import Image
 
 from videopred import check
-from videopred.datasets.foreign_films import ConvertedFilms, shown_parts
+from videopred.amounts import parts_told
+from videopred.datasets.foreign_films import ConvertedFilms
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.intphys_layout import (
     PARTS,
@@ -133,7 +134,7 @@ def _found(known: _Known, size: tuple[int, int], clips: Mapping[str, int], every
     )
     return {
         "format": "folder of IntPhys",
-        "clips": shown_parts(clips),
+        "clips": parts_told(clips),
         "frames": _shown(known, every),
         "every": every,
         "height": size[0],
