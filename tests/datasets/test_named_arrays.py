@@ -9,6 +9,7 @@ import pytest
 from film_samples import COLOR, GREY, B, H, T, W, read
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny_runs import no_file_longer_than
 
 from videopred.datasets import open_dataset
 from videopred.datasets.film_formats import read_films
@@ -73,6 +74,14 @@ def test_an_hdf5_array_that_is_kept_as_it_is_takes_no_place_on_the_disk(tmp_path
     monkeypatch.setattr(tempfile, "TemporaryFile", None)
     clips, _ = read(tmp_path / "f.h5", axes="BTHWC", array=("films",), values=(0, 255))
     assert np.array_equal(clips, GREY)
+
+
+@pytest.mark.parametrize("name", ["f.npz", "f.h5"])
+def test_no_room_to_unpack_an_array_is_one_clear_line(tmp_path, name):
+    source = save(tmp_path / name, {"x": np.zeros((900, H, W), np.uint8)}, compression=1)
+    said = f"TMPDIR must be a folder that can be written, got {tempfile.gettempdir()} (File too large); free some space"
+    with no_file_longer_than(5000), pytest.raises(OSError, match="^" + re.escape(said)):
+        read(source)
 
 
 @pytest.mark.parametrize("name", ["f.npz", "f.h5"])
