@@ -14,9 +14,8 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from videopred import check
-from videopred.datasets.foreign_films import RawFilms
+from videopred.datasets.foreign_films import RawFilms, by_number
 from videopred.datasets.import_settings import ImportConfig
-from videopred.datasets.picture_films import by_number
 from videopred.files import told_of
 
 _READINGS = {
