@@ -262,9 +262,7 @@ def test_float_frames_outside_0_to_1_are_refused_and_can_be_imported(tmp_path):
     film = np.full(FILM.shape, 1.5)
     film[1, 0] = -0.25
     write_group(training__features=film)(tmp_path / "x.h5")
-    message = (
-        r"^DATA must hold float features between 0 and 1, got -0\.25 to 1\.5 in .*; convert it with `videopred import`"
-    )
+    message = r"^DATA must hold float features between 0 and 1, got -0\.25 to 1\.5 in .*; convert its frames with"
     with pytest.raises(ValueError, match=message):
         ClipFile(tmp_path / "x.h5").read_frames("train", 0, 1)
     config = ImportConfig(array=("train=training/features",), axes="TBHWC", values=(-0.25, 1.5))
