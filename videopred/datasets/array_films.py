@@ -82,7 +82,7 @@ def read_named(
     def films(name: str) -> RawFilms:
         return films_of_array(source, name, opened(name), config)
 
-    axes = {name: axes_of(there[name].shape, config.axes, f"{name} in {source}") for name in names}
+    axes = {name: _axes_of(there[name].shape, config.axes, f"{name} in {source}") for name in names}
     counts = [there[name].shape[axes[name].index("B")] if "B" in axes[name] else 1 for name in names]
     ends = list(accumulate(counts))
 
@@ -119,9 +119,10 @@ def films_of_array(source: Path, what: str, array: np.ndarray, config: ImportCon
         config: what its user says of it.
 
     Raises:
-        ValueError: see `axes_of`; or there are neither 1 nor 3 channels.
+        ValueError: no axes are given and there are several readings, or those given do not fit; or there are neither 1
+            nor 3 channels.
     """
-    axes = axes_of(array.shape, config.axes, source)
+    axes = _axes_of(array.shape, config.axes, source)
     there = np.expand_dims(array, tuple(range(array.ndim, 5)))  # the axes that it lacks, of length 1, at the end
     letters = axes + "".join(letter for letter in "BTHWC" if letter not in axes)
     films = there.transpose([letters.index(letter) for letter in "BTHWC"])
@@ -139,7 +140,7 @@ def films_of_array(source: Path, what: str, array: np.ndarray, config: ImportCon
     return RawFilms(source, found, [f"clip {clip}" for clip in range(len(films))], frames)
 
 
-def axes_of(shape: tuple[int, ...], given: str | None, source: Path | str) -> str:
+def _axes_of(shape: tuple[int, ...], given: str | None, source: Path | str) -> str:
     """The letters of the axes, in their order in the array: those given, or THW where nothing else is possible.
 
     Raises:
