@@ -12,6 +12,7 @@ from PIL import Image
 
 from videopred import cli
 from videopred.commands.terminal import first_line
+from videopred.datasets import open_dataset
 from videopred.eval import METRICS, OBJECT_METRICS
 from videopred.models import CODECS, DECODERS
 from videopred.models.presets import PRESETS
@@ -38,10 +39,17 @@ def test_the_commands_and_programs_about_data_run_one_after_the_other(tmp_path, 
         Image.fromarray(chance.integers(0, 256, (30, 40, 3), np.uint8)).save(f"my-frames/frame_{t:03}.png")
     pictures = [Image.fromarray(picture) for picture in chance.integers(0, 256, (45, 16, 24), np.uint8)]
     pictures[0].save("long.gif", save_all=True, append_images=pictures[1:], duration=100)
+    masks = np.zeros((2, 5, 16, 24), np.uint8)
+    masks[:, :, 3:8, 10:17] = 1
+    np.save("masks.npy", masks)
+    np.save("frames.npy", 200 * masks[..., None])
+    np.save("positions.npy", np.full((2, 5, 1, 2), (13.5, 5.5)))
     for line in commands(DATA):
         cli.run(shlex.split(made_small(line))[1:])
     for program in blocks(DATA, "python"):
         exec(program, {})
+    known = open_dataset("objects.h5")
+    assert (known.truth, known.places_known, dict(known.remarks)) == (("groups", "positions"), True, {})
 
 
 def test_the_commands_and_programs_about_plausibility_run_one_after_the_other(tmp_path, monkeypatch):

@@ -20,6 +20,9 @@ from tyro.conf import arg
 
 from videopred import check
 
+Part = Literal["train", "validation", "test"]
+"""A part of a data set."""
+
 NO_DEFAULT_SHOWN = arg(help_behavior_hint="")
 """For flags whose default is none: what happens then is in the words of their help."""
 

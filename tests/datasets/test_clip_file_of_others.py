@@ -194,6 +194,17 @@ def test_what_stands_once_for_other_clips_is_no_truth(tmp_path):
         assert ClipFile(tmp_path / f"{count}.h5").truth == ()
 
 
+@pytest.mark.parametrize("shape", [(5, 7, 8, 10, 3), (5, 7, 10, 8), (5, 7, 4, 5, 1), (7, 5, 8, 10, 1)])
+def test_masks_of_other_pixels_are_left_out_and_said(tmp_path, shape):
+    """One mask for each object, or with swapped axes, or smaller than the frames."""
+    groups = np.ones(shape, np.uint8)
+    places = np.full((5, 7, 2, 2), 4.5)
+    write_group(training__features=LIT, training__groups=groups, training__positions=places)(tmp_path / "x.h5")
+    file = ClipFile(tmp_path / "x.h5")
+    assert file.truth == ("positions",)
+    assert describe(file)["left_out"].startswith("groups, of other axes")
+
+
 def test_truth_is_what_all_parts_hold(tmp_path):
     parts = {"training__features": LIT, "validation__features": LIT[:, :3]}
     write_group(**parts, validation__groups=LIT[:, :3], training__positions=np.zeros((5, 7, 2, 2)))(tmp_path / "x.h5")
@@ -251,9 +262,7 @@ def test_float_frames_outside_0_to_1_are_refused_and_can_be_imported(tmp_path):
     film = np.full(FILM.shape, 1.5)
     film[1, 0] = -0.25
     write_group(training__features=film)(tmp_path / "x.h5")
-    message = (
-        r"^DATA must hold float features between 0 and 1, got -0\.25 to 1\.5 in .*; convert it with `videopred import`"
-    )
+    message = r"^DATA must hold float features between 0 and 1, got -0\.25 to 1\.5 in .*; convert its frames with"
     with pytest.raises(ValueError, match=message):
         ClipFile(tmp_path / "x.h5").read_frames("train", 0, 1)
     config = ImportConfig(array=("train=training/features",), axes="TBHWC", values=(-0.25, 1.5))

@@ -117,7 +117,7 @@ def test_parts_of_a_file_are_cut_each(tmp_path):
         file["a"], file["b"] = FILM[:9], FILM[9:]
     films = read_films(tmp_path / "f.h5", ImportConfig(array=("train=a", "test=b"), axes="THW", frames=4))
     assert films.parts == {"train": 2, "test": 2}
-    assert films.found["clips"] == "train 2, test 2"
+    assert films.found["clips"] == "2 train, 2 test"
     assert np.array_equal(films.record("test", 1)["features"][..., 0], FILM[13:])
 
 

@@ -60,7 +60,7 @@ def test_films_come_back_as_they_were(intphys_films, kind):
 def test_what_was_found_is_said(intphys_films):
     assert read_intphys(intphys_films["labelled"]).found == {
         "format": "folder of IntPhys",
-        "clips": "train 3, validation 2, test 16",
+        "clips": "3 train, 2 validation, 16 test",
         "frames": FRAMES,
         "every": 1,
         "height": HEIGHT,

@@ -9,6 +9,7 @@ import pytest
 from film_samples import COLOR, GREY, B, H, T, W, read
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny_runs import no_file_longer_than
 
 from videopred.datasets import open_dataset
 from videopred.datasets.film_formats import read_films
@@ -76,6 +77,14 @@ def test_an_hdf5_array_that_is_kept_as_it_is_takes_no_place_on_the_disk(tmp_path
 
 
 @pytest.mark.parametrize("name", ["f.npz", "f.h5"])
+def test_no_room_to_unpack_an_array_is_one_clear_line(tmp_path, name):
+    source = save(tmp_path / name, {"x": np.zeros((900, H, W), np.uint8)}, compression=1)
+    said = f"TMPDIR must be a folder that can be written, got {tempfile.gettempdir()} (File too large); free some space"
+    with no_file_longer_than(5000), pytest.raises(OSError, match="^" + re.escape(said)):
+        read(source)
+
+
+@pytest.mark.parametrize("name", ["f.npz", "f.h5"])
 @pytest.mark.parametrize("axes", ["BTHW", "TBHW"])
 def test_an_array_for_each_part(tmp_path, name, axes):
     arrays = {"act": ACTIONS, "late": GREY[2:, ..., 0], "early": GREY[:2, ..., 0]}
@@ -84,7 +93,7 @@ def test_an_array_for_each_part(tmp_path, name, axes):
     assert list(clips) == ["train", "test"]
     assert np.array_equal(clips["train"], GREY[:2])
     assert np.array_equal(clips["test"], GREY[2:])
-    assert found["clips"] == "train 2, test 1"
+    assert found["clips"] == "2 train, 1 test"
     assert (found["format"].split(" ", 2)[2], found["axes"]) == ("arrays of 3", axes)
     assert "part" not in found
 
@@ -97,7 +106,7 @@ def test_parts_reach_the_data_file(tmp_path):
     assert file.parts == {"train": 2, "validation": 1}
     assert np.array_equal(file.read_frames("train", 0, 2), GREY[:2])
     assert np.array_equal(file.read_frames("validation", 0, 1), GREY[2:])
-    assert found["clips"] == "train 2, validation 1"
+    assert found["clips"] == "2 train, 1 validation"
 
 
 def test_only_a_star_stands_for_something_else(tmp_path):

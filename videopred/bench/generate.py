@@ -138,11 +138,11 @@ def _whole(clips: int, workers: int) -> dict[str, float]:
 
 def table(rows: dict[str, Any]) -> str:
     """The rows of `bench_generate` as people read them."""
-    lines = ["making, without a file        ours    plain  times faster        bound by"]
+    lines = ["making, without a file        ours    plain  times faster           bound by"]
     for name, row in rows["making"].items():
         times = f"{row['ratio']:5.1f} ({row['ratio_lowest']:.1f} to {row['ratio_highest']:.1f})"
         bound = ", ".join(f"{function} {share:.0%}" for function, share in row["bound_by"].items())
-        lines.append(f"  {name:20}{row['ms_per_clip']:8.2f} ms{row['plain_ms_per_clip']:6.1f} ms  {times:20}{bound}")
+        lines.append(f"  {name:20}{row['ms_per_clip']:8.2f} ms{row['plain_ms_per_clip']:6.1f} ms  {times:24}{bound}")
     lines += ["", "compressing and writing, beyond making"]
     lines += [f"  {name:20}{r['ms_per_clip']:8.2f} ms{r['kB_per_clip']:6.1f} kB" for name, r in rows["writing"].items()]
     lines += ["", "making balls4, by number of clips"]

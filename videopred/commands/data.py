@@ -7,10 +7,11 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from videopred import check, flags
 from videopred.commands import terminal
-from videopred.commands.options import Data, Json, Overwrite, Part, out_flag
+from videopred.commands.options import Data, Json, Overwrite, out_flag
 from videopred.datasets import DATASETS, open_dataset
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.settings import DatasetSettings
+from videopred.settings import Part
 
 if TYPE_CHECKING:
     from videopred.datasets.clip_source import ClipSource

@@ -9,10 +9,11 @@ from tyro.conf import Positional, arg
 from videopred import check
 from videopred.commands import terminal
 from videopred.commands.opening import opened, results
-from videopred.commands.options import CORE_HELP, Context, Data, Device, Horizon, Json, Overwrite, Part, Run, out_flag
+from videopred.commands.options import CORE_HELP, Context, Data, Device, Horizon, Json, Overwrite, Run, out_flag
 from videopred.datasets import open_dataset
 from videopred.flags import model_flags
 from videopred.models.settings import CoreConfig, RIMsConfig
+from videopred.settings import Part
 
 if TYPE_CHECKING:
     from torch import Tensor

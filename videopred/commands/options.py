@@ -1,11 +1,10 @@
 """Flags and arguments that several commands share."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
-Part = Literal["train", "validation", "test"]
 Run = Annotated[Positional[Path], arg(metavar="RUN", help="Run folder, or file of `videopred export`.")]
 Data = Annotated[Positional[Path], arg(metavar="DATA", help="HDF5 file of clips, or a folder of shards.")]
 Context = Annotated[int | None, arg(metavar="FRAMES", help="True frames to start from; default: the data's own.")]

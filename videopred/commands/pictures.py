@@ -7,11 +7,12 @@ from tyro.conf import OmitArgPrefixes, arg
 
 from videopred.commands import terminal
 from videopred.commands.opening import opened, results
-from videopred.commands.options import Context, Data, Device, Horizon, Json, Overwrite, Part, Run, out_flag
+from videopred.commands.options import Context, Data, Device, Horizon, Json, Overwrite, Run, out_flag
 from videopred.eval import METRICS, known
 from videopred.models.intervention_settings import Intervention
 from videopred.rendering.planning import check_intervention, known_clips, new_paths
 from videopred.rendering.settings import ClipChoice, PictureConfig
+from videopred.settings import Part
 
 
 def render(

@@ -8,12 +8,13 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 from videopred import check
 from videopred.commands import terminal
 from videopred.commands.opening import check_data, check_not_of_others, each_run, results
-from videopred.commands.options import Context, Device, Horizon, Json, Overwrite, Part, out_flag
+from videopred.commands.options import Context, Device, Horizon, Json, Overwrite, out_flag
 from videopred.commands.question import Question
 from videopred.datasets import open_dataset
 from videopred.eval import DEFAULT_METRICS, known, metric_settings, read_metric_settings
 from videopred.eval.file_names import SCORE_FILES, SCORES
 from videopred.eval.settings import GivenConfig
+from videopred.settings import Part
 
 if TYPE_CHECKING:
     from videopred.eval.scores import Scores

@@ -1,13 +1,22 @@
-"""Films in arrays, whatever file holds them, whose axes are named or certain."""
+"""Films in arrays, whatever file holds them: which arrays are meant, what their axes are, and the films in them."""
 
-from collections.abc import Iterator
+import tempfile
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from glob import escape
+from itertools import accumulate
 from pathlib import Path
+from typing import IO, NamedTuple
 
 import numpy as np
 
 from videopred import check
-from videopred.datasets.foreign_films import RawFilms
+from videopred.datasets.foreign_films import RawFilms, by_number
 from videopred.datasets.import_settings import ImportConfig
+from videopred.files import told_of
 
 _READINGS = {
     3: ["THW", "HWC"],
@@ -15,6 +24,89 @@ _READINGS = {
     5: ["BTHWC", "TBHWC", "BTCHW", "TBCHW", "BCTHW"],
 }
 """Number of axes -> how such arrays are usually kept; of these, only those with a sensible number of channels."""
+_OPEN = 4
+"""Arrays that stay open at once: an unpacked one takes its place on the disk."""
+
+
+class Header(NamedTuple):
+    """What a file says of an array before it is read."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+    def __str__(self) -> str:
+        return f"{self.shape} {self.dtype}"
+
+
+def pick_array(wanted: str | None, there: Mapping[str, Header], source: Path) -> str:
+    """The name of the array that is meant: the one that is wanted, or else the only one.
+
+    Raises:
+        ValueError: there is no such array, or none at all, or none is wanted and there are several.
+    """
+    check.require_sound(len(there) > 0, "SOURCE", "hold an array", f"none in {source}", "choose another file")
+    if wanted is not None:
+        return check.one_of("--array", wanted, there)
+    must, fix = "be given where a file holds several arrays", "name one of them"
+    shown = ", ".join(f"{name} {header}" for name, header in there.items())
+    check.require(len(there) == 1, "--array", must, f"none for {source} with {shown}", fix)
+    return next(iter(there))
+
+
+def read_named(
+    source: Path, kind: str, there: Mapping[str, Header], opened: Callable[[str], np.ndarray], config: ImportConfig
+) -> RawFilms:
+    """The films of the arrays that `config.array` names, one array after the other, and part after part.
+
+    Args:
+        source: the file.
+        kind: what its arrays are called, such as HDF5.
+        there: all of its arrays.
+        opened: name -> the array, read only where it is looked at.
+        config: which of them are meant, and what their axes are, the same for all.
+
+    Raises:
+        ValueError: a name fits no array, one would come twice, or their axes are not those named.
+    """
+    of_part = config.array_of_part
+    wanted: list[tuple[str, str | None]] = [*of_part.items()] or [("", next(iter(config.array), None))]
+    chosen = [(part, name) for part, pattern in wanted for name in _matching(pattern, there, source)]
+    if len(chosen) == 1 and not of_part:
+        [(_, name)] = chosen
+        return films_of_array(source, f"{kind} array {name} of {len(there)}", opened(name), config)
+    names = [name for _, name in chosen]
+    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    check.require(not twice, "--array", "name each array once", ", ".join(twice), "leave one of its names out")
+
+    @lru_cache(_OPEN)
+    def films(name: str) -> RawFilms:
+        return films_of_array(source, name, opened(name), config)
+
+    axes = {name: _axes_of(there[name].shape, config.axes, f"{name} in {source}") for name in names}
+    counts = [there[name].shape[axes[name].index("B")] if "B" in axes[name] else 1 for name in names]
+    ends = list(accumulate(counts))
+
+    def frames(clip: int) -> Iterator[np.ndarray]:
+        piece = bisect_right(ends, clip)
+        yield from films(names[piece]).frames(clip - ends[piece] + counts[piece])
+
+    called = [f"clip {clip} of {name}" for name, count in zip(names, counts, strict=True) for clip in range(count)]
+    found = {"format": f"{len(names)} {kind} arrays of {len(there)}", "axes": axes[names[0]]}
+    parts = dict.fromkeys(of_part, 0)
+    for (part, _), count in zip(chosen, counts, strict=True) if of_part else ():
+        parts[part] += count
+    return RawFilms(source, found, called, frames, parts=parts or None)
+
+
+def _matching(pattern: str | None, there: Mapping[str, Header], source: Path) -> list[str]:
+    """The arrays that a name stands for: the one called so or, if * is in it, all that fit, in the order of numbers."""
+    if pattern is None or pattern in there or "*" not in pattern:
+        return [pick_array(pattern, there, source)]
+    escaped = escape(pattern).replace("[*]", "*")  # other signs of patterns mean themselves
+    fitting = sorted((name for name in there if fnmatchcase(name, escaped)), key=by_number)
+    got = f"{pattern} for {source} with {', '.join(there)}"
+    check.require(bool(fitting), "--array", "fit the name of an array", got, "write * for what differs in their names")
+    return fitting
 
 
 def films_of_array(source: Path, what: str, array: np.ndarray, config: ImportConfig) -> RawFilms:
@@ -27,9 +119,10 @@ def films_of_array(source: Path, what: str, array: np.ndarray, config: ImportCon
         config: what its user says of it.
 
     Raises:
-        ValueError: see `axes_of`; or there are neither 1 nor 3 channels.
+        ValueError: no axes are given and there are several readings, or those given do not fit; or there are neither 1
+            nor 3 channels.
     """
-    axes = axes_of(array.shape, config.axes, source)
+    axes = _axes_of(array.shape, config.axes, source)
     there = np.expand_dims(array, tuple(range(array.ndim, 5)))  # the axes that it lacks, of length 1, at the end
     letters = axes + "".join(letter for letter in "BTHWC" if letter not in axes)
     films = there.transpose([letters.index(letter) for letter in "BTHWC"])
@@ -47,7 +140,7 @@ def films_of_array(source: Path, what: str, array: np.ndarray, config: ImportCon
     return RawFilms(source, found, [f"clip {clip}" for clip in range(len(films))], frames)
 
 
-def axes_of(shape: tuple[int, ...], given: str | None, source: Path | str) -> str:
+def _axes_of(shape: tuple[int, ...], given: str | None, source: Path | str) -> str:
     """The letters of the axes, in their order in the array: those given, or THW where nothing else is possible.
 
     Raises:
@@ -72,3 +165,16 @@ def require_numbers(dtype: np.dtype, shape: tuple[int, ...], source: Path, fix: 
     """Refuse an array that is empty, or of other things than numbers."""
     check.require_sound(dtype.kind in "biuf", "SOURCE", "hold an array of numbers", f"{dtype} in {source}", fix)
     check.require_sound(0 not in shape, "SOURCE", "hold an array that is not empty", f"{shape} in {source}", fix)
+
+
+@contextmanager
+def unpacked(pieces: Iterable[bytes]) -> Iterator[IO[bytes]]:
+    """A temporary file of these bytes, at its beginning; an array that is mapped from it outlives it.
+
+    Raises:
+        OSError: there is no room for it; one line that names its folder.
+    """
+    with told_of(Path(tempfile.gettempdir()), "folder", "TMPDIR"), tempfile.TemporaryFile() as file:
+        file.writelines(pieces)
+        file.seek(0)
+        yield file

@@ -21,8 +21,9 @@ from videopred.datasets.settings import BallsConfig, DatasetSettings, load_recip
 
 _AT_ONCE = 2**24  # bytes read at a time of what has no chunks
 _LOOKED_AT = 8  # frames that tell in which unit places are
-_WHOLE_TRUTH = ("groups", "positions", "velocities", "collisions", "events", "visibility/fraction")
+_WHOLE_TRUTH = {"groups", "positions", "velocities", "collisions", "events", "visibility/fraction"}
 """What `Clip` has of every world."""
+_OF_PIXELS = ("groups", "collisions")
 
 
 class ClipFile(ClipSource):
@@ -34,7 +35,7 @@ class ClipFile(ClipSource):
 
     Of other files what is true at all times may stand there once, as an array with T = 1: it is given for each frame.
     Places and velocities may be in arena units, ten of which are a frame's height, if groups show that they are: they
-    are given in px. `remarks` says so of both.
+    are given in px. What has other axes, such as one mask for each object, is left out. `remarks` says all of this.
 
     Each process opens it for itself on first use. Of clips that we did not make, `recipe` and `seed` are None, and
     `context` and `horizon` are R-NEM's; of a file that is not ours, `name` is the file's name.
@@ -96,7 +97,7 @@ class ClipFile(ClipSource):
         frames = self.read_frames(part, index, index + 1)[0]
         must = "hold the whole truth, as our own files do"
         self._require(self.recipe is not None, must, "frames of another origin")
-        missing = [name for name in _WHOLE_TRUTH if name not in self.truth]
+        missing = sorted(_WHOLE_TRUTH.difference(self.truth))
         self._require(not missing, must, f"no {', '.join(missing)}")
         truth = {name: self.read(part, name, index, index + 1)[0] for name in self.truth}
         first, last = self.stored(part, "contact_offsets", index, index + 2)
@@ -226,22 +227,27 @@ class ClipFile(ClipSource):
 
     def _read_truth(self, file: h5py.File) -> None:
         """Find what every part holds of each clip, in a shape that says which clip is where."""
-        fitting, still = [], set()
+        known, fitting, still = set(), [], set()
         for part, count in self.parts.items():
             arrays = {name: data for name, data in _datasets(file[PARTS[part]]).items() if name not in NOT_TRUTH}
-            once, whole = set(), set()
-            for name, data in arrays.items():
-                axes = (self.frames, count) if has_time(name) else (count,)
-                if data.shape[: len(axes)] == axes:
-                    whole.add(name)
-                elif has_time(name) and data.shape[:2] == (1, count) and not self._is_ours:
-                    once.add(name)
-            fitting.append(whole | once)
-            still |= once
+            known |= arrays.keys() & _WHOLE_TRUTH
+            fitting.append({name for name, data in arrays.items() if self._fits(name, data.shape, count)})
+            still |= {name for name in fitting[-1] if has_time(name) and arrays[name].shape[0] == 1}
         self.truth = tuple(sorted(set.intersection(*fitting)))
+        if odd := known.difference(self.truth):
+            names = ", ".join(sorted(odd))
+            self.remarks["left_out"] = f"{names}, of other axes than such files have, or not in all parts"
         if still := still.intersection(self.truth):
             names = ", ".join(sorted(still))
             self.remarks["repeated"] = f"{names}, stored once (T = 1), repeated for each of {self.frames} frames"
+
+    def _fits(self, name: str, shape: tuple[int, ...], count: int) -> bool:
+        """Whether an array of this shape says something of each of `count` clips, or of each of their pixels."""
+        frames = 1 if shape[:1] == (1,) and not self._is_ours else self.frames
+        axes = (frames, count) if has_time(name) else (count,)
+        pixels = (self.height, self.width)
+        of_pixels = name not in _OF_PIXELS or shape[2:] in (pixels, (*pixels, 1))
+        return shape[: len(axes)] == axes and of_pixels
 
     def _find_unit(self) -> None:
         """Find the unit in which a file that is not ours tells places, by the masks of its first clip."""

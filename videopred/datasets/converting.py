@@ -10,8 +10,9 @@ import numpy as np
 from PIL import Image
 
 from videopred import check
+from videopred.amounts import parts_told
 from videopred.datasets.cutting import cut
-from videopred.datasets.foreign_films import ConvertedFilms, RawFilms, shown_parts
+from videopred.datasets.foreign_films import ConvertedFilms, RawFilms
 from videopred.datasets.import_settings import ImportConfig
 
 
@@ -58,7 +59,7 @@ def convert(raw: RawFilms, config: ImportConfig) -> ConvertedFilms:
     unchanged = (seen.dtype == bool and size is None) or (seen.dtype == np.uint8 and (low, high) == (0, 255))
     found = {
         **films.found,
-        **({"part": part, "clips": parts[part]} if films.parts is None else {"clips": shown_parts(parts)}),
+        **({"part": part, "clips": parts[part]} if films.parts is None else {"clips": parts_told(parts)}),
         "frames": frames,
         "height": height if size is None else size[0],
         "width": width if size is None else size[1],

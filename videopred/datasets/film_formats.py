@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 from videopred import check
 from videopred.datasets.converting import convert
-from videopred.datasets.foreign_films import ConvertedFilms, RawFilms
+from videopred.datasets.foreign_films import ConvertedFilms, RawFilms, visible
 from videopred.datasets.h5_arrays import SUFFIXES, read_h5
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.intphys import read_intphys
 from videopred.datasets.intphys_layout import holds_intphys
 from videopred.datasets.numpy_arrays import read_npy, read_npz
-from videopred.datasets.picture_films import read_gifs, read_pngs, visible
+from videopred.datasets.picture_films import read_gifs, read_pngs
 from videopred.datasets.video_films import read_videos
 
 _ALWAYS = ("part", "values", "frames", "height", "width")

@@ -1,5 +1,6 @@
 """Films of another origin: as others keep them, and as they come into our files."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -64,6 +65,12 @@ def whole_source(path: Path, damage: tuple[type[Exception], ...], must: str, fix
         raise check.FaultyFileError(check.complaint("SOURCE", must, f"{path} ({error})", fix)) from None
 
 
-def shown_parts(parts: Mapping[str, int]) -> str:
-    """The clips of each part, as they are said."""
-    return ", ".join(f"{part} {count}" for part, count in parts.items())
+def visible(folder: Path) -> list[Path]:
+    """The files and folders in a folder, but for hidden ones, by name; numbers in names by their value: 2 before 10."""
+    there = (path for path in folder.iterdir() if not path.name.startswith("."))
+    return sorted(there, key=lambda path: by_number(path.name))
+
+
+def by_number(name: str) -> list[tuple[int, str]]:
+    """A sort key for names, which orders the numbers in them by their value."""
+    return [(int(word), "") if word.isdecimal() else (-1, word) for word in re.split(r"(\d+)", name)]

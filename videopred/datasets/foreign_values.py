@@ -8,7 +8,8 @@ import numpy as np
 from videopred import check
 from videopred.datasets.world_settings import ARENA_HEIGHT
 
-CONVERT = "convert it with `videopred import`, giving --array training/features, --axes TBHWC and --values"
+_ARRAYS = "--array train=training/features and so on for each part"
+CONVERT = f"convert its frames with `videopred import`, giving {_ARRAYS}, --axes TBHWC and --values"
 """What to do about a file whose features have another range."""
 
 
@@ -49,7 +50,7 @@ def _from_floats(stored: np.ndarray, path: Path) -> np.ndarray:
     levels = np.rint(scaled)
     odd = np.abs(scaled - levels) > 255 * np.finfo(stored.dtype).eps
     must = "hold float features that are 256 levels, 0, 1/255, 2/255 and so on"
-    fix = "have `videopred import` round them, giving --array training/features and --axes TBHWC"
+    fix = f"have `videopred import` round them, giving {_ARRAYS}, and --axes TBHWC"
     _require(not odd.any(), must, f"{stored[odd][0]:.6g}" if odd.any() else "", path, fix)
     return levels.astype(np.uint8)
 

@@ -1,7 +1,6 @@
 """Arrays in HDF5 files of others, which are no data files. One of the three doors of h5py."""
 
-import tempfile
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -9,11 +8,10 @@ import h5py
 import numpy as np
 
 from videopred import check
-from videopred.datasets.array_films import require_numbers
+from videopred.datasets.array_films import Header, pick_array, read_named, require_numbers, unpacked
 from videopred.datasets.clip import PARTS
 from videopred.datasets.foreign_films import RawFilms, whole_source
 from videopred.datasets.import_settings import ImportConfig
-from videopred.datasets.named_arrays import Header, pick_array, read_named
 
 SUFFIXES = (".h5", ".hdf5")
 _FIX = "save it again with h5py"
@@ -81,14 +79,17 @@ def _read(source: Path, name: str) -> np.ndarray:
         require_numbers(array.dtype, array.shape, source, _FIX)
         if place is not None:
             return np.memmap(source, array.dtype, "r", place, array.shape)
-        at_once = array.chunks[0] if array.chunks else 1
-        with tempfile.TemporaryFile() as unpacked:
-            for start in range(0, len(array), at_once):
-                with _whole(source):
-                    rows = array[start : start + at_once]
-                unpacked.write(rows.tobytes())
-            unpacked.flush()
-            return np.memmap(unpacked, array.dtype, "r", shape=array.shape)
+        with unpacked(_pieces(array, source)) as there:
+            return np.memmap(there, array.dtype, "r", shape=array.shape)
+
+
+def _pieces(array: h5py.Dataset, source: Path) -> Iterator[bytes]:
+    """The bytes of an array, some rows at a time."""
+    at_once = array.chunks[0] if array.chunks else 1
+    for start in range(0, len(array), at_once):
+        with _whole(source):
+            rows = array[start : start + at_once]
+        yield rows.tobytes()
 
 
 def _whole(source: Path) -> AbstractContextManager[None]:

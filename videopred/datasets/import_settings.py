@@ -1,13 +1,11 @@
 """Settings of `videopred import`: what a user says of films that others made. Light, as settings.py."""
 
-from typing import Annotated, Literal, get_args
+from typing import Annotated, get_args
 
 from pydantic import Field, PositiveInt, model_validator
 
 from videopred import check
-from videopred.settings import Settings
-
-Part = Literal["train", "validation", "test"]
+from videopred.settings import Part, Settings
 
 
 class ImportConfig(Settings):

@@ -13,10 +13,12 @@ import numpy as np
 from PIL import Image
 
 from videopred import check
-from videopred.datasets.foreign_films import ConvertedFilms, shown_parts
+from videopred.amounts import parts_told
+from videopred.datasets.foreign_films import ConvertedFilms, whole_source
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.intphys_layout import (
     PARTS,
+    REFETCH,
     Film,
     films_in,
     greys_at,
@@ -133,7 +135,7 @@ def _found(known: _Known, size: tuple[int, int], clips: Mapping[str, int], every
     )
     return {
         "format": "folder of IntPhys",
-        "clips": shown_parts(clips),
+        "clips": parts_told(clips),
         "frames": _shown(known, every),
         "every": every,
         "height": size[0],
@@ -220,14 +222,9 @@ def _read(film: Path, kind: str, mode: str, known: _Known, every: int = 1) -> It
 
 def _picture(path: Path, mode: str) -> np.ndarray:
     """(H, W) or (H, W, 3) uint8: the pixels of a PNG file."""
-    try:
-        with Image.open(path) as image:
-            image.load()
-    except (OSError, SyntaxError, ValueError) as error:  # Pillow raises all three on damage
-        fix = "fetch or write it again"
-        raise check.FaultyFileError(
-            check.complaint("SOURCE", "hold whole PNG files", f"{path} ({error})", fix)
-        ) from None
+    damage = (OSError, SyntaxError, ValueError)  # what Pillow raises of it
+    with whole_source(path, damage, "hold whole PNG files", REFETCH), Image.open(path) as image:
+        image.load()
     must, got = f"hold 8-bit {'grey levels' if mode == 'L' else mode}", f"mode {image.mode} in {path}"
     check.require_sound(image.mode == mode, "SOURCE", must, got, f"save such pictures anew in Pillow's mode {mode}")
     return np.asarray(image)

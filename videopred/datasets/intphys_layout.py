@@ -19,10 +19,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from videopred import check
+from videopred.datasets.foreign_films import whole_source
 from videopred.datasets.scene_names import BLOCKS
 
 PARTS = {"train": "train", "validation": "validation", "dev": "test", "test": "test"}
 """Folder -> the part that its films become."""
+REFETCH = "fetch or write it again"
+"""What to do about a damaged file."""
 
 
 class Film(NamedTuple):
@@ -94,13 +97,8 @@ def pictures_of(film: Path, kind: str) -> list[Path]:
 def status_of(film: Path) -> dict[str, Any]:
     """What status.json says."""
     path = film / "status.json"
-    try:
+    with whole_source(path, (OSError, ValueError), "hold status.json files", REFETCH):
         status = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        fix = "fetch or write it again"
-        raise check.FaultyFileError(
-            check.complaint("SOURCE", "hold status.json files", f"{path} ({error})", fix)
-        ) from None
     sound = isinstance(status, dict) and isinstance(status.get("header"), dict)
     require_in(sound, "hold status.json files with a header", "none", path)
     return status

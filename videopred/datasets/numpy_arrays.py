@@ -2,8 +2,6 @@
 
 import math
 import os
-import shutil
-import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,14 +11,21 @@ from typing import IO, Literal
 import numpy as np
 
 from videopred import check
-from videopred.datasets.array_films import films_of_array, require_numbers
+from videopred.datasets.array_films import (
+    Header,
+    films_of_array,
+    pick_array,
+    read_named,
+    require_numbers,
+    unpacked,
+)
 from videopred.datasets.foreign_films import RawFilms
 from videopred.datasets.import_settings import ImportConfig
-from videopred.datasets.named_arrays import Header, pick_array, read_named
 from videopred.files import DAMAGED_ARRAY, whole_npz
 
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 _FIX = "save it again with numpy.save"
+_AT_ONCE = 2**20  # bytes
 
 
 def read_npy(source: Path, config: ImportConfig) -> RawFilms:
@@ -71,11 +76,14 @@ def _headers(source: Path) -> dict[str, Header]:
 
 def _unpacked(source: Path, name: str) -> np.ndarray:
     """An array of a .npz file, in a temporary file."""
-    with tempfile.TemporaryFile() as unpacked:
-        with _opened(source) as pack, pack.open(f"{name}.npy") as packed:
-            shutil.copyfileobj(packed, unpacked)
-        unpacked.seek(0)
-        return _mapped(unpacked, source)
+    with unpacked(_pieces(source, name)) as there:
+        return _mapped(there, source)
+
+
+def _pieces(source: Path, name: str) -> Iterator[bytes]:
+    """The bytes of an array of a .npz file, some at a time."""
+    with _opened(source) as pack, pack.open(f"{name}.npy") as packed:
+        yield from iter(lambda: packed.read(_AT_ONCE), b"")
 
 
 @contextmanager

@@ -11,19 +11,8 @@ import numpy as np
 from PIL import Image
 
 from videopred import check
-from videopred.datasets.foreign_films import RawFilms, whole_source
+from videopred.datasets.foreign_films import RawFilms, visible, whole_source
 from videopred.datasets.import_settings import ImportConfig
-
-
-def visible(folder: Path) -> list[Path]:
-    """The files and folders in a folder, but for hidden ones, by name; numbers in names by their value: 2 before 10."""
-    there = (path for path in folder.iterdir() if not path.name.startswith("."))
-    return sorted(there, key=lambda path: by_number(path.name))
-
-
-def by_number(name: str) -> list[tuple[int, str]]:
-    """A sort key for names, which orders the numbers in them by their value."""
-    return [(int(word), "") if word.isdecimal() else (-1, word) for word in re.split(r"(\d+)", name)]
 
 
 def read_pngs(source: Path, config: ImportConfig) -> RawFilms:
@@ -149,7 +138,8 @@ def _pixels(image: Image.Image, path: Path, *, color: bool = False) -> np.ndarra
         check.require_sound(bool(opaque), "SOURCE", "hold opaque pictures", f"{path}, which is transparent", fix)
     if color or image.mode not in ("1", "L", "LA", "I;16", "I"):
         return np.asarray(image.convert("RGB"))
-    return np.asarray(image.convert("L") if image.mode == "LA" else image)[..., None]
+    pixels = np.asarray(image.convert("L") if image.mode in ("1", "LA") else image)[..., None]
+    return pixels > 0 if image.mode == "1" else pixels  # Pillow's own True is the byte 255, which files would keep
 
 
 _DAMAGE = (OSError, SyntaxError, EOFError, IndexError, struct.error, Image.DecompressionBombError)

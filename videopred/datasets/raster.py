@@ -42,7 +42,7 @@ def disc_rows(positions: np.ndarray, radius: np.ndarray, height: int, width: int
         drawn: (F, N) int, pixels of each disc, also those outside the frame.
     """
     frames, count = radius.shape
-    first = first_columns(width)
+    first = _first_columns(width)
     words = first.shape[1]
     discs = np.zeros((count, frames * (height + 1), words), _WORD)  # a spare row takes what is outside the frame
     drawn = np.zeros((frames, count), int)
@@ -67,12 +67,12 @@ def disc_rows(positions: np.ndarray, radius: np.ndarray, height: int, width: int
 def box_rows(boxes: np.ndarray, height: int, width: int) -> np.ndarray:
     """The pixels (B, H, words) of B rectangles (B, 4) int: top row, left column, rows, columns."""
     top, left, rows, columns = boxes.T[..., None].astype(int)
-    first, row = first_columns(width), np.arange(height)
+    first, row = _first_columns(width), np.arange(height)
     spans = first[left + columns] ^ first[left]  # (B, 1, words)
     return np.where(((row >= top) & (row < top + rows))[..., None], spans, _WORD.type(0))
 
 
-def first_columns(width: int) -> np.ndarray:
+def _first_columns(width: int) -> np.ndarray:
     """Rows (W + 1, words) of bits whose first 0 to W columns are on."""
     on = np.tri(width + 1, -(-width // 64) * 64, -1, np.uint8)
     return np.packbits(on, axis=1, bitorder="little").view(_WORD)

@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from videopred import check
-from videopred.datasets.foreign_films import RawFilms, whole_source
+from videopred.datasets.foreign_films import RawFilms, visible, whole_source
 from videopred.datasets.import_settings import ImportConfig
-from videopred.datasets.picture_films import visible
 
 
 def read_videos(source: Path, config: ImportConfig) -> RawFilms:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field, NonNegativeInt, PositiveInt, field_validator
 
 from videopred import check
-from videopred.settings import Settings
+from videopred.settings import Part, Settings
 
 Surprise = Literal["bce", "kl", "mse"]
 """What a frame's surprise is; see `videopred.surprise.SURPRISES`."""
@@ -25,7 +25,7 @@ class PlausibilityConfig(Settings):
     """Frames shown before surprise counts."""
     every: PositiveInt | None = None
     """Show every n-th frame only; default: 2 for IntPhys folders, 1 for data files."""
-    part: Literal["train", "validation", "test"] = "test"
+    part: Part = "test"
     """Part of a data file."""
     names: Path | None = None
     """Text file with the names of an IntPhys folder's films in answers; default: dev_ids.txt beside dev, if any."""
