@@ -25,7 +25,7 @@ from videopred.training.batches import Batches
 from videopred.training.clips import TrainingClips
 from videopred.training.learner import Learner
 from videopred.training.run import resume, train
-from videopred.training.stopping import StopSigns
+from videopred.training.stopping import StopSigns, TimeLimit
 
 
 def interrupting(monkeypatch: pytest.MonkeyPatch, at: int, times: int = 1, number: int = signal.SIGINT) -> list[int]:
@@ -172,7 +172,7 @@ def test_what_one_of_two_processes_is_asked_both_do(limit, elsewhere, told):
             return (decision and elsewhere) if all else (decision or elsewhere)
 
     trainer: Any = SimpleNamespace(world_size=2, strategy=Strategy())
-    assert StopSigns(limit).reason(trainer) == told
+    assert StopSigns(TimeLimit(limit)).reason(trainer) == told
 
 
 def test_outside_the_main_thread_signals_are_left_alone():
@@ -210,7 +210,7 @@ def test_the_time_limit_stops_after_an_update(data, tmp_path):
 
 def test_time_limits():
     ticks = iter([9000.0, 9000.0 + 5399, 9000.0 + 5400])
-    signs = StopSigns("1.5h", clock=lambda: next(ticks))
+    signs = StopSigns(TimeLimit("1.5h", clock=lambda: next(ticks)))
     alone: Any = SimpleNamespace(world_size=1)
     assert [signs.reason(alone) for _ in range(2)] == ["", "time limit of 1.5h reached"]
     for wrong in ("4", "h", "-1h", "4 hours", ""):

@@ -22,6 +22,7 @@ from videopred.training.forecast import Forecast, forecast
 from videopred.training.learner import Learner
 from videopred.training.places import usual_folder
 from videopred.training.resuming import Start, check_data, check_same, find_start, is_finished, read_settings
+from videopred.training.stopping import TimeLimit
 from videopred.training.watching import check_watch
 
 
@@ -38,6 +39,7 @@ def train(
     device: torch.device | str = "auto",
     overwrite: bool = False,
     progress: bool = False,
+    limit: TimeLimit | None = None,
 ) -> Path:
     """Train a predictor and return its run folder.
 
@@ -61,6 +63,7 @@ def train(
         device: see `pick_device`.
         overwrite: replace a run that is there already; it goes when the new one has saved its first checkpoint.
         progress: say on stderr what goes into the log; where that is a terminal, below a bar.
+        limit: the time limit of several trainings together; None is that of `compute`, from when training begins.
 
     Raises:
         FileNotFoundError, ValueError: no such file, or one that does not fit the settings; a loss that is not finite.
@@ -74,7 +77,8 @@ def train(
     config = learner.config
     folder = RunFolder(out or usual_folder(Path(data), config.model))
     folder.begin(config, str(where), overwrite)
-    return Course(folder, learner, clips, where, Start(), watch or WatchConfig(), progress).to_the_end()
+    limit = limit or TimeLimit(config.compute.time_limit)
+    return Course(folder, learner, clips, where, Start(), watch or WatchConfig(), progress, limit).to_the_end()
 
 
 def foresee(
@@ -161,6 +165,7 @@ def resume(
     watch: WatchConfig | None = None,
     device: torch.device | str = "auto",
     progress: bool = False,
+    limit: TimeLimit | None = None,
 ) -> Path:
     """Resume a run that stopped, from its last intact checkpoint, and return its folder.
 
@@ -173,7 +178,7 @@ def resume(
         compute: where it computes from now on; None is as before.
         watch: what is shown from now on; None takes the defaults.
         device: see `pick_device`.
-        progress: as for `train`.
+        progress, limit: as for `train`.
 
     Raises:
         FileNotFoundError, ValueError: no run, no data, settings or data that are not those of the run, or a run that
@@ -204,7 +209,8 @@ def resume(
     predictor = build(config.model, config.film_shape) if start.checkpoint else _first_predictor(config)
     learner = Learner(predictor, config)
     folder.go_on(config, record, str(where), start.done)
-    return Course(folder, learner, clips, where, start, watch, progress).to_the_end()
+    limit = limit or TimeLimit(config.compute.time_limit)
+    return Course(folder, learner, clips, where, start, watch, progress, limit).to_the_end()
 
 
 def _check_kinds(
