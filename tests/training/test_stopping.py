@@ -129,6 +129,19 @@ def test_a_failure_is_recorded_and_passed_on(data, tmp_path, monkeypatch):
     assert json.loads((tmp_path / "run" / "run.json").read_text())["state"] == "failed"
 
 
+@pytest.mark.parametrize("failing", ["training_step", "validation_step", "on_validation_epoch_end"])
+def test_a_failure_leaves_no_loader_processes(data, tmp_path, monkeypatch, failing):
+    """They ignore SIGTERM, with which Python would end them at its own end: with a full disk, a command never ended."""
+
+    def fail(*anything: object) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(Learner, failing, fail)
+    with pytest.raises(OSError, match="no space left"):
+        train(data, tiny_model("gru"), tiny_training(), compute=ComputeConfig(workers=2), out=tmp_path / "run")
+    assert multiprocessing.active_children() == []
+
+
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1]
 
 

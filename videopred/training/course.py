@@ -128,7 +128,10 @@ class Course:
             if config.compute.compile != "none":
                 compile_predictor(self.learner.predictor, config.compute.compile)
             batches = Batches(clips, config, self.device)
-            self._trainer.fit(self.learner, datamodule=batches, ckpt_path=self.start.checkpoint)
+            try:
+                self._trainer.fit(self.learner, datamodule=batches, ckpt_path=self.start.checkpoint)
+            finally:  # of a look that failed Lightning ends the loader processes, but not those of the training
+                self._trainer.fit_loop.teardown()
 
     @property
     def _are_several(self) -> bool:
