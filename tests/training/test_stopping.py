@@ -12,6 +12,7 @@ import pytest
 import torch
 from tiny_runs import tiny_model, tiny_training
 from torch import Tensor
+from torch.utils.data import DataLoader
 from training_runs import equal, learner, load, weights
 
 from videopred.checkpoint import CONFIG_KEY, RunConfig, load_run
@@ -130,8 +131,8 @@ def test_a_failure_is_recorded_and_passed_on(data, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("failing", ["training_step", "validation_step", "on_validation_epoch_end"])
-def test_a_failure_leaves_no_loader_processes(data, tmp_path, monkeypatch, failing):
-    """They ignore SIGTERM, with which Python would end them at its own end: with a full disk, a command never ended."""
+def test_loader_processes_that_a_failure_leaves_end_when_python_does(data, tmp_path, monkeypatch, failing):
+    """It sends them SIGTERM and waits: with a full disk, a command never ended."""
 
     def fail(*anything: object) -> None:
         raise OSError("no space left")
@@ -139,7 +140,22 @@ def test_a_failure_leaves_no_loader_processes(data, tmp_path, monkeypatch, faili
     monkeypatch.setattr(Learner, failing, fail)
     with pytest.raises(OSError, match="no space left"):
         train(data, tiny_model("gru"), tiny_training(), compute=ComputeConfig(workers=2), out=tmp_path / "run")
-    assert multiprocessing.active_children() == []
+    for loader in multiprocessing.active_children():
+        loader.terminate()
+        loader.join(60)
+        assert not loader.is_alive()
+
+
+def test_ctrl_c_while_loader_processes_begin_is_an_interruption(data, tmp_path, monkeypatch):
+    """Lightning then complains that its loaders have not begun."""
+
+    def interrupted(self: DataLoader[Any]) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(DataLoader, "__iter__", interrupted)
+    with pytest.raises(KeyboardInterrupt, match=r"^stopped at once: 0 of 2 updates are saved; continue with"):
+        train(data, tiny_model("gru"), tiny_training(), out=tmp_path / "run", device="cpu")
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["state"] == "interrupted"
 
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1]

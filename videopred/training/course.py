@@ -130,8 +130,12 @@ class Course:
             batches = Batches(clips, config, self.device)
             try:
                 self._trainer.fit(self.learner, datamodule=batches, ckpt_path=self.start.checkpoint)
-            finally:  # of a look that failed Lightning ends the loader processes, but not those of the training
-                self._trainer.fit_loop.teardown()
+            except RuntimeError as error:
+                if isinstance(error.__context__, KeyboardInterrupt):  # over which Lightning stumbles as loaders begin
+                    raise KeyboardInterrupt from error
+                raise
+            finally:
+                batches.over.set()
 
     @property
     def _are_several(self) -> bool:
