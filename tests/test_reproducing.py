@@ -11,6 +11,7 @@ from documents import commands
 from videopred import cli
 from videopred.check import FaultyFileError
 from videopred.datasets import DATASETS
+from videopred.datasets.generation import generate
 from videopred.experiments import EXPERIMENTS, experiment_names
 from videopred.experiments.clips import find_or_make_clips
 from videopred.experiments.figures import PAPER_FIGURES, find_figure
@@ -200,6 +201,18 @@ def test_a_run_with_flags_of_its_own_is_none_of_the_figure(workplace):
     cli.run(words.split())
     with pytest.raises(ValueError, match=r"got a run of rims-balls678 at scale tiny, with its own core\.active"):
         cli.run(["reproduce", "rims-figure-12", "--scale", "tiny"])
+
+
+def test_a_run_that_learned_from_other_clips_of_that_name_is_refused_before_anything_is_trained(workplace):
+    experiment = make_plan(PAPER_FIGURES["rims-figure-12"], "tiny", Path("eval")).trainings[0].asked.scaled
+    recipe, clips, out = experiment.recipe, experiment.clips, experiment.data_file
+    generate(experiment.data, clips, recipe=recipe, seed=1, out=out)
+    cli.run(["train", "rims-balls678", "--scale", "tiny", "--device", "cpu"])
+    generate(experiment.data, clips, recipe=recipe, seed=0, out=out, overwrite=True)
+    told = f"^models/rims-balls678-tiny must have learned from the clips in {out}, got a run that learned from others"
+    with pytest.raises(ValueError, match=told):
+        cli.run(["reproduce", "rims-figure-12", "--scale", "tiny", "--device", "cpu"])
+    assert not Path("eval").exists()
 
 
 @pytest.mark.parametrize(

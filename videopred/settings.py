@@ -181,7 +181,7 @@ class ComputeConfig(Settings):
     hold: Literal["auto", "device", "memory", "disk"] = "auto"
     """Where clips are kept: on the device, in memory, or on disk; auto: the first in which they fit easily."""
     time_limit: str | None = None
-    """Save and stop after this time, such as 90s, 30m, 4h or 1d; `--resume` continues. Each of several seeds has it."""
+    """Save and stop after this time, such as 90s, 30m, 4h or 1d; `--resume` continues. All of --seeds share it."""
 
     @field_validator("time_limit")
     @classmethod

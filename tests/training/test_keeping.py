@@ -14,7 +14,7 @@ from training_runs import learner, load
 from videopred.training.keeping import AtomicIO, KeepCheckpoints
 from videopred.training.resuming import Start
 from videopred.training.run import train
-from videopred.training.stopping import Stopped, StopSigns
+from videopred.training.stopping import Stopped, StopSigns, TimeLimit
 
 NAN = float("nan")
 
@@ -124,12 +124,12 @@ def test_a_resumed_run_does_not_save_what_it_has_just_read(tmp_path):
 def test_no_stop_before_the_first_update_is_done(tmp_path):
     """A time limit shorter than an update would else never come further."""
     with pytest.raises(Stopped, match=r"^time limit of 0s reached$"):
-        passed(tmp_path, 9, StopSigns("0s"), begun=4)
+        passed(tmp_path, 9, StopSigns(TimeLimit("0s")), begun=4)
     assert (tmp_path / "last.ckpt").read_text() == "5"
 
 
 def test_a_stop_waits_until_all_pieces_of_an_update_are_done(tmp_path):
-    keep, model = KeepCheckpoints(tmp_path, tiny_training(), StopSigns("0s"), Start()), learner()
+    keep, model = KeepCheckpoints(tmp_path, tiny_training(), StopSigns(TimeLimit("0s")), Start()), learner()
     trainer: Any = Trainer()
     trainer.global_step = 2
     model._pieces.append(next(model.parameters()).sum())

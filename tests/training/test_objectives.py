@@ -125,6 +125,19 @@ def test_noise_flips_pixels_of_what_is_given_and_not_of_what_is_asked(data):
     assert not torch.equal(learner().loss_of(frames, 0), learner().loss_of(frames, 0, noise=0.2))
 
 
+@pytest.mark.parametrize("what", ["noise", "sampling"])
+def test_a_small_share_is_as_small_in_bf16(what):
+    """In which Lightning has torch make all numbers; random ones are then multiples of 1 / 256."""
+    film, echo = torch.zeros(9000, 4, 1, 2, 3, dtype=torch.bfloat16), Echo()
+    torch.set_default_dtype(torch.bfloat16)
+    try:
+        predict_next(echo, film, **{what: 0.001})  # type: ignore[arg-type]
+    finally:
+        torch.set_default_dtype(torch.float32)
+    changed = torch.cat(echo.fed, 1).float() != 0
+    assert 0.0005 < changed[:, 1:].float().mean() < 0.002
+
+
 def test_validation_is_of_the_full_task_whatever_is_trained(data, tmp_path):
     """At a step size of almost 0 the model stays as it is: so does the loss, though training frames are noisy."""
     looks = []

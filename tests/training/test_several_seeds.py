@@ -21,7 +21,7 @@ from videopred.training.learner import Learner
 from videopred.training.resuming import read_settings
 from videopred.training.run import train
 from videopred.training.seeds import resume_seeds, train_seeds
-from videopred.training.stopping import StopSigns
+from videopred.training.stopping import StopSigns, TimeLimit
 
 
 def test_several_seeds_are_several_runs_and_a_summary(data, tmp_path):
@@ -82,6 +82,28 @@ def test_seeds_are_gone_on_with_where_the_first_was_stopped(data, tmp_path, monk
     with pytest.raises(KeyboardInterrupt, match=f" for this seed, or `videopred train --resume {out}` for all$"):
         train_seeds(data, (3, 4), tiny_model(), tiny_training(), out=out, device="cpu")
     assert set(json.loads((resume_seeds(out, device="cpu") / "seeds.json").read_text())["validation"]) == {"3", "4"}
+
+
+def test_one_time_limit_holds_for_all_seeds(data, tmp_path, monkeypatch):
+    """Of four runs of two updates, which take a second each: in the second run, then after the third."""
+    seconds, out, plain = 0, tmp_path / "runs", Learner.training_step
+
+    def learning(self: Learner, frames: torch.Tensor, batch: int) -> torch.Tensor:
+        nonlocal seconds
+        seconds += 1
+        return plain(self, frames, batch)
+
+    monkeypatch.setattr(Learner, "training_step", learning)
+    monkeypatch.setattr(several, "TimeLimit", lambda limit: TimeLimit(limit, clock=lambda: seconds))
+    compute, on = ComputeConfig(time_limit="3s"), f"continue with `videopred train --resume {out}"
+    told = f"^time limit of 3s reached: 1 of 2 updates are done; {on}/seed-1` for this seed, or `.* {out}` for all$"
+    with pytest.raises(KeyboardInterrupt, match=told):
+        train_seeds(data, range(4), tiny_model("gru"), tiny_training(), compute=compute, out=out, device="cpu")
+    with pytest.raises(KeyboardInterrupt, match=f"^time limit of 3s reached: 3 of 4 seeds are finished; {on}`$"):
+        resume_seeds(out, compute=compute, device="cpu")
+    assert sorted(path.name for path in out.iterdir()) == ["seed-0", "seed-1", "seed-2", "seeds.json"]
+    resume_seeds(out, device="cpu")
+    assert seconds == 8
 
 
 def test_seeds_are_gone_on_with_where_the_first_was_killed(data, tmp_path, monkeypatch):

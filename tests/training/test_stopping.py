@@ -12,6 +12,7 @@ import pytest
 import torch
 from tiny_runs import tiny_model, tiny_training
 from torch import Tensor
+from torch.utils.data import DataLoader
 from training_runs import equal, learner, load, weights
 
 from videopred.checkpoint import CONFIG_KEY, RunConfig, load_run
@@ -25,7 +26,7 @@ from videopred.training.batches import Batches
 from videopred.training.clips import TrainingClips
 from videopred.training.learner import Learner
 from videopred.training.run import resume, train
-from videopred.training.stopping import StopSigns
+from videopred.training.stopping import StopSigns, TimeLimit
 
 
 def interrupting(monkeypatch: pytest.MonkeyPatch, at: int, times: int = 1, number: int = signal.SIGINT) -> list[int]:
@@ -129,6 +130,34 @@ def test_a_failure_is_recorded_and_passed_on(data, tmp_path, monkeypatch):
     assert json.loads((tmp_path / "run" / "run.json").read_text())["state"] == "failed"
 
 
+@pytest.mark.parametrize("failing", ["training_step", "validation_step", "on_validation_epoch_end"])
+def test_loader_processes_that_a_failure_leaves_end_when_python_does(data, tmp_path, monkeypatch, failing):
+    """It sends them SIGTERM and waits: with a full disk, a command never ended."""
+
+    def fail(*anything: object) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(Learner, failing, fail)
+    with pytest.raises(OSError, match="no space left"):
+        train(data, tiny_model("gru"), tiny_training(), compute=ComputeConfig(workers=2), out=tmp_path / "run")
+    for loader in multiprocessing.active_children():
+        loader.terminate()
+        loader.join(60)
+        assert not loader.is_alive()
+
+
+def test_ctrl_c_while_loader_processes_begin_is_an_interruption(data, tmp_path, monkeypatch):
+    """Lightning then complains that its loaders have not begun."""
+
+    def interrupted(self: DataLoader[Any]) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(DataLoader, "__iter__", interrupted)
+    with pytest.raises(KeyboardInterrupt, match=r"^stopped at once: 0 of 2 updates are saved; continue with"):
+        train(data, tiny_model("gru"), tiny_training(), out=tmp_path / "run", device="cpu")
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["state"] == "interrupted"
+
+
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1]
 
 
@@ -172,7 +201,7 @@ def test_what_one_of_two_processes_is_asked_both_do(limit, elsewhere, told):
             return (decision and elsewhere) if all else (decision or elsewhere)
 
     trainer: Any = SimpleNamespace(world_size=2, strategy=Strategy())
-    assert StopSigns(limit).reason(trainer) == told
+    assert StopSigns(TimeLimit(limit)).reason(trainer) == told
 
 
 def test_outside_the_main_thread_signals_are_left_alone():
@@ -210,7 +239,7 @@ def test_the_time_limit_stops_after_an_update(data, tmp_path):
 
 def test_time_limits():
     ticks = iter([9000.0, 9000.0 + 5399, 9000.0 + 5400])
-    signs = StopSigns("1.5h", clock=lambda: next(ticks))
+    signs = StopSigns(TimeLimit("1.5h", clock=lambda: next(ticks)))
     alone: Any = SimpleNamespace(world_size=1)
     assert [signs.reason(alone) for _ in range(2)] == ["", "time limit of 1.5h reached"]
     for wrong in ("4", "h", "-1h", "4 hours", ""):

@@ -1,6 +1,7 @@
 """The command that makes a figure of a paper again."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -26,7 +27,7 @@ def reproduce(
     """Reproduce a figure or table of a paper: clips, runs, scores and pictures.
 
     It prints each command and runs it. Clips and runs that are there are used, and runs that stopped go on; scores and
-    pictures are made anew. Under the same names, runs of other experiments, scales or flags of your own are refused.
+    pictures are made anew. Under the same names, runs of other experiments, scales, clips or flags are refused.
     """
     name, of = find_figure(figure)
     check.device_kind(device)
@@ -51,6 +52,7 @@ def reproduce(
         if path.exists():
             print(f"{path} exists and is used as it is", file=sys.stderr)
         find_or_make_clips(experiment, progress=terminal.watched())
+    _check_learned_from([one for one in plan.trainings if _is_there(one.run)])
     for one in plan.trainings:
         _do(_training(one))
     for words in plan.judging:
@@ -102,3 +104,19 @@ def _check_run(training: Training) -> None:
         changed = f", with its own {', '.join(found.changed)}" if found.changed else ""
         got = f"a run of {found.name} at scale {found.scale}{changed}"
     check.require(fits, str(training.run), must, got, "move it away")
+
+
+def _check_learned_from(trainings: Sequence[Training]) -> None:
+    """Refuse runs that have learned from other clips than those that are in the place of theirs now."""
+    from videopred.datasets import open_dataset
+    from videopred.training.resuming import read_settings
+
+    there: dict[Path, str] = {}
+    for one in trainings:
+        path, learned = one.asked.scaled.data_file, read_settings(one.run)[0].data
+        if path not in there:
+            with open_dataset(path) as file:
+                there[path] = file.fingerprint()
+        must, got = f"have learned from the clips in {path}", "a run that learned from others of that name"
+        fits = learned is None or learned.sha256 == there[path]
+        check.require(fits, str(one.run), must, got, "move it away, or put back its clips")

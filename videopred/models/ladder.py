@@ -26,18 +26,27 @@ from videopred.models.brims import BRIMs, HierarchicalRIMs
 from videopred.models.core import Core, Trace, zeros_for
 from videopred.models.modular_settings import BRIMsConfig, HierarchicalRIMsConfig
 from videopred.models.recurrent import lstm_update, one_vector
-from videopred.models.rival_settings import AttentiveLadderConfig, LadderConfig, LSTMHABConfig, LSTMHAConfig
+from videopred.models.rival_settings import (
+    AttentiveLadderConfig,
+    LSTMHABConfig,
+    LSTMHAConfig,
+    LSTMHBConfig,
+    LSTMHConfig,
+)
 
 LayerState = tuple[Tensor, Tensor]
 """(hidden, cell), each (B, D) of the layer."""
 
 
 class Ladder(Core):
-    """`lstm-h` and `lstm-hb`. State: a (hidden, cell) for each layer, the lowest first, each (B, D) of its layer."""
+    """What `lstm-h` and `lstm-hb` share.
+
+    State: a (hidden, cell) for each layer, the lowest first, each (B, D) of its layer.
+    """
 
     layers: Any  # a ModuleList of Rung
 
-    def __init__(self, config: LadderConfig, features: int):
+    def __init__(self, config: LSTMHConfig | LSTMHBConfig, features: int):
         super().__init__()
         self.config = config
         self.rows, self.units = 1, config.units[-1]
@@ -66,6 +75,14 @@ class Ladder(Core):
                 gates = gates + layer.above(layer.dropped(state[level + 1][0]))
             new.append(lstm_update(gates, cell))
         return new[-1][0].unsqueeze(1), tuple(new), {}
+
+
+class LSTMH(Ladder):
+    """`lstm-h`."""
+
+
+class LSTMHB(Ladder):
+    """`lstm-hb`."""
 
 
 class Rung(nn.Module):

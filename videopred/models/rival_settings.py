@@ -28,9 +28,6 @@ class LSTMConfig(CoreSettings):
 class LadderConfig(CoreSettings):
     """What LSTMs in layers share."""
 
-    top_down: ClassVar[bool] = False
-    """Whether a layer reads the one above it, too."""
-
     units: Annotated[tuple[PositiveInt, ...], Field(min_length=2)] = (300, 300)
     """Width of each layer, the lowest first."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
@@ -56,6 +53,9 @@ class AttentiveLadderConfig(LadderConfig):
 class LSTMHConfig(LadderConfig):
     """Layers of LSTMs (BRIMs paper, LSTM with H)."""
 
+    top_down: ClassVar[bool] = False
+    """Whether a layer reads the one above it, too."""
+
     kind: Suppress[Literal["lstm-h"]] = "lstm-h"
 
 
@@ -75,8 +75,6 @@ class LSTMHAConfig(AttentiveLadderConfig):
 
 class LSTMHABConfig(AttentiveLadderConfig):
     """Layers of LSTMs that attend to the layer below and, a step ago, above (BRIMs paper, H+A+B; our reading)."""
-
-    top_down: ClassVar[bool] = True
 
     kind: Suppress[Literal["lstm-hab"]] = "lstm-hab"
 

@@ -22,7 +22,7 @@ from videopred.training.learner import Learner
 from videopred.training.loggers import make_loggers
 from videopred.training.processes import end_together, is_first, lost_another
 from videopred.training.resuming import Start
-from videopred.training.stopping import Stopped, StopSigns
+from videopred.training.stopping import Stopped, StopSigns, TimeLimit
 from videopred.training.telling import TellLooks, listening, say
 from videopred.training.watching import watchers
 
@@ -45,6 +45,7 @@ class Course:
     watch: WatchConfig
     progress: bool
     """Whether what goes into the log is said on stderr, too."""
+    limit: TimeLimit
     _trainer: "Trainer | None" = field(default=None, init=False)
     _state: str = field(default="failed", init=False)
 
@@ -64,7 +65,7 @@ class Course:
         Raises:
             KeyboardInterrupt: somebody stopped it; the message says who, and how to go on.
         """
-        signs = StopSigns(self.learner.config.compute.time_limit, several=self._are_several)
+        signs = StopSigns(self.limit, several=self._are_several)
         with signs.held, self.clips.file:  # which others may then move or delete, on Windows too
             try:
                 with listening(self.folder.path / "log.txt", self.progress):
@@ -127,7 +128,14 @@ class Course:
             if config.compute.compile != "none":
                 compile_predictor(self.learner.predictor, config.compute.compile)
             batches = Batches(clips, config, self.device)
-            self._trainer.fit(self.learner, datamodule=batches, ckpt_path=self.start.checkpoint)
+            try:
+                self._trainer.fit(self.learner, datamodule=batches, ckpt_path=self.start.checkpoint)
+            except RuntimeError as error:
+                if isinstance(error.__context__, KeyboardInterrupt):  # over which Lightning stumbles as loaders begin
+                    raise KeyboardInterrupt from error
+                raise
+            finally:
+                batches.over.set()
 
     @property
     def _are_several(self) -> bool:

@@ -1,5 +1,7 @@
 """What a predictor is fed in training: true frames, true frames with flipped pixels, or its own predictions."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -27,7 +29,7 @@ def predict_next(
     given = _given(film, own, noise)
     if not sampling:
         return predict_on(predictor, given, own).logits
-    fed_back = torch.rand(film.shape[0], film.shape[1] - 1, device=film.device) < sampling
+    fed_back = _drawn((len(film), film.shape[1] - 1), sampling, film.device)
     said, state = predictor(given[:, :1])[:2]
     logits = [said]
     for t in range(1, film.shape[1] - 1):
@@ -64,5 +66,10 @@ def _given(film: Tensor, own: int, noise: float) -> Tensor:
     given = film[:, : film.shape[1] - 1 - own]
     if not noise:
         return given
-    flipped = (torch.rand(given.shape, device=film.device) < noise).to(given.dtype)
+    flipped = _drawn(given.shape, noise, film.device).to(given.dtype)
     return given + flipped - 2 * given * flipped
+
+
+def _drawn(shape: Sequence[int], share: float, device: torch.device) -> Tensor:
+    """True for each of them with that probability. In bf16, which torch may take by itself, it would be in 256ths."""
+    return torch.rand(shape, dtype=torch.float32, device=device) < share

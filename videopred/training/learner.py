@@ -155,7 +155,7 @@ class Learner(lightning.LightningModule):
         """Refuse losses and gradients that are not finite, and clip the gradients."""
         limit = self.config.training.clip_norm
         if not isinstance(self.trainer.strategy, SingleDeviceStrategy | DDPStrategy):  # where each holds a part of them
-            self._check_finite()
+            self._check_finite(None)
             self.clip_gradients(optimizer, gradient_clip_val=limit, gradient_clip_algorithm="norm")
             return
         weights = [weight for weight in self.predictor.parameters() if weight.grad is not None]
@@ -164,15 +164,16 @@ class Learner(lightning.LightningModule):
         if limit is not None:
             torch.nn.utils.clip_grads_with_norm_(weights, limit, norm)
 
-    def _check_finite(self, *norm: Tensor) -> None:
+    def _check_finite(self, norm: Tensor | None) -> None:
         """Refuse an update with a loss or a norm that is not finite; else forget its pieces, for it is done.
 
         All are looked at in one go, once there are gradients: each look waits until the device has done what it was
         asked for. Gradients are those of all processes, so that none of them goes on alone.
         """
         if self.config.training.precision == "16-mixed":
-            norm = ()  # the scaler skips such updates
-        if torch.stack([*(piece.loss for piece in self._pieces), *norm]).isfinite().all():
+            norm = None  # the scaler skips such updates
+        losses = [piece.loss for piece in self._pieces]
+        if torch.stack(losses if norm is None else [*losses, norm]).isfinite().all():
             self._pieces.clear()
             return
         for frames, loss in self._pieces:
@@ -180,7 +181,8 @@ class Learner(lightning.LightningModule):
                 with self.trainer.precision_plugin.train_step_context():
                     where = first_fault(self.predictor, to_film(frames, self.dtype_of_films))
                 self._complain(f"{loss.item()}", where)
-        self._complain(f"a gradient of norm {norm[0].item()}", first_bad_gradient(self.predictor))
+        assert norm is not None
+        self._complain(f"a gradient of norm {norm.item()}", first_bad_gradient(self.predictor))
 
     def configure_optimizers(self) -> Any:
         return torch.optim.Adam(self.parameters(), lr=self.config.training.learning_rate)

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 
@@ -22,6 +23,7 @@ from videopred.training.forecast import Forecast, forecast
 from videopred.training.learner import Learner
 from videopred.training.places import usual_folder
 from videopred.training.resuming import Start, check_data, check_same, find_start, is_finished, read_settings
+from videopred.training.stopping import TimeLimit
 from videopred.training.watching import check_watch
 
 
@@ -38,6 +40,7 @@ def train(
     device: torch.device | str = "auto",
     overwrite: bool = False,
     progress: bool = False,
+    limit: TimeLimit | None = None,
 ) -> Path:
     """Train a predictor and return its run folder.
 
@@ -61,6 +64,7 @@ def train(
         device: cpu, cuda, cuda:1, mps or auto, which is the first CUDA device if there is one, else the CPU.
         overwrite: replace a run that is there already; it goes when the new one has saved its first checkpoint.
         progress: say on stderr what goes into the log; where that is a terminal, below a bar.
+        limit: the time limit of several trainings together; None is that of `compute`, from when training begins.
 
     Raises:
         FileNotFoundError, ValueError: no such file, or one that does not fit the settings; a loss that is not finite.
@@ -70,11 +74,12 @@ def train(
         KeyboardInterrupt: stopped before the last update; the message says why and how to go on.
     """
     out = None if out is None else check.as_path("--out", out)
-    learner, clips, where = _prepare(data, model, training, compute, watch, init_from, device, experiment)
-    config = learner.config
-    folder = RunFolder(out or usual_folder(Path(data), config.model))
-    folder.begin(config, str(where), overwrite)
-    return Course(folder, learner, clips, where, Start(), watch or WatchConfig(), progress).to_the_end()
+    how = _checked(model, training, compute, watch, device)
+    learner, clips = _prepare(data, how, init_from, experiment)
+    folder = RunFolder(out or usual_folder(Path(data), how.model))
+    folder.begin(learner.config, str(how.device), overwrite)
+    limit = limit or TimeLimit(how.compute.time_limit)
+    return Course(folder, learner, clips, how.device, Start(), how.watch, progress, limit).to_the_end()
 
 
 def foresee(
@@ -94,9 +99,10 @@ def foresee(
     Raises:
         FileNotFoundError, ValueError: as `train`.
     """
-    learner, clips, where = _prepare(data, model, training, compute, watch, init_from, device)
+    how = _checked(model, training, compute, watch, device)
+    learner, clips = _prepare(data, how, init_from)
     with clips.file:
-        return forecast(learner, clips, where)
+        return forecast(learner, clips, how.device)
 
 
 def check_fits(
@@ -115,40 +121,62 @@ def check_fits(
         FileNotFoundError, ValueError: as `train`.
     """
     unread = compute.model_copy(update={"hold": "disk"})
-    _prepare(data, model, training, unread, watch, init_from, device)
+    _prepare(data, _checked(model, training, unread, watch, device), init_from)
 
 
-def _prepare(
-    data: Path | str | ClipSource,
+class _How(NamedTuple):
+    """What learns, how and where, nothing of it left open."""
+
+    model: PredictorConfig
+    training: TrainingConfig
+    compute: ComputeConfig
+    watch: WatchConfig
+    device: torch.device
+
+
+def _checked(
     model: PredictorConfig | None,
     training: TrainingConfig | None,
     compute: ComputeConfig | None,
     watch: WatchConfig | None,
-    init_from: Path | str | None,
     device: torch.device | str,
-    experiment: ExperimentRecord | None = None,
-) -> tuple[Learner, TrainingClips, torch.device]:
-    """A learner that has learned nothing yet, its clips, and the device, once all that was asked for is checked."""
+) -> _How:
+    """Defaults in the place of None, and all settings checked as far as that can be without clips."""
     _check_kinds(model, training, compute, watch)
+    how = _How(
+        model or PredictorConfig(),
+        training or TrainingConfig(),
+        compute or ComputeConfig(),
+        watch or WatchConfig(),
+        pick_device(device),
+    )
+    check_compute(how.training, how.compute, how.device)
+    check_watch(how.watch, how.compute)
+    return how
+
+
+def _prepare(
+    data: Path | str | ClipSource,
+    how: _How,
+    init_from: Path | str | None,
+    experiment: ExperimentRecord | None = None,
+) -> tuple[Learner, TrainingClips]:
+    """A learner that has learned nothing yet, and its clips, which fit one another."""
     init_from = None if init_from is None else check.as_path("--init-from", init_from)
-    model, training, compute = model or PredictorConfig(), training or TrainingConfig(), compute or ComputeConfig()
-    where = pick_device(device)
-    check_compute(training, compute, where)
-    check_watch(watch or WatchConfig(), compute)
-    file = data if isinstance(data, ClipSource) else open_clips(data, training)
-    clips = TrainingClips(file, training, compute, str(where), as_a_file=file is data)
+    file = data if isinstance(data, ClipSource) else open_clips(data, how.training)
+    clips = TrainingClips(file, how.training, how.compute, str(how.device), as_a_file=file is data)
     must = f"be at most {clips.frames - 1}, as the last of {clips.frames} frames is predicted and never read"
-    check.require(model.stack < clips.frames, "--stack", must, model.stack, "lower it")
+    check.require(how.model.stack < clips.frames, "--stack", must, how.model.stack, "lower it")
     config = RunConfig(
-        model=model,
+        model=how.model,
         film_shape=(file.channels, file.height, file.width),
-        training=training,
-        compute=compute,
+        training=how.training,
+        compute=how.compute,
         data=None if isinstance(data, ClipSource) else _recorded(data, file),
         init_from=None if init_from is None else str(init_from.resolve()),
         experiment=experiment,
     )
-    return Learner(_first_predictor(config), config), clips, where
+    return Learner(_first_predictor(config), config), clips
 
 
 def resume(
@@ -161,6 +189,7 @@ def resume(
     watch: WatchConfig | None = None,
     device: torch.device | str = "auto",
     progress: bool = False,
+    limit: TimeLimit | None = None,
 ) -> Path:
     """Resume a run that stopped, from its last intact checkpoint, and return its folder.
 
@@ -173,7 +202,7 @@ def resume(
         compute: where it computes from now on; None is as before.
         watch: what is shown from now on; None takes the defaults.
         device: cpu, cuda, cuda:1, mps or auto, which is the first CUDA device if there is one, else the CPU.
-        progress: as for `train`.
+        progress, limit: as for `train`.
 
     Raises:
         FileNotFoundError, ValueError: no run, no data, settings or data that are not those of the run, or a run that
@@ -193,18 +222,17 @@ def resume(
             print(f"{run} is finished, and left as it was", file=sys.stderr)
         return run
     file = _same_clips(config, data)
-    watch, where = watch or WatchConfig(), pick_device(device)
-    check_compute(config.training, config.compute, where)
-    check_watch(watch, config.compute)
+    how = _checked(config.model, config.training, config.compute, watch, device)
     folder = RunFolder(run)
     folder.take_up()
-    clips = TrainingClips(file, config.training, config.compute, str(where))
+    clips = TrainingClips(file, how.training, how.compute, str(how.device))
     start = find_start(run, config)
     # A checkpoint brings its weights; the run that the first were from may be gone.
     predictor = build(config.model, config.film_shape) if start.checkpoint else _first_predictor(config)
     learner = Learner(predictor, config)
-    folder.go_on(config, record, str(where), start.done)
-    return Course(folder, learner, clips, where, start, watch, progress).to_the_end()
+    folder.go_on(config, record, str(how.device), start.done)
+    limit = limit or TimeLimit(how.compute.time_limit)
+    return Course(folder, learner, clips, how.device, start, how.watch, progress, limit).to_the_end()
 
 
 def _check_kinds(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from videopred import check
+from videopred.amounts import counted
 from videopred.checkpoint import LAST, whole_checkpoint, write_json
 from videopred.files import write_bytes
 from videopred.models.settings import PredictorConfig
@@ -16,6 +17,7 @@ from videopred.systems import typed
 from videopred.training.places import SUMMARY, check_room, run_of, seeds_of, usual_folder
 from videopred.training.resuming import LOOKS_KEY, read_settings
 from videopred.training.run import resume, train
+from videopred.training.stopping import TimeLimit
 
 
 def train_seeds(
@@ -30,6 +32,8 @@ def train_seeds(
     **how: Any,
 ) -> Path:
     """Train once for each seed, in `<out>/seed-<n>`, and return `out` with a summary in seeds.json.
+
+    All have one time limit together, from here on; when it is reached, no further seed is begun.
 
     Args:
         data, model, training, compute: as for `train`; of `training`, the seed is replaced.
@@ -54,20 +58,44 @@ def train_seeds(
     summary_before, first_settings = _kept(out / SUMMARY), run_of(out, seeds[0]) / "settings.json"
     settings_before = _kept(first_settings)
     write_json(out / SUMMARY, {"seeds": list(seeds)})  # before the first, which may be killed
-    for seed in seeds:
+    how |= {"compute": compute, "limit": _limit_of(compute), "overwrite": overwrite}
+    for finished, seed in enumerate(seeds):
+        _check_time(how["limit"], out, finished, seeds)
         chosen = training.model_copy(update={"seed": seed})
         try:
-            train(data, model, chosen, out=run_of(out, seed), compute=compute, overwrite=overwrite, **how)
+            train(data, model, chosen, out=run_of(out, seed), **how)
         except KeyboardInterrupt as stopped:
             if _kept(first_settings) == settings_before:  # nothing has begun
                 raise
-            on, said = typed(("videopred", "train", "--resume", str(out))), str(stopped)
-            told = f"{said} for this seed, or `{on}` for all" if said else f"continue with `{on}`"
-            raise KeyboardInterrupt(told) from None
+            raise _for_all(out, stopped) from None
         finally:
             if _kept(first_settings) == settings_before:  # nothing has begun
                 _put_back(out, summary_before)
     return _summed_up(out, seeds)
+
+
+def _limit_of(compute: ComputeConfig | None) -> TimeLimit:
+    return TimeLimit(None if compute is None else compute.time_limit)
+
+
+def _check_time(limit: TimeLimit, out: Path, finished: int, seeds: Sequence[int]) -> None:
+    """Stop between two seeds if the time is up."""
+    if finished and (said := limit.reached()):
+        told = f"{said}: {finished} of {counted(len(seeds), 'seed')} are finished"
+        raise KeyboardInterrupt(f"{told}; continue with `{_resuming(out)}`")
+
+
+def _for_all(out: Path, stopped: KeyboardInterrupt) -> KeyboardInterrupt:
+    """What says how to go on with all seeds, too, where one was stopped."""
+    said = str(stopped)
+    return KeyboardInterrupt(
+        f"{said} for this seed, or `{_resuming(out)}` for all" if said else f"continue with `{_resuming(out)}`"
+    )
+
+
+def _resuming(out: Path) -> str:
+    """The command that resumes all seeds."""
+    return typed(("videopred", "train", "--resume", str(out)))
 
 
 class _Kept(NamedTuple):
@@ -100,6 +128,8 @@ def _check_alone(compute: ComputeConfig | None) -> None:
 def resume_seeds(out: Path, training: TrainingConfig | None = None, **how: Any) -> Path:
     """Go on with runs from several seeds: those that stopped, then those that have not begun.
 
+    The time limit is as for `train_seeds`.
+
     Args:
         out: the folder of the runs.
         training: must equal that of the runs, but for the seed; None takes theirs.
@@ -111,15 +141,20 @@ def resume_seeds(out: Path, training: TrainingConfig | None = None, **how: Any) 
     _check_alone(how.get("compute"))
     seeds = seeds_of(out)
     first, _ = read_settings(run_of(out, seeds[0]))
-    asked = training or first.training
-    for seed in seeds:
+    asked, compute = training or first.training, how.get("compute") or first.compute
+    how |= {"compute": compute, "limit": _limit_of(compute)}
+    also = {name: how[name] for name in ("compute", "watch", "device", "progress", "limit") if name in how}
+    for finished, seed in enumerate(seeds):
+        _check_time(how["limit"], out, finished, seeds)
         run, chosen = run_of(out, seed), asked.model_copy(update={"seed": seed})
-        if (run / "settings.json").exists():  # the first has them, and `resume` refuses others than its own
-            resume(run, training=chosen, **how)
-        else:
+        try:
+            if (run / "settings.json").exists():  # the first has them, and `resume` refuses others than its own
+                resume(run, training=chosen, **how)
+                continue
             data = how.get("data") or (first.data.path if first.data else "")
-            also = {name: how[name] for name in ("compute", "watch", "device", "progress") if how.get(name) is not None}
             train(data, first.model, chosen, out=run, init_from=first.init_from, experiment=first.experiment, **also)
+        except KeyboardInterrupt as stopped:
+            raise _for_all(out, stopped) from None
     return _summed_up(out, seeds)
 
 

@@ -15,34 +15,42 @@ class Stopped(Exception):
     """Training ended before its last update, as it was asked to, and what was learned is saved."""
 
 
+class TimeLimit:
+    """How long a command may train, counted from when this is made.
+
+    Args:
+        limit: such as 4h; None is for ever.
+        clock: seconds that pass.
+    """
+
+    def __init__(self, limit: str | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._limit, self._clock = limit, clock
+        self._end = float("inf") if limit is None else clock() + seconds_of(limit)
+
+    def reached(self) -> str:
+        """What is said when the time is up; nothing before."""
+        return f"time limit of {self._limit} reached" if self._clock() >= self._end else ""
+
+
 class StopSigns:
-    """Hears Ctrl-C, SIGTERM and SIGUSR1, with which batch systems announce the end, and knows the time limit.
+    """Hears Ctrl-C, SIGTERM and SIGUSR1, with which batch systems announce the end, and looks at the time limit.
 
     Until training begins there is nothing to save, and signals end everything at once. Several processes are then
     left to the system: one that waits for the others does so in C++, where no handler of Python's is called.
 
     Args:
-        time_limit: such as 4h; None is no limit. Counted from here.
+        limit: the time limit; None is none.
         several: whether several processes train together.
-        clock: seconds that pass.
     """
 
-    def __init__(
-        self, time_limit: str | None = None, several: bool = False, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, limit: TimeLimit | None = None, several: bool = False) -> None:
         at_first = signal.SIG_DFL if several else signal.default_int_handler
         self.held = HeldInterrupt(urgent=True, also=stop_signals(), at_first=at_first)
-        self._limit, self._clock = time_limit, clock
-        self._end = float("inf") if time_limit is None else clock() + seconds_of(time_limit)
+        self._limit = limit or TimeLimit()
 
     def reason(self, trainer: lightning.Trainer) -> str:
         """Why to stop now, or nothing; the same in all processes."""
-        if self.held.asked:
-            found = f"{self.held.heard} received"
-        elif self._clock() >= self._end:
-            found = f"time limit of {self._limit} reached"
-        else:
-            found = ""
+        found = f"{self.held.heard} received" if self.held.asked else self._limit.reached()
         if trainer.world_size > 1 and trainer.strategy.reduce_boolean_decision(bool(found), all=False):
             return found or "another process was asked to stop"
         return found
