@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 from scipy.stats import binomtest, mannwhitneyu
 
 from videopred.check import FaultyFileError
@@ -60,7 +61,7 @@ def test_intervals_of_relative_errors_are_wilsons(wrong, count):
 
 
 def test_intervals_of_absolute_errors_are_those_of_scenes_drawn_anew():
-    """The same draws, one by one: films of a scene drawn twice are there twice."""
+    """The same draws, one by one: films of a scene drawn twice are there twice. Widened as Student's t asks."""
     chance, possible = np.random.default_rng(1), orders(11)
     films = chance.integers(0, 6, (11, 4)).astype(float)
     found = judged(films, possible, resamples=300, seed=5)
@@ -68,10 +69,18 @@ def test_intervals_of_absolute_errors_are_those_of_scenes_drawn_anew():
     for times in np.random.default_rng(5).multinomial(11, [1 / 11] * 11, size=300):
         drawn, mine = np.repeat(films, times, axis=0), np.repeat(possible, times, axis=0)
         absolute.append(1 - mannwhitneyu(drawn[mine], drawn[~mine]).statistic / 22**2)
-    np.testing.assert_allclose(found.absolute[1:], np.quantile(absolute, [0.025, 0.975]))
+    low, high = np.quantile(absolute, [0.025, 0.975])
+    more = (np.sqrt(11 / 10) * stats.t.ppf(0.975, 10) / stats.norm.ppf(0.975) - 1) * (high - low) / 2
+    np.testing.assert_allclose(found.absolute[1:], (low - more, high + more))
     assert found.absolute.low < found.absolute.value < found.absolute.high
     assert judged(films, possible, resamples=300, seed=5) == found
     assert judged(films, possible, resamples=300, seed=6) != found
+
+
+def test_intervals_of_absolute_errors_end_where_errors_do():
+    """Of two scenes, one judged right and one wrong, the middle of the draws is all that there is."""
+    films = np.where(orders(2), [[1.0], [0.0]], [[0.0], [1.0]])
+    assert judged(films, orders(2)).absolute == (0.5, 0.0, 1.0)
 
 
 def test_the_absolute_error_of_one_scene_has_no_interval():

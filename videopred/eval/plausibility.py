@@ -14,7 +14,7 @@ ones, so the largest number of lit pixels is enough to tell.
 
 Source: Riochet et al. 2018 (IntPhys) for both errors; IntPhys-Baselines for half credit. Intervals over scenes are
 ours: of relative errors Wilson's (1927), as the bootstrap's have no width at 0 and 1 and too little near them; of
-absolute errors the bootstrap's.
+absolute errors the bootstrap's, widened as those over clips are.
 """
 
 import math
@@ -27,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from videopred import check
+from videopred.eval.intervals import over_clips
 
 _AT_ONCE = 200  # resamples
 
@@ -219,8 +220,8 @@ def _absolute(films: np.ndarray, possible: np.ndarray, resamples: int, seed: int
     if scenes == 1:
         return Estimate(value, None, None)
     draws = np.random.default_rng(seed).multinomial(scenes, np.full(scenes, 1 / scenes), size=resamples).astype(float)
-    low, high = np.quantile(_weighted_absolute(films, possible, draws), [0.025, 0.975])
-    return Estimate(value, float(low), float(high))
+    low, high = over_clips(_weighted_absolute(films, possible, draws), scenes)
+    return Estimate(value, max(0.0, float(low)), min(1.0, float(high)))
 
 
 def _weighted_absolute(films: np.ndarray, possible: np.ndarray, weights: np.ndarray) -> np.ndarray:
