@@ -135,7 +135,7 @@ class Course:
                     raise KeyboardInterrupt from error
                 raise
             finally:
-                batches.over.set()
+                batches.over.value = True
 
     @property
     def _are_several(self) -> bool:
