@@ -141,4 +141,4 @@ def test_how_long_objects_are_kept_is_told_beside_what_can_be_predicted(place, t
     assert found["predictable"] == predictable
     assert predictable > 3, "no model could reach more than a share of it"
     frames = 3 * found["rows"]["model"]["kept"]["mean"]
-    assert found["remarks"][1:] == [f"kept of model: {frames:.1f} frames on average until a clip is lost, at most 3"]
+    assert found["remarks"] == [f"kept of model: {frames:.1f} frames on average until a clip is lost, at most 3"]
