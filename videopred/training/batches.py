@@ -1,12 +1,12 @@
 """The clips of a training run, and the order in which they come."""
 
-import ctypes
 import itertools
 import multiprocessing
 import os
 import signal
 from collections.abc import Iterator
 from functools import partial
+from multiprocessing.synchronize import Semaphore
 from typing import Any
 
 import lightning
@@ -26,13 +26,13 @@ class Batches(lightning.LightningDataModule):
     """Batches of a run from any update on, shared out among processes and pieces.
 
     Attributes:
-        over: tells loader processes that they are needed no more. Without a lock, which one could die with.
+        over: above 0 where loader processes are needed no more. Not an event, with whose lock one could die.
     """
 
     def __init__(self, clips: TrainingClips, config: RunConfig, device: torch.device) -> None:
         super().__init__()
         self.clips, self.config, self.device = clips, config, device
-        self.over = multiprocessing.RawValue(ctypes.c_bool, False)
+        self.over = multiprocessing.Semaphore(0)
 
     def train_dataloader(self) -> "DataLoader[Any] | HeldBatches":
         training = self.config.training
@@ -62,14 +62,20 @@ class Batches(lightning.LightningDataModule):
         return {"num_workers": self.config.compute.workers, "worker_init_fn": partial(_ignore_stop_signals, self.over)}
 
 
-def _ignore_stop_signals(over: ctypes.c_bool, worker: int) -> None:
+def _ignore_stop_signals(over: Semaphore, worker: int) -> None:
     """Terminals and Slurm send them to loader processes as well, which the training needs until it has saved.
 
     When it is over they end them, for Python sends SIGTERM at its end to those that are left, and waits for them.
     Lightning leaves some where a look at the validation clips fails.
     """
+
+    def end_if_over(*heard: Any) -> None:
+        if over.acquire(block=False):
+            over.release()  # for the others
+            os._exit(0)
+
     for number in (signal.SIGINT, *stop_signals()):
-        signal.signal(number, lambda *heard: os._exit(0) if over.value else None)
+        signal.signal(number, end_if_over)
 
 
 class Shares:

@@ -135,7 +135,7 @@ class Course:
                     raise KeyboardInterrupt from error
                 raise
             finally:
-                batches.over.value = True
+                batches.over.release()
 
     @property
     def _are_several(self) -> bool:
