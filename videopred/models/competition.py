@@ -37,4 +37,7 @@ class RandomChoice(nn.Module):
     def forward(self, phase: Tensor) -> tuple[Tensor, Tensor]:
         """Scores for `lowest`, and the next phase: (B, K) -> (B, K), (B, K)."""
         phase = torch.frac(phase + self.pace)
-        return (torch.rand_like(phase) if self.training else phase), phase
+        if not self.training:
+            return phase, phase
+        # Not in bf16, in which scores are often equal, and the first would be active more often.
+        return torch.rand_like(phase, dtype=torch.promote_types(phase.dtype, torch.float32)), phase
