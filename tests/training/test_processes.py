@@ -94,8 +94,9 @@ def test_a_lost_process_is_a_complaint_and_no_bug(data, tmp_path, monkeypatch):
     monkeypatch.setattr(Learner, "training_step", raises(RuntimeError(GLOO)))
     out = tmp_path / "run"
     message = (
-        r"^another process must train along to the end, got nothing more of it \(Read error \[10.77.0.3\]:62599: .*"
-        rf" peer\); see what it said last, then continue with `videopred train --resume {out}`$"
+        r"^another process must work along to the end, got nothing more of it \(Read error \[10.77.0.3\]:62599: .*"
+        r" peer\); what was saved before is kept: see what it said last, and continue with"
+        rf" `videopred train --resume {out}`$"
     )
     with pytest.raises(ConnectionError, match=message):
         train(data, tiny_model(), tiny_training(), out=out, device="cpu")

@@ -146,6 +146,30 @@ def test_loader_processes_that_a_failure_leaves_end_when_python_does(data, tmp_p
         assert not loader.is_alive()
 
 
+def test_a_loader_process_that_is_killed_is_a_complaint_and_no_bug(data, tmp_path, monkeypatch):
+    """As the system does it when memory is used up."""
+    step, out = Learner.training_step, tmp_path / "run"
+
+    def bereaved(self: Learner, frames: Tensor, batch: int) -> Tensor:
+        if self.global_step == 1:
+            multiprocessing.active_children()[0].kill()
+        return step(self, frames, batch)
+
+    monkeypatch.setattr(Learner, "training_step", bereaved)
+    message = (
+        r"^a loader process must work along to the end, got nothing more of it \(DataLoader worker \(pid \d+\) is"
+        r" killed by signal: Killed\); what was saved before is kept: lower --workers if memory has run out, and"
+        rf" continue with `videopred train --resume {out}`$"
+    )
+    settings, compute = tiny_training(updates=9, validate_every=1), ComputeConfig(workers=2)
+    with pytest.raises(ConnectionError, match=message):
+        train(data, tiny_model("gru"), settings, compute=compute, out=out, device="cpu")
+    assert json.loads((out / "run.json").read_text())["state"] == "failed"
+    monkeypatch.undo()
+    straight = train(data, tiny_model("gru"), settings, out=tmp_path / "straight", device="cpu")
+    assert equal(weights(resume(out, device="cpu")), weights(straight))
+
+
 def test_ctrl_c_while_loader_processes_begin_is_an_interruption(data, tmp_path, monkeypatch):
     """Lightning then complains that its loaders have not begun."""
 

@@ -75,7 +75,7 @@ def test_a_job_ends_when_the_process_of_one_host_is_gone(slurm, data, tmp_path):
     task = f'[ $SLURM_PROCID = 1 ] && at="step 5" || at="nowhere 0"; {sys.executable} killed.py $at {train}'
     status, said = slurm.run("hub", "srun", "--nodes", "2", "bash", "-c", task, cwd=tmp_path)
     assert status == 137, said
-    assert "videopred: another process must train along to the end, got nothing more of it (" in said
+    assert "videopred: another process must work along to the end, got nothing more of it (" in said
     assert f"continue with `videopred train --resume {tmp_path / 'run'}`\n" in said
     assert "Traceback" not in said
     assert json.loads((tmp_path / "run" / "run.json").read_text())["state"] == "failed"

@@ -100,11 +100,15 @@ class Course:
         except Stopped as stopped:
             told = f"{stopped}: {self.done} of {training.updates} updates are done"
         except RuntimeError as error:
-            if not (lost := lost_another(error)):
+            if lost := lost_another(error):
+                who, fix = "another process", "see what it said last"
+            elif (lost := str(error).rstrip(". ")).startswith("DataLoader worker"):
+                who, fix = "a loader process", "lower --workers if memory has run out"
+            else:
                 raise
             got = f"nothing more of it ({lost})"
-            fix = f"see what it said last, then continue with `{self._resuming}`"
-            raise ConnectionError(check.complaint("another process", "train along to the end", got, fix)) from error
+            fix = f"what was saved before is kept: {fix}, and continue with `{self._resuming}`"
+            raise ConnectionError(check.complaint(who, "work along to the end", got, fix)) from error
         except (KeyboardInterrupt, SystemExit):  # the second is how Lightning ends on the first
             told = f"stopped at once: {max(keep.saved_at, self.start.done)} of {training.updates} updates are saved"
         self._state = "interrupted"
