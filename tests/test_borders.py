@@ -104,7 +104,6 @@ DOORS: dict[str, set[str]] = {
         "training.learner",
         "training.metrics_file",
         "training.processes",
-        "training.stopping",
         "training.loggers",
         "training.progress_bar",
         "training.watched_clips",
@@ -169,6 +168,7 @@ LIGHT = {
     "amounts",
     "",
     "check",
+    "interrupt",
     "settings",
     "spelling",
     "systems",
@@ -206,6 +206,7 @@ LIGHT = {
     "training",
     "training.metrics_rows",
     "training.places",
+    "training.stopping",
 }
 """What help and usage errors load besides all of commands and flags: no torch and no NumPy in these."""
 

@@ -27,7 +27,7 @@ class HeldInterrupt:
         self._signals = (signal.SIGINT, *also)
 
     def stop_if_asked(self) -> None:
-        """Raise KeyboardInterrupt if somebody pressed Ctrl-C."""
+        """Raise KeyboardInterrupt if somebody asked to stop."""
         if self.asked:
             raise KeyboardInterrupt
 

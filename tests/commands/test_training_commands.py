@@ -3,7 +3,9 @@
 import json
 import re
 import shutil
+import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import LEARNING, core_flags, run, unasked, written
@@ -11,7 +13,9 @@ from tiny_runs import tiny_data
 
 from videopred.checkpoint import load_run, read_run
 from videopred.commands.experiments import next_commands
+from videopred.training import seeds
 from videopred.training.places import spread
+from videopred.training.run import train
 
 
 @pytest.mark.parametrize("kind", ["folder", "export"])
@@ -71,6 +75,27 @@ def test_runs_from_several_seeds_are_told_apart_and_summed_up(place, tmp_path, m
     assert spread(Path("runs")) == "not every seed has seen a finite validation loss"
     Path("runs/seeds.json").write_text(json.dumps(summary | {"seeds": [3], "deviation": None}))
     assert spread(Path("runs")) == f"lowest validation loss: {mean}"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1], ids=lambda one: one.name)
+def test_what_batch_systems_send_between_two_seeds_is_as_ctrl_c(place, tmp_path, monkeypatch, capfd, number):
+    """Where nothing but the command listens."""
+    monkeypatch.chdir(tmp_path)
+    passed_on, before = [], signal.signal(number, lambda *anything: passed_on.append(number))
+
+    def begin(*args: Any, out: Path, **how: Any) -> Path:
+        if out.name == "seed-5":
+            signal.raise_signal(number)
+        return train(*args, out=out, **how)
+
+    monkeypatch.setattr(seeds, "train", begin)
+    try:
+        for words in (f"{place / 'balls4.h5'} {LEARNING} {core_flags('gru')} --seeds 3,5 --out runs", "--resume runs"):
+            assert run(f"train {words}") == 130
+            assert capfd.readouterr().err.endswith("interrupted; continue with `videopred train --resume runs`\n")
+    finally:
+        signal.signal(number, before)
+    assert not passed_on
 
 
 def test_a_run_that_is_finished_already_is_said_to_be(place, tmp_path, monkeypatch, capfd):

@@ -33,13 +33,17 @@ class Trainer:
         self.saves.append(path.name)
 
 
+def stop_signs(limit: str | None = None) -> StopSigns:
+    return StopSigns(TimeLimit(limit), several=False)
+
+
 def look(
     folder: Path, losses: list[float], best_so_far: float = float("inf"), remembered: float = float("inf")
 ) -> dict[str, str]:
     """File -> update, after looks at each tenth update."""
     told: list[int] = []
     start = Start(best_so_far=best_so_far)
-    keep = KeepCheckpoints(folder, tiny_training(), StopSigns(), start, lambda: told.append(trainer.global_step))
+    keep = KeepCheckpoints(folder, tiny_training(), stop_signs(), start, lambda: told.append(trainer.global_step))
     trainer: Any = Trainer()
     model = learner()
     model.looks.lowest = remembered
@@ -93,7 +97,7 @@ def passed(folder: Path, updates: int, signs: StopSigns, begun: int = 0, **train
 
 
 def test_saves_between_looks_come_as_often_as_asked_and_never_twice(tmp_path):
-    trainer = passed(tmp_path, 9, StopSigns(), save_every=3, keep_every=4)
+    trainer = passed(tmp_path, 9, stop_signs(), save_every=3, keep_every=4)
     assert trainer.saves == [
         "next.ckpt",
         "update-0000004.ckpt",
@@ -108,7 +112,7 @@ def test_saves_between_looks_come_as_often_as_asked_and_never_twice(tmp_path):
 
 
 def test_what_a_look_has_saved_is_not_saved_again(tmp_path):
-    keep, model = KeepCheckpoints(tmp_path, tiny_training(save_every=5), StopSigns(), Start()), learner()
+    keep, model = KeepCheckpoints(tmp_path, tiny_training(save_every=5), stop_signs(), Start()), learner()
     trainer: Any = Trainer()
     trainer.global_step = 10
     keep.on_validation_end(trainer, model)
@@ -118,18 +122,18 @@ def test_what_a_look_has_saved_is_not_saved_again(tmp_path):
 
 
 def test_a_resumed_run_does_not_save_what_it_has_just_read(tmp_path):
-    assert passed(tmp_path, 7, StopSigns(), begun=6, save_every=3).saves == []
+    assert passed(tmp_path, 7, stop_signs(), begun=6, save_every=3).saves == []
 
 
 def test_no_stop_before_the_first_update_is_done(tmp_path):
     """A time limit shorter than an update would else never come further."""
     with pytest.raises(Stopped, match=r"^time limit of 0s reached$"):
-        passed(tmp_path, 9, StopSigns(TimeLimit("0s")), begun=4)
+        passed(tmp_path, 9, stop_signs("0s"), begun=4)
     assert (tmp_path / "last.ckpt").read_text() == "5"
 
 
 def test_a_stop_waits_until_all_pieces_of_an_update_are_done(tmp_path):
-    keep, model = KeepCheckpoints(tmp_path, tiny_training(), StopSigns(TimeLimit("0s")), Start()), learner()
+    keep, model = KeepCheckpoints(tmp_path, tiny_training(), stop_signs("0s"), Start()), learner()
     trainer: Any = Trainer()
     trainer.global_step = 2
     model._pieces.append(next(model.parameters()).sum())
@@ -141,7 +145,7 @@ def test_a_stop_waits_until_all_pieces_of_an_update_are_done(tmp_path):
 
 def test_the_trainer_is_told_when_all_updates_are_done(tmp_path):
     """And is not told to go on where somebody else has told it to stop."""
-    keep = KeepCheckpoints(tmp_path, tiny_training(updates=3), StopSigns(), Start())
+    keep = KeepCheckpoints(tmp_path, tiny_training(updates=3), stop_signs(), Start())
     trainer: Any = Trainer()
     for trainer.global_step, trainer.should_stop, ended in ((2, False, False), (2, True, True), (3, False, True)):
         keep.on_train_batch_end(trainer)
@@ -150,7 +154,7 @@ def test_the_trainer_is_told_when_all_updates_are_done(tmp_path):
 
 def test_other_processes_than_the_first_save_along_and_move_nothing(tmp_path):
     """All have to come to a save, as each may hold a part of the weights; the files are the first one's."""
-    keep, trainer = KeepCheckpoints(tmp_path, tiny_training(), StopSigns(), Start()), Trainer()
+    keep, trainer = KeepCheckpoints(tmp_path, tiny_training(), stop_signs(), Start()), Trainer()
     trainer.is_global_zero = False
     said: Any = trainer
     keep.on_validation_end(said, learner())

@@ -2,6 +2,7 @@
 
 import gc
 import json
+import signal
 import weakref
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,22 @@ def test_one_time_limit_holds_for_all_seeds(data, tmp_path, monkeypatch):
     assert sorted(path.name for path in out.iterdir()) == ["seed-0", "seed-1", "seed-2", "seeds.json"]
     resume_seeds(out, device="cpu")
     assert seconds == 8
+
+
+def test_a_signal_that_comes_too_late_for_one_seed_stops_before_the_next(data, tmp_path, monkeypatch):
+    """In the last look of the first seed, after which it has nothing left to learn."""
+    plain, out = Learner.validation_step, tmp_path / "runs"
+
+    def signalled(self: Learner, batch: Any, number: int) -> None:
+        signal.raise_signal(signal.SIGUSR1)
+        plain(self, batch, number)
+
+    monkeypatch.setattr(Learner, "validation_step", signalled)
+    told = f"^SIGUSR1 received: 1 of 2 seeds are finished; continue with `videopred train --resume {out}`$"
+    with pytest.raises(KeyboardInterrupt, match=told):
+        train_seeds(data, (3, 4), tiny_model("gru"), tiny_training(updates=1), out=out, device="cpu")
+    assert json.loads((out / "seed-3" / "run.json").read_text())["state"] == "finished"
+    assert sorted(path.name for path in out.iterdir()) == ["seed-3", "seeds.json"]
 
 
 def test_seeds_are_gone_on_with_where_the_first_was_killed(data, tmp_path, monkeypatch):

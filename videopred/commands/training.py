@@ -22,6 +22,7 @@ from videopred.models.settings import CoreConfig, PredictorConfig, RIMsConfig
 from videopred.settings import ComputeConfig, TrainingConfig, WatchConfig
 from videopred.spelling import nearest_path
 from videopred.training.places import SUMMARY, check_room, run_of, seeds_of, spread, usual_folder
+from videopred.training.stopping import as_ctrl_c
 
 if TYPE_CHECKING:
     from videopred.datasets.clip_source import ClipSource
@@ -83,7 +84,8 @@ def train(
             "--scale": scale, "--data": clips, "--write": write, "--dry-run": dry_run,
         }  # fmt: skip
         _check_left_out(of_new_runs, "--resume", "the run is resumed as it is")
-        learned = _go_on(resume, data, learning)
+        with as_ctrl_c():
+            learned = _go_on(resume, data, learning)
         _say_trained(resume, watch, json_, wrote=learned)
         return
     fix = "give it, as in `videopred train datasets/balls4.h5`, or a run with --resume"
@@ -115,7 +117,8 @@ def train(
                 record, data = experiments.record_of(asked, run), experiments.clips_of(asked, run, clips)
             _check_opens(data, device)
             how = {"out": out, "init_from": init_from, "experiment": record, "overwrite": overwrite}
-            folder = _learn(data, chosen, learning, how)
+            with as_ctrl_c():
+                folder = _learn(data, chosen, learning, how)
         _say_trained(folder, watch, json_, asked)
 
 

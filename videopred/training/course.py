@@ -74,6 +74,8 @@ class Course:
                     say("finished")
             finally:  # with the log closed: a folder that gives its place back moves
                 self.folder.end(self._state, self.done)
+        if signs.held.asked:  # too late for this training, and for others after it in time
+            self.limit.over = f"{signs.held.heard} received"
         return self.folder.path
 
     def _say_what_begins(self) -> None:

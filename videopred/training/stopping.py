@@ -3,12 +3,14 @@
 import signal
 import time
 from collections.abc import Callable
-
-import lightning
+from typing import TYPE_CHECKING
 
 from videopred.interrupt import HeldInterrupt
 from videopred.settings import seconds_of
 from videopred.systems import stop_signals
+
+if TYPE_CHECKING:
+    from lightning.pytorch import Trainer
 
 
 class Stopped(Exception):
@@ -21,15 +23,23 @@ class TimeLimit:
     Args:
         limit: such as 4h; None is for ever.
         clock: seconds that pass.
+
+    Attributes:
+        over: why nothing more may be trained before the time is up; empty while it may.
     """
 
-    def __init__(self, limit: str | None = None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._limit, self._clock = limit, clock
+    def __init__(self, limit: str | None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._limit, self._clock, self.over = limit, clock, ""
         self._end = float("inf") if limit is None else clock() + seconds_of(limit)
 
     def reached(self) -> str:
         """What is said when the time is up; nothing before."""
-        return f"time limit of {self._limit} reached" if self._clock() >= self._end else ""
+        return self.over or (f"time limit of {self._limit} reached" if self._clock() >= self._end else "")
+
+
+def as_ctrl_c() -> HeldInterrupt:
+    """Within it SIGTERM and SIGUSR1 raise KeyboardInterrupt, as Ctrl-C does."""
+    return HeldInterrupt(also=stop_signals(), at_first=signal.default_int_handler)
 
 
 class StopSigns:
@@ -39,16 +49,16 @@ class StopSigns:
     left to the system: one that waits for the others does so in C++, where no handler of Python's is called.
 
     Args:
-        limit: the time limit; None is none.
+        limit: the time limit.
         several: whether several processes train together.
     """
 
-    def __init__(self, limit: TimeLimit | None = None, several: bool = False) -> None:
+    def __init__(self, limit: TimeLimit, several: bool) -> None:
         at_first = signal.SIG_DFL if several else signal.default_int_handler
         self.held = HeldInterrupt(urgent=True, also=stop_signals(), at_first=at_first)
-        self._limit = limit or TimeLimit()
+        self._limit = limit
 
-    def reason(self, trainer: lightning.Trainer) -> str:
+    def reason(self, trainer: "Trainer") -> str:
         """Why to stop now, or nothing; the same in all processes."""
         found = f"{self.held.heard} received" if self.held.asked else self._limit.reached()
         if trainer.world_size > 1 and trainer.strategy.reduce_boolean_decision(bool(found), all=False):
