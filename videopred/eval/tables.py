@@ -9,7 +9,7 @@ import numpy as np
 
 from videopred.amounts import counted
 from videopred.check import require
-from videopred.eval.intervals import mean_over_steps
+from videopred.eval.intervals import OVER_CLIPS, mean_over_steps
 from videopred.eval.settings import Protocol
 from videopred.eval.text import aligned
 
@@ -178,7 +178,7 @@ def _legend(scores: "Scores") -> str:
     if scores.clips == 1:
         lines["±"] = "not given for a single clip"
     else:
-        lines["±"] = "half of the 95 % interval over clips (bootstrap)"
+        lines["±"] = f"half of the 95 % interval over clips ({OVER_CLIPS})"
     if scores.seeds:
         lines["±"] += "; of means over runs, over runs that differ in their seed (Student's t)"
     if _skills(scores, list(scores.metrics)):

@@ -12,6 +12,7 @@ from videopred.checkpoint import checkpoint_file, load_run
 from videopred.command_lines import evaluate_words, generate_words, plausibility_words, training_words, typed
 from videopred.datasets import open_dataset
 from videopred.datasets.description import describe
+from videopred.eval.intervals import OVER_CLIPS
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.eval.tables import what_was_asked
@@ -229,7 +230,7 @@ def _scene_alt(title: str, how: str) -> str:
 def _score_block(name: str, scores: Scores) -> ScoreBlock:
     legend = {scores.label(column): metric.convention for column, metric in scores.metrics.items()}
     if scores.drawn is not None:
-        legend["±"] = "half of the 95 % interval over clips (bootstrap); shaded in the curves"
+        legend["±"] = f"half of the 95 % interval over clips ({OVER_CLIPS}); shaded in the curves"
     title = f"{name}: {what_was_asked(scores)}"
     told = [*scores.remarks, *scores.notes]
     return ScoreBlock(title, tables.score_table(scores), tables.score_charts(scores), legend, told)
