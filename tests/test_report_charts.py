@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from videopred.palette import OBJECT_COLORS, SCHEMA_COLORS
-from videopred.report.charts import HEIGHT, WIDTH, Line, line_chart, raster, styles
+from videopred.report.charts import COLOURS, DASHES, HEIGHT, WIDTH, Line, line_chart, raster, styles
 
 
 def paths(svg: str) -> list[list[tuple[float, float]]]:
@@ -164,3 +164,11 @@ def test_modules_and_schemata_have_the_colours_of_all_pictures():
 
 def test_a_name_has_one_style_whatever_else_there_is():
     assert styles(["a", "b"], ["blank"]) == {"a": "line-0", "b": "line-1", "blank": "faint-0"}
+
+
+def test_as_many_models_as_there_are_colours_and_dashes_look_different():
+    found = list(styles([str(number) for number in range(COLOURS * DASHES)], []).values())
+    assert len(set(found)) == COLOURS * DASHES
+    style = resources.files("videopred.report").joinpath("style.css").read_text()
+    for name in {word for one in found for word in one.split()}:
+        assert f".{name} " in style

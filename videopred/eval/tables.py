@@ -76,6 +76,11 @@ def how_asked(asked: Protocol) -> str:
     return f"{counted(asked.context, 'frame')} of context, {asked.horizon} predicted, {fed}{several}"
 
 
+def what_steps_are(asked: Protocol) -> str:
+    """What stands along the steps of a curve."""
+    return "frame predicted" if asked.one_step else "rollout step"
+
+
 def _side_by_side(scores: "Scores") -> list[list[str]]:
     """The columns of each block: all in one, or with several samples those of the best and those of the means."""
     found: dict[str, list[str]] = {}

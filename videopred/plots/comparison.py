@@ -10,7 +10,7 @@ from videopred import check
 from videopred.eval.comparison import Comparison
 from videopred.eval.comparison_over_data import DataComparison
 from videopred.eval.comparison_rows import UNKNOWN
-from videopred.eval.tables import curve_title
+from videopred.eval.tables import curve_title, what_steps_are
 from videopred.files import write_all
 from videopred.plots.curves import Curve, Panel, draw_curves
 from videopred.plots.points import draw_points
@@ -52,8 +52,7 @@ def draw_comparison(comparison: Comparison | DataComparison) -> Figure:
 def _draw(comparison: Comparison) -> Figure:
     """Curves over the horizon."""
     asked = comparison.first.protocol
-    steps = "frame predicted" if asked.one_step else "rollout step"
-    return draw_curves(_panels(comparison), title=comparison.asked, steps=steps, marks=asked.spans[:-1])
+    return draw_curves(_panels(comparison), title=comparison.asked, steps=what_steps_are(asked), marks=asked.spans[:-1])
 
 
 def _panels(comparison: Comparison) -> dict[str, Panel]:

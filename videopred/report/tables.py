@@ -10,7 +10,7 @@ from videopred.amounts import counted
 from videopred.eval.comparison import Comparison, Difference, compare
 from videopred.eval.comparison_rows import Row as ComparedRow
 from videopred.eval.scores import Scores
-from videopred.eval.tables import arrow, best_rows, curve_title, written, written_interval
+from videopred.eval.tables import arrow, best_rows, curve_title, what_steps_are, written, written_interval
 from videopred.plots.value_axis import axis_ends
 from videopred.report.charts import Line, line_chart, styles
 
@@ -171,4 +171,4 @@ def _chart(scores: Scores, rows: Mapping[str, ComparedRow], column: str, where: 
         else:
             trivial.append(values)
     span = axis_ends(np.array(models), np.array(trivial), higher_is_better=metric.higher_is_better)
-    return line_chart(curve_title(scores.label(column), metric), lines, "rollout step", span)
+    return line_chart(curve_title(scores.label(column), metric), lines, what_steps_are(scores.protocol), span)
