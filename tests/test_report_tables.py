@@ -71,6 +71,12 @@ def test_curves_of_frames_predicted_from_true_ones_are_of_no_rollout():
     assert [chart.count(">frame predicted<") for chart in score_charts(ahead)] == [1, 1]
 
 
+def test_bands_end_where_a_metric_does():
+    """A PSNR of 0.01 dB with ±0.2: the axis went down to -0.2."""
+    _, psnr = score_charts(scored(model=([0.1] * 3, [0.01, 0.01, 0.2])))
+    assert re.findall(r'text-anchor="end">([^<]+)<', psnr)[0] == "0"
+
+
 def test_trivial_rows_that_are_far_off_leave_the_curves():
     model, far = ([0.1, 0.2, 0.3], [10, 11, 12]), ([0.2, 3, 5], [11, -9, -90])
     for trivial, named in ((far, ["↑ copy last", "↓ copy last"]), (model, [])):

@@ -68,7 +68,7 @@ def _panels(comparison: Comparison) -> dict[str, Panel]:
 def _curve(comparison: Comparison, name: str, column: str) -> Curve:
     row = comparison.rows[name]
     values, ends = row.values(column), row.intervals(column)
-    low, high = (values, values) if ends is None else ends
+    low, high = (values, values) if ends is None else np.clip(ends, *row.scores.metrics[column].range)
     return Curve(values, low, high, faint=not row.is_model)
 
 

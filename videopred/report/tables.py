@@ -163,11 +163,11 @@ def _chart(scores: Scores, rows: Mapping[str, ComparedRow], column: str, where: 
     metric, lines, models, trivial = scores.metrics[column], {}, [], []
     for name, row in rows.items():
         values, ends = row.values(column), row.intervals(column)
-        low, high = (None, None) if ends is None else (ends.low.tolist(), ends.high.tolist())
-        steps = np.arange(1, len(values) + 1)
-        lines[name] = Line(steps.tolist(), values.tolist(), low, high, where[name])
+        low, high = (values, values) if ends is None else np.clip(ends, *metric.range)
+        steps = range(1, len(values) + 1)
+        lines[name] = Line(steps, values.tolist(), low.tolist(), high.tolist(), where[name])
         if row.is_model:
-            models.append((values, values, values) if ends is None else (values, ends.low, ends.high))
+            models.append((values, low, high))
         else:
             trivial.append(values)
     span = axis_ends(np.array(models), np.array(trivial), higher_is_better=metric.higher_is_better)
