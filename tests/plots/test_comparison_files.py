@@ -55,7 +55,8 @@ def test_a_figure_says_what_was_asked_and_its_models_differ_without_colour(feedb
     scores = scores_of(*rows, models=("gru", "rims"), feedback=feedback)
     figure = draw_comparison(compare({"both": scores}))
     (plot,) = figure.axes
-    assert figure.get_suptitle().replace("\n", " ") in scores.table()
+    asked, intervals = figure.get_suptitle().replace("\n", " ").rsplit("; ", 1)
+    assert (asked in scores.table(), intervals) == (True, "shaded: 95 % intervals")
     assert (plot.get_title(loc="left"), plot.get_xlabel()) == ("MSE ↓, mean over channels and pixels", steps)
     looks = {line.get_label(): line.get_marker() for line in plot.lines}
     assert list(looks) == list(rows)

@@ -52,7 +52,13 @@ def draw_comparison(comparison: Comparison | DataComparison) -> Figure:
 def _draw(comparison: Comparison) -> Figure:
     """Curves over the horizon."""
     asked = comparison.first.protocol
-    return draw_curves(_panels(comparison), title=comparison.asked, steps=what_steps_are(asked), marks=asked.spans[:-1])
+    title = _title(comparison, "shaded")
+    return draw_curves(_panels(comparison), title=title, steps=what_steps_are(asked), marks=asked.spans[:-1])
+
+
+def _title(comparison: Comparison | DataComparison, interval: str) -> str:
+    """What was asked, and how an interval looks; a single clip has none."""
+    return comparison.asked if comparison.first.drawn is None else f"{comparison.asked}; {interval}: 95 % intervals"
 
 
 def _panels(comparison: Comparison) -> dict[str, Panel]:
@@ -86,7 +92,7 @@ def _draw_data(comparison: DataComparison) -> Figure:
     }
     below = names if series is None else [str(number) for number in series.numbers]
     along = "data set" if series is None else f"data set {series.pattern}"
-    return draw_points(panels, below, title=comparison.asked, along=along, joined=series is not None)
+    return draw_points(panels, below, title=_title(comparison, "bars"), along=along, joined=series is not None)
 
 
 def _data_title(comparison: DataComparison, column: str, steps: int) -> str:
