@@ -87,9 +87,9 @@ def draw_panels(heads: Sequence[str], draw: Callable[[Any, str], None], *, title
         if index > len(heads) - columns:
             plot.set_xlabel(along, fontsize=9)
     handles, labels = figure.axes[0].get_legend_handles_labels()
-    names = 0.6 + 0.068 * max(map(len, labels), default=0), 0.2 + 0.17 * len(labels)  # inches that the legend takes
+    names = 0.8 + 0.068 * max(map(len, labels), default=0), 0.2 + 0.17 * len(labels)  # inches that the legend takes
     figure.set_size_inches(wide + max(2.4, names[0]), max(tall, names[1]))
-    figure.legend(handles, labels, loc="outside right upper", fontsize=8, frameon=False)
+    figure.legend(handles, labels, loc="outside right upper", fontsize=8, frameon=False, handlelength=3.5)
     return figure
 
 
