@@ -9,7 +9,8 @@ from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.plots import curves
 from videopred.plots.comparison import draw_comparison, save_comparison
-from videopred.plots.curves import Curve, Panel, draw_curves
+from videopred.plots.curves import draw_curves
+from videopred.plots.panel import Curve, Panel
 from videopred.rendering.canvas import pixels
 
 

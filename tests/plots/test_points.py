@@ -9,7 +9,7 @@ from videopred.eval.data_names import by_data
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.plots.comparison import draw_comparison, save_comparison
-from videopred.plots.curves import Curve, Panel
+from videopred.plots.panel import Curve, Panel
 from videopred.plots.points import draw_points
 from videopred.rendering.canvas import pixels
 

@@ -12,7 +12,8 @@ from videopred.eval.comparison_over_data import DataComparison
 from videopred.eval.comparison_rows import UNKNOWN
 from videopred.eval.tables import curve_title, what_steps_are
 from videopred.files import write_all
-from videopred.plots.curves import Curve, Panel, draw_curves
+from videopred.plots.curves import draw_curves
+from videopred.plots.panel import Curve, Panel, over_steps
 from videopred.plots.points import draw_points
 from videopred.rendering.canvas import figure_bytes
 
@@ -52,30 +53,17 @@ def draw_comparison(comparison: Comparison | DataComparison) -> Figure:
 def _draw(comparison: Comparison) -> Figure:
     """Curves over the horizon."""
     asked = comparison.first.protocol
+    panels = {
+        curve_title(comparison.first.label(column), metric): over_steps(comparison.rows, column)
+        for column, metric in comparison.first.metrics.items()
+    }
     title = _title(comparison, "shaded")
-    return draw_curves(_panels(comparison), title=title, steps=what_steps_are(asked), marks=asked.spans[:-1])
+    return draw_curves(panels, title=title, steps=what_steps_are(asked), marks=asked.spans[:-1])
 
 
 def _title(comparison: Comparison | DataComparison, interval: str) -> str:
     """What was asked, and how an interval looks; a single clip has none."""
     return comparison.asked if comparison.first.drawn is None else f"{comparison.asked}; {interval}: 95 % intervals"
-
-
-def _panels(comparison: Comparison) -> dict[str, Panel]:
-    """Title -> the curves of all rows."""
-    return {
-        curve_title(comparison.first.label(column), metric): Panel(
-            {name: _curve(comparison, name, column) for name in comparison.rows}, metric.higher_is_better
-        )
-        for column, metric in comparison.first.metrics.items()
-    }
-
-
-def _curve(comparison: Comparison, name: str, column: str) -> Curve:
-    row = comparison.rows[name]
-    values, ends = row.values(column), row.intervals(column)
-    low, high = (values, values) if ends is None else np.clip(ends, *row.scores.metrics[column].range)
-    return Curve(values, low, high, faint=not row.is_model)
 
 
 def _draw_data(comparison: DataComparison) -> Figure:

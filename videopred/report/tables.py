@@ -4,14 +4,12 @@ from collections.abc import Mapping, Sequence
 from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from videopred.amounts import counted
 from videopred.eval.comparison import Comparison, Difference, compare
 from videopred.eval.comparison_rows import Row as ComparedRow
 from videopred.eval.scores import Scores
 from videopred.eval.tables import arrow, best_rows, curve_title, what_steps_are, written, written_interval
-from videopred.plots.value_axis import axis_ends
+from videopred.plots.panel import over_steps
 from videopred.report.charts import Line, line_chart, styles
 
 if TYPE_CHECKING:
@@ -160,15 +158,11 @@ def _compared(comparison: Comparison) -> dict[str, str]:
 
 def _chart(scores: Scores, rows: Mapping[str, ComparedRow], column: str, where: dict[str, str]) -> str:
     """An SVG of one metric, in which models can be told apart."""
-    metric, lines, models, trivial = scores.metrics[column], {}, [], []
-    for name, row in rows.items():
-        values, ends = row.values(column), row.intervals(column)
-        low, high = (values, values) if ends is None else np.clip(ends, *metric.range)
-        steps = range(1, len(values) + 1)
-        lines[name] = Line(steps, values.tolist(), low.tolist(), high.tolist(), where[name])
-        if row.is_model:
-            models.append((values, low, high))
-        else:
-            trivial.append(values)
-    span = axis_ends(np.array(models), np.array(trivial), higher_is_better=metric.higher_is_better)
-    return line_chart(curve_title(scores.label(column), metric), lines, what_steps_are(scores.protocol), span)
+    panel, asked = over_steps(rows, column), scores.protocol
+    steps = range(1, asked.horizon + 1)
+    lines = {
+        name: Line(steps, curve.values.tolist(), curve.low.tolist(), curve.high.tolist(), where[name])
+        for name, curve in panel.rows.items()
+    }
+    title = curve_title(scores.label(column), scores.metrics[column])
+    return line_chart(title, lines, what_steps_are(asked), panel.ends)
