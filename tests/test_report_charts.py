@@ -64,6 +64,12 @@ def test_an_axis_has_some_five_ticks():
     assert labels(svg) == ["0", "0.2", "0.4", "0.6", "0.8", "1", "2", "4", "6", "8", "10", "step"]
 
 
+def test_ticks_between_large_numbers_differ():
+    """Of a loss between 1663 and 1665 three were 1,664."""
+    up = labels(line_chart("a", {"b": Line((0, 1), (1663.2, 1664.9))}, "step"))[:5]
+    assert up == ["1,663", "1,663.5", "1,664", "1,664.5", "1,665"]
+
+
 def test_thousands_are_parted():
     assert "15,000" in labels(line_chart("a", {"b": Line((0, 1), (0.0, 15_000.0))}, "step"))
 

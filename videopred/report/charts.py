@@ -200,4 +200,4 @@ def _ticks(low: float, high: float, *, whole: bool = False) -> list[float]:
 
 
 def _number(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.6g}"
