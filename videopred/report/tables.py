@@ -1,14 +1,24 @@
 """Scores as tables and curves of the page."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from videopred.amounts import counted
 from videopred.eval.comparison import Comparison, Difference, compare
 from videopred.eval.comparison_rows import Row as ComparedRow
+from videopred.eval.intervals import OVER_CLIPS
 from videopred.eval.scores import Scores
-from videopred.eval.tables import arrow, best_rows, curve_title, what_steps_are, written, written_interval
+from videopred.eval.tables import (
+    arrow,
+    best_rows,
+    curve_title,
+    what_steps_are,
+    what_was_asked,
+    written,
+    written_interval,
+)
 from videopred.plots.panel import over_steps
 from videopred.report.charts import Line, line_chart, styles
 
@@ -42,6 +52,42 @@ class Table(NamedTuple):
     caption: str
     heads: Sequence[str]
     rows: Sequence[Row]
+
+
+class ScoreBlock(NamedTuple):
+    """Scores on one data set, of one run or of several side by side."""
+
+    title: str
+    tables: Sequence[Table]
+    charts: Sequence[str]
+    legend: Mapping[str, str]
+    """Metric -> its convention, and how intervals are shown."""
+    notes: Sequence[str]
+
+
+def score_block(name: str, scores: Scores) -> ScoreBlock:
+    """What there is to say of scores on the data of that name."""
+    legend = _legend(scores, "±", "half of the 95 % interval over clips ({}); shaded in the curves")
+    title = f"{name}: {what_was_asked(scores)}"
+    return ScoreBlock(title, [score_table(scores)], score_charts(scores), legend, [*scores.remarks, *scores.notes])
+
+
+def comparison_block(scores: Mapping[str, Scores]) -> ScoreBlock:
+    """What there is to say of several runs together: each by itself, and models of several seeds.
+
+    Raises:
+        ValueError: the scores cannot be compared.
+    """
+    compared = compare({name: replace(one, seeds={}) for name, one in scores.items()})
+    legend = _legend(compared.first, "shaded", "95 % interval over clips ({})")
+    found = [*comparison_tables(compared), *seed_tables(scores)]
+    return ScoreBlock(compared.asked, found, comparison_charts(compared), legend, compared.remarks)
+
+
+def _legend(scores: Scores, mark: str, interval: str) -> dict[str, str]:
+    """What metrics are, and unless there is a single clip, what marks an interval."""
+    legend = {scores.label(column): metric.convention for column, metric in scores.metrics.items()}
+    return legend if scores.drawn is None else legend | {mark: interval.format(OVER_CLIPS)}
 
 
 def score_table(scores: Scores) -> Table:
@@ -122,7 +168,11 @@ def plausibility_table(judged: Mapping[str, Any]) -> Table:
             kind = ", ".join(f"{name} {value}" for name, value in error["where"].items()) or "all scenes"
             cells = [Cell(str(error["scenes"])), *(_estimate(error[name]) for name in ("relative", "absolute"))]
             rows.append(Row(f"{aggregate}, {kind}", cells, bool(error["where"])))
-    return Table("Errors: 0 is best, 0.5 is chance", ["scenes", "relative ↓", "absolute ↓"], rows)
+    return Table(
+        "Errors, with 95 % intervals over scenes: 0 is best, 0.5 is chance",
+        ["scenes", "relative ↓", "absolute ↓"],
+        rows,
+    )
 
 
 def _difference(one: Difference, metric: "Quantity") -> Cell:
