@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from browser import CHROMIUM, QUIET, opened
 from PIL import Image
+from report_samples import LOG, made_up_run
 from tiny_runs import tiny_data, tiny_model, tiny_training
 
 from videopred import training
@@ -97,7 +98,17 @@ def test_a_clip_that_stands_still_is_found(page, tmp_path):
     assert pictures_seen(still, tmp_path, MOVING, most=25) < MOVING
 
 
-def test_nothing_sticks_out_on_a_phone(page, tmp_path):
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page of two runs whose names are longer than a screen of a phone is wide."""
+    folder = tmp_path_factory.mktemp("two")
+    runs = [made_up_run(folder / (letter * 85), LOG) for letter in "ab"]
+    return write_report(runs, folder / "page.html", results=folder)
+
+
+@pytest.mark.parametrize("which", ["page", "two"])
+def test_nothing_sticks_out_on_a_phone(which, tmp_path, request):
+    page = request.getfixturevalue(which)
     frame = tmp_path / "phone.html"
     measure = "const d = it.contentDocument.documentElement; document.title = d.scrollWidth + ' of ' + d.clientWidth"
     inside = f'<iframe id="it" src="{page.as_uri()}" style="width:390px;height:800px"></iframe>'

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from videopred.palette import OBJECT_COLORS, SCHEMA_COLORS
-from videopred.report.charts import HEIGHT, WIDTH, Line, line_chart, raster, styles
+from videopred.report.charts import COLOURS, DASHES, HEIGHT, WIDTH, Line, line_chart, raster, styles
 
 
 def paths(svg: str) -> list[list[tuple[float, float]]]:
@@ -62,6 +62,12 @@ def test_an_axis_has_some_five_ticks():
     """A rollout of ten steps had ticks at 5 and 10 alone."""
     svg = line_chart("a", {"b": Line(range(1, 11), np.linspace(0, 1, 10).tolist())}, "step")
     assert labels(svg) == ["0", "0.2", "0.4", "0.6", "0.8", "1", "2", "4", "6", "8", "10", "step"]
+
+
+def test_ticks_between_large_numbers_differ():
+    """Of a loss between 1663 and 1665 three were 1,664."""
+    up = labels(line_chart("a", {"b": Line((0, 1), (1663.2, 1664.9))}, "step"))[:5]
+    assert up == ["1,663", "1,663.5", "1,664", "1,664.5", "1,665"]
 
 
 def test_thousands_are_parted():
@@ -164,3 +170,11 @@ def test_modules_and_schemata_have_the_colours_of_all_pictures():
 
 def test_a_name_has_one_style_whatever_else_there_is():
     assert styles(["a", "b"], ["blank"]) == {"a": "line-0", "b": "line-1", "blank": "faint-0"}
+
+
+def test_as_many_models_as_there_are_colours_and_dashes_look_different():
+    found = list(styles([str(number) for number in range(COLOURS * DASHES)], []).values())
+    assert len(set(found)) == COLOURS * DASHES
+    style = resources.files("videopred.report").joinpath("style.css").read_text()
+    for name in {word for one in found for word in one.split()}:
+        assert f".{name} " in style

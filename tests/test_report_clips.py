@@ -156,7 +156,7 @@ def test_scores_of_these_clips_choose_and_say_what_was_asked(tmp_path, data, dra
     assert block.title == (
         "two: ours, 5 clips of the validation part, 1 frame of context, 3 predicted, feedback threshold:0.5"
     )
-    assert "bootstrap" in block.legend["±"]
+    assert "bootstrap, widened by Student's t" in block.legend["±"]
 
 
 ASKED = Protocol(

@@ -42,6 +42,8 @@ def test_runs_are_compared_on_the_first_data_that_all_were_scored_on(two):
     page = page_of(two, "one", "other")
     assert "0.5000 0.5000 to 0.5000" in page.text
     assert "They have no scores" not in page.text
+    assert "Side by side a.h5: 5 clips of the test part, 2 frames of context, 3 predicted, feedback soft" in page.text
+    assert "shaded 95 % interval over clips (bootstrap, widened by Student's t)" in page.text
 
 
 @pytest.mark.parametrize("names", [("one", "other"), ("one", "third")])

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from report_samples import scored
+from report_samples import ONE, scored
 
 from videopred.eval.comparison import compare
 from videopred.eval.scores import Scores
@@ -64,6 +64,17 @@ def test_every_row_has_a_curve_over_the_steps_and_its_band(scores):
     assert (mse.count('class="band"'), psnr.count('class="band"')) == (3, 4)
     assert 'class="line-0"><title>model' in mse
     assert 'class="faint-1"><title>copy last' in mse
+
+
+def test_curves_of_frames_predicted_from_true_ones_are_of_no_rollout():
+    ahead = replace(scored(**ONE), protocol=scored(**ONE).protocol.model_copy(update={"feedback": "true"}))
+    assert [chart.count(">frame predicted<") for chart in score_charts(ahead)] == [1, 1]
+
+
+def test_bands_end_where_a_metric_does():
+    """A PSNR of 0.01 dB with ±0.2: the axis went down to -0.2."""
+    _, psnr = score_charts(scored(model=([0.1] * 3, [0.01, 0.01, 0.2])))
+    assert re.findall(r'text-anchor="end">([^<]+)<', psnr)[0] == "0"
 
 
 def test_trivial_rows_that_are_far_off_leave_the_curves():

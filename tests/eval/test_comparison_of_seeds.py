@@ -116,7 +116,7 @@ def test_tables_say_what_a_row_is_the_mean_of():
     (line,) = (line for line in text.splitlines() if line.startswith("gru "))
     assert line.split() == ["gru", "4.0000", "2.0000", "1.0000", "-4.4761", "to", "6.4761", "1.333"]
     assert "\ngru: mean of 3 seeds (seed-0, seed-1, seed-2)\n" in text
-    assert "95 % over clips, by paired bootstrap, and seeds, by Welch's t; a single run stands for itself" in text
+    assert "95 % over clips (paired bootstrap, widened by Student's t) and seeds (Welch's t); a single run" in text
     assert "| sd over seeds |" in compared.markdown()
     lines = {line["row"]: line for line in csv.DictReader(io.StringIO(compared.to_csv()))}
     assert [lines[row]["seeds"] for row in lines] == ["3", "3", "1"]
@@ -124,7 +124,7 @@ def test_tables_say_what_a_row_is_the_mean_of():
     assert compared.to_dict()["rows"]["blank"]["mse"]["2"]["deviation"] is None
     alone = compare({"rims": constant(1), "gru": constant(2)}).table()
     assert "seed" not in alone
-    assert "over clips, by paired bootstrap; !" in alone
+    assert "over clips (paired bootstrap, widened by Student's t); !" in alone
 
 
 def test_curves_are_of_the_mean_over_seeds():

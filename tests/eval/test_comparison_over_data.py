@@ -172,7 +172,7 @@ def test_the_table_has_a_row_for_a_model_and_a_column_for_a_data_set():
         ["blank", "4.500", "±0.000!", "2.500", "±0.000!"],
     ]
     assert legend.splitlines()[1:] == [
-        "±: half of the 95 % interval over clips (bootstrap)",
+        "±: half of the 95 % interval over clips (bootstrap, widened by Student's t)",
         "relative error: distance from the best value, divided by that of gru on the same clips; ! where the interval "
         "excludes 1",
     ]
@@ -242,7 +242,7 @@ def test_seeds_are_told_where_there_are_as_many_and_where_not():
     three, two = table("a", constant(2, 4, 6)), table("b", constant(2, 4))
     text = compared(("rims", three), ("rims", two)).table()
     assert "\nrims: mean of 3 seeds on a, 2 seeds on b\n" in text
-    assert "interval over clips (bootstrap) and seeds (Student's t); a single run stands for itself alone" in text
+    assert "over clips (bootstrap, widened by Student's t) and seeds (Student's t); a single run stands for" in text
     same = compared(("rims", three), ("rims", replace(three, file="b.h5", fingerprint="of-b"))).table()
     assert "\nrims: mean of 3 seeds\n" in same
 

@@ -80,7 +80,7 @@ def test_table_shows_means_steps_and_the_best_of_each_column(scores):
     ]
     assert "nats per frame" in lines[21]
     assert lines[23:] == [
-        "±      half of the 95 % interval over clips (bootstrap)",
+        "±      half of the 95 % interval over clips (bootstrap, widened by Student's t)",
         "skill  of the mean: 0 is copy last, 1 the metric's best value",
     ]
 

@@ -9,7 +9,8 @@ from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.plots import curves
 from videopred.plots.comparison import draw_comparison, save_comparison
-from videopred.plots.curves import Curve, Panel, draw_curves
+from videopred.plots.curves import draw_curves
+from videopred.plots.panel import Curve, Panel
 from videopred.rendering.canvas import pixels
 
 
@@ -55,7 +56,8 @@ def test_a_figure_says_what_was_asked_and_its_models_differ_without_colour(feedb
     scores = scores_of(*rows, models=("gru", "rims"), feedback=feedback)
     figure = draw_comparison(compare({"both": scores}))
     (plot,) = figure.axes
-    assert figure.get_suptitle().replace("\n", " ") in scores.table()
+    asked, intervals = figure.get_suptitle().replace("\n", " ").rsplit("; ", 1)
+    assert (asked in scores.table(), intervals) == (True, "shaded: 95 % intervals")
     assert (plot.get_title(loc="left"), plot.get_xlabel()) == ("MSE ↓, mean over channels and pixels", steps)
     looks = {line.get_label(): line.get_marker() for line in plot.lines}
     assert list(looks) == list(rows)

@@ -9,7 +9,7 @@ from videopred.eval.data_names import by_data
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.plots.comparison import draw_comparison, save_comparison
-from videopred.plots.curves import Curve, Panel
+from videopred.plots.panel import Curve, Panel
 from videopred.plots.points import draw_points
 from videopred.rendering.canvas import pixels
 
@@ -127,7 +127,8 @@ def test_a_comparison_over_data_is_drawn(names, below, along, against):
     assert (plot.get_title(loc="left"), plot.get_xlabel()) == (head, along)
     assert [label.get_text() for label in plot.get_xticklabels()] == below
     np.testing.assert_allclose(marks(plot)["rims"][:, 1], [3, 4] if against is None else [3, 2])
-    assert figure.get_suptitle().replace("\n", " ") in comparison.table()
+    asked, intervals = figure.get_suptitle().replace("\n", " ").rsplit("; ", 1)
+    assert (asked in comparison.table(), intervals) == (True, "bars: 95 % intervals")
     assert plot.get_ylim()[1] < 10
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from videopred import check
 from videopred.eval.comparison_rows import Row, model_rows, relative_error
-from videopred.eval.intervals import over_clips
+from videopred.eval.intervals import OVER_CLIPS, over_clips
 from videopred.eval.scores import Scores
 from videopred.eval.tables import arrow, what_was_asked, written, written_interval
 from videopred.eval.text import Block, aligned, csv_text, markdown, without_nan
@@ -199,9 +199,9 @@ class Comparison:
         several = {row: of.runs for row, of in self.rows.items() if len(of.runs) > 1}
         lines += [f"{row}: mean of {len(runs)} seeds ({', '.join(runs)})" for row, runs in several.items()]
         if self.first.drawn is not None:
-            chances = "clips, by paired bootstrap"
+            chances = f"clips (paired {OVER_CLIPS})"
             if several:
-                chances += ", and seeds, by Welch's t; a single run stands for itself alone"
+                chances += " and seeds (Welch's t); a single run stands for itself alone"
             told = f"interval of the difference: 95 % over {chances}; ! where it excludes 0"
         relative = "relative error: distance from the best value, divided by that of the row in the title"
         return "\n".join([*lines, told, relative, *self.remarks])

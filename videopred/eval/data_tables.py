@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from videopred.amounts import counted
 from videopred.eval.comparison_rows import Estimate
+from videopred.eval.intervals import OVER_CLIPS
 from videopred.eval.tables import best_rows
 from videopred.eval.text import Block, aligned, markdown
 
@@ -86,7 +87,7 @@ def _legend(comparison: "DataComparison") -> str:
     lines += [f"{row}: mean of {told}" for row, told in seeds.items() if told]
     interval = "no interval for a single clip"
     if any(of.first.drawn is not None for of in data.values()):
-        interval = "±: half of the 95 % interval over clips (bootstrap)"
+        interval = f"±: half of the 95 % interval over clips ({OVER_CLIPS})"
         if any(seeds.values()):
             interval += " and seeds (Student's t); a single run stands for itself alone"
     lines.append(interval)

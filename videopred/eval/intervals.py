@@ -29,6 +29,8 @@ from videopred.eval.metric import Quantity, reduced
 
 RESAMPLES = 1000
 LEVEL = 0.95
+OVER_CLIPS = "bootstrap, widened by Student's t"
+"""How `over_clips` comes by its intervals, in a legend's words."""
 _POINT = (1 + LEVEL) / 2
 _AT_ONCE = 200  # draws: of 10,000 clips, their weights take 16 MB
 

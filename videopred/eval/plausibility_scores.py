@@ -12,6 +12,7 @@ from videopred import check
 from videopred.amounts import counted
 from videopred.eval.answers import write_answers
 from videopred.eval.file_names import PLAUSIBILITY_FILES
+from videopred.eval.intervals import OVER_CLIPS
 from videopred.eval.plausibility import Errors, Plausible, Scenes
 from videopred.eval.plausibility_text import LEGEND, Line, cell, kinds_table
 from videopred.eval.text import csv_text
@@ -49,7 +50,7 @@ class PlausibilityScores:
         title = self.title if run is None else f"{Path(run).name.removesuffix('.safetensors')} on {self.title}"
         if self.scenes.possible is None:
             return f"{title}\nno labels say which films are possible, so there are no errors"
-        intervals = "95 % intervals over scenes (Wilson's; of absolute by bootstrap, - for one scene)"
+        intervals = f"95 % intervals over scenes (Wilson's; of absolute: {OVER_CLIPS}; - for one scene)"
         legend = f"{LEGEND}; from and to: {intervals}"
         return "\n\n".join([title, *(_errors_table(name, rows) for name, rows in self.errors.items()), legend])
 

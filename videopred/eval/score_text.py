@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from videopred.eval.intervals import Interval
+from videopred.eval.intervals import OVER_CLIPS, Interval
 from videopred.eval.text import csv_text, without_nan
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def score_dict(scores: "Scores") -> dict[str, Any]:
             }
             for column, metric in scores.metrics.items()
         },
-        "interval": "95 % over clips, by bootstrap; of over_seeds, 95 % over runs, by Student's t",
+        "interval": f"95 % over clips ({OVER_CLIPS}); of over_seeds, 95 % over runs (Student's t)",
         "best_of": {
             row: {name: {str(count): value for count, value in of.items()} for name, of in of_row.items()}
             for row, of_row in scores.best_of.items()

@@ -9,7 +9,7 @@ import numpy as np
 
 from videopred.amounts import counted
 from videopred.check import require
-from videopred.eval.intervals import mean_over_steps
+from videopred.eval.intervals import OVER_CLIPS, mean_over_steps
 from videopred.eval.settings import Protocol
 from videopred.eval.text import aligned
 
@@ -74,6 +74,11 @@ def how_asked(asked: Protocol) -> str:
     fed = known.get(asked.feedback, f"feedback {asked.feedback}")
     several = f", {asked.samples} samples of a clip" if asked.samples > 1 else ""
     return f"{counted(asked.context, 'frame')} of context, {asked.horizon} predicted, {fed}{several}"
+
+
+def what_steps_are(asked: Protocol) -> str:
+    """What stands along the steps of a curve."""
+    return "frame predicted" if asked.one_step else "rollout step"
 
 
 def _side_by_side(scores: "Scores") -> list[list[str]]:
@@ -178,7 +183,7 @@ def _legend(scores: "Scores") -> str:
     if scores.clips == 1:
         lines["±"] = "not given for a single clip"
     else:
-        lines["±"] = "half of the 95 % interval over clips (bootstrap)"
+        lines["±"] = f"half of the 95 % interval over clips ({OVER_CLIPS})"
     if scores.seeds:
         lines["±"] += "; of means over runs, over runs that differ in their seed (Student's t)"
     if _skills(scores, list(scores.metrics)):

@@ -10,9 +10,10 @@ from videopred import check
 from videopred.eval.comparison import Comparison
 from videopred.eval.comparison_over_data import DataComparison
 from videopred.eval.comparison_rows import UNKNOWN
-from videopred.eval.tables import curve_title
+from videopred.eval.tables import curve_title, what_steps_are
 from videopred.files import write_all
-from videopred.plots.curves import Curve, Panel, draw_curves
+from videopred.plots.curves import draw_curves
+from videopred.plots.panel import Curve, Panel, over_steps
 from videopred.plots.points import draw_points
 from videopred.rendering.canvas import figure_bytes
 
@@ -52,25 +53,17 @@ def draw_comparison(comparison: Comparison | DataComparison) -> Figure:
 def _draw(comparison: Comparison) -> Figure:
     """Curves over the horizon."""
     asked = comparison.first.protocol
-    steps = "frame predicted" if asked.one_step else "rollout step"
-    return draw_curves(_panels(comparison), title=comparison.asked, steps=steps, marks=asked.spans[:-1])
-
-
-def _panels(comparison: Comparison) -> dict[str, Panel]:
-    """Title -> the curves of all rows."""
-    return {
-        curve_title(comparison.first.label(column), metric): Panel(
-            {name: _curve(comparison, name, column) for name in comparison.rows}, metric.higher_is_better
-        )
+    panels = {
+        curve_title(comparison.first.label(column), metric): over_steps(comparison.rows, column)
         for column, metric in comparison.first.metrics.items()
     }
+    title = _title(comparison, "shaded")
+    return draw_curves(panels, title=title, steps=what_steps_are(asked), marks=asked.spans[:-1])
 
 
-def _curve(comparison: Comparison, name: str, column: str) -> Curve:
-    row = comparison.rows[name]
-    values, ends = row.values(column), row.intervals(column)
-    low, high = (values, values) if ends is None else ends
-    return Curve(values, low, high, faint=not row.is_model)
+def _title(comparison: Comparison | DataComparison, interval: str) -> str:
+    """What was asked, and how an interval looks; a single clip has none."""
+    return comparison.asked if comparison.first.drawn is None else f"{comparison.asked}; {interval}: 95 % intervals"
 
 
 def _draw_data(comparison: DataComparison) -> Figure:
@@ -87,7 +80,7 @@ def _draw_data(comparison: DataComparison) -> Figure:
     }
     below = names if series is None else [str(number) for number in series.numbers]
     along = "data set" if series is None else f"data set {series.pattern}"
-    return draw_points(panels, below, title=comparison.asked, along=along, joined=series is not None)
+    return draw_points(panels, below, title=_title(comparison, "bars"), along=along, joined=series is not None)
 
 
 def _data_title(comparison: DataComparison, column: str, steps: int) -> str:

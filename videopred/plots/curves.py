@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from videopred.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
-from videopred.plots.value_axis import axis_ends
+from videopred.plots.panel import Curve, Panel
 from videopred.rendering.canvas import empty_figure, hue
 
 COLOURS = tuple(map(hue, (BLUE, VERMILION, GREEN, PURPLE, SKY, ORANGE, (0, 0, 0))))
@@ -19,25 +19,6 @@ STYLES = ("solid", (0, (5, 2)), (0, (1, 1.5)))
 FAINT = "#8A8A8A"
 """The colour of all trivial baselines, so that models stand out; they differ in their dashes."""
 FAINT_STYLES = ((0, (1, 1)), (0, (4, 1.5)), (0, (4, 1.5, 1, 1.5)), (0, (7, 2)), (0, (2, 4)), "solid")
-
-
-class Curve(NamedTuple):
-    """A line, and the band in which it could lie as well."""
-
-    values: np.ndarray
-    """(T,), NaN where nothing is known, and so are `low` and `high`."""
-    low: np.ndarray
-    high: np.ndarray
-    faint: bool = False
-    """Whether it is no model but a trivial baseline, there to compare with."""
-
-
-class Panel(NamedTuple):
-    """What stands in a panel."""
-
-    rows: Mapping[str, Curve]
-    """Name of a line -> the line."""
-    higher_is_better: bool
 
 
 def draw_curves(
@@ -87,9 +68,9 @@ def draw_panels(heads: Sequence[str], draw: Callable[[Any, str], None], *, title
         if index > len(heads) - columns:
             plot.set_xlabel(along, fontsize=9)
     handles, labels = figure.axes[0].get_legend_handles_labels()
-    names = 0.6 + 0.068 * max(map(len, labels), default=0), 0.2 + 0.17 * len(labels)  # inches that the legend takes
+    names = 0.8 + 0.068 * max(map(len, labels), default=0), 0.2 + 0.17 * len(labels)  # inches that the legend takes
     figure.set_size_inches(wide + max(2.4, names[0]), max(tall, names[1]))
-    figure.legend(handles, labels, loc="outside right upper", fontsize=8, frameon=False)
+    figure.legend(handles, labels, loc="outside right upper", fontsize=8, frameon=False, handlelength=3.5)
     return figure
 
 
@@ -115,9 +96,8 @@ def _draw(plot: Any, panel: Panel, marks: Sequence[int]) -> None:
 
 def limit(plot: Any, panel: Panel) -> None:
     """End the axis of values where models can be told apart, and name the trivial baselines that leave it."""
-    models = [(row.values, row.low, row.high) for row in panel.rows.values() if not row.faint]
     trivial = {name: row.values for name, row in panel.rows.items() if row.faint}
-    low, high = axis_ends(np.array(models), np.array(list(trivial.values())), higher_is_better=panel.higher_is_better)
+    low, high = panel.ends
     room = 0.05 * (high - low or abs(high) or 1.0)
     low, high = low - room, high + room
     if _leaving(trivial, low, high):  # room for their names, in which some may end

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from videopred.plots.curves import Curve, Look, Panel, draw_panels, limit, looks
+from videopred.plots.curves import Look, draw_panels, limit, looks
+from videopred.plots.panel import Curve, Panel
 
 APART, JOINED = 0.6, 0.2
 """How much of the room of a data set its points take, if those of a model are not joined, and if they are."""

@@ -38,7 +38,7 @@ def top_down(scenes: Sequence[Scene]) -> Figure:
             x, y, error = _binned(hidden, values, places)
             plot.errorbar(x, y, error, color=hue(_KINDS[kind]), linewidth=2, marker="o", markersize=4, label=kind)
         plot.set_ylim(0, 1)
-    plots[0].set_ylabel("attention", fontsize=LETTERS)
+    plots[0].set_ylabel("attention, ± standard error", fontsize=LETTERS)
     plots[-1].legend(fontsize=SMALL, frameon=False)
     return figure
 

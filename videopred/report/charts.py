@@ -17,7 +17,9 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 20, 30, 40
 """Sizes of a chart and its margins, in units of its view box."""
 _MIDDLE = (_LEFT + WIDTH - _RIGHT) / 2
 COLOURS = 7
-"""How many colours the style sheet has of each kind; further lines begin again."""
+"""How many colours the style sheet has of each kind; further lines begin again, in other dashes."""
+DASHES = 3
+"""And how many kinds of line, the first of which is solid."""
 
 
 class Line(NamedTuple):
@@ -32,8 +34,11 @@ class Line(NamedTuple):
 
 def styles(models: Sequence[str], others: Sequence[str]) -> dict[str, str]:
     """Name of a line -> its class, one colour for a name in every chart of a page."""
-    found = {name: f"line-{place % COLOURS}" for place, name in enumerate(models)}
-    return found | {name: f"faint-{place % COLOURS}" for place, name in enumerate(others)}
+    found = {}
+    for place, name in enumerate(models):
+        again, colour = divmod(place, COLOURS)
+        found[name] = f"line-{colour} dash-{again % DASHES}" if again else f"line-{colour}"
+    return found | {name: f"faint-{place}" for place, name in enumerate(others)}
 
 
 def line_chart(title: str, lines: Mapping[str, Line], x_name: str, ends: tuple[float, float] | None = None) -> str:
@@ -195,4 +200,4 @@ def _ticks(low: float, high: float, *, whole: bool = False) -> list[float]:
 
 
 def _number(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.6g}"

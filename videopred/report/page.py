@@ -1,7 +1,6 @@
 """From runs to the page. The only door of jinja2."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,7 +9,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from videopred import check
 from videopred.amounts import size
 from videopred.device import pick_device
-from videopred.eval.comparison import compare
 from videopred.eval.file_names import ScoreFile, score_files
 from videopred.eval.scores import Scores, load_scores
 from videopred.files import whole_file
@@ -20,7 +18,7 @@ from videopred.report.clips import bytes_of
 from videopred.report.facts import thinned
 from videopred.report.found import FoundRun, find_run
 from videopred.report.section import Section, tell_run
-from videopred.report.tables import Table, comparison_charts, comparison_tables, seed_tables
+from videopred.report.tables import ScoreBlock, comparison_block
 from videopred.training.metrics_rows import curves
 
 LARGEST = 5_000_000
@@ -30,9 +28,8 @@ LARGEST = 5_000_000
 class Compared(NamedTuple):
     """Several runs side by side."""
 
-    tables: Sequence[Table]
-    """Means and differences; none if the runs cannot be compared."""
-    charts: Sequence[str]
+    scores: ScoreBlock | None
+    """Means and differences; None if the runs cannot be compared."""
     problem: str
     """Why they cannot."""
     learning: str
@@ -151,15 +148,11 @@ def _compared(runs: Sequence[FoundRun], scores: Mapping[str, Scores] | None) -> 
     learning = line_chart("validation loss", lines, "updates")
     if scores is None:
         problem = "They have no scores on the same data: evaluate them on it, together or each by itself."
-        return Compared([], [], problem, learning, where)
+        return Compared(None, problem, learning, where)
     try:
-        # Each run stands by itself here, and models of several seeds in tables of their own.
-        comparison = compare({name: replace(one, seeds={}) for name, one in scores.items()})
-        over_seeds = seed_tables(scores)
+        return Compared(comparison_block(scores), "", learning, where)
     except ValueError as error:
-        return Compared([], [], f"Their scores cannot be compared: {error}.", learning, where)
-    found = [*comparison_tables(comparison), *over_seeds]
-    return Compared(found, comparison_charts(comparison), "", learning, where)
+        return Compared(None, f"Their scores cannot be compared: {error}.", learning, where)
 
 
 def _common_scores(runs: Sequence[FoundRun], data: Path | None, results: Path) -> dict[str, Scores] | None:

@@ -14,13 +14,12 @@ from videopred.datasets import open_dataset
 from videopred.datasets.description import describe
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
-from videopred.eval.tables import what_was_asked
 from videopred.rendering import USUAL_ROWS
 from videopred.report import tables
 from videopred.report.clips import Chosen, Predicted, Shown, address, choose_clips
 from videopred.report.facts import data_card, data_record, first_facts, learning_charts, provenance, settings_by_part
 from videopred.report.found import FoundRun
-from videopred.report.tables import Table
+from videopred.report.tables import ScoreBlock, Table
 
 if TYPE_CHECKING:
     from videopred.datasets.clip_source import ClipSource
@@ -35,17 +34,6 @@ class Missing(NamedTuple):
 
 _ALONE = " of this run alone; those side by side are of all runs together"
 """What is missing where runs, such as those of one folder of seeds, were scored together only."""
-
-
-class ScoreBlock(NamedTuple):
-    """Scores on one data set."""
-
-    title: str
-    table: Table
-    charts: Sequence[str]
-    legend: Mapping[str, str]
-    """Metric -> its convention."""
-    notes: Sequence[str]
 
 
 class Section(NamedTuple):
@@ -113,7 +101,7 @@ def tell_run(
     section = Section(
         run=run,
         facts=first_facts(run, scores),
-        scores=[_score_block(name, scored) for name, scored in run.scores.items()],
+        scores=[tables.score_block(name, scored) for name, scored in run.scores.items()],
         plausibility=[
             (name, tables.plausibility_table(judged), [_scene_shown(*one) for one in run.surprise[name]])
             for name, judged in run.plausibility.items()
@@ -224,15 +212,6 @@ def _scene_shown(film: Path, still: Path) -> Shown:
 
 def _scene_alt(title: str, how: str) -> str:
     return f"{title}: films that are possible and impossible {how} above the curves of the surprise at their frames."
-
-
-def _score_block(name: str, scores: Scores) -> ScoreBlock:
-    legend = {scores.label(column): metric.convention for column, metric in scores.metrics.items()}
-    if scores.drawn is not None:
-        legend["±"] = "half of the 95 % interval over clips (bootstrap); shaded in the curves"
-    title = f"{name}: {what_was_asked(scores)}"
-    told = [*scores.remarks, *scores.notes]
-    return ScoreBlock(title, tables.score_table(scores), tables.score_charts(scores), legend, told)
 
 
 def _commands(run: FoundRun, made: str | None, data: Path | None, parts: Mapping[str, int]) -> dict[str, str]:

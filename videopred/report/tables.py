@@ -1,17 +1,25 @@
 """Scores as tables and curves of the page."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
 
 from videopred.amounts import counted
 from videopred.eval.comparison import Comparison, Difference, compare
 from videopred.eval.comparison_rows import Row as ComparedRow
+from videopred.eval.intervals import OVER_CLIPS
 from videopred.eval.scores import Scores
-from videopred.eval.tables import arrow, best_rows, curve_title, written, written_interval
-from videopred.plots.value_axis import axis_ends
+from videopred.eval.tables import (
+    arrow,
+    best_rows,
+    curve_title,
+    what_steps_are,
+    what_was_asked,
+    written,
+    written_interval,
+)
+from videopred.plots.panel import over_steps
 from videopred.report.charts import Line, line_chart, styles
 
 if TYPE_CHECKING:
@@ -44,6 +52,42 @@ class Table(NamedTuple):
     caption: str
     heads: Sequence[str]
     rows: Sequence[Row]
+
+
+class ScoreBlock(NamedTuple):
+    """Scores on one data set, of one run or of several side by side."""
+
+    title: str
+    tables: Sequence[Table]
+    charts: Sequence[str]
+    legend: Mapping[str, str]
+    """Metric -> its convention, and how intervals are shown."""
+    notes: Sequence[str]
+
+
+def score_block(name: str, scores: Scores) -> ScoreBlock:
+    """What there is to say of scores on the data of that name."""
+    legend = _legend(scores, "±", "half of the 95 % interval over clips ({}); shaded in the curves")
+    title = f"{name}: {what_was_asked(scores)}"
+    return ScoreBlock(title, [score_table(scores)], score_charts(scores), legend, [*scores.remarks, *scores.notes])
+
+
+def comparison_block(scores: Mapping[str, Scores]) -> ScoreBlock:
+    """What there is to say of several runs together: each by itself, and models of several seeds.
+
+    Raises:
+        ValueError: the scores cannot be compared.
+    """
+    compared = compare({name: replace(one, seeds={}) for name, one in scores.items()})
+    legend = _legend(compared.first, "shaded", "95 % interval over clips ({})")
+    found = [*comparison_tables(compared), *seed_tables(scores)]
+    return ScoreBlock(compared.asked, found, comparison_charts(compared), legend, compared.remarks)
+
+
+def _legend(scores: Scores, mark: str, interval: str) -> dict[str, str]:
+    """What metrics are, and unless there is a single clip, what marks an interval."""
+    legend = {scores.label(column): metric.convention for column, metric in scores.metrics.items()}
+    return legend if scores.drawn is None else legend | {mark: interval.format(OVER_CLIPS)}
 
 
 def score_table(scores: Scores) -> Table:
@@ -124,7 +168,11 @@ def plausibility_table(judged: Mapping[str, Any]) -> Table:
             kind = ", ".join(f"{name} {value}" for name, value in error["where"].items()) or "all scenes"
             cells = [Cell(str(error["scenes"])), *(_estimate(error[name]) for name in ("relative", "absolute"))]
             rows.append(Row(f"{aggregate}, {kind}", cells, bool(error["where"])))
-    return Table("Errors: 0 is best, 0.5 is chance", ["scenes", "relative ↓", "absolute ↓"], rows)
+    return Table(
+        "Errors, with 95 % intervals over scenes: 0 is best, 0.5 is chance",
+        ["scenes", "relative ↓", "absolute ↓"],
+        rows,
+    )
 
 
 def _difference(one: Difference, metric: "Quantity") -> Cell:
@@ -160,15 +208,11 @@ def _compared(comparison: Comparison) -> dict[str, str]:
 
 def _chart(scores: Scores, rows: Mapping[str, ComparedRow], column: str, where: dict[str, str]) -> str:
     """An SVG of one metric, in which models can be told apart."""
-    metric, lines, models, trivial = scores.metrics[column], {}, [], []
-    for name, row in rows.items():
-        values, ends = row.values(column), row.intervals(column)
-        low, high = (None, None) if ends is None else (ends.low.tolist(), ends.high.tolist())
-        steps = np.arange(1, len(values) + 1)
-        lines[name] = Line(steps.tolist(), values.tolist(), low, high, where[name])
-        if row.is_model:
-            models.append((values, values, values) if ends is None else (values, ends.low, ends.high))
-        else:
-            trivial.append(values)
-    span = axis_ends(np.array(models), np.array(trivial), higher_is_better=metric.higher_is_better)
-    return line_chart(curve_title(scores.label(column), metric), lines, "rollout step", span)
+    panel, asked = over_steps(rows, column), scores.protocol
+    steps = range(1, asked.horizon + 1)
+    lines = {
+        name: Line(steps, curve.values.tolist(), curve.low.tolist(), curve.high.tolist(), where[name])
+        for name, curve in panel.rows.items()
+    }
+    title = curve_title(scores.label(column), scores.metrics[column])
+    return line_chart(title, lines, what_steps_are(asked), panel.ends)

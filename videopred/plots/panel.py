@@ -1,0 +1,58 @@
+"""What stands in a panel of scores, and where its axis ends so that models can be told apart."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from videopred.eval.comparison_rows import Row
+
+
+class Curve(NamedTuple):
+    """A line, and the band in which it could lie as well."""
+
+    values: np.ndarray
+    """(T,), NaN where nothing is known, and so are `low` and `high`."""
+    low: np.ndarray
+    high: np.ndarray
+    faint: bool = False
+    """Whether it is no model but a trivial baseline, there to compare with."""
+
+
+class Panel(NamedTuple):
+    """What stands in a panel."""
+
+    rows: Mapping[str, Curve]
+    """Name of a line -> the line."""
+    higher_is_better: bool
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Ends of an axis that holds all of the models; of nothing at all, any.
+
+        Trivial baselines that are worse than all models by more than these differ lie outside. Where there are no
+        models none does.
+        """
+        models = _known(side for row in self.rows.values() if not row.faint for side in (row.values, row.low, row.high))
+        trivial = _known(row.values for row in self.rows.values() if row.faint)
+        models = models if models.size else trivial
+        low, high = (float(models.min()), float(models.max())) if models.size else (0.0, 1.0)
+        span = high - low or abs(high) or 1.0
+        near = trivial[trivial >= low - span if self.higher_is_better else trivial <= high + span]
+        return float(min([low, *near])), float(max([high, *near]))
+
+
+def over_steps(rows: Mapping[str, Row], column: str) -> Panel:
+    """The values of rows of a comparison by a metric at each step, with their intervals as far as the metric goes."""
+    metric, curves = next(iter(rows.values())).scores.metrics[column], {}
+    for name, row in rows.items():
+        values, ends = row.values(column), row.intervals(column)
+        low, high = (values, values) if ends is None else np.clip(ends, *metric.range)
+        curves[name] = Curve(values, low, high, faint=not row.is_model)
+    return Panel(curves, metric.higher_is_better)
+
+
+def _known(values: Iterable[np.ndarray]) -> np.ndarray:
+    """All values but NaN, one after another."""
+    found = np.concatenate([np.empty(0), *values])
+    return found[~np.isnan(found)]
