@@ -181,6 +181,13 @@ def test_metrics_that_the_file_has_no_truth_for_are_refused(name, context, messa
         judge(lambda film, steps: film, Frames(world()), Protocol(context=context, horizon=5, metrics=("mse", name)))
 
 
+def test_a_horizon_within_which_no_clip_can_be_lost_is_refused_before_clips_are_read(monkeypatch):
+    monkeypatch.setattr(RecipeClips, "read_frames", lambda *_: pytest.fail("clips were read"))
+    protocol = Protocol(context=CONTEXT, horizon=2, metrics=("mse", "kept"))
+    with pytest.raises(ValueError, match="--horizon must be at least 3 for kept, "):
+        judge_rows({"model": the_truth}, world(), protocol)
+
+
 def test_a_metric_may_need_more_than_others():
     file = world()
     file.truth = tuple(name for name in file.truth if name != "objects/mass")

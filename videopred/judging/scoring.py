@@ -10,6 +10,7 @@ from videopred.datasets.predictability import error_growth, frames_predictable
 from videopred.device import measuring_device
 from videopred.eval import make_any_metric, read_metric_settings
 from videopred.eval.baselines import TrainingStatistics
+from videopred.eval.positions import Kept
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.judging.batches import Batch, Predicted, films, seed_torch
@@ -77,7 +78,11 @@ def judge_rows(
     taken = ", ".join(name for name in forecasts if name in rows)
     check.require(not taken, "models", "have other names than the trivial baselines", taken, "choose another name")
     settings = read_metric_settings(protocol.metrics, protocol.metric_settings)
-    tally = Tally({name: make_any_metric(name, settings.get(name)) for name in protocol.metrics}, protocol.samples)
+    metrics = {name: make_any_metric(name, settings.get(name)) for name in protocol.metrics}
+    for metric in metrics.values():
+        if isinstance(metric, Kept):  # which measures so late that the training part would have been read in vain
+            metric.check_horizon(protocol.horizon)
+    tally = Tally(metrics, protocol.samples)
     # `seed_torch` seeds all devices, also those that are not scored on; asking one that was not used would start CUDA.
     seeded = range(torch.cuda.device_count()) if device.type == "cuda" or torch.cuda.is_initialized() else ()
     with sharing() as share, torch.random.fork_rng(seeded):
