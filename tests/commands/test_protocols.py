@@ -67,10 +67,10 @@ def test_digits_of_the_whole_mnist_need_no_word(made):
 
 def test_films_of_others_are_held_against_the_size_of_frames():
     """A file that came by `import` says nothing of its law."""
-    theirs = SimpleNamespace(recipe=None, path=Path("theirs.h5"), channels=1, height=64, width=64)
+    theirs = SimpleNamespace(recipe=None, path=Path("theirs.h5"), film_shape=(1, 64, 64))
     (note,) = check_card("rnem-balls", theirs)
     assert note.startswith("theirs.h5 does not say how it was made: only the size of its frames was held against rnem")
-    theirs.width = 48
+    theirs.film_shape = (1, 64, 48)
     with pytest.raises(ValueError, match=r"DATA must hold frames of 1 x 64 x 64 .* for rnem-balls, got 1 x 64 x 48"):
         check_card("rnem-balls", theirs)
 

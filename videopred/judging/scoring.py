@@ -14,7 +14,7 @@ from videopred.eval.positions import Kept
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.judging.batches import Batch, Predicted, films, seed_torch
-from videopred.judging.fitting import check_protocol, check_reference, film_shape
+from videopred.judging.fitting import check_protocol, check_reference
 from videopred.judging.forecasts import Forecast
 from videopred.judging.given_films import GivenTruth
 from videopred.judging.oracle import knows_physics
@@ -128,7 +128,7 @@ def _statistics(
     """What the rows that learn know of the training part."""
     clips = reference.parts["train"]
     statistics = TrainingStatistics(
-        protocol.context, 1 if protocol.one_step else protocol.horizon, film_shape(reference)
+        protocol.context, 1 if protocol.one_step else protocol.horizon, reference.film_shape
     )
     for _, film in films(reference, "train", share.of(range(0, clips, batch_size)), clips, batch_size, progress):
         statistics.update(film)
