@@ -111,22 +111,28 @@ def check_card(name: str, file: "ClipSource") -> tuple[str, ...]:
 def trained_on(name: str, file: "ClipSource", learned: Mapping[Path, str | None]) -> tuple[str, ...]:
     """Notes on runs that were trained on other data than a named protocol asks for.
 
-    If the protocol says nothing about training, models are to be trained on the data that they are tested on.
+    If the protocol says nothing about training, models are to be trained on the data that they are tested on. Of films
+    that do not say how they were made, nothing is asked.
 
     Args:
         name: of the protocol, a key of PROTOCOLS.
-        file: what they are tested on.
-        learned: run -> name of its data; None if not known.
+        file: what they are tested on, as `check_card` allows.
+        learned: run -> name of its data; None if not known. That of an experiment has -rnem behind that of a preset.
     """
-    card = PROTOCOLS[name]
-    pairs = card.trained_on or tuple((preset, preset) for preset in card.datasets)
-    wanted = [trained for trained, tested in pairs if tested == file.name]
-    asks = f"where {name} asks for {' or '.join(wanted)}" if wanted else f"and {name} does not test on {file.name}"
-    return tuple(
-        f"{run} was trained on {data or 'data of which nothing is known'}, {asks}"
-        for run, data in learned.items()
-        if data not in wanted
-    )
+    card, recipe = PROTOCOLS[name], file.recipe
+    if recipe is None:
+        return ()
+    worlds = [preset for preset in card.datasets if type(DATASETS[preset].recipe) is type(recipe)]
+    tested = [preset for preset in worlds if not recipe.differing(DATASETS[preset].recipe, FREE)]
+    pairs = card.trained_on or tuple(zip(tested, tested, strict=True))
+    wanted = list(dict.fromkeys(trained for trained, on in pairs if on in tested))
+    notes = []
+    for run, data in learned.items():
+        known = tested if data == file.name else [(data or "").removesuffix("-rnem")]
+        if set(known).isdisjoint(wanted):
+            told = data or "data of which nothing is known"
+            notes.append(f"{run} was trained on {told}, where {name} asks for {' or '.join(wanted)}")
+    return tuple(notes)
 
 
 def _other(card: Card) -> str:
