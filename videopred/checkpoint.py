@@ -23,7 +23,7 @@ from videopred.models import build
 from videopred.models.predictor import Predictor
 from videopred.models.settings import PredictorConfig
 from videopred.settings import ComputeConfig, Settings, TrainingConfig
-from videopred.weights import read_export
+from videopred.weights import read_export, read_header
 
 CONFIG_KEY = "videopred"
 """Where a checkpoint holds its RunConfig, as JSON, so that torch.load(weights_only=True) reads it."""
@@ -221,7 +221,13 @@ def settings_in(content: Any, path: Path, expected: RunConfig) -> RunConfig:
 
 
 def run_settings(run: Path) -> RunConfig:
-    """The settings of a run folder; damaged ones are a FaultyFileError that names their file."""
+    """The settings of a run folder or an export, without its weights.
+
+    Raises:
+        FaultyFileError: they are damaged; it names their file.
+    """
+    if run.is_file():
+        return _parsed(run, json.dumps(read_header(run)[0]))
     path = run / "settings.json"
     return _parsed(path, path.read_bytes())
 
