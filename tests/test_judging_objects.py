@@ -202,8 +202,8 @@ def test_the_best_sample_is_the_one_of_which_most_can_be_said():
     film = read_film(file, "test", 0, 3)[:, :16]
     batch = Batch(file, "test", 0, film, given=6)
     tally = Tally({"position": make_object_metric("position")}, samples=2)
-    blank = torch.zeros_like(batch.truth)
-    for order in ([blank, batch.truth], [batch.truth, blank]):
+    blank, true = Predicted(torch.zeros_like(batch.truth)), Predicted(batch.truth)
+    for order in ([blank, true], [true, blank]):
         tally.add("model", batch, order)
     for found in tally.found:
         assert found.measured["position best of 2"]["count"].sum() > 0
@@ -217,7 +217,7 @@ def test_a_sample_is_the_best_by_the_steps_of_which_something_can_be_said():
     gone = batch.truth.clone()
     gone[:, 5:] = 0
     tally = Tally({"position": make_object_metric("position")}, samples=2)
-    tally.add("model", batch, [torch.roll(batch.truth, 3, -1), gone])
+    tally.add("model", batch, [Predicted(torch.roll(batch.truth, 3, -1)), Predicted(gone)])
     counted = tally.found[0].measured["position best of 2"]["count"]
     assert (counted[:, :5] > 0).all()
     assert (counted[:, 6:] == 0).all()

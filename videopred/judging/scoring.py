@@ -95,7 +95,7 @@ def judge_rows(
             for name, forecast in forecasts.items():
                 tally.add(name, batch, _samples(forecast, batch, protocol.samples))
             for name, row in rows.items():
-                tally.add(name, batch, [row.draw(batch, statistics)])
+                tally.add(name, batch, [Predicted(row.draw(batch, statistics))])
         found = share.gather(tally.found)
     has_times = any(column.is_time for column in tally.columns.values())
     return Scores(
