@@ -13,7 +13,7 @@ from videopred.datasets.clip_file import ClipFile
 from videopred.datasets.file_layout import record_of
 from videopred.datasets.recipe_clips import RecipeClips, open_recipe
 from videopred.datasets.settings import BallsConfig, DatasetSettings
-from videopred.eval import OBJECT_METRICS, make_object_metric
+from videopred.eval import OBJECT_METRICS, make_metric
 from videopred.eval.settings import Protocol
 from videopred.judging import judge
 from videopred.judging.batches import Batch, Predicted, read_film
@@ -201,7 +201,7 @@ def test_the_best_sample_is_the_one_of_which_most_can_be_said():
     file = world()
     film = read_film(file, "test", 0, 3)[:, :16]
     batch = Batch(file, "test", 0, film, given=6)
-    tally = Tally({"position": make_object_metric("position")}, samples=2)
+    tally = Tally({"position": make_metric("position")}, samples=2)
     blank, true = Predicted(torch.zeros_like(batch.truth)), Predicted(batch.truth)
     for order in ([blank, true], [true, blank]):
         tally.add("model", batch, order)
@@ -216,7 +216,7 @@ def test_a_sample_is_the_best_by_the_steps_of_which_something_can_be_said():
     batch = Batch(file, "test", 0, film, given=6)
     gone = batch.truth.clone()
     gone[:, 5:] = 0
-    tally = Tally({"position": make_object_metric("position")}, samples=2)
+    tally = Tally({"position": make_metric("position")}, samples=2)
     tally.add("model", batch, [Predicted(torch.roll(batch.truth, 3, -1)), Predicted(gone)])
     counted = tally.found[0].measured["position best of 2"]["count"]
     assert (counted[:, :5] > 0).all()

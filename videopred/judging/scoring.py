@@ -8,7 +8,7 @@ import torch
 from videopred import check
 from videopred.datasets.predictability import error_growth, frames_predictable
 from videopred.device import measuring_device
-from videopred.eval import make_any_metric, read_metric_settings
+from videopred.eval import make_metric, read_metric_settings
 from videopred.eval.baselines import TrainingStatistics
 from videopred.eval.positions import Kept
 from videopred.eval.scores import Scores
@@ -78,7 +78,7 @@ def judge_rows(
     taken = ", ".join(name for name in forecasts if name in rows)
     check.require(not taken, "models", "have other names than the trivial baselines", taken, "choose another name")
     settings = read_metric_settings(protocol.metrics, protocol.metric_settings)
-    metrics = {name: make_any_metric(name, settings.get(name)) for name in protocol.metrics}
+    metrics = {name: make_metric(name, settings.get(name)) for name in protocol.metrics}
     for metric in metrics.values():
         if isinstance(metric, Kept):  # which measures so late that the training part would have been read in vain
             metric.check_horizon(protocol.horizon)
