@@ -57,6 +57,13 @@ class ExperimentRecord(Settings):
     changed: dict[str, JsonValue] = Field(default_factory=dict)
     """Setting -> value, of those that flags changed."""
 
+    @property
+    def own(self) -> str:
+        """What flags changed, in words to put behind its name: of another core, only that it is its own."""
+        parts = tuple(setting.removesuffix(".kind") for setting in self.changed if setting.endswith(".kind"))
+        of_part = (setting.partition(".")[0] if setting.startswith(parts) else setting for setting in self.changed)
+        return f", with its own {', '.join(dict.fromkeys(of_part))}" if self.changed else ""
+
 
 class RunConfig(Settings):
     """Everything needed to build the model of a run and to train it again."""

@@ -322,13 +322,20 @@ def test_the_command_says_what_it_wrote(place, capsys):
 
 
 @pytest.mark.parametrize(
-    ("name", "scale", "said"),
+    ("name", "scale", "changed", "said"),
     [
-        ("rims-balls4", "paper", "`rims-balls4` at scale paper"),
-        ("rims-balls4", "small", "`rims-balls4` at scale small, which is not as published"),
-        ("mine", "paper", "`mine`, from an own file"),
-        ("mine", "tiny", "`mine`, from an own file, at scale tiny"),
+        ("rims-balls4", "paper", {}, "`rims-balls4` at scale paper"),
+        ("rims-balls4", "paper", {"core.active": 3}, "`rims-balls4` at scale paper, with its own core.active"),
+        ("rims-balls4", "small", {}, "`rims-balls4` at scale small, which is not as published"),
+        (
+            "rims-balls4",
+            "paper",
+            {"core.units": 7, "core.kind": "gru"},
+            "`rims-balls4` at scale paper, with its own core",
+        ),
+        ("mine", "paper", {}, "`mine`, from an own file"),
+        ("mine", "tiny", {"core.cell": "gru"}, "`mine`, from an own file, at scale tiny, with its own core.cell"),
     ],
 )
-def test_only_what_a_paper_has_is_said_to_be_as_published(name, scale, said):
-    assert _experiment(ExperimentRecord(name=name, scale=scale)) == said
+def test_only_what_a_paper_has_is_said_to_be_as_published(name, scale, changed, said):
+    assert _experiment(ExperimentRecord(name=name, scale=scale, changed=changed)) == said
