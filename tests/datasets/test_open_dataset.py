@@ -38,6 +38,12 @@ def test_a_folder_of_films_is_said_to_be_brought_in_and_a_run_to_be_one(tmp_path
             open_dataset(tmp_path / name)
 
 
+def test_an_export_is_said_to_be_a_run(tmp_path):
+    (tmp_path / "mine.safetensors").write_bytes(b"weights")
+    with pytest.raises(ValueError, match=r"; it is a run, which `videopred runs \S+mine\.safetensors` shows$"):
+        open_dataset(tmp_path / "mine.safetensors")
+
+
 def test_arrays_of_others_are_said_to_be_brought_in(tmp_path):
     with h5py.File(tmp_path / "theirs.h5", "w") as file:
         file["test/frames"] = np.zeros((2, 3, 4, 5))

@@ -202,7 +202,7 @@ def how_to_mend(path: Path) -> str:
     there = islice(chain(path.glob("*"), path.glob("*/*")), _LOOKED_AT) if path.is_dir() else [path]
     if any(one.suffix.lower() in _OF_FILMS for one in there):
         return f"bring it in with {how_to_import(path)}"
-    if (path / "settings.json").is_file():
+    if (path / "settings.json").is_file() or path.suffix == ".safetensors":
         return f"it is a run, which `{typed(('videopred', 'runs', str(path)))}` shows"
     return "make it again with `videopred generate`"
 
