@@ -158,7 +158,7 @@ NO_CLIPS = "file must be clips that are open, got a.h5; give videopred.open_data
 def test_what_is_of_another_kind_is_told_which_call_makes_the_right_one(call, message, clips, tmp_path, monkeypatch):
     """A path, as the commands take them, a name, a dict."""
     monkeypatch.chdir(tmp_path)
-    model = videopred.build(tiny_model(), (clips.channels, clips.height, clips.width))
+    model = videopred.build(tiny_model(), clips.film_shape)
     with pytest.raises(TypeError, match=f"^{re.escape(message)}"):
         call(model, clips)
     assert not list(tmp_path.iterdir())
@@ -167,7 +167,7 @@ def test_what_is_of_another_kind_is_told_which_call_makes_the_right_one(call, me
 @pytest.mark.parametrize("device", [torch.device("cpu"), "cpu"])
 def test_a_device_may_be_one_of_torch(device, clips, tmp_path):
     run = videopred.train(clips.path, tiny_model(), tiny_training(updates=1), out=tmp_path / "run", device=device)
-    assert videopred.load_run(run, device).film_shape == (clips.channels, clips.height, clips.width)
+    assert videopred.load_run(run, device).film_shape == clips.film_shape
 
 
 def test_a_device_is_no_number(clips, tmp_path):

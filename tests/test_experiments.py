@@ -12,7 +12,7 @@ from videopred.experiments.asking import ask
 from videopred.experiments.rivals import MATCHED, RIVALS, as_wide, widths_of
 from videopred.experiments.scales import SCALES, at_scale, changes
 from videopred.models import build_core, reads
-from videopred.models.codec_settings import MilaConfig
+from videopred.models.codec_settings import MilaConfig, SharedConfig
 from videopred.models.encoder import Encoder
 from videopred.models.presets import PRESETS
 from videopred.models.rival_settings import GRUConfig
@@ -263,6 +263,19 @@ def test_what_was_changed_is_not_said_to_be_as_the_paper_has_it():
     assert not {"training.batch_size", "clips.train"} & set(run.stated)
     assert run.stated["training.loss"] == asked.whole.stated["training.loss"]
     assert run.chosen["recipe.engine"] == asked.whole.chosen["recipe.engine"]
+
+
+def test_of_another_core_and_its_decoder_nothing_is_said_that_was_said_of_the_papers():
+    asked = ask("scoff-balls4", None)
+    model = asked.whole.model.model_copy(update={"core": RIMsConfig(), "decoder": SharedConfig()})
+    run = asked.with_flags(model, asked.whole.training)
+    notes = {name: note for name, note in (run.stated | run.chosen).items() if name.startswith("model.")}
+    assert notes == {
+        "model.codec": "SCOFF 5: as van Steenkiste et al. 2018",
+        "model.codec.positions": asked.whole.chosen["model.codec.positions"],
+        "model.core.kind": "Ours; in scoff-balls4 it is scoff.",
+        "model.decoder.kind": "Ours; in scoff-balls4 it is files.",
+    }
 
 
 def test_an_experiment_that_nothing_changed_keeps_its_notes():

@@ -13,7 +13,7 @@ from videopred.datasets.clip_file import ClipFile
 from videopred.datasets.file_layout import record_of
 from videopred.datasets.recipe_clips import RecipeClips, open_recipe
 from videopred.datasets.settings import BallsConfig, DatasetSettings
-from videopred.eval import OBJECT_METRICS, make_object_metric
+from videopred.eval import OBJECT_METRICS, make_metric
 from videopred.eval.settings import Protocol
 from videopred.judging import judge
 from videopred.judging.batches import Batch, Predicted, read_film
@@ -181,6 +181,13 @@ def test_metrics_that_the_file_has_no_truth_for_are_refused(name, context, messa
         judge(lambda film, steps: film, Frames(world()), Protocol(context=context, horizon=5, metrics=("mse", name)))
 
 
+def test_a_horizon_within_which_no_clip_can_be_lost_is_refused_before_clips_are_read(monkeypatch):
+    monkeypatch.setattr(RecipeClips, "read_frames", lambda *_: pytest.fail("clips were read"))
+    protocol = Protocol(context=CONTEXT, horizon=2, metrics=("mse", "kept"))
+    with pytest.raises(ValueError, match="--horizon must be at least 3 for kept, "):
+        judge_rows({"model": the_truth}, world(), protocol)
+
+
 def test_a_metric_may_need_more_than_others():
     file = world()
     file.truth = tuple(name for name in file.truth if name != "objects/mass")
@@ -194,9 +201,9 @@ def test_the_best_sample_is_the_one_of_which_most_can_be_said():
     file = world()
     film = read_film(file, "test", 0, 3)[:, :16]
     batch = Batch(file, "test", 0, film, given=6)
-    tally = Tally({"position": make_object_metric("position")}, samples=2)
-    blank = torch.zeros_like(batch.truth)
-    for order in ([blank, batch.truth], [batch.truth, blank]):
+    tally = Tally({"position": make_metric("position")}, samples=2)
+    blank, true = Predicted(torch.zeros_like(batch.truth)), Predicted(batch.truth)
+    for order in ([blank, true], [true, blank]):
         tally.add("model", batch, order)
     for found in tally.found:
         assert found.measured["position best of 2"]["count"].sum() > 0
@@ -209,8 +216,8 @@ def test_a_sample_is_the_best_by_the_steps_of_which_something_can_be_said():
     batch = Batch(file, "test", 0, film, given=6)
     gone = batch.truth.clone()
     gone[:, 5:] = 0
-    tally = Tally({"position": make_object_metric("position")}, samples=2)
-    tally.add("model", batch, [torch.roll(batch.truth, 3, -1), gone])
+    tally = Tally({"position": make_metric("position")}, samples=2)
+    tally.add("model", batch, [Predicted(torch.roll(batch.truth, 3, -1)), Predicted(gone)])
     counted = tally.found[0].measured["position best of 2"]["count"]
     assert (counted[:, :5] > 0).all()
     assert (counted[:, 6:] == 0).all()

@@ -23,7 +23,7 @@ from videopred.models import build
 from videopred.models.predictor import Predictor
 from videopred.models.settings import PredictorConfig
 from videopred.settings import ComputeConfig, Settings, TrainingConfig
-from videopred.weights import read_export
+from videopred.weights import read_export, read_header
 
 CONFIG_KEY = "videopred"
 """Where a checkpoint holds its RunConfig, as JSON, so that torch.load(weights_only=True) reads it."""
@@ -56,6 +56,13 @@ class ExperimentRecord(Settings):
     """How large: paper, small or tiny."""
     changed: dict[str, JsonValue] = Field(default_factory=dict)
     """Setting -> value, of those that flags changed."""
+
+    @property
+    def own(self) -> str:
+        """What flags changed, in words to put behind its name: of another core, only that it is its own."""
+        parts = tuple(setting.removesuffix(".kind") for setting in self.changed if setting.endswith(".kind"))
+        of_part = (setting.partition(".")[0] if setting.startswith(parts) else setting for setting in self.changed)
+        return f", with its own {', '.join(dict.fromkeys(of_part))}" if self.changed else ""
 
 
 class RunConfig(Settings):
@@ -221,7 +228,13 @@ def settings_in(content: Any, path: Path, expected: RunConfig) -> RunConfig:
 
 
 def run_settings(run: Path) -> RunConfig:
-    """The settings of a run folder; damaged ones are a FaultyFileError that names their file."""
+    """The settings of a run folder or an export, without its weights.
+
+    Raises:
+        FaultyFileError: they are damaged; it names their file.
+    """
+    if run.is_file():
+        return _parsed(run, json.dumps(read_header(run)[0]))
     path = run / "settings.json"
     return _parsed(path, path.read_bytes())
 

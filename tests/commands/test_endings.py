@@ -16,7 +16,7 @@ from command_line import LEARNING, core_flags, run
 
 import videopred
 from videopred import __main__ as entry
-from videopred import cli
+from videopred import cli, demo
 from videopred.cli import COMMANDS, main
 from videopred.commands import training
 from videopred.files import write_text
@@ -169,6 +169,18 @@ def test_a_training_stopped_before_it_begins_saved_nothing_and_says_so(place, tm
     assert capfd.readouterr().err == "videopred: interrupted; the training had not begun\n"
     assert run(f"{words} {place / 'gru'} --overwrite") == 130  # which is still there
     assert capfd.readouterr().err == "videopred: interrupted; what was saved before is intact\n"
+
+
+def test_a_demo_that_is_interrupted_says_how_to_have_the_whole_of_it(tmp_path, monkeypatch, capfd):
+    def stopped(*anything, **more) -> None:
+        raise KeyboardInterrupt("continue with `videopred train --resume`")  # which leaves scores and pictures out
+
+    with monkeypatch.context() as patch:
+        patch.setattr(demo, "train", stopped)
+        assert run(f"demo --tiny --out {tmp_path}") == 130
+    said = "videopred: interrupted; the same command with --overwrite begins the demo again\n"
+    assert capfd.readouterr().err == said
+    assert run(f"demo --tiny --out {tmp_path} --overwrite") == 0
 
 
 def test_a_deleted_current_folder_is_one_clear_line(tmp_path, monkeypatch, capsys):

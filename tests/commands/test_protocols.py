@@ -9,7 +9,7 @@ import pytest
 from command_line import run
 from tiny_runs import tiny_data
 
-from videopred.datasets import DATASETS, open_dataset
+from videopred.datasets import DATASETS, find_recipe, open_dataset
 from videopred.datasets.digits import read_digits
 from videopred.datasets.generation import generate
 from videopred.eval.protocols import PROTOCOLS, Card
@@ -67,10 +67,10 @@ def test_digits_of_the_whole_mnist_need_no_word(made):
 
 def test_films_of_others_are_held_against_the_size_of_frames():
     """A file that came by `import` says nothing of its law."""
-    theirs = SimpleNamespace(recipe=None, path=Path("theirs.h5"), channels=1, height=64, width=64)
+    theirs = SimpleNamespace(recipe=None, path=Path("theirs.h5"), film_shape=(1, 64, 64))
     (note,) = check_card("rnem-balls", theirs)
     assert note.startswith("theirs.h5 does not say how it was made: only the size of its frames was held against rnem")
-    theirs.width = 48
+    theirs.film_shape = (1, 64, 48)
     with pytest.raises(ValueError, match=r"DATA must hold frames of 1 x 64 x 64 .* for rnem-balls, got 1 x 64 x 48"):
         check_card("rnem-balls", theirs)
 
@@ -107,6 +107,28 @@ def test_models_of_other_data_than_a_protocol_is_about_are_named(made, name, lea
     """RIMs, section 4.2: trained on 4 balls and shown the curtain; appendix D.5: trained on three balls."""
     said = trained_on(name, open_dataset(made(tested, test=1)), {Path("mine"): learned})
     assert said == (() if asks is None else (f"mine was trained on {learned}, where {name} asks for {asks}",))
+
+
+@pytest.mark.parametrize(
+    ("learned", "tested", "asks"),
+    [
+        ("balls4-rnem", "balls4-rnem", None),  # as experiments call it
+        ("balls4-rnem", "balls4", None),
+        ("balls4", "balls4-rnem", None),
+        ("mine", "mine", None),
+        ("curtain-rnem", "balls4-rnem", "balls4"),
+    ],
+)
+def test_data_of_a_protocol_is_known_by_its_recipe_whatever_it_is_called(tmp_path, learned, tested, asks):
+    recipe = find_recipe("balls4", engine="rnem")
+    file = open_dataset(generate(tested, {"test": 1}, recipe=recipe, out=tmp_path))
+    said = trained_on("rnem-balls", file, {Path("run"): learned})
+    assert said == (() if asks is None else (f"run was trained on {learned}, where rnem-balls asks for {asks}",))
+
+
+def test_of_films_that_do_not_say_how_they_were_made_no_training_is_asked():
+    theirs: Any = SimpleNamespace(recipe=None, name="theirs")
+    assert trained_on("rnem-balls", theirs, {Path("run"): "balls4"}) == ()
 
 
 @pytest.mark.slow

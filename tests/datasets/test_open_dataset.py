@@ -29,13 +29,19 @@ def test_a_folder_of_films_is_said_to_be_brought_in_and_a_run_to_be_one(tmp_path
     (tmp_path / "empty").mkdir()
     fixes = {
         "films": "bring it in with `videopred import ",
-        "run": "it is a run; give it as RUN",
+        "run": "it is a run, which `videopred runs .*run` shows",
         "sets": "name one of its files, such as .*sets/balls4.h5$",
         "empty": "make it again",
     }
     for name, fix in fixes.items():
         with pytest.raises(ValueError, match=rf"{name} \(a folder without any\); {fix}"):
             open_dataset(tmp_path / name)
+
+
+def test_an_export_is_said_to_be_a_run(tmp_path):
+    (tmp_path / "mine.safetensors").write_bytes(b"weights")
+    with pytest.raises(ValueError, match=r"; it is a run, which `videopred runs \S+mine\.safetensors` shows$"):
+        open_dataset(tmp_path / "mine.safetensors")
 
 
 def test_arrays_of_others_are_said_to_be_brought_in(tmp_path):

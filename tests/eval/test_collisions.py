@@ -7,11 +7,11 @@ import pytest
 import torch
 from object_scenes import as_predicted, true_scene
 
-from videopred.eval import make_object_metric
+from videopred.eval import make_metric
 from videopred.eval.object_settings import CollisionBCEConfig
 
 TRUE = true_scene()
-METRIC = make_object_metric("collision-bce")
+METRIC = make_metric("collision-bce")
 
 
 def test_only_pixels_of_colliding_objects_count_one_frame_later():
@@ -37,7 +37,7 @@ def test_what_happens_elsewhere_does_not_count():
 
 def test_clamp_is_the_cost_of_a_sure_miss():
     wrong = replace(as_predicted(TRUE), film=1 - TRUE.film)
-    metric = make_object_metric("collision-bce", CollisionBCEConfig(clamp=0.01))
+    metric = make_metric("collision-bce", CollisionBCEConfig(clamp=0.01))
     pixels = TRUE.collisions[1, 4].sum().item()
     assert metric.reduce(metric.measure(wrong, TRUE))[4].item() == pytest.approx(pixels * -math.log(0.01))
 

@@ -8,7 +8,7 @@ import torch
 from object_scenes import BALLS, STEPS, as_predicted, cut, drawn, hide, lost, swapped, true_scene
 from trackeval.metrics import CLEAR
 
-from videopred.eval import make_object_metric
+from videopred.eval import make_metric
 from videopred.eval.identity import occlusions
 from videopred.eval.matching import distances, gates
 from videopred.eval.object_settings import SurvivalConfig
@@ -18,7 +18,7 @@ TRUE = true_scene()
 
 
 def switches(predicted: Scene, true: Scene = TRUE) -> list[float]:
-    metric = make_object_metric("switches")
+    metric = make_metric("switches")
     return metric.reduce(metric.measure(predicted, true)).tolist()
 
 
@@ -62,7 +62,7 @@ def random_scenes(seed: int) -> tuple[Scene, Scene]:
 @pytest.mark.parametrize("seed", range(6))
 def test_switches_are_those_of_trackeval(seed):
     predicted, true = random_scenes(seed)
-    ours = make_object_metric("switches").measure(predicted, true)["total"].sum(1)
+    ours = make_metric("switches").measure(predicted, true)["total"].sum(1)
     for clip in range(len(ours)):
         theirs = CLEAR({"PRINT_CONFIG": False}).eval_sequence(
             as_sequence(*(cut(s, slice(clip, clip + 1)) for s in (predicted, true)))
@@ -98,7 +98,7 @@ def test_a_track_survives_when_its_ball_comes_out_on_it():
 
 
 def by_length(name: str, predicted: Scene, true: Scene) -> dict[int, float]:
-    metric = make_object_metric(name)
+    metric = make_metric(name)
     values = metric.reduce(metric.measure(predicted, true)).tolist()
     return {length: value for length, value in enumerate(values, 1) if value == value}
 

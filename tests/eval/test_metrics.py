@@ -7,7 +7,7 @@ import pytest
 from known_bad import BAD_METRICS
 from metric_checks import CHECKS, REFERENCES
 
-from videopred.eval import DEFAULT_METRICS, METRICS, make_any_metric, make_metric, metric_settings
+from videopred.eval import DEFAULT_METRICS, METRICS, make_metric, metric_settings
 from videopred.eval.settings import F1Config, SSIMConfig
 
 
@@ -48,10 +48,10 @@ def test_convention_tells_the_settings():
 def test_another_setting_is_another_convention(setting):
     """By which tables that cannot be compared are told apart."""
     name, field = setting.split(".")
-    usual = make_any_metric(name)
+    usual = make_metric(name)
     value = getattr(usual.config, field)
     other = type(usual.config)(**{field: value + 2 if isinstance(value, int) else value / 2 + 0.1})
-    assert make_any_metric(name, other).convention != usual.convention
+    assert make_metric(name, other).convention != usual.convention
 
 
 def test_unknown_metric_names_the_right_ones():

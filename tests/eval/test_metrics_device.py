@@ -9,7 +9,7 @@ from object_scenes import scene_with_hidden
 from pretended_device import assert_same_there
 from torch import Tensor
 
-from videopred.eval import METRICS, OBJECT_METRICS, make_metric, make_object_metric
+from videopred.eval import METRICS, OBJECT_METRICS, make_metric
 from videopred.eval.metric import Metric
 from videopred.eval.pixel import MSE
 from videopred.eval.scene import Scene
@@ -48,7 +48,7 @@ def scene_on(device: torch.device) -> Scene:
 
 @pytest.mark.parametrize("name", OBJECT_METRICS)
 def test_an_object_metric(name):
-    metric = make_object_metric(name)
+    metric = make_metric(name)
 
     def found(device: torch.device) -> Tensor:
         true = scene_on(device)

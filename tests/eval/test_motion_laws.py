@@ -6,14 +6,14 @@ import pytest
 import torch
 from object_scenes import HEIGHT, STEPS, WIDTH, as_predicted, true_scene
 
-from videopred.eval import make_object_metric
+from videopred.eval import make_metric
 from videopred.eval.scene import Scene
 
 TRUE = true_scene()
 
 
 def score(name: str, predicted: Scene, true: Scene = TRUE) -> torch.Tensor:
-    metric = make_object_metric(name)
+    metric = make_metric(name)
     return metric.reduce(metric.measure(predicted, true))
 
 
@@ -100,7 +100,7 @@ def test_momentum_is_a_share_of_that_of_both_steps():
 
 def test_where_all_rest_nothing_can_be_said_of_momentum():
     rest = flight([[9, 9], [20, 20]], [[0, 0], [0, 0]], [1, 6])
-    measured = make_object_metric("momentum").measure(as_predicted(rest), rest)
+    measured = make_metric("momentum").measure(as_predicted(rest), rest)
     assert not torch.stack([measured["total"], measured["count"]]).any()
 
 

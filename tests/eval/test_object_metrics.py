@@ -7,7 +7,7 @@ from known_bad_objects import BAD_OBJECT_METRICS
 from object_metric_checks import CHECKS
 from object_scenes import CLIPS, as_predicted, scene_with_hidden
 
-from videopred.eval import METRICS, OBJECT_METRICS, make_object_metric
+from videopred.eval import METRICS, OBJECT_METRICS, make_metric
 from videopred.eval.object_settings import CountConfig, KeptConfig
 from videopred.eval.scene import TRUTH, Scene
 
@@ -15,7 +15,7 @@ from videopred.eval.scene import TRUTH, Scene
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("name", OBJECT_METRICS)
 def test_object_metric(name, check):
-    check(make_object_metric(name))
+    check(make_metric(name))
 
 
 @pytest.mark.parametrize("case", BAD_OBJECT_METRICS)
@@ -31,7 +31,7 @@ def test_every_check_has_a_broken_metric_that_it_catches():
 
 @pytest.mark.parametrize("name", OBJECT_METRICS)
 def test_metric_describes_itself(name):
-    metric = make_object_metric(name)
+    metric = make_metric(name)
     assert metric.name == name
     assert metric.label
     assert len(metric.convention) > 20
@@ -45,7 +45,7 @@ def test_a_horizon_of_one_frame_is_enough(name):
     """But for what takes several to lose a clip, unless it is told that one will do."""
     settings_class, _ = OBJECT_METRICS[name]
     settings = settings_class(frames=1) if issubclass(settings_class, KeptConfig) else None
-    true, metric = scene_with_hidden(), make_object_metric(name, settings)
+    true, metric = scene_with_hidden(), make_metric(name, settings)
     measured = metric.measure(*(one_frame_ahead(scene) for scene in (as_predicted(true), true)))
     assert {values.shape for values in measured.values()} == {(CLIPS, 1)}
 
@@ -62,8 +62,8 @@ def test_no_name_means_two_metrics():
 
 
 def test_unknown_and_foreign_settings_are_refused():
-    message = r"--metrics must be one of position, .* got posision; did you mean position\?"
+    message = r"--metrics must be one of bce, .* got posision; did you mean position\?"
     with pytest.raises(ValueError, match=message):
-        make_object_metric("posision")
+        make_metric("posision")
     with pytest.raises(TypeError, match="config must be a PositionConfig for position, got CountConfig"):
-        make_object_metric("position", CountConfig())
+        make_metric("position", CountConfig())

@@ -9,7 +9,7 @@ import torch
 from tiny_runs import tiny_data, tiny_model
 
 from videopred.datasets import open_dataset
-from videopred.eval import make_any_metric, read_metric_settings
+from videopred.eval import make_metric, read_metric_settings
 from videopred.eval.scores import load_scores
 from videopred.eval.settings import Protocol
 from videopred.judging import judge
@@ -118,7 +118,7 @@ def test_it_is_scored_by_its_address_with_its_settings_and_is_there_again_from_a
 
 
 def test_settings_are_read_only_of_what_has_them():
-    assert make_any_metric("mine:Power").config.power == 1
+    assert make_metric("mine:Power").config.power == 1
     assert read_metric_settings(["mine:Power"], ["mine:Power.power=2"])["mine:Power"].power == 2
     with pytest.raises(ValueError, match=r"^--metric-settings mine:Power must be one of power, got strength"):
         read_metric_settings(["mine:Power"], ["mine:Power.strength=2"])
@@ -140,13 +140,13 @@ def test_settings_are_read_only_of_what_has_them():
 )
 def test_what_is_no_metric_is_refused(address, message):
     with pytest.raises(ValueError, match=f"^{re.escape(f'metric {address} must {message}')}"):
-        make_any_metric(address)
+        make_metric(address)
 
 
 def test_settings_of_another_kind_are_refused():
     message = "^metric mine:Wrong: settings must be a class of settings, got .*dict.*; derive it from .*Settings$"
     with pytest.raises(ValueError, match=message):
-        make_any_metric("mine:Wrong")
+        make_metric("mine:Wrong")
 
 
 @pytest.mark.parametrize(

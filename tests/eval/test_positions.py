@@ -18,7 +18,7 @@ from object_scenes import (
     true_scene,
 )
 
-from videopred.eval import make_object_metric
+from videopred.eval import make_metric
 from videopred.eval.matching import NOBODY, followed, gates, identities, nearest
 from videopred.eval.object_settings import Kept2Config, KeptConfig
 from videopred.eval.positions import divergence
@@ -28,7 +28,7 @@ TRUE = true_scene()
 
 
 def score(name: str, predicted: Scene, true: Scene = TRUE) -> list[float]:
-    metric = make_object_metric(name)
+    metric = make_metric(name)
     return metric.reduce(metric.measure(predicted, true)).tolist()
 
 
@@ -147,7 +147,7 @@ def test_divergence_is_the_first_of_frames_in_a_row(frames):
     expected = {1: [2, never, 5], 2: [4, never, 5], 3: [never, never, 5]}[frames]
     config = KeptConfig(frames=frames)
     assert divergence(Scene(positions), TRUE, config).tolist() == expected
-    measured = make_object_metric("kept", config).measure(Scene(positions), TRUE)
+    measured = make_metric("kept", config).measure(Scene(positions), TRUE)
     assert measured["total"].sum(1).tolist() == [step - 1 for step in expected]
 
 
@@ -167,6 +167,6 @@ def test_a_horizon_at_which_no_clip_can_be_lost_is_refused():
     far, true = (Scene(positions[:, :3], radius=TRUE.radius) for positions in (TRUE.positions + 50, TRUE.positions))
     message = r"--horizon must be at least 3 for kept-2px, which .* got 2; .* --metric-settings kept-2px.frames=2$"
     with pytest.raises(ValueError, match=message):
-        make_object_metric("kept-2px").measure(far, true)
-    measured = make_object_metric("kept-2px", Kept2Config(frames=2)).measure(far, true)
+        make_metric("kept-2px").measure(far, true)
+    measured = make_metric("kept-2px", Kept2Config(frames=2)).measure(far, true)
     assert measured["total"].tolist() == [[0, 0]] * CLIPS

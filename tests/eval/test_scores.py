@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from videopred.check import FaultyFileError
-from videopred.eval import make_any_metric, make_metric
+from videopred.eval import make_metric
 from videopred.eval.file_names import SCORE_FILES
 from videopred.eval.scores import Scores, load_scores
 from videopred.eval.settings import Protocol
@@ -209,7 +209,7 @@ def test_where_copy_last_is_perfect_there_is_no_skill(tmp_path):
 def test_a_share_of_what_can_be_predicted_is_told_only_where_all_of_it_could_be_reached(frames, share):
     """Kept by all clips at the first step, by half of them at the second: 1.5 frames of at most 3."""
     kept = {"total": np.tile([[1.0, 1, 0], [1, 0, 0]], (3, 1)), "count": np.ones((6, 3))}
-    found = made_up(measurements={"model": {"kept": kept}}, metrics={"kept": make_any_metric("kept")})
+    found = made_up(measurements={"model": {"kept": kept}}, metrics={"kept": make_metric("kept")})
     told = f"kept of model: 1.5 frames on average until a clip is lost, at most 3{share}"
     assert replace(found, predictable=frames).remarks == (told,)
 

@@ -10,7 +10,7 @@ from object_scenes import CLIPS, STEPS, as_predicted, blank, lost, swapped, true
 from torch import Tensor
 from torchmetrics.functional.clustering import adjusted_rand_score
 
-from videopred.eval import make_object_metric
+from videopred.eval import make_metric
 from videopred.eval.scene import Scene
 from videopred.eval.segmentation import contingency, rand_index
 
@@ -18,7 +18,7 @@ TRUE = true_scene()
 
 
 def score(name: str, predicted: Scene, true: Scene = TRUE) -> list[float]:
-    metric = make_object_metric(name)
+    metric = make_metric(name)
     return metric.reduce(metric.measure(predicted, true)).tolist()
 
 
@@ -39,8 +39,8 @@ def random_masks(seed: int) -> tuple[Tensor, Tensor]:
 @pytest.mark.parametrize("seed", range(4))
 def test_fg_ari_is_that_of_torchmetrics(seed):
     ours, theirs = random_masks(seed)
-    by_frame = make_object_metric("fg-ari").measure(*of_masks(ours, theirs))["total"]
-    whole = make_object_metric("fg-ari-clip").measure(*of_masks(ours, theirs))["total"]
+    by_frame = make_metric("fg-ari").measure(*of_masks(ours, theirs))["total"]
+    whole = make_metric("fg-ari-clip").measure(*of_masks(ours, theirs))["total"]
     for clip, frame in np.ndindex(2, 3):
         for values, frames in ((by_frame, slice(frame + 1, frame + 2)), (whole, slice(1, frame + 2))):
             seen = theirs[clip, frames] > 0
@@ -51,7 +51,7 @@ def test_fg_ari_is_that_of_torchmetrics(seed):
 @pytest.mark.parametrize("seed", range(2))
 def test_miou_is_that_of_the_best_of_all_matchings(seed):
     ours, theirs = random_masks(seed)
-    total = make_object_metric("miou").measure(*of_masks(ours, theirs))["total"]
+    total = make_metric("miou").measure(*of_masks(ours, theirs))["total"]
     for clip, frame in np.ndindex(2, 3):
         our, their = ours[clip, frame + 1], theirs[clip, frame + 1]
         shares = [
@@ -135,7 +135,7 @@ def test_large_numbers_of_objects_are_names_as_good_as_small_ones(name):
 
 
 def test_masks_of_another_size_or_kind_are_refused():
-    metric = make_object_metric("miou")
+    metric = make_metric("miou")
     small = replace(as_predicted(TRUE), masks=TRUE.masks[..., 1:])
     with pytest.raises(ValueError, match=r"predicted masks must have the size of the true ones, \(3, 7, 33, 47\), got"):
         metric.measure(small, TRUE)

@@ -18,14 +18,15 @@ from report_samples import scored
 from tiny_runs import CLIPS, no_file_longer_than, tiny_data, tiny_model, tiny_training
 
 from videopred import cli
-from videopred.checkpoint import ExperimentRecord, load_run
+from videopred.checkpoint import DataRecord, ExperimentRecord, RunConfig, load_run
 from videopred.datasets import open_dataset
 from videopred.eval.scores import load_scores
-from videopred.export.card_text import _ahead, _experiment, _limits, ranges
+from videopred.export.card_text import Described, _ahead, _experiment, _limits, ranges
 from videopred.export.with_card import export_with_card
 from videopred.judging import evaluate
 from videopred.settings import TrainingConfig
 from videopred.training import train
+from videopred.weights import Export
 
 ASKED = ["--context", "4", "--horizon", "5"]
 
@@ -106,14 +107,28 @@ def test_a_card_says_what_the_model_is_and_where_it_is_from(place):
     assert str(place) not in text
 
 
-@pytest.mark.parametrize(("window", "seen"), [(None, "of 9 frames"), (7, "7 frames of one at a time")])
-def test_a_card_says_how_much_of_a_clip_the_model_has_seen_at_once(window, seen):
-    training = TrainingConfig(window=window, free_running=3)
-    of: Any = SimpleNamespace(config=SimpleNamespace(training=training), file=SimpleNamespace(frames=9))
-    [told] = _limits(of)
-    assert told.startswith(
-        f"It was trained once, only on clips like these, {seen}, the last 3 from its own predictions. "
-    )
+@pytest.mark.parametrize(
+    ("training", "config", "told"),
+    [
+        ({"free_running": 3}, {}, "only on clips like these, of 9 frames, the last 3 from its own predictions"),
+        (
+            {"window": 7},
+            {},
+            "only on clips like these, of 9 frames, 7 frames at a time, each from the true ones",
+        ),
+        ({"sampling": "linear"}, {}, "of 9 frames, from true frames and, as scheduled sampling has it, from its own"),
+        ({}, {"init_from": "first"}, "starting from the weights of `first`, on clips like these, of 9 frames, each"),
+        ({}, {"data": DataRecord(path="more.h5", name="more", sha256="f00")}, "only on clips of more, each from the"),
+    ],
+)
+def test_a_card_says_what_the_model_learned_from_and_how(training, config, told):
+    known = {"data": DataRecord(path="balls4.h5", name="balls4", sha256="bee")} | config
+    settings = RunConfig(model=tiny_model("rims"), film_shape=(1, 24, 32), training=TrainingConfig(**training), **known)
+    export = Export(settings.model_dump(mode="json"), {}, {})
+    of: Any = Described("mine", export, None, SimpleNamespace(frames=9), "bee", [])
+    [said] = _limits(of)
+    assert said.startswith("It was trained once, ")
+    assert told in said
 
 
 def test_the_claims_of_a_card_are_those_of_the_scores(place):
@@ -307,13 +322,20 @@ def test_the_command_says_what_it_wrote(place, capsys):
 
 
 @pytest.mark.parametrize(
-    ("name", "scale", "said"),
+    ("name", "scale", "changed", "said"),
     [
-        ("rims-balls4", "paper", "`rims-balls4` at scale paper"),
-        ("rims-balls4", "small", "`rims-balls4` at scale small, which is not as published"),
-        ("mine", "paper", "`mine`, from an own file"),
-        ("mine", "tiny", "`mine`, from an own file, at scale tiny"),
+        ("rims-balls4", "paper", {}, "`rims-balls4` at scale paper"),
+        ("rims-balls4", "paper", {"core.active": 3}, "`rims-balls4` at scale paper, with its own core.active"),
+        ("rims-balls4", "small", {}, "`rims-balls4` at scale small, which is not as published"),
+        (
+            "rims-balls4",
+            "paper",
+            {"core.units": 7, "core.kind": "gru"},
+            "`rims-balls4` at scale paper, with its own core",
+        ),
+        ("mine", "paper", {}, "`mine`, from an own file"),
+        ("mine", "tiny", {"core.cell": "gru"}, "`mine`, from an own file, at scale tiny, with its own core.cell"),
     ],
 )
-def test_only_what_a_paper_has_is_said_to_be_as_published(name, scale, said):
-    assert _experiment(ExperimentRecord(name=name, scale=scale)) == said
+def test_only_what_a_paper_has_is_said_to_be_as_published(name, scale, changed, said):
+    assert _experiment(ExperimentRecord(name=name, scale=scale, changed=changed)) == said

@@ -27,7 +27,8 @@ class Clips:
         self.path = Path("data") / name
         self.parts = {part: len(clips) for part, clips in frames.items()}
         self.recipe, self.truth = None, ()
-        _, self.frames, self.height, self.width, self.channels = next(iter(frames.values())).shape
+        _, self.frames, height, width, channels = next(iter(frames.values())).shape
+        self.film_shape = channels, height, width
 
     def read_frames(self, part: str, start: int, stop: int) -> np.ndarray:
         assert 0 <= start < stop <= self.parts[part]

@@ -12,7 +12,7 @@ from videopred.amounts import counted
 from videopred.bench.plain_scores import plain_fg_ari, plain_pixel_scores, plain_ssim
 from videopred.bench.timing import compare
 from videopred.device import one_thread
-from videopred.eval import make_metric, make_object_metric
+from videopred.eval import make_metric
 from videopred.eval.frame_metric import measure_all
 from videopred.eval.metric import Metric
 from videopred.eval.scene import Scene
@@ -93,7 +93,7 @@ def _fg_ari(frames: int, size: int, *, whole: bool) -> Work:
     """Frame by frame, or over the pixels of a clip at once."""
     true = _discs(frames + 1, size)
     predicted = true.roll(size // 32, -1)
-    metric = make_object_metric("fg-ari-clip" if whole else "fg-ari")
+    metric = make_metric("fg-ari-clip" if whole else "fg-ari")
     nowhere = torch.zeros(_CLIPS, frames + 1, _OBJECTS, 2, dtype=torch.float64)
     scenes = Scene(positions=nowhere, masks=predicted), Scene(positions=nowhere, masks=true)
     rows = _CLIPS if whole else _CLIPS * frames

@@ -101,8 +101,7 @@ def _check_run(training: Training) -> None:
     else:
         # Flags are kept as what they change; the name of a run tells which flags a figure gave.
         fits = (found.name, found.scale, bool(found.changed)) == (asked.name, asked.scale, bool(training.flags))
-        changed = f", with its own {', '.join(found.changed)}" if found.changed else ""
-        got = f"a run of {found.name} at scale {found.scale}{changed}"
+        got = f"a run of {found.name} at scale {found.scale}{found.own}"
     check.require(fits, str(training.run), must, got, "move it away")
 
 

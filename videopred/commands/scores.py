@@ -99,16 +99,18 @@ def _score_runs(
     protocol = question.protocol(file)
     if question.name is None:  # else what differs from the protocol's data is said first
         check.context_and_horizon(protocol.context, protocol.horizon, file.frames)
+    from videopred.checkpoint import run_settings
     from videopred.judging import fitting
     from videopred.judging.own_masks import usual_metrics
-    from videopred.judging.runs import data_of, evaluate_runs, model_of
+    from videopred.judging.runs import evaluate_runs
 
+    settings = {run: run_settings(run) for run in runs}
     notes: tuple[str, ...] = ()
     if question.name is not None:
-        learned = {run: data_of(run) for run in runs}
+        learned = {run: of.data.name if of.data else None for run, of in settings.items()}
         notes = (*fitting.check_card(question.name, file), *fitting.trained_on(question.name, file, learned))
     elif "metrics" not in question.said:
-        protocol = protocol.model_copy(update={"metrics": usual_metrics([model_of(run) for run in runs], file)})
+        protocol = protocol.model_copy(update={"metrics": usual_metrics([of.model for of in settings.values()], file)})
     calibrating = None if reference is None else open_dataset(reference)
     return evaluate_runs(runs, file, protocol, notes=notes, reference=calibrating, **how)
 

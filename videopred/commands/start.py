@@ -73,7 +73,10 @@ def demo(
     check.device_kind(device)
     from videopred.demo import run_demo
 
-    outcome = run_demo(out, tiny=tiny, device=device, overwrite=overwrite, progress=True)
+    try:
+        outcome = run_demo(out, tiny=tiny, device=device, overwrite=overwrite, progress=True)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("the same command with --overwrite begins the demo again") from None
     if json_:
         terminal.print_json(outcome.to_dict())
         return

@@ -196,14 +196,14 @@ def how_to_import(path: Path) -> str:
 
 
 def how_to_mend(path: Path) -> str:
-    """What to do about a path that is no data file: import films of others, use a run as a run, or make it again."""
+    """What to do about a path that is no data file: import films of others, show a run as a run, or make it again."""
     if path.is_dir() and (files := sorted(path.glob("*.h5"))):
         return f"name one of its files, such as {files[0]}"
     there = islice(chain(path.glob("*"), path.glob("*/*")), _LOOKED_AT) if path.is_dir() else [path]
     if any(one.suffix.lower() in _OF_FILMS for one in there):
         return f"bring it in with {how_to_import(path)}"
-    if (path / "settings.json").is_file():
-        return "it is a run; give it as RUN, or go on with it by `videopred train --resume`"
+    if (path / "settings.json").is_file() or path.suffix == ".safetensors":
+        return f"it is a run, which `{typed(('videopred', 'runs', str(path)))}` shows"
     return "make it again with `videopred generate`"
 
 

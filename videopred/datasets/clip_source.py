@@ -105,6 +105,11 @@ class ClipSource(ABC):
         return self.parts[check.one_of("the part", part, self.parts)]
 
     @property
+    def film_shape(self) -> tuple[int, int, int]:
+        """C, H and W of every clip as a film."""
+        return self.channels, self.height, self.width
+
+    @property
     def part_to_judge(self) -> str:
         """The part to judge a model on: test if it has clips, else validation, else train."""
         return next((part for part in ("test", "validation") if self.parts.get(part)), "train")

@@ -4,7 +4,7 @@ To add one: a file here, its settings class in `settings.py`, and a line in METR
 """
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from videopred import check
 from videopred.addresses import find
@@ -31,10 +31,6 @@ from videopred.eval.object_settings import (
     WallsConfig,
 )
 from videopred.settings import Settings
-
-if TYPE_CHECKING:
-    from videopred.eval.metric import Metric, Quantity
-    from videopred.eval.object_metric import ObjectMetric
 
 METRICS: dict[str, tuple[type[Settings], str]] = {
     "bce": (settings.BCEConfig, "videopred.eval.pixel:BCE"),
@@ -85,29 +81,24 @@ OBJECT_METRICS: dict[str, tuple[type[Settings], str]] = {
 """Name of a metric that compares objects -> (settings class, "module:Class")."""
 
 
-def make_metric(name: str, config: Settings | None = None) -> "Metric":
-    """The metric of that name.
+def make_metric(name: str, config: Settings | None = None) -> Any:
+    """The metric of that name: a `Metric`, or of objects an `ObjectMetric`.
 
     Args:
-        name: a key of METRICS, or MODULE:CLASS.
+        name: a key of METRICS or OBJECT_METRICS, or MODULE:CLASS.
         config: its settings; the defaults when None.
 
     Raises:
         ValueError: there is no metric of that name.
         TypeError: the settings are another metric's.
     """
-    return _made(*known("--metrics", name, METRICS), name, config)
-
-
-def make_object_metric(name: str, config: Settings | None = None) -> "ObjectMetric":
-    """The object metric of that name, a key of OBJECT_METRICS; otherwise as `make_metric`."""
-    return _made(*OBJECT_METRICS[check.one_of("--metrics", name, OBJECT_METRICS)], name, config)
-
-
-def make_any_metric(name: str, config: Settings | None = None) -> "Quantity":
-    """The metric of that name, also a key of OBJECT_METRICS; otherwise as `make_metric`."""
     settings_class, found = known("--metrics", name)
-    return _made(settings_class, found, name, config)
+    config = settings_class() if config is None else config
+    if not isinstance(config, settings_class):
+        fix = "give that metric's own settings, or none for the defaults"
+        must = f"be a {settings_class.__name__} for {name}"
+        raise TypeError(check.complaint("config", must, type(config).__name__, fix))
+    return (find(found) if isinstance(found, str) else found)(config)
 
 
 def known(
@@ -180,13 +171,3 @@ def _number_or_word(word: str) -> int | float | str:
         except ValueError:
             continue
     return word
-
-
-def _made(settings_class: type[Settings], found: Any, name: str, config: Settings | None) -> Any:
-    """A class, or the one at an address, built with its settings."""
-    config = settings_class() if config is None else config
-    if not isinstance(config, settings_class):
-        fix = "give that metric's own settings, or none for the defaults"
-        must = f"be a {settings_class.__name__} for {name}"
-        raise TypeError(check.complaint("config", must, type(config).__name__, fix))
-    return (find(found) if isinstance(found, str) else found)(config)

@@ -93,11 +93,16 @@ class Kept(ObjectMetric):
         rule = f"{self.config.frames} frames in a row with a mean position error above {limit}"
         return f"share of clips not lost yet: no {rule}; a missing object is infinitely far"
 
-    def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
-        frames, horizon = self.config.frames, true.positions.shape[1] - 1
+    def check_horizon(self, horizon: int) -> None:
+        """Refuse a horizon within which no clip can be lost."""
+        frames = self.config.frames
         must = f"be at least {frames} for {self.name}, which takes so many frames to lose a clip"
         fix = f"give a longer one, or --metric-settings {self.name}.frames={horizon}"
         require(horizon >= frames, "--horizon", must, horizon, fix)
+
+    def compare(self, predicted: Scene, true: Scene) -> dict[str, Tensor]:
+        horizon = true.positions.shape[1] - 1
+        self.check_horizon(horizon)
         lost_at = divergence(predicted, true, self.config)
         steps = torch.arange(1, horizon + 1, device=lost_at.device)
         return each(steps < lost_at.unsqueeze(1))

@@ -7,6 +7,7 @@ from videopred import check
 from videopred.datasets import DATASETS
 from videopred.eval.protocols import FREE, PROTOCOLS
 from videopred.experiments import experiment_names, find_experiment, holds_experiment, read_experiment
+from videopred.experiments.rivals import notes_without
 from videopred.experiments.scales import SCALES, at_scale, changes
 from videopred.experiments.settings import ExperimentConfig, Scale
 from videopred.models.settings import PredictorConfig
@@ -49,11 +50,17 @@ class Asked(NamedTuple):
     def with_flags(self, model: PredictorConfig, training: TrainingConfig) -> ExperimentConfig:
         """The experiment with the model and the learning that the flags of a command gave.
 
-        What scale and flags changed is no more said to be as the paper has it, or to be chosen for the reason there.
+        What scale and flags changed is no more said to be as the paper has it, or to be chosen for the reason there. Of
+        a core, codec or decoder of another kind, only the kind is told.
         """
         run = self.scaled.model_copy(update={"model": model, "training": training})
-        stated, chosen = dict(self.whole.stated), dict(self.whole.chosen)
-        for setting, (before, after) in changes(self.whole, run).items():
+        changed = changes(self.whole, run)
+        replaced = tuple(setting.removesuffix(".kind") for setting in changed if setting.endswith(".kind"))
+        gone = [f"model.{part}" for part in replaced]
+        stated, chosen = notes_without(self.whole.stated, *gone), notes_without(self.whole.chosen, *gone)
+        for setting, (before, after) in changed.items():
+            if setting.startswith(replaced) and not setting.endswith(".kind"):
+                continue
             noted = f"model.{setting}" if setting.startswith(("core.", "codec.", "decoder.")) else setting
             stated.pop(noted, None)
             chosen.pop(noted, None)

@@ -50,12 +50,13 @@ def rival_of(experiment: ExperimentConfig, name: str, rival: str, matched: bool)
         core = core.changed(head_size=size) if isinstance(core, RMCConfig) else core.changed(units=size)
     equal = "as many core parameters" if matched else "as wide a state"
     summary = f"{rival.upper()} with {equal}: {experiment.summary}"
+    own = ("model.core", "model.decoder")
     ours = {"model.core": f"A rival of {name} with {equal}; the paper's own sizes of rivals are presets of cores."}
     return experiment.model_copy(
         update={
             "summary": summary,
-            "stated": _without_core(experiment.stated),
-            "chosen": ours | _without_core(experiment.chosen),
+            "stated": notes_without(experiment.stated, *own),
+            "chosen": ours | notes_without(experiment.chosen, *own),
             "model": PredictorConfig(core=core, codec=experiment.model.codec, stack=experiment.model.stack),
         }
     )
@@ -82,7 +83,6 @@ def widths_of(core: Any) -> list[int]:
     return [units for units, modules in zip(core.units, core.modules, strict=True) for _ in range(modules)]
 
 
-def _without_core(notes: dict[str, str]) -> dict[str, str]:
-    """What does not speak of the core or its own decoder."""
-    own = ("model.core", "model.decoder")
-    return {setting: note for setting, note in notes.items() if not setting.startswith(own)}
+def notes_without(notes: dict[str, str], *parts: str) -> dict[str, str]:
+    """What does not speak of some parts, such as model.core."""
+    return {setting: note for setting, note in notes.items() if not setting.startswith(parts)}

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from videopred.amounts import counted, duration, parts_told, size
-from videopred.checkpoint import ExperimentRecord, RunConfig
+from videopred.checkpoint import DataRecord, ExperimentRecord, RunConfig
 from videopred.command_lines import Words, evaluate_words, generate_words, training_words, typed
 from videopred.datasets.clip_source import ClipSource
 from videopred.eval.scores import Scores
@@ -29,6 +29,8 @@ class Described(NamedTuple):
     predictor: Predictor
     file: ClipSource
     """The clips that are shown."""
+    fingerprint: str
+    """Theirs."""
     scores: Sequence[Scores]
     """What `videopred evaluate` said of the run; may be none."""
 
@@ -57,6 +59,12 @@ class Described(NamedTuple):
     @property
     def config(self) -> RunConfig:
         return RunConfig(**self.export.settings)
+
+    @property
+    def other_clips(self) -> DataRecord | None:
+        """What it learned from, if that is not what is shown."""
+        learned = self.config.data
+        return None if learned is None or learned.sha256 == self.fingerprint else learned
 
 
 def card_text(of: Described) -> str:
@@ -98,12 +106,12 @@ def _summary(of: Described) -> str:
 
 
 def _experiment(asked: ExperimentRecord) -> str:
-    """Its name and scale. Of a file of somebody's own, scale `paper` is the file as it is."""
+    """Its name, its scale, and what flags changed. Of a file of somebody's own, scale `paper` is the file as it is."""
     as_it_is = asked.scale == "paper"
     if asked.name not in experiment_names():
-        return f"`{asked.name}`, from an own file" + ("" if as_it_is else f", at scale {asked.scale}")
+        return f"`{asked.name}`, from an own file" + ("" if as_it_is else f", at scale {asked.scale}") + asked.own
     not_as_published = "" if as_it_is else ", which is not as published"
-    return f"`{asked.name}` at scale {asked.scale}{not_as_published}"
+    return f"`{asked.name}` at scale {asked.scale}{not_as_published}{asked.own}"
 
 
 def _settings(settings: Any) -> str:
@@ -135,10 +143,9 @@ def _use(of: Described) -> Iterator[str]:
 
 
 def _origin(of: Described) -> Iterator[str]:
-    counts, fingerprint = parts_told(of.file.parts), of.file.fingerprint()
-    yield f"{counts}; each of {of.file.frames} frames. Fingerprint (SHA-256 of all values): `{fingerprint}`."
-    learned = of.config.data
-    if learned is not None and learned.sha256 != fingerprint:
+    counts = parts_told(of.file.parts)
+    yield f"{counts}; each of {of.file.frames} frames. Fingerprint (SHA-256 of all values): `{of.fingerprint}`."
+    if learned := of.other_clips:
         yield f"It was trained on other clips, {learned.name}, with the fingerprint `{learned.sha256}`."
 
 
@@ -194,13 +201,19 @@ def ranges(held: np.ndarray) -> str:
 
 
 def _limits(of: Described) -> Iterator[str]:
-    training, own = of.config.training, of.config.training.free_running
-    seen = f"of {of.file.frames} frames" if training.window is None else f"{training.window} frames of one at a time"
+    training, first, other = of.config.training, of.config.init_from, of.other_clips
+    begun = f"starting from the weights of `{first}`, on" if first else "only on"
+    clips = f"clips of {other.name}" if other else f"clips like these, of {of.file.frames} frames"
+    if training.window is not None:
+        clips += f", {training.window} frames at a time"
+    own = training.free_running
     fed = f"the last {own} from its own predictions" if own else "each from the true ones before it"
+    if training.sampling != "none":
+        fed = "from true frames and, as scheduled sampling has it, from its own predictions"
     yield (
-        f"It was trained once, only on clips like these, {seen}, {fed}. Another seed gives other scores, as does "
-        "another order of sums on another machine. Intervals are over clips. Nothing is known about longer rollouts, "
-        "other numbers of objects or other sizes."
+        f"It was trained once, {begun} {clips}, {fed}. Another seed gives other scores, as does another order of sums "
+        "on another machine. Intervals are over clips. Nothing is known about longer rollouts, other numbers of "
+        "objects or other sizes."
     )
 
 
@@ -214,7 +227,7 @@ def _generate(of: Described) -> Words:
 
 def _evaluate(of: Described, scores: Scores) -> Words:
     """The command that gave some scores."""
-    same = scores.fingerprint == of.file.fingerprint()
+    same = scores.fingerprint == of.fingerprint
     clips = of.file.parts.get(scores.protocol.part) if same else None
     data, reference = (None if file is None else _called(file) for file in (scores.file, scores.reference))
     return evaluate_words(of.run, str(data), scores.protocol, clips, reference)

@@ -51,7 +51,8 @@ def export_with_card(
     card, film = (check.absent("--out", out.with_suffix(suffix), overwrite) for suffix in (".md", ".gif"))
     export = gather(run, half)
     file = _clips(run, data)
-    described = Described(out.stem, export, load_run(run, "cpu"), file, _scores_of(run, results, export.record))
+    scores = _scores_of(run, results, export.record)
+    described = Described(out.stem, export, load_run(run, "cpu"), file, file.fingerprint(), scores)
     text, frames = card_text(described), _film(described)  # all that can fail, before anything is written
     for path in (out, card, film):
         check.absent("--out", path, overwrite)  # another command may have made it meanwhile

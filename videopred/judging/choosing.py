@@ -9,7 +9,7 @@ from videopred.device import measuring_device
 from videopred.eval import METRICS, known, make_metric
 from videopred.eval.metric import check_measured, reduced
 from videopred.judging.batches import films
-from videopred.judging.fitting import check_fit, check_part
+from videopred.judging.fitting import check_fit
 from videopred.judging.forecasts import device_of
 from videopred.rollout import roll_out
 
@@ -34,27 +34,23 @@ def clip_scores(
     Args:
         predictor: a trained model, used where it is.
         file: holds the clips.
-        part: train, validation or test.
+        part: one that the file has.
         metric: a key of METRICS, or MODULE:CLASS, with its usual settings.
         context, horizon: frames given and predicted.
-        first: how many clips, from the first of the part on; all when None.
+        first: how many of the part's clips, from the first on; all when None.
         batch_size: clips at a time.
 
     Returns:
         (clips,) float64.
 
     Raises:
-        ValueError: there is no such metric, part or number of clips, or the file's frames are not the model's.
+        ValueError: there is no such metric, the clips are too short, or the file's frames are not the model's.
         TypeError, ValueError: see `check_measured` and `reduced`.
     """
     known("--by", metric, METRICS)
     scorer = make_metric(metric)
     check_fit(predictor, file)
-    clips = check_part(part, file)
-    if first is not None:
-        check.whole_number("--first", first, 1, "look at one clip at least")
-        check.require(first <= clips, "--first", f"be at most {clips}, the clips of the {part} part", first, "lower it")
-        clips = first
+    clips = file.parts[part] if first is None else first
     check.context_and_horizon(context, horizon, file.frames)
     device, scores = device_of(predictor), []
     measured_on = measuring_device(device)
@@ -80,7 +76,6 @@ def extreme_clips(scores: np.ndarray, metric: str, which: Literal["worst", "best
     Raises:
         ValueError: there are fewer clips.
     """
-    check.whole_number(f"--{which}", count, 1, "ask for at least one clip")
     must = f"be at most {len(scores)}, the clips that have a score"
     check.require(count <= len(scores), f"--{which}", must, count, "lower it")
     descending = make_metric(metric).higher_is_better == (which == "best")

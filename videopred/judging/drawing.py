@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -123,7 +123,8 @@ def render(
     chosen = known_clips(choice, check_part(part, file))
     if chosen is None:
         scores = clip_scores(predictor, file, part, choice.by, context, horizon, first=choice.first)
-        chosen = _ranked(scores, choice)
+        which: Literal["worst", "best"] = "best" if choice.worst is None else "worst"
+        chosen = extreme_clips(scores, choice.by, which, getattr(choice, which))
     paths = new_paths(out, part, chosen, picture, overwrite)
     scenes = scenes_of(predictor, file, part, chosen, context, horizon, intervention)
     if picture.figure == "mask-out":
@@ -131,14 +132,6 @@ def render(
             scenes += scenes_of(changed, file, part, chosen, context, horizon)
     new_paths(out, part, chosen, picture, overwrite)  # another command may have made one meanwhile
     return _write(scenes, paths, picture, picture.row_names(changed=not intervention.idle))
-
-
-def _ranked(scores: np.ndarray, choice: ClipChoice) -> list[int]:
-    """The worst or the best clips by their scores, as the choice asks."""
-    if choice.worst is not None:
-        return extreme_clips(scores, choice.by, "worst", choice.worst)
-    assert choice.best is not None
-    return extreme_clips(scores, choice.by, "best", choice.best)
 
 
 def _write(scenes: list[Scene], paths: list[list[Path]], picture: PictureConfig, rows: tuple[str, ...]) -> list[Path]:

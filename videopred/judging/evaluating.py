@@ -14,7 +14,7 @@ from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.frames import shape_told
 from videopred.judging.batches import Batch, read_film
-from videopred.judging.fitting import check_fit, check_opened, check_protocol, film_shape
+from videopred.judging.fitting import check_fit, check_opened, check_protocol
 from videopred.judging.forecasts import Forecast, Predict, device_of, forecast_of
 from videopred.judging.given_films import GivenFilms, GivenTruth
 from videopred.judging.own_masks import asks_for_masks, check_masks, source_of, usual_metrics
@@ -140,7 +140,7 @@ def _check_given(predicted: GivenFilms, file: "ClipSource", protocol: Protocol) 
     must, got = f"hold the {protocol.horizon} frames of the horizon", f"{predicted.frames} in {name}"
     fix = f"predict as many as {protocol.name} asks for" if protocol.name else "give a shorter --horizon"
     check.require(predicted.frames >= protocol.horizon, flag, must, got, fix)
-    ours, theirs = predicted.film_shape, film_shape(file)
+    ours, theirs = predicted.film_shape, file.film_shape
     must, got = f"hold frames of {shape_told(theirs)} as the truth", f"{shape_told(ours)} in {name}"
     turned = sorted(ours) == sorted(theirs)
     fix = "say with --axes which axis is which" if turned else "predict frames of that size"

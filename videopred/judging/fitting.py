@@ -54,7 +54,7 @@ def check_part(part: str, file: "ClipSource") -> int:
 
 def check_fit(predictor: "Predictor", file: "ClipSource") -> None:
     """Refuse a file whose frames are not of the shape that the model was built for."""
-    ours, theirs = tuple(predictor.film_shape), film_shape(file)
+    ours, theirs = predictor.film_shape, file.film_shape
     must = f"hold frames of {shape_told(ours)}, which the model was built for"
     fix = "give a file like the one it was trained on, or train a model on this one"
     check.require(ours == theirs, str(file.path), must, shape_told(theirs), fix)
@@ -68,7 +68,7 @@ def check_reference(reference: "ClipSource", file: "ClipSource") -> None:
         "trivial baselines learn from training clips: name some with --reference, such as what the model was trained on"
     )
     check.require(reference.parts.get("train", 0) > 0, "--reference", "have a train part", got, fix)
-    ours, theirs = film_shape(file), film_shape(reference)
+    ours, theirs = file.film_shape, reference.film_shape
     must = f"hold frames of {shape_told(ours)}, as {file.path} does"
     check.require(ours == theirs, "--reference", must, shape_told(theirs), "give a file of the same frames")
 
@@ -90,7 +90,7 @@ def check_card(name: str, file: "ClipSource") -> tuple[str, ...]:
     if file.recipe is None:
         shapes = {(recipe.channels, recipe.height, recipe.width) for recipe in allowed.values()}
         must = f"hold frames of {' or '.join(map(shape_told, sorted(shapes)))} for {name}"
-        check.require(film_shape(file) in shapes, "DATA", must, shape_told(film_shape(file)), _other(card))
+        check.require(file.film_shape in shapes, "DATA", must, shape_told(file.film_shape), _other(card))
         return (f"{file.path.name} does not say how it was made: only the size of its frames was held against {name}",)
     worlds = {preset: recipe for preset, recipe in allowed.items() if type(recipe) is type(file.recipe)}
     differences = {preset: file.recipe.differing(recipe, FREE) for preset, recipe in worlds.items()}
@@ -111,28 +111,29 @@ def check_card(name: str, file: "ClipSource") -> tuple[str, ...]:
 def trained_on(name: str, file: "ClipSource", learned: Mapping[Path, str | None]) -> tuple[str, ...]:
     """Notes on runs that were trained on other data than a named protocol asks for.
 
-    If the protocol says nothing about training, models are to be trained on the data that they are tested on.
+    If the protocol says nothing about training, models are to be trained on the data that they are tested on. Of films
+    that do not say how they were made, nothing is asked.
 
     Args:
         name: of the protocol, a key of PROTOCOLS.
-        file: what they are tested on.
-        learned: run -> name of its data; None if not known.
+        file: what they are tested on, as `check_card` allows.
+        learned: run -> name of its data; None if not known. That of an experiment has -rnem behind that of a preset.
     """
-    card = PROTOCOLS[name]
-    pairs = card.trained_on or tuple((preset, preset) for preset in card.datasets)
-    wanted = [trained for trained, tested in pairs if tested == file.name]
-    asks = f"where {name} asks for {' or '.join(wanted)}" if wanted else f"and {name} does not test on {file.name}"
-    return tuple(
-        f"{run} was trained on {data or 'data of which nothing is known'}, {asks}"
-        for run, data in learned.items()
-        if data not in wanted
-    )
+    card, recipe = PROTOCOLS[name], file.recipe
+    if recipe is None:
+        return ()
+    worlds = [preset for preset in card.datasets if type(DATASETS[preset].recipe) is type(recipe)]
+    tested = [preset for preset in worlds if not recipe.differing(DATASETS[preset].recipe, FREE)]
+    pairs = card.trained_on or tuple(zip(tested, tested, strict=True))
+    wanted = list(dict.fromkeys(trained for trained, on in pairs if on in tested))
+    notes = []
+    for run, data in learned.items():
+        known = tested if data == file.name else [(data or "").removesuffix("-rnem")]
+        if set(known).isdisjoint(wanted):
+            told = data or "data of which nothing is known"
+            notes.append(f"{run} was trained on {told}, where {name} asks for {' or '.join(wanted)}")
+    return tuple(notes)
 
 
 def _other(card: Card) -> str:
     return f"make it with `videopred generate {card.datasets[0]}`, or give --context and --horizon and no --protocol"
-
-
-def film_shape(file: "ClipSource") -> tuple[int, int, int]:
-    """Channels, height and width of a file's frames."""
-    return file.channels, file.height, file.width

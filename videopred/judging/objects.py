@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from videopred import check
-from videopred.eval import OBJECT_METRICS, make_object_metric
+from videopred.eval import OBJECT_METRICS, make_metric
 from videopred.eval.matching import gates
 from videopred.eval.scene import TRUTH, Scene
 from videopred.eval.tracking import track
@@ -37,7 +37,7 @@ def check_truth(names: Iterable[str], file: "ClipSource") -> None:
     must = f"be a metric that {file.path} has the truth for"
     fix = "leave it out, or score clips that `videopred generate` made"
     for name in (name for name in names if name in OBJECT_METRICS):
-        for truth in dict.fromkeys((*_TO_TRACK, *make_object_metric(name).needs)):
+        for truth in dict.fromkeys((*_TO_TRACK, *make_metric(name).needs)):
             check.require(truth in (*file.truth, "film"), "--metrics", must, f"{name}, which needs {truth}", fix)
         got = f"{name}, which needs positions that lie where groups show the objects"
         check.require(file.places_known, "--metrics", must, got, fix)

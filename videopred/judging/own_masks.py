@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from videopred import check
-from videopred.eval import DEFAULT_METRICS, OBJECT_METRICS, make_object_metric
+from videopred.eval import DEFAULT_METRICS, OBJECT_METRICS, make_metric
 from videopred.eval.segmentation import OWN
 from videopred.models.core import Trace
 from videopred.models.predictor import Predictor
@@ -39,7 +39,7 @@ def usual_metrics(models: Iterable["PredictorConfig"], file: "ClipSource") -> tu
 
 def asks_for_masks(metrics: Iterable[str]) -> str | None:
     """The first of some metrics that is of a model's own masks; None if none is."""
-    asking = (name for name in metrics if name in OBJECT_METRICS and make_object_metric(name).reads == OWN)
+    asking = (name for name in metrics if name in OBJECT_METRICS and make_metric(name).reads == OWN)
     return next(asking, None)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from videopred import check
-from videopred.checkpoint import load_run, read_run
+from videopred.checkpoint import load_run, run_settings
 from videopred.device import my_device, pick_device
 from videopred.eval.scores import Scores
 from videopred.judging.evaluating import evaluate_protocol
@@ -17,7 +17,6 @@ from videopred.runs import run_name, run_started
 if TYPE_CHECKING:
     from videopred.datasets.clip_source import ClipSource
     from videopred.eval.settings import Protocol
-    from videopred.models.settings import PredictorConfig
 
 
 def evaluate_runs(
@@ -51,17 +50,6 @@ def evaluate_runs(
     return replace(scores, seeds=_seeds(named), started=started)
 
 
-def model_of(run: Path) -> "PredictorConfig":
-    """Settings of a run's model."""
-    return read_run(run)[0].model
-
-
-def data_of(run: Path) -> str | None:
-    """Name of the data that a run was trained on; None if it was not kept."""
-    data = read_run(run)[0].data
-    return None if data is None else data.name
-
-
 def row_names(runs: Sequence[Path]) -> list[str]:
     """Names of runs in a table: those of their results, but seeds of a single folder without its name.
 
@@ -85,7 +73,7 @@ def _seeds(runs: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:
     alike: defaultdict[str, dict[int, str]] = defaultdict(dict)
     cores: dict[str, str] = {}
     for name, run in runs.items():
-        config, _ = read_run(run)
+        config = run_settings(run)
         training = config.training.model_copy(update={"seed": 0})
         parts = (config.model, training, config.data and config.data.sha256, config.init_from)
         same = repr(parts)

@@ -8,12 +8,13 @@ import torch
 from videopred import check
 from videopred.datasets.predictability import error_growth, frames_predictable
 from videopred.device import measuring_device
-from videopred.eval import make_any_metric, read_metric_settings
+from videopred.eval import make_metric, read_metric_settings
 from videopred.eval.baselines import TrainingStatistics
+from videopred.eval.positions import Kept
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.judging.batches import Batch, Predicted, films, seed_torch
-from videopred.judging.fitting import check_protocol, check_reference, film_shape
+from videopred.judging.fitting import check_protocol, check_reference
 from videopred.judging.forecasts import Forecast
 from videopred.judging.given_films import GivenTruth
 from videopred.judging.oracle import knows_physics
@@ -77,7 +78,11 @@ def judge_rows(
     taken = ", ".join(name for name in forecasts if name in rows)
     check.require(not taken, "models", "have other names than the trivial baselines", taken, "choose another name")
     settings = read_metric_settings(protocol.metrics, protocol.metric_settings)
-    tally = Tally({name: make_any_metric(name, settings.get(name)) for name in protocol.metrics}, protocol.samples)
+    metrics = {name: make_metric(name, settings.get(name)) for name in protocol.metrics}
+    for metric in metrics.values():
+        if isinstance(metric, Kept):  # which measures so late that the training part would have been read in vain
+            metric.check_horizon(protocol.horizon)
+    tally = Tally(metrics, protocol.samples)
     # `seed_torch` seeds all devices, also those that are not scored on; asking one that was not used would start CUDA.
     seeded = range(torch.cuda.device_count()) if device.type == "cuda" or torch.cuda.is_initialized() else ()
     with sharing() as share, torch.random.fork_rng(seeded):
@@ -90,7 +95,7 @@ def judge_rows(
             for name, forecast in forecasts.items():
                 tally.add(name, batch, _samples(forecast, batch, protocol.samples))
             for name, row in rows.items():
-                tally.add(name, batch, [row.draw(batch, statistics)])
+                tally.add(name, batch, [Predicted(row.draw(batch, statistics))])
         found = share.gather(tally.found)
     has_times = any(column.is_time for column in tally.columns.values())
     return Scores(
@@ -123,7 +128,7 @@ def _statistics(
     """What the rows that learn know of the training part."""
     clips = reference.parts["train"]
     statistics = TrainingStatistics(
-        protocol.context, 1 if protocol.one_step else protocol.horizon, film_shape(reference)
+        protocol.context, 1 if protocol.one_step else protocol.horizon, reference.film_shape
     )
     for _, film in films(reference, "train", share.of(range(0, clips, batch_size)), clips, batch_size, progress):
         statistics.update(film)

@@ -59,15 +59,15 @@ class Tally:
             if count == self._samples
         }
 
-    def add(self, row: str, batch: Batch, samples: Iterable[Tensor | Predicted]) -> None:
+    def add(self, row: str, batch: Batch, samples: Iterable[Predicted]) -> None:
         """Measure the films that a row predicts of a batch: as many as there are samples, or one that stands for all.
 
         Args:
             row: whose films they are.
             batch: with the truth.
-            samples: films (B, horizon, C, H, W), some with masks; each is let go before the next is asked for.
+            samples: each is let go before the next is asked for.
         """
-        several = [self._measure(one if isinstance(one, Predicted) else Predicted(one), batch) for one in samples]
+        several = [self._measure(one, batch) for one in samples]
         measured = {}
         for name, metric in self._metrics.items():
             one_by_one = [of_sample[name] for of_sample in several]

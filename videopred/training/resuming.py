@@ -132,14 +132,15 @@ def check_data(config: RunConfig, file: ClipSource) -> None:
     Raises:
         ValueError: says which of name, frames and content differs.
     """
-    record, shape = config.data, (file.channels, file.height, file.width)
+    record, shape = config.data, file.film_shape
     must, fix = "hold the clips that the run has learned from", "give that file, or train another run"
     got = f"{file.path} with frames {'×'.join(map(str, shape))} instead of {'×'.join(map(str, config.film_shape))}"
     check.require(shape == config.film_shape, "DATA", must, got, fix)
     if record is None:
         return
-    got = f"{file.path}, whose fingerprint has changed from {record.sha256[:12]}… to {file.fingerprint()[:12]}…"
-    check.require(record.sha256 == file.fingerprint(), "DATA", must, got, fix)
+    found = file.fingerprint()
+    got = f"{file.path}, whose fingerprint has changed from {record.sha256[:12]}… to {found[:12]}…"
+    check.require(record.sha256 == found, "DATA", must, got, fix)
 
 
 def as_if_between_updates(checkpoint: dict[str, Any], training: TrainingConfig) -> None:

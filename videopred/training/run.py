@@ -169,7 +169,7 @@ def _prepare(
     check.require(how.model.stack < clips.frames, "--stack", must, how.model.stack, "lower it")
     config = RunConfig(
         model=how.model,
-        film_shape=(file.channels, file.height, file.width),
+        film_shape=file.film_shape,
         training=how.training,
         compute=how.compute,
         data=None if isinstance(data, ClipSource) else _recorded(data, file),
