@@ -31,6 +31,19 @@ def test_a_file_holds_what_was_brought_in(tmp_path, films, binary):
     assert (found["source"], found["format"], found["clips"]) == ("theirs.npy", "NumPy array", B)
 
 
+def test_progress_is_shown_from_the_first_frame_on_and_only_on_request(tmp_path, capsys):
+    np.save(tmp_path / "f.npy", FILMS)
+    for progress in (False, True):
+        import_films(
+            tmp_path / "f.npy", tmp_path / "f.h5", ImportConfig(axes="BTHWC"), overwrite=True, progress=progress
+        )
+        out, bars = capsys.readouterr()
+        assert out == ""
+        assert bool(bars) == progress
+    assert f"{B * T}/{B * T}" in bars.partition("f: ")[0]
+    assert f"{B}/{B}" in bars.partition("f: ")[2]
+
+
 def test_the_usual_protocol_is_that_of_rnem(tmp_path):
     for frames, usual in ((20, (10, 10)), (60, (15, 35))):
         np.save(tmp_path / "f.npy", np.full((frames, H, W), 9, np.uint8))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from PIL import Image
+from tqdm import tqdm
 
 from videopred import check
 from videopred.amounts import parts_told
@@ -30,18 +31,20 @@ class _Seen:
     """Whether one of three channels says all."""
 
 
-def convert(raw: RawFilms, config: ImportConfig) -> ConvertedFilms:
+def convert(raw: RawFilms, config: ImportConfig, *, progress: bool = False) -> ConvertedFilms:
     """The films as our files have them: levels from 0 to 255, at the size asked for. Looks at every frame once.
 
     Args:
         raw: the films as they are kept.
         config: what is said of them, and asked for.
+        progress: show a bar on stderr while frames are looked at.
 
     Raises:
         ValueError: clips or frames differ in size or kind, there is nothing to predict, or the numbers may mean
             several things and `config.values` does not say which.
     """
-    seen = _look(raw)
+    with tqdm(desc="look", unit="frame", disable=not progress) as bar:
+        seen = _look(raw, bar)
     frames = config.frames or _length(seen, raw)
     films = cut(raw, seen.lengths, frames) if config.frames else raw
     low, high = _range(seen, config, raw.path)
@@ -77,8 +80,8 @@ def _mapping(dtype: np.dtype, low: float, high: float) -> str:
     return f"{low:g} to {high:g} become 0 to 255{'' if whole else ', rounded'}"
 
 
-def _look(raw: RawFilms) -> _Seen:
-    """One pass over all frames, film by film."""
+def _look(raw: RawFilms, bar: tqdm) -> _Seen:
+    """One pass over all frames, film by film, each moving the bar."""
     lengths: list[int] = []
     shape, dtype = (0, 0, 0), np.dtype(bool)
     low, high, grey = np.inf, -np.inf, raw.grey_in_color
@@ -95,7 +98,9 @@ def _look(raw: RawFilms) -> _Seen:
             low, high = np.minimum(low, frame.min()), np.maximum(high, frame.max())  # unlike min, they keep NaN
             grey = grey and bool((frame == frame[..., :1]).all())
             length += 1
+            bar.update()
         lengths.append(length)
+        bar.total = bar.n * len(raw.names) // len(lengths)  # if the others are as long, on average
     finite = bool(np.isfinite(low) and np.isfinite(high))
     got = "NaN" if np.isnan(low) else "infinity"
     _require(finite, "hold numbers that are finite", got, "replace it", raw.path)
