@@ -87,7 +87,14 @@ class Job:
 
     def targets(self) -> list[Target]:
         """The files to be made, in order."""
-        attributes = _attributes(self.name, self.recipe, self.seed)
+        attributes = {  # no date, so that equal clips are equal bytes
+            "name": self.name,
+            "units": "px, frames; x right, y down, centre of the top left pixel at (0.5, 0.5)",
+            "recipe": dump_recipe(self.recipe),
+            "seed": np.uint64(self.seed),
+            "context": self.recipe.context,
+            "horizon": self.recipe.horizon,
+        }
         if self.shards == 1:
             ranges = {part: range(count) for part, count in self.clips.items()}
             return [Target(self.path, ranges, attributes, self.recipe)]
@@ -154,21 +161,3 @@ def parts_asked(argument: str, clips: Mapping[str, int], recipe: DatasetSettings
         check.require(count % scene == 0, f"{argument} {part}", must, count, fix)
     check.require(sum(clips.values()) > 0, argument, "ask for at least one clip", 0, f"try {example}")
     return {part: clips[part] for part in PARTS if clips.get(part)}
-
-
-def _attributes(name: str, recipe: DatasetSettings, seed: int) -> dict[str, Any]:
-    """What a file of our own clips says of itself; no date, so that equal clips are equal bytes.
-
-    Args:
-        name: what the data set is called.
-        recipe: what its clips are made by.
-        seed: seed of the whole data set.
-    """
-    return {
-        "name": name,
-        "units": "px, frames; x right, y down, centre of the top left pixel at (0.5, 0.5)",
-        "recipe": dump_recipe(recipe),
-        "seed": np.uint64(seed),
-        "context": recipe.context,
-        "horizon": recipe.horizon,
-    }
