@@ -52,7 +52,7 @@ def import_films(
     check.require(out.suffix == ".h5", "--out", "end in .h5", out, "rename it")
     check.absent("--out", out, overwrite)
     films = read_films(source, config, progress=progress)
-    found = {"source": Path(source).name, **films.found}
+    found = {"source": Path(source).resolve().name, **films.found}
     with (
         tqdm(total=sum(films.parts.values()), unit="clip", desc=out.stem, disable=not progress) as bar,
         new_file(out, {"name": out.stem, "source": json.dumps(found)}) as writer,
