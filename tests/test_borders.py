@@ -114,6 +114,7 @@ DOORS: dict[str, set[str]] = {
     "tensorboard": {"training.watched_clips"},
     "safetensors": {"weights"},
     "tqdm": {
+        "datasets.converting",
         "datasets.generation",
         "datasets.verification",
         "datasets.importing",

@@ -118,11 +118,12 @@ class Frames:
         self.__dict__ |= vars(file) | {"truth": ("positions", "velocities"), "read_frames": file.read_frames}
 
 
-def as_rnems(path: Path, clips: RecipeClips, swapped: bool = False) -> ClipFile:
+def as_rnems(path: Path, clips: RecipeClips, swapped: bool = False, offset: float = 0) -> ClipFile:
     """The clips as R-NEM's original files are said to have them: other types, arena units, zeros for absent balls.
 
     Args:
         swapped: y before x.
+        offset: px added to all places.
     """
     with h5py.File(path, "w") as file:
         for part, group in PARTS.items():
@@ -131,7 +132,7 @@ def as_rnems(path: Path, clips: RecipeClips, swapped: bool = False) -> ClipFile:
                 continue
             kept = {name: np.stack([record_of(clip)[name] for clip in some], 1) for name in KEPT}
             for name in ("positions", "velocities"):
-                units = np.nan_to_num(kept[name]) / clips.recipe.px_per_unit
+                units = np.nan_to_num(kept[name] + (offset if name == "positions" else 0)) / clips.recipe.px_per_unit
                 kept[name] = units[..., [1, 0]] if swapped else units
             for name, values in kept.items():
                 file[f"{group}/{name}"] = values > 0 if name == "features" else values.astype(np.float32)
@@ -162,6 +163,22 @@ def test_places_that_are_not_where_objects_are_are_refused(tmp_path):
     complaint = r"^--metrics must be a metric that .* has the truth for, got position, which needs positions that lie"
     with pytest.raises(ValueError, match=complaint):
         judge_rows({"model": the_truth}, theirs, Protocol(context=CONTEXT, horizon=HORIZON, metrics=("position",)))
+
+
+def test_places_that_seem_half_a_pixel_off_are_scored_as_they_are_and_that_is_noted(tmp_path):
+    names = ("position", "mse")
+    theirs = [as_rnems(tmp_path / f"{number}.h5", world(), offset=-0.5 * number) for number in range(2)]
+    sound, odd = (
+        judge_rows({"model": the_truth}, file, Protocol(context=CONTEXT, horizon=HORIZON, metrics=names))
+        for file in theirs
+    )
+    assert sound.notes == ()
+    assert [note.partition(", as if")[0] for note in odd.notes] == [
+        f"{tmp_path / '1.h5'}: positions lie half a pixel left of and above most objects in groups"
+    ]
+    assert odd.mean("model", "position") > sound.mean("model", "position") + 0.5
+    films = Protocol(context=CONTEXT, horizon=HORIZON, metrics=("mse",))
+    assert judge_rows({"model": the_truth}, theirs[1], films).notes == ()
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from small_worlds import small
 
-from videopred.datasets import make_world
+from videopred.datasets import balls, make_world
 from videopred.datasets.clip import Clip
 from videopred.datasets.painting import PALETTE
 from videopred.datasets.raster import draw_discs
@@ -28,6 +28,21 @@ def test_masks_can_be_drawn_again_from_the_numbers_in_a_clip():
         # Balls never overlap, so all is seen, and each is at least one pixel.
         assert (drawn[:, clip.objects["active"]] > 0).all()
         assert (clip.visibility[:, clip.objects["active"]] == 1).all()
+
+
+def test_fewer_long_clips_are_moved_at_once(monkeypatch):
+    """Else memory would grow with their length. What they are does not depend on it."""
+    plain, moved = clips_of(), []
+    draw = balls.draw_starts
+    monkeypatch.setattr(balls, "_FRAMES_AT_ONCE", 5 * SIZES["frames"])
+    monkeypatch.setattr(balls, "draw_starts", lambda recipe, some: moved.append(len(some)) or draw(recipe, some))
+    for clip, same in zip(clips_of(), plain, strict=True):
+        assert (clip.frames == same.frames).all()
+        assert (clip.contacts == same.contacts).all()
+    assert moved == [5, 5, 2]
+    moved.clear()
+    clips_of(2, frames=6 * SIZES["frames"])
+    assert moved == [1, 1]
 
 
 def test_the_curtain_hides_all_there_is_and_nothing_else():

@@ -7,8 +7,10 @@ import h5py
 import numpy as np
 import pytest
 
+from videopred.datasets import find_recipe, make_world
 from videopred.datasets.clip_file import ClipFile
 from videopred.datasets.description import describe
+from videopred.datasets.foreign_values import unit_and_offset
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.importing import import_films
 
@@ -127,6 +129,29 @@ def test_places_in_arena_units_are_given_in_px_and_said(tmp_path):
     assert "places" not in describe(px)
     told = "positions and velocities are in arena units, ten to a frame's height, and are converted to px"
     assert describe(units)["places"] == told
+
+
+@pytest.mark.parametrize(("offset", "told"), [(-0.5, "were (0, 0)"), (0.5, "were (1, 1)")])
+@pytest.mark.parametrize("scale", [1, 2])
+def test_places_that_are_half_a_pixel_off_stay_as_they_are_and_that_is_said(tmp_path, offset, told, scale):
+    """Some count pixels from their centres, or from 1."""
+    masks, places = discs_and_places()
+    odd = (places + offset) / scale
+    write_group(training__features=masks[..., None] > 0, training__groups=masks, training__positions=odd)(
+        tmp_path / "x.h5"
+    )
+    file = ClipFile(tmp_path / "x.h5")
+    assert file.places_known
+    assert file.read("train", "positions", 0, 3) == pytest.approx(odd.swapaxes(0, 1) * scale)
+    assert told in describe(file)["offset"]
+
+
+def test_discs_at_their_places_never_seem_half_a_pixel_off_and_others_always_do():
+    """Wherever they are: hard-edged pixels move the centre of a small disc by 0.15 px at most."""
+    for name, changes in (("balls4", {"radii": (0.4, 0.5)}), ("balls678", {"engine": "rnem"}), ("motion3", {})):
+        for clip in make_world(find_recipe(name, frames=8, **changes)).clips(0, "train", range(60)):
+            for offset in (0, -0.5, 0.5):
+                assert unit_and_offset(clip.positions + np.float32(offset), clip.masks) == (1, offset)
 
 
 @pytest.mark.parametrize("change", [lambda places: 3 * places, lambda places: places[..., ::-1], np.zeros_like])

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from videopred.datasets import open_dataset
 from videopred.datasets.import_settings import ImportConfig
@@ -29,6 +30,28 @@ def test_a_file_holds_what_was_brought_in(tmp_path, films, binary):
     assert torch.equal(FilmDataset(path, "train")[18], torch.from_numpy(file.read_frames("train", 18, 19)[0]))
     assert json.loads(json.dumps(found)) == found
     assert (found["source"], found["format"], found["clips"]) == ("theirs.npy", "NumPy array", B)
+
+
+def test_the_folder_one_is_in_is_called_by_its_name(tmp_path, monkeypatch):
+    (tmp_path / "films").mkdir()
+    Image.fromarray(FILMS[0, 0]).save(
+        tmp_path / "films" / "one.gif", save_all=True, append_images=[Image.fromarray(FILMS[0, 1])]
+    )
+    monkeypatch.chdir(tmp_path / "films")
+    assert import_films(".", tmp_path / "f.h5").found["source"] == "films"
+
+
+def test_progress_is_shown_from_the_first_frame_on_and_only_on_request(tmp_path, capsys):
+    np.save(tmp_path / "f.npy", FILMS)
+    for progress in (False, True):
+        import_films(
+            tmp_path / "f.npy", tmp_path / "f.h5", ImportConfig(axes="BTHWC"), overwrite=True, progress=progress
+        )
+        out, bars = capsys.readouterr()
+        assert out == ""
+        assert bool(bars) == progress
+    assert f"{B * T}/{B * T}" in bars.partition("f: ")[0]
+    assert f"{B}/{B}" in bars.partition("f: ")[2]
 
 
 def test_the_usual_protocol_is_that_of_rnem(tmp_path):

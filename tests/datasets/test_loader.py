@@ -76,6 +76,15 @@ def test_items_are_the_clips_of_the_range(path, memory_limit, monkeypatch):
         assert (films[item].numpy() == frames[item]).all()
 
 
+def test_large_clips_are_read_into_memory_one_by_one(path, monkeypatch):
+    """Else reading would need twice the memory of what is kept, and more."""
+    asked, read = [], ClipFile.read_frames
+    monkeypatch.setattr(ClipFile, "read_frames", lambda *args: asked.append(args[2:]) or read(*args))
+    monkeypatch.setattr("videopred.datasets.clip_source._BYTES_AT_ONCE", 2 * T * H * W - 1)
+    assert FilmDataset(path, "train", stop=3).held
+    assert asked == [(0, 1), (1, 2), (2, 3)]
+
+
 def test_a_part_says_what_it_is(path):
     part = FilmDataset(path, "train")
     assert repr(part) == f"<FilmDataset: 11 items of train in {part.file!r}>"

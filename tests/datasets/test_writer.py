@@ -1,6 +1,8 @@
 """Writing files of records: clips of any origin, and records that do not go together."""
 
+import weakref
 import zlib
+from collections.abc import Iterator
 
 import h5py
 import numpy as np
@@ -34,6 +36,22 @@ def test_films_of_others_need_nothing_but_frames(tmp_path):
         assert file.truth == ("labels/kind",)
         assert (file.read_frames("train", 0, 19) == np.stack([record["features"] for record in learn])).all()
         np.testing.assert_array_equal(file.read("train", "labels/kind", 3, 19), np.arange(3, 19))
+
+
+def test_large_clips_are_taken_one_by_one(tmp_path):
+    """Clips of others may be hundreds of MB each: of those before, one may still be there."""
+    given: list[weakref.ref] = []
+
+    def records() -> Iterator[Record]:
+        for number in range(19):
+            frames = np.full((T, H, W, C), number, np.uint8)
+            given.append(weakref.ref(frames))
+            yield {"features": frames}
+            del frames
+            assert sum(one() is not None for one in given) <= 1
+
+    with new_file(tmp_path / "a.h5", {"name": "theirs"}) as writer:
+        writer.write_part("train", records(), 19)
 
 
 def test_tables_are_cut_into_chunks_however_their_rows_come(tmp_path, monkeypatch):

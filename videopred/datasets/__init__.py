@@ -23,7 +23,7 @@ The modules, by what they are about:
     files         file_layout; to write: writer, piece, unfailing_file; to read: clip_file, clip_folder, foreign_values
     any clips     clip_source, recipe_clips; for training: loader, crops
     checking      description, predictability, verification, fingerprint
-    importing     importing, import_settings: film_formats, foreign_films, converting, cutting
+    importing     importing, import_settings: film_formats, foreign_films, converting
     its formats   array_films: numpy_arrays, h5_arrays; picture_films, video_films
     IntPhys       intphys, intphys_layout, intphys_export, scene_names, quadruplets
 """

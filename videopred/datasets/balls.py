@@ -55,6 +55,7 @@ ENGINES: dict[str, Callable[[State, Box, int], Motion]] = {
 }
 
 _CLIPS_AT_ONCE = 256  # enough to make NumPy's calls cheap
+_FRAMES_AT_ONCE = 2**16  # of all these clips: fewer long ones, so that memory does not grow with their length
 _PIXELS_DRAWN_AT_ONCE = 3_400_000  # 16 clips of 51 frames of 64 x 64: few enough to stay in cache
 
 
@@ -72,7 +73,8 @@ class BouncingBalls:
 
     def clips(self, seed: int, part: str, indices: Iterable[int]) -> Iterator[Clip]:
         """The clips at these addresses, in this order; each depends on its own address alone."""
-        for sources in open_in_blocks(seed, part, indices, _CLIPS_AT_ONCE):
+        some = min(_CLIPS_AT_ONCE, max(1, _FRAMES_AT_ONCE // self.recipe.frames))
+        for sources in open_in_blocks(seed, part, indices, some):
             yield from self.film(draw_starts(self.recipe, sources))
 
     def film(self, start: Start) -> Iterator[Clip]:

@@ -16,14 +16,21 @@ from videopred.datasets.clip import PARTS, Clip
 from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.file_layout import CONTACTS, FORMAT, NOT_TRUTH, has_time, without_thin_axes
 from videopred.datasets.fingerprint import hash_files, hash_values
-from videopred.datasets.foreign_values import CONVERT, px_per_unit, to_levels, to_our_type
+from videopred.datasets.foreign_values import CONVERT, to_levels, to_our_type, unit_and_offset
 from videopred.datasets.settings import BallsConfig, DatasetSettings, load_recipe
 
 _AT_ONCE = 2**24  # bytes read at a time of what has no chunks
-_LOOKED_AT = 8  # frames that tell in which unit places are
+_LOOKED_AT = 8  # frames that tell how places are told
 _WHOLE_TRUTH = {"groups", "positions", "velocities", "collisions", "events", "visibility/fraction"}
 """What `Clip` has of every world."""
 _OF_PIXELS = ("groups", "collisions")
+_OFFSETS = {
+    -0.5: "positions lie half a pixel left of and above most objects in groups, as if the center of the top left pixel "
+    "were (0, 0); here it is (0.5, 0.5): add 0.5 px to both coordinates in the file",
+    0.5: "positions lie half a pixel right of and below most objects in groups, as if the center of the top left pixel "
+    "were (1, 1); here it is (0.5, 0.5): subtract 0.5 px from both coordinates in the file",
+}
+"""What is said of positions that are half a pixel off."""
 
 
 class ClipFile(ClipSource):
@@ -35,7 +42,8 @@ class ClipFile(ClipSource):
 
     Of other files what is true at all times may stand there once, as an array with T = 1: it is given for each frame.
     Places and velocities may be in arena units, ten of which are a frame's height, if groups show that they are: they
-    are given in px. What has other axes, such as one mask for each object, is left out. `remarks` says all of this.
+    are given in px. What has other axes, such as one mask for each object, is left out. `remarks` says all of this, and
+    whether places seem to be half a pixel off.
 
     Each process opens it for itself on first use. Of clips that we did not make, `recipe` and `seed` are None, and
     `context` and `horizon` are R-NEM's; of a file that is not ours, `name` is the file's name.
@@ -61,7 +69,7 @@ class ClipFile(ClipSource):
             self._read_shapes(file)
             self._read_attributes(dict(file.attrs))
             self._read_truth(file)
-            self._find_unit()
+            self._look_at_places()
             self.binary = self._is_binary()
 
     def read_frames(self, part: str, start: int, stop: int) -> np.ndarray:
@@ -249,20 +257,22 @@ class ClipFile(ClipSource):
         of_pixels = name not in _OF_PIXELS or shape[2:] in (pixels, (*pixels, 1))
         return shape[: len(axes)] == axes and of_pixels
 
-    def _find_unit(self) -> None:
-        """Find the unit in which a file that is not ours tells places, by the masks of its first clip."""
+    def _look_at_places(self) -> None:
+        """Find how a file that is not ours tells places, by the masks of its first clip."""
         if self._is_ours or not {"positions", "groups"} <= set(self.truth):
             return
-        part, unit = next(iter(self.parts)), None
+        part, unit, offset = next(iter(self.parts)), None, 0.0
         places = self.read(part, "positions", 0, 1)[0, :_LOOKED_AT]
         if places.ndim == 3 and places.shape[-1] == 2:
             with suppress(check.FaultyFileError):  # of groups, to whoever reads them
-                unit = px_per_unit(places, self.read(part, "groups", 0, 1)[0, :_LOOKED_AT])
+                unit, offset = unit_and_offset(places, self.read(part, "groups", 0, 1)[0, :_LOOKED_AT])
         self.places_known, self._px_per_unit = unit is not None, unit or 1.0
         if unit != 1:
             unknown = "positions do not match the objects in groups, neither in px nor in arena units"
             told = "positions and velocities are in arena units, ten to a frame's height, and are converted to px"
             self.remarks["places"] = told if self.places_known else unknown
+        if offset:
+            self.remarks["offset"] = _OFFSETS[offset]
 
     def _is_binary(self) -> bool:
         """Whether pixels are only on or off; of whole numbers of others, by those of some clips."""

@@ -12,6 +12,8 @@ from videopred.amounts import parts_told
 from videopred.datasets.clip import Clip
 from videopred.datasets.settings import DatasetSettings
 
+_BYTES_AT_ONCE = 2**27
+
 
 class ClipSource(ABC):
     """Clips of one shape, in parts. May be sent to worker processes, by fork or by pickle.
@@ -113,6 +115,10 @@ class ClipSource(ABC):
     def part_to_judge(self) -> str:
         """The part to judge a model on: test if it has clips, else validation, else train."""
         return next((part for part in ("test", "validation") if self.parts.get(part)), "train")
+
+    def at_once(self, most: int) -> int:
+        """How many clips to read at a time: `most`, or fewer of large ones, one at least."""
+        return max(1, min(most, _BYTES_AT_ONCE // (self.frames * self.height * self.width * self.channels)))
 
     def check_clips(self, part: str, start: int, stop: int) -> None:
         """Raise ValueError unless the clips from `start` up to `stop` are in the part, and are at least one."""

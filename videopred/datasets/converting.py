@@ -1,17 +1,17 @@
-"""Films of others become films as our files have them: of one size, in levels from 0 to 255."""
+"""Films of others become films as our files have them: of one length and one size, in levels from 0 to 255."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import accumulate
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from PIL import Image
+from tqdm import tqdm
 
 from videopred import check
-from videopred.amounts import parts_told
-from videopred.datasets.cutting import cut
+from videopred.amounts import counted, parts_told
 from videopred.datasets.foreign_films import ConvertedFilms, RawFilms
 from videopred.datasets.import_settings import ImportConfig
 
@@ -30,18 +30,20 @@ class _Seen:
     """Whether one of three channels says all."""
 
 
-def convert(raw: RawFilms, config: ImportConfig) -> ConvertedFilms:
+def convert(raw: RawFilms, config: ImportConfig, *, progress: bool = False) -> ConvertedFilms:
     """The films as our files have them: levels from 0 to 255, at the size asked for. Looks at every frame once.
 
     Args:
         raw: the films as they are kept.
         config: what is said of them, and asked for.
+        progress: show a bar on stderr while frames are looked at.
 
     Raises:
         ValueError: clips or frames differ in size or kind, there is nothing to predict, or the numbers may mean
             several things and `config.values` does not say which.
     """
-    seen = _look(raw)
+    with tqdm(desc="look", unit="frame", disable=not progress) as bar:
+        seen = _look(raw, bar)
     frames = config.frames or _length(seen, raw)
     films = cut(raw, seen.lengths, frames) if config.frames else raw
     low, high = _range(seen, config, raw.path)
@@ -77,8 +79,8 @@ def _mapping(dtype: np.dtype, low: float, high: float) -> str:
     return f"{low:g} to {high:g} become 0 to 255{'' if whole else ', rounded'}"
 
 
-def _look(raw: RawFilms) -> _Seen:
-    """One pass over all frames, film by film."""
+def _look(raw: RawFilms, bar: tqdm) -> _Seen:
+    """One pass over all frames, film by film, each moving the bar."""
     lengths: list[int] = []
     shape, dtype = (0, 0, 0), np.dtype(bool)
     low, high, grey = np.inf, -np.inf, raw.grey_in_color
@@ -95,7 +97,9 @@ def _look(raw: RawFilms) -> _Seen:
             low, high = np.minimum(low, frame.min()), np.maximum(high, frame.max())  # unlike min, they keep NaN
             grey = grey and bool((frame == frame[..., :1]).all())
             length += 1
+            bar.update()
         lengths.append(length)
+        bar.total = bar.n * len(raw.names) // len(lengths)  # if the others are as long, on average
     finite = bool(np.isfinite(low) and np.isfinite(high))
     got = "NaN" if np.isnan(low) else "infinity"
     _require(finite, "hold numbers that are finite", got, "replace it", raw.path)
@@ -111,6 +115,58 @@ def _length(seen: _Seen, raw: RawFilms) -> int:
     [length] = first
     _require(length > 1, "hold clips of two frames or more", length, "there is nothing to predict", raw.path)
     return length
+
+
+def cut(films: RawFilms, lengths: Sequence[int], frames: int) -> RawFilms:
+    """The clips that films are cut into; the rest at the end of a film is left out, and `found` says so.
+
+    Clips that are read in their order share one pass over the film, which may have to be unpacked from its beginning.
+
+    Args:
+        films: the whole films.
+        lengths: how many frames each has.
+        frames: how many a clip has.
+
+    Raises:
+        ValueError: a film is shorter than a clip.
+    """
+    shortest = min(lengths)
+    got, fix = f"{frames} with {shortest} in {films.names[lengths.index(shortest)]}", "lower it, or leave that film out"
+    check.require(frames <= shortest, "--frames", "be at most the frames of the shortest film", got, fix)
+    counts = [length // frames for length in lengths]
+    places = [(film, frames * clip) for film, count in enumerate(counts) for clip in range(count)]
+    before, parts = 0, {}
+    for part, count in (films.parts or {}).items():
+        parts[part] = sum(counts[before : before + count])
+        before += count
+    names = [f"{films.names[film]} from frame {start}" for film, start in places]
+    left_out = counted(sum(lengths) - frames * len(places), "frame")
+    found = {"cut": f"from {counted(len(lengths), 'film')}; {left_out} at ends left out"}
+    reader = _InOneGo(films)
+    return replace(
+        films,
+        found={**films.found, **found},
+        names=names,
+        frames=lambda clip: reader.read(*places[clip], frames),
+        frame_name=None,
+        parts=parts or None,
+    )
+
+
+class _InOneGo:
+    """Reads a film on from where it was left, as long as the frames asked for are the next ones."""
+
+    def __init__(self, films: RawFilms) -> None:
+        self._films = films
+        self._next: tuple[int, int] | None = None
+        self._frames: Iterator[np.ndarray] = iter(())
+
+    def read(self, film: int, start: int, frames: int) -> Iterator[np.ndarray]:
+        """So many frames of a film, from frame `start` on."""
+        ahead = self._frames if self._next == (film, start) else islice(self._films.frames(film), start, None)
+        self._next = None  # nobody can go on from a clip of which only some frames were read
+        yield from islice(ahead, frames)
+        self._next, self._frames = (film, start + frames), ahead
 
 
 def _range(seen: _Seen, config: ImportConfig, path: Path) -> tuple[float, float]:

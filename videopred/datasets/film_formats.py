@@ -56,12 +56,13 @@ FORMATS: dict[str, Format] = {
 """What it is, in the words of a complaint -> how it is known and read."""
 
 
-def read_films(source: Path | str, config: ImportConfig | None = None) -> ConvertedFilms:
+def read_films(source: Path | str, config: ImportConfig | None = None, *, progress: bool = False) -> ConvertedFilms:
     """The films at a path, and what was found out about them.
 
     Args:
         source: a file or folder of one of FORMATS.
         config: what is said of the films, and asked for; None says nothing.
+        progress: show a bar on stderr while they are looked at.
 
     Raises:
         FileNotFoundError: nothing is there.
@@ -70,7 +71,7 @@ def read_films(source: Path | str, config: ImportConfig | None = None) -> Conver
     config = ImportConfig() if config is None else config
     check.kind_of("config", config, ImportConfig)
     films = _read(check.as_path("SOURCE", source), config)
-    return convert(films, config) if isinstance(films, RawFilms) else films
+    return convert(films, config, progress=progress) if isinstance(films, RawFilms) else films
 
 
 def read_raw_films(source: Path | str, config: ImportConfig) -> RawFilms:

@@ -85,7 +85,7 @@ def _measure(targets: Sequence[Target], local: LocalMaker) -> tuple[float, float
         ((target, part) for target in targets for part in target.ranges), key=lambda pair: len(pair[0].ranges[pair[1]])
     )
     for few in (_FEW, _MORE):
-        some = target.ranges[part][: _sample(local.recipe, few, target.scenes[part])]
+        some = target.ranges[part][: _sample(local.recipe, few, part)]
         with tempfile.TemporaryDirectory() as folder:
             sample = replace(target, path=Path(folder) / "sample.h5", ranges={part: some})
             start = time.perf_counter()
@@ -96,7 +96,7 @@ def _measure(targets: Sequence[Target], local: LocalMaker) -> tuple[float, float
     return seconds / len(some), written / len(some)
 
 
-def _sample(recipe: DatasetSettings, few: int, scene: int) -> int:
+def _sample(recipe: DatasetSettings, few: int, part: str) -> int:
     """How many clips to make: a few, fewer of large ones, and whole scenes."""
-    most = _NUMBERS // (recipe.frames * recipe.height * recipe.width * recipe.channels)
-    return max(1, min(few, most) // scene) * scene
+    scene = recipe.clips_per_scene(part)
+    return max(1, min(few, _NUMBERS // recipe.values_per_clip) // scene) * scene

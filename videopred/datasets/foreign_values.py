@@ -81,27 +81,35 @@ def to_our_type(name: str, values: np.ndarray, path: Path) -> np.ndarray:
     return values.astype(ours)
 
 
-def px_per_unit(positions: np.ndarray, masks: np.ndarray) -> float | None:
-    """How many px the unit of places is: 1, or those of an arena unit, ten of which are a frame's height.
-
-    It is the one by which most places lie within their objects, as masks show them; None if neither is.
+def unit_and_offset(positions: np.ndarray, masks: np.ndarray) -> tuple[float | None, float]:
+    """How places of others are told, as masks show it.
 
     Args:
         positions: (T, N, 2), x and y; NaN where an object is not there.
         masks: (T, H, W) uint8, objects counted from 1.
+
+    Returns:
+        unit: px of the unit of places: 1, or those of an arena unit, ten of which are a frame's height; by it most
+            places lie within their objects. None if neither does.
+        offset: px by which most places lie beside the centres of their objects, along x and along y: -0.5 if the top
+            left pixel has its centre at (0, 0), 0.5 if at (1, 1), else 0. Of unhidden discs the two differ by 0.15 at
+            most, so that half a pixel shows.
     """
     row, column = np.indices(masks.shape[1:]) + 0.5
-    for px in (1.0, masks.shape[1] / ARENA_HEIGHT):
-        inside = []
-        for frame, number in zip(*np.nonzero(_shown(masks, positions.shape[1])), strict=True):
-            mine = masks[frame] == number + 1
-            apart = px * positions[frame, number] - (column[mine].mean(), row[mine].mean())
-            inside.append(np.hypot(*apart) < np.sqrt(mine.sum() / np.pi))
-        if np.sum(inside) > len(inside) / 2:
-            return px
-    return None
+    places, centres, radii = [], [], []
+    for frame, number in np.ndindex(positions.shape[:2]):
+        mine = masks[frame] == number + 1
+        if mine.any():
+            places.append(positions[frame, number])
+            centres.append((column[mine].mean(), row[mine].mean()))
+            radii.append(np.sqrt(mine.sum() / np.pi))
 
+    def most(condition: np.ndarray) -> bool:
+        return int(condition.sum()) > len(places) / 2
 
-def _shown(masks: np.ndarray, objects: int) -> np.ndarray:
-    """Whether masks (T, H, W) show each object, (T, N) bool."""
-    return np.stack([(masks == number).any((1, 2)) for number in range(1, objects + 1)], 1)
+    for px in (1.0, masks.shape[1] / ARENA_HEIGHT) if places else ():
+        apart = px * np.array(places) - centres
+        if most(np.hypot(*apart.T) < radii):
+            offsets = (offset for offset in (-0.5, 0.5) if most((np.abs(apart - offset) < 0.25).all(1)))
+            return px, next(offsets, 0.0)
+    return None, 0.0

@@ -140,8 +140,7 @@ def _say_what_is_ahead(work: _Work, workers: int) -> None:
     absent = sum(block.stop - block.start for target in work.missing for block in PieceFolder(target).missing())
     if absent < asked:
         print(f"resuming: {asked - absent:,} of {asked:,} clips are there", file=sys.stderr)
-    recipe = work.job.recipe
-    if absent * recipe.frames * recipe.height * recipe.width * recipe.channels > _SMALL:
+    if absent * work.job.recipe.values_per_clip > _SMALL:
         told = forecast(work.missing, work.local, workers)
         if told.lacking:
             raise OSError(told.lacking)

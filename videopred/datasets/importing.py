@@ -41,7 +41,7 @@ def import_films(
         out: the data file, which ends in .h5.
         config: what is said of the films, and asked for; None says nothing.
         overwrite: replace a file that is there.
-        progress: show a bar on stderr.
+        progress: show bars on stderr: one while the films are looked at, one while they are written.
 
     Raises:
         FileNotFoundError, ValueError: see `read_films`; nothing is left under the file's name.
@@ -51,8 +51,8 @@ def import_films(
     out = check.as_path("--out", out)
     check.require(out.suffix == ".h5", "--out", "end in .h5", out, "rename it")
     check.absent("--out", out, overwrite)
-    films = read_films(source, config)
-    found = {"source": Path(source).name, **films.found}
+    films = read_films(source, config, progress=progress)
+    found = {"source": Path(source).resolve().name, **films.found}
     with (
         tqdm(total=sum(films.parts.values()), unit="clip", desc=out.stem, disable=not progress) as bar,
         new_file(out, {"name": out.stem, "source": json.dumps(found)}) as writer,

@@ -136,8 +136,9 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
 
     def _read_all(self) -> dict[str, Tensor]:
         held: dict[str, Tensor] = {}
-        for start in range(self.start, self.stop, _CLIPS_AT_ONCE):
-            stop = min(start + _CLIPS_AT_ONCE, self.stop)
+        at_once = self.file.at_once(_CLIPS_AT_ONCE)
+        for start in range(self.start, self.stop, at_once):
+            stop = min(start + at_once, self.stop)
             read = {"frames": self.file.read_frames(self.part, start, stop)} | self._read_truth(start, stop)
             for name, values in read.items():
                 block = torch.from_numpy(values)

@@ -18,6 +18,7 @@ from videopred.datasets.shards import ShardName, check_shards, shard_ranges
 
 _MOST = 10**8  # clips: addresses have eight digits in the names of pieces; of 64 x 64 px they are terabytes
 _BLOCK = 256  # clips made at a time: enough to make NumPy's calls cheap, few enough to lose little when stopped
+_BLOCK_VALUES = 2**29  # numbers in their frames: fewer clips if they are large, since their piece is held in memory
 
 
 class Block(NamedTuple):
@@ -43,8 +44,8 @@ class Target:
     """train, validation, test -> addresses of its clips; parts without any are left out."""
     attributes: Mapping[str, Any]
     """What the file says of itself."""
-    scenes: Mapping[str, int]
-    """train, validation, test -> clips that belong together."""
+    recipe: DatasetSettings
+    """What makes its clips."""
 
     @property
     def clips(self) -> int:
@@ -55,8 +56,8 @@ class Target:
         """Its clips in blocks, in the order of the file; blocks cut neither scenes nor chunks."""
         blocks = []
         for part, addresses in self.ranges.items():
-            unit = math.lcm(STEP, self.scenes[part])
-            size = unit * max(1, _BLOCK // unit)
+            unit = math.lcm(STEP, self.recipe.clips_per_scene(part))
+            size = unit * max(1, min(_BLOCK, _BLOCK_VALUES // self.recipe.values_per_clip) // unit)
             for place in range(0, len(addresses), size):
                 some = addresses[place : place + size]
                 blocks.append(Block(part, some.start, some.stop, place, len(addresses)))
@@ -86,17 +87,24 @@ class Job:
 
     def targets(self) -> list[Target]:
         """The files to be made, in order."""
-        attributes = _attributes(self.name, self.recipe, self.seed)
-        scenes = {part: self.recipe.clips_per_scene(part) for part in self.clips}
+        attributes = {  # no date, so that equal clips are equal bytes
+            "name": self.name,
+            "units": "px, frames; x right, y down, centre of the top left pixel at (0.5, 0.5)",
+            "recipe": dump_recipe(self.recipe),
+            "seed": np.uint64(self.seed),
+            "context": self.recipe.context,
+            "horizon": self.recipe.horizon,
+        }
         if self.shards == 1:
-            return [Target(self.path, {part: range(count) for part, count in self.clips.items()}, attributes, scenes)]
+            ranges = {part: range(count) for part, count in self.clips.items()}
+            return [Target(self.path, ranges, attributes, self.recipe)]
         attributes |= {"clips": json.dumps(self.clips), "shards": self.shards}
         return [
             Target(
                 self.path / str(ShardName(self.name, shard, self.shards)),
                 shard_ranges(self.clips, self.recipe, self.shards, shard),
                 attributes | {"shard": shard},
-                scenes,
+                self.recipe,
             )
             for shard in range(self.shards)
         ]
@@ -153,21 +161,3 @@ def parts_asked(argument: str, clips: Mapping[str, int], recipe: DatasetSettings
         check.require(count % scene == 0, f"{argument} {part}", must, count, fix)
     check.require(sum(clips.values()) > 0, argument, "ask for at least one clip", 0, f"try {example}")
     return {part: clips[part] for part in PARTS if clips.get(part)}
-
-
-def _attributes(name: str, recipe: DatasetSettings, seed: int) -> dict[str, Any]:
-    """What a file of our own clips says of itself; no date, so that equal clips are equal bytes.
-
-    Args:
-        name: what the data set is called.
-        recipe: what its clips are made by.
-        seed: seed of the whole data set.
-    """
-    return {
-        "name": name,
-        "units": "px, frames; x right, y down, centre of the top left pixel at (0.5, 0.5)",
-        "recipe": dump_recipe(recipe),
-        "seed": np.uint64(seed),
-        "context": recipe.context,
-        "horizon": recipe.horizon,
-    }

@@ -155,7 +155,7 @@ def _prove_apart(shares: Sequence[_Share], world: World | None, seed: int, progr
     total, repeated = sum(len(share.addresses) for share in shares), 0
     with tqdm(total=total, desc="compare", unit="clip", disable=not progress) as bar:
         for share in shares:
-            for start, stop in share.blocks(_CLIPS_AT_ONCE):
+            for start, stop in share.blocks(share.file.at_once(_CLIPS_AT_ONCE)):
                 frames = share.file.read_frames(share.part, start, stop)
                 if world:
                     _check_masks(frames, share, start, stop)

@@ -30,6 +30,11 @@ class DatasetSettings(Settings):
         return 1
 
     @property
+    def values_per_clip(self) -> int:
+        """Numbers in the frames of a clip."""
+        return self.frames * self.height * self.width * self.channels
+
+    @property
     def binary(self) -> bool:
         """Whether pixels are only on or off."""
         return False

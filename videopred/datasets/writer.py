@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -149,9 +149,9 @@ class FileWriter:
             OSError: the disk is full or fails.
             KeyboardInterrupt: somebody pressed Ctrl-C.
         """
-        queue = iter(records)
-        steps = iter(lambda: list(islice(queue, STEP)), [])
-        self.write_pieces(part, (make_piece(step, part, i * STEP, count) for i, step in enumerate(steps)), count)
+        queue = iter(records)  # taken one by one, as clips of others may be large
+        pieces = (make_piece(islice(queue, STEP), part, start, count) for start in range(0, count + 1, STEP))
+        self.write_pieces(part, takewhile(lambda piece: piece.clips, pieces), count)
 
     def write_pieces(self, part: str, pieces: Iterable[Piece], count: int) -> None:
         """Write the `count` clips of a part, given as the pieces that they make up, in order.

@@ -43,6 +43,12 @@ def check_truth(names: Iterable[str], file: "ClipSource") -> None:
         check.require(file.places_known, "--metrics", must, got, fix)
 
 
+def notes_on_places(names: Iterable[str], file: "ClipSource") -> list[str]:
+    """What a reader of object metrics must know of where the file says that objects are."""
+    told = not OBJECT_METRICS.keys().isdisjoint(names) and "offset" in file.remarks
+    return [f"{file.path}: {file.remarks['offset']}"] if told else []
+
+
 def true_scene(batch: Batch) -> Scene:
     """What the file knows of the objects, from the last observed frame on; on the CPU."""
     known = {field: _read(batch, name) for name, field in TRUTH.items() if name in batch.file.truth}

@@ -17,6 +17,7 @@ from videopred.judging.batches import Batch, Predicted, films, seed_torch
 from videopred.judging.fitting import check_protocol, check_reference
 from videopred.judging.forecasts import Forecast
 from videopred.judging.given_films import GivenTruth
+from videopred.judging.objects import notes_on_places
 from videopred.judging.oracle import knows_physics
 from videopred.judging.rows import rows_for
 from videopred.judging.sharing import Share, sharing
@@ -108,7 +109,7 @@ def judge_rows(
         models=tuple(forecasts),
         best_of=tally.curves(found, forecasts),
         predictable=_predictable(file, protocol.part, clips) if has_times else None,
-        notes=tuple(how.get("notes", ())),
+        notes=(*how.get("notes", ()), *notes_on_places(protocol.metrics, file)),
     )
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from videopred.datasets import open_dataset
-from videopred.datasets.cutting import cut
+from videopred.datasets.converting import cut
 from videopred.datasets.film_formats import read_films
 from videopred.datasets.foreign_films import RawFilms
 from videopred.datasets.import_settings import ImportConfig
