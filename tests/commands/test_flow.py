@@ -239,6 +239,17 @@ def test_inspect_says_what_is_in_a_file(place, tmp_path, capfd):
     assert iio.imread(tmp_path / "p.gif").shape[-1] == 3
 
 
+def test_a_preview_shows_how_long_films_begin(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    films = np.random.default_rng(0).integers(0, 256, (207, 9, 11), np.uint8)
+    np.save("long.npy", films)
+    assert run("import long.npy --out long.h5") == 0
+    assert run("inspect long.h5 --preview p.gif") == 0
+    shown = iio.imread("p.gif")
+    assert len(shown) == 200
+    assert (shown[-1, 20, 20] == films[199, 0, 0]).all()
+
+
 def test_files_of_others_can_be_used(place, tmp_path, capfd):
     """A file with the frames of R-NEM's original files; the model's own data calibrates the trivial baselines."""
     frames = open_dataset(place / "balls4.h5").read_frames("test", 0, 5).swapaxes(0, 1) > 0

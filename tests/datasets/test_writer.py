@@ -11,7 +11,7 @@ import pytest
 from videopred.datasets.clip_file import ClipFile
 from videopred.datasets.contacts import CONTACT
 from videopred.datasets.file_layout import Record
-from videopred.datasets.piece import frames_per_chunk, make_piece
+from videopred.datasets.piece import frames_per_chunk, make_piece, make_pieces
 from videopred.datasets.writer import new_file
 
 T, H, W, C = 5, 8, 11, 3
@@ -38,8 +38,10 @@ def test_films_of_others_need_nothing_but_frames(tmp_path):
         np.testing.assert_array_equal(file.read("train", "labels/kind", 3, 19), np.arange(3, 19))
 
 
-def test_large_clips_are_taken_one_by_one(tmp_path):
-    """Clips of others may be hundreds of MB each: of those before, one may still be there."""
+def test_large_clips_are_taken_and_packed_one_by_one(tmp_path, monkeypatch):
+    """Clips of others may be hundreds of MB each: of those before, one may still be there, and none packed."""
+    monkeypatch.setattr("videopred.datasets.piece._LONG", T * H * W * C - 1)
+    monkeypatch.setattr("videopred.datasets.piece._LARGE", 2 * H * W * C)
     given: list[weakref.ref] = []
 
     def records() -> Iterator[Record]:
@@ -50,6 +52,8 @@ def test_large_clips_are_taken_one_by_one(tmp_path):
             del frames
             assert sum(one() is not None for one in given) <= 1
 
+    assert [piece.clips for piece in make_pieces(records(), "train", 19)] == [1] * 19
+    given.clear()
     with new_file(tmp_path / "a.h5", {"name": "theirs"}) as writer:
         writer.write_part("train", records(), 19)
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _PREVIEWED = 6
 """Clips in a preview, at most."""
+_PREVIEWED_FRAMES = 200
+"""Frames of a preview, at most: a GIF of thousands takes minutes and gigabytes."""
 
 
 def generate(
@@ -84,7 +86,7 @@ def import_(
 def inspect(
     data: Data,
     *,
-    preview: Annotated[Path | None, arg(help="Write a GIF of some clips there.")] = None,
+    preview: Annotated[Path | None, arg(help="Write a GIF of the first 200 frames of some clips there.")] = None,
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
@@ -107,13 +109,17 @@ def inspect(
 
 
 def _write_preview(file: "ClipSource", path: Path, overwrite: bool) -> None:
-    """Write a GIF of the first clips of the first part there is."""
+    """Write a GIF of how the first clips of the first part begin."""
+    import numpy as np
+
     from videopred.preview import preview_gif
 
     part, there = next(iter(file.parts.items()))
-    clips = min(_PREVIEWED, there)
-    masks = file.read(part, "groups", 0, clips) if "groups" in file.truth else None
-    frames = file.read_frames(part, 0, clips)
+    clips, length = range(min(_PREVIEWED, there)), min(_PREVIEWED_FRAMES, file.frames)
+    frames = np.stack([file.read_window(part, clip, 0, length) for clip in clips])
+    masks = None
+    if "groups" in file.truth:
+        masks = np.stack([file.read(part, "groups", clip, clip + 1)[0, :length] for clip in clips])
     check.absent("--preview", path, overwrite)  # again: reading may have taken long
     preview_gif(frames, path, masks)
 

@@ -116,9 +116,14 @@ class ClipSource(ABC):
         """The part to judge a model on: test if it has clips, else validation, else train."""
         return next((part for part in ("test", "validation") if self.parts.get(part)), "train")
 
+    @property
+    def bytes_per_clip(self) -> int:
+        """What the frames of a clip take in memory."""
+        return self.frames * self.height * self.width * self.channels
+
     def at_once(self, most: int) -> int:
         """How many clips to read at a time: `most`, or fewer of large ones, one at least."""
-        return max(1, min(most, _BYTES_AT_ONCE // (self.frames * self.height * self.width * self.channels)))
+        return max(1, min(most, _BYTES_AT_ONCE // self.bytes_per_clip))
 
     def check_clips(self, part: str, start: int, stop: int) -> None:
         """Raise ValueError unless the clips from `start` up to `stop` are in the part, and are at least one."""

@@ -46,9 +46,9 @@ def _statistics(file: ClipSource, part: str, clips: int) -> dict[str, float]:
     means = [file.read_frames(part, clip, clip + 1).mean() / 255 for clip in range(clips)]
     facts = {"mean_intensity": float(np.mean(means))}
     if file.recipe:
-        truth = [file.clip(part, clip) for clip in range(clips)]
-        facts["objects_per_clip"] = float(np.mean([clip.objects["active"].sum() for clip in truth]))
-        facts["contacts_per_clip"] = float(np.mean([len(clip.contacts) for clip in truth]))
+        truth = (file.clip(part, clip) for clip in range(clips))  # not all held at once
+        counts = [(clip.objects["active"].sum(), len(clip.contacts)) for clip in truth]
+        facts["objects_per_clip"], facts["contacts_per_clip"] = np.mean(counts, axis=0).tolist()
     if isinstance(file.recipe, BallsConfig):
         facts["frames_predictable"] = frames_predictable(error_growth(file, part, clips))
     return facts

@@ -33,7 +33,8 @@ from PIL import Image
 from tqdm import tqdm
 
 from videopred import check
-from videopred.datasets.clip import Clip, clip_seed
+from videopred.datasets.chance import open_sources
+from videopred.datasets.clip import Clip
 from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.quadruplets import scenes_of
 from videopred.datasets.scene_names import condition
@@ -94,7 +95,7 @@ def export_intphys(
                 digits = max(5, len(str(count)))
                 places = [f"{index:0{digits}}" for index in range(1, count + 1)]
             for index, place in enumerate(places):
-                chance = np.random.Generator(np.random.PCG64(clip_seed(0, name, index))) if random_levels else None
+                chance = open_sources(0, name, [index])[0] if random_levels else None
                 _write_film(source.clip(name, index), partial / kind / place, chance, labelled=kind != "test")
                 bar.update()
         check.free_folder("--out", folder, overwrite)  # another command may have made it meanwhile

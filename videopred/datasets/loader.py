@@ -132,7 +132,7 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
             fix = "leave it out, and ask the source for it"
             check.require(values.dtype.kind in "biuf", "truth", "be numbers", f"{name}, {values.dtype}", fix)
             size += values.nbytes
-        return size + file.frames * file.height * file.width * file.channels
+        return size + file.bytes_per_clip
 
     def _read_all(self) -> dict[str, Tensor]:
         held: dict[str, Tensor] = {}

@@ -91,11 +91,7 @@ class MovingMNIST:
         recipe, rows = self.recipe, len(self._rows[part])
         if recipe.in_order:
             return LegacyWalks(recipe, rows, seed, part).walk
-
-        def draw(block: Sequence[int]) -> Walks:
-            return walk(recipe, rows, open_sources(seed, part, block))
-
-        return draw
+        return lambda block: walk(recipe, rows, open_sources(seed, part, block))
 
     def _films(self, walks: Walks, part_rows: np.ndarray) -> Iterator[Clip]:
         """The clips of some walks: digits become pixels."""

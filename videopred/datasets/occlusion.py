@@ -42,7 +42,8 @@ from itertools import groupby, pairwise, product
 
 import numpy as np
 
-from videopred.datasets.clip import Clip, clip_seed
+from videopred.datasets.chance import open_sources
+from videopred.datasets.clip import Clip
 from videopred.datasets.contacts import CONTACT
 from videopred.datasets.scene_names import BLOCKS, MOVEMENTS
 from videopred.datasets.scenes import Condition, Scene, draw_scene
@@ -71,7 +72,7 @@ class Occlusion:
         """The clips at these addresses, in this order; each depends on the address of its scene alone."""
         per_scene = self.recipe.clips_per_scene(part)
         for number, group in groupby(indices, lambda index: index // per_scene):
-            chance = np.random.Generator(np.random.PCG64(clip_seed(seed, part, number * per_scene)))
+            [chance] = open_sources(seed, part, [number * per_scene])
             scene = draw_scene(self.recipe, self._conditions[number % len(self._conditions)], chance)
             if per_scene == 1:
                 empty = scene.condition.block == "O1" and scene.condition.objects == 1

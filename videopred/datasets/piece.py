@@ -7,7 +7,7 @@ import io
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +83,21 @@ def load_piece(path: Path) -> Piece | None:
 
 def _checksum(content: bytes | memoryview) -> bytes:
     return zlib_ng.crc32(content).to_bytes(_CHECKSUM)
+
+
+def make_pieces(records: Iterable[Record], part: str, count: int) -> Iterator[Piece]:
+    """The pieces of all records of a part, made as they come: of a single clip where it is long and shares no chunk.
+
+    So of long films of others hardly more than one is held in memory.
+    """
+    queue, start = iter(records), 0
+    for record in queue:
+        forms = _forms(record).items()
+        shares = any(clips_per_chunk(name, form, count) > 1 for name, form in forms if has_time(name))
+        others = islice(queue, STEP - 1) if shares or record["features"].nbytes <= _LONG else ()
+        piece = make_piece(chain([record], others), part, start, count)
+        start += piece.clips
+        yield piece
 
 
 def make_piece(records: Iterable[Record], part: str, start: int, count: int) -> Piece:

@@ -8,7 +8,6 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
-from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from videopred.datasets.piece import (
     Piece,
     clips_per_chunk,
     frames_per_chunk,
-    make_piece,
+    make_pieces,
     pack,
     require_forms,
 )
@@ -149,9 +148,7 @@ class FileWriter:
             OSError: the disk is full or fails.
             KeyboardInterrupt: somebody pressed Ctrl-C.
         """
-        queue = iter(records)  # taken one by one, as clips of others may be large
-        pieces = (make_piece(islice(queue, STEP), part, start, count) for start in range(0, count + 1, STEP))
-        self.write_pieces(part, takewhile(lambda piece: piece.clips, pieces), count)
+        self.write_pieces(part, make_pieces(records, part, count), count)
 
     def write_pieces(self, part: str, pieces: Iterable[Piece], count: int) -> None:
         """Write the `count` clips of a part, given as the pieces that they make up, in order.

@@ -85,15 +85,16 @@ class TrainingClips:
         file = self.file
         shape = (self.to_learn, file.frames, file.height, file.width, file.channels)
         clips = torch.empty(shape, dtype=torch.uint8, device=device)
-        for start in range(0, self.to_learn, _AT_ONCE):
-            stop = min(start + _AT_ONCE, self.to_learn)
+        at_once = file.at_once(_AT_ONCE)
+        for start in range(0, self.to_learn, at_once):
+            stop = min(start + at_once, self.to_learn)
             clips[start:stop] = torch.from_numpy(file.read_frames("train", start, stop))
         return clips
 
     @property
     def bytes_to_learn(self) -> int:
         """What the clips to learn from take in memory."""
-        return self.to_learn * self.file.frames * self.file.height * self.file.width * self.file.channels
+        return self.to_learn * self.file.bytes_per_clip
 
     @property
     def are_read_each_time(self) -> bool:
