@@ -294,13 +294,15 @@ def test_what_is_measured_in_pixels_shrinks_with_the_frames():
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_small_keeps_the_core_but_gates_scoffs_messages_and_tiny_keeps_its_kind(name):
+def test_small_keeps_the_model_but_scoffs_messages_first_states_and_decoder_and_tiny_keeps_its_kind(name):
     paper = find_experiment(name)
     small, tiny = at_scale(paper, "small"), at_scale(paper, "tiny")
-    scoff = paper.model.core.kind == "scoff"
-    kept = paper.model.model_copy(update={"core": paper.model.core.changed(comm_gate=True)}) if scoff else paper.model
-    assert small.model == kept.model_copy(update={"codec": small.model.codec})
-    assert small.training.learning_rate == (1e-3 if name.startswith("scoff") else 3e-3)
+    kept = paper.model.model_copy(update={"codec": small.model.codec})
+    if paper.model.core.kind == "scoff":
+        core = paper.model.core.changed(comm_gate=True, start="learned")
+        kept = kept.model_copy(update={"core": core, "decoder": SharedConfig()})
+    assert small.model == kept
+    assert small.training.learning_rate == 3e-3
     assert small.training.free_running == min(20, small.recipe.frames - 2)
     assert tiny.model.core.kind == paper.model.core.kind
     assert tiny.recipe.height != tiny.recipe.width

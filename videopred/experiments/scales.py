@@ -10,7 +10,7 @@ from typing import Any
 from videopred import check
 from videopred.datasets.settings import BallsConfig, MovingMNISTConfig, OcclusionConfig
 from videopred.experiments.settings import ExperimentConfig, Scale
-from videopred.models.codec_settings import RNEMConfig
+from videopred.models.codec_settings import DecoderConfig, RNEMConfig, SharedConfig
 from videopred.models.settings import PredictorConfig
 from videopred.settings import Settings, TrainingConfig
 
@@ -32,10 +32,11 @@ SMALL_TRAINING: dict[str, Any] = {
 """So few updates of the smallest of the papers' step sizes, 0.0001, would hardly move the weights. And the papers'
 teacher forcing does not teach in so few updates what to do with one's own predictions, so the last frames of a clip are
 learned from these."""
-SMALL_CORES: dict[str, dict[str, Any]] = {"scoff": {"comm_gate": True}}
-SMALL_STEPS = {"scoff": 1e-3}
-"""Kind of core -> what is set in it, and its step size where that of all others is too large. What SCOFF's files hear
-is added to their states at every frame, so these can grow until they are no numbers (docs/results.md)."""
+SMALL_CORES: dict[str, dict[str, Any]] = {"scoff": {"comm_gate": True, "start": "learned"}}
+SMALL_DECODERS: dict[str, DecoderConfig] = {"scoff": SharedConfig()}
+"""Kind of core -> what is set in it, and its decoder. What SCOFF's files hear is added to their states at every frame,
+so without gates these can grow until they are no numbers; and a model in which no file has anything of its own predicts
+the mean frame for so long that it learns nothing else in so few updates (docs/results.md)."""
 
 TINY_HEIGHT, TINY_WIDTH = 24, 32
 TINY_CLIPS = {"train": 12, "validation": 4, "test": 8}
@@ -56,7 +57,8 @@ def at_scale(experiment: ExperimentConfig, scale: Scale) -> ExperimentConfig:
     """The experiment at a scale; `paper` is as it stands.
 
     small: frames of 24 x 24 px, 2000 clips, a narrower codec, and 700 updates of 16 clips, with a larger step and the
-    last 20 frames from the model's own predictions. The core stays, but that SCOFF's messages are gated.
+    last 20 frames from the model's own predictions. The core stays, but that SCOFF's messages are gated, its files have
+    a first state each that is learned, and the decoder gets their states side by side.
     tiny: clips of 12 frames (30 where fewer make no sense) of 24 x 32 px, one update, and a core of a few units.
 
     Raises:
@@ -75,7 +77,7 @@ def at_scale(experiment: ExperimentConfig, scale: Scale) -> ExperimentConfig:
             "recipe": shrunk(recipe, frames, height, width),
             "clips": {part: (TINY_CLIPS if tiny else SMALL_CLIPS)[part] for part in experiment.clips},
             "model": _tiny_model(experiment.model) if tiny else _small_model(experiment.model),
-            "training": shortened(experiment.training, TINY_TRAINING if tiny else _small_training(experiment), frames),
+            "training": shortened(experiment.training, TINY_TRAINING if tiny else SMALL_TRAINING, frames),
         }
     )
 
@@ -120,12 +122,8 @@ def _small_model(model: PredictorConfig) -> PredictorConfig:
     """The core behind a narrower codec, as far as it is one of R-NEM's kind."""
     core = model.core.changed(**SMALL_CORES.get(model.core.kind, {}))
     codec = model.codec.model_copy(update=SMALL_CODEC) if isinstance(model.codec, RNEMConfig) else model.codec
-    return model.model_copy(update={"core": core, "codec": codec})
-
-
-def _small_training(experiment: ExperimentConfig) -> dict[str, Any]:
-    kind = experiment.model.core.kind
-    return SMALL_TRAINING | ({"learning_rate": SMALL_STEPS[kind]} if kind in SMALL_STEPS else {})
+    decoder = SMALL_DECODERS.get(model.core.kind, model.decoder)
+    return model.model_copy(update={"core": core, "codec": codec, "decoder": decoder})
 
 
 def _tiny_model(model: PredictorConfig) -> PredictorConfig:
