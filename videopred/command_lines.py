@@ -61,7 +61,7 @@ def training_words(command: str, learned: str, data: str) -> Words | None:
     Returns:
         None of a program of one's own, which is no command of ours.
     """
-    command = re.sub(r"( --(?:out|init-from)[ =])", r"\1models/", command)
+    command = re.sub(r"( (?:--out|-o|--init-from)[ =])", r"\1models/", command)
     program, *words = shlex.split(command) or [""]
     name = Path(learned).name
     return tuple(data if word == name else word for word in words) if program == "videopred" else None

@@ -220,6 +220,7 @@ def test_scores_under_a_protocol_are_told_by_its_name(place):
             "videopred train balls4.h5 --out=/home/me/mine --init-from 'models/the first'",
             [["train", "datasets/balls4.h5", "--out=models/mine", "--init-from", "models/the first"]],
         ),
+        ("videopred train datasets/balls4.h5 -o x/mine", [["train", "datasets/balls4.h5", "-o", "models/mine"]]),
         ("loop.py --fast", []),
     ],
 )
