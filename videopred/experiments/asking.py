@@ -81,8 +81,7 @@ class Asked(NamedTuple):
         if protocol is None:
             return (card.command, *judged)
         context, horizon = fitting(protocol.context, protocol.horizon, recipe.frames)
-        published = [DATASETS[name].recipe for name in card.datasets]
-        as_published = any(type(one) is type(recipe) and not recipe.differing(one, FREE) for one in published)
+        as_published = any(not recipe.differing(DATASETS[name].recipe, FREE) for name in card.datasets)
         if as_published and (context, horizon) == (protocol.context, protocol.horizon):
             return ("evaluate", *judged, "--protocol", self.scaled.protocols[0])
         return ("evaluate", *judged, "--context", str(context), "--horizon", str(horizon))
