@@ -11,7 +11,6 @@ from videopred.commands.opening import check_data, check_not_of_others, each_run
 from videopred.commands.options import Context, Device, Horizon, Json, Overwrite, out_flag
 from videopred.commands.question import Question
 from videopred.datasets import open_dataset
-from videopred.datasets.shards import my_place
 from videopred.eval import DEFAULT_METRICS, known, metric_settings, read_metric_settings
 from videopred.eval.file_names import SCORE_FILES, SCORES
 from videopred.eval.settings import GivenConfig
@@ -79,6 +78,8 @@ def evaluate(
     else:
         assert data is not None  # _split has asked for it
         scores = _score_runs(runs, data, question, reference, how)
+    from videopred.judging.sharing import my_place
+
     if my_place()[0] > 0:  # another process writes and prints
         return
     paths_written = scores.save(folder, overwrite=overwrite)
