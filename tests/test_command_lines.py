@@ -83,6 +83,12 @@ def test_the_nearest_preset_is_chosen():
     )
 
 
+@pytest.mark.parametrize(("called", "preset"), [("balls4", "balls4 --balls 3"), ("mine", "balls3")])
+def test_a_folder_of_shards_is_called_as_it_was_where_that_is_a_preset(called, preset):
+    words = generate_words(DATASETS["balls3"].recipe, {"train": 7, "test": 5}, 0, f"sets/{called}", shards=2)
+    assert typed(words) == f"videopred generate {preset} --clips train=7 test=5 --shards 2 --out sets"
+
+
 def test_empty_parts_are_left_out_and_names_of_several_words_are_one():
     words = generate_words(DATASETS["curtain"].recipe, {"train": 0, "validation": 2, "test": 3}, 4, "a b.h5")
     assert typed(words) == "videopred generate curtain --clips validation=2 test=3 --seed 4 --out 'a b.h5'"

@@ -203,7 +203,7 @@ def test_a_run_with_flags_of_its_own_is_none_of_the_figure(workplace):
         cli.run(["reproduce", "rims-figure-12", "--scale", "tiny"])
 
 
-def test_a_run_that_learned_from_other_clips_of_that_name_is_refused_before_anything_is_trained(workplace):
+def test_a_run_that_learned_from_other_clips_of_that_name_is_refused_before_anything_is_made(workplace):
     experiment = make_plan(PAPER_FIGURES["rims-figure-12"], "tiny", Path("eval")).trainings[0].asked.scaled
     recipe, clips, out = experiment.recipe, experiment.clips, experiment.data_file
     generate(experiment.data, clips, recipe=recipe, seed=1, out=out)
@@ -212,6 +212,7 @@ def test_a_run_that_learned_from_other_clips_of_that_name_is_refused_before_anyt
     told = f"^models/rims-balls678-tiny must have learned from the clips in {out}, got a run that learned from others"
     with pytest.raises(ValueError, match=told):
         cli.run(["reproduce", "rims-figure-12", "--scale", "tiny", "--device", "cpu"])
+    assert list(Path("datasets").iterdir()) == [out]
     assert not Path("eval").exists()
 
 

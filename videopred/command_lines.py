@@ -27,35 +27,43 @@ def from_here(path: Path) -> Path:
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
-def generate_words(recipe: DatasetSettings, clips: Mapping[str, int], seed: int, out: str) -> Words:
+def generate_words(recipe: DatasetSettings, clips: Mapping[str, int], seed: int, out: str, shards: int = 1) -> Words:
     """The command that makes clips of a recipe: the preset nearest to it, and a flag for each setting that differs.
 
     Args:
         recipe: of clips of ours.
         clips: part -> how many; empty parts are left out.
         seed: of the data set.
-        out: the file, as the command shall name it.
+        out: the file, as the command shall name it; or the folder of shards, which is called after its preset, so that
+            another name than those of presets cannot be had.
+        shards: how many files.
     """
     kin = {name: preset.recipe for name, preset in DATASETS.items() if type(preset.recipe) is type(recipe)}
     name = min(kin, key=lambda preset: len(_changes(kin[preset], recipe)))  # of several as near, the first
+    place: Words = ("--out", out)
+    if shards > 1:
+        folder = Path(out)
+        name = folder.name if folder.name in kin else name
+        place = ("--shards", str(shards), "--out", str(folder.parent))
     counts = tuple(f"{part}={count}" for part, count in clips.items() if count)
     chance = ("--seed", str(seed)) if seed else ()
-    return ("generate", name, *_flags(_changes(kin[name], recipe)), "--clips", *counts, *chance, "--out", out)
+    return ("generate", name, *_flags(_changes(kin[name], recipe)), "--clips", *counts, *chance, *place)
 
 
-def training_words(command: str, data: str) -> Words | None:
+def training_words(command: str, learned: str, data: str) -> Words | None:
     """The command in the record of an export, which keeps only names of files, with data and runs where they lie now.
 
     Args:
         command: as it was typed.
+        learned: the clips, as they were called there.
         data: the clips, as the command shall name them.
 
     Returns:
         None of a program of one's own, which is no command of ours.
     """
-    command = re.sub(r"( --(?:out|init-from)[ =])", r"\1models/", command)
+    command = re.sub(r"( (?:--out|-o|--init-from)[ =])", r"\1models/", command)
     program, *words = shlex.split(command) or [""]
-    name = Path(data).name
+    name = Path(learned).name
     return tuple(data if word == name else word for word in words) if program == "videopred" else None
 
 

@@ -12,7 +12,7 @@ from command_line import LEARNING, core_flags, run, unasked, written
 from tiny_runs import tiny_data
 
 from videopred.checkpoint import load_run, read_run
-from videopred.commands.experiments import next_commands
+from videopred.commands.experiments import next_command
 from videopred.training import seeds
 from videopred.training.places import spread
 from videopred.training.run import train
@@ -125,16 +125,16 @@ def test_runs_of_seeds_that_are_finished_already_are_not_said_to_be_written(plac
 
 def test_the_next_command_names_the_data_as_it_may_be_typed(place, tmp_path, monkeypatch):
     monkeypatch.chdir(place)
-    assert next_commands(Path("gru")) == ["videopred evaluate gru balls4.h5"]
+    assert next_command(Path("gru")) == ("evaluate", "gru", "balls4.h5")
     copy = tmp_path / "a b"
     copy.mkdir()
     settings = json.loads(Path("gru/settings.json").read_text())
     recipe = copy / "recipe.json"
     recipe.touch()
-    for path, shown in {"motion3": "DATA", str(recipe): "DATA", str(copy): f"'{copy}'"}.items():  # last, other clips
+    for path, shown in {"motion3": "DATA", str(recipe): "DATA", str(copy): str(copy)}.items():  # last, other clips
         settings["data"]["path"] = path
         (copy / "settings.json").write_text(json.dumps(settings))
-        assert next_commands(copy) == [f"videopred evaluate '{copy}' {shown}"]
+        assert next_command(copy) == ("evaluate", str(copy), shown)
 
 
 def test_the_next_command_of_an_experiment_is_its_own(place, tmp_path):
@@ -147,7 +147,7 @@ def test_the_next_command_of_an_experiment_is_its_own(place, tmp_path):
     for name, protocol in asked.items():
         settings["experiment"] = {"name": name, "scale": "paper"}
         (tmp_path / "seed-0/settings.json").write_text(json.dumps(settings))
-        assert next_commands(tmp_path) == [f"videopred evaluate {tmp_path} {data}{protocol}"]
+        assert " ".join(next_command(tmp_path)) == f"evaluate {tmp_path} {data}{protocol}"
 
 
 @pytest.mark.parametrize("experiment", [None, {"name": "rims-balls4", "scale": "paper"}])
@@ -158,6 +158,6 @@ def test_the_next_command_asks_for_a_part_that_is_there(place, tmp_path, monkeyp
     for validation, part in ((0, "train"), (3, "validation")):
         settings["data"]["path"] = str(tiny_data(tmp_path / f"{part}.h5", {"train": 12, "validation": validation}))
         Path("gru/settings.json").write_text(json.dumps(settings))
-        (command,) = next_commands(Path("gru"))
-        assert command == f"videopred evaluate gru {part}.h5 --part {part}"
-        assert run(command.removeprefix("videopred ")) == 0
+        command = next_command(Path("gru"))
+        assert command == ("evaluate", "gru", f"{part}.h5", "--part", part)
+        assert run(" ".join(command)) == 0

@@ -29,7 +29,7 @@ def test_a_folder_of_films_is_said_to_be_brought_in_and_a_run_to_be_one(tmp_path
     (tmp_path / "empty").mkdir()
     fixes = {
         "films": "bring it in with `videopred import ",
-        "run": "it is a run, which `videopred runs .*run` shows",
+        "run": "it is a run: look at it with `videopred runs .*run`, or go on with it by `videopred train --resume`",
         "sets": "name one of its files, such as .*sets/balls4.h5$",
         "empty": "make it again",
     }
@@ -40,7 +40,7 @@ def test_a_folder_of_films_is_said_to_be_brought_in_and_a_run_to_be_one(tmp_path
 
 def test_an_export_is_said_to_be_a_run(tmp_path):
     (tmp_path / "mine.safetensors").write_bytes(b"weights")
-    with pytest.raises(ValueError, match=r"; it is a run, which `videopred runs \S+mine\.safetensors` shows$"):
+    with pytest.raises(ValueError, match=r"; it is a run: look at it with `videopred runs \S+mine\.safetensors`$"):
         open_dataset(tmp_path / "mine.safetensors")
 
 

@@ -20,6 +20,7 @@ from tiny_runs import CLIPS, no_file_longer_than, tiny_data, tiny_model, tiny_tr
 from videopred import cli
 from videopred.checkpoint import DataRecord, ExperimentRecord, RunConfig, load_run
 from videopred.datasets import open_dataset
+from videopred.datasets.generation import generate
 from videopred.eval.scores import load_scores
 from videopred.export.card_text import Described, _ahead, _experiment, _limits, ranges
 from videopred.export.with_card import export_with_card
@@ -82,6 +83,23 @@ def test_somebody_else_gets_the_numbers_of_the_card(place, tmp_path_factory, mon
     cli.run([*make, "--overwrite"])
     assert open_dataset("datasets/balls4.h5").fingerprint() in card.read_text()
     assert len(iio.imread(film, index=None)) == 9
+
+
+@pytest.mark.parametrize("name", ["balls4", "mine"])
+def test_clips_in_shards_are_made_in_shards(place, tmp_path_factory, monkeypatch, name):
+    data = generate(name, CLIPS, recipe=open_dataset("datasets/balls4.h5").recipe, shards=2, out="shards")
+    run = train(data, tiny_model(), tiny_training(), out="models/of-shards")
+    evaluate(load_run(run), open_dataset(data), context=4, horizon=5).save(f"eval/of-shards/{name}")
+    export, card, _ = (path.resolve() for path in export_with_card(run))
+    fingerprint = open_dataset(data).fingerprint()
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
+    Path("models").mkdir()
+    shutil.copy(export, "models")
+    make, evaluate_it, *_ = told = commands_of(card)
+    for words in (make, evaluate_it):
+        cli.run(words)
+    assert [words[2] for words in told if words[0] in ("evaluate", "render")] == [evaluate_it[2]] * 3
+    assert open_dataset(evaluate_it[2]).fingerprint() == fingerprint
 
 
 def test_a_card_says_what_the_model_is_and_where_it_is_from(place):
@@ -202,6 +220,7 @@ def test_scores_under_a_protocol_are_told_by_its_name(place):
             "videopred train balls4.h5 --out=/home/me/mine --init-from 'models/the first'",
             [["train", "datasets/balls4.h5", "--out=models/mine", "--init-from", "models/the first"]],
         ),
+        ("videopred train datasets/balls4.h5 -o x/mine", [["train", "datasets/balls4.h5", "-o", "models/mine"]]),
         ("loop.py --fast", []),
     ],
 )

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from videopred import check
-from videopred.command_lines import from_here
+from videopred.command_lines import Words, from_here
 from videopred.commands import terminal
 from videopred.datasets import kept_clips, open_dataset
-from videopred.experiments.asking import Asked, ask, run_and_data
+from videopred.experiments.asking import Asked, ask
 from videopred.experiments.settings import ExperimentConfig
 from videopred.training.places import SUMMARY, run_of, seeds_of
 
@@ -77,10 +77,10 @@ def record_of(asked: Asked, run: ExperimentConfig) -> "ExperimentRecord":
     return ExperimentRecord(name=asked.name, scale=asked.scale, changed=changed)
 
 
-def next_commands(folder: Path, asked: Asked | None = None) -> list[str]:
-    """Commands that judge a run, or runs from several seeds, on the data they learned from.
+def next_command(folder: Path, asked: Asked | None = None) -> Words:
+    """The command that judges a run, or runs from several seeds, on the data they learned from.
 
-    Of a run of an experiment they are its own, if the data has test clips, which all experiments are judged by.
+    Of a run of an experiment it is its own, if the data has test clips, which all experiments are judged by.
 
     Args:
         folder: the run, or the folder of runs.
@@ -92,16 +92,15 @@ def next_commands(folder: Path, asked: Asked | None = None) -> list[str]:
     data = from_here((kept_clips(config.data.path) if config.data else None) or Path("DATA"))
     part = _part_to_judge(data)
     if part != "test":
-        return [f"videopred evaluate {run_and_data(folder, data)} --part {part}"]
+        return ("evaluate", str(folder), str(data), "--part", part)
     record = config.experiment
     if asked is None and record is not None:
         asked = ask(record.name, record.scale)
-    return asked.next_commands(folder, data) if asked else [f"videopred evaluate {run_and_data(folder, data)}"]
+    return asked.next_command(folder, data) if asked else ("evaluate", str(folder), str(data))
 
 
 def _part_to_judge(data: Path) -> str:
     """The part of the data to judge a run on; of clips that cannot be opened, which the next command says, test."""
-
     try:
         return open_dataset(data).part_to_judge
     except (ValueError, OSError):

@@ -48,11 +48,14 @@ def reproduce(
         return
     from videopred.experiments.clips import find_or_make_clips
 
-    for path, experiment in plan.clips.items():
-        if path.exists():
-            print(f"{path} exists and is used as it is", file=sys.stderr)
-        find_or_make_clips(experiment, progress=terminal.watched())
-    _check_learned_from([one for one in plan.trainings if _is_there(one.run)])
+    for are_there in (True, False):  # clips are made only when runs fit those that are there
+        clips = {path: experiment for path, experiment in plan.clips.items() if path.exists() is are_there}
+        for path, experiment in clips.items():
+            if are_there:
+                print(f"{path} exists and is used as it is", file=sys.stderr)
+            find_or_make_clips(experiment, progress=terminal.watched())
+        runs = [one for one in plan.trainings if one.asked.scaled.data_file in clips]
+        _check_learned_from([one for one in runs if _is_there(one.run)])
     for one in plan.trainings:
         _do(_training(one))
     for words in plan.judging:

@@ -8,6 +8,8 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
+from videopred.command_lines import Words, typed
+
 _GOES_ON = ContextVar("_GOES_ON", default=False)
 """Whether this command is run by another one, which goes on by itself."""
 
@@ -49,11 +51,10 @@ def print_files(paths: Sequence[Path], as_json: bool) -> None:
         print(f"wrote {path}")
 
 
-def print_next(commands: Sequence[str]) -> None:
-    """Offer the commands that a user may want to type next, unless another command is running this one."""
+def print_next(command: Words) -> None:
+    """Offer the command that a user may want to type next, unless another one is running this one."""
     if not _GOES_ON.get():
-        for command in commands:
-            print(f"next: {command}")
+        print(f"next: {typed(command)}")
 
 
 @contextmanager

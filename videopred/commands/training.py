@@ -253,7 +253,7 @@ def _say_trained(
     Said once per launch.
 
     Args:
-        asked: the experiment; see `next_commands`.
+        asked: the experiment; see `next_command`.
         wrote: whether anything was learned; else it was said already that the run is left as it is.
     """
     from videopred.training.processes import is_first
@@ -272,4 +272,4 @@ def _say_trained(
     if wrote or json_:
         terminal.print_files([folder], json_)
     if not json_:
-        terminal.print_next(experiments.next_commands(folder, asked))
+        terminal.print_next(experiments.next_command(folder, asked))

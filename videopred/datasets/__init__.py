@@ -203,7 +203,8 @@ def how_to_mend(path: Path) -> str:
     if any(one.suffix.lower() in _OF_FILMS for one in there):
         return f"bring it in with {how_to_import(path)}"
     if (path / "settings.json").is_file() or path.suffix == ".safetensors":
-        return f"it is a run, which `{typed(('videopred', 'runs', str(path)))}` shows"
+        resume = ", or go on with it by `videopred train --resume`" if path.is_dir() else ""
+        return f"it is a run: look at it with `{typed(('videopred', 'runs', str(path)))}`{resume}"
     return "make it again with `videopred generate`"
 
 

@@ -49,8 +49,8 @@ class DatasetSettings(Settings):
         return 1
 
     def differing(self, other: "DatasetSettings", free: Collection[str]) -> list[str]:
-        """Settings in which it differs from another of the same world, but for those that are free."""
-        return [name for name, value in self if name not in free and value != getattr(other, name)]
+        """Settings in which it differs from another, `kind` of another world, but for those that are free."""
+        return [name for name, value in self if name not in free and value != getattr(other, name, None)]
 
     @property
     def context(self) -> int:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from videopred import check
+from videopred.command_lines import Words
 from videopred.datasets import DATASETS
 from videopred.eval.protocols import FREE, PROTOCOLS
 from videopred.experiments import experiment_names, find_experiment, holds_experiment, read_experiment
@@ -12,7 +13,6 @@ from videopred.experiments.scales import SCALES, at_scale, changes
 from videopred.experiments.settings import ExperimentConfig, Scale
 from videopred.models.settings import PredictorConfig
 from videopred.settings import TrainingConfig
-from videopred.systems import typed
 
 
 class Asked(NamedTuple):
@@ -68,24 +68,23 @@ class Asked(NamedTuple):
                 chosen[noted] = f"Ours; in {self.name} it is {'not set' if before is None else _written(before)}."
         return run.model_copy(update={"stated": stated, "chosen": chosen})
 
-    def next_commands(self, run: Path, data: Path) -> list[str]:
-        """Commands that judge a run of it, or its runs from several seeds.
+    def next_command(self, run: Path, data: Path) -> Words:
+        """The command that judges a run of it, or its runs from several seeds.
 
         Protocols are for data as published; of other clips the same is asked, as far as they are long enough.
         """
-        words = run_and_data(run, data)
+        judged = (str(run), str(data))
         if not self.scaled.protocols:
-            return [f"videopred evaluate {words}"]
+            return ("evaluate", *judged)
         card, recipe = PROTOCOLS[self.scaled.protocols[0]], self.scaled.recipe
         protocol = card.protocol
         if protocol is None:
-            return [f"videopred {card.command} {words}"]
+            return (card.command, *judged)
         context, horizon = fitting(protocol.context, protocol.horizon, recipe.frames)
-        published = [DATASETS[name].recipe for name in card.datasets]
-        as_published = any(type(one) is type(recipe) and not recipe.differing(one, FREE) for one in published)
+        as_published = any(not recipe.differing(DATASETS[name].recipe, FREE) for name in card.datasets)
         if as_published and (context, horizon) == (protocol.context, protocol.horizon):
-            return [f"videopred evaluate {words} --protocol {self.scaled.protocols[0]}"]
-        return [f"videopred evaluate {words} --context {context} --horizon {horizon}"]
+            return ("evaluate", *judged, "--protocol", self.scaled.protocols[0])
+        return ("evaluate", *judged, "--context", str(context), "--horizon", str(horizon))
 
 
 def ask(data: str, scale: str | None) -> Asked | None:
@@ -103,11 +102,6 @@ def ask(data: str, scale: str | None) -> Asked | None:
         return None
     chosen = cast(Scale, check.one_of("--scale", "paper" if scale is None else scale, SCALES))
     return Asked(name, chosen, experiment, at_scale(experiment, chosen))
-
-
-def run_and_data(run: Path, data: Path) -> str:
-    """A run, or the folder of its runs from several seeds, and a data file, as words of a command."""
-    return typed((str(run), str(data)))
 
 
 def fitting(context: int, horizon: int, frames: int) -> tuple[int, int]:

@@ -40,9 +40,18 @@ class Described(NamedTuple):
         return f"models/{self.name}.safetensors"
 
     @property
+    def generate(self) -> Words:
+        """The command that makes the clips."""
+        recipe, seed, called = self.file.recipe, self.file.seed, _called(str(self.file.path))
+        assert recipe is not None
+        assert seed is not None
+        return generate_words(recipe, self.file.parts, seed, called, len(self.file.files()))
+
+    @property
     def data(self) -> str:
-        """The clips, as commands of the card call them."""
-        return _called(str(self.file.path))
+        """The clips, as commands of the card call them: a file, or a folder of shards, called after its preset."""
+        shards = len(self.file.files()) > 1
+        return f"datasets/{self.generate[1]}" if shards else _called(str(self.file.path))
 
     @property
     def given(self) -> tuple[int, int]:
@@ -135,7 +144,7 @@ def _written(value: Any) -> str:
 def _use(of: Described) -> Iterator[str]:
     yield "In a clone of the repository, or in any folder whose `models/` holds this export:"
     words = (of.run, of.data, *of.given_words)
-    yield _shell(_generate(of), ("evaluate", *words), ("render", *words))
+    yield _shell(of.generate, ("evaluate", *words), ("render", *words))
     yield (
         "The first command makes the clips, byte for byte. Fewer training clips will do: they only calibrate trivial "
         "baselines. `videopred train DATA --init-from` starts from these weights."
@@ -151,7 +160,7 @@ def _origin(of: Described) -> Iterator[str]:
 
 def _training(of: Described) -> Iterator[str]:
     record, training = of.export.record, of.config.training
-    if words := training_words(record.get("command", ""), of.data):
+    if words := training_words(record.get("command", ""), str(of.file.path), of.data):
         yield _shell(words)
     done = record.get("updates", training.updates)
     told = [f"{counted(done, 'update')} of {counted(training.batch_size, 'clip')} from seed {training.seed}"]
@@ -217,20 +226,13 @@ def _limits(of: Described) -> Iterator[str]:
     )
 
 
-def _generate(of: Described) -> Words:
-    """The command that makes the clips."""
-    recipe, seed = of.file.recipe, of.file.seed
-    assert recipe is not None
-    assert seed is not None
-    return generate_words(recipe, of.file.parts, seed, of.data)
-
-
 def _evaluate(of: Described, scores: Scores) -> Words:
     """The command that gave some scores."""
     same = scores.fingerprint == of.fingerprint
     clips = of.file.parts.get(scores.protocol.part) if same else None
-    data, reference = (None if file is None else _called(file) for file in (scores.file, scores.reference))
-    return evaluate_words(of.run, str(data), scores.protocol, clips, reference)
+    data = of.data if same else _called(scores.file)
+    reference = None if scores.reference in (None, scores.file) else _called(scores.reference)
+    return evaluate_words(of.run, data, scores.protocol, clips, reference)
 
 
 def _called(file: str) -> str:

@@ -122,8 +122,7 @@ def trained_on(name: str, file: "ClipSource", learned: Mapping[Path, str | None]
     card, recipe = PROTOCOLS[name], file.recipe
     if recipe is None:
         return ()
-    worlds = [preset for preset in card.datasets if type(DATASETS[preset].recipe) is type(recipe)]
-    tested = [preset for preset in worlds if not recipe.differing(DATASETS[preset].recipe, FREE)]
+    tested = [preset for preset in card.datasets if not recipe.differing(DATASETS[preset].recipe, FREE)]
     pairs = card.trained_on or tuple(zip(tested, tested, strict=True))
     wanted = list(dict.fromkeys(trained for trained, on in pairs if on in tested))
     notes = []

@@ -150,7 +150,7 @@ def _making(file: "ClipSource") -> str | None:
     """The command that makes a data file, clip for clip; None if it is not ours."""
     if file.recipe is None or file.seed is None:
         return None
-    return typed(generate_words(file.recipe, file.parts, file.seed, str(file.path)))
+    return typed(generate_words(file.recipe, file.parts, file.seed, str(file.path), len(file.files())))
 
 
 def _missing(run: FoundRun, data: Path | None, together: bool) -> list[Missing]:
@@ -217,7 +217,7 @@ def _scene_alt(title: str, how: str) -> str:
 def _commands(run: FoundRun, made: str | None, data: Path | None, parts: Mapping[str, int]) -> dict[str, str]:
     found = {"the data": made} if made else {}
     if command := str(run.record.get("command", "")):
-        words = training_words(command, str(data)) if data is not None and run.path.is_file() else None
+        words = training_words(command, str(data), str(data)) if data is not None and run.path.is_file() else None
         found["the run"] = typed(words) if words else command
     for name, scores in run.scores.items():
         count = parts.get(scores.protocol.part) if data is not None and data.stem == name else None
