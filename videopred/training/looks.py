@@ -11,6 +11,7 @@ class Looks:
         improvement: share of the lowest loss by which another must be lower to end the counting.
 
     Attributes:
+        latest: the loss of the last look.
         lowest: the lowest loss so far, and `lowest_at`, the update after which it was seen.
         fruitless: looks since the loss last fell enough.
         decays: how often `patience` looks in a row were fruitless.
