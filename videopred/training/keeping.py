@@ -46,7 +46,7 @@ class KeepCheckpoints(Checkpoint):
         training: TrainingConfig,
         signs: StopSigns,
         start: Start,
-        on_save: Callable[[], None] = lambda: None,
+        on_save: Callable[[], None],
     ) -> None:
         self.folder, self.training, self.signs = folder, training, signs
         self.best_so_far, self.begun_with, self.on_save = start.best_so_far, start.checkpoint, on_save

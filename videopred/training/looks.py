@@ -17,7 +17,7 @@ class Looks:
         decays: how often `patience` looks in a row were fruitless.
     """
 
-    def __init__(self, improvement: float = 0.0) -> None:
+    def __init__(self, improvement: float) -> None:
         self._improvement = improvement
         self.latest = self.lowest = self._mark = float("inf")
         self.lowest_at = self.fruitless = self.decays = self._waited = 0

@@ -143,7 +143,7 @@ def resume_seeds(out: Path, training: TrainingConfig | None = None, **how: Any) 
     first, _ = read_settings(run_of(out, seeds[0]))
     asked, compute = training or first.training, how.get("compute") or first.compute
     how |= {"compute": compute, "limit": _limit_of(compute)}
-    also = {name: how[name] for name in ("compute", "watch", "device", "progress", "limit") if name in how}
+    also = {name: value for name, value in how.items() if name not in ("data", "model")}
     for finished, seed in enumerate(seeds):
         _check_time(how["limit"], out, finished, seeds)
         run, chosen = run_of(out, seed), asked.model_copy(update={"seed": seed})
