@@ -37,9 +37,9 @@ def stop_signs(limit: str | None = None) -> StopSigns:
     return StopSigns(TimeLimit(limit), several=False)
 
 
-def keeper(folder: Path, signs: StopSigns | None = None, **training: Any) -> KeepCheckpoints:
-    """For a run that begins, and nobody is told of its saves."""
-    return KeepCheckpoints(folder, tiny_training(**training), signs or stop_signs(), Start(), lambda: None)
+def keeper(folder: Path, signs: StopSigns | None = None, begun: int = 0, **training: Any) -> KeepCheckpoints:
+    """For a run that goes on after `begun` updates, and nobody is told of its saves."""
+    return KeepCheckpoints(folder, tiny_training(**training), signs or stop_signs(), Start(done=begun), lambda: None)
 
 
 def look(
@@ -91,7 +91,7 @@ def test_nothing_is_best_where_no_loss_is_a_number(tmp_path):
 
 def passed(folder: Path, updates: int, signs: StopSigns, begun: int = 0, **training: Any) -> Trainer:
     """A trainer that has come to the beginning of each update from `begun` on, without looks."""
-    keep, trainer, model = keeper(folder, signs, **training), Trainer(), learner()
+    keep, trainer, model = keeper(folder, signs, begun, **training), Trainer(), learner()
     said: Any = trainer
     with signs.held:
         trainer.global_step = begun
