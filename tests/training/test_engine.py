@@ -25,7 +25,7 @@ def told(
     """What the Trainer is made with."""
     monkeypatch.setattr(lightning, "Trainer", dict)
     config = learner(**training).config.model_copy(update={"compute": ComputeConfig(devices=devices)})
-    return make_trainer(config, run, torch.device(device), [], done)  # type: ignore[return-value]
+    return make_trainer(config, run, torch.device(device), [], done, [])  # type: ignore[return-value]
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,11 @@ def stop_signs(limit: str | None = None) -> StopSigns:
     return StopSigns(TimeLimit(limit), several=False)
 
 
+def keeper(folder: Path, signs: StopSigns | None = None, begun: int = 0, **training: Any) -> KeepCheckpoints:
+    """For a run that goes on after `begun` updates, and nobody is told of its saves."""
+    return KeepCheckpoints(folder, tiny_training(**training), signs or stop_signs(), Start(done=begun), lambda: None)
+
+
 def look(
     folder: Path, losses: list[float], best_so_far: float = float("inf"), remembered: float = float("inf")
 ) -> dict[str, str]:
@@ -86,7 +91,7 @@ def test_nothing_is_best_where_no_loss_is_a_number(tmp_path):
 
 def passed(folder: Path, updates: int, signs: StopSigns, begun: int = 0, **training: Any) -> Trainer:
     """A trainer that has come to the beginning of each update from `begun` on, without looks."""
-    keep, trainer, model = KeepCheckpoints(folder, tiny_training(**training), signs, Start()), Trainer(), learner()
+    keep, trainer, model = keeper(folder, signs, begun, **training), Trainer(), learner()
     said: Any = trainer
     with signs.held:
         trainer.global_step = begun
@@ -112,7 +117,7 @@ def test_saves_between_looks_come_as_often_as_asked_and_never_twice(tmp_path):
 
 
 def test_what_a_look_has_saved_is_not_saved_again(tmp_path):
-    keep, model = KeepCheckpoints(tmp_path, tiny_training(save_every=5), stop_signs(), Start()), learner()
+    keep, model = keeper(tmp_path, save_every=5), learner()
     trainer: Any = Trainer()
     trainer.global_step = 10
     keep.on_validation_end(trainer, model)
@@ -133,7 +138,7 @@ def test_no_stop_before_the_first_update_is_done(tmp_path):
 
 
 def test_a_stop_waits_until_all_pieces_of_an_update_are_done(tmp_path):
-    keep, model = KeepCheckpoints(tmp_path, tiny_training(), stop_signs("0s"), Start()), learner()
+    keep, model = keeper(tmp_path, stop_signs("0s")), learner()
     trainer: Any = Trainer()
     trainer.global_step = 2
     model._pieces.append(next(model.parameters()).sum())
@@ -145,7 +150,7 @@ def test_a_stop_waits_until_all_pieces_of_an_update_are_done(tmp_path):
 
 def test_the_trainer_is_told_when_all_updates_are_done(tmp_path):
     """And is not told to go on where somebody else has told it to stop."""
-    keep = KeepCheckpoints(tmp_path, tiny_training(updates=3), stop_signs(), Start())
+    keep = keeper(tmp_path, updates=3)
     trainer: Any = Trainer()
     for trainer.global_step, trainer.should_stop, ended in ((2, False, False), (2, True, True), (3, False, True)):
         keep.on_train_batch_end(trainer)
@@ -154,7 +159,7 @@ def test_the_trainer_is_told_when_all_updates_are_done(tmp_path):
 
 def test_other_processes_than_the_first_save_along_and_move_nothing(tmp_path):
     """All have to come to a save, as each may hold a part of the weights; the files are the first one's."""
-    keep, trainer = KeepCheckpoints(tmp_path, tiny_training(), stop_signs(), Start()), Trainer()
+    keep, trainer = keeper(tmp_path), Trainer()
     trainer.is_global_zero = False
     said: Any = trainer
     keep.on_validation_end(said, learner())

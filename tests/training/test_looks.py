@@ -18,7 +18,7 @@ def after(losses: list[float], improvement: float = 0.0, patience: int = 2) -> L
 
 
 def test_before_any_look_everything_is_lower():
-    looks = Looks()
+    looks = Looks(0.0)
     assert (looks.latest, looks.lowest, looks.fruitless, looks.decays) == (float("inf"), float("inf"), 0, 0)
 
 

@@ -43,7 +43,7 @@ def test_a_new_name_gets_a_column_and_half_a_line_is_passed_over(tmp_path):
 def test_a_disk_that_is_full_leaves_the_rows_that_are_there(tmp_path, name):
     """Also where the file is written anew, for a name that it has no column for."""
     path = tmp_path / "metrics.csv"
-    file = MetricsFile(path)
+    file = MetricsFile(path, 0)
     file.log_metrics({"loss": 1.5}, 0)
     before = path.read_text()
     message = r"metrics\.csv must be a file that can be written, got File too large; free some space"
@@ -57,7 +57,7 @@ def test_a_damaged_file_is_one_clear_line_before_anything_is_learned(tmp_path, c
     path = tmp_path / "metrics.csv"
     path.write_bytes(content)
     message = r"metrics\.csv must hold rows that begin with a step, got others; restore it, or delete it"
-    for opened in (read_metrics, MetricsFile):
+    for opened in (read_metrics, lambda path: MetricsFile(path, 0)):
         with pytest.raises(FaultyFileError, match=message):
             opened(path)
     assert path.read_bytes() == content

@@ -12,7 +12,7 @@ from videopred.training.schedules import own_frames, share_of_samples, share_of_
 
 def shares(updates: int, **settings: object) -> list[float]:
     training = tiny_training(updates=updates, **settings)
-    return [share_of_step_size(training, update) for update in range(updates)]
+    return [share_of_step_size(training, update, 0) for update in range(updates)]
 
 
 def test_the_cosine():

@@ -84,8 +84,7 @@ def train(
             "--scale": scale, "--data": clips, "--write": write, "--dry-run": dry_run,
         }  # fmt: skip
         _check_left_out(of_new_runs, "--resume", "the run is resumed as it is")
-        with as_ctrl_c():
-            learned = _go_on(resume, data, learning)
+        learned = _go_on(resume, data, learning)
         _say_trained(resume, watch, json_, wrote=learned)
         return
     fix = "give it, as in `videopred train datasets/balls4.h5`, or a run with --resume"
@@ -117,8 +116,7 @@ def train(
                 record, data = experiments.record_of(asked, run), experiments.clips_of(asked, run, clips)
             _check_opens(data, device)
             how = {"out": out, "init_from": init_from, "experiment": record, "overwrite": overwrite}
-            with as_ctrl_c():
-                folder = _learn(data, chosen, learning, how)
+            folder = _learn(data, chosen, learning, how)
         _say_trained(folder, watch, json_, asked)
 
 
@@ -141,7 +139,8 @@ def _go_on(run: Path, data: Path | None, learning: _Learning) -> bool:
     several = (run / SUMMARY).is_file()
     unfinished = not all(map(is_finished, [run_of(run, seed) for seed in seeds_of(run)] if several else [run]))
     go_on = resume_seeds if several else resume
-    go_on(run, data=data, progress=True, **learning._asdict())
+    with as_ctrl_c():
+        go_on(run, data=data, progress=True, **learning._asdict())
     return unfinished
 
 
@@ -164,9 +163,10 @@ def _learn(data: Path, seeds: Sequence[int] | None, learning: _Learning, run: di
     """
     from videopred.training import train, train_seeds
 
-    if seeds is None:
-        return train(data, progress=True, **learning._asdict(), **run)
-    return train_seeds(data, seeds, progress=True, **learning._asdict(), **run)
+    with as_ctrl_c():
+        if seeds is None:
+            return train(data, progress=True, **learning._asdict(), **run)
+        return train_seeds(data, seeds, progress=True, **learning._asdict(), **run)
 
 
 def _check_fits(clips: "ClipSource | None", learning: _Learning, init_from: Path | None) -> None:

@@ -112,7 +112,7 @@ class Course:
             fix = f"what was saved before is kept: {fix}, and continue with `{self._resuming}`"
             raise ConnectionError(check.complaint(who, "work along to the end", got, fix)) from error
         except (KeyboardInterrupt, SystemExit):  # the second is how Lightning ends on the first
-            told = f"stopped at once: {max(keep.saved_at, self.start.done)} of {training.updates} updates are saved"
+            told = f"stopped at once: {keep.saved_at} of {training.updates} updates are saved"
         self._state = "interrupted"
         if is_first():  # in other processes, Lightning takes an error for a crash
             raise KeyboardInterrupt(f"{told}; continue with `{self._resuming}`")

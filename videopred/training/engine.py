@@ -30,7 +30,7 @@ def make_trainer(
     device: torch.device,
     callbacks: Sequence[Callback],
     done: int,
-    loggers: Sequence[Logger] = (),
+    loggers: Sequence[Logger],
 ) -> lightning.Trainer:
     """A trainer that leaves batches, noise, step sizes, clipping and checkpoints to us.
 

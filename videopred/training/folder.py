@@ -73,8 +73,9 @@ class RunFolder:
 
     def go_on(self, config: RunConfig, record: dict[str, Any], device: str, done: int) -> None:
         """Note in the settings and the record of a run how it is resumed, and after how many updates."""
-        if is_first():
-            write_json(self.path / "settings.json", config.model_dump(mode="json"))
+        if not is_first():
+            return
+        write_json(self.path / "settings.json", config.model_dump(mode="json"))
         self._time.add(record)
         start = {"updates": done, **provenance()}
         starts = [*record.get("resumed", []), start]
@@ -124,5 +125,4 @@ class RunFolder:
 
     def _write(self, record: dict[str, Any]) -> None:
         self._record = record
-        if is_first():
-            write_json(self.path / "run.json", record)
+        write_json(self.path / "run.json", record)

@@ -37,7 +37,7 @@ class KeepCheckpoints(Checkpoint):
         on_save: called after each save.
 
     Attributes:
-        saved_at: updates that were done at the last save; 0 before there is one.
+        saved_at: updates in the last checkpoint, at first in the one that is gone on from; 0 while there is none.
     """
 
     def __init__(
@@ -46,11 +46,11 @@ class KeepCheckpoints(Checkpoint):
         training: TrainingConfig,
         signs: StopSigns,
         start: Start,
-        on_save: Callable[[], None] = lambda: None,
+        on_save: Callable[[], None],
     ) -> None:
         self.folder, self.training, self.signs = folder, training, signs
         self.best_so_far, self.begun_with, self.on_save = start.best_so_far, start.checkpoint, on_save
-        self._begun = self.saved_at = 0
+        self._begun = self.saved_at = start.done
 
     def on_fit_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         """What a run goes on from becomes its last: one that has learned all saves nothing more.
@@ -63,7 +63,6 @@ class KeepCheckpoints(Checkpoint):
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         assert isinstance(pl_module, Learner)
-        self._begun = trainer.global_step
         self.signs.held.listen()  # Lightning has put a handler of its own in place
         # A run that was killed right after the look that ended it has ended.
         if pl_module.has_stopped_falling:

@@ -11,12 +11,13 @@ class Looks:
         improvement: share of the lowest loss by which another must be lower to end the counting.
 
     Attributes:
+        latest: the loss of the last look.
         lowest: the lowest loss so far, and `lowest_at`, the update after which it was seen.
         fruitless: looks since the loss last fell enough.
         decays: how often `patience` looks in a row were fruitless.
     """
 
-    def __init__(self, improvement: float = 0.0) -> None:
+    def __init__(self, improvement: float) -> None:
         self._improvement = improvement
         self.latest = self.lowest = self._mark = float("inf")
         self.lowest_at = self.fruitless = self.decays = self._waited = 0

@@ -22,7 +22,7 @@ class MetricsFile(Logger):
         FaultyFileError: something else is there.
     """
 
-    def __init__(self, path: Path, done: int = 0) -> None:
+    def __init__(self, path: Path, done: int) -> None:
         super().__init__()
         self.path = path
         self._kept = [row for row in read_metrics(path) if int(row["step"]) < done]

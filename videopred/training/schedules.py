@@ -5,7 +5,7 @@ import math
 from videopred.settings import TrainingConfig
 
 
-def share_of_step_size(training: TrainingConfig, update: int, decays: int = 0) -> float:
+def share_of_step_size(training: TrainingConfig, update: int, decays: int) -> float:
     """What the full step size is multiplied with at an update; in [0, 1].
 
     Args:

@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from videopred import check
 from videopred.amounts import counted
@@ -55,8 +55,9 @@ def train_seeds(
     check.require(all(0 <= seed < 2**64 for seed in seeds), "--seeds", must, given, fix)
     _check_alone(compute)
     check_room(out, seeds, overwrite)
-    summary_before, first_settings = _kept(out / SUMMARY), run_of(out, seeds[0]) / "settings.json"
-    settings_before = _kept(first_settings)
+    summary_before = (out / SUMMARY).read_bytes() if (out / SUMMARY).exists() else None
+    first_settings = run_of(out, seeds[0]) / "settings.json"
+    written_before = _written(first_settings)
     write_json(out / SUMMARY, {"seeds": list(seeds)})  # before the first, which may be killed
     how |= {"compute": compute, "limit": _limit_of(compute), "overwrite": overwrite}
     for finished, seed in enumerate(seeds):
@@ -65,11 +66,11 @@ def train_seeds(
         try:
             train(data, model, chosen, out=run_of(out, seed), **how)
         except KeyboardInterrupt as stopped:
-            if _kept(first_settings) == settings_before:  # nothing has begun
+            if _written(first_settings) == written_before:  # nothing has begun
                 raise
             raise _for_all(out, stopped) from None
         finally:
-            if _kept(first_settings) == settings_before:  # nothing has begun
+            if _written(first_settings) == written_before:  # nothing has begun
                 _put_back(out, summary_before)
     return _summed_up(out, seeds)
 
@@ -98,21 +99,15 @@ def _resuming(out: Path) -> str:
     return typed(("videopred", "train", "--resume", str(out)))
 
 
-class _Kept(NamedTuple):
-    """A file, and what tells it from another of the same content."""
-
-    content: bytes
-    written: int
+def _written(path: Path) -> int | None:
+    """When a file was written, which tells it from another of the same content; None if there is none."""
+    return path.stat().st_mtime_ns if path.exists() else None
 
 
-def _kept(path: Path) -> _Kept | None:
-    return _Kept(path.read_bytes(), path.stat().st_mtime_ns) if path.exists() else None
-
-
-def _put_back(out: Path, summary: _Kept | None) -> None:
+def _put_back(out: Path, summary: bytes | None) -> None:
     """Leave the folder as it was, with the summary of the runs that are there, or none."""
     if summary is not None:
-        write_bytes(out / SUMMARY, summary.content)
+        write_bytes(out / SUMMARY, summary)
         return
     (out / SUMMARY).unlink()
     with suppress(OSError):  # others have put something there
@@ -143,7 +138,7 @@ def resume_seeds(out: Path, training: TrainingConfig | None = None, **how: Any) 
     first, _ = read_settings(run_of(out, seeds[0]))
     asked, compute = training or first.training, how.get("compute") or first.compute
     how |= {"compute": compute, "limit": _limit_of(compute)}
-    also = {name: how[name] for name in ("compute", "watch", "device", "progress", "limit") if name in how}
+    also = {name: value for name, value in how.items() if name not in ("data", "model")}
     for finished, seed in enumerate(seeds):
         _check_time(how["limit"], out, finished, seeds)
         run, chosen = run_of(out, seed), asked.model_copy(update={"seed": seed})
