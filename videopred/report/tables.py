@@ -109,8 +109,11 @@ def seed_tables(scores: Mapping[str, Scores]) -> list[Table]:
     """What is said of models over their seeds: their means and, of several models, the differences."""
     found = [table for one in scores.values() if (table := seed_table(one))]
     compared = compare(scores)
-    models = [row for row in compared.rows.values() if row.is_model]
-    return [*found, *comparison_tables(compared)[1:]] if found and len(models) > 1 else found
+    if not found or sum(row.is_model for row in compared.rows.values()) == 1:
+        return found
+    _, apart = comparison_tables(compared)
+    rows = [row if row.faint else row._replace(style="") for row in apart.rows]  # the curves are of single runs
+    return [*found, apart._replace(rows=rows)]
 
 
 def seed_table(scores: Scores) -> Table | None:
