@@ -77,6 +77,10 @@ def test_bands_end_where_a_metric_does():
     assert re.findall(r'text-anchor="end">([^<]+)<', psnr)[0] == "0"
 
 
+def test_a_metric_by_which_nothing_can_be_said_has_no_chart():
+    assert len(score_charts(scored(model=([np.nan] * 3, [10, 11, 12])))) == 1
+
+
 def test_trivial_rows_that_are_far_off_leave_the_curves():
     model, far = ([0.1, 0.2, 0.3], [10, 11, 12]), ([0.2, 3, 5], [11, -9, -90])
     for trivial, named in ((far, ["↑ copy last", "↓ copy last"]), (model, [])):

@@ -131,7 +131,7 @@ def seed_table(scores: Scores) -> Table | None:
 def score_charts(scores: Scores) -> list[str]:
     """An SVG for each metric: values of every row over the rollout."""
     rows = {row: ComparedRow(scores, (row,)) for row in scores.values}
-    return [_chart(scores, rows, column, _styles(scores)) for column in scores.metrics]
+    return _charts(scores, rows, _styles(scores))
 
 
 def comparison_tables(comparison: Comparison) -> list[Table]:
@@ -157,8 +157,7 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
 
 def comparison_charts(comparison: Comparison) -> list[str]:
     """An SVG for each metric: values of every model over the rollout."""
-    where = _compared(comparison)
-    return [_chart(comparison.first, comparison.rows, column, where) for column in comparison.first.metrics]
+    return _charts(comparison.first, comparison.rows, _compared(comparison))
 
 
 def plausibility_table(judged: Mapping[str, Any]) -> Table:
@@ -209,13 +208,15 @@ def _compared(comparison: Comparison) -> dict[str, str]:
     return styles(models, [name for name in comparison.rows if name not in models])
 
 
-def _chart(scores: Scores, rows: Mapping[str, ComparedRow], column: str, where: dict[str, str]) -> str:
-    """An SVG of one metric, in which models can be told apart."""
-    panel, asked = over_steps(rows, column), scores.protocol
-    steps = range(1, asked.horizon + 1)
-    lines = {
-        name: Line(steps, curve.values.tolist(), curve.low.tolist(), curve.high.tolist(), where[name])
-        for name, curve in panel.rows.items()
-    }
-    title = curve_title(scores.label(column), scores.metrics[column])
-    return line_chart(title, lines, what_steps_are(asked), panel.ends)
+def _charts(scores: Scores, rows: Mapping[str, ComparedRow], where: dict[str, str]) -> list[str]:
+    """An SVG of each metric by which something can be said, in which models can be told apart."""
+    steps, charts = range(1, scores.protocol.horizon + 1), []
+    for column, metric in scores.metrics.items():
+        panel = over_steps(rows, column)
+        lines = {
+            name: Line(steps, curve.values.tolist(), curve.low.tolist(), curve.high.tolist(), where[name])
+            for name, curve in panel.rows.items()
+        }
+        title = curve_title(scores.label(column), metric)
+        charts.append(line_chart(title, lines, what_steps_are(scores.protocol), panel.ends))
+    return list(filter(None, charts))
