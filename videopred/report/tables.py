@@ -13,6 +13,7 @@ from videopred.eval.scores import Scores
 from videopred.eval.tables import (
     arrow,
     best_rows,
+    conventions,
     curve_title,
     what_steps_are,
     what_was_asked,
@@ -86,8 +87,8 @@ def comparison_block(scores: Mapping[str, Scores]) -> ScoreBlock:
 
 def _legend(scores: Scores, mark: str, interval: str) -> dict[str, str]:
     """What metrics are, and unless there is a single clip, what marks an interval."""
-    legend = {scores.label(column): metric.convention for column, metric in scores.metrics.items()}
-    return legend if scores.drawn is None else legend | {mark: interval.format(OVER_CLIPS)}
+    intervals = {} if scores.drawn is None else {mark: interval.format(OVER_CLIPS)}
+    return conventions(scores) | intervals
 
 
 def score_table(scores: Scores) -> Table:
