@@ -99,7 +99,7 @@ def score_table(scores: Scores) -> Table:
         for column, metric in scores.metrics.items()
     }
     rows = []
-    for row, style in _styles(scores).items():
+    for row, style in _styles(_rows(scores)).items():
         cells = [_mean(scores, row, column, strong=row in best[column]) for column in scores.metrics]
         rows.append(Row(row, cells, row not in scores.models, style))
     horizon = scores.protocol.horizon
@@ -131,15 +131,14 @@ def seed_table(scores: Scores) -> Table | None:
 
 def score_charts(scores: Scores) -> list[str]:
     """An SVG for each metric: values of every row over the rollout."""
-    rows = {row: ComparedRow(scores, (row,)) for row in scores.values}
-    return _charts(scores, rows, _styles(scores))
+    return _charts(scores, _rows(scores))
 
 
 def comparison_tables(comparison: Comparison) -> list[Table]:
     """Means of every row, and how far they are from the first model's; strong where clips tell them apart."""
     heads = [comparison.head(column) for column in comparison.first.metrics]
     means, differences = [], []
-    for row, style in _compared(comparison).items():
+    for row, style in _styles(comparison.rows).items():
         faint = style.startswith("faint")
         found = {column: comparison.difference(row, column) for column in comparison.first.metrics}
         values = [Cell(written(one.value, comparison.first.metrics[column])) for column, one in found.items()]
@@ -158,7 +157,7 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
 
 def comparison_charts(comparison: Comparison) -> list[str]:
     """An SVG for each metric: values of every model over the rollout."""
-    return _charts(comparison.first, comparison.rows, _compared(comparison))
+    return _charts(comparison.first, comparison.rows)
 
 
 def plausibility_table(judged: Mapping[str, Any]) -> Table:
@@ -199,19 +198,19 @@ def _head(scores: Scores, column: str) -> str:
     return f"{scores.label(column)} {arrow(scores.metrics[column])}"
 
 
-def _styles(scores: Scores) -> dict[str, str]:
-    found = styles(scores.models, [row for row in scores.values if row not in scores.models])
-    return {row: found[row] for row in scores.values}
+def _rows(scores: Scores) -> dict[str, ComparedRow]:
+    return {row: ComparedRow(scores, (row,)) for row in scores.values}
 
 
-def _compared(comparison: Comparison) -> dict[str, str]:
-    models = [name for name, row in comparison.rows.items() if row.is_model]
-    return styles(models, [name for name in comparison.rows if name not in models])
+def _styles(rows: Mapping[str, ComparedRow]) -> dict[str, str]:
+    """Row -> the class of its line, the models' first."""
+    models = [name for name, row in rows.items() if row.is_model]
+    return styles(models, [name for name in rows if name not in models])
 
 
-def _charts(scores: Scores, rows: Mapping[str, ComparedRow], where: dict[str, str]) -> list[str]:
+def _charts(scores: Scores, rows: Mapping[str, ComparedRow]) -> list[str]:
     """An SVG of each metric by which something can be said, in which models can be told apart."""
-    steps, charts = range(1, scores.protocol.horizon + 1), []
+    where, steps, charts = _styles(rows), range(1, scores.protocol.horizon + 1), []
     for column, metric in scores.metrics.items():
         panel = over_steps(rows, column)
         lines = {
