@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from browser import CHROMIUM, QUIET, opened
 from PIL import Image
-from report_samples import LOG, made_up_run
+from report_samples import LOG, ONE, made_up_run, scored
 from tiny_runs import tiny_data, tiny_model, tiny_training
 
 from videopred import training
@@ -103,14 +103,18 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page of two runs whose names are longer than a screen of a phone is wide."""
     folder = tmp_path_factory.mktemp("two")
     runs = [made_up_run(folder / (letter * 85), LOG) for letter in "ab"]
-    return write_report(runs, folder / "page.html", results=folder)
+    for run in runs:
+        scored(**ONE).save(folder / "eval" / run.name / "a")
+    return write_report(runs, folder / "page.html", results=folder / "eval")
 
 
 @pytest.mark.parametrize("which", ["page", "two"])
 def test_nothing_sticks_out_on_a_phone(which, tmp_path, request):
     page = request.getfixturevalue(which)
     frame = tmp_path / "phone.html"
-    measure = "const d = it.contentDocument.documentElement; document.title = d.scrollWidth + ' of ' + d.clientWidth"
+    measure = "const d = it.contentDocument.documentElement, captions = [...d.querySelectorAll('caption')];"
+    measure += "const wide = captions.map(one => Math.ceil(one.getBoundingClientRect().left + one.scrollWidth));"
+    measure += "document.title = Math.max(d.scrollWidth, ...wide) + ' of ' + d.clientWidth"
     inside = f'<iframe id="it" src="{page.as_uri()}" style="width:390px;height:800px"></iframe>'
     frame.write_text(f"{inside}<script>onload = () => {{ {measure} }}</script>")
     dom, _, _ = browse(frame, tmp_path, "--allow-file-access-from-files", "--virtual-time-budget=2000", "--dump-dom")

@@ -14,6 +14,7 @@ from videopred.report.tables import (
     comparison_charts,
     comparison_tables,
     plausibility_table,
+    score_block,
     score_charts,
     score_table,
     seed_table,
@@ -75,6 +76,15 @@ def test_bands_end_where_a_metric_does():
     """A PSNR of 0.01 dB with ±0.2: the axis went down to -0.2."""
     _, psnr = score_charts(scored(model=([0.1] * 3, [0.01, 0.01, 0.2])))
     assert re.findall(r'text-anchor="end">([^<]+)<', psnr)[0] == "0"
+
+
+def test_the_best_of_samples_is_said_to_be_chosen_with_the_truth():
+    asked = scored(**ONE).protocol.model_copy(update={"samples": 2})
+    assert "chosen with the truth at hand" in score_block("a", replace(scored(**ONE), protocol=asked)).legend["best"]
+
+
+def test_a_metric_by_which_nothing_can_be_said_has_no_chart():
+    assert len(score_charts(scored(model=([np.nan] * 3, [10, 11, 12])))) == 1
 
 
 def test_trivial_rows_that_are_far_off_leave_the_curves():

@@ -100,6 +100,14 @@ def test_schemata_are_coloured_and_their_shares_add_up():
         np.testing.assert_allclose(widths[schema], (chosen == schema).mean(0))
 
 
+def test_seven_schemata_are_all_named_within_the_figure():
+    figure = schema_use([scene(trace={"schema": np.arange(FRAMES)[:, None] + np.zeros(MODULES)})])
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    assert len(legend.get_texts()) == FRAMES == 7
+    assert legend.get_window_extent().x1 <= figure.bbox.x1
+
+
 @pytest.mark.parametrize(("frames", "marked"), [(30, True), (12, False)])
 def test_the_strip_marks_rollout_step_10_in_red(frames, marked):
     chance = np.random.default_rng(0)

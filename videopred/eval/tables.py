@@ -61,6 +61,16 @@ def written_interval(low: float, high: float, metric: "Quantity") -> str:
     return "–" if isnan(low) else f"{written(low, metric)} to {written(high, metric)}"
 
 
+def conventions(scores: "Scores") -> dict[str, str]:
+    """Label of a metric -> what fixes its numbers; with several samples also how the best is chosen."""
+    found = {metric.label: metric.convention for metric in scores.metrics.values()}
+    if scores.protocol.samples > 1:
+        found["best"] = (
+            "of the first samples of a clip by that metric's mean over the steps, chosen with the truth at hand"
+        )
+    return found
+
+
 def what_was_asked(scores: "Scores") -> str:
     """The protocol, which clips, how many frames, and what was fed back, in a line."""
     asked = scores.protocol
@@ -179,7 +189,7 @@ def _stars(scores: "Scores", column: str, steps: slice) -> list[str]:
 
 def _legend(scores: "Scores") -> str:
     """What the numbers mean, a line each."""
-    lines = {scores.metrics[column].label: metric.convention for column, metric in scores.metrics.items()}
+    lines = conventions(scores)
     if scores.clips == 1:
         lines["±"] = "not given for a single clip"
     else:
@@ -188,10 +198,6 @@ def _legend(scores: "Scores") -> str:
         lines["±"] += "; of means over runs, over runs that differ in their seed (Student's t)"
     if _skills(scores, list(scores.metrics)):
         lines["skill"] = "of the mean: 0 is copy last, 1 the metric's best value"
-    if scores.protocol.samples > 1:
-        lines["best"] = (
-            "of the first samples of a clip by that metric's mean over the steps, chosen with the truth at hand"
-        )
     width = max(4, *map(len, lines))
     told = [f"{name.ljust(width)}  {meaning}" for name, meaning in lines.items()]
     return "\n".join([*told, *scores.remarks, *scores.notes])

@@ -45,7 +45,7 @@ def draw_curves(
     return draw_panels(list(panels), draw, title=title, along=steps)
 
 
-def draw_panels(heads: Sequence[str], draw: Callable[[Any, str], None], *, title: str = "", along: str = "") -> Figure:
+def draw_panels(heads: Sequence[str], draw: Callable[[Any, str], None], *, title: str, along: str) -> Figure:
     """A figure with a panel for each head, two beside each other, and one legend.
 
     Args:

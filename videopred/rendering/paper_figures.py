@@ -157,7 +157,7 @@ def schema_use(scenes: Sequence[Scene]) -> Figure:
     figure.legend(
         handles=patches,
         loc="outside upper left",
-        ncols=len(patches),
+        ncols=min(5, len(patches)),
         fontsize=SMALL,
         frameon=False,
         labelcolor=hue(INK),

@@ -53,7 +53,6 @@ def random_clips(clips: int, count: int, seed: int) -> list[int]:
     """
     import numpy as np
 
-    check.whole_number("--random", count, 1, "ask for at least one clip")
     check.require(count <= clips, "--random", f"be at most {clips}, the clips there are", count, "lower it")
     return sorted(int(clip) for clip in np.random.default_rng(seed).choice(clips, count, replace=False))
 

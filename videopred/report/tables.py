@@ -13,6 +13,7 @@ from videopred.eval.scores import Scores
 from videopred.eval.tables import (
     arrow,
     best_rows,
+    conventions,
     curve_title,
     what_steps_are,
     what_was_asked,
@@ -86,8 +87,8 @@ def comparison_block(scores: Mapping[str, Scores]) -> ScoreBlock:
 
 def _legend(scores: Scores, mark: str, interval: str) -> dict[str, str]:
     """What metrics are, and unless there is a single clip, what marks an interval."""
-    legend = {scores.label(column): metric.convention for column, metric in scores.metrics.items()}
-    return legend if scores.drawn is None else legend | {mark: interval.format(OVER_CLIPS)}
+    intervals = {} if scores.drawn is None else {mark: interval.format(OVER_CLIPS)}
+    return conventions(scores) | intervals
 
 
 def score_table(scores: Scores) -> Table:
@@ -98,7 +99,7 @@ def score_table(scores: Scores) -> Table:
         for column, metric in scores.metrics.items()
     }
     rows = []
-    for row, style in _styles(scores).items():
+    for row, style in _styles(_rows(scores)).items():
         cells = [_mean(scores, row, column, strong=row in best[column]) for column in scores.metrics]
         rows.append(Row(row, cells, row not in scores.models, style))
     horizon = scores.protocol.horizon
@@ -109,8 +110,11 @@ def seed_tables(scores: Mapping[str, Scores]) -> list[Table]:
     """What is said of models over their seeds: their means and, of several models, the differences."""
     found = [table for one in scores.values() if (table := seed_table(one))]
     compared = compare(scores)
-    models = [row for row in compared.rows.values() if row.is_model]
-    return [*found, *comparison_tables(compared)[1:]] if found and len(models) > 1 else found
+    if not found or sum(row.is_model for row in compared.rows.values()) == 1:
+        return found
+    _, apart = comparison_tables(compared)
+    rows = [row if row.faint else row._replace(style="") for row in apart.rows]  # the curves are of single runs
+    return [*found, apart._replace(rows=rows)]
 
 
 def seed_table(scores: Scores) -> Table | None:
@@ -127,15 +131,14 @@ def seed_table(scores: Scores) -> Table | None:
 
 def score_charts(scores: Scores) -> list[str]:
     """An SVG for each metric: values of every row over the rollout."""
-    rows = {row: ComparedRow(scores, (row,)) for row in scores.values}
-    return [_chart(scores, rows, column, _styles(scores)) for column in scores.metrics]
+    return _charts(scores, _rows(scores))
 
 
 def comparison_tables(comparison: Comparison) -> list[Table]:
     """Means of every row, and how far they are from the first model's; strong where clips tell them apart."""
     heads = [comparison.head(column) for column in comparison.first.metrics]
     means, differences = [], []
-    for row, style in _compared(comparison).items():
+    for row, style in _styles(comparison.rows).items():
         faint = style.startswith("faint")
         found = {column: comparison.difference(row, column) for column in comparison.first.metrics}
         values = [Cell(written(one.value, comparison.first.metrics[column])) for column, one in found.items()]
@@ -154,8 +157,7 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
 
 def comparison_charts(comparison: Comparison) -> list[str]:
     """An SVG for each metric: values of every model over the rollout."""
-    where = _compared(comparison)
-    return [_chart(comparison.first, comparison.rows, column, where) for column in comparison.first.metrics]
+    return _charts(comparison.first, comparison.rows)
 
 
 def plausibility_table(judged: Mapping[str, Any]) -> Table:
@@ -196,23 +198,25 @@ def _head(scores: Scores, column: str) -> str:
     return f"{scores.label(column)} {arrow(scores.metrics[column])}"
 
 
-def _styles(scores: Scores) -> dict[str, str]:
-    found = styles(scores.models, [row for row in scores.values if row not in scores.models])
-    return {row: found[row] for row in scores.values}
+def _rows(scores: Scores) -> dict[str, ComparedRow]:
+    return {row: ComparedRow(scores, (row,)) for row in scores.values}
 
 
-def _compared(comparison: Comparison) -> dict[str, str]:
-    models = [name for name, row in comparison.rows.items() if row.is_model]
-    return styles(models, [name for name in comparison.rows if name not in models])
+def _styles(rows: Mapping[str, ComparedRow]) -> dict[str, str]:
+    """Row -> the class of its line, the models' first."""
+    models = [name for name, row in rows.items() if row.is_model]
+    return styles(models, [name for name in rows if name not in models])
 
 
-def _chart(scores: Scores, rows: Mapping[str, ComparedRow], column: str, where: dict[str, str]) -> str:
-    """An SVG of one metric, in which models can be told apart."""
-    panel, asked = over_steps(rows, column), scores.protocol
-    steps = range(1, asked.horizon + 1)
-    lines = {
-        name: Line(steps, curve.values.tolist(), curve.low.tolist(), curve.high.tolist(), where[name])
-        for name, curve in panel.rows.items()
-    }
-    title = curve_title(scores.label(column), scores.metrics[column])
-    return line_chart(title, lines, what_steps_are(asked), panel.ends)
+def _charts(scores: Scores, rows: Mapping[str, ComparedRow]) -> list[str]:
+    """An SVG of each metric by which something can be said, in which models can be told apart."""
+    where, steps, charts = _styles(rows), range(1, scores.protocol.horizon + 1), []
+    for column, metric in scores.metrics.items():
+        panel = over_steps(rows, column)
+        lines = {
+            name: Line(steps, curve.values.tolist(), curve.low.tolist(), curve.high.tolist(), where[name])
+            for name, curve in panel.rows.items()
+        }
+        title = curve_title(scores.label(column), metric)
+        charts.append(line_chart(title, lines, what_steps_are(scores.protocol), panel.ends))
+    return list(filter(None, charts))
