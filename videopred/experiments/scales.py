@@ -34,9 +34,11 @@ teacher forcing does not teach in so few updates what to do with one's own predi
 learned from these."""
 SMALL_CORES: dict[str, dict[str, Any]] = {"scoff": {"comm_gate": True, "start": "learned"}}
 SMALL_DECODERS: dict[str, DecoderConfig] = {"scoff": SharedConfig()}
-"""Kind of core -> what is set in it, and its decoder. What SCOFF's files hear is added to their states at every frame,
-so without gates these can grow until they are no numbers; and a model in which no file has anything of its own predicts
-the mean frame for so long that it learns nothing else in so few updates (docs/results.md)."""
+SMALL_STEPS = {"scoff": 1e-3}
+"""Kind of core -> what is set in it, its decoder, and its step size where that of all others is too large. What SCOFF's
+files hear is added to their states at every frame, so without gates these can grow until they are no numbers. And where
+no file has anything of its own, or steps are large, SCOFF predicts the mean frame for so long that it learns nothing
+else in so few updates (docs/results.md)."""
 
 TINY_HEIGHT, TINY_WIDTH = 24, 32
 TINY_CLIPS = {"train": 12, "validation": 4, "test": 8}
@@ -77,7 +79,7 @@ def at_scale(experiment: ExperimentConfig, scale: Scale) -> ExperimentConfig:
             "recipe": shrunk(recipe, frames, height, width),
             "clips": {part: (TINY_CLIPS if tiny else SMALL_CLIPS)[part] for part in experiment.clips},
             "model": _tiny_model(experiment.model) if tiny else _small_model(experiment.model),
-            "training": shortened(experiment.training, TINY_TRAINING if tiny else SMALL_TRAINING, frames),
+            "training": shortened(experiment.training, TINY_TRAINING if tiny else _small_training(experiment), frames),
         }
     )
 
@@ -124,6 +126,11 @@ def _small_model(model: PredictorConfig) -> PredictorConfig:
     codec = model.codec.model_copy(update=SMALL_CODEC) if isinstance(model.codec, RNEMConfig) else model.codec
     decoder = SMALL_DECODERS.get(model.core.kind, model.decoder)
     return model.model_copy(update={"core": core, "codec": codec, "decoder": decoder})
+
+
+def _small_training(experiment: ExperimentConfig) -> dict[str, Any]:
+    kind = experiment.model.core.kind
+    return SMALL_TRAINING | ({"learning_rate": SMALL_STEPS[kind]} if kind in SMALL_STEPS else {})
 
 
 def _tiny_model(model: PredictorConfig) -> PredictorConfig:
