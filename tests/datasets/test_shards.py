@@ -1,7 +1,6 @@
 """Data sets in shards: the clips of one file, made by any process, and opened only when all are there."""
 
 import fcntl
-import math
 import os
 import pickle
 import re
@@ -23,9 +22,7 @@ from videopred.datasets.balls import BouncingBalls
 from videopred.datasets.clip import PARTS
 from videopred.datasets.description import describe
 from videopred.datasets.generation import generate
-from videopred.datasets.piece import STEP
 from videopred.datasets.plan import Target
-from videopred.datasets.settings import BallsConfig
 from videopred.datasets.shards import shard_ranges
 from videopred.datasets.verification import verify
 
@@ -66,42 +63,6 @@ def test_shards_hold_every_clip_once_in_even_shares_of_whole_scenes(train, scene
         assert [index for share in shares for index in share] == list(range(clips[part]))
         assert {len(share) % size for share in shares} == {0}
         assert max(map(len, shares)) - min(map(len, shares)) <= size
-
-
-class InTrainScenes(BallsConfig):
-    """As a world whose training clips come in scenes of any size."""
-
-    scene: int
-
-    def clips_per_scene(self, part: str) -> int:
-        return self.scene if part == "train" else 1
-
-
-@given(scene=st.integers(1, 40), scenes=st.integers(1, 50), before=st.integers(0, 9))
-@settings(max_examples=40)
-def test_blocks_hold_every_clip_once_and_cut_neither_scenes_nor_chunks(scene, scenes, before):
-    addresses, unit = range(before * scene, (before + scenes) * scene), math.lcm(scene, STEP)
-    target = Target(Path("x.h5"), {"train": addresses, "test": range(3)}, {}, InTrainScenes(scene=scene))
-    *blocks, last = target.blocks()
-    assert last == ("test", 0, 3, 0, 3)
-    assert [index for block in blocks for index in range(block.start, block.stop)] == list(addresses)
-    for block in blocks:
-        assert (block.part, block.total) == ("train", scenes * scene)
-        assert block.place == block.start - addresses.start
-        assert block.place % unit == 0
-        assert block.stop - block.start <= max(256, unit)
-
-
-def test_blocks_of_large_clips_are_shorter():
-    """The piece of a block is held in memory."""
-    sizes = {}
-    for frames in (51, 1024, 4096, 10**6):
-        target = Target(Path("x.h5"), {"train": range(300)}, {}, BallsConfig(frames=frames))
-        sizes[frames] = [block.stop - block.start for block in target.blocks()]
-    assert sizes[51] == [256, 44]
-    assert sizes[1024] == [128, 128, 44]
-    assert sizes[4096][:2] == [32, 32]
-    assert sizes[10**6][:2] == [STEP, STEP]
 
 
 def test_shards_are_the_one_file_clip_by_clip(folder, tmp_path):
