@@ -29,7 +29,7 @@ def test_a_folder_of_films_is_said_to_be_brought_in_and_a_run_to_be_one(tmp_path
     (tmp_path / "empty").mkdir()
     fixes = {
         "films": "bring it in with `videopred import ",
-        "run": "it is a run: look at it with `videopred runs .*run`, or go on with it by `videopred train --resume`",
+        "run": "it is a run: look at it with `videopred runs .*`, or go on with it by `videopred train --resume .*run`",
         "sets": "name one of its files, such as .*sets/balls4.h5$",
         "empty": "make it again",
     }

@@ -203,8 +203,8 @@ def how_to_mend(path: Path) -> str:
     if any(one.suffix.lower() in _OF_FILMS for one in there):
         return f"bring it in with {how_to_import(path)}"
     if (path / "settings.json").is_file() or path.suffix == ".safetensors":
-        resume = ", or go on with it by `videopred train --resume`" if path.is_dir() else ""
-        return f"it is a run: look at it with `{typed(('videopred', 'runs', str(path)))}`{resume}"
+        look, resume = (typed(("videopred", *words, str(path))) for words in (("runs",), ("train", "--resume")))
+        return f"it is a run: look at it with `{look}`" + (f", or go on with it by `{resume}`" if path.is_dir() else "")
     return "make it again with `videopred generate`"
 
 
