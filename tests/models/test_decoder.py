@@ -152,6 +152,14 @@ def test_queries_of_files_differ_from_the_start():
     assert len(make("files").queries.unique(dim=0)) == 2
 
 
+def test_maps_of_files_start_glorot_uniform_and_biases_at_zero():
+    decoder = make("files")
+    for layer in (decoder.each[0], decoder.each[2], decoder.keys_values):
+        bound = (6 / sum(layer.weight.shape)) ** 0.5
+        assert 0.9 * bound < layer.weight.abs().max() <= bound
+        assert layer.bias is None or not layer.bias.any()
+
+
 def test_masks_share_every_pixel_out_and_one_module_has_it_all():
     masks = make("masks")(outputs(), trace=True)[1]["masks"]
     close(masks.sum(1), torch.ones(4, 24, 40, dtype=torch.float64))

@@ -76,12 +76,36 @@ def test_number_of_parameters(settings, features, count):
     assert sum(parameter.numel() for parameter in core.parameters()) == count
 
 
-def test_weights_start_as_torchs_and_files_from_a_unit_normal_distribution():
-    core = SCOFF(SCOFFConfig(units=25), 64)
+def test_weights_start_as_torchs_where_asked_and_files_from_a_unit_normal_distribution():
+    core = SCOFF(SCOFFConfig(units=25, schema_spread=1), 64)
     for parameter in (*core.input_gates.parameters(), *core.state_gates.parameters()):
         assert 0.19 < parameter.abs().max() <= 0.2
     assert not core.start_mean.any()
     assert (core.start_scale == 1).all()
+
+
+@pytest.mark.parametrize(("spread", "correlation"), [(0.0, 1.0), (0.6, 0.64), (1.0, 0.0)])
+def test_schemata_start_as_alike_as_asked_with_the_variance_of_torchs_cells(spread, correlation):
+    torch.manual_seed(0)
+    core = SCOFF(SCOFFConfig(units=50, schemata=3, schema_spread=spread), 64)
+    for weight in (core.input_gates.weight, core.state_gates.weight):
+        each = weight.detach().unflatten(0, (3, -1)).flatten(1)
+        assert ((each.var(1) * 3 * 50 - 1).abs() < 0.05).all()
+        others = torch.corrcoef(each)[~torch.eye(3, dtype=torch.bool)]
+        assert ((others - correlation).abs() < 0.05).all()
+
+
+def test_queries_and_keys_alone_start_larger():
+    weights = []
+    for gain in (1.0, 4.0):
+        torch.manual_seed(0)
+        weights.append(SCOFF(SCOFFConfig(**SIZES, input_heads=2, input_gain=gain), FEATURES).state_dict())
+    torchs, ours = weights
+    keys = torch.tensor(2 * (6 * [4.0] + 10 * [1.0]))  # of each head, then its values
+    close(ours.pop("input_map.weight"), torchs.pop("input_map.weight") * keys.unsqueeze(1))
+    close(ours.pop("input_query.weight"), torchs.pop("input_query.weight") * 4)
+    for name, weight in ours.items():
+        close(weight, torchs[name])
 
 
 def test_slots_of_all_steps_are_mapped_at_once_but_on_a_cpu():

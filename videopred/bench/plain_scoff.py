@@ -13,9 +13,9 @@ from videopred.models.scoff_settings import SCOFFConfig
 
 _SIZES = {
     *("files", "schemata", "units", "input_heads", "input_key", "input_value", "schema_key"),
-    *("comm_heads", "comm_key", "comm_value", "dropout", "reads", "start"),
+    *("comm_heads", "comm_key", "comm_value", "dropout", "reads", "start", "input_gain", "schema_spread"),
 }
-"""Settings that algorithm 1 has; all others are options."""
+"""Settings that algorithm 1 has, and those of initial weights; all others are options."""
 
 
 class PlainSCOFF(nn.Module):

@@ -42,7 +42,8 @@ class FilesDecoder(nn.Module):
     and y, side by side, goes through the codec.
 
     Source: SCOFF, section 4, has a siamese map of each file and then attention over files for exchangeability, without
-    detail; learned queries are the pooling of Lee et al. 2019 (Set Transformer), with one head: our reading.
+    detail; learned queries are the pooling of Lee et al. 2019 (Set Transformer), with one head: our reading. Weights
+    start Glorot-uniform and biases at zero, as in R-NEM's codec: with what torch draws, less of a file comes through.
     Trace: `readout_attention`, what each query looks at.
     """
 
@@ -55,6 +56,8 @@ class FilesDecoder(nn.Module):
         self.each = nn.Sequential(nn.Linear(units, units), nn.ReLU(), nn.Linear(units, units))
         self.queries = nn.Parameter(torch.randn(config.queries, units))
         self.keys_values = nn.Linear(units, 2 * units, bias=False)  # Wk and Wv side by side
+        for parameter in (*self.each.parameters(), self.keys_values.weight):
+            nn.init.xavier_uniform_(parameter) if parameter.ndim == 2 else nn.init.zeros_(parameter)
         parts = build_codec(codec, film_shape)
         self.layers = nn.Sequential(nn.Flatten(), *parts.expand(config.queries * units), *parts.grow(film_shape[0]))
 

@@ -23,6 +23,11 @@ the algorithm; the text beside it speaks of others. With `active`, the files wit
 paper speaks of it in training alone (2.1). It speaks of typically 64×64 positions, too, while the encoder that it
 names for balls (5) leaves 8×8, which we take: the sum over thousands would saturate the gates.
 
+How weights start is not published. With those that torch draws, a model that reads 8×8 positions stays on the mean
+frame: attention is even, so that all files read the same sum over positions, which hardly tells one clip from another;
+and the choice, which is random until it has learned, takes another GRU at each step. So here queries and keys start
+larger (`input_gain`), and schemata start alike (`schema_spread`); docs/results.md compares.
+
 Files with equal states stay equal for ever when the choice is an argmax. So the first state is drawn, mean + scale ×
 normal noise, with a mean and a scale that are learned and shared by all files. In evaluation and without a generator
 the noise is always the same, and the same in every clip.
@@ -93,12 +98,13 @@ class SCOFF(Core):
         if config.input_attention:
             self.input_query = nn.Linear(units, heads * config.input_key, bias=False)
         self.input_map = nn.Linear(features, heads * (self._key + config.input_value), bias=False)  # keys, then values
+        self._sharpen()
 
         gates = config.schemata * (4 if config.cell == "lstm" else 3) * units
         self.input_gates = nn.Linear(heads * config.input_value, gates)
         self.state_gates = nn.Linear(units, gates)
         for parameter in (*self.input_gates.parameters(), *self.state_gates.parameters()):
-            nn.init.uniform_(parameter, -1 / math.sqrt(units), 1 / math.sqrt(units))  # as torch's cells do
+            self._draw_schemata(parameter)
         if not config.frozen_schema:
             self.schema_query = nn.Linear(units, config.schema_key, bias=False)
             self.schema_key = nn.Linear(units, config.schema_key, bias=False)
@@ -117,6 +123,22 @@ class SCOFF(Core):
             self.start_mean, self.start_scale = nn.Parameter(torch.zeros(units)), nn.Parameter(torch.ones(units))
         else:
             self.start = nn.Parameter(torch.randn(config.files, units))
+
+    @torch.no_grad()
+    def _sharpen(self) -> None:
+        """Makes the weights of queries and keys larger, so that files read different things from the beginning."""
+        if self.config.input_attention:
+            keys = self.input_map.weight.unflatten(0, (self.config.input_heads, -1))[:, : self._key]
+            for weight in (self.input_query.weight, keys):
+                weight *= self.config.input_gain
+
+    @torch.no_grad()
+    def _draw_schemata(self, parameter: nn.Parameter) -> None:
+        """Weights whose variance is that of torch's cells, and whose correlation between schemata is 1 − spread²."""
+        bound, spread = 1 / math.sqrt(self.units), self.config.schema_spread
+        each = nn.init.uniform_(parameter, -bound, bound).unflatten(0, (self.config.schemata, -1))
+        common = torch.empty_like(each[:1]).uniform_(-bound, bound)
+        each.mul_(spread).add_(math.sqrt(1 - spread**2) * common)
 
     def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> State:
         """The files' first h, drawn or learned; c of 0; frozen schemata, each as likely as the others."""
