@@ -52,6 +52,8 @@ class ExperimentRecord(Settings):
 
     name: str
     """Its name, or that of the file it was in."""
+    own_file: bool = False
+    """Whether it was in a file of somebody's own. Older runs do not say, and their names do."""
     scale: str
     """How large: paper, small or tiny."""
     changed: dict[str, JsonValue] = Field(default_factory=dict)

@@ -74,7 +74,7 @@ def record_of(asked: Asked, run: ExperimentConfig) -> "ExperimentRecord":
 
     after = {setting: value for setting, (_, value) in changes(asked.scaled, run).items()}
     changed = {setting: list(value) if isinstance(value, tuple) else value for setting, value in after.items()}
-    return ExperimentRecord(name=asked.name, scale=asked.scale, changed=changed)
+    return ExperimentRecord(name=asked.name, own_file=asked.own_file, scale=asked.scale, changed=changed)
 
 
 def next_command(folder: Path, asked: Asked | None = None) -> Words:

@@ -26,6 +26,8 @@ class Asked(NamedTuple):
     """The experiment as it stands in its file, before it is scaled."""
     scaled: ExperimentConfig
     """At that scale."""
+    own_file: bool = False
+    """Whether it was read from a file of somebody's own, which may be named like a published one."""
 
     @property
     def label(self) -> str:
@@ -94,14 +96,15 @@ def ask(data: str, scale: str | None) -> Asked | None:
         ValueError: a file that does not hold what it should; no such scale.
     """
     path = Path(data)
-    if data in experiment_names() and not path.exists():
+    published = data in experiment_names() and not path.exists()
+    if published:
         name, experiment = data, find_experiment(data)
     elif path.suffix == ".json" and holds_experiment(path):
         name, experiment = path.stem, read_experiment(path)
     else:
         return None
     chosen = cast(Scale, check.one_of("--scale", "paper" if scale is None else scale, SCALES))
-    return Asked(name, chosen, experiment, at_scale(experiment, chosen))
+    return Asked(name, chosen, experiment, at_scale(experiment, chosen), not published)
 
 
 def fitting(context: int, horizon: int, frames: int) -> tuple[int, int]:

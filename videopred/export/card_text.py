@@ -117,7 +117,7 @@ def _summary(of: Described) -> str:
 def _experiment(asked: ExperimentRecord) -> str:
     """Its name, its scale, and what flags changed. Of a file of somebody's own, scale `paper` is the file as it is."""
     as_it_is = asked.scale == "paper"
-    if asked.name not in experiment_names():
+    if asked.own_file or asked.name not in experiment_names():
         return f"`{asked.name}`, from an own file" + ("" if as_it_is else f", at scale {asked.scale}") + asked.own
     not_as_published = "" if as_it_is else ", which is not as published"
     return f"`{asked.name}` at scale {asked.scale}{not_as_published}{asked.own}"
