@@ -38,11 +38,11 @@ class SCOFFConfig(CoreSettings):
     """Width of an input value, per head."""
     input_attention: bool = True
     """Whether files compete for the input; if not, all read the same, a share 1 / K of it."""
-    input_gain: PositiveFloat = 3.0
-    """Initial weights of input queries and keys, as a multiple of torch's: with its own, files read almost the same."""
+    input_gain: PositiveFloat = 1.7
+    """Initial weights of input queries and keys, over what torch draws: 1.7 gives them the variance of their input."""
     norm: Literal["sum", "mean"] = "sum"
     """Whether a file reads the sum over slots, as published, or their mean, as is better for more than 64 slots."""
-    schema_spread: Annotated[float, Field(ge=0, le=1)] = 0.3
+    schema_spread: Annotated[float, Field(ge=0, le=1)] = 0.6
     """How far the initial weights of schemata differ, from 0, equal, to 1, drawn independently."""
     schema_key: PositiveInt = 16
     """Width of the keys by which a schema is chosen."""
