@@ -154,7 +154,7 @@ PRESETS: dict[str, Preset] = {
         _learning(7e-4, 64),
     ),
     # S 5, multiple objects (4 files for 4Balls and Curtain, 8 for 678Balls, 4 schemata), and table 4. Gain and spread
-    # of the four that read a map are unpublished: with their small steps, they learn sooner from these (docs/results.md).
+    # of the four that read a map are unpublished: with their small steps, these learn sooner (docs/results.md).
     "scoff-balls4": Preset(
         "SCOFF on four balls, or three behind a curtain: 4 files of 100, 4 schemata.",
         SCOFFConfig(files=4, schemata=4, units=100, input_heads=1, input_gain=3, schema_spread=0.3, input_value=100),
