@@ -30,7 +30,7 @@ def test_an_experiment_runs(name, workplace, monkeypatch, capsys):
     written, following = capsys.readouterr().out.splitlines()
     assert written == f"wrote models/{name}-tiny"
     settings = json.loads(Path("models", f"{name}-tiny", "settings.json").read_text())
-    assert settings["experiment"] == {"name": name, "scale": "tiny", "changed": {}}
+    assert settings["experiment"] == {"name": name, "own_file": False, "scale": "tiny", "changed": {}}
     assert Path(settings["data"]["path"]).name == f"{find_experiment(name).data}-tiny.h5"
     assert re.match(rf"next: videopred (evaluate|plausibility) models/{name}-tiny datasets/", following)
 
@@ -55,7 +55,7 @@ def test_a_copy_is_edited_and_run_with_flags(workplace, monkeypatch, capsys):
     for seed in (0, 1):
         settings = json.loads(Path("models", "my", f"seed-{seed}", "settings.json").read_text())
         changed = {"core.active": 3, "codec.channels": [3, 4]}
-        assert settings["experiment"] == {"name": "my", "scale": "paper", "changed": changed}
+        assert settings["experiment"] == {"name": "my", "own_file": True, "scale": "paper", "changed": changed}
         assert (settings["training"]["updates"], settings["training"]["learning_rate"]) == (2, 0.002)
         assert (settings["model"]["core"]["active"], settings["model"]["core"]["units"]) == (3, 5)
     assert "next: videopred evaluate models/my datasets/" in capsys.readouterr().out
