@@ -27,7 +27,7 @@ How weights start is not published. With those that torch draws, a model that re
 frame: attention is even, so that all files read the same sum over positions, which hardly tells one clip from another;
 and the choice, which is random until it has learned, takes another GRU at each step. So here queries and keys start
 larger (`input_gain`), and schemata start alike (`schema_spread`). docs/results.md compares. With large steps and no
-gates, a gain of 3 makes states unstable; the experiments, whose steps are small, have it.
+gates, learning is unstable from a gain of 3; the experiments, whose steps are small, have it.
 
 Files with equal states stay equal for ever when the choice is an argmax. So the first state is drawn, mean + scale ×
 normal noise, with a mean and a scale that are learned and shared by all files. In evaluation and without a generator
