@@ -253,6 +253,19 @@ def test_weights_start_as_the_authors_do():
         assert 0.09 < -weight.min().item() <= 0.1
 
 
+@pytest.mark.parametrize(
+    ("settings", "gain"),
+    [({"reads": "map"}, 8), ({"reads": "map", "input_gain": 3}, 3), ({"input_gain": 1, "competition": "modules"}, 1)],
+)
+def test_queries_and_keys_start_as_many_times_as_large_as_torch_has_them(settings, gain):
+    reading = RIMs(RIMsConfig(modules=4, units=25, active=2, **settings), 64).reading
+    for weight, fan_in, times in ((reading.query.weight, 25, gain), (reading.key.weight, 64, gain)):
+        assert 0.95 * times < weight.max().item() * fan_in**0.5 <= times
+        assert weight.std().item() * (3 * fan_in) ** 0.5 == pytest.approx(times, rel=0.05)
+    assert reading.value.weight.std().item() * (3 * 64) ** 0.5 == pytest.approx(1, rel=0.05)
+    assert reading.gates.weight.std().item() * (3 * 4 * 25) ** 0.5 == pytest.approx(1, rel=0.05)
+
+
 def test_a_vector_reader_refuses_maps():
     with pytest.raises(ValueError, match=r"slots must be one vector per step .* got L = 3"):
         make().step(random_slots(slots=3), random_state(make()))

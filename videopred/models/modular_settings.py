@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, PositiveInt, model_validator
+from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 from tyro.conf import Suppress
 
 from videopred.check import require
@@ -86,11 +86,19 @@ class RIMsConfig(ModularSettings, _Sizes):
     competition: Literal["null", "modules", "random"] = "null"
     """Which modules are active. null: those that attend least to the null slot. modules: those that win a softmax over
     modules, in which the others get nothing to read (the authors' second version). random: a random choice."""
+    input_gain: PositiveFloat | None = None
+    """Initial weights of input queries and keys, over what torch draws. None: 8 for the positions of a map, and for one
+    vector or strips N(0, 0.01²), values included, as in the authors' code."""
 
     @property
     def input_value(self) -> int:
         """Width of what a module reads, over all heads."""
         return 4 * self.units
+
+    @property
+    def gain(self) -> float | None:
+        """`input_gain`, or what None stands for: None is left where it is the authors' N(0, 0.01²)."""
+        return self.input_gain or (8.0 if self.reads == "map" else None)
 
     @property
     def attends(self) -> bool:

@@ -4,6 +4,7 @@ Each reading has `project`, which sees all T steps at once, and `forward`, which
 states makes a `Read`.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
@@ -29,6 +30,17 @@ def reading_of(config: RIMsConfig, features: int) -> "_Reading":
     return ReadMap(config, features) if config.reads == "map" else ReadVector(config, features)
 
 
+def _map_of_slots(config: RIMsConfig, features: int, outputs: int, gain: float = 1.0) -> nn.Linear:
+    """Keys or values of slots, without bias, its weights as the settings ask: the authors', or `gain` times torch's."""
+    linear = nn.Linear(features, outputs, bias=False)
+    with torch.no_grad():
+        if config.gain is None:
+            linear.weight.normal_(std=0.01)
+        else:
+            linear.weight *= gain
+    return linear
+
+
 class _Reading(nn.Module, ABC):
     """What all readings have: values of the slots, and the maps from them to each module's gates."""
 
@@ -36,8 +48,7 @@ class _Reading(nn.Module, ABC):
         super().__init__()
         modules, units = config.modules, config.units
         self.config, self.heads = config, config.input_heads
-        self.value = nn.Linear(features, config.input_value, bias=False)
-        nn.init.normal_(self.value.weight, std=0.01)
+        self.value = _map_of_slots(config, features, config.input_value)
         self.gates = GroupedLinear(modules, config.input_value, gates_of(config, units), bound_of(modules, units))
         self.trace_axes: dict[str, str] = {}
 
@@ -94,9 +105,10 @@ class _Attention(_Reading):
     def __init__(self, config: RIMsConfig, features: int):
         super().__init__(config, features)
         self.among_modules = config.competition == "modules"
-        self.key = nn.Linear(features, self.heads * config.input_key, bias=False)
-        nn.init.normal_(self.key.weight, std=0.01)
-        self.query = GroupedLinear(config.modules, config.units, self.heads * config.input_key)
+        keys, gain = self.heads * config.input_key, config.gain
+        self.key = _map_of_slots(config, features, keys, gain or 1)
+        bound = None if gain is None else gain / math.sqrt(config.units)
+        self.query = GroupedLinear(config.modules, config.units, keys, bound)
         self.with_null = config.null_slot and not self.among_modules
         self.trace_axes = {"input_attention": "heads K L"} | ({"null_attention": "K"} if self.with_null else {})
 
