@@ -112,6 +112,15 @@ def test_a_trivial_curve_leaves_the_panel_where_it_is_far_worse_and_is_named(sig
     assert [words.get_text() for words in plot.texts] == ["↑ copy last" if sign > 0 else "↓ copy last"]
 
 
+def test_the_oracle_leaves_at_the_end_where_values_are_best():
+    """Models reach from 1 to 3; names stand above and below."""
+    heights = {"gru": (1, 2, 3), "blank": (-9, 1, 1), "physics oracle": (100, 100, 4)}
+    rows = {name: Curve(*3 * [np.array(at, float)], faint=name != "gru") for name, at in heights.items()}
+    (plot,) = draw_curves({"PSNR": Panel(rows, True)}).axes
+    assert plot.get_ylim() == pytest.approx((1 - 3 * 0.15, 4 + 3 * 0.15))
+    assert [words.get_text() for words in plot.texts] == ["↑ physics oracle", "↓ blank"]
+
+
 @pytest.mark.parametrize(("last", "named"), [(5.1, []), (5.5, []), (5.7, ["↑ copy last"])])
 def test_a_trivial_curve_that_is_seen_to_its_end_is_not_said_to_leave(last, named):
     """Models reach from 1 to 3, so the axis to 5, with 0.2 to spare, and 0.6 where a name may stand."""

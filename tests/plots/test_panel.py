@@ -6,10 +6,12 @@ import pytest
 from videopred.plots.panel import Curve, Panel
 
 
-def ends(models: list[float], trivial: list[float], higher_is_better: bool) -> tuple[float, float]:
+def ends(
+    models: list[float], trivial: list[float], higher_is_better: bool, name: str = "trivial"
+) -> tuple[float, float]:
     """Of the axis of a panel with a model and a trivial baseline."""
     ours, theirs = np.array(models), np.array(trivial)
-    rows = {"model": Curve(ours, ours, ours), "trivial": Curve(theirs, theirs, theirs, faint=True)}
+    rows = {"model": Curve(ours, ours, ours), name: Curve(theirs, theirs, theirs, faint=True)}
     return Panel(rows, higher_is_better).ends
 
 
@@ -29,6 +31,14 @@ def test_an_axis_holds_all_models_and_trivial_values_that_are_as_far_as_these_li
     models, trivial, higher_is_better, found
 ):
     assert ends(models, trivial, higher_is_better) == found
+
+
+@pytest.mark.parametrize(
+    ("oracle", "higher_is_better", "found"),
+    [([100.0, 100.0], True, (2, 3)), ([100.0, 4.0], True, (2, 4)), ([-9.0, 1.0], False, (1, 3)), ([0.5], True, (2, 3))],
+)
+def test_the_oracle_leaves_where_it_is_far_better_too(oracle, higher_is_better, found):
+    assert ends([2.0, 3.0], oracle, higher_is_better, "physics oracle") == found
 
 
 def test_without_models_nothing_lies_outside():

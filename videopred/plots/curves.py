@@ -30,7 +30,8 @@ def draw_curves(
 ) -> Figure:
     """A figure with a panel for each metric: values over the steps of the rollout, shaded where they could lie.
 
-    Trivial baselines leave a panel where they are far worse than all models, and an arrow names them.
+    Trivial baselines leave a panel where they are far worse than all models, and the physics oracle where it is far
+    better; an arrow names them.
 
     Args:
         panels: title -> what stands in it.
@@ -95,17 +96,21 @@ def _draw(plot: Any, panel: Panel, marks: Sequence[int]) -> None:
 
 
 def limit(plot: Any, panel: Panel) -> None:
-    """End the axis of values where models can be told apart, and name the trivial baselines that leave it."""
+    """End the axis of values where models can be told apart, and name the lines that leave it."""
     trivial = {name: row.values for name, row in panel.rows.items() if row.faint}
     low, high = panel.ends
     room = 0.05 * (high - low or abs(high) or 1.0)
     low, high = low - room, high + room
-    if _leaving(trivial, low, high):  # room for their names, in which some may end
-        low, high = (low - 2 * room, high) if panel.higher_is_better else (low, high + 2 * room)
-    if outside := _leaving(trivial, low, high):
-        arrow, y, edge = ("↓", 0.02, "bottom") if panel.higher_is_better else ("↑", 0.98, "top")
-        words, paper = f"{arrow} {', '.join(outside)}", {"color": "white", "pad": 1}
-        plot.text(0.02, y, words, transform=plot.transAxes, fontsize=8, color=FAINT, va=edge, bbox=paper)
+    # Room for the names of lines that leave, in which some may end.
+    above, below = _leaving(trivial, -np.inf, high), _leaving(trivial, low, np.inf)
+    low, high = low - 2 * room if below else low, high + 2 * room if above else high
+    for arrow, outside, y, edge in (
+        ("↑", _leaving(trivial, -np.inf, high), 0.98, "top"),
+        ("↓", _leaving(trivial, low, np.inf), 0.02, "bottom"),
+    ):
+        if outside:
+            words, paper = f"{arrow} {', '.join(outside)}", {"color": "white", "pad": 1}
+            plot.text(0.02, y, words, transform=plot.transAxes, fontsize=8, color=FAINT, va=edge, bbox=paper)
     plot.set_ylim(low, high)
 
 

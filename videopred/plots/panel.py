@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from videopred.eval.comparison_rows import Row
+from videopred.eval.tables import CEILING
 
 
 class Curve(NamedTuple):
@@ -30,16 +31,22 @@ class Panel(NamedTuple):
     def ends(self) -> tuple[float, float]:
         """Ends of an axis that holds all of the models; of nothing at all, any.
 
-        Trivial baselines that are worse than all models by more than these differ lie outside. Where there are no
-        models none does.
+        Trivial baselines that are worse than all models by more than these differ lie outside, and so does the physics
+        oracle where it is as much better: 100 dB would leave no room for anything else. Without models nothing does.
         """
         models = _known(side for row in self.rows.values() if not row.faint for side in (row.values, row.low, row.high))
-        trivial = _known(row.values for row in self.rows.values() if row.faint)
-        models = models if models.size else trivial
+        models = models if models.size else _known(row.values for row in self.rows.values())
         low, high = (float(models.min()), float(models.max())) if models.size else (0.0, 1.0)
         span = high - low or abs(high) or 1.0
-        near = trivial[trivial >= low - span if self.higher_is_better else trivial <= high + span]
-        return float(min([low, *near])), float(max([high, *near]))
+        near = [low, high]
+        for name, row in self.rows.items():
+            values = _known([row.values])
+            if name == CEILING or not self.higher_is_better:
+                values = values[values <= high + span]
+            if name == CEILING or self.higher_is_better:
+                values = values[values >= low - span]
+            near.extend(values)
+        return float(min(near)), float(max(near))
 
 
 def over_steps(rows: Mapping[str, Row], column: str) -> Panel:
