@@ -114,6 +114,19 @@ def test_what_is_there_stays_unless_overwriting_is_asked_for(tmp_path):
         check.absent("--out", tmp_path, "no")
 
 
+def test_a_folder_for_files_is_not_called_like_one(tmp_path):
+    names, free = ["scores.json", "scores.csv"], tmp_path / "results.v2"
+    assert check.folder_for("--out", free, names) == free
+    there = tmp_path / "old.csv"
+    there.mkdir()
+    assert check.folder_for("--out", there, names) == there
+    (tmp_path / "file").touch()
+    for name in ("mine.csv", "file"):
+        said = f"--out must be a folder, got {tmp_path / name}; leave the ending out: the folder gets scores.json, "
+        with pytest.raises(ValueError, match=re.escape(said)):
+            check.folder_for("--out", tmp_path / name, names)
+
+
 def test_an_empty_folder_is_free(tmp_path):
     for name in ("new", "empty"):
         assert check.free_folder("--out", tmp_path / name, False) == tmp_path / name

@@ -184,6 +184,19 @@ def absent(argument: str, path: Path, overwrite: bool) -> Path:
     return path
 
 
+def folder_for(argument: str, path: Path, names: Iterable[str]) -> Path:
+    """Return the path if it may be a folder for files of these names: if it is no file and has no ending of theirs.
+
+    Raises:
+        ValueError: it is or does.
+    """
+    names = list(names)
+    like_a_file = path.is_file() or path.suffix in {Path(name).suffix for name in names}
+    fix = f"leave the ending out: the folder gets {', '.join(names)}"
+    require(not like_a_file or path.is_dir(), argument, "be a folder", path, fix)
+    return path
+
+
 def empty_folder(path: Path) -> bool:
     """Whether a folder is there that holds nothing, so that nothing is lost with it."""
     return path.is_dir() and not any(path.iterdir())

@@ -85,9 +85,11 @@ def test_title_and_legend_stand_whole_and_clear_of_each_other(panels, models, na
     title = "balls4-rnem-small.h5: 200 clips of the test part, 15 frames of context, 35 predicted, feedback soft"
     figure = draw_curves({f"MSE {panel}": Panel(lines, False) for panel in range(panels)}, title=title)
     figure.draw_without_rendering()
-    legend = figure.legends[0].get_window_extent()
+    (legend,) = [*figure.legends, *(plot.get_legend() for plot in figure.axes if plot.get_legend())]
+    legend = legend.get_window_extent()
     assert not legend.overlaps(figure._suptitle.get_window_extent())
     assert legend.y0 >= 0
+    assert legend.x1 <= figure.bbox.x1
     assert figure.axes[0].get_window_extent().width > 3.4 * figure.dpi
 
 
@@ -110,6 +112,16 @@ def test_a_trivial_curve_leaves_the_panel_where_it_is_far_worse_and_is_named(sig
     ends = sorted(sign * end for end in plot.get_ylim())
     assert ends == pytest.approx([-90 - 4.7, 4 + 3 * 4.7])
     assert [words.get_text() for words in plot.texts] == ["↑ copy last" if sign > 0 else "↓ copy last"]
+
+
+@pytest.mark.parametrize(("panels", "name", "inside"), [(2, "a", False), (3, "a", True), (3, 60 * "a", False)])
+def test_the_legend_takes_a_free_place_if_it_fits(panels, name, inside):
+    line = np.ones(2)
+    panel = Panel({name: Curve(line, line, line)}, False)
+    figure = draw_curves({str(number): panel for number in range(panels)})
+    assert (len(figure.axes), len(figure.legends)) == ((panels + 1, 0) if inside else (panels, 1))
+    (legend,) = [figure.axes[-1].get_legend()] if inside else figure.legends
+    assert [words.get_text() for words in legend.get_texts()] == [name]
 
 
 def test_the_oracle_leaves_at_the_end_where_values_are_best():

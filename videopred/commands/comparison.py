@@ -50,7 +50,9 @@ def compare(
     check.require(not data or len(of_runs) > 0, "--data", "be given with runs", " ".join(data), fix)
     called = _names(names)
     folders = [folder for path in paths for folder in _scores_of(path, data)]
-    targets = {suffix: out / f"comparison{suffix}" for suffix in (".md", ".csv", ".png", ".svg")}
+    names_of_files = {suffix: f"comparison{suffix}" for suffix in (".md", ".csv", ".png", ".svg")}
+    check.folder_for("--out", out, names_of_files.values())
+    targets = {suffix: out / name for suffix, name in names_of_files.items()}
     for target in targets.values():
         check.absent("--out", target, overwrite)
     from videopred.plots.comparison import save_comparison

@@ -56,6 +56,8 @@ def plausibility(
     check.existing("DATA", data)
     if scores is not None:
         check.existing_file("--scores", scores, "give a table or answers, one line per film")
+    if out is not None:
+        check.folder_for("--out", out, PLAUSIBILITY_FILES)
     folders, together = _folders(runs, of_seeds, scores, data, out)
     for run, folder in zip(of_seeds, folders, strict=False):  # scores made elsewhere are of no run
         check_not_of_others(folder / PLAUSIBILITY_FILES[0], [run], overwrite)

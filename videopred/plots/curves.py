@@ -16,6 +16,8 @@ COLOURS = tuple(map(hue, (BLUE, VERMILION, GREEN, PURPLE, SKY, ORANGE, (0, 0, 0)
 MARKERS = "os^DvPX"
 """One for each colour, since in grey these are much alike; at about eight steps."""
 STYLES = ("solid", (0, (5, 2)), (0, (1, 1.5)))
+WIDTH, HEIGHT = 4.2, 3.1
+"""Of a panel, in inches."""
 FAINT = "#8A8A8A"
 """The colour of all trivial baselines, so that models stand out; they differ in their dashes."""
 FAINT_STYLES = ((0, (1, 1)), (0, (4, 1.5)), (0, (4, 1.5, 1, 1.5)), (0, (7, 2)), (0, (2, 4)), "solid")
@@ -57,8 +59,7 @@ def draw_panels(heads: Sequence[str], draw: Callable[[Any, str], None], *, title
     """
     columns = min(2, len(heads))
     rows = -(-len(heads) // columns)
-    wide, tall = 4.2 * columns, 3.1 * rows + 0.3
-    figure = empty_figure(wide, tall)
+    figure = empty_figure(WIDTH * columns, HEIGHT * rows + 0.3)
     figure.suptitle(_in_even_lines(title, 60 * columns), x=0.02, ha="left", fontsize=9)  # clear of the legend
     for index, head in enumerate(heads, 1):
         plot = figure.add_subplot(rows, columns, index)
@@ -68,11 +69,23 @@ def draw_panels(heads: Sequence[str], draw: Callable[[Any, str], None], *, title
         plot.tick_params(labelsize=8)
         if index > len(heads) - columns:
             plot.set_xlabel(along, fontsize=9)
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    names = 0.8 + 0.068 * max(map(len, labels), default=0), 0.2 + 0.17 * len(labels)  # inches that the legend takes
-    figure.set_size_inches(wide + max(2.4, names[0]), max(tall, names[1]))
-    figure.legend(handles, labels, loc="outside right upper", fontsize=8, frameon=False, handlelength=3.5)
+    _add_legend(figure, None if len(heads) == rows * columns else (rows, columns, rows * columns))
     return figure
+
+
+def _add_legend(figure: Figure, free: tuple[int, int, int] | None) -> None:
+    """What has a label in the first panel, in the free place of a panel if it fits, or else to the right of all."""
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    look: dict[str, Any] = {"fontsize": 8, "frameon": False, "handlelength": 3.5}
+    width, height = 0.8 + 0.068 * max(map(len, labels), default=0), 0.2 + 0.17 * len(labels)  # inches that it takes
+    if free is not None and width < WIDTH and height < HEIGHT:
+        place = figure.add_subplot(*free)
+        place.set_axis_off()
+        place.legend(handles, labels, loc="upper left", **look)
+        return
+    wide, tall = figure.get_size_inches()
+    figure.set_size_inches(wide + max(2.4, width), max(tall, height))
+    figure.legend(handles, labels, loc="outside right upper", **look)
 
 
 def _in_even_lines(title: str, width: int) -> str:
