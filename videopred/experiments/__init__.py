@@ -15,8 +15,9 @@ from typing import Any
 
 from videopred import check
 from videopred.datasets.settings import BallsConfig
-from videopred.experiments.rivals import RIVALS, rival_of
-from videopred.experiments.settings import ExperimentConfig
+from videopred.experiments.rivals import RIVALS, matched_at_small, rival_of
+from videopred.experiments.scales import at_scale
+from videopred.experiments.settings import ExperimentConfig, Scale
 from videopred.models.settings import PredictorConfig
 from videopred.settings import TrainingConfig
 
@@ -67,10 +68,26 @@ def find_experiment(name: str) -> ExperimentConfig:
     check.one_of("the experiment", name, experiment_names())
     published = _published(name)
     experiment = read_experiment(_PUBLISHED / f"{published}.json")
-    _, *rest = name.removeprefix(published).split("-")
+    rest = _rest(name)
     if rest and rest[0] in RIVALS:
         experiment = rival_of(experiment, published, rest[0], "matched" in rest)
     return _exact_twin(experiment) if "exact" in rest else experiment
+
+
+def experiment_at(name: str, scale: Scale) -> ExperimentConfig:
+    """The experiment of a name at a scale; a matched rival has as many parameters as the core has at that scale.
+
+    Raises:
+        ValueError: no experiment has that name; no such scale.
+    """
+    scaled, rest = at_scale(find_experiment(name), scale), _rest(name)
+    matched = scale == "small" and "matched" in rest
+    return matched_at_small(scaled, _published(name), rest[0]) if matched else scaled
+
+
+def _rest(name: str) -> list[str]:
+    """What a name has after that of a published experiment: a rival, matched, exact."""
+    return name.removeprefix(_published(name)).split("-")[1:]
 
 
 def read_experiment(path: Path) -> ExperimentConfig:

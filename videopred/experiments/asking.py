@@ -7,7 +7,7 @@ from videopred import check
 from videopred.command_lines import Words
 from videopred.datasets import DATASETS
 from videopred.eval.protocols import FREE, PROTOCOLS
-from videopred.experiments import experiment_names, find_experiment, holds_experiment, read_experiment
+from videopred.experiments import experiment_at, experiment_names, find_experiment, holds_experiment, read_experiment
 from videopred.experiments.rivals import notes_without
 from videopred.experiments.scales import SCALES, at_scale, changes
 from videopred.experiments.settings import ExperimentConfig, Scale
@@ -104,7 +104,8 @@ def ask(data: str, scale: str | None) -> Asked | None:
     else:
         return None
     chosen = cast(Scale, check.one_of("--scale", "paper" if scale is None else scale, SCALES))
-    return Asked(name, chosen, experiment, at_scale(experiment, chosen), not published)
+    scaled = experiment_at(name, chosen) if published else at_scale(experiment, chosen)
+    return Asked(name, chosen, experiment, scaled, not published)
 
 
 def fitting(context: int, horizon: int, frames: int) -> tuple[int, int]:

@@ -30,7 +30,7 @@ On a map (`reads="map"`) the paper has eq. 3, eq. 2 with positions for slots and
 with the highest attention be active at each position; who then updates, it leaves open. Our reading: eq. 2 with the
 positions as slots beside the null slot, which decides; and with `competition="modules"`, a softmax over modules at each
 position, a module reading the sum over positions, and its mean attention deciding on it. Weights that begin as small as
-the authors', who read one vector, keep attention even, and the model on the mean frame. So on a map, those of queries and
+the authors', who read one vector, keep attention even, and the model on the mean frame: on a map those of queries and
 keys begin larger (`input_gain`; docs/results.md compares).
 
 With `reads="strips"` (appendix D.4.1, figure 6) slot k is a strip of the frame, behind an encoder of its own, and
