@@ -9,7 +9,6 @@ import pytest
 from videopred import cli
 from videopred.commands.training import _check_room
 from videopred.experiments import EXPERIMENTS, find_experiment
-from videopred.experiments.asking import ask
 from videopred.experiments.clips import find_or_make_clips
 from videopred.experiments.rivals import RIVALS
 from videopred.experiments.scales import at_scale
@@ -156,12 +155,6 @@ def test_a_dry_run_foretells_clips_and_training_and_makes_nothing(tmp_path, monk
 def test_settings_refuse_what_they_do_not_know():
     with pytest.raises(ValueError, match="scales must be a known setting"):
         ExperimentConfig(**find_experiment("rims-balls4").model_dump(), scales="tiny")
-
-
-def test_what_is_there_under_the_name_of_an_experiment_is_data(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("rims-balls4").mkdir()
-    assert ask("rims-balls4", None) is None
 
 
 def test_data_of_other_numbers_of_clips_is_refused(tmp_path, monkeypatch):

@@ -138,16 +138,17 @@ def test_the_next_command_names_the_data_as_it_may_be_typed(place, tmp_path, mon
 
 
 def test_the_next_command_of_an_experiment_is_its_own(place, tmp_path):
+    """As far as its clips go: these have nine frames. Of a file of one's own it is not known any more what it asked."""
     settings = json.loads((place / "gru/settings.json").read_text())
     data = settings["data"]["path"]
     for seed in (0, 1):
         (tmp_path / f"seed-{seed}").mkdir()
     (tmp_path / "seeds.json").write_text('{"seeds": [0, 1]}')
-    asked = {"rims-balls4": " --protocol rnem-balls", "mine": ""}  # that of a file of one's own is not known any more
-    for name, protocol in asked.items():
-        settings["experiment"] = {"name": name, "scale": "paper"}
+    own = {"name": "rims-balls4", "own_file": True}
+    for experiment, asked in (({"name": "rims-balls4"}, " --context 4 --horizon 5"), ({"name": "mine"}, ""), (own, "")):
+        settings["experiment"] = {**experiment, "scale": "paper"}
         (tmp_path / "seed-0/settings.json").write_text(json.dumps(settings))
-        assert " ".join(next_command(tmp_path)) == f"evaluate {tmp_path} {data}{protocol}"
+        assert " ".join(next_command(tmp_path)) == f"evaluate {tmp_path} {data}{asked}"
 
 
 @pytest.mark.parametrize("experiment", [None, {"name": "rims-balls4", "scale": "paper"}])

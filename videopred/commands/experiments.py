@@ -8,7 +8,8 @@ from videopred import check
 from videopred.command_lines import Words, from_here
 from videopred.commands import terminal
 from videopred.datasets import kept_clips, open_dataset
-from videopred.experiments.asking import Asked, ask
+from videopred.experiments import experiment_names
+from videopred.experiments.asking import Asked, ask_by_name
 from videopred.experiments.settings import ExperimentConfig
 from videopred.training.places import SUMMARY, run_of, seeds_of
 
@@ -90,18 +91,19 @@ def next_command(folder: Path, asked: Asked | None = None) -> Words:
 
     config, _ = read_settings(run_of(folder, seeds_of(folder)[0]) if (folder / SUMMARY).is_file() else folder)
     data = from_here((kept_clips(config.data.path) if config.data else None) or Path("DATA"))
-    part = _part_to_judge(data)
+    clips = _opened(data)
+    part = clips.part_to_judge if clips else "test"
     if part != "test":
         return ("evaluate", str(folder), str(data), "--part", part)
     record = config.experiment
-    if asked is None and record is not None:
-        asked = ask(record.name, record.scale)
-    return asked.next_command(folder, data) if asked else ("evaluate", str(folder), str(data))
+    if asked is None and record is not None and not record.own_file and record.name in experiment_names():
+        asked = ask_by_name(record.name, record.scale)
+    return asked.next_command(folder, data, clips) if asked else ("evaluate", str(folder), str(data))
 
 
-def _part_to_judge(data: Path) -> str:
-    """The part of the data to judge a run on; of clips that cannot be opened, which the next command says, test."""
+def _opened(data: Path) -> "ClipSource | None":
+    """The data; None if it cannot be opened, which the next command says."""
     try:
-        return open_dataset(data).part_to_judge
+        return open_dataset(data)
     except (ValueError, OSError):
-        return "test"
+        return None

@@ -84,9 +84,9 @@ def _throw_in(
         balls = int(np.isfinite(radius[s]).sum())
         share[s, fixed:balls] = chance.random((balls - fixed, _TRIES_PER_BALL, 2))
     r = radius.T[..., None]  # (N, B, 1)
-    # Sutskever's balls never start in the first fifth of either axis.
-    low = np.maximum(r, 0.2 * recipe.height) if recipe.engine == "sutskever" else r
     size = np.reshape([recipe.width, recipe.height], (2, 1, 1, 1))
+    # Sutskever's balls never start in the first fifth of either axis.
+    low = np.maximum(r, 0.2 * size) if recipe.engine == "sutskever" else r
     tries = low + share.transpose(3, 1, 0, 2) * (size - (r + low))  # (2, N, B, tries)
     found = np.ones(clips, bool)
     for ball in range(fixed, most):

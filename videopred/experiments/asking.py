@@ -1,7 +1,7 @@
 """An experiment as the words of a command ask for it: its name or file, its scale, and what flags change. Light."""
 
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from videopred import check
 from videopred.command_lines import Words
@@ -13,6 +13,9 @@ from videopred.experiments.scales import SCALES, at_scale, changes
 from videopred.experiments.settings import ExperimentConfig, Scale
 from videopred.models.settings import PredictorConfig
 from videopred.settings import TrainingConfig
+
+if TYPE_CHECKING:
+    from videopred.datasets.clip_source import ClipSource
 
 
 class Asked(NamedTuple):
@@ -70,20 +73,29 @@ class Asked(NamedTuple):
                 chosen[noted] = f"Ours; in {self.name} it is {'not set' if before is None else _written(before)}."
         return run.model_copy(update={"stated": stated, "chosen": chosen})
 
-    def next_command(self, run: Path, data: Path) -> Words:
+    def next_command(self, run: Path, data: Path, clips: "ClipSource | None" = None) -> Words:
         """The command that judges a run of it, or its runs from several seeds.
 
         Protocols are for data as published; of other clips the same is asked, as far as they are long enough.
+
+        Args:
+            run: the run, or the folder of runs.
+            data: the file of clips, as it is to be typed.
+            clips: what is in it; None: those of the experiment.
         """
         judged = (str(run), str(data))
         if not self.scaled.protocols:
             return ("evaluate", *judged)
-        card, recipe = PROTOCOLS[self.scaled.protocols[0]], self.scaled.recipe
+        card, recipe = PROTOCOLS[self.scaled.protocols[0]], clips.recipe if clips else self.scaled.recipe
         protocol = card.protocol
         if protocol is None:
-            return (card.command, *judged)
-        context, horizon = fitting(protocol.context, protocol.horizon, recipe.frames)
-        as_published = any(not recipe.differing(DATASETS[name].recipe, FREE) for name in card.datasets)
+            of_that_world = isinstance(recipe, type(self.scaled.recipe))
+            return (card.command if of_that_world else "evaluate", *judged)
+        frames = clips.frames if clips else self.scaled.recipe.frames
+        context, horizon = fitting(protocol.context, protocol.horizon, frames)
+        as_published = recipe is not None and any(
+            not recipe.differing(DATASETS[name].recipe, FREE) for name in card.datasets
+        )
         if as_published and (context, horizon) == (protocol.context, protocol.horizon):
             return ("evaluate", *judged, "--protocol", self.scaled.protocols[0])
         return ("evaluate", *judged, "--context", str(context), "--horizon", str(horizon))
@@ -92,20 +104,32 @@ class Asked(NamedTuple):
 def ask(data: str, scale: str | None) -> Asked | None:
     """The experiment that DATA means, at a scale; None if it means a file, a preset or a recipe of data.
 
+    A name means the experiment, unless data of that name lies there; a run may.
+
     Raises:
         ValueError: a file that does not hold what it should; no such scale.
     """
     path = Path(data)
-    published = data in experiment_names() and not path.exists()
-    if published:
-        name, experiment = data, find_experiment(data)
-    elif path.suffix == ".json" and holds_experiment(path):
-        name, experiment = path.stem, read_experiment(path)
-    else:
-        return None
-    chosen = cast(Scale, check.one_of("--scale", "paper" if scale is None else scale, SCALES))
-    scaled = experiment_at(name, chosen) if published else at_scale(experiment, chosen)
-    return Asked(name, chosen, experiment, scaled, not published)
+    if data in experiment_names() and not (path.is_file() or any(path.glob("*.h5"))):
+        return ask_by_name(data, scale)
+    if path.suffix == ".json" and holds_experiment(path):
+        experiment, chosen = read_experiment(path), _scale(scale)
+        return Asked(path.stem, chosen, experiment, at_scale(experiment, chosen), own_file=True)
+    return None
+
+
+def ask_by_name(name: str, scale: str | None) -> Asked:
+    """The experiment of a name, at a scale.
+
+    Raises:
+        ValueError: no experiment has that name; no such scale.
+    """
+    chosen = _scale(scale)
+    return Asked(name, chosen, find_experiment(name), experiment_at(name, chosen))
+
+
+def _scale(scale: str | None) -> Scale:
+    return cast(Scale, check.one_of("--scale", "paper" if scale is None else scale, SCALES))
 
 
 def fitting(context: int, horizon: int, frames: int) -> tuple[int, int]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from videopred.command_lines import Words
 from videopred.datasets import DATASETS
 from videopred.experiments import find_experiment
-from videopred.experiments.asking import Asked, ask, fitting
+from videopred.experiments.asking import Asked, ask_by_name, fitting
 from videopred.experiments.figures import Model, Panel, PaperFigure
 from videopred.experiments.scales import at_scale
 from videopred.experiments.settings import ExperimentConfig, Scale
@@ -46,19 +46,16 @@ def make_plan(figure: PaperFigure, scale: Scale, out: Path, device: str = "auto"
     """
     panels = figure.panels
     models = dict.fromkeys(model for panel in panels for model in panel.models)
-    clips = [*(_asked(model.experiment, scale).scaled for model in models), *(_clips(panel, scale) for panel in panels)]
+    clips = [
+        *(ask_by_name(model.experiment, scale).scaled for model in models),
+        *(_clips(panel, scale) for panel in panels),
+    ]
     where = () if device == "auto" else ("--device", device)
     # Short clips leave panels that differ in their horizon alike: each command is there once.
     judging = list(dict.fromkeys(words for panel in panels for words in _judge(panel, scale, out, where)))
     if figure.rows:
         judging += _side_by_side(figure, scale, out)
     return Plan({of.data_file: of for of in clips}, [_train(model, scale, where) for model in models], judging)
-
-
-def _asked(experiment: str, scale: Scale) -> Asked:
-    asked = ask(experiment, scale)
-    assert asked is not None, experiment
-    return asked
 
 
 def _clips(panel: Panel, scale: Scale) -> ExperimentConfig:
@@ -71,7 +68,7 @@ def _clips(panel: Panel, scale: Scale) -> ExperimentConfig:
 
 
 def _label(model: Model, scale: Scale) -> str:
-    return f"{_asked(model.experiment, scale).label}{model.suffix}"
+    return f"{ask_by_name(model.experiment, scale).label}{model.suffix}"
 
 
 def _run(model: Model, scale: Scale) -> Path:
@@ -96,7 +93,9 @@ def _scores(panel: Panel, scale: Scale, out: Path) -> str:
 def _train(model: Model, scale: Scale, where: Words) -> Training:
     run = _run(model, scale)
     words = ("train", model.experiment, "--scale", scale, *model.flags, "--out", str(run), *where)
-    return Training(_asked(model.experiment, scale), model.flags, run, words, ("train", "--resume", str(run), *where))
+    return Training(
+        ask_by_name(model.experiment, scale), model.flags, run, words, ("train", "--resume", str(run), *where)
+    )
 
 
 def _judge(panel: Panel, scale: Scale, out: Path, where: Words) -> list[Words]:
@@ -112,7 +111,7 @@ def _judge(panel: Panel, scale: Scale, out: Path, where: Words) -> list[Words]:
     if panel.one_step:
         asked += ("--feedback", "true")
     if panel.preset:  # such clips have no training part to calibrate the trivial baselines
-        asked += ("--reference", str(_asked(panel.clips, scale).scaled.data_file))
+        asked += ("--reference", str(ask_by_name(panel.clips, scale).scaled.data_file))
     commands: list[Words] = []
     if panel.metrics:
         folder = _scores(panel, scale, out)

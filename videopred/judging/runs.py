@@ -75,7 +75,8 @@ def _seeds(runs: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:
     for name, run in runs.items():
         config = run_settings(run)
         training = config.training.model_copy(update={"seed": 0})
-        parts = (config.model, training, config.data and config.data.sha256, config.init_from)
+        began = config.init_from and Path(config.init_from).name  # all that an export says
+        parts = (config.model, training, config.data and config.data.sha256, began)
         same = repr(parts)
         alike[same].setdefault(config.training.seed, name)
         cores[same] = str(getattr(config.model.core, "kind", "model"))
