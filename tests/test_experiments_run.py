@@ -106,6 +106,16 @@ def test_another_core_brings_its_own_decoder_and_leaves_the_learning(monkeypatch
         ("balls4 --write x.json", "--write must come with an experiment as DATA, got x.json with balls4"),
         ("rims-balls4 --write x.json --seeds 0,1", "--seeds must be left out with --write, got 0,1; give it when you"),
         ("rims-balls4 --write x.json --dry-run", "--dry-run must be left out with --write, got True; give it when you"),
+        (
+            "rims-balls4 --write x.json --device cpu",
+            "--device must be left out with --write, got cpu; give it when you",
+        ),
+        ("rims-balls4 --write x.json --workers 3", "--workers must be left out with --write, got 3; give it when you"),
+        ("rims-balls4 --write x.json --profile", "--profile must be left out with --write, got True; give it when you"),
+        (
+            "rims-balls4 --write x.json --pictures-every 0",
+            "--pictures-every must be left out with --write, got 0; give it when you",
+        ),
         ("rims-balls4 --write x.txt", "--write must end in .json, got x.txt; rename it"),
         ("rims-balls4 --core.schemata 3", "--core.schemata must be a setting of rims"),
         ("bad.json", "^recipe in bad.json must be given, got nothing$"),

@@ -18,6 +18,10 @@ def rewrite(path: Path, **changes: object) -> None:
     path.write_text(json.dumps(status))
 
 
+def say(path: Path, **changes: object) -> None:
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
 def shrink(path: Path) -> None:
     with Image.open(path) as image:
         image.resize((20, 10)).save(path)
@@ -56,6 +60,14 @@ SPOILT = {
     "a block of another name": (
         lambda dev, train: shutil.copytree(dev.parent, dev.parents[1] / "block 4"),
         "SOURCE must hold scenes in O1, O2, O3 alone, got block 4 in ",
+    ),
+    "frames that are numbers": (
+        lambda dev, train: say(dev / "2/status.json", frames=[1, 2, 3]),
+        "SOURCE must hold status.json files with a list of what is in each frame, got something else in ",
+    ),
+    "no list of frames": (
+        lambda dev, train: say(dev / "2/status.json", frames=None),
+        "SOURCE must hold status.json files with a list of what is in each frame, got something else in ",
     ),
     "one status.json less": (
         lambda dev, train: (dev / "2/status.json").unlink(),

@@ -117,7 +117,7 @@ def _core_row(subject: Subject, steps: int, batch: int, repeats: int, compiled: 
         "times_faster_than_lstm": to_lstm.ratio,
         "times_the_limit": to_limit,
         "limit": rate,
-        "times_own_products": to_plain.own_seconds / product_seconds(ours),
+        "times_own_products": to_plain.own_seconds / product_seconds(ours, repeats),
     }
     if compiled:
         quick = with_compiled_step(core)

@@ -110,7 +110,7 @@ class Products(TorchDispatchMode):
         return operation(*args, **(kwargs or {}))
 
 
-def product_seconds(work: Callable[[], Any], repeats: int = 5) -> float:
+def product_seconds(work: Callable[[], Any], repeats: int) -> float:
     """CPU time of the work's float32 matrix products alone, each done again on matrices laid out as they were.
 
     Small products are slower than large ones, so this is a nearer limit for work that is made of them.

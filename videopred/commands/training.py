@@ -19,7 +19,7 @@ from videopred.experiments.settings import Scale
 from videopred.flags import model_flags
 from videopred.models.codec_settings import CodecConfig, DecoderConfig, RNEMConfig, SharedConfig
 from videopred.models.settings import CoreConfig, PredictorConfig, RIMsConfig
-from videopred.settings import ComputeConfig, TrainingConfig, WatchConfig
+from videopred.settings import ComputeConfig, Settings, TrainingConfig, WatchConfig
 from videopred.spelling import nearest_path
 from videopred.training.places import SUMMARY, check_room, run_of, seeds_of, spread, usual_folder
 from videopred.training.stopping import as_ctrl_c
@@ -98,7 +98,8 @@ def train(
         _check_there(data, seeds)
         _check_no_experiment(data, {"--scale": scale, "--data": clips, "--write": write})
     if asked is not None and write is not None:
-        of_runs = {"--out": out, "--data": clips, "--init-from": init_from, "--seeds": seeds, "--dry-run": dry_run}
+        of_runs: dict[str, Any] = {"--out": out, "--data": clips, "--init-from": init_from, "--seeds": seeds}
+        of_runs |= {"--dry-run": dry_run, "--device": device.removeprefix("auto")} | _given(compute) | _given(watch)
         _check_left_out(of_runs, "--write", "give it when you train from the file")
         experiments.write(asked.with_flags(model, training), write, overwrite, json_)
     elif dry_run:
@@ -185,6 +186,12 @@ def _foresee(data: "Path | ClipSource", learning: _Learning, init_from: Path | N
 
     told = foresee(data, init_from=init_from, **learning._asdict())
     terminal.print_json(told._asdict()) if json_ else print(told)
+
+
+def _given(settings: Settings) -> dict[str, str]:
+    """Flag -> what was given for it, of those that differ from their defaults."""
+    usual = type(settings)()
+    return {f"--{name.replace('_', '-')}": str(value) for name, value in settings if value != getattr(usual, name)}
 
 
 def _check_left_out(words: dict[str, Any], beside: str, fix: str) -> None:

@@ -101,6 +101,9 @@ def status_of(film: Path) -> dict[str, Any]:
         status = json.loads(path.read_text(encoding="utf-8"))
     sound = isinstance(status, dict) and isinstance(status.get("header"), dict)
     require_in(sound, "hold status.json files with a header", "none", path)
+    frames = status.get("frames", [])
+    sound = isinstance(frames, list) and all(isinstance(frame, dict) for frame in frames)
+    require_in(sound, "hold status.json files with a list of what is in each frame", "something else", path)
     return status
 
 

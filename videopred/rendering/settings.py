@@ -52,6 +52,7 @@ class ClipChoice(Settings):
         check.require(
             len(set(self.clips)) == len(self.clips), "--clips", "name each clip once", self.clips, "leave one out"
         )
+        check.whole_number("--seed", self.seed, 0, "give a whole number such as 0")
         for flag, fits, told, choices in (
             ("--by", self.by == "mse" or self.ranked, self.by, "--worst or --best"),
             ("--first", self.first is None or not self.clips, self.first, "--worst, --best or --random"),
