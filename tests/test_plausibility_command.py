@@ -62,16 +62,22 @@ def test_a_run_is_judged_and_its_answers_are_judged_alike(place, tmp_path, monke
                                  ("plausibility.json", "plausibility.csv", "films.csv")]  # fmt: skip
 
 
-def test_a_run_does_not_take_the_plausibility_of_another_of_its_name(place, tmp_path, monkeypatch, capfd):
+@pytest.mark.parametrize("another", [{"started": "2020-02-02T20:20:02+00:00"}, {"updates": 99}])
+def test_a_run_does_not_take_the_plausibility_of_another_of_its_name_or_of_what_it_was(
+    place, tmp_path, monkeypatch, capfd, another
+):
     monkeypatch.chdir(tmp_path)
     assert run(f"plausibility {place / 'gru'} {place / 'films.h5'}") == 0
     other = shutil.copytree(place / "gru", tmp_path / "gru")
     record = json.loads((other / "run.json").read_text())
-    (other / "run.json").write_text(json.dumps(record | {"started": "2020-02-02T20:20:02+00:00"}))
+    (other / "run.json").write_text(json.dumps(record | another))
     assert list(find_run(place / "gru", Path("eval")).plausibility) == ["films"]
     assert find_run(other, Path("eval")).plausibility == {}
     assert run(f"plausibility {other} {place / 'films.h5'}") == 1
-    assert "--out must hold no scores of other runs, got eval/gru/films/plausibility.json" in capfd.readouterr().err
+    taken = (
+        "--out must hold no scores of other runs, or of earlier states of these, got eval/gru/films/plausibility.json"
+    )
+    assert taken in capfd.readouterr().err
 
 
 def test_settings_reach_the_scores(place, tmp_path, monkeypatch, capfd):

@@ -19,7 +19,7 @@ from tiny_runs import files_of
 from videopred import runs
 from videopred.checkpoint import write_json
 from videopred.export import export_run
-from videopred.runs import Run, list_runs, run_name, table
+from videopred.runs import Run, list_runs, run_name, run_stamp, table
 
 NOW = 2_000_000_000.0
 """When the tests look: seconds since 1970."""
@@ -284,17 +284,17 @@ def test_scores_of_runs_judged_together_are_those_of_each(tmp_path):
 
 
 def test_scores_of_another_run_of_the_same_name_are_passed_over(tmp_path):
-    """By when it was started, alone and among others."""
-    started = {}
+    """By its stamp, alone and among others."""
+    stamps = {}
     for folder in ("x", "y"):
         path = make_run(tmp_path / folder / "a") / "run.json"
         record = json.loads(path.read_text()) | {"started": f"of {folder}"}
         path.write_text(json.dumps(record))
-        started[folder] = record["started"]
+        stamps[folder] = run_stamp(path.parent)
     rows = {row: {"mse": {"mean": 0.5}} for row in ("a", "b")}
-    alone = {"models": ["a"], "rows": rows, "started": {"a": started["x"]}}
+    alone = {"models": ["a"], "rows": rows, "stamps": {"a": stamps["x"]}}
     write_json(tmp_path / "eval" / "a" / "balls" / "scores.json", alone)
-    both = {"models": ["a", "b"], "rows": rows, "started": {"a": started["y"]}}
+    both = {"models": ["a", "b"], "rows": rows, "stamps": {"a": stamps["y"]}}
     write_json(tmp_path / "eval" / "b-and-1-more" / "curtain" / "scores.json", both)
     found = {folder: look(tmp_path / folder, tmp_path / "eval")["a"].scores for folder in ("x", "y")}
     assert found == {"x": {"balls": {"mse": 0.5}}, "y": {"curtain": {"mse": 0.5}}}

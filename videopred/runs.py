@@ -64,17 +64,25 @@ def run_name(run: Path, others: int = 0) -> str:
     return f"{name}-and-{others}-more" if others else name
 
 
-def run_started(run: Path) -> str | None:
-    """When a run was started, which tells it from others of its name; an export says the same. None if it is not known.
+def run_stamp(run: Path) -> str | None:
+    """What tells a run from others of its name, and from itself before it was resumed; an export has that of its run.
 
     Args:
         run: run folder, or export.
     """
     try:
         record = read_header(run)[1] if run.is_file() else _read_json(run / "run.json")
-        return str(record["started"])
-    except (OSError, ValueError, KeyError):
+        return stamp_of(record)
+    except (OSError, ValueError):
         return None
+
+
+def stamp_of(record: Mapping[str, Any]) -> str | None:
+    """The stamp in the record of a run: when it was started, and how many updates it has made; None if that is not
+    known."""
+    if "started" not in record:
+        return None
+    return f"{record['started']} after {record['updates']} updates" if "updates" in record else str(record["started"])
 
 
 def list_runs(folder: Path = Path("models"), *, scores: Path = Path("eval"), now: float | None = None) -> list[Run]:
@@ -165,7 +173,7 @@ def _look_at(path: Path, scores: Sequence[ScoreFile], now: float) -> Run:
             seconds=_number(record, "seconds"),
             cpu_seconds=_number(record, "cpu_seconds"),
             idle=max(0.0, now - written),
-            scores=_scores({run_name(path): record.get("started")}, scores),
+            scores=_scores({run_name(path): stamp_of(record)}, scores),
         )
     except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
         problem = f"no {error}" if isinstance(error, KeyError) else str(error)
@@ -218,7 +226,7 @@ def _scores(run: Mapping[str, str | None], files: Sequence[ScoreFile]) -> dict[s
     Of a run that was judged by itself and with others on the same data, what was said of it alone.
 
     Args:
-        run: its name, and when it was started.
+        run: its name, and its stamp.
         files: of this and of other runs.
     """
     found: dict[str, dict[str, float]] = {}

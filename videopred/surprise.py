@@ -25,7 +25,7 @@ from videopred.eval.plausibility_scores import PlausibilityScores
 from videopred.eval.plausibility_settings import PlausibilityConfig
 from videopred.frames import shape_told, to_film
 from videopred.rollout import evaluating, predict_on
-from videopred.runs import run_started
+from videopred.runs import run_stamp
 
 if TYPE_CHECKING:
     from videopred.models.predictor import Predictor
@@ -98,7 +98,7 @@ def judge_run(
     _check_fit(predictor, films)
     asked = {"run": str(run)} if isinstance(run, str | Path) else {}
     scores = judge_scorer(scorer_of(predictor, config), films, config, asked=asked, progress=progress)
-    return replace(scores, started=run_started(Path(run)) if isinstance(run, str | Path) else None), films
+    return replace(scores, stamp=run_stamp(Path(run)) if isinstance(run, str | Path) else None), films
 
 
 def open_scenes(data: Path | str, config: PlausibilityConfig, size: tuple[int, int] = (64, 64)) -> Quadruplets:

@@ -92,11 +92,14 @@ def test_scores_of_one_data_set_in_a_folder_of_its_own_are_called_after_their_fo
     assert list(json.loads(capfd.readouterr().out)["rows"])[:2] == ["gru", "rims"]
 
 
-def test_a_run_does_not_take_the_scores_of_another_of_its_name(place, judged, tmp_path, monkeypatch, capfd):
+@pytest.mark.parametrize("another", [{"started": "2020-02-02T20:20:02+00:00"}, {"updates": 99}])
+def test_a_run_does_not_take_the_scores_of_another_of_its_name_or_of_what_it_was(
+    place, judged, tmp_path, monkeypatch, capfd, another
+):
     monkeypatch.chdir(judged)
     other = shutil.copytree(place / "gru", tmp_path / "gru")
     record = json.loads((other / "run.json").read_text())
-    (other / "run.json").write_text(json.dumps(record | {"started": "2020-02-02T20:20:02+00:00"}))
+    (other / "run.json").write_text(json.dumps(record | another))
     before = files_of(judged)
     capfd.readouterr()
     assert run(f"compare {place / 'gru'} {other}") == 2
@@ -108,8 +111,8 @@ def test_a_run_does_not_take_the_scores_of_another_of_its_name(place, judged, tm
     assert run(f"evaluate {place / 'gru'} datasets/balls1.h5 {ASKED}") == 1
     assert "--out must be a new path, got eval/gru/balls1/scores.json" in capfd.readouterr().err
     assert run(f"evaluate {other} datasets/balls1.h5 {ASKED}") == 1
-    taken = "--out must hold no scores of other runs, got eval/gru/balls1/scores.json; name another folder, rename a"
-    assert taken in capfd.readouterr().err
+    taken = "--out must hold no scores of other runs, or of earlier states of these, got eval/gru/balls1/scores.json; "
+    assert f"{taken}name another folder, rename a" in capfd.readouterr().err
     assert files_of(judged) == before
 
 

@@ -267,8 +267,29 @@ def test_weights_that_are_too_large_for_16_bits_are_refused(place):
     assert not list(Path("models").glob("mine.*"))
 
 
-def test_scores_of_an_earlier_run_of_that_name_are_refused(place):
-    os.utime("eval/mine/balls4/scores.json", (1e9, 1e9))
+def test_the_card_of_a_run_that_was_stopped_says_so(place):
+    run = Path("models/mine")
+    record = json.loads((run / "run.json").read_text())
+    command = "videopred train balls4.h5 --time-limit 3s --updates 2 --time-limit=4h"
+    (run / "run.json").write_text(json.dumps(record | {"updates": 1, "command": command}))
+    best = export_with_card(run)[1].read_text()
+    assert "1 update of 4 clips from seed 0, where 2 were asked for, " in best
+    assert "The weights are those of the lowest validation loss." in best
+    assert ".h5 --updates 2\n" in best
+    (run / "checkpoints/best.ckpt").unlink()
+    last = export_with_card(run, overwrite=True)[1].read_text()
+    assert "The weights are those of the last update, before the first validation." in last
+
+
+@pytest.mark.parametrize("stamp", [None, " after 1 updates"])
+def test_scores_of_the_run_as_it_was_earlier_are_refused(place, stamp):
+    scores = Path("eval/mine/balls4/scores.json")
+    if stamp is None:
+        os.utime(scores, (1e9, 1e9))
+    else:
+        started = json.loads(Path("models/mine/run.json").read_text())["started"]
+        said = json.loads(scores.read_text()) | {"stamps": {"model": started + stamp}}
+        scores.write_text(json.dumps(said))
     message = r"^--scores must be of this run, got eval/mine/balls4/scores\.json, older than the end of"
     with pytest.raises(ValueError, match=message):
         export_with_card(Path("models/mine"))

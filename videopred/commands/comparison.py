@@ -107,14 +107,14 @@ def _scores_of(path: Path, data: tuple[str, ...]) -> list[Path]:
             near = nearest_run(path) or nearest_path(path)
             raise check.nothing_there("SCORES", "be a folder of scores or a run", path, make, near)
         check.existing_file("SCORES", path / SCORES, _offer_below(path) or make)
-    from videopred.runs import run_name, run_started
+    from videopred.runs import run_name, run_stamp
 
     name = run_name(path)
     found = Path("eval") / name
-    started = run_started(path)
-    starts = [told for run in (path, *path.glob("seed-*")) if (told := run_started(run))]
-    there = [file.parent.name for file in scores_in(found, starts)]
-    files = [file for file in score_files(Path("eval")) if file.rows_of({name: started})]
+    stamp = run_stamp(path)
+    stamps = [told for run in (path, *path.glob("seed-*")) if (told := run_stamp(run))]
+    there = [file.parent.name for file in scores_in(found, stamps)]
+    files = [file for file in score_files(Path("eval")) if file.rows_of({name: stamp})]
     among = [file.path.parent for file in files if len(file.rows) > 1]
     folder = f"{among[0]}, where it was scored with others" if among else "the folder of its scores"
     fix = f"score it with `{typed(('evaluate', str(path), 'DATA'))}`, or name {folder}"

@@ -27,7 +27,7 @@ def results(run: Path, data: Path, others: int = 0) -> Path:
 
 
 def check_not_of_others(file: Path, runs: Sequence[Path], overwrite: bool) -> None:
-    """Refuse to write over scores of other runs, such as one of the same name, unless overwriting was asked for.
+    """Refuse to write over scores of another run of that name, or of this one as it was before it was resumed.
 
     Args:
         file: scores or plausibility that may be there already.
@@ -37,13 +37,15 @@ def check_not_of_others(file: Path, runs: Sequence[Path], overwrite: bool) -> No
     Raises:
         FileExistsError: there are such scores.
     """
-    from videopred.eval.file_names import starts_in
-    from videopred.runs import run_started
+    from videopred.eval.file_names import stamps_in
+    from videopred.runs import run_stamp
 
-    others = starts_in(file).difference(map(run_started, runs))
+    others = stamps_in(file).difference(map(run_stamp, runs))
     if others and not overwrite:
         fix = "name another folder, rename a run, or give --overwrite to replace them"
-        raise FileExistsError(check.complaint("--out", "hold no scores of other runs", file, fix))
+        raise FileExistsError(
+            check.complaint("--out", "hold no scores of other runs, or of earlier states of these", file, fix)
+        )
 
 
 def each_run(runs: Sequence[Path]) -> list[Path]:

@@ -39,34 +39,34 @@ class ScoreFile(NamedTuple):
         """Name -> row of those runs that are told of; the only seed of a folder is filed under the folder's name.
 
         Args:
-            runs: name -> when it was started, which tells it from others of its name; None if that is not known.
+            runs: name -> its stamp, see `videopred.runs`; None if that is not known.
         """
         rows = {run: self.rows.get(run) or self.rows.get(run.rpartition("/")[0]) for run in runs}
-        said = self.content.get("started", {})
+        said = self.content.get("stamps", {})
         found = {run: row for run, row in rows.items() if row and runs[run] in (None, said.get(row, runs[run]))}
         return found if len(set(found.values())) == len(found) else {}  # it does not say which of several seeds it is
 
 
-def scores_in(results: Path, started: Collection[str] = ()) -> list[Path]:
+def scores_in(results: Path, stamps: Collection[str] = ()) -> list[Path]:
     """The files of scores among the results of a run, one for each data.
 
     Args:
         results: eval/<run>.
-        started: when the run was started, or those from several seeds were: files that are of others are passed over.
+        stamps: of the run, or of those from several seeds: files that are of others are passed over.
     """
-    return [file for file in sorted(results.glob(f"*/{SCORES}")) if may_be_of(file, started)]
+    return [file for file in sorted(results.glob(f"*/{SCORES}")) if may_be_of(file, stamps)]
 
 
-def may_be_of(file: Path, started: Collection[str]) -> bool:
-    """Whether a file of scores or of plausibility is of runs that were started then, as far as can be told."""
-    said = starts_in(file)
-    return not said or not started or not said.isdisjoint(started)
+def may_be_of(file: Path, stamps: Collection[str]) -> bool:
+    """Whether a file of scores or of plausibility is of runs with these stamps, as far as can be told."""
+    said = stamps_in(file)
+    return not said or not stamps or not said.isdisjoint(stamps)
 
 
-def starts_in(file: Path) -> set[str]:
-    """When the runs were started that a file of scores or of plausibility is of; nothing where it does not say."""
+def stamps_in(file: Path) -> set[str]:
+    """The stamps of the runs that a file of scores or of plausibility is of; nothing where it does not say."""
     try:
-        return set(json.loads(file.read_text(encoding="utf-8"))["started"].values())
+        return set(json.loads(file.read_text(encoding="utf-8"))["stamps"].values())
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return set()
 

@@ -34,8 +34,8 @@ class PlausibilityScores:
     """(scenes, 4, T) float64, of the frames after the burn-in; None for scores that were made elsewhere."""
     differs: np.ndarray | None = None
     """(scenes, 4, T) bool: frames at which a film differs from the one with the same beginning; None likewise."""
-    started: str | None = None
-    """When the run was started, which tells it from others of its name; None if it is no run, or that is not known."""
+    stamp: str | None = None
+    """What tells the run from others of its name, see `videopred.runs`; None if it is no run, or that is not known."""
 
     @property
     def title(self) -> str:
@@ -59,7 +59,7 @@ class PlausibilityScores:
         possible = self.scenes.possible
         return {
             "settings": dict(self.settings),
-            "started": {} if self.started is None else {"model": self.started},
+            "stamps": {} if self.stamp is None else {"model": self.stamp},
             "errors": {name: [_plain(row) for row in rows] for name, rows in self.errors.items()},
             "scenes": [
                 {

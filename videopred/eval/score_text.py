@@ -19,7 +19,7 @@ def score_dict(scores: "Scores") -> dict[str, Any]:
         "reference": scores.reference,
         "protocol": scores.protocol.model_dump(mode="json"),
         "models": list(scores.models),
-        "started": dict(scores.started),
+        "stamps": dict(scores.stamps),
         "predictable": scores.predictable,
         "seeds": {name: list(rows) for name, rows in scores.seeds.items()},
         "notes": list(scores.notes),

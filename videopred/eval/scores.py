@@ -48,8 +48,8 @@ class Scores:
     """Rows that are models'; the others are trivial baselines."""
     seeds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Name -> rows of models that differ only in the seed of their training."""
-    started: Mapping[str, str] = field(default_factory=dict)
-    """Row of a run -> when it was started, which tells it from other runs of its name; nothing of other models."""
+    stamps: Mapping[str, str] = field(default_factory=dict)
+    """Row of a run -> what tells it from others of its name, see `videopred.runs`; nothing of other models."""
     notes: tuple[str, ...] = ()
     """What else a reader should know."""
     best_of: Mapping[str, Mapping[str, Mapping[int, float]]] = field(default_factory=dict)
@@ -164,7 +164,7 @@ class Scores:
             measurements={row: self.measurements[row] for row in (*rows, *trivial)},
             models=tuple(rows),
             seeds={name: of_name for name, of_name in self.seeds.items() if set(of_name) <= set(rows)},
-            started={row: self.started[row] for row in rows if row in self.started},
+            stamps={row: self.stamps[row] for row in rows if row in self.stamps},
             best_of={row: self.best_of[row] for row in rows if row in self.best_of},
         )
 
@@ -255,7 +255,7 @@ def _read(folder: Path) -> Scores:
         protocol=Protocol(**kept["protocol"]),
         models=tuple(kept["models"]),
         seeds={name: tuple(rows) for name, rows in kept["seeds"].items()},
-        started=kept.get("started", {}),
+        stamps=kept.get("stamps", {}),
         notes=tuple(kept["notes"]),
         predictable=kept.get("predictable"),
         best_of={

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from videopred import check
-from videopred.checkpoint import RunConfig, checkpoint_file, read_checkpoint
+from videopred.checkpoint import BEST, RunConfig, checkpoint_file, read_checkpoint
 from videopred.weights import Export, write_export
 
 
@@ -61,7 +61,8 @@ def gather(run: Path, half: bool, checkpoint: str | None = None) -> Export:
         for name, value in weights.items():
             fits, fix = bool(value.isfinite().all()), "leave --half out"
             check.require(fits, "RUN", "have weights below 65,504 for --half", f"larger ones in {name}", fix)
-    of_another = {} if checkpoint is None else {"checkpoint": checkpoint_file(run, checkpoint).stem, "updates": done}
+    kept = checkpoint_file(run, checkpoint)
+    of_another = {} if kept.name == BEST else {"checkpoint": kept.stem, "updates": done}
     return Export(_settings(config), _record(run) | of_another, weights)
 
 

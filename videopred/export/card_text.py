@@ -163,14 +163,17 @@ def _training(of: Described) -> Iterator[str]:
     if words := training_words(record.get("command", ""), str(of.file.path), of.data):
         yield _shell(words)
     done = record.get("updates", training.updates)
-    told = [f"{counted(done, 'update')} of {counted(training.batch_size, 'clip')} from seed {training.seed}"]
+    asked = "" if done == training.updates else f", where {training.updates:,} were asked for"
+    told = [f"{counted(done, 'update')} of {counted(training.batch_size, 'clip')} from seed {training.seed}{asked}"]
     if "seconds" in record:
         told.append(f"{duration(record['seconds'])} by the clock")
     if "cpu_seconds" in record:
         told.append(f"{duration(record['cpu_seconds'])} of CPU time")
     if "device" in record:
         told.append(f"on {record['device']}, {counted(record.get('threads', 1), 'thread')}")
-    yield f"{', '.join(told)}. The weights are those of the lowest validation loss."
+    last = "checkpoint" in record  # a card is of the best one, if there is one
+    weights = "last update, before the first validation" if last else "lowest validation loss"
+    yield f"{', '.join(told)}. The weights are those of the {weights}."
     known = {"Machine": record.get("machine"), "Python": record.get("python"), **record.get("versions", {})}
     known["commit"] = record.get("commit")
     yield f"{', '.join(f'{name} {value}' for name, value in known.items() if value)}."

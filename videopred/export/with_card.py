@@ -18,7 +18,7 @@ from videopred.export.card_text import Described, card_text
 from videopred.files import write_all
 from videopred.judging.drawing import scenes_of
 from videopred.rendering.film import film_frames
-from videopred.runs import run_name
+from videopred.runs import run_name, stamp_of
 from videopred.weights import export_bytes
 
 _PANEL_PX = 144
@@ -82,13 +82,14 @@ def _clips(run: Path, data: Path | None) -> ClipSource:
 
 def _scores_of(run: Path, results: Path, record: Mapping[str, Any]) -> list[Scores]:
     """What `videopred evaluate` said of the run alone, one for each data set; comparisons are passed over."""
-    found = []
-    for path in scores_in(results / run_name(run), [record["started"]] if "started" in record else []):
+    found, stamp, finished = [], stamp_of(record), record.get("finished")
+    for path in scores_in(results / run_name(run)):
         scores = load_scores(path)
-        if len(scores.models) > 1:
+        (told,) = scores.stamps.values() if len(scores.stamps) == 1 else ("",)
+        if len(scores.models) > 1 or (told and stamp and not told.startswith(record["started"])):
             continue
-        finished = record.get("finished")
-        old = finished is not None and path.stat().st_mtime < datetime.fromisoformat(finished).timestamp()
+        written = path.stat().st_mtime  # all that tells of those that were saved from Python
+        old = told != stamp if told else finished and written < datetime.fromisoformat(finished).timestamp()
         fix = "score the run again with `videopred evaluate --overwrite`, or move them away"
         check.require(not old, "--scores", "be of this run", f"{path}, older than the end of its training", fix)
         found.append(scores)

@@ -12,7 +12,7 @@ from videopred.device import my_device, pick_device
 from videopred.eval.scores import Scores
 from videopred.judging.evaluating import evaluate_protocol
 from videopred.judging.rows import ROWS
-from videopred.runs import run_name, run_started
+from videopred.runs import run_name, run_stamp
 
 if TYPE_CHECKING:
     from videopred.datasets.clip_source import ClipSource
@@ -46,8 +46,8 @@ def evaluate_runs(
     predictors = {name: load_run(run, where) for name, run in zip(names, runs, strict=True)}
     scores = evaluate_protocol(predictors, file, protocol, **options)
     named = dict(zip(names, runs, strict=True))
-    started = {name: told for name, run in named.items() if (told := run_started(run))}
-    return replace(scores, seeds=_seeds(named), started=started)
+    stamps = {name: told for name, run in named.items() if (told := run_stamp(run))}
+    return replace(scores, seeds=_seeds(named), stamps=stamps)
 
 
 def row_names(runs: Sequence[Path]) -> list[str]:

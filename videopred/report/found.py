@@ -10,7 +10,7 @@ from videopred.command_lines import from_here
 from videopred.datasets import kept_clips
 from videopred.eval.file_names import PLAUSIBILITY_FILES, may_be_of, scores_in
 from videopred.eval.scores import Scores, load_scores
-from videopred.runs import run_name
+from videopred.runs import run_name, stamp_of
 from videopred.training.metrics_rows import read_metrics
 from videopred.weights import read_header
 
@@ -35,9 +35,9 @@ class FoundRun(NamedTuple):
     """Name of data -> film and still of the first scene that `videopred plausibility` drew; none if it drew none."""
 
     @property
-    def started(self) -> str | None:
-        """When it was started, which tells it from others of its name."""
-        return self.record.get("started")
+    def stamp(self) -> str | None:
+        """What tells it from others of its name, see `videopred.runs`."""
+        return stamp_of(self.record)
 
     @property
     def core(self) -> str:
@@ -73,9 +73,9 @@ def find_run(path: Path, results: Path) -> FoundRun:
     check.require_sound("core" in settings.get("model", {}), "RUN", "hold the settings of a run", path, "train again")
     name = run_name(path)
     folder = results / name
-    started = [record["started"]] if "started" in record else []
-    scores = {file.parent.name: load_scores(file) for file in scores_in(folder, started)}
-    judged = [file for file in sorted(folder.glob(f"*/{PLAUSIBILITY_FILES[0]}")) if may_be_of(file, started)]
+    stamps = [stamp] if (stamp := stamp_of(record)) else []
+    scores = {file.parent.name: load_scores(file) for file in scores_in(folder, stamps)}
+    judged = [file for file in sorted(folder.glob(f"*/{PLAUSIBILITY_FILES[0]}")) if may_be_of(file, stamps)]
     plausibility = {file.parent.name: _read_json(file) for file in judged}
     surprise = {name: _drawn_scene(folder / name) for name in plausibility}
     return FoundRun(path, name, settings, record, log, scores, plausibility, surprise)

@@ -131,7 +131,7 @@ def _with_scores_among_others(run: FoundRun, results: Path) -> FoundRun:
     """A run that is shown by itself, with its scores also on data on which it was judged with others only."""
     among: dict[str, Scores] = {}
     for file in score_files(results):
-        rows = file.rows_of({run.name: run.started})
+        rows = file.rows_of({run.name: run.stamp})
         if rows and file.data not in {**run.scores, **among}:
             among[file.data] = load_scores(file.path).of_models(list(rows.values()))
     return run._replace(scores=dict(sorted({**among, **run.scores}.items())))
@@ -162,7 +162,7 @@ def _common_scores(runs: Sequence[FoundRun], data: Path | None, results: Path) -
         return {run.name: run.scores[name] for run in runs}
     files = score_files(results)
     for name in sorted({file.data for file in files}) if data is None else [data.stem]:
-        if found := _tables_of({run.name: run.started for run in runs}, [one for one in files if one.data == name]):
+        if found := _tables_of({run.name: run.stamp for run in runs}, [one for one in files if one.data == name]):
             return found
     return None
 
@@ -171,7 +171,7 @@ def _tables_of(runs: Mapping[str, str | None], files: Sequence[ScoreFile]) -> di
     """The scores of these runs, in few tables and without others that were judged with them; none if one has none.
 
     Args:
-        runs: name -> when it was started.
+        runs: name -> its stamp.
         files: of scores on the same data.
     """
     tables: dict[str, Scores] = {}
@@ -184,5 +184,5 @@ def _tables_of(runs: Mapping[str, str | None], files: Sequence[ScoreFile]) -> di
         most = max(holding, key=lambda file: len(file.rows_of(left)))
         rows = most.rows_of(left)
         tables[first if len(rows) == 1 else most.filed_under] = load_scores(most.path).of_models(list(rows.values()))
-        left = {run: started for run, started in left.items() if run not in rows}
+        left = {run: stamp for run, stamp in left.items() if run not in rows}
     return tables

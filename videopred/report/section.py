@@ -9,7 +9,7 @@ import torch
 from videopred import check
 from videopred.amounts import counted
 from videopred.checkpoint import checkpoint_file, load_run
-from videopred.command_lines import evaluate_words, generate_words, plausibility_words, training_words, typed
+from videopred.command_lines import evaluate_words, generate_words, plausibility_words, training_words, typed, unlimited
 from videopred.datasets import open_dataset
 from videopred.datasets.description import describe
 from videopred.eval.scores import Scores
@@ -218,7 +218,7 @@ def _commands(run: FoundRun, made: str | None, data: Path | None, parts: Mapping
     found = {"the data": made} if made else {}
     if command := str(run.record.get("command", "")):
         words = training_words(command, str(data), str(data)) if data is not None and run.path.is_file() else None
-        found["the run"] = typed(words) if words else command
+        found["the run"] = typed(words) if words else unlimited(command)
     for name, scores in run.scores.items():
         count = parts.get(scores.protocol.part) if data is not None and data.stem == name else None
         words = evaluate_words(str(run.path), scores.file, scores.protocol, count, scores.reference)
