@@ -17,7 +17,7 @@ Data sheet
                bulbs are lamps, no objects: masks leave them out
     Protocol   5 frames given, 46 imagined; SCOFF stacks 5 frames as the channels of one (the loader's `stack`)
 
-Source: Goyal et al. 2020 (SCOFF), section 5, appendices E and F, figures 4 and 14: two oscillations, one switch in the
+Source: Goyal et al. 2020 (SCOFF), section 5, appendix F, figures 4 and 14: two oscillations, one switch in the
 middle of 51 frames, two bulbs at the bottom left, 10,000 clips (say 8,000, 1,000 and 1,000). That the bulbs tell of
 the coming step follows from "even on the first frame after a switch". Sizes, speeds and places are ours, and so is the
 rule for the direction after the switch, which makes that first frame predictable.
