@@ -1,6 +1,6 @@
 """Comparison: several models on the same clips, and their differences with intervals over clips and seeds."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -245,18 +245,26 @@ def check_asked_alike(scores: Mapping[str, Scores], *, on_the_same_clips: bool =
     """Refuse tables under another protocol than the first; on other data, the number of clips may differ."""
     first_name, first = next(iter(scores.items()))
     for name, table in scores.items():
-        asked = [
-            ("protocol", *(_asked(*pair, on_the_same_clips) for pair in ((first, table), (table, first)))),
+        asked: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = [
+            ("protocol", _asked(first, table, on_the_same_clips), _asked(table, first, on_the_same_clips)),
             ("settings of metrics", _conventions(first), _conventions(table)),
         ]
         fix = "evaluate both in the same way"
         if on_the_same_clips:
-            asked.insert(0, ("data", first.fingerprint, table.fingerprint))
+            asked.insert(0, ("data", {"fingerprint": first.fingerprint}, {"fingerprint": table.fingerprint}))
             fix += ", on the same clips"
         for what, ours, theirs in asked:
             must = f"be of the same {what} as {first_name}"
-            got = f"{name} with {theirs}, and {first_name} with {ours}"
-            check.require(ours == theirs, "SCORES", must, got, fix)
+            differing = [setting for setting in {**ours, **theirs} if ours.get(setting) != theirs.get(setting)]
+            got = f"{name} with {_told(theirs, differing)}, and {first_name} with {_told(ours, differing)}"
+            check.require(not differing, "SCORES", must, got, fix)
+
+
+def _told(asked: Mapping[str, Any], settings: Sequence[str]) -> str:
+    """Some of what was asked, in words."""
+    values = {setting: asked.get(setting) for setting in settings}
+    values = {name: " ".join(map(str, value)) if isinstance(value, list) else value for name, value in values.items()}
+    return ", ".join(f"{name} {'not given' if value in (None, '') else value}" for name, value in values.items())
 
 
 def _same_row(row: str, ours: Scores, theirs: Scores) -> bool:
@@ -272,11 +280,11 @@ def _conventions(scores: Scores) -> dict[str, str]:
     return {column: metric.convention for column, metric in scores.metrics.items()}
 
 
-def _asked(scores: Scores, other: Scores, on_the_same_clips: bool) -> str:
-    """What was asked, as one text. The name says nothing more, nor the feedback of two rollouts where one is not known;
+def _asked(scores: Scores, other: Scores, on_the_same_clips: bool) -> dict[str, Any]:
+    """Setting -> what was asked. The name says nothing more, nor the feedback of two rollouts where one is not known;
     what is asked of each metric is held against the other's by itself."""
     apart = {"name", "changed", "metrics", "metric_settings"}
     fed = {scores.protocol.feedback, other.protocol.feedback}
     apart |= {"feedback"} if "elsewhere" in fed and "true" not in fed else set()
     apart |= set() if on_the_same_clips else {"clips"}
-    return scores.protocol.model_dump_json(exclude=apart)
+    return scores.protocol.model_dump(mode="json", exclude=apart)
