@@ -33,5 +33,6 @@ def find_own(argument: str, address: str) -> tuple[ModuleType, Any]:
         module = import_module(name)
     except Exception as error:  # the module is a stranger's, and may fail in any way
         got, fix = f"{type(error).__name__}: {error}", "run where it lies, or put its folder on PYTHONPATH"
+        fix = f"did you mean {name.removesuffix('.py')}:{attribute}?" if name.endswith(".py") else fix
         raise ValueError(check.complaint(argument, "be importable", got, fix)) from error
     return module, getattr(module, attribute, None)

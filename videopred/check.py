@@ -258,6 +258,7 @@ def device_kind(name: str) -> str:
         ValueError: there is no such kind.
     """
     kind = name.partition(":")[0]
+    require(kind != "gpu", "--device", "be one of auto, cpu, cuda, mps", name, "did you mean cuda?")
     return one_of("--device", name if kind == "auto" else kind, ["auto", "cpu", "cuda", "mps"])
 
 

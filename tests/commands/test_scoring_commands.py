@@ -207,7 +207,7 @@ def test_runs_are_compared_by_name_of_run_or_of_folder(place, judged, tmp_path, 
         ("compare {place}/rmis", "got {place}/rmis (nothing there); did you mean {place}/rims? Or make them with `vi"),
         (
             "compare eval",
-            "SCORES must be an existing file, got eval/scores.json (nothing there); did you mean eval/gru/balls4 ",
+            "SCORES must be a folder of scores or a run, got eval (no scores.json there); did you mean eval/gru/balls4 ",
         ),
     ],
 )

@@ -137,7 +137,7 @@ def test_models_of_one_name_in_several_tables_are_all_there():
     [
         (
             {"fingerprint": "456"},
-            "SCORES must be of the same data as gru, got rims with fingerprint 456, and gru with fingerprint 123; evaluate",
+            "SCORES must be of the same data as gru, got rims with fingerprint 456, and gru with fingerprint 123;",
         ),
         (
             {"protocol": Protocol(context=1, horizon=3, clips=60)},

@@ -106,7 +106,8 @@ def _scores_of(path: Path, data: tuple[str, ...]) -> list[Path]:
         if not path.exists():
             near = nearest_run(path) or nearest_path(path)
             raise check.nothing_there("SCORES", "be a folder of scores or a run", path, make, near)
-        check.existing_file("SCORES", path / SCORES, _offer_below(path) or make)
+        must, fix = "be a folder of scores or a run", _offer_below(path) or make
+        raise FileNotFoundError(check.complaint("SCORES", must, f"{path} (no {SCORES} there)", fix))
     from videopred.runs import run_name, run_stamp
 
     name = run_name(path)

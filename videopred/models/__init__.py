@@ -62,7 +62,7 @@ def core_config(name: str, **changes: Any) -> CoreSettings:
         return OwnConfig(source=name, settings=changes)
     if name in PRESETS:
         return PRESETS[name].core.changed(**changes)
-    return CORES[check.one_of("--core", name, [*CORES, *PRESETS])][0](**changes)
+    return CORES[check.one_of("--core", name, [*CORES, *PRESETS, "MODULE:CLASS"])][0](**changes)
 
 
 def build_core(config: CoreSettings, features: int) -> "Core":
