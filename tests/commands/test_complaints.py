@@ -21,6 +21,9 @@ from videopred.datasets.settings import BallsConfig
 from videopred.models import CORES
 from videopred.models.presets import PRESETS
 
+NAMED = (*CORES, *PRESETS, "MODULE:CLASS")
+"""What CORE may be."""
+
 BAD = {
     "frobnicate": f"COMMAND must be one of {', '.join(COMMANDS)}, got frobn",
     "generat": "got generat; did you mean generate?",
@@ -42,13 +45,13 @@ BAD = {
     "generate balls4 --clips": "--clips must ask for at least one clip, got 0; try --clips train=100 test=10",
     "generate balls4 --seed 18446744073709551616": "--seed must be below 2**64, got 18446744073709551616; choose",
     "generate sm-mnist --mnist nowhere": "--mnist must hold train-images-idx3",
-    "train {data} --core gruu": f"--core must be one of {', '.join([*CORES, *PRESETS])}, MODULE:CLASS, got gruu; did you mean gru?",
-    "train {data} --core=gruu": f"--core must be one of {', '.join([*CORES, *PRESETS])}, MODULE:CLASS, got gruu; did you mean gru?",
+    "train {data} --core gruu": f"--core must be one of {', '.join(NAMED)}, got gruu; did you mean gru?",
+    "train {data} --core=gruu": f"--core must be one of {', '.join(NAMED)}, got gruu; did you mean gru?",
     "train {data} --core gru --core.modules 3": "--core.modules must be a setting of gru, got one of rims",
     "train {data} --core lstm-balls --core.active=3": "--core.active must be a setting of lstm-balls, got one of rims",
     "train {data} --decoder.queries 3": "--decoder.queries must be a setting of shared, got one of files; leave it out",
     "train {data} --core gone:Core": "core gone:Core must be importable, got ModuleNotFoundError: No module named 'go",
-    "check-core gruu": f"CORE must be one of {', '.join([*CORES, *PRESETS])}, MODULE:CLASS, got gruu; did you mean gru?",
+    "check-core gruu": f"CORE must be one of {', '.join(NAMED)}, got gruu; did you mean gru?",
     "check-core --json gruu": "CORE must come before the options, got --json; put CORE first, as in",
     "check-core gru --core.modules 3": "--core.modules must be a setting of gru, got one of rims",
     "train {data} --codec vgg": "--codec must be one of rnem, mila, got vgg; choose one of these",
