@@ -84,12 +84,15 @@ def test_states(tmp_path, state, idle, record, shown):
 
 def test_what_is_said_of_a_run(tmp_path):
     make_run(tmp_path / "a", updates=2, seconds=4000.5, cpu_seconds=7000.0)
-    assert look(tmp_path)["a"] == Run(str(tmp_path / "a"), "finished", 2, 2, 190.25, 260.75, 4000.5, 7000.0, 50.0)
+    times = (4000.5, 7000.0, 50.0)
+    told = Run(str(tmp_path / "a"), "finished", 2, 2, 190.25, 260.75, *times, kind_of_loss="bce")
+    assert look(tmp_path)["a"] == told
 
 
 def test_a_record_from_before_time_was_noted_has_none(tmp_path):
     make_run(tmp_path / "a", updates=2)
-    assert look(tmp_path)["a"][-5:-2] == (None, None, 50.0)
+    run = look(tmp_path)["a"]
+    assert (run.seconds, run.cpu_seconds, run.idle) == (None, None, 50.0)
 
 
 def test_a_run_written_by_a_clock_that_is_ahead_is_not_idle(tmp_path):
@@ -283,6 +286,14 @@ def test_scores_of_runs_judged_together_are_those_of_each(tmp_path):
     assert found["sweep/seed-1"].scores == {"balls": {"mse": 0.75}}
 
 
+def test_scores_of_other_parts_say_so(tmp_path):
+    make_run(tmp_path / "models" / "a")
+    for data, protocol in {"own": {"part": "train"}, "x": {"part": "test"}, "y": {}}.items():
+        content = {"models": ["a"], "rows": {"a": {"mse": {"mean": 0.5}}}, "protocol": protocol}
+        write_json(tmp_path / "eval" / "a" / data / "scores.json", content)
+    assert set(look(tmp_path / "models", tmp_path / "eval")["a"].scores) == {"own, train part", "x", "y"}
+
+
 def test_scores_of_another_run_of_the_same_name_are_passed_over(tmp_path):
     """By its stamp, alone and among others."""
     stamps = {}
@@ -300,21 +311,21 @@ def test_scores_of_another_run_of_the_same_name_are_passed_over(tmp_path):
     assert found == {"x": {"balls": {"mse": 0.5}}, "y": {"curtain": {"mse": 0.5}}}
 
 
-SCORES = {"x": {"mse": 0.25, "f1": 0.5}, "y": {"mse": 1.0}}
+SCORES = {"x": {"mse": 0.2, "f1": 0.5}, "y": {"mse": 1.0}}
 
 
 def test_the_table():
     found = [
-        Run("models/a", "finished", 20, 20, 190.25, 260.75, 75.0, 9000.0, 45.0, SCORES),
+        Run("models/a", "finished", 20, 20, 190.25, 260.75, 75.0, 9000.0, 45.0, SCORES, kind_of_loss="bce"),
         Run("models/long", "running", None, 5000, idle=3700.0),
         Run("models/b", "damaged", problem="no run.json in it"),
     ]
     assert table(found).splitlines() == [
-        "run          state     updates    loss  validation        time    CPU time       idle  scores",
-        "models/a     finished    20/20  190.25      260.75  1 min 15 s  2 h 30 min       45 s  x: mse 0.25, f1 0.5",
-        "                                                                                       y: mse 1",
-        "models/long  running    ?/5000                                              1 h 1 min",
-        "models/b     damaged                                                                   no run.json in it",
+        "run          state     updates        loss  validation        time    CPU time       idle  scores",
+        "models/a     finished    20/20  bce 190.25      260.75  1 min 15 s  2 h 30 min       45 s  x: mse 0.2, f1 0.5",
+        "                                                                                           y: mse 1",
+        "models/long  running    ?/5000                                                  1 h 1 min",
+        "models/b     damaged                                                                       no run.json in it",
     ]
     assert table([]) == "no runs"
 

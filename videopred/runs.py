@@ -46,9 +46,11 @@ class Run(NamedTuple):
     idle: float | None = None
     """Seconds since it last wrote a file."""
     scores: Mapping[str, Mapping[str, float]] = {}
-    """Data -> metric -> mean over the rollout, of each evaluation of it."""
+    """Data, and its part if that is not test -> metric -> mean over the rollout, of each evaluation of it."""
     problem: str = ""
     """Why it is damaged."""
+    kind_of_loss: str = ""
+    """What its losses are, such as bce."""
 
 
 def run_name(run: Path, others: int = 0) -> str:
@@ -125,6 +127,7 @@ def _lines(run: Run) -> Iterator[tuple[str, ...]]:
     done = "?" if run.updates is None else str(run.updates)
     updates = "" if run.asked is None else f"{done}/{run.asked}"
     losses = ["" if loss is None else f"{loss:.6g}" for loss in (run.loss, run.validation)]
+    losses[0] = f"{run.kind_of_loss} {losses[0]}" if losses[0] and run.kind_of_loss else losses[0]
     times = ["" if time is None else duration(time) for time in (run.seconds, run.cpu_seconds, run.idle)]
     said = [
         f"{data}: {', '.join(f'{name} {value:.4g}' for name, value in of.items())}" for data, of in run.scores.items()
@@ -169,6 +172,7 @@ def _look_at(path: Path, scores: Sequence[ScoreFile], now: float) -> Run:
             updates=record.get("updates", logged),
             asked=settings["training"]["updates"],
             loss=loss,
+            kind_of_loss=str(settings["training"].get("loss", "")),
             validation=validation,
             seconds=_number(record, "seconds"),
             cpu_seconds=_number(record, "cpu_seconds"),
@@ -221,9 +225,10 @@ def _losses(run: Path) -> tuple[float | None, float | None, int | None]:
 
 
 def _scores(run: Mapping[str, str | None], files: Sequence[ScoreFile]) -> dict[str, dict[str, float]]:
-    """Data -> metric -> mean of a run, from what `videopred evaluate` wrote; what is not of it is passed over.
+    """Data, and its part if that is not test -> metric -> mean of a run, from what `videopred evaluate` wrote.
 
-    Of a run that was judged by itself and with others on the same data, what was said of it alone.
+    What is not of the run is passed over. Of a run that was judged by itself and with others on the same data, what was
+    said of it alone.
 
     Args:
         run: its name, and its stamp.
@@ -231,13 +236,15 @@ def _scores(run: Mapping[str, str | None], files: Sequence[ScoreFile]) -> dict[s
     """
     found: dict[str, dict[str, float]] = {}
     for file in files:
-        if file.data in found:
+        part = file.part
+        data = file.data if part == "test" else f"{file.data}, {part} part"
+        if data in found:
             continue
         try:
             for row in file.rows_of(run).values():
                 cells = file.content["rows"][row]
                 means = {column: cell["mean"] for column, cell in cells.items()}  # null where there is no value
-                found[file.data] = {column: float(mean) for column, mean in means.items() if mean is not None}
+                found[data] = {column: float(mean) for column, mean in means.items() if mean is not None}
         except (ValueError, KeyError, TypeError):
             continue
     return dict(sorted(found.items()))

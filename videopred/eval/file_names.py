@@ -35,6 +35,12 @@ class ScoreFile(NamedTuple):
         """Name of the data."""
         return self.path.parent.name
 
+    @property
+    def part(self) -> str:
+        """The part of the data that was scored."""
+        protocol = self.content.get("protocol")
+        return str(protocol.get("part", "test")) if isinstance(protocol, dict) else "test"
+
     def rows_of(self, runs: Mapping[str, str | None]) -> dict[str, str]:
         """Name -> row of those runs that are told of; the only seed of a folder is filed under the folder's name.
 
