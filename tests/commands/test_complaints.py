@@ -132,6 +132,8 @@ BAD = {
     "render {gru} {data} --context 3 --horizon 5 --without 0 --from-step 6": "--from-step must be at most 5, the steps",
     "render {gru} {data} --clips 0 --by f1": "--by must go with --worst or --best, got f1; leave it out",
     "render {gru} {data} --clips 0 --first 2": "--first must go with --worst, --best or --random, got 2; leave it out",
+    "evaluate {gru} --context 3 {data}": "/balls4.h5 before all options",
+    "evaluate {gru} --metrics mse {data}": "/gru; put both before the options, or give --pred",
     "render {gru} {data} --random 1 --seed -1": "--seed must be at least 0, got -1; give a whole number such as 0",
     "render {gru} {data} --clips 0 --seed 3": "--seed must go with --random, got 3; leave it out",
     "render {gru} {data} --without 0": "RUN must have modules to silence, freeze or swap, got GRU; take a model",

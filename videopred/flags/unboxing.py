@@ -1,5 +1,6 @@
 """What tyro complains of in a box, as one line in the words of `check`."""
 
+import os
 import re
 from collections.abc import Sequence
 from itertools import groupby, takewhile
@@ -73,6 +74,9 @@ def _meant(options: str, paragraphs: Sequence[Sequence[str]], words: Sequence[st
     if options.split() == rows[1:]:
         return f"put commas between rows: --rows {_spaced(' '.join(rows)).replace(' ', ',')}"
     option = options.partition(" ")[0].partition("=")[0]
+    before = words[: words.index(option)] if option in words else ()
+    if os.path.exists(option) and any(word.startswith("-") for word in before):
+        return f"put {option} before all options"
     if meant := meant_flag(option, flags):
         return f"did you mean {meant}?"
     offered = [line.split()[0] for name, *lines in paragraphs if name == "Perhaps you meant:" for line in lines]
