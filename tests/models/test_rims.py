@@ -255,7 +255,7 @@ def test_weights_start_as_the_authors_do():
 
 @pytest.mark.parametrize(
     ("settings", "gain"),
-    [({"reads": "map"}, 8), ({"reads": "map", "input_gain": 3}, 3), ({"input_gain": 1, "competition": "modules"}, 1)],
+    [({"reads": "map"}, 3), ({"reads": "map", "input_gain": 8}, 8), ({"input_gain": 1, "competition": "modules"}, 1)],
 )
 def test_queries_and_keys_start_as_many_times_as_large_as_torch_has_them(settings, gain):
     reading = RIMs(RIMsConfig(modules=4, units=25, active=2, **settings), 64).reading

@@ -87,8 +87,8 @@ class RIMsConfig(ModularSettings, _Sizes):
     """Which modules are active. null: those that attend least to the null slot. modules: those that win a softmax over
     modules, in which the others get nothing to read (the authors' second version). random: a random choice."""
     input_gain: PositiveFloat | None = None
-    """Initial weights of input queries and keys, over what torch draws. None: 8 for the positions of a map, and for one
-    vector or strips N(0, 0.01²), values included, as in the authors' code."""
+    """Initial weights of input queries and keys, over what torch draws. None: 3 for the positions of a map (8 is better
+    for 8 x 8), and for one vector or strips N(0, 0.01²), values included, as in the authors' code."""
 
     @property
     def input_value(self) -> int:
@@ -98,7 +98,7 @@ class RIMsConfig(ModularSettings, _Sizes):
     @property
     def gain(self) -> float | None:
         """`input_gain`, or what None stands for: None is left where it is the authors' N(0, 0.01²)."""
-        return self.input_gain or (8.0 if self.reads == "map" else None)
+        return self.input_gain or (3.0 if self.reads == "map" else None)
 
     @property
     def attends(self) -> bool:
