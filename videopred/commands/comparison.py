@@ -49,10 +49,10 @@ def compare(
     fix = "leave it out: a folder of scores is of one data set"
     check.require(not data or len(of_runs) > 0, "--data", "be given with runs", " ".join(data), fix)
     called = _names(names)
+    files = {suffix: f"comparison{suffix}" for suffix in (".md", ".csv", ".png", ".svg")}
+    check.folder_for("--out", out, files.values())
     folders = [folder for path in paths for folder in _scores_of(path, data)]
-    names_of_files = {suffix: f"comparison{suffix}" for suffix in (".md", ".csv", ".png", ".svg")}
-    check.folder_for("--out", out, names_of_files.values())
-    targets = {suffix: out / name for suffix, name in names_of_files.items()}
+    targets = {suffix: out / name for suffix, name in files.items()}
     for target in targets.values():
         check.absent("--out", target, overwrite)
     from videopred.plots.comparison import save_comparison
