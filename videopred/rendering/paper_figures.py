@@ -61,7 +61,7 @@ def active_strips(scenes: Sequence[Scene]) -> Figure:
     for t, read in enumerate(active[1:]):  # at index t + 1 is the step that read frame t
         for (first, end), is_active in zip(scene.strips, read, strict=True):
             if is_active:
-                film[t, first:end] = np.maximum(film[t, first:end], _LIT)
+                film[t, first:end] = _LIT + film[t, first:end] / 255 * (255 - _LIT)  # brighter, on grey films too
     words = "truth in blue over the prediction, strips of active modules grey"
     return _stills(scene, [film], words, every_nth(scene.context, len(film) - 1, 10))
 
