@@ -145,7 +145,7 @@ def test_every_ablation_of_the_papers_is_in_the_guide():
 
 def test_every_option_that_changes_a_published_behaviour_is_in_the_guide():
     """Its names are those that the settings of the cores have for it."""
-    rims = {"comm-source", "no-block-gradient", "no-comm-gate", "input-heads", "competition", "reads"}
+    rims = {"comm-source", "no-block-gradient", "no-comm-gate", "input-heads", "input-gain", "competition", "reads"}
     scoff = {"eval-sample", "cell", "query-from", "schema-comm", "comm-gate", "start", "norm"}
     scoff |= {"input-gain", "schema-spread"}
     asked = {"rims": rims, "brims": {"per-module-slots"}, "scoff": scoff}

@@ -163,7 +163,7 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         ),
         also=(7, 9, 10),
         differs="Of the given frames, the paper shows the last 6; in its figures 7 and 9, every third frame, the truth "
-        "above the prediction. It has two LSTMs, of 250 and of 512 units; ours is as wide as the RIMs together.",
+        "above the prediction. It has two LSTMs, one of 250 units; ours is as wide as the RIMs together.",
     ),
     "rims-figure-11": PaperFigure(
         "RIMs, figure 11",
