@@ -136,10 +136,8 @@ def _score_films(
 def _split(paths: tuple[Path, ...], films: GivenConfig) -> tuple[list[Path], Path | None]:
     """The runs and the data among the paths: the data comes last, and films made elsewhere stand for runs and data."""
     if films.pred is None:
-        got, fix = (
-            " ".join(map(str, paths)) or "nothing",
-            "put both before the options, or give --pred for films made elsewhere; see --help",
-        )
+        got = " ".join(map(str, paths)) or "nothing"
+        fix = "put both before the options, or give --pred for films made elsewhere; see --help"
         check.require(len(paths) >= 2, "RUN and DATA", "be given", got, fix)
         return list(paths[:-1]), paths[-1]
     there = films.true is not None or len(paths) > 0
