@@ -74,6 +74,17 @@ def test_runs_of_other_data_or_first_weights_are_no_seeds_of_one(place, monkeypa
     assert list(judged(place, "seed-0", "seed-1", "seed-2").seeds.values()) == [("seed-0", "seed-2")]
 
 
+def test_a_run_and_the_export_of_another_seed_that_began_from_the_same_weights_are_one_group(place, monkeypatch):
+    """An export keeps the name of the run that it began from, and not where that lies."""
+
+    def read(run: Path) -> RunConfig:
+        first = "first" if run.is_file() else "/models/first"
+        return run_settings(run).model_copy(update={"init_from": first})
+
+    monkeypatch.setattr(runs, "run_settings", read)
+    assert list(judged(place, "small.safetensors", "seed-1").seeds.values()) == [("small", f"{place.name}/seed-1")]
+
+
 def test_runs_of_other_models_are_no_seeds_of_one(place):
     assert judged(place, "seed-0", "another").seeds == {}
 
