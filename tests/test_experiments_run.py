@@ -150,7 +150,7 @@ def test_a_dry_run_foretells_clips_and_training_and_makes_nothing(tmp_path, monk
     cli.run(["train", "rims-balls4", "--scale", "tiny", "--dry-run", "--json", "--device", "cpu"])
     assert not list(tmp_path.iterdir())
     said = capsys.readouterr()
-    assert "datasets/balls4-rnem-tiny.h5 is not there; making 24 clips in 1 file" in said.err
+    assert "datasets/balls4-rnem-tiny.h5 is not there; making 28 clips in 1 file" in said.err
     unmade = json.loads(said.out)
     assert unmade["seconds_per_epoch"] > 0  # as of a file, which has an end
     find_or_make_clips(at_scale(find_experiment("rims-balls4"), "tiny"))
@@ -171,6 +171,6 @@ def test_data_of_other_numbers_of_clips_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     tiny = at_scale(find_experiment("scoff-motion3"), "tiny")
     find_or_make_clips(tiny.model_copy(update={"clips": {"train": 3, "test": 2}}))
-    message = r"^datasets/motion3-tiny\.h5 must hold train=12 validation=4 test=8, got train=3 test=2; move it away"
+    message = r"^datasets/motion3-tiny\.h5 must hold train=12 validation=4 test=12, got train=3 test=2; move it away"
     with pytest.raises(ValueError, match=message):
         find_or_make_clips(tiny)

@@ -151,6 +151,39 @@ def test_runs_from_several_seeds_are_judged_each_and_told_together(place, tmp_pa
         assert Path(f"here/{seed}/scene-1.gif").is_file()
 
 
+def test_several_models_are_judged_each_and_held_against_the_first(place, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    words = f"plausibility {place / 'gru'} {place / 'both'} {place / 'films.h5'} --resamples 3"
+    assert run(f"{words} --json") == 0
+    told = json.loads(capfd.readouterr().out)
+    alone = {}
+    for name in ("gru", "both"):
+        assert run(f"plausibility {place / name} {place / 'films.h5'} --resamples 3 --json --out alone/{name}") == 0
+        alone[name] = json.loads(capfd.readouterr().out)
+        alone[name].pop("files")
+    assert told["models"] == alone
+    compared = Path("eval/gru-and-1-more/films")
+    assert json.loads((compared / "plausibility-compared.json").read_text()) == told["comparison"]
+    ends = [f"eval/{place}/films/plausibility.json" for place in ("gru", "both/seed-2", "both/seed-10")]
+    ends += ["eval/both/films/plausibility-over-seeds.csv", f"{compared}/plausibility-compared.csv"]
+    assert set(ends) <= set(told["files"])
+    assert all(Path(path).is_file() for path in told["files"])
+    for aggregate, kinds in told["comparison"]["compared"].items():
+        pairs = zip(kinds, alone["gru"]["errors"][aggregate], alone["both"]["over_seeds"][aggregate], strict=True)
+        for kind, gru, both in pairs:
+            assert kind["models"]["gru"]["relative"] == pytest.approx(gru["relative"]["value"])
+            assert kind["models"]["both"]["relative"] == pytest.approx(both["relative"]["mean"])
+            assert kind["models"]["both"]["deviation"] == pytest.approx(both["relative"]["deviation"])
+    assert run(words) == 1
+    assert "--out must hold no scores" not in (err := capfd.readouterr().err)  # they are of these runs
+    assert "--out must be a new path, got eval/gru/films/plausibility.json (already there)" in err
+    assert run(f"{words} --out here --draw 1") == 0
+    assert capfd.readouterr().out.startswith("gru, both on films.h5: 3 scenes of four films; part test, surprise bce")
+    made = ("gru/scene-1.png", "gru/films.csv", "both/seed-10/scene-1.gif", "both/plausibility-over-seeds.csv",
+            "plausibility-compared.csv")  # fmt: skip
+    assert all(Path("here", name).is_file() for name in made)
+
+
 def test_a_single_seed_has_no_deviation(place):
     scores = plausibility(place / "gru", place / "films.h5", device="cpu")
     assert over_seeds([scores])["max"][0]["relative"] == {
@@ -185,8 +218,8 @@ def test_nothing_is_overwritten_unasked(place, tmp_path, monkeypatch, capfd, pat
 
 
 BAD = {
-    "{gru}": "RUN and DATA must be two paths, got {gru}; give a run folder and films, as in `videopred plausib",
-    "": "RUN and DATA must be two paths, got nothing; give a run folder and films",
+    "{gru}": "RUN and DATA must be two paths or more, got {gru}; give a run folder and films, as in `videopred plausib",
+    "": "RUN and DATA must be two paths or more, got nothing; give a run folder and films",
     "{gru} {films} --scores {answer}": "DATA must be one path with --scores, got {gru} {films}; leave out RUN",
     "{films} --scores {answer} --burn-in 3": "--burn-in must be left out with --scores, got both; it is about a run",
     "{films} --scores {answer} --draw 0": "--draw must be left out with --scores, got both; it is about a run's",
@@ -202,7 +235,10 @@ BAD = {
     "{gru} {intphys} --part validation": "--part must be left out for folders of IntPhys, got validation; dev is",
     "{films} --scores {answer} --device cpu": "--device must be left out with --scores, got both; it is about a run",
     "{gru} {wide}": "{wide} must hold frames of 3 x 24 x 32 (channels x height x width), which the model was built f",
-    "{both} {films} --answers a.txt": "--answers must be left out with a folder of seeds, got a.txt; name one of its",
+    "{both} {films} --answers a.txt": "--answers must be left out with several runs, got a.txt; name one of them: a",
+    "{gru} {both} {films} --answers a.txt": "--answers must be left out with several runs, got a.txt; name one of",
+    "{gru} {gru} {films}": "RUN must have names that differ, as results go to eval/<run>, got gru; rename one",
+    "{gru} gone {films}": "RUN must be a run folder with a settings.json, got gone (nothing there); give a folder",
     "{gru} {films} --answers answer.zip": "--answers must end in .txt, got answer.zip; rename it; zip the text if",
     "{gru} {films} --answers answer.csv": "--answers must end in .txt, got answer.csv; rename it",
     "{gru} {bare} --answers a.txt": "DATA must have names with O1, O2 or O3 and occluded or visible, which the benchm",

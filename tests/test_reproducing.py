@@ -128,7 +128,7 @@ def test_each_figure_is_made_from_nothing(name, workplace):
     panels = PAPER_FIGURES[name].panels
     made = {path.name for path in Path("eval").rglob("*.*")}
     assert ("comparison.png" in made) == any(panel.metrics for panel in panels)
-    assert ("plausibility.json" in made) == any(panel.plausibility for panel in panels)
+    assert ("plausibility-compared.csv" in made) == any(panel.plausibility for panel in panels)
     for panel in panels:
         assert not panel.figure or any(path.endswith(f"-{panel.figure}.svg") for path in made)
     (table,) = Path("eval").rglob("all-*/comparison.csv") if PAPER_FIGURES[name].rows else (None,)

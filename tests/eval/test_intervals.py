@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from videopred.eval import make_metric
-from videopred.eval.intervals import Interval, mean_over_steps, over_clips, over_runs, reduce, resample
+from videopred.eval.intervals import Interval, mean_over_steps, of_shares, over_clips, over_runs, reduce, resample
 
 
 def test_the_interval_of_a_mean_is_that_of_theory():
@@ -83,6 +83,38 @@ def test_the_interval_over_runs_is_students(runs):
     values = np.random.default_rng(runs).normal(size=runs).tolist()
     low, high = stats.t.interval(0.95, runs - 1, loc=np.mean(values), scale=stats.sem(values))
     assert over_runs(values) == pytest.approx((high - low) / 2, rel=0.04 if runs > 31 else 3e-4)
+
+
+@pytest.mark.parametrize("clips", [1, 4, 17])
+def test_the_interval_of_a_difference_of_shares_is_that_of_two_clips_more(clips):
+    """Halves of clips that differ by 1 and by -1, and one that does not, weighed by hand."""
+    differences = np.random.default_rng(clips).choice([-1, -0.5, 0, 1], clips)
+    values, weights = [*differences, 1, -1, 0], [*np.ones(clips), 0.5, 0.5, 1]
+    middle = np.average(values, weights=weights)
+    variance = np.average((values - middle) ** 2, weights=weights)
+    ends = np.array(stats.norm.interval(0.95, middle, np.sqrt(variance / (clips + 2))))
+    np.testing.assert_allclose(of_shares(differences), ends.clip(-1, 1), atol=1e-12)
+
+
+def test_the_interval_of_a_difference_of_shares_over_seeds_is_that_of_welch():
+    """Where clips say next to nothing against seeds, it is that of two means of unequal variance."""
+    ours, theirs = np.array([0.1, 0.4, 0.3]), np.array([0.6, 0.7])
+    many = np.tile([-0.4, -0.375], 10**6)
+    found = of_shares(many, ours, theirs)
+    welch = stats.ttest_ind(ours, theirs, equal_var=False).confidence_interval(0.95)
+    assert found.high - found.low == pytest.approx(min(welch.high - welch.low, 2), rel=1e-3)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.5, 0.97])
+@pytest.mark.parametrize("clips", [4, 6, 17, 50])
+def test_the_interval_of_a_difference_of_shares_holds_it(clips, share):
+    """Of two models that err in 30 % and in other shares of clips; it always has a width."""
+    chance = np.random.default_rng(clips)
+    ours, theirs = chance.random((clips, 4000)) < share, chance.random((clips, 4000)) < 0.3
+    low, high = of_shares(1.0 * ours - theirs)
+    held = np.mean((low <= share - 0.3) & (high >= share - 0.3))
+    assert (0.88 if clips < 10 else 0.92) <= held <= 0.99
+    assert np.all(high > low)
 
 
 def test_draws_that_say_nothing_are_left_out():

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
@@ -10,7 +10,7 @@ from videopred import check
 from videopred.commands import terminal
 from videopred.commands.opening import check_not_of_others, each_run, results
 from videopred.commands.options import Device, Json, Overwrite, out_flag
-from videopred.eval.file_names import OVER_SEEDS_FILES, PLAUSIBILITY_FILES
+from videopred.eval.file_names import COMPARED_FILES, OVER_SEEDS_FILES, PLAUSIBILITY_FILES
 from videopred.eval.plausibility_settings import PlausibilityConfig
 
 if TYPE_CHECKING:
@@ -24,8 +24,9 @@ def plausibility(
     places: Annotated[
         Positional[tuple[Path, ...]],
         arg(
-            metavar="[RUN] DATA",
-            help="Run or folder of `train --seeds`; clips of `occlusion` or an IntPhys folder. With --scores: DATA.",
+            metavar="RUN... DATA",
+            help="Runs, exports or folders of `train --seeds`; then clips of `occlusion` or an IntPhys folder. "
+            "With --scores: DATA.",
         ),
     ],
     *,
@@ -49,8 +50,8 @@ def plausibility(
     check.device_kind(device)
     _check_idle(scoring, scores, draw, device)
     check.require(len(set(draw)) == len(draw), "--draw", "name each scene once", draw, "leave one out")
-    of_seeds = each_run(runs)
-    several = of_seeds != runs
+    models = _models(runs, data, out)
+    several = len(models) > 1 or any(model.together for model in models)
     if answers is not None:
         _check_answers(answers, several, overwrite)
     check.existing("DATA", data)
@@ -58,70 +59,119 @@ def plausibility(
         check.existing_file("--scores", scores, "give a table or answers, one line per film")
     if out is not None:
         check.folder_for("--out", out, PLAUSIBILITY_FILES)
-    folders, together = _folders(runs, of_seeds, scores, data, out)
-    for run, folder in zip(of_seeds, folders, strict=False):  # scores made elsewhere are of no run
-        check_not_of_others(folder / PLAUSIBILITY_FILES[0], [run], overwrite)
-    _check_out(folders, together, draw, overwrite)
-    if scores is None:
-        _check_fit(data, scoring, draw, answers)
-    from videopred import surprise
-
+    compared = (out or results(runs[0], data, len(models) - 1)) if len(models) > 1 else None
+    of_scores = [out or Path("eval") / scores.stem / data.stem] if scores is not None else []
+    _check_new(models, of_scores, compared, draw, overwrite)
     if scores is not None:
-        found = [surprise.score_file(scores, data, scoring)]
-        paths = found[0].save(folders[0], answers=answers, overwrite=overwrite)
-    else:
-        found, paths = [], []
-        for run, folder in zip(of_seeds, folders, strict=True):
-            of_run, films = surprise.judge_run(run, data, scoring, device=device, progress=terminal.watched())
-            found.append(of_run)
-            paths += of_run.save(folder, answers=answers, overwrite=overwrite)
-            if draw:
-                from videopred.plots import surprise_curves
+        from videopred.surprise import score_file
 
-                paths += surprise_curves.draw_scenes(of_run, films, draw, folder)
-        if together:
-            from videopred.eval.plausibility_seeds import save_over_seeds
+        found = score_file(scores, data, scoring)
+        _tell(found.table(), found.to_dict(), found.save(of_scores[0], answers=answers, overwrite=overwrite), json_)
+        return
+    _check_fit(data, scoring, draw, answers)
+    paths: list[Path] = []
+    how = _How(device, draw, answers, overwrite)
+    judged = {model.name: _judge(model, data, scoring, how, paths) for model in models}
+    told = {model.name: _told(model, judged[model.name]) for model in models}
+    if compared is None:
+        _tell(*told[models[0].name], paths, json_)
+        return
+    from videopred.eval.plausibility_comparison import PlausibilityComparison
 
-            paths += save_over_seeds(found, together, overwrite=overwrite)
-    _tell(found, of_seeds if several else (), paths, json_)
+    comparison = PlausibilityComparison(judged)
+    paths += comparison.save(compared, overwrite=overwrite)
+    content = {"models": {name: of for name, (_, of) in told.items()}, "comparison": comparison.to_dict()}
+    _tell(comparison.table(), content, paths, json_)
 
 
-def _tell(found: Sequence["PlausibilityScores"], of_seeds: Sequence[Path], paths: Sequence[Path], json_: bool) -> None:
-    """Print the scores of a run, or those of runs from several seeds together, and what was written."""
+class _How(NamedTuple):
+    """How runs are judged, and what is written besides their scores."""
+
+    device: str
+    draw: tuple[int, ...]
+    answers: Path | None
+    overwrite: bool
+
+
+class _Model(NamedTuple):
+    """A run, or the runs of a folder of seeds, and where results go."""
+
+    name: str
+    runs: dict[Path, Path]
+    """Run -> folder for what it gives."""
+    together: Path | None
+    """Folder for what runs from several seeds give together; None for a single run."""
+
+
+def _models(places: Sequence[Path], data: Path, out: Path | None) -> list[_Model]:
+    """What is judged; with --out and several models, each has a folder there."""
+    from videopred.runs import run_name
+
+    names = [run_name(place) for place in places]
+    twice = ", ".join(sorted({name for name in names if names.count(name) > 1}))
+    check.require(not twice, "RUN", "have names that differ, as results go to eval/<run>", twice, "rename one")
+    models = []
+    for place, name in zip(places, names, strict=True):
+        runs, above = each_run([place]), out / name if out and len(places) > 1 else out
+        if runs == [place]:
+            models.append(_Model(name, {place: above or results(place, data)}, None))
+            continue
+        folders = {run: above / run.name if above else results(run, data) for run in runs}
+        models.append(_Model(name, folders, above or results(place, data)))
+    return models
+
+
+def _judge(
+    model: _Model, data: Path, scoring: PlausibilityConfig, how: "_How", paths: list[Path]
+) -> list["PlausibilityScores"]:
+    """Scores of each run of a model, written as soon as it is judged; adds what it writes to `paths`."""
+    from videopred.surprise import judge_run
+
+    judged = []
+    for run, folder in model.runs.items():
+        of_run, films = judge_run(run, data, scoring, device=how.device, progress=terminal.watched())
+        judged.append(of_run)
+        paths += of_run.save(folder, answers=how.answers, overwrite=how.overwrite)
+        if how.draw:
+            from videopred.plots.surprise_curves import draw_scenes
+
+            paths += draw_scenes(of_run, films, how.draw, folder)
+    if model.together:
+        from videopred.eval.plausibility_seeds import save_over_seeds
+
+        paths += save_over_seeds(judged, model.together, overwrite=how.overwrite)
+    return judged
+
+
+def _told(model: _Model, judged: Sequence["PlausibilityScores"]) -> tuple[str, dict[str, Any]]:
+    """What is told of a model: a table, and content for JSON."""
     from videopred.eval.plausibility_seeds import over_seeds, seeds_table
 
-    if not json_:
-        print(seeds_table(found) if of_seeds else found[0].table(), end="\n\n")
-        terminal.print_files(paths, False)
+    if not model.together:
+        return judged[0].table(), judged[0].to_dict()
+    runs = {run.name: of_run.to_dict() for run, of_run in zip(model.runs, judged, strict=True)}
+    return seeds_table(judged), {"runs": runs, "over_seeds": over_seeds(judged)}
+
+
+def _tell(table: str, content: dict[str, Any], paths: Sequence[Path], json_: bool) -> None:
+    """Print scores, and what was written."""
+    if json_:
+        terminal.print_json(content | {"files": [str(path) for path in paths]})
         return
-    content = found[0].to_dict()
-    if of_seeds:
-        runs = {run.name: of_run.to_dict() for run, of_run in zip(of_seeds, found, strict=True)}
-        content = {"runs": runs, "over_seeds": over_seeds(found)}
-    terminal.print_json(content | {"files": [str(path) for path in paths]})
+    print(table, end="\n\n")
+    terminal.print_files(paths, False)
 
 
 def _places(places: tuple[Path, ...], scores: Path | None) -> tuple[Path, ...]:
-    """RUN and DATA, or DATA alone when scores are given."""
+    """Runs and DATA, or DATA alone when scores are given."""
     given = " ".join(map(str, places)) or "nothing"
     if scores is None:
         fix = "give a run folder and films, as in `videopred plausibility models/mine datasets/occlusion.h5`"
-        check.require(len(places) == 2, "RUN and DATA", "be two paths", given, fix)
+        check.require(len(places) >= 2, "RUN and DATA", "be two paths or more", given, fix)
     else:
         fix = "leave out RUN: --scores stands for it"
         check.require(len(places) == 1, "DATA", "be one path with --scores", given, fix)
     return places
-
-
-def _folders(
-    runs: Sequence[Path], of_seeds: Sequence[Path], scores: Path | None, data: Path, out: Path | None
-) -> tuple[list[Path], Path | None]:
-    """Where results of each run go, or those of scores made elsewhere; and those of several seeds together, if any."""
-    if scores is not None:
-        return [out or Path("eval") / scores.stem / data.stem], None
-    if of_seeds == runs:
-        return [out or results(run, data) for run in runs], None
-    return [out / run.name if out else results(run, data) for run in of_seeds], out or results(runs[0], data)
 
 
 def _check_idle(scoring: PlausibilityConfig, scores: Path | None, draw: tuple[int, ...], device: str) -> None:
@@ -136,18 +186,27 @@ def _check_idle(scoring: PlausibilityConfig, scores: Path | None, draw: tuple[in
 
 def _check_answers(answers: Path, several: bool, overwrite: bool) -> None:
     """Refuse answers that no benchmark takes, or in the place of a file."""
-    fix = "name one of its runs: a benchmark takes the answers of one"
-    check.require(not several, "--answers", "be left out with a folder of seeds", answers, fix)
+    fix = "name one of them: a benchmark takes the answers of one"
+    check.require(not several, "--answers", "be left out with several runs", answers, fix)
     fix = "rename it; zip the text if a benchmark wants that"
     check.require(answers.suffix == ".txt", "--answers", "end in .txt", answers, fix)
     check.absent("--answers", answers, overwrite)
 
 
-def _check_out(folders: Sequence[Path], together: Path | None, draw: Sequence[int], overwrite: bool) -> None:
-    """Refuse to replace what is in the folders of runs, or where they are judged together, without --overwrite."""
+def _check_new(
+    models: Sequence[_Model], of_scores: Sequence[Path], compared: Path | None, draw: Sequence[int], overwrite: bool
+) -> None:
+    """Refuse to replace results without --overwrite: of runs, of scores made elsewhere, and of several together."""
+    folders = [*of_scores]
+    for model in models:
+        for run, folder in model.runs.items():
+            check_not_of_others(folder / PLAUSIBILITY_FILES[0], [run], overwrite)
+            folders.append(folder)
     names = [*PLAUSIBILITY_FILES, *(f"scene-{scene}{suffix}" for scene in draw for suffix in (".png", ".gif"))]
     paths = [folder / name for folder in folders for name in names]
-    for path in [*paths, *(together / name for name in OVER_SEEDS_FILES if together)]:
+    paths += [model.together / name for model in models if model.together for name in OVER_SEEDS_FILES]
+    paths += [compared / name for name in COMPARED_FILES] if compared else []
+    for path in paths:
         check.absent("--out", path, overwrite)
 
 

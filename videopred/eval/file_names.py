@@ -17,6 +17,8 @@ PLAUSIBILITY_FILES = ("plausibility.json", "plausibility.csv", "films.csv", "sur
 """What `PlausibilityScores.save` writes in its folder; the last only of a run."""
 OVER_SEEDS_FILES = ("plausibility-over-seeds.json", "plausibility-over-seeds.csv")
 """What `save_over_seeds` writes in its folder."""
+COMPARED_FILES = ("plausibility-compared.json", "plausibility-compared.csv")
+"""What `PlausibilityComparison.save` writes in its folder."""
 
 
 class ScoreFile(NamedTuple):

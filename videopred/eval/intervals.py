@@ -12,10 +12,10 @@ Over both: clips and seeds are independent, so variances add: that of the bootst
 runs, that of its mean. The sum has Welch's degrees of freedom.
 
 Source: Hesterberg 2015, The American Statistician 69, 371, for what the bootstrap lacks; Welch 1947, Biometrika 34, 28;
-Satterthwaite 1946, Biometrics Bulletin 2, 110. Limits: over few clips whose values are skewed, intervals are still too
-narrow (docs/scoring.md), and they may reach beyond a metric's bounds. Runs are taken as independent draws from a normal
-distribution, and two or three say little about its width. What a seed does to single clips is in both variances, so
-intervals are slightly too wide.
+Satterthwaite 1946, Biometrics Bulletin 2, 110; Agresti and Min 2005, Statistics in Medicine 24, 729, for shares.
+Limits: over few clips whose values are skewed, intervals are still too narrow (docs/scoring.md), and may reach beyond a
+metric's bounds. Runs are taken as independent draws from a normal distribution, and two or three say little about its
+width. What a seed does to single clips is in both variances, so intervals are slightly too wide.
 """
 
 import warnings
@@ -106,6 +106,24 @@ def over_clips(drawn: np.ndarray, clips: int, *sides: np.ndarray) -> Interval:
     of_clips = _Chance((half / _students_t(np.inf)) ** 2 * clips / (clips - 1), clips - 1)
     more = _half_width([of_clips, *(_of_mean(values) for values in sides if len(values) > 1)]) - half
     return Interval(low - more, high + more)
+
+
+def of_shares(differences: np.ndarray, *sides: np.ndarray) -> Interval:
+    """The interval of a mean difference between two shares of the same clips, such as how often two models are wrong.
+
+    Agresti and Min's: that of a normal number, after two clips are added of which one differs by 0, half of one by 1,
+    and half of one by -1. So it has a width even where all clips agree, where the bootstrap's has none.
+
+    Args:
+        differences: (B, ...) in [-1, 1], one share less the other.
+        sides: as in `over_clips`.
+    """
+    clips = len(differences) + 2
+    middle = differences.sum(0) / clips
+    variance = ((differences**2).sum(0) + 1) / clips - middle**2
+    of_clips = _Chance(variance / clips, np.inf)
+    half = _half_width([of_clips, *(_of_mean(values) for values in sides if len(values) > 1)])
+    return Interval(np.maximum(middle - half, -1.0), np.minimum(middle + half, 1.0))
 
 
 def _middle(drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

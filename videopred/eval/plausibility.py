@@ -166,14 +166,20 @@ def errors(plausible: Plausible, scenes: Scenes, *, resamples: int = 1000, seed:
     """
     if scenes.possible is None:
         return []
-    kinds = _kinds(len(scenes.names), scenes.conditions)
+    kinds = kinds_of(scenes)
     return [_errors(plausible, scenes.possible, where, chosen, resamples, seed) for where, chosen in kinds]
 
 
-def _kinds(scenes: int, conditions: Mapping[str, Sequence[str]]) -> list[tuple[dict[str, str], np.ndarray]]:
-    """What the scenes of a kind share, and which they are."""
-    known = {name: np.array(values) for name, values in conditions.items()}
-    kinds: list[tuple[dict[str, str], np.ndarray]] = [({}, np.arange(scenes))]
+def wrong(plausible: Plausible) -> np.ndarray:
+    """(scenes,) in {0, 0.5, 1}: whether a scene's impossible films are more plausible; a tie counts one half."""
+    assert plausible.margins is not None, "errors need labels"
+    return np.where(plausible.margins == 0, 0.5, plausible.margins < 0)
+
+
+def kinds_of(scenes: Scenes) -> list[tuple[dict[str, str], np.ndarray]]:
+    """What the scenes of a kind share, and which they are; all scenes first. Kinds without scenes are left out."""
+    known = {name: np.array(values) for name, values in scenes.conditions.items()}
+    kinds: list[tuple[dict[str, str], np.ndarray]] = [({}, np.arange(len(scenes.names)))]
     kinds += [
         ({name: value}, np.flatnonzero(values == value)) for name, values in known.items() for value in _sorted(values)
     ]
@@ -198,7 +204,7 @@ def _errors(
     return Errors(
         where,
         len(chosen),
-        _relative(float(np.where(margins == 0, 0.5, margins < 0).mean()), len(chosen)),
+        _relative(float(wrong(plausible)[chosen].mean()), len(chosen)),
         float((margins < 0).mean()),
         int((margins == 0).sum()),
         _absolute(plausible.films[chosen], possible[chosen], resamples, seed),

@@ -14,7 +14,7 @@ from videopred.eval.answers import write_answers
 from videopred.eval.file_names import PLAUSIBILITY_FILES
 from videopred.eval.intervals import OVER_CLIPS
 from videopred.eval.plausibility import Errors, Plausible, Scenes
-from videopred.eval.plausibility_text import LEGEND, Line, cell, kinds_table
+from videopred.eval.plausibility_text import LEGEND, NO_LABELS, Line, cell, kinds_table
 from videopred.eval.text import csv_text
 from videopred.files import array_bytes, write_all
 
@@ -49,7 +49,7 @@ class PlausibilityScores:
         run = self.settings.get("run")
         title = self.title if run is None else f"{Path(run).name.removesuffix('.safetensors')} on {self.title}"
         if self.scenes.possible is None:
-            return f"{title}\nno labels say which films are possible, so there are no errors"
+            return f"{title}\n{NO_LABELS}"
         intervals = f"95 % intervals over scenes (Wilson's; of absolute: {OVER_CLIPS}; - for one scene)"
         legend = f"{LEGEND}; from and to: {intervals}"
         return "\n\n".join([title, *(_errors_table(name, rows) for name, rows in self.errors.items()), legend])

@@ -3,11 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-LEGEND = """\
-relative  share of scenes whose impossible films are more plausible than the possible ones; a tie counts one half
+RELATIVE = "share of scenes whose impossible films are more plausible than the possible ones; a tie counts one half"
+"""What a relative error is, in a legend's words."""
+
+LEGEND = f"""\
+relative  {RELATIVE}
 strict    the same, but a tie is no error, as in the benchmark's script
 absolute  1 - AUC over the films of all scenes
 0 is best, 0.5 is chance"""
+
+NO_LABELS = "no labels say which films are possible, so there are no errors"
 
 
 class Line(NamedTuple):
@@ -29,7 +34,7 @@ def kinds_table(aggregate: str, heads: Sequence[str], lines: Sequence[Line]) -> 
     rows = [[aggregate, "scenes", *heads], *([_kind(line.where), str(line.scenes), *line.cells] for line in shown)]
     wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
-        "  ".join([row[0].ljust(wide[0]), *(cell.rjust(w) for cell, w in zip(row[1:], wide[1:], strict=True))])
+        "  ".join([row[0].ljust(wide[0]), *(cell.rjust(w) for cell, w in zip(row[1:], wide[1:], strict=True))]).rstrip()
         for row in rows
     )
 

@@ -104,8 +104,7 @@ def _judge(panel: Panel, scale: Scale, out: Path, where: Words) -> list[Words]:
     data, runs = str(clips.data_file), [str(_run(model, scale)) for model in panel.models]
     places = [str(_place(panel, model, scale, out)) for model in panel.models]
     if panel.plausibility:
-        pairs = zip(runs, places, strict=True)
-        return [("plausibility", run, data, "--out", place, "--overwrite", *where) for run, place in pairs]
+        return [("plausibility", *runs, data, "--out", str(out), "--overwrite", *where)]
     context, horizon = _span(panel, scale)
     asked: Words = ("--context", str(context), "--horizon", str(horizon))
     if panel.one_step:

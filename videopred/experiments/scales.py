@@ -41,7 +41,7 @@ no file has anything of its own, or steps are large, SCOFF predicts the mean fra
 else in so few updates (docs/results.md)."""
 
 TINY_HEIGHT, TINY_WIDTH = 24, 32
-TINY_CLIPS = {"train": 12, "validation": 4, "test": 8}
+TINY_CLIPS = {"train": 12, "validation": 4, "test": 12}
 TINY_TRAINING: dict[str, Any] = {"updates": 1, "batch_size": 4, "validate_every": 1}
 _COMM = {"comm_heads": 2, "comm_key": 4, "comm_value": 3}
 TINY_CORES: dict[str, dict[str, Any]] = {

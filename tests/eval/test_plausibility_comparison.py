@@ -1,0 +1,108 @@
+"""Models side by side by plausibility: errors counted by hand, paired scenes, and what is told apart."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+
+from videopred.eval.intervals import of_shares
+from videopred.eval.plausibility import Plausible, Scenes, errors
+from videopred.eval.plausibility_comparison import PlausibilityComparison
+from videopred.eval.plausibility_scores import PlausibilityScores
+
+BLOCKS = ["O1"] * 12 + ["O2"] * 8
+POSSIBLE = np.tile([[True, False, False, True]], (20, 1))
+
+
+def scored(run: str, margins: list[float], *, labelled: bool = True) -> PlausibilityScores:
+    """Scores of a run whose possible films lead by these margins."""
+    films = np.array([[margin / 2, 0.0, 0.0, margin / 2] for margin in margins])
+    names = [[f"{scene}/{film}" for film in range(4)] for scene in range(20)]
+    scenes = Scenes(names, POSSIBLE if labelled else None, {"block": BLOCKS})
+    plausible = {"mean": Plausible(films, np.array(margins) if labelled else None)}
+    found = {name: errors(of, scenes, resamples=3) for name, of in plausible.items()}
+    return PlausibilityScores(scenes, plausible, found, {"data": "d/films.h5", "run": run, "surprise": "kl"})
+
+
+RIGHT, WRONG, TIED = 1.0, -1.0, 0.0
+GOOD = scored("models/good", [RIGHT] * 18 + [TIED] * 2)
+BAD = scored("models/bad", [WRONG] * 12 + [RIGHT] * 4 + [WRONG] * 2 + [TIED] * 2)
+BAD_AGAIN = scored("models/bad/seed-1", [WRONG] * 12 + [RIGHT] * 7 + [TIED])
+
+
+def test_errors_and_differences_by_hand():
+    of = PlausibilityComparison({"good": [GOOD], "bad": [BAD]}).kinds["mean"]
+    assert [(dict(kind.where), kind.scenes) for kind in of] == [({}, 20), ({"block": "O1"}, 12), ({"block": "O2"}, 8)]
+    assert [kind.models["good"].relative for kind in of] == [1 / 20, 0, 1 / 8]
+    assert [kind.models["bad"].relative for kind in of] == [15 / 20, 1, 3 / 8]
+    assert [kind.models["bad"].difference for kind in of] == pytest.approx([14 / 20, 1, 2 / 8])
+    first = of[0].models["good"]
+    assert (first.difference, first.low, first.high, first.deviation, first.told_apart) == (0, None, None, None, False)
+    assert [kind.models["bad"].told_apart for kind in of] == [True, True, False]
+
+
+def test_scenes_are_paired():
+    """Two models that err in the same half of the scenes are not the same as two that err in different halves."""
+    half, other = [RIGHT] * 10 + [WRONG] * 10, [WRONG] * 10 + [RIGHT] * 10
+    ends = {}
+    for name, margins in {"same": half, "other": other}.items():
+        pair = PlausibilityComparison({"a": [scored("a", half)], "b": [scored("b", margins)]})
+        found = pair.kinds["mean"][0].models["b"]
+        assert (found.relative, found.difference) == (0.5, 0)
+        ends[name] = found.high - found.low
+    assert 0 < 3 * ends["same"] < ends["other"]
+
+
+def test_seeds_widen_the_interval_and_are_averaged():
+    alone = PlausibilityComparison({"good": [GOOD], "bad": [BAD]}).kinds["mean"][0].models["bad"]
+    of = PlausibilityComparison({"good": [GOOD], "bad": [BAD, BAD_AGAIN]}).kinds["mean"][0].models["bad"]
+    assert of.relative == pytest.approx((15 / 20 + 12.5 / 20) / 2)
+    assert of.deviation == pytest.approx((15 / 20 - 12.5 / 20) / 2**0.5)
+    differences = np.array([1] * 12 + [0] * 4 + [0.5] * 2 + [0, -0.25])
+    assert of.difference == pytest.approx(differences.mean())
+    assert (of.low, of.high) == pytest.approx(of_shares(differences, np.array([15 / 20, 12.5 / 20]), np.zeros(1)))
+    assert of.high - of.low > alone.high - alone.low
+
+
+def test_the_table_stars_what_differs_from_the_first():
+    title, mean, legend = PlausibilityComparison({"good": [GOOD], "bad": [BAD]}).table().split("\n\n")
+    assert title == "good, bad on films.h5: 20 scenes of four films; surprise kl"
+    head, every, o1, o2 = mean.splitlines()
+    assert head.split() == ["mean", "scenes", "good", "bad"]
+    assert (every.split(), o1.split()) == (["all", "20", "0.050", "0.750!"], ["O1", "12", "0.000", "1.000!"])
+    assert o2.split() == ["O2", "8", "0.125", "0.375"]
+    assert "of the difference from good excludes 0: over scenes (paired" in legend
+    assert "seeds" not in legend
+    told = PlausibilityComparison({"good": [GOOD], "bad": [BAD, BAD_AGAIN]}).table()
+    assert told.splitlines()[2].split() == ["mean", "scenes", "good", "sd", "bad", "sd"]
+    assert told.splitlines()[3].split() == ["all", "20", "0.050", "-", "0.688!", "0.088"]
+    assert "and seeds" in told
+
+
+def test_files_hold_what_the_table_does(tmp_path):
+    comparison = PlausibilityComparison({"good": [GOOD], "bad": [BAD, BAD_AGAIN]})
+    paths = comparison.save(tmp_path / "new")
+    assert [path.name for path in paths] == ["plausibility-compared.json", "plausibility-compared.csv"]
+    kept = json.loads(paths[0].read_text())
+    assert kept["models"] == {"good": ["models/good"], "bad": ["models/bad", "models/bad/seed-1"]}
+    assert kept["relative_to"] == "good"
+    assert kept["settings"]["surprise"] == "kl"
+    lines = list(csv.DictReader(io.StringIO(paths[1].read_text())))
+    assert len(lines) == 6
+    for line, kind in zip(lines[1::2], comparison.kinds["mean"], strict=True):
+        one = kind.models["bad"]
+        assert (line["model"], line["block"], line["scenes"]) == ("bad", kind.where.get("block", ""), str(kind.scenes))
+        assert [float(line[name]) for name in one._fields] == list(one)
+    assert (lines[0]["low"], lines[0]["deviation"]) == ("", "")
+    assert kept["compared"]["mean"][1]["models"]["bad"] == comparison.kinds["mean"][1].models["bad"]._asdict()
+    with pytest.raises(FileExistsError, match="--out must be a new path"):
+        comparison.save(tmp_path / "new")
+    comparison.save(tmp_path / "new", overwrite=True)
+
+
+def test_films_without_labels_have_no_errors_to_compare():
+    bare = PlausibilityComparison({name: [scored(name, [RIGHT] * 20, labelled=False)] for name in "ab"})
+    assert bare.kinds == {"mean": []}
+    assert bare.table().splitlines()[1] == "no labels say which films are possible, so there are no errors"

@@ -1,0 +1,170 @@
+"""Plausibility of several models side by side: relative errors in scenes of each kind, and how far they differ.
+
+All are asked about the same films, so scenes are paired: the interval of a difference is narrower than those of the two
+errors say. It is over scenes, and over seeds where models have several.
+"""
+
+import json
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from videopred import check
+from videopred.eval.file_names import COMPARED_FILES
+from videopred.eval.intervals import of_shares
+from videopred.eval.plausibility import kinds_of, wrong
+from videopred.eval.plausibility_scores import NO_LABELS, PlausibilityScores
+from videopred.eval.plausibility_seeds import settings_of_all
+from videopred.eval.plausibility_text import RELATIVE, Line, cell, kinds_table
+from videopred.eval.text import csv_text
+from videopred.files import write_all
+
+
+class Compared(NamedTuple):
+    """A model's relative error in scenes of one kind."""
+
+    relative: float
+    """Mean over its seeds; 0 is best, 0.5 is chance."""
+    deviation: float | None
+    """Standard deviation over its seeds; None of a single one."""
+    difference: float
+    """Its error less that of the first model."""
+    low: float | None
+    """The 95 % interval of the difference; None of the first model."""
+    high: float | None
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether the interval excludes 0."""
+        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
+
+
+class Kind(NamedTuple):
+    """Scenes of one kind, and how wrong the models are in them."""
+
+    where: Mapping[str, str]
+    """Condition -> value that the scenes share; empty for all."""
+    scenes: int
+    models: Mapping[str, Compared]
+
+
+@dataclass(frozen=True)
+class PlausibilityComparison:
+    """Models that were asked about the same films in the same way, held against the first of them."""
+
+    models: Mapping[str, Sequence[PlausibilityScores]]
+    """Name -> its scores, from each of its seeds."""
+
+    @property
+    def _first(self) -> PlausibilityScores:
+        """What says which films there are, and what was asked of all."""
+        return next(iter(self.models.values()))[0]
+
+    @cached_property
+    def kinds(self) -> dict[str, list[Kind]]:
+        """Aggregate -> kinds of scenes, all scenes first; none without labels."""
+        scenes = self._first.scenes
+        kinds = [] if scenes.possible is None else kinds_of(scenes)
+        return {
+            name: [Kind(where, len(chosen), self._compared(name, chosen)) for where, chosen in kinds]
+            for name in self._first.plausible
+        }
+
+    def _compared(self, aggregate: str, chosen: np.ndarray) -> dict[str, Compared]:
+        """Model -> its relative error in these scenes."""
+        each = {
+            name: np.stack([wrong(of_run.plausible[aggregate])[chosen] for of_run in runs])  # seeds, scenes
+            for name, runs in self.models.items()
+        }
+        theirs = next(iter(each.values()))
+        found = {}
+        for number, (name, ours) in enumerate(each.items()):
+            of_seeds = ours.mean(1)
+            deviation = statistics.stdev(of_seeds.tolist()) if len(ours) > 1 else None
+            difference = ours.mean(0) - theirs.mean(0)
+            ends = map(float, of_shares(difference, of_seeds, theirs.mean(1))) if number else (None, None)
+            found[name] = Compared(float(ours.mean()), deviation, float(difference.mean()), *ends)
+        return found
+
+    def table(self) -> str:
+        """Plain text for a terminal: a table for each aggregate, without the kinds of three conditions."""
+        title = f"{', '.join(self.models)} on {self._first.title}"
+        if self._first.scenes.possible is None:
+            return f"{title}\n{NO_LABELS}"
+        heads = [head for name in self.models for head in ((f"{name} ", "sd") if self._of_seeds else (f"{name} ",))]
+        tables = [
+            kinds_table(name, heads, [Line(kind.where, kind.scenes, self._cells(kind)) for kind in kinds])
+            for name, kinds in self.kinds.items()
+        ]
+        return "\n\n".join([title, *tables, self._legend()])
+
+    @property
+    def _of_seeds(self) -> bool:
+        return any(len(runs) > 1 for runs in self.models.values())
+
+    def _cells(self, kind: Kind) -> list[str]:
+        cells = []
+        for one in kind.models.values():
+            cells.append(f"{cell(one.relative)}{'!' if one.told_apart else ' '}")
+            cells += [cell(one.deviation)] if self._of_seeds else []
+        return cells
+
+    def _legend(self) -> str:
+        first, *others = self.models
+        chances = "scenes (paired, Agresti and Min's)"
+        if self._of_seeds:
+            chances += " and seeds (Welch's t); a single run stands for itself alone"
+        lines = [f"relative errors: {RELATIVE}", "0 is best, 0.5 is chance"]
+        lines += ["sd: standard deviation over seeds (- for one)"] * self._of_seeds
+        if others:
+            lines.append(f"! where the 95 % interval of the difference from {first} excludes 0: over {chances}")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, in types that JSON knows."""
+        return {
+            "settings": settings_of_all([run for runs in self.models.values() for run in runs]),
+            "relative_to": next(iter(self.models)),
+            "models": {name: [run.settings["run"] for run in runs] for name, runs in self.models.items()},
+            "compared": {
+                aggregate: [
+                    {
+                        "where": dict(kind.where),
+                        "scenes": kind.scenes,
+                        "models": {name: one._asdict() for name, one in kind.models.items()},
+                    }
+                    for kind in kinds
+                ]
+                for aggregate, kinds in self.kinds.items()
+            },
+        }
+
+    def to_csv(self) -> str:
+        """A line for each aggregate, kind of scenes and model; an empty condition means all."""
+        heads = list(self._first.scenes.conditions)
+        lines = [
+            [aggregate, *(kind.where.get(head, "") for head in heads), kind.scenes, name, *one]
+            for aggregate, kinds in self.kinds.items()
+            for kind in kinds
+            for name, one in kind.models.items()
+        ]
+        return csv_text(["aggregate", *heads, "scenes", "model", *Compared._fields], lines)
+
+    def save(self, folder: Path, *, overwrite: bool = False) -> list[Path]:
+        """Write plausibility-compared.json and .csv, both or none, and return their paths.
+
+        Args:
+            folder: made if it is not there.
+            overwrite: replace files that are there.
+
+        Raises:
+            FileExistsError: one is there and `overwrite` is false; then none is written.
+        """
+        texts = (json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n", self.to_csv())
+        paths = [check.absent("--out", folder / name, overwrite) for name in COMPARED_FILES]
+        return write_all({path: text.encode() for path, text in zip(paths, texts, strict=True)})
