@@ -193,11 +193,13 @@ def test_each_module_silenced_has_a_row_of_shares_and_an_error():
     shares, errors = masked_out_measure(scenes)
     np.testing.assert_allclose(shares, [[0, 1, k / 2 / (FRAMES - CONTEXT)] for k in range(MODULES + 1)])
     np.testing.assert_allclose(errors, [k / 8 for k in range(MODULES + 1)])
-    plot, bars = masked_out(scenes).axes
-    assert [text.get_text() for text in bars.texts] == [f"{error:.4f}" for error in errors]
+    plot, dots = masked_out(scenes).axes
+    assert [text.get_text() for text in dots.texts] == [f"{error:.4f}" for error in errors]
     assert [text.get_text() for text in plot.texts] == [f"{share:.2f}" for share in shares.flat]
     assert [label.get_text() for label in plot.get_yticklabels()] == ["none", "0", "1", "2"]
-    np.testing.assert_allclose([bar.get_width() for bar in bars.patches], errors)
+    untouched, drawn = dots.lines
+    np.testing.assert_array_equal(untouched.get_xdata(), [0, 0])
+    np.testing.assert_allclose(drawn.get_xydata(), list(zip(errors, range(4), strict=True)))
 
 
 def test_modules_that_never_rest_are_active_but_when_they_are_silenced():

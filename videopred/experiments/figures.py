@@ -14,10 +14,12 @@ class Model(NamedTuple):
 
     experiment: str
     """Its name."""
+    name: str
+    """What it is called in tables and figures."""
     flags: tuple[str, ...] = ()
     """Words of `videopred train` that change it."""
     suffix: str = ""
-    """What they add to the name of its run; empty only without flags."""
+    """What these add to the name of its run; empty only without flags."""
 
 
 class Panel(NamedTuple):
@@ -57,39 +59,42 @@ class PaperFigure(NamedTuple):
     panels: tuple[Panel, ...]
     also: tuple[int, ...] = ()
     """Numbers of other figures of the same paper that are made with it."""
-    rows: tuple[str, ...] = ()
-    """What the models of every panel are called, in their order, where panels stand side by side with their data sets
-    along x; no such table and figure if empty."""
+    side_by_side: bool = False
+    """Whether panels, whose models have the same names, also stand in one table and figure, their data sets along x."""
     differs: str = ""
     """Where ours differs, besides what the experiments themselves say."""
 
 
 def _with(rivals: tuple[str, ...], experiment: str) -> tuple[Model, ...]:
     """An experiment and its rivals."""
-    return (Model(experiment), *(Model(f"{experiment}-{rival}") for rival in rivals))
+    proposed = {"rims": "RIMs", "scoff": "SCOFF", "brims": "BRIMs"}[experiment.partition("-")[0]]
+    return (Model(experiment, proposed), *(Model(f"{experiment}-{rival}", rival.upper()) for rival in rivals))
 
 
 def _rims_on(experiment: str) -> Model:
     """RIMs in place of the core of an experiment of another paper."""
-    return Model(experiment, ("--core", "rims"), "-rims")
+    return Model(experiment, "RIMs", ("--core", "rims"), "-rims")
 
 
 _RIMS = _with(("lstm",), "rims-balls4")
 _RIMS678 = _with(("lstm",), "rims-balls678")
-_STRIPS = Model("rims-balls4", ("--core.reads", "strips"), "-strips")
+_STRIPS = Model("rims-balls4", "RIMs on strips", ("--core.reads", "strips"), "-strips")
 _SPARSE = (
-    Model("brims-balls4"),
-    Model("brims-balls4", ("--core.active", "5", "3"), "-dense-below"),
-    Model("brims-balls4", ("--core.active", "3", "5"), "-dense-above"),
-    Model("brims-balls4", ("--core.active", "5", "5"), "-dense"),
+    Model("brims-balls4", "BRIMs"),
+    Model("brims-balls4", "lower layer dense", ("--core.active", "5", "3"), "-dense-below"),
+    Model("brims-balls4", "upper layer dense", ("--core.active", "3", "5"), "-dense-above"),
+    Model("brims-balls4", "both dense", ("--core.active", "5", "5"), "-dense"),
     Model(
-        "brims-balls4", ("--core.modules", "3", "3", "--core.active", "2", "2", "--core.units", "100", "100"), "-2-of-3"
+        "brims-balls4",
+        "2 of 3 modules active",
+        ("--core.modules", "3", "3", "--core.active", "2", "2", "--core.units", "100", "100"),
+        "-2-of-3",
     ),
 )
 _ABLATED = (
-    Model("rims-balls4"),
-    Model("rims-balls4", ("--core.comm-heads", "1"), "-one-head"),
-    Model("rims-balls4", ("--core.no-input-attention", "--core.active", "6"), "-no-attention"),
+    Model("rims-balls4", "RIMs"),
+    Model("rims-balls4", "one head", ("--core.comm-heads", "1"), "-one-head"),
+    Model("rims-balls4", "no input attention", ("--core.no-input-attention", "--core.active", "6"), "-no-attention"),
 )
 
 
@@ -99,7 +104,7 @@ def _strips(models: tuple[Model, ...], clips: str, context: int, horizon: int) -
 
 def _each_silenced(figure: int, active: int, modules: int, units: int) -> PaperFigure:
     core = ("rims", "--core.modules", str(modules), "--core.active", str(active), "--core.units", str(units))
-    model = Model("brims-smmnist", ("--core", *core), f"-rims-{active}-of-{modules}")
+    model = Model("brims-smmnist", "RIMs", ("--core", *core), f"-rims-{active}-of-{modules}")
     return PaperFigure(
         f"RIMs, figure {figure}",
         f"{modules} RIMs of which {active} are active, on moving digits, with each of them silenced.",
@@ -110,7 +115,7 @@ def _each_silenced(figure: int, active: int, modules: int, units: int) -> PaperF
 
 def _frames_and_schemata(experiment: str, context: int, horizon: int, drawn: tuple[str, ...]) -> tuple[Panel, ...]:
     return tuple(
-        Panel((Model(experiment),), experiment, context=context, horizon=horizon, figure=figure, drawn=drawn)
+        Panel(_with((), experiment), experiment, context=context, horizon=horizon, figure=figure, drawn=drawn)
         for figure in ("strip", "schemata")
     )
 
@@ -119,7 +124,7 @@ def _relative_to_gru(*others: str) -> tuple[Panel, ...]:
     """SCOFF, a GRU, RIMs and other baselines on four data sets, after 10 and after 30 frames."""
     return tuple(
         Panel(
-            (*_with(("gru",), name), _rims_on(name), *(Model(f"{name}-{other}") for other in others)),
+            (*_with(("gru",), name), _rims_on(name), *_with(others, name)[1:]),
             name,
             context=15,
             horizon=horizon,
@@ -190,7 +195,7 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
             )
             for balls in range(1, 7)
         ),
-        rows=("RIMs", "LSTM", "RMC"),
+        side_by_side=True,
         differs="Also a table and curves over time for each number of balls. The paper's oracle, TTO, is not "
         "described; ours is told the true state.",
     ),
@@ -219,7 +224,7 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         "SCOFF, figure 5",
         "Errors of SCOFF and RIMs relative to a GRU's, over 10 and 30 imagined frames, on four data sets.",
         _relative_to_gru(),
-        rows=("SCOFF", "GRU", "RIMs"),
+        side_by_side=True,
         differs="The GRU is as wide as all object files together; the paper does not say how wide its own is, nor "
         "which error it means: ours is BCE. RIMs are 6 modules of 100, of which 4 are active. Points with intervals "
         "over clips, in the place of bars.",
@@ -228,7 +233,7 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         "SCOFF, figure 7",
         "Errors of SCOFF, RIMs and RMC relative to a GRU's, over 10 and 30 imagined frames, on four data sets.",
         _relative_to_gru("rmc"),
-        rows=("SCOFF", "GRU", "RIMs", "RMC"),
+        side_by_side=True,
         differs="As for figure 5; the RMC is as wide as the GRU. SCOFF of which some object files rest, which appendix "
         "C also mentions, is left out: how many is unpublished.",
     ),
@@ -236,11 +241,11 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         "SCOFF, figures 8 to 12",
         "Strips of SCOFF on 4 balls, behind a curtain, on 6 to 8 balls, and on colored balls of both numbers.",
         (
-            _strips((Model("scoff-balls4"),), "scoff-balls4", 10, 30),
-            _strips((Model("scoff-curtain"),), "scoff-curtain", 10, 30),
-            _strips((Model("scoff-balls678"),), "scoff-balls678", 10, 30),
-            _strips((Model("scoff-colored4"),), "scoff-colored4", 10, 25),
-            _strips((Model("scoff-colored678"),), "scoff-colored678", 10, 25),
+            _strips(_with((), "scoff-balls4"), "scoff-balls4", 10, 30),
+            _strips(_with((), "scoff-curtain"), "scoff-curtain", 10, 30),
+            _strips(_with((), "scoff-balls678"), "scoff-balls678", 10, 30),
+            _strips(_with((), "scoff-colored4"), "scoff-colored4", 10, 25),
+            _strips(_with((), "scoff-colored678"), "scoff-colored678", 10, 25),
         ),
         also=(9, 10, 11, 12),
         differs="Of the given frames, the paper shows the last 6.",

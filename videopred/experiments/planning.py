@@ -1,5 +1,6 @@
 """From a figure of a paper to the commands that make it. Light."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,7 +54,7 @@ def make_plan(figure: PaperFigure, scale: Scale, out: Path, device: str = "auto"
     where = () if device == "auto" else ("--device", device)
     # Short clips leave panels that differ in their horizon alike: each command is there once.
     judging = list(dict.fromkeys(words for panel in panels for words in _judge(panel, scale, out, where)))
-    if figure.rows:
+    if figure.side_by_side:
         judging += _side_by_side(figure, scale, out)
     return Plan({of.data_file: of for of in clips}, [_train(model, scale, where) for model in models], judging)
 
@@ -114,10 +115,9 @@ def _judge(panel: Panel, scale: Scale, out: Path, where: Words) -> list[Words]:
     commands: list[Words] = []
     if panel.metrics:
         folder = _scores(panel, scale, out)
-        against = () if panel.relative_to is None else ("--relative-to", Path(runs[panel.relative_to]).name)
         commands = [
             ("evaluate", *runs, data, *asked, *where, "--metrics", *panel.metrics, "--out", folder, "--overwrite"),
-            ("compare", folder, *against, "--out", folder, "--overwrite"),
+            _compare([panel], scale, [folder], folder),
         ]
     if panel.figure:
         drawn = (*where, "--figure", panel.figure, *panel.drawn)
@@ -131,13 +131,15 @@ def _side_by_side(figure: PaperFigure, scale: Scale, out: Path) -> list[Words]:
     asked: dict[int, list[Panel]] = {}
     for panel in figure.panels:
         asked.setdefault(_span(panel, scale)[1], []).append(panel)
-    commands: list[Words] = []
-    for horizon, panels in asked.items():
-        folders = dict.fromkeys(_scores(panel, scale, out) for panel in panels)
-        pairs = [pair for panel in panels for pair in zip(panel.models, figure.rows, strict=True)]
-        names = dict.fromkeys(f"{_run(model, scale).name}={row}" for model, row in pairs)
-        against = panels[0].relative_to
-        relative = () if against is None else ("--relative-to", figure.rows[against])
-        place = str(out / f"all-{horizon}")
-        commands.append(("compare", *folders, "--names", *names, *relative, "--out", place, "--overwrite"))
-    return commands
+    return [
+        _compare(panels, scale, [_scores(panel, scale, out) for panel in panels], str(out / f"all-{horizon}"))
+        for horizon, panels in asked.items()
+    ]
+
+
+def _compare(panels: Sequence[Panel], scale: Scale, folders: Sequence[str], place: str) -> Words:
+    """The command that holds the models of some panels against each other, under the names that the figure has."""
+    names = dict.fromkeys(f"{_run(model, scale).name}={model.name}" for panel in panels for model in panel.models)
+    first = panels[0]
+    against = () if first.relative_to is None else ("--relative-to", first.models[first.relative_to].name)
+    return ("compare", *dict.fromkeys(folders), "--names", *names, *against, "--out", place, "--overwrite")

@@ -1,11 +1,13 @@
 """What the other modules do, and how wrong the film gets, when one module is silenced."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
-from videopred.palette import INK, INVENTED, PAGE
+from videopred.palette import AGREED, INK, INVENTED, PAGE
 from videopred.rendering.canvas import SMALL, dress, empty_figure, hue
 from videopred.rendering.scene import Scene
 
@@ -21,7 +23,7 @@ def masked_out(scenes: Sequence[Scene]) -> Figure:
     shares, errors = measure(scenes)
     silenced, modules = shares.shape
     figure = empty_figure(3.2 + 0.55 * modules, 1.2 + 0.34 * silenced)
-    plot, bars = figure.subplots(1, 2, sharey=True, gridspec_kw={"width_ratios": [0.55 * modules, 1.8]})
+    plot, dots = figure.subplots(1, 2, sharey=True, gridspec_kw={"width_ratios": [0.55 * modules, 1.8]})
     dark, light = np.array(INK), np.array(PAGE)
     colors = shares[..., None] * dark + (1 - shares[..., None]) * light
     plot.imshow(colors.round().astype(np.uint8), aspect="auto", interpolation="nearest")
@@ -33,12 +35,24 @@ def masked_out(scenes: Sequence[Scene]) -> Figure:
     plot.set_yticks(range(silenced), ["none", *map(str, range(silenced - 1))])
     plot.spines[:].set_visible(False)
     plot.tick_params(left=False, bottom=False)
-    drawn = bars.barh(range(silenced), errors, color=hue(INVENTED), height=0.7)
-    bars.bar_label(drawn, fmt="%.4f", padding=3, fontsize=SMALL, color=hue(INK))
-    dress(bars, "squared error", "MSE", "")
-    bars.tick_params(left=False)
-    bars.set_xlim(0, 1.5 * max(errors))
+    _draw_errors(dots, errors)
     return figure
+
+
+def _draw_errors(plot: Any, errors: np.ndarray) -> None:
+    """A dot for each error, with a line from where it is when nothing is silenced: axes need not begin at 0."""
+    untouched, rows = errors[0], range(len(errors))
+    plot.axvline(untouched, color=hue(AGREED), linestyle="--", linewidth=1.2)
+    plot.hlines(rows, untouched, errors, color=hue(INVENTED), linewidth=2)
+    plot.plot(errors, rows, "o", color=hue(INVENTED), markersize=7)
+    for row, error in enumerate(errors):
+        plot.text(
+            1.04, row, f"{error:.4f}", transform=plot.get_yaxis_transform(), va="center", fontsize=SMALL, color=hue(INK)
+        )
+    dress(plot, "squared error", "MSE", "")
+    plot.margins(x=0.15)
+    plot.xaxis.set_major_locator(MaxNLocator(3))
+    plot.tick_params(left=False)
 
 
 def measure(scenes: Sequence[Scene]) -> tuple[np.ndarray, np.ndarray]:
