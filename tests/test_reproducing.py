@@ -88,6 +88,18 @@ def test_at_the_papers_scale_as_much_is_asked_as_in_the_paper():
     assert against == {"GRU"}
 
 
+def test_models_of_a_strip_stand_in_one_picture_under_their_names():
+    _, _, judging = make_plan(PAPER_FIGURES["rims-figure-8"], "paper", Path("here"))
+    assert [words[1:3] for words in judging] == [
+        ("models/rims-balls4", "models/rims-balls4-lstm"), ("models/rims-balls4", "models/rims-balls4-lstm"),
+        ("models/rims-balls678", "models/rims-balls678-lstm"), ("models/rims-balls4", "models/rims-balls4-lstm"),
+    ]  # fmt: skip
+    for words in judging:
+        at = words.index("--names")
+        assert words[at : at + 3] == ("--names", f"{Path(words[1]).name}=RIMs", f"{Path(words[2]).name}=LSTM")
+        assert words[-2].endswith(f"{Path(words[1]).name}-on-{Path(words[3]).stem}")
+
+
 def test_panels_stand_side_by_side_for_each_horizon_under_the_names_of_the_figure():
     _, _, judging = make_plan(PAPER_FIGURES["scoff-figure-5"], "paper", Path("here"))
     across = [words for words in judging if "here/all-" in " ".join(words)]

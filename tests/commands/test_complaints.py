@@ -106,6 +106,14 @@ BAD = {
     "rollout {gru} {data} --out r.npz --trace a/../r.npz": "--trace must be another file than --out, got a/../r.npz;",
     "rollout {gru} odd.h5 --first 2": "odd.h5 must hold frames of 1 x 24 x 32 (channels x height x width), which",
     "rollout gone {data}": "RUN must be a run folder with a settings.json, got gone (nothing there); give a folder",
+    "render {gru}": "RUN and DATA must be given, got ",
+    "render {gru} {rims} {data} --without 0": "--without must be left out with several runs, got both; modules are of",
+    "render {gru} {rims} {data} --figure activation": "--figure must be strip with several runs, got activation",
+    "render {gru} {gru} {data}": "RUN must have names that differ, got gru; rename one",
+    "render {gru} {data} --names gru=GRU": "--names must be given with several runs, got gru=GRU; leave it out",
+    "render {gru} {rims} {data} --names gur=GRU": "--names must be one of gru, rims, got gur; did you mean gru?",
+    "render {gru} {rims} {data} --names gru": "--names must be RUN=NAME, got gru; write e.g. scoff-balls4=SCOFF",
+    "render {gru} {rims} {data} --names gru=A rims=A": "RUN must have names that differ, got A; rename one",
     "render {gru} {data} --clips 7": "--clips must lie in 0 to 4, the clips of the test part, got 7; choose one",
     "render {gru} {data} --rows truth,prd": "--rows must be one of truth, pred, diff, overlay, modules, attention",
     "render {gru} {data} --rows modules": "--rows must be among truth, pred, diff, overlay, boxes for this",
@@ -192,7 +200,8 @@ def bad_place(place, tmp_path_factory) -> Path:
 def test_what_is_wrong_is_one_clear_line(place, bad_place, monkeypatch, capfd, words):
     monkeypatch.chdir(bad_place)
     before = sorted(bad_place.rglob("*"))
-    status = run(words.format(data=place / "balls4.h5", gru=place / "gru", films=place / "films.npy"))
+    runs = {name: place / name for name in ("gru", "rims")}
+    status = run(words.format(data=place / "balls4.h5", films=place / "films.npy", **runs))
     out, err = capfd.readouterr()
     assert out == ""
     assert err.startswith("videopred: ")

@@ -146,6 +146,24 @@ def test_an_export_stands_for_its_run(place, tmp_path, monkeypatch, capfd):
     assert [path.name for path in Path("eval").iterdir()] == ["rims"]
 
 
+def test_several_models_are_drawn_beside_one_another_under_their_names(place, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    words = f"render {place / 'gru'} {place / 'rims'} {place / 'balls4.h5'} --clips 1"
+    assert run(f"{words} --names gru=GRU") == 0
+    results = Path("eval/gru-and-1-more/balls4")
+    assert written(capfd.readouterr().out) == [results / "test-1.gif", results / "test-1.png"]
+    assert run(f"render {place / 'gru'} {place / 'balls4.h5'} --clips 1 --rows truth,pred --out alone") == 0
+    both, alone = (iio.imread(path) for path in (results / "test-1.png", "alone/test-1.png"))
+    assert both.shape[0] > alone.shape[0]  # a row more
+    assert run(f"{words} --figure strip --out here") == 0
+    shown = Path("here/test-1-strip.svg").read_text()
+    assert "<!-- gru -->" in shown
+    assert run(f"{words} --figure strip --out here --overwrite --names gru=GRU rims=RIMs") == 0
+    shown = Path("here/test-1-strip.svg").read_text()
+    assert "<!-- GRU -->" in shown
+    assert "<!-- RIMs -->" in shown
+
+
 def test_a_rollout_of_fewer_clips_than_there_are_says_so_unless_they_were_counted(place, tmp_path, monkeypatch, capfd):
     """Else whoever sets it beside scores, which are of all clips, finds other numbers."""
     monkeypatch.chdir(tmp_path)

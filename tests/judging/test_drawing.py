@@ -115,6 +115,42 @@ def test_the_worst_and_the_best_are_drawn_first_to_last(place, written, tmp_path
         np.testing.assert_array_equal(scene.truth, file.read_frames("test", clip, clip + 1)[0, :8])
 
 
+def test_several_models_stand_beside_one_another_and_the_first_chooses(place, written, monkeypatch, tmp_path):
+    predictor, file = place
+    torch.manual_seed(1)
+    other = models.build(tiny_model("gru"), (1, file.height, file.width))
+    how = {"context": 3, "horizon": 5}
+    expected = extreme_clips(clip_scores(other, file, "test", "mse", 3, 5), "mse", "worst", 1)
+    render({"B": other, "A": predictor}, file, clips=ClipChoice(worst=1), **how, out=tmp_path / "seen")
+    ((scene, paths, rows, _),) = written
+    assert [paths[0].stem, rows] == [f"test-{expected[0]}", ("truth", "pred")]
+    assert [one.model for one in scene.of_each] == ["B", "A"]
+    for one, alone in zip(scene.of_each, (other, predictor), strict=True):
+        (usual,) = scenes_of(alone, file, "test", expected, 3, 5)
+        np.testing.assert_array_equal(one.prediction, usual.prediction)
+        assert one.trace.keys() == usual.trace.keys()
+    render({"A": predictor}, file, clips=[0], **how, out=tmp_path / "alone")
+    scene, _, rows, _ = written[1]
+    assert (scene.model, scene.beside, rows) == ("", (), ("truth", "pred", "diff"))
+    asked = []
+    monkeypatch.setattr(drawing, "write_figure", lambda *words: asked.append(words) or [words[2]])
+    strip = PictureConfig(figure="strip")
+    render({"A": predictor, "B": other}, file, clips=[0, 2], picture=strip, **how, out=tmp_path / "strips")
+    assert [[one.model for one in scenes[0].of_each] for _, scenes, _ in asked] == [["A", "B"]] * 2
+
+
+def test_what_is_of_one_model_is_refused_for_several(place, tmp_path):
+    predictor, file = place
+    both = {"A": predictor, "B": predictor}
+    with pytest.raises(ValueError, match="--figure must be strip with several runs, got activation; draw them one by"):
+        render(both, file, picture=PictureConfig(figure="activation"), out=tmp_path / "x")
+    for flag, silenced in {"--without": {"without": (1,)}, "--schema": {"force_schema": 0}}.items():
+        with pytest.raises(ValueError, match=f"^{flag} must be left out with several runs, got both; modules are of"):
+            render(both, file, intervention=Intervention(**silenced), out=tmp_path / "x")
+    with pytest.raises(ValueError, match="predictor must hold at least one model, got none"):
+        render({}, file, out=tmp_path / "x")
+
+
 def test_without_words_the_first_three_clips_are_drawn_over_the_datas_own_frames(place, written, tmp_path):
     predictor, file = place
     made = render(predictor, file, out=tmp_path / "seen", part="train", picture=PictureConfig(frame_ms=70))

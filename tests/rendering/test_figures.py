@@ -57,6 +57,24 @@ def test_every_figure_is_written_and_the_same_twice(name, tmp_path):
         assert (tmp_path / f"a/f.{kind}").read_bytes() == (tmp_path / f"b/f.{kind}").read_bytes()
 
 
+@pytest.mark.parametrize("channels", [1, 3])
+def test_a_strip_of_several_models_has_a_row_for_each_and_their_names(channels):
+    films = np.random.default_rng(3).integers(0, 256, (3, FRAMES, 12, 20, channels), np.uint8)
+    theirs = Scene(CONTEXT, films[0], films[2], model="theirs")
+    both = Scene(CONTEXT, films[0], films[1], model="ours", beside=[theirs])
+    plots = strip_figure([both]).axes
+    rows = [films[0]] * (channels == 3) + [films[1], films[2]]
+    if channels == 1:
+        rows = [laid_over(films[0], film) for film in rows]
+    assert len(plots) == len(rows) * FRAMES  # all frames fit
+    for row, film in enumerate(rows):
+        for t in range(FRAMES):
+            np.testing.assert_array_equal(plots[row * FRAMES + t].images[0].get_array(), film[t])
+    names = [plot.get_ylabel() for plot in plots[::FRAMES]]
+    assert names == ["truth"] * (channels == 3) + ["ours", "theirs"]
+    assert not any(plot.get_ylabel() for plot in strip_figure([both._replace(beside=())]).axes)
+
+
 def cells_of(plot) -> np.ndarray:
     (image,) = plot.images
     assert image.get_extent()[:2] == [0.5, FRAMES + 0.5]

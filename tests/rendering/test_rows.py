@@ -7,6 +7,7 @@ from videopred.palette import INK, INVENTED, MISSED, OBJECT_COLORS, PAGE, ROLLOU
 from videopred.rendering import FIGURES, ROWS, check_rows, raster_rows
 from videopred.rendering.film import _caption_width, _words, film_frames
 from videopred.rendering.film_rows import difference, laid_over
+from videopred.rendering.lettering import text_width
 from videopred.rendering.panel import Panel, draw_rows
 from videopred.rendering.raster_rows import GUTTER
 from videopred.rendering.scene import Scene
@@ -45,6 +46,12 @@ def intervened() -> Scene:
     """The same under an intervention that turns all upside down."""
     other = {name: 1 - values for name, values in trace().items()}
     return scene(changed=255 - scene().prediction, changed_trace=other)
+
+
+def beside(row: dict[str, np.ndarray]) -> Scene:
+    """The scene of one model beside that of another, which did only what `row` has."""
+    other = scene(prediction=255 - scene().prediction, trace=row, model="theirs")
+    return scene(model="ours", beside=[other])
 
 
 def draw(row: str, of: Scene, scale: int) -> Panel:
@@ -194,6 +201,43 @@ def test_what_the_model_did_is_drawn_untouched_and_changed(row):
     alone = strip(scene(), ["truth", row], panel_px=2 * WIDTH).shape[0]
     assert strip(intervened(), ["truth", row], panel_px=2 * WIDTH).shape[0] - alone == HEIGHT * 2 + 6
     assert len(film_frames(intervened(), [row], panel_px=SCALE * WIDTH)) == FRAMES
+
+
+def test_several_models_have_a_row_each_below_one_truth():
+    other = {"active": 1 - trace()["active"]}
+    panels = draw_rows(["truth", "pred", "modules", "boxes"], beside(other), SCALE)
+    assert [(panel.model, panel.caption) for panel in panels] == [
+        ("", "truth"), ("ours", "prediction"), ("theirs", "prediction"), ("ours", "active modules"),
+        ("theirs", "active modules"), ("ours", "true boxes"), ("theirs", "true boxes"),
+    ]  # fmt: skip
+    for panel, made in zip(panels[1:3], (scene().prediction, 255 - scene().prediction), strict=True):
+        np.testing.assert_array_equal(in_small(panel.film), np.broadcast_to(made, (FRAMES, HEIGHT, WIDTH, 3)))
+    np.testing.assert_array_equal(panels[4].film, draw("modules", scene(trace=other), SCALE).film)
+    assert len(film_frames(beside(other), ["truth", "pred"], panel_px=SCALE * WIDTH)) == FRAMES
+
+
+def test_a_row_is_of_those_models_that_have_it():
+    panels = draw_rows(["modules", "masks"], beside({"active": trace()["active"]}), SCALE)
+    assert [panel.model for panel in panels] == ["ours", "theirs", "ours"]
+    neither = beside({})._replace(trace={})
+    with pytest.raises(
+        ValueError, match="among truth, pred, diff, overlay, boxes for these models and data, got masks"
+    ):
+        draw_rows(["pred", "masks"], neither, SCALE)
+
+
+def test_each_model_is_named_beside_its_colours_and_left_of_its_strip():
+    missed = draw_rows(["diff"], beside({}), SCALE)
+    assert [_words(panel)[0] for panel in missed] == ["ours", "theirs"]
+    assert [len(_words(panel)[1]) for panel in missed] == [2, 2]
+    assert _words(draw_rows(["pred"], beside({}), SCALE)[0])[0] == "ours, prediction"
+    narrow = strip(beside({}), ["pred"], panel_px=WIDTH)
+    long = beside({})._replace(model="a model whose name is long")
+    wide = strip(long, ["pred"], panel_px=WIDTH)
+    assert narrow.shape[0] == wide.shape[0] == strip(scene(), ["pred", "overlay"], panel_px=WIDTH).shape[0]
+    assert wide.shape[1] > narrow.shape[1] == strip(scene(), ["pred", "overlay"], panel_px=WIDTH).shape[1]
+    first = next(x for x in range(wide.shape[1]) if (wide[134 : 134 + HEIGHT, x] != PAGE).any(-1).mean() > 0.9)
+    assert first == 28 + text_width(long.model)
 
 
 def test_boxes_surround_the_true_objects_on_the_prediction():

@@ -8,7 +8,7 @@ from tyro.conf import Positional, arg
 from videopred import check
 from videopred.command_lines import typed
 from videopred.commands import terminal
-from videopred.commands.options import Json, Overwrite, out_flag
+from videopred.commands.options import Json, Overwrite, out_flag, read_names
 from videopred.eval.file_names import SCORES, score_files, scores_in
 from videopred.spelling import nearest_path, nearest_run
 from videopred.training.places import SUMMARY
@@ -48,7 +48,7 @@ def compare(
     of_runs = [path for path in paths if not _holds_scores(path)]
     fix = "leave it out: a folder of scores is of one data set"
     check.require(not data or len(of_runs) > 0, "--data", "be given with runs", " ".join(data), fix)
-    called = _names(names)
+    called = read_names(names, "ROW")
     files = {suffix: f"comparison{suffix}" for suffix in (".md", ".csv", ".png", ".svg")}
     check.folder_for("--out", out, files.values())
     folders = [folder for path in paths for folder in _scores_of(path, data)]
@@ -64,17 +64,6 @@ def compare(
         return
     print(compared.table(), end="\n\n")
     terminal.print_files(list(targets.values()), False)
-
-
-def _names(words: tuple[str, ...]) -> dict[str, str]:
-    """Name of a row -> what it is to be called."""
-    for word in words:
-        row, sign, name = word.partition("=")
-        check.require(bool(row and sign and name), "--names", "be ROW=NAME", word, "write e.g. scoff-balls4=SCOFF")
-    rows = [word.partition("=")[0] for word in words]
-    twice = " ".join(word for word, row in zip(words, rows, strict=True) if rows.count(row) > 1)
-    check.require(not twice, "--names", "name each row once", twice, "leave one out")
-    return {row: word.partition("=")[2] for word, row in zip(words, rows, strict=True)}
 
 
 def _compare(folders: list[Path], relative_to: str | None, called: dict[str, str]) -> "Comparison | DataComparison":

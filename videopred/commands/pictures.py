@@ -3,26 +3,30 @@
 from pathlib import Path
 from typing import Annotated
 
-from tyro.conf import OmitArgPrefixes, arg
+from tyro.conf import OmitArgPrefixes, Positional, arg
 
+from videopred import check
 from videopred.commands import terminal
 from videopred.commands.opening import opened, results
-from videopred.commands.options import Context, Data, Device, Horizon, Json, Overwrite, Run, out_flag
+from videopred.commands.options import Context, Device, Horizon, Json, Overwrite, out_flag, read_names
 from videopred.eval import METRICS, known
 from videopred.models.intervention_settings import Intervention
-from videopred.rendering.planning import check_intervention, known_clips, new_paths
+from videopred.rendering.planning import check_intervention, check_several, known_clips, new_paths
 from videopred.rendering.settings import ClipChoice, PictureConfig
 from videopred.settings import Part
 
 
 def render(
-    run: Run,
-    data: Data,
+    paths: Annotated[
+        Positional[tuple[Path, ...]],
+        arg(metavar="RUN... DATA", help="A run or export, or several to draw beside one another; then the data."),
+    ],
     *,
     part: Annotated[Part, arg(help="Part of the data.")] = "test",
     choice: OmitArgPrefixes[ClipChoice] = ClipChoice(),
     picture: OmitArgPrefixes[PictureConfig] = PictureConfig(),
     intervention: OmitArgPrefixes[Intervention] = Intervention(),
+    names: Annotated[tuple[str, ...], arg(metavar="RUN=NAME", help="Call several runs otherwise in pictures.")] = (),
     context: Context = None,
     horizon: Horizon = None,
     out: Annotated[
@@ -36,15 +40,19 @@ def render(
 
     With --without, --freeze, --swap or --schema, the model is rolled out a second time under that intervention.
     """
+    runs, data = _split(paths)
     known("--by", choice.by, METRICS)
     kinds = picture.kinds(out)
-    asked = opened(data, device, run, context, horizon)
+    for run in runs:
+        asked = opened(data, device, run, context, horizon)
     check_intervention(intervention, picture, asked.horizon)
+    check_several(len(runs), intervention, picture)
+    called = _names(runs, names)
     if "mp4" in kinds:
         from videopred.pictures import check_mp4
 
         check_mp4()
-    place = out or results(run, data)
+    place = out or results(runs[0], data, len(runs) - 1)
     chosen = known_clips(choice, asked.file.count(part))
     if chosen is not None:
         new_paths(place, part, chosen, picture, overwrite)
@@ -52,11 +60,11 @@ def render(
     from videopred.device import pick_device
     from videopred.judging.drawing import render
 
-    predictor, clips = load_run(run, pick_device(device)), choice if chosen is None else chosen
+    on = pick_device(device)
     made = render(
-        predictor,
+        {name: load_run(run, on) for name, run in zip(called, runs, strict=True)},
         asked.file,
-        clips=clips,
+        clips=choice if chosen is None else chosen,
         part=part,
         context=asked.context,
         horizon=asked.horizon,
@@ -66,3 +74,24 @@ def render(
         overwrite=overwrite,
     )
     terminal.print_files(made, json_)
+
+
+def _split(paths: tuple[Path, ...]) -> tuple[list[Path], Path]:
+    """The runs and the data among the paths: the data comes last."""
+    got, fix = " ".join(map(str, paths)) or "nothing", "put both before the options; see --help"
+    check.require(len(paths) >= 2, "RUN and DATA", "be given", got, fix)
+    return list(paths[:-1]), paths[-1]
+
+
+def _names(runs: list[Path], words: tuple[str, ...]) -> list[str]:
+    """What runs are called in pictures: as --names says, else by the names that their results have."""
+    from videopred.runs import run_name
+
+    told, own = read_names(words, "RUN"), [run_name(run) for run in runs]
+    check.require(not told or len(runs) > 1, "--names", "be given with several runs", " ".join(words), "leave it out")
+    for name in told:
+        check.one_of("--names", name, own)
+    called = [told.get(name, name) for name in own]
+    twice = ", ".join(sorted({name for name in called if called.count(name) > 1}))
+    check.require(not twice, "RUN", "have names that differ", twice, "rename one")
+    return called

@@ -81,14 +81,14 @@ def _span(panel: Panel, scale: Scale) -> tuple[int, int]:
     return fitting(panel.context, panel.horizon, _clips(panel, scale).recipe.frames)
 
 
-def _place(panel: Panel, model: Model, scale: Scale, out: Path) -> Path:
-    """Where pictures of a model of a panel go."""
-    return out / f"{_label(model, scale)}-on-{_clips(panel, scale).data}"
+def _place(panel: Panel, scale: Scale, out: Path) -> Path:
+    """Where pictures of a panel go."""
+    return out / f"{_label(panel.models[0], scale)}-on-{_clips(panel, scale).data}"
 
 
 def _scores(panel: Panel, scale: Scale, out: Path) -> str:
     """Where the scores of a panel go."""
-    return f"{_place(panel, panel.models[0], scale, out)}-{_span(panel, scale)[1]}"
+    return f"{_place(panel, scale, out)}-{_span(panel, scale)[1]}"
 
 
 def _train(model: Model, scale: Scale, where: Words) -> Training:
@@ -103,7 +103,7 @@ def _judge(panel: Panel, scale: Scale, out: Path, where: Words) -> list[Words]:
     """The commands that make a panel of trained models."""
     clips = _clips(panel, scale)
     data, runs = str(clips.data_file), [str(_run(model, scale)) for model in panel.models]
-    places = [str(_place(panel, model, scale, out)) for model in panel.models]
+    place = str(_place(panel, scale, out))
     if panel.plausibility:
         return [("plausibility", *runs, data, "--out", str(out), "--overwrite", *where)]
     context, horizon = _span(panel, scale)
@@ -120,9 +120,9 @@ def _judge(panel: Panel, scale: Scale, out: Path, where: Words) -> list[Words]:
             _compare([panel], scale, [folder], folder),
         ]
     if panel.figure:
-        drawn = (*where, "--figure", panel.figure, *panel.drawn)
-        pairs = zip(runs, places, strict=True)
-        commands += [("render", run, data, *asked, *drawn, "--out", place, "--overwrite") for run, place in pairs]
+        drawn: Words = (*where, "--figure", panel.figure, *panel.drawn)
+        names = _names([panel], scale) if len(runs) > 1 else ()
+        commands.append(("render", *runs, data, *asked, *drawn, *names, "--out", place, "--overwrite"))
     return commands
 
 
@@ -139,7 +139,12 @@ def _side_by_side(figure: PaperFigure, scale: Scale, out: Path) -> list[Words]:
 
 def _compare(panels: Sequence[Panel], scale: Scale, folders: Sequence[str], place: str) -> Words:
     """The command that holds the models of some panels against each other, under the names that the figure has."""
-    names = dict.fromkeys(f"{_run(model, scale).name}={model.name}" for panel in panels for model in panel.models)
     first = panels[0]
     against = () if first.relative_to is None else ("--relative-to", first.models[first.relative_to].name)
-    return ("compare", *dict.fromkeys(folders), "--names", *names, *against, "--out", place, "--overwrite")
+    return ("compare", *dict.fromkeys(folders), *_names(panels, scale), *against, "--out", place, "--overwrite")
+
+
+def _names(panels: Sequence[Panel], scale: Scale) -> Words:
+    """The words that call runs as the figure does."""
+    named = [f"{_run(model, scale).name}={model.name}" for panel in panels for model in panel.models]
+    return ("--names", *dict.fromkeys(named))

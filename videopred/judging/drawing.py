@@ -1,6 +1,6 @@
 """From a file and what predicts its clips to pictures."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -15,7 +15,7 @@ from videopred.judging.forecasts import imagine
 from videopred.models.intervention_settings import Intervention
 from videopred.models.interventions import intervene, without_each
 from videopred.rendering import OF_ALL_CLIPS
-from videopred.rendering.planning import check_intervention, known_clips, new_paths
+from videopred.rendering.planning import check_intervention, check_several, known_clips, new_paths
 from videopred.rendering.scene import Scene, scene_of_rollout
 from videopred.rendering.settings import ClipChoice, PictureConfig
 from videopred.rendering.writing import write_figure, write_scene
@@ -73,8 +73,29 @@ def _motion(file: "ClipSource", part: str, clip: int, frames: int) -> dict[str, 
     return {}
 
 
+def scenes_of_each(
+    predictors: Mapping[str, "Predictor"],
+    file: "ClipSource",
+    part: str,
+    clips: Sequence[int],
+    context: int,
+    horizon: int,
+) -> list[Scene]:
+    """What can be seen of some clips, and of the rollouts of several models of each, beside one another.
+
+    Args:
+        predictors: name -> model.
+        file, part, clips, context, horizon: as for `imagine`.
+    """
+    of_models = [
+        [scene._replace(model=name) for scene in scenes_of(predictor, file, part, clips, context, horizon)]
+        for name, predictor in predictors.items()
+    ]
+    return [first._replace(beside=others) for first, *others in zip(*of_models, strict=True)]
+
+
 def render(
-    predictor: "Predictor",
+    predictor: "Predictor | Mapping[str, Predictor]",
     file: "ClipSource",
     *,
     clips: Sequence[int] | ClipChoice | None = None,
@@ -89,7 +110,8 @@ def render(
     """Paths of the pictures drawn of some clips: films and strips of chosen rows, or a figure of the papers.
 
     Args:
-        predictor: a trained model; the rollout is on its device.
+        predictor: a trained model, the rollout is on its device; or several by name, drawn beside one another. Of
+            these, the first decides which clips are worst and best.
         file: holds the clips.
         clips: their indices in the part, from 0, or how they are chosen; the first three when None.
         part: train, validation or test.
@@ -102,11 +124,13 @@ def render(
 
     Raises:
         FileExistsError: a file is there and `overwrite` is false.
-        ValueError: clips, rows or a figure that there are not or that the model cannot show; or see `imagine`.
+        ValueError: clips, rows or a figure that there are not or that the models cannot show; or see `imagine`.
         OSError: a file cannot be written.
         TypeError: a path in the place of the model or of clips, or settings of another kind.
     """
-    check_opened(file, [predictor])
+    models = dict(predictor) if isinstance(predictor, Mapping) else {"": predictor}
+    check.require(len(models) > 0, "predictor", "hold at least one model", "none", "give one, or name several")
+    check_opened(file, models.values())
     picture = PictureConfig() if picture is None else picture
     intervention = Intervention() if intervention is None else intervention
     check.kind_of("picture", picture, PictureConfig)
@@ -118,20 +142,26 @@ def render(
     context = file.context if context is None else context
     horizon = file.horizon if horizon is None else horizon
     check_intervention(intervention, picture, horizon)
+    check_several(len(models), intervention, picture)
     if "mp4" in picture.kinds(out):
         pictures.check_mp4()
     chosen = known_clips(choice, check_part(part, file))
+    first = next(iter(models.values()))
     if chosen is None:
-        scores = clip_scores(predictor, file, part, choice.by, context, horizon, first=choice.first)
+        scores = clip_scores(first, file, part, choice.by, context, horizon, first=choice.first)
         which: Literal["worst", "best"] = "best" if choice.worst is None else "worst"
         chosen = extreme_clips(scores, choice.by, which, getattr(choice, which))
     paths = new_paths(out, part, chosen, picture, overwrite)
-    scenes = scenes_of(predictor, file, part, chosen, context, horizon, intervention)
+    if len(models) > 1:
+        scenes = scenes_of_each(models, file, part, chosen, context, horizon)
+    else:
+        scenes = scenes_of(first, file, part, chosen, context, horizon, intervention)
     if picture.figure == "mask-out":
-        for changed in without_each(predictor, context):
+        for changed in without_each(first, context):
             scenes += scenes_of(changed, file, part, chosen, context, horizon)
     new_paths(out, part, chosen, picture, overwrite)  # another command may have made one meanwhile
-    return _write(scenes, paths, picture, picture.row_names(changed=not intervention.idle))
+    rows = picture.row_names(changed=not intervention.idle, several=len(models) > 1)
+    return _write(scenes, paths, picture, rows)
 
 
 def _write(scenes: list[Scene], paths: list[list[Path]], picture: PictureConfig, rows: tuple[str, ...]) -> list[Path]:

@@ -62,9 +62,14 @@ FIGURES: dict[str, Row] = {
 OF_ALL_CLIPS = ("top-down", "mask-out")
 """Figures that take all clips at once; of the others there is one for each clip."""
 
+OF_SEVERAL_MODELS = ("strip",)
+"""Figures that show several models."""
+
 USUAL_ROWS = ("truth", "pred", "diff")
 USUAL_CHANGED_ROWS = ("truth", "pred", "changed", "change")
 """With an intervention."""
+USUAL_ROWS_OF_SEVERAL = ("truth", "pred")
+"""Of several models."""
 
 
 def check_rows(names: tuple[str, ...]) -> tuple[str, ...]:

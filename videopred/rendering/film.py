@@ -97,11 +97,11 @@ def _captioned_page(layout: _Layout, panels: list[Panel]) -> np.ndarray:
 
 
 def _words(panel: Panel) -> tuple[str, tuple[Swatch, ...]]:
-    """What stands above a panel: a caption, or nothing if several colours are named instead; and the named colours."""
-    if panel.numbered:
-        return panel.caption, ()
-    named = len(panel.swatches) > 1 and not panel.kind
-    return "" if named else panel.caption, panel.swatches
+    """What stands above a panel: its model if there are several, a caption unless several colours are named instead,
+    and the named colours."""
+    named = len(panel.swatches) > 1 and not panel.kind and not panel.numbered
+    caption = ", ".join(filter(None, (panel.model, "" if named else panel.caption)))
+    return caption, () if panel.numbered else panel.swatches
 
 
 def _caption_width(panel: Panel) -> int:

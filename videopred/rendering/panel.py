@@ -8,7 +8,7 @@ import numpy as np
 from videopred.addresses import find
 from videopred.rendering import ROWS
 from videopred.rendering.page import enlarged
-from videopred.rendering.scene import NEEDS, Scene, check_row
+from videopred.rendering.scene import NEEDS, Scene, available, check_row
 
 
 class Swatch(NamedTuple):
@@ -26,17 +26,21 @@ class Panel(NamedTuple):
     stills: np.ndarray
     """(T, height, width, 3) uint8, as each frame stands by itself in a strip."""
     caption: str
+    """What it shows."""
     swatches: tuple[Swatch, ...] = ()
     kind: str = ""
     """What the names of the swatches count, module or schema; empty where they are words."""
     numbered: bool = False
     """Whether numbers on the film itself explain its colours."""
+    model: str = ""
+    """The model that it is of, where there are several."""
 
 
 def draw_rows(rows: Sequence[str], scene: Scene, scale: int) -> list[Panel]:
     """The panels of rows, in which each pixel of the film is a square of `scale` x `scale`.
 
-    Under an intervention, rows that show what the model did come twice: untouched, then changed.
+    Of several models, each row comes once for each that has it, and the truth once. Under an intervention, rows that
+    show what the model did come twice: untouched, then changed.
 
     Raises:
         ValueError: there is no such row, or nothing to draw it from.
@@ -44,13 +48,22 @@ def draw_rows(rows: Sequence[str], scene: Scene, scale: int) -> list[Panel]:
     panels = []
     for row in rows:
         check_row(scene, row)
-        panel = _draw(row, scene, scale)
-        if row not in NEEDS or scene.changed is None:
-            panels.append(panel)
+        if row == "truth":
+            panels.append(_draw(row, scene, scale))
             continue
-        changed = _draw(row, scene._replace(trace=scene.changed_trace), scale)
-        panels += [one._replace(caption=f"{row}, {how}") for one, how in ((panel, "untouched"), (changed, "changed"))]
+        for one in scene.of_each:
+            if row in available(one):
+                panels += [panel._replace(model=one.model) for panel in _panels(row, one, scale)]
     return panels
+
+
+def _panels(row: str, scene: Scene, scale: int) -> list[Panel]:
+    """The panel of a row of one model, or two under an intervention."""
+    panel = _draw(row, scene, scale)
+    if row not in NEEDS or scene.changed is None:
+        return [panel]
+    changed = _draw(row, scene._replace(trace=scene.changed_trace), scale)
+    return [one._replace(caption=f"{row}, {how}") for one, how in ((panel, "untouched"), (changed, "changed"))]
 
 
 def _draw(row: str, scene: Scene, scale: int) -> Panel:

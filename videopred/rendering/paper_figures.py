@@ -35,17 +35,23 @@ _LIT = 90
 def strip_figure(scenes: Sequence[Scene]) -> Figure:
     """Every n-th frame, the truth in transparent blue over the prediction; rollout step 10 has a red frame.
 
-    Of a film in color, which blue would change, the truth stands above the prediction. A film that ends before step 10
-    has no mark. Source: RIMs, figures 8 to 10; SCOFF, figures 8 to 12.
+    Of a film in color, which blue would change, the truth stands above the prediction. Several models have a row each.
+    A film that ends before step 10 has no mark. Source: RIMs, figures 8 to 10; SCOFF, figures 8 to 12.
     """
     (scene,) = scenes
+    names = [one.model for one in scene.of_each]
     frames = len(scene.truth)
     marked = scene.context + MARKED_STEP - 1
     shown = every_nth(marked if marked < frames else scene.context, frames, 10)
-    films, words = [laid_over(scene.truth, scene.prediction)], "truth in blue over the prediction"
     if scene.truth.shape[-1] == 3:
-        films, words = [scene.truth, scene.prediction], "upper row the truth, lower row the prediction"
-    return _stills(scene, films, words, shown, marked)
+        films = [scene.truth, *(one.prediction for one in scene.of_each)]
+        words = "upper row the truth, lower row the prediction"
+        if scene.beside:
+            names, words = ["truth", *names], "predictions below the truth"
+    else:
+        films = [laid_over(scene.truth, one.prediction) for one in scene.of_each]
+        words = "truth in blue over the prediction"
+    return _stills(scene, films, words, shown, marked, names if scene.beside else ())
 
 
 def active_strips(scenes: Sequence[Scene]) -> Figure:
@@ -67,10 +73,15 @@ def active_strips(scenes: Sequence[Scene]) -> Figure:
 
 
 def _stills(
-    scene: Scene, films: Sequence[np.ndarray], words: str, shown: Sequence[int], marked: int | None = None
+    scene: Scene,
+    films: Sequence[np.ndarray],
+    words: str,
+    shown: Sequence[int],
+    marked: int | None = None,
+    names: Sequence[str] = (),
 ) -> Figure:
     """Frames of films (T, H, W, 1 or 3), one film below another, with their numbers and steps, and borders that say
-    what is given and what is predicted; the one marked has a red one."""
+    what is given and what is predicted; the one marked has a red one. Names of the films, if any, stand on the left."""
     height, width = scene.truth.shape[1:3]
     cell = _WIDE / len(shown) - 0.08  # a gap beside each
     figure = empty_figure(_WIDE, len(films) * cell * height / width + 0.58)  # three lines of text
@@ -83,6 +94,8 @@ def _stills(
         plot.set_yticks([])
         if row == 0:
             plot.set_title(f"{t + 1}", fontsize=SMALL, color=hue(INK), pad=3)
+        if names and column == 0:
+            plot.set_ylabel(names[row], fontsize=SMALL, color=hue(INK))
         if row == len(films) - 1:
             plot.set_xlabel(f"{step}" if step > 0 else "given", fontsize=SMALL, color=hue(INK), labelpad=2)
         plot.spines[:].set(color=hue(CONTEXT if step < 1 else ROLLOUT), linewidth=1.5)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from videopred import check
 from videopred.models.intervention_settings import Intervention
-from videopred.rendering import OF_ALL_CLIPS
+from videopred.rendering import OF_ALL_CLIPS, OF_SEVERAL_MODELS
 from videopred.rendering.settings import ClipChoice, PictureConfig, is_file_name
 
 USUAL_CLIPS = 3
@@ -24,6 +24,27 @@ def check_intervention(intervention: Intervention, picture: PictureConfig, horiz
     check.require(begins == 1 or not idle, "--from-step", "be left out without an intervention", begins, fix)
     must = f"be at most {horizon}, the steps of the rollout"
     check.require(begins <= horizon, "--from-step", must, begins, "lower it")
+
+
+def check_several(models: int, intervention: Intervention, picture: PictureConfig) -> None:
+    """Refuse what cannot be drawn of several models side by side.
+
+    Raises:
+        ValueError: an intervention, whose modules are of one model, or a figure of one model.
+    """
+    if models < 2:
+        return
+    done = {
+        "--without": intervention.without,
+        "--freeze": intervention.freeze,
+        "--swap": intervention.swap,
+        "--schema": intervention.force_schema is not None,
+    }
+    flags, fix = ", ".join(flag for flag, given in done.items() if given), "modules are of one model: draw it alone"
+    check.require(not flags, flags, "be left out with several runs", "both", fix)
+    fits = picture.figure is None or picture.figure in OF_SEVERAL_MODELS
+    must, fix = f"be {' or '.join(OF_SEVERAL_MODELS)} with several runs", "draw them one by one"
+    check.require(fits, "--figure", must, picture.figure, fix)
 
 
 def known_clips(choice: ClipChoice, count: int) -> list[int] | None:

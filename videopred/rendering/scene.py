@@ -9,6 +9,7 @@ from torch import Tensor
 
 from videopred.check import require
 from videopred.frames import to_frames
+from videopred.rendering import ROWS
 
 if TYPE_CHECKING:
     from videopred.rollout import Rollout
@@ -42,6 +43,15 @@ class Scene(NamedTuple):
     """(T, H, W, C) uint8, the prediction under an intervention; None without one."""
     changed_trace: Mapping[str, np.ndarray] = {}
     """What the model did under the intervention."""
+    model: str = ""
+    """What the model is called; empty where it is alone."""
+    beside: Sequence["Scene"] = ()
+    """What other models made of the same clip."""
+
+    @property
+    def of_each(self) -> list["Scene"]:
+        """The scene of each model."""
+        return [self, *self.beside]
 
     def traced(self, name: str) -> list[np.ndarray]:
         """The traces of that name, the lowest layer's first; a layer's own begin with `layer0.` and so on."""
@@ -72,13 +82,14 @@ def check_row(scene: Scene, row: str) -> None:
     Raises:
         ValueError: the scene lacks what the row draws.
     """
-    must = f"be among {', '.join(available(scene))} for this model and data"
-    fix = "leave it out"
+    there = [name for name in ROWS if any(name in available(one) for one in scene.of_each)]
+    of = "these models" if scene.beside else "this model"
+    must, fix = f"be among {', '.join(there)} for {of} and data", "leave it out"
     if row in ("changed", "change"):
         fix = "give --without, --freeze, --swap or --schema"
     elif row == "boxes":
         fix = "leave it out, or use data with masks of objects"
-    require(row in available(scene), "--rows", must, row, fix)
+    require(row in there, "--rows", must, row, fix)
 
 
 def check_figure(scene: Scene, figure: str) -> None:

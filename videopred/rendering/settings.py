@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import model_validator
 
 from videopred import check
-from videopred.rendering import FIGURES, USUAL_CHANGED_ROWS, USUAL_ROWS, check_rows
+from videopred.rendering import FIGURES, USUAL_CHANGED_ROWS, USUAL_ROWS, USUAL_ROWS_OF_SEVERAL, check_rows
 from videopred.settings import Settings
 
 _FILE_ENDINGS = {
@@ -74,7 +74,8 @@ class PictureConfig(Settings):
 
     rows: str | None = None
     """Any of truth, pred, diff, overlay, modules, attention, schemata, masks, changed, change, boxes, with commas
-    between them; default: truth,pred,diff, or with an intervention truth,pred,changed,change."""
+    between them; default: truth,pred,diff, or with an intervention truth,pred,changed,change, or of several models
+    truth,pred."""
     format: tuple[Literal["gif", "mp4", "png"], ...] = ("gif", "png")
     """Films as gif or mp4 (which needs PyAV), a strip of stills as png. If --out is a file, its suffix says it."""
     figure: str | None = None
@@ -99,13 +100,16 @@ class PictureConfig(Settings):
             check.require(same, f"--{name.replace('_', '-')}", "be left out with --figure", got, fix)
         return self
 
-    def row_names(self, *, changed: bool) -> tuple[str, ...]:
+    def row_names(self, *, changed: bool = False, several: bool = False) -> tuple[str, ...]:
         """Names in ROWS, the usual ones unless some were named.
 
         Args:
             changed: whether there is an intervention.
+            several: whether several models are drawn.
         """
-        return tuple(self.rows.split(",")) if self.rows else USUAL_CHANGED_ROWS if changed else USUAL_ROWS
+        if self.rows:
+            return tuple(self.rows.split(","))
+        return USUAL_CHANGED_ROWS if changed else USUAL_ROWS_OF_SEVERAL if several else USUAL_ROWS
 
     def kinds(self, out: Path | None) -> tuple[str, ...]:
         """Suffixes, without the dot, of the files of each clip or figure.

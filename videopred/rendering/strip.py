@@ -15,7 +15,7 @@ from videopred.rendering.panel import Panel, Swatch, draw_rows
 from videopred.rendering.scene import Scene
 
 GAP, NAMES, TOP = 6, 128, 134
-"""Room between pictures; left of them, for the names of rows; and above them. In px."""
+"""Room between pictures; left of them, at least, for the names of rows; and above them. In px."""
 _APART = 28
 """Room between legends, in px."""
 
@@ -42,11 +42,13 @@ def strip(scene: Scene, rows: Sequence[str] = USUAL_ROWS, *, columns: int = 12, 
     scale = max(1, panel_px // max(height, width))
     panels = draw_rows(rows, scene, scale)
     times = every_nth(scene.context, frames, columns)
-    grid = _Grid(times, scene.context, len(panels), height * scale, width * scale)
+    names = [_name(panel) for panel in panels]
+    left = max(NAMES, *(28 + text_width(line) for name in names for line in name.splitlines()))
+    grid = _Grid(times, scene.context, len(panels), height * scale, width * scale, left)
     legends = _legends(panels)
-    right = max(grid.lefts[-1] + grid.wide, NAMES + 320, NAMES + sum(map(_width, legends.items())))
+    right = max(grid.lefts[-1] + grid.wide, left + 320, left + sum(map(_width, legends.items())))
     page = blank_page(grid.tops[-1] + grid.high + MARGIN, right + MARGIN)
-    labels = [*_paste_stills(page, panels, grid), *_paint_spans(page, grid), *_paint_legends(page, legends)]
+    labels = [*_paste_stills(page, panels, names, grid), *_paint_spans(page, grid), *_paint_legends(page, legends)]
     return write(page, labels)
 
 
@@ -61,12 +63,14 @@ class _Grid(NamedTuple):
     high: int
     wide: int
     """Size of a picture."""
+    left: int
+    """Where the first one begins."""
 
     @property
     def lefts(self) -> list[int]:
         """Left edges of the columns."""
         pitch = max(self.wide, 40) + GAP  # a frame number needs this much
-        return [NAMES + k * pitch + (24 if t >= self.context else 0) for k, t in enumerate(self.times)]
+        return [self.left + k * pitch + (24 if t >= self.context else 0) for k, t in enumerate(self.times)]
 
     @property
     def tops(self) -> list[int]:
@@ -74,11 +78,12 @@ class _Grid(NamedTuple):
         return [TOP + row * (self.high + GAP) for row in range(self.rows)]
 
 
-def _paste_stills(page: np.ndarray, panels: Sequence[Panel], grid: _Grid) -> list[Label]:
+def _paste_stills(page: np.ndarray, panels: Sequence[Panel], names: Sequence[str], grid: _Grid) -> list[Label]:
     """Put the pictures in their places, and return names of rows and numbers of columns."""
-    labels = [Label("frame", NAMES - 14, TOP - 48, "right"), Label("step", NAMES - 14, TOP - 20, "right")]
-    for panel, top in zip(panels, grid.tops, strict=True):
-        labels.append(Label(_short(panel.caption), NAMES - 14, top + grid.high // 2, "right"))
+    before = grid.left - 14
+    labels = [Label("frame", before, TOP - 48, "right"), Label("step", before, TOP - 20, "right")]
+    for panel, name, top in zip(panels, names, grid.tops, strict=True):
+        labels.append(Label(name, before, top + grid.high // 2, "right"))
         for t, left in zip(grid.times, grid.lefts, strict=True):
             page[top : top + grid.high, left : left + grid.wide] = panel.stills[t]
     for t, left in zip(grid.times, grid.lefts, strict=True):
@@ -110,9 +115,11 @@ def _paint_legends(page: np.ndarray, legends: dict[str, tuple[Swatch, ...]]) -> 
     return labels
 
 
-def _short(caption: str) -> str:
-    """A caption made to fit the narrow column of names: on two lines if it has a comma, else its last word."""
-    return caption.replace(", ", "\n") if ", " in caption else caption.split()[-1]
+def _name(panel: Panel) -> str:
+    """A panel's model if there are several, and its caption made short: on two lines if it has a comma, else its last
+    word."""
+    caption = panel.caption.replace(", ", "\n") if ", " in panel.caption else panel.caption.split()[-1]
+    return f"{panel.model}\n{caption}" if panel.model else caption
 
 
 def _legends(panels: Sequence[Panel]) -> dict[str, tuple[Swatch, ...]]:
