@@ -15,11 +15,12 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tiny_runs import FRAMES, tiny_model, tiny_training
 from training_runs import Terminal, equal, weights
 
+from videopred.check import FailedError
 from videopred.settings import WatchConfig
 from videopred.training.loggers import LOGGERS
 from videopred.training.metrics_file import read_metrics
 from videopred.training.progress_bar import ProgressBar
-from videopred.training.run import train
+from videopred.training.run import resume, train
 
 LEARNING = tiny_training(updates=4, validate_every=1)
 
@@ -120,6 +121,38 @@ def test_a_missing_library_is_named_with_the_way_to_get_it(data, tmp_path, monke
     with pytest.raises(ValueError, match=message):
         train(data, tiny_model(), LEARNING, watch=WatchConfig(logger=(name,)), out=tmp_path / "run", device="cpu")
     assert not (tmp_path / "run").exists()
+
+
+class Unwilling:
+    """A logger that does not start."""
+
+    def __init__(self, **arguments: Any):
+        pass
+
+    @property
+    def experiment(self) -> None:
+        raise Missing("no key;\n  set ONE")
+
+
+class Missing(Exception):
+    """An error of another library."""
+
+
+def test_a_logger_that_does_not_start_is_one_clear_line_and_the_run_goes_on_when_it_does(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(lightning.pytorch.loggers, "WandbLogger", Unwilling)
+    monkeypatch.setitem(sys.modules, "wandb", SimpleNamespace())
+    run, watch = tmp_path / "run", WatchConfig(logger=("wandb",))
+    message = (
+        rf"^--logger must start, got wandb, which says: no key; set ONE; set what it asks for, and continue with "
+        rf"`videopred train --resume {run} --logger wandb`$"
+    )
+    with pytest.raises(FailedError, match=message):
+        train(data, tiny_model(), LEARNING, watch=watch, out=run, device="cpu")
+    monkeypatch.setattr(lightning.pytorch.loggers, "WandbLogger", Recorded)
+    resume(run, watch=watch, device="cpu")
+    whole = train(data, tiny_model(), LEARNING, out=tmp_path / "whole", device="cpu")
+    assert equal(weights(run), weights(whole))
+    assert Recorded.told
 
 
 def test_an_unknown_logger():

@@ -9,6 +9,7 @@ from lightning.pytorch import loggers
 from lightning.pytorch.utilities import rank_zero_only
 
 from videopred import check
+from videopred.systems import typed
 
 LOGGERS: dict[str, tuple[str, str, Callable[[Path], dict[str, Any]]]] = {
     "wandb": ("WandbLogger", "wandb", lambda run: {"project": "videopred", "name": run.name, "save_dir": run}),
@@ -44,6 +45,21 @@ class Curves(loggers.TensorBoardLogger):
 
 
 def make_loggers(names: Sequence[str], run: Path) -> list[loggers.Logger]:
-    """Loggers of Lightning's besides CSV and TensorBoard; their own settings say where they send what they are told."""
-    chosen = [LOGGERS[name] for name in names]
-    return [getattr(loggers, kind)(**arguments(run)) for kind, _, arguments in chosen]
+    """Loggers of Lightning's besides CSV and TensorBoard; their own settings say where they send what they are told.
+
+    Raises:
+        FailedError: one does not start, as for want of a key or an address.
+    """
+    made: list[loggers.Logger] = []
+    for name in names:
+        kind, _, arguments = LOGGERS[name]
+        try:
+            logger = getattr(loggers, kind)(**arguments(run))
+            _ = logger.experiment  # which starts it, in the first process
+        except Exception as error:  # of any kind, as its library has it
+            got = f"{name}, which says: {' '.join(str(error).split()) or type(error).__name__}"
+            resume = typed(("videopred", "train", "--resume", str(run), "--logger", *names))
+            fix = f"set what it asks for, and continue with `{resume}`"
+            raise check.FailedError(check.complaint("--logger", "start", got, fix)) from error
+        made.append(logger)
+    return made
