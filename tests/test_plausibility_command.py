@@ -33,7 +33,8 @@ def place(tmp_path_factory) -> Path:
     export_intphys(open_dataset(data), folder / "bare", part="test", unlabelled=True)
     (folder / "bare/test_ids.txt").rename(folder / "names.txt")
     small = RECIPE.model_copy(update={"width": 40})
-    generate("occlusion", {"test": 4}, recipe=small, out=folder / "wide.h5")
+    wide = generate("occlusion", {"train": 6, "test": 4}, recipe=small, out=folder / "wide.h5")
+    train(wide, tiny_model(), tiny_training(), out=folder / "broad", device="cpu")
     train(data, tiny_model(), tiny_training(), out=folder / "gru", device="cpu")
     train_seeds(data, (2, 10), tiny_model(), tiny_training(), out=folder / "both", device="cpu")
     names = (folder / "names.txt").read_text().splitlines()
@@ -200,6 +201,10 @@ def test_films_without_labels_can_be_answered(place, tmp_path, monkeypatch, capf
     assert "no labels say which films are possible, so there are no errors" in capfd.readouterr().out
     lines = Path("here/answer.txt").read_text().splitlines()
     assert sorted(line.split()[0] for line in lines) == sorted(names.read_text().splitlines())
+    assert run(f"plausibility {place / 'gru'} {place / 'both'} {place / 'bare'} --out two") == 0
+    out = capfd.readouterr().out
+    assert out.count("no labels say which films are possible, so there are no errors") == 1
+    assert not list(Path("two").glob("plausibility-compared.*"))
 
 
 @pytest.mark.parametrize("path", ["eval/gru/films/films.csv", "eval/gru/films/scene-0.gif", "answer.txt"])
@@ -234,10 +239,12 @@ BAD = {
     "{gru} {films} --part train": "DATA must hold four films of each scene, got 1 of scene 0 in train of {films}",
     "{gru} {intphys} --part validation": "--part must be left out for folders of IntPhys, got validation; dev is",
     "{films} --scores {answer} --device cpu": "--device must be left out with --scores, got both; it is about a run",
-    "{gru} {wide}": "{wide} must hold frames of 3 x 24 x 32 (channels x height x width), which the model was built f",
+    "{gru} {wide}": "{wide} must hold frames of 3 x 24 x 32 (channels x height x width), which {gru} was built for",
     "{both} {films} --answers a.txt": "--answers must be left out with several runs, got a.txt; name one of them: a",
     "{gru} {both} {films} --answers a.txt": "--answers must be left out with several runs, got a.txt; name one of",
     "{gru} {gru} {films}": "RUN must have names that differ, as results go to eval/<run>, got gru; rename one",
+    "{both} {both}/seed-2 {films}": "RUN must name each run once, got {both}/seed-2; leave out what is in a folder of",
+    "{gru} {broad} {films}": "{films} must hold frames of 3 x 24 x 40 (channels x height x width), which {broad} was b",
     "{gru} gone {films}": "RUN must be a run folder with a settings.json, got gone (nothing there); give a folder",
     "{gru} {films} --answers answer.zip": "--answers must end in .txt, got answer.zip; rename it; zip the text if",
     "{gru} {films} --answers answer.csv": "--answers must end in .txt, got answer.csv; rename it",
@@ -251,7 +258,7 @@ BAD = {
 @pytest.mark.parametrize("words", BAD)
 def test_what_is_wrong_is_one_clear_line(place, tmp_path, monkeypatch, capfd, words):
     monkeypatch.chdir(tmp_path)
-    places = {name: place / name for name in ("gru", "both", "bare", "intphys")} | {
+    places = {name: place / name for name in ("gru", "both", "broad", "bare", "intphys")} | {
         name: place / f"{name}.h5" for name in ("films", "wide")
     }
     places["answer"] = place / "answer.txt"

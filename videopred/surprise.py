@@ -3,7 +3,7 @@
 A model is shown the true frames, and predicts each from those before it; it never sees its own predictions.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from torch.nn import functional
 from tqdm import tqdm
 
 from videopred import check
-from videopred.checkpoint import load_run
+from videopred.checkpoint import load_run, run_settings
 from videopred.datasets.quadruplets import Quadruplets, open_quadruplets
 from videopred.device import measuring_device, pick_device
 from videopred.eval.answers import read_scores
@@ -95,10 +95,21 @@ def judge_run(
     check.kind_of("config", config, PlausibilityConfig)
     predictor = load_run(Path(run), pick_device(device)) if isinstance(run, str | Path) else run
     films = open_scenes(data, config, predictor.film_shape[1:])
-    _check_fit(predictor, films)
+    _check_fit(predictor.film_shape, films, str(run) if isinstance(run, str | Path) else "the model")
     asked = {"run": str(run)} if isinstance(run, str | Path) else {}
     scores = judge_scorer(scorer_of(predictor, config), films, config, asked=asked, progress=progress)
     return replace(scores, stamp=run_stamp(Path(run)) if isinstance(run, str | Path) else None), films
+
+
+def check_runs(runs: Sequence[Path], data: Path, config: PlausibilityConfig) -> None:
+    """Refuse runs that were built for other frames than the films have, before any is judged.
+
+    Raises:
+        ValueError: names the first such run.
+    """
+    for run in runs:
+        shape = run_settings(run).film_shape
+        _check_fit(shape, open_scenes(data, config, shape[1:]), str(run))
 
 
 def open_scenes(data: Path | str, config: PlausibilityConfig, size: tuple[int, int] = (64, 64)) -> Quadruplets:
@@ -198,13 +209,13 @@ def _scored(
     return PlausibilityScores(scenes, plausible, found, asked, surprise, differs)
 
 
-def _check_fit(predictor: "Predictor", films: Quadruplets) -> None:
-    """Refuse frames that are not of the shape that the model was built for."""
+def _check_fit(shape: tuple[int, int, int], films: Quadruplets, name: str) -> None:
+    """Refuse frames that are not of the shape (C, H, W) that a model was built for."""
     _, _, height, width, channels = films.read(0).shape
-    ours, theirs = predictor.film_shape, (channels, height, width)
-    must = f"hold frames of {shape_told(ours)}, which the model was built for"
+    theirs = (channels, height, width)
+    must = f"hold frames of {shape_told(shape)}, which {name} was built for"
     fix = "give data like what it was trained on, or train a model on this"
-    check.require(ours == theirs, str(films.path), must, shape_told(theirs), fix)
+    check.require(shape == theirs, str(films.path), must, shape_told(theirs), fix)
 
 
 def _check_surprise(surprise: Tensor, shape: tuple[int, int]) -> None:

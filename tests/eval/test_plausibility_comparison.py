@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -41,6 +42,11 @@ def test_errors_and_differences_by_hand():
     first = of[0].models["good"]
     assert (first.difference, first.low, first.high, first.deviation, first.told_apart) == (0, None, None, None, False)
     assert [kind.models["bad"].told_apart for kind in of] == [True, True, False]
+    turned = PlausibilityComparison({"bad": [BAD], "good": [GOOD]}).kinds["mean"]
+    for kind, other in zip(turned, of, strict=True):
+        good, bad = kind.models["good"], other.models["bad"]
+        assert (good.difference, good.low, good.high) == pytest.approx((-bad.difference, -bad.high, -bad.low))
+        assert good.told_apart == bad.told_apart
 
 
 def test_scenes_are_paired():
@@ -102,7 +108,18 @@ def test_files_hold_what_the_table_does(tmp_path):
     comparison.save(tmp_path / "new", overwrite=True)
 
 
+@pytest.mark.parametrize("change", ["films", "surprise"])
+def test_models_that_were_asked_otherwise_are_refused(change):
+    other = replace(BAD, settings={**BAD.settings, "surprise": "mse"})
+    if change == "films":
+        other = replace(BAD, scenes=replace(BAD.scenes, names=[["a", "b", "c", "d"], *BAD.scenes.names[1:]]))
+    message = "^models must be asked about the same films in the same way, got bad with others than good; judge them"
+    with pytest.raises(ValueError, match=message):
+        PlausibilityComparison({"good": [GOOD], "bad": [BAD, other]})
+
+
 def test_films_without_labels_have_no_errors_to_compare():
     bare = PlausibilityComparison({name: [scored(name, [RIGHT] * 20, labelled=False)] for name in "ab"})
+    assert not bare.labelled
     assert bare.kinds == {"mean": []}
     assert bare.table().splitlines()[1] == "no labels say which films are possible, so there are no errors"

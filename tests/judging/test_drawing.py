@@ -139,12 +139,27 @@ def test_several_models_stand_beside_one_another_and_the_first_chooses(place, wr
     assert [[one.model for one in scenes[0].of_each] for _, scenes, _ in asked] == [["A", "B"]] * 2
 
 
+_OF_ONE = {
+    "--without": {"without": (1,)},
+    "--freeze": {"freeze": (1,)},
+    "--swap": {"swap": ("0,1",)},
+    "--schema": {"force_schema": 0},
+}
+
+
+def test_a_model_that_was_built_for_other_frames_is_named(place, tmp_path):
+    predictor, file = place
+    other = models.build(tiny_model("gru"), (3, file.height, file.width))
+    with pytest.raises(ValueError, match=r"must hold frames of 3 x .*, which theirs was built for, got 1 x "):
+        render({"ours": predictor, "theirs": other}, file, out=tmp_path / "x")
+
+
 def test_what_is_of_one_model_is_refused_for_several(place, tmp_path):
     predictor, file = place
     both = {"A": predictor, "B": predictor}
     with pytest.raises(ValueError, match="--figure must be strip with several runs, got activation; draw them one by"):
         render(both, file, picture=PictureConfig(figure="activation"), out=tmp_path / "x")
-    for flag, silenced in {"--without": {"without": (1,)}, "--schema": {"force_schema": 0}}.items():
+    for flag, silenced in _OF_ONE.items():
         with pytest.raises(ValueError, match=f"^{flag} must be left out with several runs, got both; modules are of"):
             render(both, file, intervention=Intervention(**silenced), out=tmp_path / "x")
     with pytest.raises(ValueError, match="predictor must hold at least one model, got none"):

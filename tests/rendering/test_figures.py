@@ -1,5 +1,7 @@
 """The papers' figures show the numbers they are drawn from."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
@@ -73,6 +75,19 @@ def test_a_strip_of_several_models_has_a_row_for_each_and_their_names(channels):
     names = [plot.get_ylabel() for plot in plots[::FRAMES]]
     assert names == ["truth"] * (channels == 3) + ["ours", "theirs"]
     assert not any(plot.get_ylabel() for plot in strip_figure([both._replace(beside=())]).axes)
+
+
+def test_names_of_several_models_stand_clear_of_each_other_and_of_the_edge():
+    names = ["RIMs", "one head", "no input attention", "rims-balls4-lstm-small", "a$_{$b"]
+    first, *others = (scene(model=name) for name in names)
+    figure = strip_figure([first._replace(beside=others)])
+    figure.draw_without_rendering()
+    labels = [plot.yaxis.label for plot in figure.axes[::FRAMES]]
+    boxes = [label.get_window_extent() for label in labels]
+    assert [label.get_text().replace("\\$", "$") for label in labels] == names
+    assert all(box.x0 >= 0 for box in boxes)
+    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+    assert all(box.x1 <= plot.get_window_extent().x0 for box, plot in zip(boxes, figure.axes[::FRAMES], strict=True))
 
 
 def cells_of(plot) -> np.ndarray:
@@ -218,6 +233,16 @@ def test_each_module_silenced_has_a_row_of_shares_and_an_error():
     untouched, drawn = dots.lines
     np.testing.assert_array_equal(untouched.get_xdata(), [0, 0])
     np.testing.assert_allclose(drawn.get_xydata(), list(zip(errors, range(4), strict=True)))
+    (lines,) = dots.collections
+    for row, (line, error) in enumerate(zip(lines.get_segments(), errors, strict=True)):
+        np.testing.assert_allclose(line, [(errors[0], row), (error, row)])
+
+
+def test_errors_that_are_close_are_written_out_below_their_axis():
+    nearly = [scene(prediction=np.full((FRAMES, 12, 20, 1), 200 + (k == 1), np.uint8)) for k in range(MODULES + 1)]
+    figure = masked_out(nearly)
+    figure.draw_without_rendering()
+    assert figure.axes[1].xaxis.get_offset_text().get_text() == ""
 
 
 def test_modules_that_never_rest_are_active_but_when_they_are_silenced():

@@ -240,6 +240,13 @@ def test_each_model_is_named_beside_its_colours_and_left_of_its_strip():
     assert first == 28 + text_width(long.model)
 
 
+def test_dollars_in_a_name_are_no_formula():
+    named = beside({})._replace(model="a$_{$b")
+    assert text_width("a$_{$b") > text_width("ab")
+    for picture in (film_frames(named, ["pred"], panel_px=WIDTH), strip(named, ["pred"], panel_px=WIDTH)):
+        assert picture.any()
+
+
 def test_boxes_surround_the_true_objects_on_the_prediction():
     film = draw("boxes", scene(), SCALE).film[-1]
     prediction = draw("pred", scene(), SCALE).film[-1]

@@ -43,8 +43,9 @@ def render(
     runs, data = _split(paths)
     known("--by", choice.by, METRICS)
     kinds = picture.kinds(out)
-    for run in runs:
-        asked = opened(data, device, run, context, horizon)
+    for run in runs[1:]:
+        check.run_folder(run)
+    asked = opened(data, device, runs[0], context, horizon)
     check_intervention(intervention, picture, asked.horizon)
     check_several(len(runs), intervention, picture)
     called = _names(runs, names)

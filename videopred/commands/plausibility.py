@@ -69,19 +69,22 @@ def plausibility(
         _tell(found.table(), found.to_dict(), found.save(of_scores[0], answers=answers, overwrite=overwrite), json_)
         return
     _check_fit(data, scoring, draw, answers)
+    from videopred.surprise import check_runs
+
+    check_runs([run for model in models for run in model.runs], data, scoring)
     paths: list[Path] = []
     how = _How(device, draw, answers, overwrite)
     judged = {model.name: _judge(model, data, scoring, how, paths) for model in models}
-    told = {model.name: _told(model, judged[model.name]) for model in models}
+    contents = {model.name: _content(model, judged[model.name]) for model in models}
     if compared is None:
-        _tell(*told[models[0].name], paths, json_)
+        _tell(_table(models[0], judged[models[0].name]), contents[models[0].name], paths, json_)
         return
     from videopred.eval.plausibility_comparison import PlausibilityComparison
 
     comparison = PlausibilityComparison(judged)
-    paths += comparison.save(compared, overwrite=overwrite)
-    content = {"models": {name: of for name, (_, of) in told.items()}, "comparison": comparison.to_dict()}
-    _tell(comparison.table(), content, paths, json_)
+    if comparison.labelled:
+        paths += comparison.save(compared, overwrite=overwrite)
+    _tell(comparison.table(), {"models": contents, "comparison": comparison.to_dict()}, paths, json_)
 
 
 class _How(NamedTuple):
@@ -118,6 +121,9 @@ def _models(places: Sequence[Path], data: Path, out: Path | None) -> list[_Model
             continue
         folders = {run: above / run.name if above else results(run, data) for run in runs}
         models.append(_Model(name, folders, above or results(place, data)))
+    once = [run for model in models for run in model.runs]
+    again = ", ".join(sorted({str(run) for run in once if once.count(run) > 1}))
+    check.require(not again, "RUN", "name each run once", again, "leave out what is in a folder of seeds")
     return models
 
 
@@ -143,14 +149,21 @@ def _judge(
     return judged
 
 
-def _told(model: _Model, judged: Sequence["PlausibilityScores"]) -> tuple[str, dict[str, Any]]:
-    """What is told of a model: a table, and content for JSON."""
-    from videopred.eval.plausibility_seeds import over_seeds, seeds_table
+def _table(model: _Model, judged: Sequence["PlausibilityScores"]) -> str:
+    """What is printed of a model."""
+    from videopred.eval.plausibility_seeds import seeds_table
+
+    return seeds_table(judged) if model.together else judged[0].table()
+
+
+def _content(model: _Model, judged: Sequence["PlausibilityScores"]) -> dict[str, Any]:
+    """The same, ready for JSON."""
+    from videopred.eval.plausibility_seeds import over_seeds
 
     if not model.together:
-        return judged[0].table(), judged[0].to_dict()
+        return judged[0].to_dict()
     runs = {run.name: of_run.to_dict() for run, of_run in zip(model.runs, judged, strict=True)}
-    return seeds_table(judged), {"runs": runs, "over_seeds": over_seeds(judged)}
+    return {"runs": runs, "over_seeds": over_seeds(judged)}
 
 
 def _tell(table: str, content: dict[str, Any], paths: Sequence[Path], json_: bool) -> None:

@@ -111,8 +111,9 @@ def over_clips(drawn: np.ndarray, clips: int, *sides: np.ndarray) -> Interval:
 def of_shares(differences: np.ndarray, *sides: np.ndarray) -> Interval:
     """The interval of a mean difference between two shares of the same clips, such as how often two models are wrong.
 
-    Agresti and Min's: that of a normal number, after two clips are added of which one differs by 0, half of one by 1,
-    and half of one by -1. So it has a width even where all clips agree, where the bootstrap's has none.
+    Agresti and Min's, after two clips are added of which one differs by 0, half of one by 1, and half of one by -1. So
+    it has a width even where all clips agree, where the bootstrap's has none. Theirs is of a normal number, which holds
+    too little over few clips; ours is Student's.
 
     Args:
         differences: (B, ...) in [-1, 1], one share less the other.
@@ -121,7 +122,7 @@ def of_shares(differences: np.ndarray, *sides: np.ndarray) -> Interval:
     clips = len(differences) + 2
     middle = differences.sum(0) / clips
     variance = ((differences**2).sum(0) + 1) / clips - middle**2
-    of_clips = _Chance(variance / clips, np.inf)
+    of_clips = _Chance(variance / clips, max(1, len(differences) - 1))
     half = _half_width([of_clips, *(_of_mean(values) for values in sides if len(values) > 1)])
     return Interval(np.maximum(middle - half, -1.0), np.minimum(middle + half, 1.0))
 

@@ -19,7 +19,6 @@ from videopred.eval.file_names import COMPARED_FILES
 from videopred.eval.intervals import of_shares
 from videopred.eval.plausibility import kinds_of, wrong
 from videopred.eval.plausibility_scores import NO_LABELS, PlausibilityScores
-from videopred.eval.plausibility_seeds import settings_of_all
 from videopred.eval.plausibility_text import RELATIVE, Line, cell, kinds_table
 from videopred.eval.text import csv_text
 from videopred.files import write_all
@@ -55,21 +54,40 @@ class Kind(NamedTuple):
 
 @dataclass(frozen=True)
 class PlausibilityComparison:
-    """Models that were asked about the same films in the same way, held against the first of them."""
+    """Models that were asked about the same films in the same way, held against the first of them.
+
+    Raises:
+        ValueError: they were not.
+    """
 
     models: Mapping[str, Sequence[PlausibilityScores]]
     """Name -> its scores, from each of its seeds."""
+
+    def __post_init__(self) -> None:
+        for name, runs in self.models.items():
+            for run in runs:
+                check.require(
+                    (run.scenes.names, _asked(run)) == (self._first.scenes.names, _asked(self._first)),
+                    "models",
+                    "be asked about the same films in the same way",
+                    f"{name} with others than {next(iter(self.models))}",
+                    "judge them together",
+                )
 
     @property
     def _first(self) -> PlausibilityScores:
         """What says which films there are, and what was asked of all."""
         return next(iter(self.models.values()))[0]
 
+    @property
+    def labelled(self) -> bool:
+        """Whether it is known which films are possible; else there are no errors to compare."""
+        return self._first.scenes.possible is not None
+
     @cached_property
     def kinds(self) -> dict[str, list[Kind]]:
         """Aggregate -> kinds of scenes, all scenes first; none without labels."""
-        scenes = self._first.scenes
-        kinds = [] if scenes.possible is None else kinds_of(scenes)
+        kinds = kinds_of(self._first.scenes) if self.labelled else []
         return {
             name: [Kind(where, len(chosen), self._compared(name, chosen)) for where, chosen in kinds]
             for name in self._first.plausible
@@ -94,7 +112,7 @@ class PlausibilityComparison:
     def table(self) -> str:
         """Plain text for a terminal: a table for each aggregate, without the kinds of three conditions."""
         title = f"{', '.join(self.models)} on {self._first.title}"
-        if self._first.scenes.possible is None:
+        if not self.labelled:
             return f"{title}\n{NO_LABELS}"
         heads = [head for name in self.models for head in ((f"{name} ", "sd") if self._of_seeds else (f"{name} ",))]
         tables = [
@@ -116,7 +134,7 @@ class PlausibilityComparison:
 
     def _legend(self) -> str:
         first, *others = self.models
-        chances = "scenes (paired, Agresti and Min's)"
+        chances = "scenes (paired, Agresti and Min's, widened by Student's t)"
         if self._of_seeds:
             chances += " and seeds (Welch's t); a single run stands for itself alone"
         lines = [f"relative errors: {RELATIVE}", "0 is best, 0.5 is chance"]
@@ -128,7 +146,7 @@ class PlausibilityComparison:
     def to_dict(self) -> dict[str, Any]:
         """Everything, in types that JSON knows."""
         return {
-            "settings": settings_of_all([run for runs in self.models.values() for run in runs]),
+            "settings": _asked(self._first),
             "relative_to": next(iter(self.models)),
             "models": {name: [run.settings["run"] for run in runs] for name, runs in self.models.items()},
             "compared": {
@@ -168,3 +186,8 @@ class PlausibilityComparison:
         texts = (json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n", self.to_csv())
         paths = [check.absent("--out", folder / name, overwrite) for name in COMPARED_FILES]
         return write_all({path: text.encode() for path, text in zip(paths, texts, strict=True)})
+
+
+def _asked(scores: PlausibilityScores) -> dict[str, Any]:
+    """What was asked, without what is of one run, or of intervals that are not used here."""
+    return {name: value for name, value in scores.settings.items() if name not in ("run", "resamples", "seed")}

@@ -60,16 +60,12 @@ def save_over_seeds(runs: Sequence[PlausibilityScores], folder: Path, *, overwri
     Raises:
         FileExistsError: one is there and `overwrite` is false; then none is written.
     """
-    content = {"settings": settings_of_all(runs), "over_seeds": over_seeds(runs)}
+    asked = {name: value for name, value in runs[0].settings.items() if name != "run"}
+    settings = {**asked, "runs": [one.settings["run"] for one in runs]}
+    content = {"settings": settings, "over_seeds": over_seeds(runs)}
     text = json.dumps(content, indent=2, allow_nan=False) + "\n"
     paths = [check.absent("--out", folder / name, overwrite) for name in OVER_SEEDS_FILES]
     return write_all(dict(zip(paths, (text.encode(), _csv(runs).encode()), strict=True)))
-
-
-def settings_of_all(runs: Sequence[PlausibilityScores]) -> dict[str, Any]:
-    """What was asked of several runs, and which they are: ready for JSON."""
-    asked = {name: value for name, value in runs[0].settings.items() if name != "run"}
-    return {**asked, "runs": [one.settings["run"] for one in runs]}
 
 
 def _csv(runs: Sequence[PlausibilityScores]) -> str:

@@ -15,7 +15,7 @@ class Model(NamedTuple):
     experiment: str
     """Its name."""
     name: str
-    """What it is called in tables and figures."""
+    """What it is called in tables of scores and in pictures."""
     flags: tuple[str, ...] = ()
     """Words of `videopred train` that change it."""
     suffix: str = ""

@@ -10,7 +10,7 @@ from videopred import check, pictures
 from videopred.datasets.motion import MODES
 from videopred.datasets.switching import AXES
 from videopred.judging.choosing import clip_scores, extreme_clips
-from videopred.judging.fitting import check_opened, check_part
+from videopred.judging.fitting import check_fit, check_opened, check_part
 from videopred.judging.forecasts import imagine
 from videopred.models.intervention_settings import Intervention
 from videopred.models.interventions import intervene, without_each
@@ -87,6 +87,8 @@ def scenes_of_each(
         predictors: name -> model.
         file, part, clips, context, horizon: as for `imagine`.
     """
+    for name, predictor in predictors.items():
+        check_fit(predictor, file, name)
     of_models = [
         [scene._replace(model=name) for scene in scenes_of(predictor, file, part, clips, context, horizon)]
         for name, predictor in predictors.items()

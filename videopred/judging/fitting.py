@@ -52,10 +52,10 @@ def check_part(part: str, file: "ClipSource") -> int:
     return file.parts[check.one_of("--part", part, [name for name, clips in file.parts.items() if clips > 0])]
 
 
-def check_fit(predictor: "Predictor", file: "ClipSource") -> None:
-    """Refuse a file whose frames are not of the shape that the model was built for."""
+def check_fit(predictor: "Predictor", file: "ClipSource", name: str = "the model") -> None:
+    """Refuse a file whose frames are not of the shape that a model was built for."""
     ours, theirs = predictor.film_shape, file.film_shape
-    must = f"hold frames of {shape_told(ours)}, which the model was built for"
+    must = f"hold frames of {shape_told(ours)}, which {name} was built for"
     fix = "give a file like the one it was trained on, or train a model on this one"
     check.require(ours == theirs, str(file.path), must, shape_told(theirs), fix)
 

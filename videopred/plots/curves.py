@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from videopred.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
 from videopred.plots.panel import Curve, Panel
-from videopred.rendering.canvas import empty_figure, hue
+from videopred.rendering.canvas import empty_figure, hue, literal
 
 COLOURS = tuple(map(hue, (BLUE, VERMILION, GREEN, PURPLE, SKY, ORANGE, (0, 0, 0))))
 """Colours of models; from the eighth model on they come again, dashed."""
@@ -60,7 +60,7 @@ def draw_panels(heads: Sequence[str], draw: Callable[[Any, str], None], *, title
     columns = min(2, len(heads))
     rows = -(-len(heads) // columns)
     figure = empty_figure(WIDTH * columns, HEIGHT * rows + 0.3)
-    figure.suptitle(_in_even_lines(title, 60 * columns), x=0.02, ha="left", fontsize=9)  # clear of the legend
+    figure.suptitle(literal(_in_even_lines(title, 60 * columns)), x=0.02, ha="left", fontsize=9)  # clear of the legend
     for index, head in enumerate(heads, 1):
         plot = figure.add_subplot(rows, columns, index)
         draw(plot, head)
@@ -100,7 +100,7 @@ def _draw(plot: Any, panel: Panel, marks: Sequence[int]) -> None:
         line = panel.rows[name]
         steps = np.arange(1, len(line.values) + 1)
         every = -(-len(steps) // 8)
-        plot.plot(steps, line.values, **look._asdict(), markersize=5, markevery=every, label=name)
+        plot.plot(steps, line.values, **look._asdict(), markersize=5, markevery=every, label=literal(name))
         plot.fill_between(steps, line.low, line.high, color=look.color, alpha=0.15, linewidth=0)
     for step in marks:
         plot.axvline(step, color="#D0D0D0", linewidth=1, zorder=0)
@@ -122,7 +122,7 @@ def limit(plot: Any, panel: Panel) -> None:
         ("↓", _leaving(trivial, low, np.inf), 0.02, "bottom"),
     ):
         if outside:
-            words, paper = f"{arrow} {', '.join(outside)}", {"color": "white", "pad": 1}
+            words, paper = literal(f"{arrow} {', '.join(outside)}"), {"color": "white", "pad": 1}
             plot.text(0.02, y, words, transform=plot.transAxes, fontsize=8, color=FAINT, va=edge, bbox=paper)
     plot.set_ylim(low, high)
 

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from videopred.plots.curves import Look, draw_panels, limit, looks
 from videopred.plots.panel import Curve, Panel
+from videopred.rendering.canvas import literal
 
 APART, JOINED = 0.6, 0.2
 """How much of the room of a data set its points take, if those of a model are not joined, and if they are."""
@@ -37,7 +38,9 @@ def draw_points(
     def draw(plot: Any, head: str) -> None:
         _draw(plot, panels[head], joined)
         slanted = sum(map(len, data)) > 40
-        plot.set_xticks(range(len(data)), data, **({"rotation": 25, "ha": "right"} if slanted else {}))
+        plot.set_xticks(
+            range(len(data)), list(map(literal, data)), **({"rotation": 25, "ha": "right"} if slanted else {})
+        )
 
     return draw_panels(list(panels), draw, title=title, along=along)
 
@@ -59,7 +62,7 @@ def _draw_points(plot: Any, name: str, row: Curve, look: Look, aside: float, joi
     """A model."""
     places = np.arange(len(row.values)) + aside
     style = look._asdict() | {"linestyle": look.linestyle if joined else "none", "linewidth": 1.2}
-    plot.plot(places, row.values, **style, markersize=6, label=name)
+    plot.plot(places, row.values, **style, markersize=6, label=literal(name))
     plot.vlines(places, row.low, row.high, color=look.color, linewidth=1.8)
 
 
@@ -69,4 +72,4 @@ def _draw_levels(plot: Any, name: str, values: np.ndarray, look: Look, joined: b
     if not joined:  # from the left end of a room to its right end, and a gap
         places = (places[:, None] + [-0.4, 0.4, np.nan]).ravel()
         values = values.repeat(3)
-    plot.plot(places, values, **look._asdict(), label=name)
+    plot.plot(places, values, **look._asdict(), label=literal(name))

@@ -25,6 +25,11 @@ def hue(color: Sequence[int] | np.ndarray) -> tuple[float, float, float]:
     return red, green, blue
 
 
+def literal(text: str) -> str:
+    """Text of a user as it stands, without the formulas that matplotlib sees between dollars."""
+    return text.replace("$", r"\$")
+
+
 def empty_figure(width: float, height: float) -> Figure:
     """A figure of that size in inches, that lays itself out."""
     figure = Figure(figsize=(width, height), dpi=150, layout="constrained")

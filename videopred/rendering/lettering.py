@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 
+from videopred.rendering.canvas import literal
 from videopred.rendering.page import FONT, Page
 from videopred.rendering.panel import Swatch
 
@@ -56,7 +57,7 @@ def text_width(text: str) -> int:
     """How wide a text is, px."""
     if not text:
         return 0
-    return ceil(TextPath((0, 0), text, size=TEXT, prop=FontProperties(family=FONT)).get_extents().width)
+    return ceil(TextPath((0, 0), literal(text), size=TEXT, prop=FontProperties(family=FONT)).get_extents().width)
 
 
 def write(image: np.ndarray, labels: list[Label]) -> np.ndarray:

@@ -52,6 +52,7 @@ def _draw_errors(plot: Any, errors: np.ndarray) -> None:
     dress(plot, "squared error", "MSE", "")
     plot.margins(x=0.15)
     plot.xaxis.set_major_locator(MaxNLocator(3))
+    plot.ticklabel_format(axis="x", useOffset=False)
     plot.tick_params(left=False)
 
 

@@ -6,7 +6,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from videopred.palette import INK, PAGE
-from videopred.rendering.canvas import hue
+from videopred.rendering.canvas import hue, literal
 
 FONT = "DejaVu Sans"
 """It comes with matplotlib, so that text is as wide everywhere."""
@@ -40,7 +40,7 @@ class Page:
     ) -> None:
         """Write a line of text, whose middle is at y; x is where `align` says."""
         self._figure.text(
-            x / self._width, 1 - y / self._height, text, size=points(size), ha=align, va="center_baseline",
+            x / self._width, 1 - y / self._height, literal(text), size=points(size), ha=align, va="center_baseline",
             color=hue(color), family=FONT,
         )  # fmt: skip
 

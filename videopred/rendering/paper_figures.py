@@ -19,7 +19,7 @@ from videopred.palette import (
     TRACK,
     schema_cells,
 )
-from videopred.rendering.canvas import LETTERS, SMALL, TIME, cells, dress, empty_figure, frames_along, hue
+from videopred.rendering.canvas import LETTERS, SMALL, TIME, cells, dress, empty_figure, frames_along, hue, literal
 from videopred.rendering.film_rows import laid_over
 from videopred.rendering.scene import Scene
 from videopred.rendering.strip import every_nth
@@ -95,7 +95,7 @@ def _stills(
         if row == 0:
             plot.set_title(f"{t + 1}", fontsize=SMALL, color=hue(INK), pad=3)
         if names and column == 0:
-            plot.set_ylabel(names[row], fontsize=SMALL, color=hue(INK))
+            plot.set_ylabel(literal(names[row]), rotation=0, ha="right", va="center", fontsize=SMALL, color=hue(INK))
         if row == len(films) - 1:
             plot.set_xlabel(f"{step}" if step > 0 else "given", fontsize=SMALL, color=hue(INK), labelpad=2)
         plot.spines[:].set(color=hue(CONTEXT if step < 1 else ROLLOUT), linewidth=1.5)
