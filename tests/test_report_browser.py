@@ -8,12 +8,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from browser import CHROMIUM, QUIET, opened
 from PIL import Image
 from report_samples import LOG, ONE, made_up_run, scored
 from tiny_runs import tiny_data, tiny_model, tiny_training
 
 from videopred import training
+from videopred.eval import make_metric
+from videopred.eval.scores import Scores
+from videopred.eval.settings import Protocol
 from videopred.report.page import write_report
 
 pytestmark = [
@@ -106,6 +110,42 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for run in runs:
         scored(**ONE).save(folder / "eval" / run.name / "a")
     return write_report(runs, folder / "page.html", results=folder / "eval")
+
+
+ON_PAPER = """[...document.querySelectorAll('table')].map(one => [
+    one.getBoundingClientRect().right - document.querySelector('section').getBoundingClientRect().right,
+    one.parentElement.scrollWidth - one.parentElement.clientWidth,
+    getComputedStyle(one.parentElement).overflowX])"""
+"""How far each table reaches beyond its section, how much of it must be scrolled to, and whether that can be done."""
+A4_PX = 718
+"""Width of A4 between margins of 10 mm, at 96 px an inch."""
+
+
+def test_no_table_is_cut_off_on_paper(tmp_path):
+    folder, names = tmp_path / "models" / "gru", ("mse", "psnr", "mae", "ssim", "f1", "bce", "precision", "iou")
+    run = made_up_run(folder, LOG)
+    predicted, true = np.random.default_rng(0).random((2, 5, 3, 1, 16, 24))
+    films = [torch.from_numpy(film) for film in (predicted, (true > 0.8) * 1.0)]
+    metrics = {name: make_metric(name) for name in names}
+    measured = {
+        name: {key: of.numpy() for key, of in metric.measure(*films).items()} for name, metric in metrics.items()
+    }
+    protocol = Protocol(context=2, horizon=3, metrics=names, clips=5)
+    Scores(
+        measurements={"model": measured, "copy last calibrated": measured}, metrics=metrics, file="a.h5",
+        fingerprint="1", reference=None, protocol=protocol, models=("model",),
+    ).save(tmp_path / "eval" / "gru" / "a")  # fmt: skip
+    page = write_report([run], tmp_path / "page.html", results=tmp_path / "eval")
+    with opened(page, tmp_path) as tab:
+        on_screen = tab.evaluate(ON_PAPER)
+        tab.ask("Emulation.setEmulatedMedia", media="print")
+        tab.ask("Emulation.setDeviceMetricsOverride", width=A4_PX, height=1000, deviceScaleFactor=1, mobile=False)
+        printed = tab.evaluate(ON_PAPER)
+    assert [one[2] for one in on_screen] == ["auto"] * len(printed)  # where it can be scrolled, it may be wide
+    for beyond, hidden, overflow in printed:
+        assert beyond <= 0
+        assert hidden <= 0
+        assert overflow == "visible"
 
 
 @pytest.mark.parametrize("which", ["page", "two"])

@@ -158,7 +158,21 @@ def test_modules_of_a_higher_layer_go_on_where_the_lower_ends():
 
 def test_a_choice_has_the_colour_of_what_was_chosen():
     svg = raster("schema", np.array([[0, 2, -1], [1, 2, -1]]), 1, chosen=True)
-    assert sorted(re.findall(r"schema-(\d)", svg)) == ["0", "1", "2", "2"]
+    cells, legend = svg.split('class="frame"')[0], svg.split("<rect")[1:4]
+    assert sorted(re.findall(r"schema-(\d)", cells)) == ["0", "0", "1", "1", "2", "2", "2"]
+    assert [re.search(r"schema-(\d)", one)[1] for one in legend] == ["2", "1", "0"]
+    named = re.findall(r'x="(\d+)" y="16" text-anchor="end">(\d)<', svg)
+    swatches = [int(re.search(r'x="(\d+)"', one)[1]) for one in legend]
+    assert [number for _, number in named] == ["2", "1", "0"]
+    assert all(swatch < int(x) for (x, _), swatch in zip(named, swatches, strict=True))
+    assert all(int(x) < swatch for (x, _), swatch in zip(named[1:], swatches, strict=False))  # nothing overlaps
+
+
+def test_the_line_before_the_rollout_is_seen_on_dark_cells():
+    svg = raster("schema", np.zeros((4, 2)), 2, chosen=True)
+    halo, turn = (re.search(rf'class="{style}" (x1="[^>]*)/>', svg) for style in ("halo", "turn"))
+    assert halo[1] == turn[1]
+    assert halo.start() < turn.start()
 
 
 def test_modules_and_schemata_have_the_colours_of_all_pictures():

@@ -35,6 +35,12 @@ def test_a_module_that_is_run_is_called_as_its_command(monkeypatch):
         assert provenance()["command"] == f"{named} train two.h5"
 
 
+@pytest.mark.parametrize("program", ["/env/ipykernel_launcher.py", "", "-c"])
+def test_what_a_notebook_or_an_interpreter_was_started_with_is_no_command(monkeypatch, program):
+    monkeypatch.setattr("sys.argv", [program, "-f", "/tmp/kernel.json"])
+    assert "command" not in provenance()
+
+
 def test_a_run_knows_the_job_it_is_of(monkeypatch):
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     assert "job" not in provenance()

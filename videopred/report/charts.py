@@ -90,6 +90,8 @@ def raster(title: str, shares: np.ndarray, context: int, *, chosen: bool, first:
     high = max(10, min(22, 200 // bands))
     wide = (WIDTH - _LEFT - _RIGHT) / steps
     body = [f'<text class="chart-title" x="{_LEFT}" y="16">{escape(title)}</text>']
+    if chosen:
+        body += _choices(int(value) for value in np.unique(shares[np.isfinite(shares) & (shares >= 0)]))
     for k in range(bands):
         y = _TOP + k * high
         if k % (1 if high >= 12 else 2) == 0:  # letters are 12 high
@@ -108,13 +110,25 @@ def raster(title: str, shares: np.ndarray, context: int, *, chosen: bool, first:
     frame = f'x="{_LEFT}" y="{_TOP}" width="{WIDTH - _LEFT - _RIGHT}" height="{bands * high}"'
     body.append(f'<rect class="frame" {frame}/>')
     x = _LEFT + (context - 1) * wide
-    body.append(f'<line class="turn" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP - 4}" y2="{bottom + 4}"/>')
+    for style in ("halo", "turn"):  # a dark line is not seen on a dark cell
+        body.append(f'<line class="{style}" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP - 4}" y2="{bottom + 4}"/>')
     for t in range(0, steps, max(1, steps // 6)):
         place = f'x="{_LEFT + (t + 0.5) * wide:.1f}" y="{bottom + 16}" text-anchor="middle"'
         body.append(f'<text class="tick" {place}>{t + 2}</text>')
     body.append(f'<text class="tick" x="{_MIDDLE}" y="{bottom + 34}" text-anchor="middle">frame</text>')
     said = f"{title}: {bands} modules over frames 2 to {steps + 1}; the rollout begins after frame {context}"
     return _svg(WIDTH, bottom + 40, said, body)
+
+
+def _choices(choices: Iterable[int]) -> list[str]:
+    """Which colour is which choice, from the right end of a title on to the left."""
+    parts, x = [], WIDTH - _RIGHT
+    for choice in sorted(choices, reverse=True):
+        parts.append(f'<text class="tick" x="{x}" y="16" text-anchor="end">{choice}</text>')
+        x -= 10 + 7 * len(str(choice))
+        parts.append(f'<rect class="schema-{choice % COLOURS}" x="{x - 2}" y="7" width="10" height="10"/>')
+        x -= 12
+    return parts
 
 
 def _svg(width: float, height: float, said: str, body: Sequence[str]) -> str:

@@ -17,14 +17,16 @@ import torch
 from videopred.slurm import my_job
 
 _PACKAGE = Path(__file__).parent.parent
+_INTERACTIVE = ("ipykernel_launcher.py", "colab_kernel_launcher.py", "", "-c")
+"""Programs of notebooks and of an interpreter: what they were started with says nothing of what was done there."""
 _LIBRARIES = ("videopred", "torch", "lightning", "numpy", "h5py")
 
 
 def provenance() -> dict[str, Any]:
-    """What is known before the first update; `job` is Slurm's, where it is of one."""
-    job = my_job()
+    """What is known before the first update; `command` if it can be typed again, `job`, Slurm's, if it is of one."""
+    job, program = my_job(), _program(Path(sys.argv[0]))
     return {
-        "command": shlex.join([_program(Path(sys.argv[0])), *sys.argv[1:]]),
+        **({} if program in _INTERACTIVE else {"command": shlex.join([program, *sys.argv[1:]])}),
         "started": now(),
         "python": platform.python_version(),
         "machine": platform.platform(),
