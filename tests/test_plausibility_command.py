@@ -37,6 +37,7 @@ def place(tmp_path_factory) -> Path:
     train(wide, tiny_model(), tiny_training(), out=folder / "broad", device="cpu")
     train(data, tiny_model(), tiny_training(), out=folder / "gru", device="cpu")
     train_seeds(data, (2, 10), tiny_model(), tiny_training(), out=folder / "both", device="cpu")
+    shutil.copytree(folder / "gru", folder / "twin/gru")
     names = (folder / "names.txt").read_text().splitlines()
     (folder / "answer.txt").write_text("".join(f"{name} 0.5\n" for name in names))
     return folder
@@ -178,11 +179,21 @@ def test_several_models_are_judged_each_and_held_against_the_first(place, tmp_pa
     assert run(words) == 1
     assert "--out must hold no scores" not in (err := capfd.readouterr().err)  # they are of these runs
     assert "--out must be a new path, got eval/gru/films/plausibility.json (already there)" in err
-    assert run(f"{words} --out here --draw 1") == 0
-    assert capfd.readouterr().out.startswith("gru, both on films.h5: 3 scenes of four films; part test, surprise bce")
+    assert run(f"{words} --out here --draw 1 --names both=BOTH") == 0
+    assert capfd.readouterr().out.startswith("gru, BOTH on films.h5: 3 scenes of four films; part test, surprise bce")
     made = ("gru/scene-1.png", "gru/films.csv", "both/seed-10/scene-1.gif", "both/plausibility-over-seeds.csv",
             "plausibility-compared.csv")  # fmt: skip
     assert all(Path("here", name).is_file() for name in made)
+
+
+def test_runs_of_one_name_are_told_apart_by_their_folders(place, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    folder = place.name
+    assert run(f"plausibility {place / 'gru'} {place / 'twin/gru'} {place / 'films.h5'} --out here --json") == 0
+    told = json.loads(capfd.readouterr().out)
+    assert list(told["models"]) == [f"{folder}/gru", "twin/gru"]
+    assert Path(f"here/{folder}/gru/plausibility.json").is_file()
+    assert Path("here/twin/gru/plausibility.json").is_file()
 
 
 def test_a_single_seed_has_no_deviation(place):
@@ -197,7 +208,7 @@ def test_a_single_seed_has_no_deviation(place):
 def test_films_without_labels_can_be_answered(place, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     names = place / "names.txt"
-    assert run(f"plausibility {place / 'gru'} {place / 'bare'} --names {names} --answers here/answer.txt") == 0
+    assert run(f"plausibility {place / 'gru'} {place / 'bare'} --film-names {names} --answers here/answer.txt") == 0
     assert "no labels say which films are possible, so there are no errors" in capfd.readouterr().out
     lines = Path("here/answer.txt").read_text().splitlines()
     assert sorted(line.split()[0] for line in lines) == sorted(names.read_text().splitlines())
@@ -223,8 +234,11 @@ def test_nothing_is_overwritten_unasked(place, tmp_path, monkeypatch, capfd, pat
 
 
 BAD = {
-    "{gru}": "RUN and DATA must be two paths or more, got {gru}; give a run folder and films, as in `videopred plausib",
-    "": "RUN and DATA must be two paths or more, got nothing; give a run folder and films",
+    "{gru}": "RUN and DATA must be given, got {gru}; put both before the options, as in `videopred plausibility mod",
+    "{films} {gru}": "DATA must be the last path, got {gru}, a run; put the data behind all runs",
+    "{gru} {both} {films} --names both=gru": "--names must tell all runs apart, got gru twice; choose another name",
+    "{gru} {twin}/gru {films}": "RUN must have results in folders of their own, got eval/gru/films twice; give --out",
+    "": "RUN and DATA must be given, got nothing; put both before the options",
     "{gru} {films} --scores {answer}": "DATA must be one path with --scores, got {gru} {films}; leave out RUN",
     "{films} --scores {answer} --burn-in 3": "--burn-in must be left out with --scores, got both; it is about a run",
     "{films} --scores {answer} --draw 0": "--draw must be left out with --scores, got both; it is about a run's",
@@ -242,7 +256,7 @@ BAD = {
     "{gru} {wide}": "{wide} must hold frames of 3 x 24 x 32 (channels x height x width), which {gru} was built for",
     "{both} {films} --answers a.txt": "--answers must be left out with several runs, got a.txt; name one of them: a",
     "{gru} {both} {films} --answers a.txt": "--answers must be left out with several runs, got a.txt; name one of",
-    "{gru} {gru} {films}": "RUN must have names that differ, as results go to eval/<run>, got gru; rename one",
+    "{gru} {gru} {films}": "RUN must be given once each, got {gru}; leave one out",
     "{both} {both}/seed-2 {films}": "RUN must name each run once, got {both}/seed-2; leave out what is in a folder of",
     "{gru} {broad} {films}": "{films} must hold frames of 3 x 24 x 40 (channels x height x width), which {broad} was b",
     "{gru} gone {films}": "RUN must be a run folder with a settings.json, got gone (nothing there); give a folder",
@@ -258,7 +272,7 @@ BAD = {
 @pytest.mark.parametrize("words", BAD)
 def test_what_is_wrong_is_one_clear_line(place, tmp_path, monkeypatch, capfd, words):
     monkeypatch.chdir(tmp_path)
-    places = {name: place / name for name in ("gru", "both", "broad", "bare", "intphys")} | {
+    places = {name: place / name for name in ("gru", "both", "broad", "twin", "bare", "intphys")} | {
         name: place / f"{name}.h5" for name in ("films", "wide")
     }
     places["answer"] = place / "answer.txt"

@@ -253,7 +253,7 @@ def test_films_may_be_scored_by_their_folders_and_named_by_a_file(few, tmp_path)
     numbered = [(name, scene, film) for scene, of in enumerate(films.folders) for film, name in enumerate(of)]
     lines = [f"{name} {0.1 * scene + 0.01 * film}" for name, scene, film in numbered]
     (tmp_path / "answer.txt").write_text("\n".join(lines) + "\n")
-    asked = PlausibilityConfig(resamples=2, names=tmp_path / "ids.txt")
+    asked = PlausibilityConfig(resamples=2, film_names=tmp_path / "ids.txt")
     found = score_file(tmp_path / "answer.txt", tmp_path / "folder", asked)
     np.testing.assert_allclose(found.plausible["given"].films, 0.1 * np.arange(5)[:, None] + 0.01 * np.arange(4))
     assert sorted(name for of in found.scenes.names for name in of) == sorted(ids.split())

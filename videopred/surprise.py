@@ -115,7 +115,9 @@ def check_runs(runs: Sequence[Path], data: Path, config: PlausibilityConfig) -> 
 def open_scenes(data: Path | str, config: PlausibilityConfig, size: tuple[int, int] = (64, 64)) -> Quadruplets:
     """The scenes that a config asks for; pictures of folders are brought to `size` (height, width)."""
     height, width = size
-    return open_quadruplets(data, part=config.part, height=height, width=width, every=config.every, names=config.names)
+    return open_quadruplets(
+        data, part=config.part, height=height, width=width, every=config.every, film_names=config.film_names
+    )
 
 
 def scorer_of(predictor: "Predictor", config: PlausibilityConfig) -> Scorer:
@@ -182,7 +184,7 @@ def score_file(scores: Path, data: Path | str, config: PlausibilityConfig | None
     Args:
         scores: table or answers; see `videopred.eval.answers`.
         data: data file or folder of IntPhys that says which films there are.
-        config: what is asked; of it, `part`, `names`, `resamples` and `seed` mean something.
+        config: what is asked; of it, `part`, `film_names`, `resamples` and `seed` mean something.
 
     Raises:
         FileNotFoundError: there is no such file or data.

@@ -120,7 +120,9 @@ def test_without_any_names_only_blocks_are_known(place, tmp_path):
     assert list(scenes.conditions) == ["block"]
     names = tmp_path / "mine.txt"
     names.write_text((place / "unlabelled/test_ids.txt").read_text())
-    assert open_quadruplets(bare, names=names, **SIZE).names == open_quadruplets(place / "unlabelled", **SIZE).names
+    assert (
+        open_quadruplets(bare, film_names=names, **SIZE).names == open_quadruplets(place / "unlabelled", **SIZE).names
+    )
 
 
 def test_an_imported_file_knows_blocks(place):
@@ -140,7 +142,11 @@ def test_what_holds_no_scenes_is_refused(place, tmp_path):
         (films, {"every": 31}, "--every must leave two frames or more of 31, got 31, which leaves 1; lower it"),
         (folder, {"every": 31}, "--every must leave two frames or more of 31, got 31, which leaves 1; lower it"),
         (films, {"every": 0}, "--every must be at least 1, got 0; 1 shows every frame"),
-        (films, {"names": balls}, r"--names must be left out, except for folders of IntPhys, got .*balls.h5 for"),
+        (
+            films,
+            {"film_names": balls},
+            r"--film-names must be left out, except for folders of IntPhys, got .*balls.h5 for",
+        ),
         (folder / "train", {}, r"DATA must hold films to be scored, such as dev/O1/01/1/scene, got none in "),
     ):
         with pytest.raises(ValueError, match=message):
@@ -173,9 +179,9 @@ def test_lists_of_names_that_are_refused(place, tmp_path):
     ):
         names.write_text("\n".join(text))
         with pytest.raises(ValueError, match=message):
-            open_quadruplets(place / "unlabelled", names=names)
-    with pytest.raises(FileNotFoundError, match=r"--names must be an existing file, got gone"):
-        open_quadruplets(place / "unlabelled", names=Path("gone.txt"))
+            open_quadruplets(place / "unlabelled", film_names=names)
+    with pytest.raises(FileNotFoundError, match=r"--film-names must be an existing file, got gone"):
+        open_quadruplets(place / "unlabelled", film_names=Path("gone.txt"))
 
 
 def test_names_of_scenes_and_films():

@@ -8,7 +8,8 @@ from tyro.conf import Positional, arg
 from videopred import check
 from videopred.command_lines import typed
 from videopred.commands import terminal
-from videopred.commands.options import Json, Overwrite, out_flag, read_names
+from videopred.commands.naming import read_names
+from videopred.commands.options import Json, Overwrite, out_flag
 from videopred.eval.file_names import SCORES, score_files, scores_in
 from videopred.spelling import nearest_path, nearest_run
 from videopred.training.places import SUMMARY

@@ -7,8 +7,9 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from videopred import check
 from videopred.commands import terminal
+from videopred.commands.naming import Names, called, runs_and_data
 from videopred.commands.opening import opened, results
-from videopred.commands.options import Context, Device, Horizon, Json, Overwrite, out_flag, read_names
+from videopred.commands.options import Context, Device, Horizon, Json, Overwrite, out_flag
 from videopred.eval import METRICS, known
 from videopred.models.intervention_settings import Intervention
 from videopred.rendering.planning import check_intervention, check_several, known_clips, new_paths
@@ -26,7 +27,7 @@ def render(
     choice: OmitArgPrefixes[ClipChoice] = ClipChoice(),
     picture: OmitArgPrefixes[PictureConfig] = PictureConfig(),
     intervention: OmitArgPrefixes[Intervention] = Intervention(),
-    names: Annotated[tuple[str, ...], arg(metavar="RUN=NAME", help="Call several runs otherwise in pictures.")] = (),
+    names: Names = (),
     context: Context = None,
     horizon: Horizon = None,
     out: Annotated[
@@ -40,7 +41,7 @@ def render(
 
     With --without, --freeze, --swap or --schema, the model is rolled out a second time under that intervention.
     """
-    runs, data = _split(paths)
+    runs, data = runs_and_data(paths)
     known("--by", choice.by, METRICS)
     kinds = picture.kinds(out)
     for run in runs[1:]:
@@ -48,7 +49,7 @@ def render(
     asked = opened(data, device, runs[0], context, horizon)
     check_intervention(intervention, picture, asked.horizon)
     check_several(len(runs), intervention, picture)
-    called = _names(runs, names)
+    models = dict(zip(called(runs, names), runs, strict=True))
     if "mp4" in kinds:
         from videopred.pictures import check_mp4
 
@@ -63,7 +64,7 @@ def render(
 
     on = pick_device(device)
     made = render(
-        {name: load_run(run, on) for name, run in zip(called, runs, strict=True)},
+        {name: load_run(run, on) for name, run in models.items()},
         asked.file,
         clips=choice if chosen is None else chosen,
         part=part,
@@ -75,24 +76,3 @@ def render(
         overwrite=overwrite,
     )
     terminal.print_files(made, json_)
-
-
-def _split(paths: tuple[Path, ...]) -> tuple[list[Path], Path]:
-    """The runs and the data among the paths: the data comes last."""
-    got, fix = " ".join(map(str, paths)) or "nothing", "put both before the options; see --help"
-    check.require(len(paths) >= 2, "RUN and DATA", "be given", got, fix)
-    return list(paths[:-1]), paths[-1]
-
-
-def _names(runs: list[Path], words: tuple[str, ...]) -> list[str]:
-    """What runs are called in pictures: as --names says, else by the names that their results have."""
-    from videopred.runs import run_name
-
-    told, own = read_names(words, "RUN"), [run_name(run) for run in runs]
-    check.require(not told or len(runs) > 1, "--names", "be given with several runs", " ".join(words), "leave it out")
-    for name in told:
-        check.one_of("--names", name, own)
-    called = [told.get(name, name) for name in own]
-    twice = ", ".join(sorted({name for name in called if called.count(name) > 1}))
-    check.require(not twice, "RUN", "have names that differ", twice, "rename one")
-    return called

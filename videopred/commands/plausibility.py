@@ -8,6 +8,7 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from videopred import check
 from videopred.commands import terminal
+from videopred.commands.naming import Names, called, own_names, runs_and_data
 from videopred.commands.opening import check_not_of_others, each_run, results
 from videopred.commands.options import Device, Json, Overwrite, out_flag
 from videopred.eval.file_names import COMPARED_FILES, OVER_SEEDS_FILES, PLAUSIBILITY_FILES
@@ -16,7 +17,7 @@ from videopred.eval.plausibility_settings import PlausibilityConfig
 if TYPE_CHECKING:
     from videopred.eval.plausibility_scores import PlausibilityScores
 
-_OF_SCORES = {"part", "names", "resamples", "seed"}
+_OF_SCORES = {"part", "film_names", "resamples", "seed"}
 """Settings that mean something for scores that were made elsewhere."""
 
 
@@ -34,6 +35,7 @@ def plausibility(
         Path | None, arg(help="Judge scores made elsewhere, a table (.csv) or answers, instead of a run.")
     ] = None,
     scoring: OmitArgPrefixes[PlausibilityConfig] = PlausibilityConfig(),
+    names: Names = (),
     answers: Annotated[
         Path | None, arg(help="Write answers for the benchmark to this file, from the first of --aggregates.")
     ] = None,
@@ -50,7 +52,7 @@ def plausibility(
     check.device_kind(device)
     _check_idle(scoring, scores, draw, device)
     check.require(len(set(draw)) == len(draw), "--draw", "name each scene once", draw, "leave one out")
-    models = _models(runs, data, out)
+    models = _models(runs, called(runs, names), data, out)
     several = len(models) > 1 or any(model.together for model in models)
     if answers is not None:
         _check_answers(answers, several, overwrite)
@@ -106,16 +108,11 @@ class _Model(NamedTuple):
     """Folder for what runs from several seeds give together; None for a single run."""
 
 
-def _models(places: Sequence[Path], data: Path, out: Path | None) -> list[_Model]:
+def _models(places: Sequence[Path], names: Sequence[str], data: Path, out: Path | None) -> list[_Model]:
     """What is judged; with --out and several models, each has a folder there."""
-    from videopred.runs import run_name
-
-    names = [run_name(place) for place in places]
-    twice = ", ".join(sorted({name for name in names if names.count(name) > 1}))
-    check.require(not twice, "RUN", "have names that differ, as results go to eval/<run>", twice, "rename one")
     models = []
-    for place, name in zip(places, names, strict=True):
-        runs, above = each_run([place]), out / name if out and len(places) > 1 else out
+    for place, name, own in zip(places, names, own_names(places), strict=True):
+        runs, above = each_run([place]), out / own if out and len(places) > 1 else out
         if runs == [place]:
             models.append(_Model(name, {place: above or results(place, data)}, None))
             continue
@@ -124,6 +121,9 @@ def _models(places: Sequence[Path], data: Path, out: Path | None) -> list[_Model
     once = [run for model in models for run in model.runs]
     again = ", ".join(sorted({str(run) for run in once if once.count(run) > 1}))
     check.require(not again, "RUN", "name each run once", again, "leave out what is in a folder of seeds")
+    results_in = [str(folder) for model in models for folder in model.runs.values()]
+    shared = ", ".join(sorted({folder for folder in results_in if results_in.count(folder) > 1}))
+    check.require(not shared, "RUN", "have results in folders of their own", f"{shared} twice", "give --out")
     return models
 
 
@@ -177,13 +177,12 @@ def _tell(table: str, content: dict[str, Any], paths: Sequence[Path], json_: boo
 
 def _places(places: tuple[Path, ...], scores: Path | None) -> tuple[Path, ...]:
     """Runs and DATA, or DATA alone when scores are given."""
-    given = " ".join(map(str, places)) or "nothing"
     if scores is None:
-        fix = "give a run folder and films, as in `videopred plausibility models/mine datasets/occlusion.h5`"
-        check.require(len(places) >= 2, "RUN and DATA", "be two paths or more", given, fix)
-    else:
-        fix = "leave out RUN: --scores stands for it"
-        check.require(len(places) == 1, "DATA", "be one path with --scores", given, fix)
+        runs, data = runs_and_data(places, ", as in `videopred plausibility models/mine datasets/occlusion.h5`")
+        return (*runs, data)
+    fix = "leave out RUN: --scores stands for it"
+    got = " ".join(map(str, places)) or "nothing"
+    check.require(len(places) == 1, "DATA", "be one path with --scores", got, fix)
     return places
 
 
@@ -228,7 +227,7 @@ def _check_fit(data: Path, scoring: PlausibilityConfig, draw: Sequence[int], ans
     from videopred.datasets.quadruplets import open_quadruplets
     from videopred.eval.answers import check_names
 
-    films = open_quadruplets(data, part=scoring.part, every=scoring.every, names=scoring.names)
+    films = open_quadruplets(data, part=scoring.part, every=scoring.every, film_names=scoring.film_names)
     films.check_burn_in(scoring.burn_in)
     films.check_drawn(draw)
     if answers is not None:

@@ -9,7 +9,7 @@ from videopred import check
 from videopred.commands import terminal
 from videopred.commands.opening import each_run
 from videopred.commands.options import Device, Json, Overwrite, out_flag
-from videopred.rendering import check_rows
+from videopred.rendering import check_rows, rows_in
 
 
 def runs(
@@ -95,7 +95,7 @@ def report(
         check.existing("--data", data)
     if scores != Path("eval"):
         check.existing("--scores", scores)
-    names = check_rows(tuple(rows.split(",")))
+    names = check_rows(rows_in(rows))
     from videopred.report.page import write_report
 
     path = write_report(runs, out, data=data, results=scores, by=by, rows=names, device=device, overwrite=overwrite)

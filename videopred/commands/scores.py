@@ -7,6 +7,7 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from videopred import check
 from videopred.commands import terminal
+from videopred.commands.naming import runs_and_data
 from videopred.commands.opening import check_data, check_not_of_others, each_run, results
 from videopred.commands.options import Context, Device, Horizon, Json, Overwrite, out_flag
 from videopred.commands.question import Question
@@ -136,10 +137,7 @@ def _score_films(
 def _split(paths: tuple[Path, ...], films: GivenConfig) -> tuple[list[Path], Path | None]:
     """The runs and the data among the paths: the data comes last, and films made elsewhere stand for runs and data."""
     if films.pred is None:
-        got = " ".join(map(str, paths)) or "nothing"
-        fix = "put both before the options, or give --pred for films made elsewhere; see --help"
-        check.require(len(paths) >= 2, "RUN and DATA", "be given", got, fix)
-        return list(paths[:-1]), paths[-1]
+        return runs_and_data(paths, ", or give --pred for films made elsewhere")
     there = films.true is not None or len(paths) > 0
     check.require(there, "DATA or --true", "be given with --pred", "neither", "name the true films")
     must = "be left out with --pred and --true" if films.true else "be DATA alone with --pred"

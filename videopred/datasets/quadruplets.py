@@ -64,7 +64,7 @@ def open_quadruplets(
     height: int = 64,
     width: int = 64,
     every: int | None = None,
-    names: Path | None = None,
+    film_names: Path | None = None,
 ) -> Quadruplets:
     """The scenes at a path.
 
@@ -74,7 +74,7 @@ def open_quadruplets(
         part: of a data file.
         height, width: what pictures of a folder are brought to; a data file's frames stay as they are.
         every: show every n-th frame; None is 2 of folders, as is usual, and 1 of data files.
-        names: text file with the names of a folder's films in answers, one a line; None takes dev_ids.txt or
+        film_names: text file with the names of a folder's films in answers, one a line; None takes dev_ids.txt or
             test_ids.txt beside dev or test, if it is there.
 
     Raises:
@@ -86,18 +86,19 @@ def open_quadruplets(
     if holds_intphys(path):
         must, fix = "be left out for folders of IntPhys", "dev is judged, or test where there is no dev"
         check.require(part == "test", "--part", must, part, fix)
-        return _of_folder(path, height, width, every or 2, names)
-    got, fix = f"{names} for {path}", "the labels of a data file name its films"
-    check.require(names is None, "--names", "be left out, except for folders of IntPhys", got, fix)
+        return _of_folder(path, height, width, every or 2, film_names)
+    got, fix = f"{film_names} for {path}", "the labels of a data file name its films"
+    check.require(film_names is None, "--film-names", "be left out, except for folders of IntPhys", got, fix)
     return scenes_of(open_dataset(path), part, every or 1)
 
 
-def _of_folder(path: Path, height: int, width: int, every: int, names: Path | None) -> Quadruplets:
+def _of_folder(path: Path, height: int, width: int, every: int, film_names: Path | None) -> Quadruplets:
     with check.named(_NAMES):
         films = scored_films(path, height=height, width=width, every=every)
     beside = films.place.parent / f"{films.place.name}_ids.txt"
-    if names is not None:
-        known = _named(check.existing_file("--names", names, "give a text file, one name a line"), films.folders)
+    if film_names is not None:
+        given = check.existing_file("--film-names", film_names, "give a text file, one name a line")
+        known = _named(given, films.folders)
     elif beside.is_file():
         known = _named(beside, films.folders)
     else:

@@ -74,7 +74,7 @@ def check_names(names: Sequence[Sequence[str]]) -> None:
     """Raise ValueError unless the benchmark's script takes these names of films."""
     for name in chain.from_iterable(names):
         must = "have names with O1, O2 or O3 and occluded or visible, which the benchmark's script needs"
-        fix = "give an IntPhys folder, and these with --names, one a line, such as O1/0001_occluded_static_nobj1/1"
+        fix = "give an IntPhys folder, and these with --film-names, one a line, such as O1/0001_occluded_static_nobj1/1"
         check.require(_OFFICIAL.fullmatch(name) is not None, "DATA", must, name, fix)
 
 
@@ -151,7 +151,7 @@ def read_scores(
     for number, kind, name, value in _table(path) if path.suffix.lower() == ".csv" else _answers(path):
         where = f"{path}, line {number}"
         if name not in places:
-            fix = check.suggest(name, list(places), "look at the names in DATA, or give --names")
+            fix = check.suggest(name, list(places), "look at the names in DATA, or give --film-names")
             raise ValueError(check.complaint(where, "name a film of DATA", repr(name), fix))
         score, of_kind = _number(value, where), found.setdefault(kind, {})
         check.require(places[name] not in of_kind, where, "score each film once", f"{name} again", "leave one out")

@@ -27,7 +27,7 @@ class PlausibilityConfig(Settings):
     """Show every n-th frame only; default: 2 for IntPhys folders, 1 for data files."""
     part: Part = "test"
     """Part of a data file."""
-    names: Path | None = None
+    film_names: Path | None = None
     """Text file with the names of an IntPhys folder's films in answers; default: dev_ids.txt beside dev, if any."""
     scenes_at_once: PositiveInt = 4
     """Scenes judged together; changes memory and speed, not the scores."""

@@ -105,7 +105,8 @@ def _judge(panel: Panel, scale: Scale, out: Path, where: Words) -> list[Words]:
     data, runs = str(clips.data_file), [str(_run(model, scale)) for model in panel.models]
     place = str(_place(panel, scale, out))
     if panel.plausibility:
-        return [("plausibility", *runs, data, "--out", str(out), "--overwrite", *where)]
+        names = _names([panel], scale)
+        return [("plausibility", *runs, data, *names, "--aggregates", "mean", "--out", str(out), "--overwrite", *where)]
     context, horizon = _span(panel, scale)
     asked: Words = ("--context", str(context), "--horizon", str(horizon))
     if panel.one_step:

@@ -72,6 +72,11 @@ USUAL_ROWS_OF_SEVERAL = ("truth", "pred")
 """Of several models."""
 
 
+def rows_in(words: str) -> tuple[str, ...]:
+    """The names of rows, between which there are commas."""
+    return tuple(word.strip() for word in words.split(","))
+
+
 def check_rows(names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names if each is of a row, and none is there twice.
 

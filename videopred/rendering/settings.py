@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import model_validator
 
 from videopred import check
-from videopred.rendering import FIGURES, USUAL_CHANGED_ROWS, USUAL_ROWS, USUAL_ROWS_OF_SEVERAL, check_rows
+from videopred.rendering import FIGURES, USUAL_CHANGED_ROWS, USUAL_ROWS, USUAL_ROWS_OF_SEVERAL, check_rows, rows_in
 from videopred.settings import Settings
 
 _FILE_ENDINGS = {
@@ -89,7 +89,7 @@ class PictureConfig(Settings):
         check.whole_number("--frame-ms", self.frame_ms, 1, "try 100, ten frames a second")
         check.require(len(self.format) > 0, "--format", "name at least one", "none", "choose among gif, mp4 and png")
         if self.rows is not None:
-            check_rows(tuple(self.rows.split(",")))
+            check_rows(rows_in(self.rows))
         if self.figure is None:
             return self
         check.one_of("--figure", self.figure, FIGURES)
@@ -108,7 +108,7 @@ class PictureConfig(Settings):
             several: whether several models are drawn.
         """
         if self.rows:
-            return tuple(self.rows.split(","))
+            return rows_in(self.rows)
         return USUAL_CHANGED_ROWS if changed else USUAL_ROWS_OF_SEVERAL if several else USUAL_ROWS
 
     def kinds(self, out: Path | None) -> tuple[str, ...]:

@@ -1,0 +1,65 @@
+"""Runs on the command line: which of the paths they are, and what several of them are called."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import arg
+
+from videopred import check
+
+Names = Annotated[tuple[str, ...], arg(metavar="RUN=NAME", help="What several runs are called instead.")]
+
+
+def runs_and_data(paths: Sequence[Path], otherwise: str = "") -> tuple[list[Path], Path]:
+    """The runs and the data among the paths: the data comes last.
+
+    Args:
+        paths: as they were given.
+        otherwise: what else can be done where there are no two.
+    """
+    got, fix = " ".join(map(str, paths)) or "nothing", f"put both before the options{otherwise}; see --help"
+    check.require(len(paths) >= 2, "RUN and DATA", "be given", got, fix)
+    *runs, data = paths
+    is_run = data.suffix == ".safetensors" or (data / "settings.json").is_file()
+    check.require(not is_run, "DATA", "be the last path", f"{data}, a run", "put the data behind all runs")
+    return runs, data
+
+
+def read_names(words: Sequence[str], of: str) -> dict[str, str]:
+    """What --names says: name of a row or run -> what it is to be called.
+
+    Args:
+        words: as they were given.
+        of: what is named, as in the help: ROW or RUN.
+    """
+    for word in words:
+        one, sign, name = word.partition("=")
+        check.require(bool(one and sign and name), "--names", f"be {of}=NAME", word, "write e.g. scoff-balls4=SCOFF")
+    named = [word.partition("=")[0] for word in words]
+    twice = " ".join(word for word, one in zip(words, named, strict=True) if named.count(one) > 1)
+    check.require(not twice, "--names", f"name each {of.lower()} once", twice, "leave one out")
+    return {one: word.partition("=")[2] for word, one in zip(words, named, strict=True)}
+
+
+def own_names(runs: Sequence[Path]) -> list[str]:
+    """The names of runs, with as many of the folders around them as tell them apart."""
+    from videopred.eval.data_names import names_of
+    from videopred.runs import run_name
+
+    twice = ", ".join(sorted({str(run) for run in runs if runs.count(run) > 1}))
+    check.require(not twice, "RUN", "be given once each", twice, "leave one out")
+    names = [run_name(run) for run in runs]
+    return names if len(set(names)) == len(names) else names_of([str(run.resolve()) for run in runs])
+
+
+def called(runs: Sequence[Path], words: Sequence[str]) -> list[str]:
+    """What runs are called: as --names says, else by their own names."""
+    told, own = read_names(words, "RUN"), own_names(runs)
+    check.require(not told or len(runs) > 1, "--names", "be given with several runs", " ".join(words), "leave it out")
+    for name in told:
+        check.one_of("--names", name, own)
+    found = [told.get(name, name) for name in own]
+    again = ", ".join(sorted({name for name in found if found.count(name) > 1}))
+    check.require(not again, "--names", "tell all runs apart", f"{again} twice", "choose another name")
+    return found
