@@ -28,6 +28,7 @@ from videopred.export import export_run
 from videopred.judging import evaluate, imagine
 from videopred.judging.runs import evaluate_runs
 from videopred.report import tables
+from videopred.report.clips import choose_clips
 from videopred.report.page import write_report
 
 CONTEXT, HORIZON = 4, 5
@@ -279,6 +280,11 @@ def test_scores_of_runs_judged_together_are_found(made, tmp_path):
     page = report(tmp_path, tmp_path, "rims", "gru")
     assert f"{scores.mean('gru', 'mse'):.4f}" in page.text
     assert "no scores on the same data" not in page.text
+    for name in ("rims", "gru"):  # each is shown on the clips that it predicts worst, as if it had been judged alone
+        for one in choose_clips(scores.of_models([name]), "mse"):
+            assert one.why in page.text
+    assert page.text.count("Worst of 5: MSE") >= 2
+    assert report(tmp_path, tmp_path / "f1", "rims", "gru", by="f1").text.count("Worst of 5: F1") >= 2
 
 
 def test_scores_of_other_clips_do_not_choose(made, tmp_path):

@@ -18,6 +18,8 @@ MISSED = SKY
 """In the truth only."""
 INVENTED = VERMILION
 """In the prediction only."""
+DISCOLORED = PURPLE
+"""In both, in different colors."""
 AGREED = (120, 120, 120)
 MARK = (204, 0, 0)
 """Red: the one place to look at."""

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from videopred.frames import to_frames
-from videopred.palette import AGREED, CONTEXT, INVENTED, MISSED, ROLLOUT, TRACK
+from videopred.palette import AGREED, CONTEXT, DISCOLORED, INVENTED, MISSED, ROLLOUT, TRACK
 from videopred.rendering import film as rendering
 from videopred.rendering.film import film_frames
 from videopred.rendering.film_rows import difference
@@ -94,10 +94,24 @@ def test_difference_says_missed_invented_agreed_and_mixes_them():
     np.testing.assert_array_equal(colours[4:], np.round(half))
 
 
-def test_a_wrong_colour_is_missed_and_invented():
-    red, green = np.array([[[255, 0, 0]]], np.uint8), np.array([[[0, 255, 0]]], np.uint8)
-    mixed = (np.array(MISSED) + np.array(INVENTED)) / 2
-    np.testing.assert_allclose(difference(red, green)[0, 0], mixed, atol=0.5)
+def test_a_wrong_colour_has_a_colour_of_its_own():
+    """Mixed from what is missed and what is invented it would be grey, as what is right."""
+    black, red, green, yellow, faint = np.array(
+        [[0, 0, 0], [255, 0, 0], [0, 255, 0], [255, 255, 0], [0, 51, 0]], np.uint8
+    )
+    shown = {
+        (tuple(one), tuple(other)): difference(one[None, None], other[None, None])[0, 0]
+        for one in (black, red, yellow)
+        for other in (black, red, green, faint)
+    }
+    np.testing.assert_array_equal(shown[tuple(red), tuple(red)], AGREED)
+    np.testing.assert_array_equal(shown[tuple(red), tuple(green)], DISCOLORED)
+    np.testing.assert_array_equal(shown[tuple(red), tuple(black)], MISSED)
+    np.testing.assert_array_equal(shown[tuple(black), tuple(green)], INVENTED)
+    np.testing.assert_allclose(
+        shown[tuple(red), tuple(faint)], 0.2 * np.array(DISCOLORED) + 0.8 * np.array(MISSED), atol=1
+    )
+    np.testing.assert_allclose(shown[tuple(yellow), tuple(red)], (np.array(AGREED) + MISSED) / 2, atol=0.5)
 
 
 @pytest.mark.parametrize(

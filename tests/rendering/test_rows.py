@@ -203,6 +203,13 @@ def test_what_the_model_did_is_drawn_untouched_and_changed(row):
     assert len(film_frames(intervened(), [row], panel_px=SCALE * WIDTH)) == FRAMES
 
 
+def test_films_in_color_say_what_a_wrong_color_is():
+    films = np.random.default_rng(2).integers(0, 256, (2, FRAMES, HEIGHT, WIDTH, 3), np.uint8)
+    colored = Scene(CONTEXT, *films)
+    assert [swatch.name for swatch in draw("diff", colored, SCALE).swatches] == ["missed", "invented", "wrong color"]
+    assert [swatch.name for swatch in draw("diff", scene(), SCALE).swatches] == ["missed", "invented"]
+
+
 def test_several_models_have_a_row_each_below_one_truth():
     other = {"active": 1 - trace()["active"]}
     panels = draw_rows(["truth", "pred", "modules", "boxes"], beside(other), SCALE)
@@ -214,6 +221,25 @@ def test_several_models_have_a_row_each_below_one_truth():
         np.testing.assert_array_equal(in_small(panel.film), np.broadcast_to(made, (FRAMES, HEIGHT, WIDTH, 3)))
     np.testing.assert_array_equal(panels[4].film, draw("modules", scene(trace=other), SCALE).film)
     assert len(film_frames(beside(other), ["truth", "pred"], panel_px=SCALE * WIDTH)) == FRAMES
+
+
+def test_each_model_has_a_column_of_a_film_beside_the_truth():
+    rows = ["truth", "pred", "diff", "modules"]
+    other = {"schema": trace()["schema"]}
+    whole = film_frames(beside(other), [*rows, "schemata"], panel_px=SCALE * WIDTH)
+    panels = draw_rows([*rows, "schemata"], beside(other), SCALE)
+    column = max(SCALE * WIDTH + 8, *map(_caption_width, panels))
+    cells = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 1), (3, 1), (3, 2)]
+    for panel, (line, k) in zip(panels, cells, strict=True):
+        left = 14 + (column - SCALE * WIDTH) // 2 + k * (column + 14)
+        top = 44 + line * (40 + SCALE * HEIGHT + 14)
+        place = whole[:, top : top + SCALE * HEIGHT, left : left + SCALE * WIDTH]
+        np.testing.assert_array_equal(place, panel.film)
+    wide = {}
+    for names in ("abc", "abcde"):
+        first, *others = (scene(model=name) for name in names)
+        wide[len(names)] = film_frames(first._replace(beside=others), ["truth", "pred"]).shape[2]
+    assert wide[3] < wide[5] < 1.2 * wide[3]  # more than four abreast are smaller
 
 
 def test_a_row_is_of_those_models_that_have_it():

@@ -15,13 +15,13 @@ from videopred.rendering.scene import Scene
 BORDER, MARGIN, HEADER = 4, 14, 40
 """Sizes of the picture's parts, px."""
 _ABREAST = 4
-"""Panels in a line at most."""
+"""Panels in a line at most, but for more models; then they are smaller."""
 
 
 def film_frames(scene: Scene, rows: Sequence[str] = USUAL_ROWS, *, panel_px: int = 256) -> np.ndarray:
     """Frames of a film with these rows as panels, at most four abreast, in lines about as long as each other.
 
-    Borders change colour where the rollout begins.
+    Of several models, each has a column, on the right of the truth. Borders change colour where the rollout begins.
 
     Args:
         scene: one clip.
@@ -35,11 +35,32 @@ def film_frames(scene: Scene, rows: Sequence[str] = USUAL_ROWS, *, panel_px: int
         ValueError: the scene lacks what a row draws.
     """
     frames, height, width = scene.truth.shape[:3]
-    scale = max(1, panel_px // max(height, width))
+    abreast = max(_ABREAST, len(scene.of_each) + ("truth" in rows))
+    scale = max(1, panel_px * _ABREAST // abreast // max(height, width))
     panels = draw_rows(rows, scene, scale)
-    layout = _Layout(height * scale, width * scale, len(panels), max(map(_caption_width, panels)))
+    cells = _in_columns(panels, [one.model for one in scene.of_each]) if scene.beside else _in_lines(len(panels))
+    layout = _Layout(height * scale, width * scale, cells, max(map(_caption_width, panels)))
     page = _captioned_page(layout, panels)
     return np.stack([_frame(page, layout, panels, t, scene.context) for t in range(frames)])
+
+
+def _in_lines(panels: int) -> list[tuple[int, int]]:
+    """Line and column of each panel: five stand as three and two, not as four and one."""
+    lines = -(-panels // _ABREAST)
+    abreast = -(-panels // lines)
+    return [divmod(k, abreast) for k in range(panels)]
+
+
+def _in_columns(panels: Sequence[Panel], models: Sequence[str]) -> list[tuple[int, int]]:
+    """Line and column of each panel: what is of one model stands in one column, what is of none before all."""
+    first = int(any(not panel.model for panel in panels))
+    cells, line, before = [], 0, -1
+    for panel in panels:
+        column = models.index(panel.model) + first if panel.model else 0
+        line += column <= before
+        before = column
+        cells.append((line, column))
+    return cells
 
 
 class _Layout(NamedTuple):
@@ -48,23 +69,18 @@ class _Layout(NamedTuple):
     high: int
     wide: int
     """Size of a panel, without its border."""
-    panels: int
-    """How many there are."""
+    cells: list[tuple[int, int]]
+    """Line and column of each panel."""
     caption: int
     """Width of the widest caption."""
 
     @property
     def places(self) -> list[tuple[int, int]]:
         """Top and left of the panels, without their borders."""
-        column = max(self.wide + 2 * BORDER, self.caption)
-        lines = -(-self.panels // _ABREAST)
-        abreast = -(-self.panels // lines)  # five stand as three and two, not as four and one
-        inset = (column - self.wide) // 2
-        line = HEADER + self.high + 2 * BORDER + 6
-        return [
-            (HEADER + BORDER + k // abreast * line, MARGIN + inset + k % abreast * (column + MARGIN))
-            for k in range(self.panels)
-        ]
+        across = max(self.wide + 2 * BORDER, self.caption)
+        inset = (across - self.wide) // 2
+        down = HEADER + self.high + 2 * BORDER + 6
+        return [(HEADER + BORDER + line * down, MARGIN + inset + k * (across + MARGIN)) for line, k in self.cells]
 
     @property
     def span(self) -> slice:

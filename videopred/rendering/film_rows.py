@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from videopred.palette import AGREED, INVENTED, MISSED, OBJECT_COLORS, as_pixels, module_colors
+from videopred.palette import AGREED, DISCOLORED, INVENTED, MISSED, OBJECT_COLORS, as_pixels, module_colors
 from videopred.rendering.panel import Panel, Swatch, numbers, shown
 from videopred.rendering.scene import Scene
 
@@ -20,14 +20,15 @@ def prediction(scene: Scene, scale: int) -> Panel:
 def differing(scene: Scene, scale: int) -> Panel:
     """Where they differ, see `difference`."""
     swatches = (Swatch(MISSED, "missed"), Swatch(INVENTED, "invented"))
-    return shown(difference(scene.truth, scene.prediction), scale, "difference", swatches)
+    return shown(difference(scene.truth, scene.prediction), scale, "difference", _of_colors(scene, swatches))
 
 
 def difference(truth: np.ndarray, prediction: np.ndarray) -> np.ndarray:
-    """Where two films differ: grey where both are bright, blue where only the truth is, else vermilion.
+    """Where two films differ: grey where both are bright, blue where only the truth is, vermilion where only the
+    prediction is, and purple where both are, in other colours.
 
     Soft predictions mix: p = 0.3 over a lit pixel is 0.3 grey and 0.7 blue, over a dark one 0.3 vermilion. Of
-    several channels the largest share counts; a wrong colour is both missed and invented.
+    several channels the largest share counts.
 
     Args:
         truth: (..., H, W, C) uint8.
@@ -38,9 +39,16 @@ def difference(truth: np.ndarray, prediction: np.ndarray) -> np.ndarray:
     """
     true, ours = truth / 255, prediction / 255
     shares = (np.minimum(true, ours), np.maximum(true - ours, 0), np.maximum(ours - true, 0))
-    strongest = np.stack([share.max(axis=-1) for share in shares], axis=-1)
+    agreed, missed, invented = (share.max(axis=-1) for share in shares)
+    other = np.minimum(missed, invented)  # one channel is missed and another invented; of a single channel never both
+    strongest = np.stack([agreed, missed - other, invented - other, other], axis=-1)
     strongest /= np.maximum(strongest.sum(axis=-1, keepdims=True), 1)
-    return (strongest @ np.array([AGREED, MISSED, INVENTED])).round().astype(np.uint8)
+    return (strongest @ np.array([AGREED, MISSED, INVENTED, DISCOLORED])).round().astype(np.uint8)
+
+
+def _of_colors(scene: Scene, swatches: tuple[Swatch, ...]) -> tuple[Swatch, ...]:
+    """The swatches of a difference, with one more for films in color."""
+    return swatches + (Swatch(DISCOLORED, "wrong color"),) * (scene.truth.shape[-1] > 1)
 
 
 def overlay(scene: Scene, scale: int) -> Panel:
@@ -72,7 +80,7 @@ def change(scene: Scene, scale: int) -> Panel:
     """Where the intervention changed the prediction, as `difference` from the untouched one to the changed."""
     swatches = (Swatch(MISSED, "lost"), Swatch(INVENTED, "new"))
     assert scene.changed is not None
-    return shown(difference(scene.prediction, scene.changed), scale, "change", swatches)
+    return shown(difference(scene.prediction, scene.changed), scale, "change", _of_colors(scene, swatches))
 
 
 def boxes(scene: Scene, scale: int) -> Panel:

@@ -89,7 +89,9 @@ def write_report(
         others = [other.scores[shown.stem].protocol for other in found if shown and shown.stem in other.scores]
         others += [] if together is None else [together.protocol]
         like = next(iter(others), None)
-        sections.append(tell_run(run, shown, by, where, rows=rows, like=like, together=together is not None))
+        among = _with_scores_among_others(run, results).scores.get(shown.stem) if shown else None
+        told = tell_run(run, shown, by, where, rows=rows, like=like, among=among, together=together is not None)
+        sections.append(told)
     text = set_page(_with_clips(sections, compared), compared)
     length = len(text.encode())
     must, got = f"make a page of at most {size(LARGEST)}", size(length)

@@ -79,6 +79,7 @@ def tell_run(
     *,
     rows: Sequence[str] = USUAL_ROWS,
     like: Protocol | None = None,
+    among: Scores | None = None,
     together: bool = False,
 ) -> Section:
     """What there is to say of a run.
@@ -90,14 +91,16 @@ def tell_run(
         device: where they are predicted.
         rows: what is drawn of them, names of `videopred.rendering.ROWS`.
         like: how others were scored on the data, which this run should be if it was not.
+        among: its scores on the data where it was judged with others, by which clips are chosen if it has none alone.
         together: whether the page has scores of this run and the others together.
 
     Raises:
         ValueError: the data does not fit the run, or the metric was not scored.
     """
     scores = run.scores.get(data.stem) if data else None
+    choosing = among if scores is None else scores
     if by is not None:
-        _check_by(by, run, scores)
+        _check_by(by, run, choosing)
     section = Section(
         run=run,
         facts=first_facts(run, scores),
@@ -125,9 +128,9 @@ def tell_run(
             section.missing.append(_missing_scores(run, data, file, like, together))
         if not _has_checkpoint(run.path):
             return section
-        same = scores if scores is not None and scores.fingerprint == fingerprint else None
+        same = choosing if choosing is not None and choosing.fingerprint == fingerprint else None
         predicted, span = _predicted(run, file, same, by, device, rows)
-        if scores is not same:
+        if choosing is not same:
             span += f". The scores on {data.stem} are of other clips than {data} holds, and say nothing of these"
         return section._replace(predicted=predicted, span=span)
 
