@@ -78,6 +78,18 @@ def test_a_figure_is_found_by_the_number_of_each_that_is_made_with_it():
     assert find_figure("scoff-figure-14")[0] == "scoff-figure-15"
 
 
+def test_a_figure_of_the_papers_that_is_not_here_is_told_from_a_slip():
+    for name in ("rims-figure-14", "scoff-table-2", "brims-figure-99"):
+        with pytest.raises(
+            ValueError, match=f"FIGURE must be one of `videopred list figures`, got {name}; it is of no video"
+        ):
+            find_figure(name)
+    with pytest.raises(
+        ValueError, match=r"FIGURE must be one of rims-figure-3, .*, got rim-figure-3; did you mean rims-fig"
+    ):
+        find_figure("rim-figure-3")
+
+
 def test_at_the_papers_scale_as_much_is_asked_as_in_the_paper():
     _, _, judging = make_plan(PAPER_FIGURES["scoff-figure-5"], "paper", Path("here"))
     asked = [
@@ -234,7 +246,7 @@ def test_a_run_that_learned_from_other_clips_of_that_name_is_refused_before_anyt
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["rims-figure-31"], "FIGURE must be one of .*, got rims-figure-31; did you mean rims-figure-3"),
+        (["rims-figur-3"], "FIGURE must be one of .*, got rims-figur-3; did you mean rims-figure-3"),
         (["rims-figure-3", "--device", "gpu"], "--device must be .*, got gpu"),
     ],
 )

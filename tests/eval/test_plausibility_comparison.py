@@ -90,7 +90,7 @@ def test_the_table_stars_what_differs_from_the_first():
 def test_files_hold_what_the_table_does(tmp_path):
     comparison = PlausibilityComparison({"good": [GOOD], "bad": [BAD, BAD_AGAIN]})
     paths = comparison.save(tmp_path / "new")
-    assert [path.name for path in paths] == ["plausibility-compared.json", "plausibility-compared.csv"]
+    assert [path.name for path in paths] == [f"plausibility-compared.{kind}" for kind in ("json", "csv", "md")]
     kept = json.loads(paths[0].read_text())
     assert kept["models"] == {"good": ["models/good"], "bad": ["models/bad", "models/bad/seed-1"]}
     assert kept["relative_to"] == "good"
@@ -101,6 +101,10 @@ def test_files_hold_what_the_table_does(tmp_path):
         one = kind.models["bad"]
         assert (line["model"], line["block"], line["scenes"]) == ("bad", kind.where.get("block", ""), str(kind.scenes))
         assert [float(line[name]) for name in one._fields] == list(one)
+    pasted = paths[2].read_text()
+    assert "\n\n| mean | scenes | good | sd | bad | sd |\n| --- | ---: |" in pasted
+    assert "\n| O1 | 12 | 0.000 | - | 1.000! | 0.000 |\n" in pasted
+    assert pasted.startswith("good, bad on films.h5: 20 scenes of four films; surprise kl\n\n|")
     assert (lines[0]["low"], lines[0]["deviation"]) == ("", "")
     assert kept["compared"]["mean"][1]["models"]["bad"] == comparison.kinds["mean"][1].models["bad"]._asdict()
     with pytest.raises(FileExistsError, match="--out must be a new path"):

@@ -6,7 +6,7 @@ errors say. It is over scenes, and over seeds where models have several.
 
 import json
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,8 +18,8 @@ from videopred import check
 from videopred.eval.file_names import COMPARED_FILES
 from videopred.eval.intervals import of_shares
 from videopred.eval.plausibility import kinds_of, wrong
-from videopred.eval.plausibility_scores import NO_LABELS, PlausibilityScores
-from videopred.eval.plausibility_text import RELATIVE, Line, cell, kinds_table
+from videopred.eval.plausibility_scores import PlausibilityScores
+from videopred.eval.plausibility_text import NO_LABELS, RELATIVE, Line, cell, kinds_markdown, kinds_table
 from videopred.eval.text import csv_text
 from videopred.files import write_all
 
@@ -111,15 +111,25 @@ class PlausibilityComparison:
 
     def table(self) -> str:
         """Plain text for a terminal: a table for each aggregate, without the kinds of three conditions."""
-        title = f"{', '.join(self.models)} on {self._first.title}"
         if not self.labelled:
-            return f"{title}\n{NO_LABELS}"
+            return f"{self._title}\n{NO_LABELS}"
+        return "\n\n".join([self._title, *self._tables(kinds_table), self._legend()])
+
+    def markdown(self) -> str:
+        """The same as a document in Markdown."""
+        return "\n\n".join([self._title, *self._tables(kinds_markdown), *self._legend().splitlines()]) + "\n"
+
+    @property
+    def _title(self) -> str:
+        return f"{', '.join(self.models)} on {self._first.title}"
+
+    def _tables(self, write: Callable[[str, Sequence[str], Sequence[Line]], str]) -> list[str]:
+        """A table for each aggregate."""
         heads = [head for name in self.models for head in ((f"{name} ", "sd") if self._of_seeds else (f"{name} ",))]
-        tables = [
-            kinds_table(name, heads, [Line(kind.where, kind.scenes, self._cells(kind)) for kind in kinds])
+        return [
+            write(name, heads, [Line(kind.where, kind.scenes, self._cells(kind)) for kind in kinds])
             for name, kinds in self.kinds.items()
         ]
-        return "\n\n".join([title, *tables, self._legend()])
 
     @property
     def _of_seeds(self) -> bool:
@@ -174,7 +184,7 @@ class PlausibilityComparison:
         return csv_text(["aggregate", *heads, "scenes", "model", *Compared._fields], lines)
 
     def save(self, folder: Path, *, overwrite: bool = False) -> list[Path]:
-        """Write plausibility-compared.json and .csv, both or none, and return their paths.
+        """Write plausibility-compared.json, .csv and .md, all or none, and return their paths.
 
         Args:
             folder: made if it is not there.
@@ -183,7 +193,7 @@ class PlausibilityComparison:
         Raises:
             FileExistsError: one is there and `overwrite` is false; then none is written.
         """
-        texts = (json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n", self.to_csv())
+        texts = (json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n", self.to_csv(), self.markdown())
         paths = [check.absent("--out", folder / name, overwrite) for name in COMPARED_FILES]
         return write_all({path: text.encode() for path, text in zip(paths, texts, strict=True)})
 

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from videopred.eval.text import markdown
+
 RELATIVE = "share of scenes whose impossible films are more plausible than the possible ones; a tie counts one half"
 """What a relative error is, in a legend's words."""
 
@@ -30,13 +32,24 @@ def kinds_table(aggregate: str, heads: Sequence[str], lines: Sequence[Line]) -> 
 
     Of kinds that share two conditions, only blocks seen and hidden are shown.
     """
-    shown = [line for line in lines if len(line.where) < 2 or set(line.where) == {"block", "occlusion"}]
-    rows = [[aggregate, "scenes", *heads], *([_kind(line.where), str(line.scenes), *line.cells] for line in shown)]
+    rows = _rows(aggregate, heads, lines)
     wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join([row[0].ljust(wide[0]), *(cell.rjust(w) for cell, w in zip(row[1:], wide[1:], strict=True))]).rstrip()
         for row in rows
     )
+
+
+def kinds_markdown(aggregate: str, heads: Sequence[str], lines: Sequence[Line]) -> str:
+    """The same as a table of Markdown."""
+    (corner, *heads), *rows = _rows(aggregate, heads, lines)
+    return markdown(corner, heads, [row[0] for row in rows], list(zip(*(row[1:] for row in rows), strict=True)))
+
+
+def _rows(aggregate: str, heads: Sequence[str], lines: Sequence[Line]) -> list[list[str]]:
+    """The head line, and those of the kinds that are shown."""
+    shown = [line for line in lines if len(line.where) < 2 or set(line.where) == {"block", "occlusion"}]
+    return [[aggregate, "scenes", *heads], *([_kind(line.where), str(line.scenes), *line.cells] for line in shown)]
 
 
 def cell(number: float | None) -> str:

@@ -296,5 +296,8 @@ def find_figure(name: str) -> tuple[str, PaperFigure]:
     made_with = {
         re.sub(r"\d+$", str(number), first): first for first, figure in PAPER_FIGURES.items() for number in figure.also
     }
+    if re.fullmatch(r"(rims|scoff|brims)-(figure|table)-\d+", name) and name not in {*PAPER_FIGURES, *made_with}:
+        fix = "it is of no video, or only shows data; or there is none of that number"
+        raise ValueError(check.complaint("FIGURE", "be one of `videopred list figures`", name, fix))
     found = made_with.get(name) or check.one_of("FIGURE", name, PAPER_FIGURES)
     return found, PAPER_FIGURES[found]

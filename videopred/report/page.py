@@ -18,7 +18,7 @@ from videopred.report.clips import bytes_of
 from videopred.report.facts import thinned
 from videopred.report.found import FoundRun, find_run
 from videopred.report.section import Section, tell_run
-from videopred.report.tables import ScoreBlock, comparison_block
+from videopred.report.tables import ScoreBlock, Table, comparison_block, plausibility_beside
 from videopred.training.metrics_rows import curves
 
 LARGEST = 5_000_000
@@ -32,6 +32,8 @@ class Compared(NamedTuple):
     """Means and differences; None if the runs cannot be compared."""
     problem: str
     """Why they cannot."""
+    plausibility: Mapping[str, Table]
+    """Name of data -> their relative errors."""
     learning: str
     """SVG of their validation losses; empty if there are none."""
     styles: dict[str, str]
@@ -148,13 +150,18 @@ def _compared(runs: Sequence[FoundRun], scores: Mapping[str, Scores] | None) -> 
             if column.startswith("validation_"):
                 lines[run.name] = thinned(steps, values, where[run.name])
     learning = line_chart("validation loss", lines, "updates")
+    plausibility: dict[str, Table] = {}
+    for name in runs[0].plausibility:
+        if all(name in run.plausibility for run in runs):
+            beside = plausibility_beside({run.name: run.plausibility[name] for run in runs})
+            plausibility |= {name: beside} if beside else {}
     if scores is None:
         problem = "They have no scores on the same data: evaluate them on it, together or each by itself."
-        return Compared(None, problem, learning, where)
+        return Compared(None, problem, plausibility, learning, where)
     try:
-        return Compared(comparison_block(scores), "", learning, where)
+        return Compared(comparison_block(scores), "", plausibility, learning, where)
     except ValueError as error:
-        return Compared(None, f"Their scores cannot be compared: {error}.", learning, where)
+        return Compared(None, f"Their scores cannot be compared: {error}.", plausibility, learning, where)
 
 
 def _common_scores(runs: Sequence[FoundRun], data: Path | None, results: Path) -> dict[str, Scores] | None:

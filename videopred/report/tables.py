@@ -163,18 +163,47 @@ def comparison_charts(comparison: Comparison) -> list[str]:
 def plausibility_table(judged: Mapping[str, Any]) -> Table:
     """Errors of each aggregate, over all scenes and over those of one kind."""
     rows = []
-    for aggregate, errors in judged["errors"].items():
-        for error in errors:
-            if len(error["where"]) > 1:
-                continue
-            kind = ", ".join(f"{name} {value}" for name, value in error["where"].items()) or "all scenes"
-            cells = [Cell(str(error["scenes"])), *(_estimate(error[name]) for name in ("relative", "absolute"))]
-            rows.append(Row(f"{aggregate}, {kind}", cells, bool(error["where"])))
+    for name, error in _kinds(judged).items():
+        cells = [Cell(str(error["scenes"])), *(_estimate(error[which]) for which in ("relative", "absolute"))]
+        rows.append(Row(name, cells, bool(error["where"])))
     return Table(
         "Errors, with 95 % intervals over scenes: 0 is best, 0.5 is chance",
         ["scenes", "relative ↓", "absolute ↓"],
         rows,
     )
+
+
+def plausibility_beside(judged: Mapping[str, Mapping[str, Any]]) -> Table | None:
+    """Relative errors of several runs; None if they were asked about other films, or in other ways.
+
+    Args:
+        judged: run -> what `videopred plausibility` wrote of it.
+    """
+    apart = ("run", "resamples", "seed")
+    asked = [{name: value for name, value in one["settings"].items() if name not in apart} for one in judged.values()]
+    kinds = [_kinds(one) for one in judged.values()]
+    first, *others = ({name: error["scenes"] for name, error in of.items()} for of in kinds)
+    if any(of != first for of in others) or any(one != asked[0] for one in asked):
+        return None
+    rows = [
+        Row(
+            name,
+            [Cell(str(scenes)), *(Cell(f"{of[name]['relative']['value']:.3f}") for of in kinds)],
+            bool(kinds[0][name]["where"]),
+        )
+        for name, scenes in first.items()
+    ]
+    return Table("Relative errors: 0 is best, 0.5 is chance", ["scenes", *judged], rows)
+
+
+def _kinds(judged: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Aggregate and kind of scenes, in words -> the errors, without kinds that share more than one condition."""
+    return {
+        f"{aggregate}, {', '.join(f'{name} {value}' for name, value in error['where'].items()) or 'all scenes'}": error
+        for aggregate, errors in judged["errors"].items()
+        for error in errors
+        if len(error["where"]) < 2
+    }
 
 
 def _difference(one: Difference, metric: "Quantity") -> Cell:
