@@ -97,6 +97,7 @@ def test_under_an_intervention_the_other_rollout_stands_beside(place):
     for i, scene in enumerate(scenes_of(predictor, file, "test", clips, 3, 5, without)):
         expected = drawing.scene_of_rollout(rollout, truth, i)
         np.testing.assert_array_equal(scene.changed, expected.prediction)
+        assert scene.intervention == (f"without {without.without[0]}",)
         np.testing.assert_array_equal(scene.changed_trace["active"], expected.trace["active"])
         np.testing.assert_array_equal(scene.prediction, usual[i].prediction)
         np.testing.assert_array_equal(scene.trace["active"], usual[i].trace["active"])

@@ -192,3 +192,10 @@ def test_a_core_without_modules_refuses(core):
 def test_what_cannot_be_done_is_refused(core, what, message):
     with pytest.raises(ValueError, match=message):
         rolled(model(core), **what)
+
+
+def test_an_intervention_says_in_words_what_is_done():
+    assert Intervention().words == ()
+    assert Intervention(without=(2,)).words == ("without 2",)
+    both = Intervention(freeze=(0, 3), swap=("1,2",), force_schema=0, from_step=4)
+    assert both.words == ("freeze 0 3", "swap 1,2", "schema 0", "from step 4")

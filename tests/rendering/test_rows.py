@@ -188,6 +188,8 @@ def test_the_first_frame_which_no_step_led_to_is_grey(row):
 def test_what_changed_is_drawn_from_the_untouched_prediction_on():
     changed = in_small(draw("changed", intervened(), SCALE).film)
     np.testing.assert_array_equal(changed, np.broadcast_to(255 - scene().prediction, changed.shape))
+    told = intervened()._replace(intervention=("without 0 2", "from step 3"))
+    assert draw("changed", told, SCALE).caption == "changed, without 0 2, from step 3"
     change = in_small(draw("change", intervened(), SCALE).film)
     np.testing.assert_array_equal(change, difference(scene().prediction, 255 - scene().prediction))
 

@@ -55,9 +55,11 @@ def scenes_of(
         masks = known.pop("groups", None)
         encoder = predictor.encoder
         scenes.append(scene_of_rollout(rollout, truth, i, masks, encoder.map_shape, encoder.strips, known))
-        if changed is not None:
+        if changed is not None and intervention is not None:
             other = scene_of_rollout(changed, truth, i)
-            scenes[-1] = scenes[-1]._replace(changed=other.prediction, changed_trace=other.trace)
+            scenes[-1] = scenes[-1]._replace(
+                changed=other.prediction, changed_trace=other.trace, intervention=intervention.words
+            )
     return scenes
 
 

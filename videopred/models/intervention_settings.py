@@ -56,6 +56,14 @@ class Intervention(Settings):
         return self
 
     @property
+    def words(self) -> tuple[str, ...]:
+        """What is done, as pictures say it: a few words for each change, such as without 2."""
+        done = {"without": self.without, "freeze": self.freeze, "swap": self.swap}
+        said = [f"{name} {' '.join(map(str, modules))}" for name, modules in done.items() if modules]
+        said += [] if self.force_schema is None else [f"schema {self.force_schema}"]
+        return (*said, f"from step {self.from_step}") if said and self.from_step > 1 else tuple(said)
+
+    @property
     def pairs(self) -> tuple[tuple[int, int], ...]:
         """The modules to swap."""
         return tuple((int(a), int(b)) for a, b in (pair.split(",") for pair in self.swap))

@@ -73,7 +73,7 @@ def masks(scene: Scene, scale: int) -> Panel:
 def changed(scene: Scene, scale: int) -> Panel:
     """What was predicted under the intervention."""
     assert scene.changed is not None
-    return shown(scene.changed, scale, "changed")
+    return shown(scene.changed, scale, ", ".join(("changed", *scene.intervention)))
 
 
 def change(scene: Scene, scale: int) -> Panel:

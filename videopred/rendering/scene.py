@@ -43,6 +43,8 @@ class Scene(NamedTuple):
     """(T, H, W, C) uint8, the prediction under an intervention; None without one."""
     changed_trace: Mapping[str, np.ndarray] = {}
     """What the model did under the intervention."""
+    intervention: Sequence[str] = ()
+    """What was done to it, in a few words for each change."""
     model: str = ""
     """What the model is called; empty where it is alone."""
     beside: Sequence["Scene"] = ()
