@@ -2,13 +2,8 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
-
-from tyro.conf import arg
 
 from videopred import check
-
-Names = Annotated[tuple[str, ...], arg(metavar="RUN=NAME", help="What several runs are called instead.")]
 
 
 def runs_and_data(paths: Sequence[Path], otherwise: str = "") -> tuple[list[Path], Path]:

@@ -13,6 +13,7 @@ Device = Annotated[
     str, arg(metavar="DEVICE", help="auto, cpu, cuda, cuda:1 or mps; auto takes a CUDA device if there is one.")
 ]
 Overwrite = Annotated[bool, arg(help="Replace what is there.")]
+Names = Annotated[tuple[str, ...], arg(metavar="RUN=NAME", help="What several runs are called instead.")]
 Json = Annotated[bool, arg(name="json", help="Print JSON instead of tables.")]
 
 CORE_HELP = "A core or preset of `videopred list`, or MODULE:CLASS of your own: see docs/cores.md."

@@ -7,9 +7,9 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from videopred import check
 from videopred.commands import terminal
-from videopred.commands.naming import Names, called, runs_and_data
+from videopred.commands.naming import called, runs_and_data
 from videopred.commands.opening import opened, results
-from videopred.commands.options import Context, Device, Horizon, Json, Overwrite, out_flag
+from videopred.commands.options import Context, Device, Horizon, Json, Names, Overwrite, out_flag
 from videopred.eval import METRICS, known
 from videopred.models.intervention_settings import Intervention
 from videopred.rendering.planning import check_intervention, check_several, known_clips, new_paths

@@ -8,9 +8,9 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from videopred import check
 from videopred.commands import terminal
-from videopred.commands.naming import Names, called, own_names, runs_and_data
+from videopred.commands.naming import called, own_names, runs_and_data
 from videopred.commands.opening import check_not_of_others, each_run, results
-from videopred.commands.options import Device, Json, Overwrite, out_flag
+from videopred.commands.options import Device, Json, Names, Overwrite, out_flag
 from videopred.eval.file_names import COMPARED_FILES, OVER_SEEDS_FILES, PLAUSIBILITY_FILES
 from videopred.eval.plausibility_settings import PlausibilityConfig
 
