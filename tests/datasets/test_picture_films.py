@@ -1,5 +1,6 @@
 """Films in pictures, GIFs and videos give back what was kept in them, and say what was found."""
 
+import struct
 import sys
 from pathlib import Path
 
@@ -150,6 +151,39 @@ def test_a_broken_video_is_one_clear_line(tmp_path):
     (tmp_path / "f.mp4").write_text("no video")
     with pytest.raises(ValueError, match=r"^SOURCE must be whole MP4, got .*f\.mp4 \(.*\); make it again$"):
         read(tmp_path / "f.mp4")
+
+
+def test_a_video_that_was_cut_between_two_frames_is_refused(tmp_path):
+    """As a download that broke off, of a file that begins with what it should hold."""
+    whole = save_video(tmp_path / "f.mp4", COLOR[0])
+    with (
+        av.open(str(whole)) as source,
+        av.open(str(tmp_path / "front.mp4"), "w", options={"movflags": "faststart"}) as to,
+    ):
+        stream = to.add_stream_from_template(source.streams.video[0])
+        for packet in source.demux(video=0):
+            if packet.size:
+                packet.stream = stream
+                to.mux(packet)
+    assert np.array_equal(read(tmp_path / "front.mp4")[0], COLOR[:1])
+    with av.open(str(tmp_path / "front.mp4")) as container:
+        places = sorted(packet.pos for packet in container.demux(video=0) if packet.size)
+    (tmp_path / "cut.mp4").write_bytes((tmp_path / "front.mp4").read_bytes()[: places[2]])
+    with pytest.raises(
+        ValueError, match=rf"be whole MP4, got .*cut\.mp4, where 2 of {len(COLOR[0])} frames are; make it again"
+    ):
+        read(tmp_path / "cut.mp4")
+
+
+def test_a_video_that_says_how_it_is_turned_is_turned(tmp_path):
+    path = save_video(tmp_path / "f.mp4", COLOR[0])
+    content = bytearray(path.read_bytes())
+    at = content.index(b"tkhd") + 44  # version, times, identity, length, reserved, layer, group and volume come before
+    quarter = struct.pack(">9i", 0, 1 << 16, 0, -1 << 16, 0, 0, COLOR.shape[2] << 16, 0, 1 << 30)
+    content[at : at + 36] = quarter  # to the right
+    path.write_bytes(content)
+    clips, _ = read(path)
+    assert np.array_equal(clips[0], np.rot90(COLOR[0], -1, axes=(1, 2)))
 
 
 def test_without_pyav_one_line_says_how_to_get_it(tmp_path, monkeypatch):

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 from small_worlds import small
 
+from videopred.check import FaultyFileError
 from videopred.datasets import DATASETS, open_dataset
+from videopred.datasets.description import describe
 from videopred.datasets.generation import generate
 from videopred.datasets.verification import Verdict, verify
 
@@ -227,6 +229,54 @@ def test_a_truncated_file_is_found(mine):
     file.write_bytes(file.read_bytes()[:-100])
     with pytest.raises(ValueError, match=r"^DATA must be a whole, undamaged HDF5 file, got .*\.h5 \(.*trunc"):
         proved(mine)
+
+
+def _shorten(file: h5py.File, name: str) -> None:
+    """Leave out the last clip of what stands under a name."""
+    group, axis = file["test"], int(name not in ("seed", "objects/active"))
+    values = group[name][:, :-1] if axis else group[name][:-1]
+    attributes = dict(group[name].attrs)
+    del group[name]
+    group[name] = values
+    group[name].attrs.update(attributes)
+
+
+EDITED: dict[str, tuple[Callable[[h5py.File], None], str]] = {
+    "offsets back": (
+        lambda file: file["test/contact_offsets"].__setitem__(-1, 0),
+        "contact_offsets \\d+ and 0 of clip",
+    ),
+    "offsets below": (lambda file: file["test/contact_offsets"].__setitem__(0, -5), "contact_offsets -5 and"),
+    "offsets beyond": (
+        lambda file: file["test/contact_offsets"].__setitem__(-1, 9999),
+        "instead of 9999 rows or more of",
+    ),
+    "positions": (lambda file: _shorten(file, "positions"), "5 instead of 6 rows or more of positions of test"),
+    "seed": (lambda file: _shorten(file, "seed"), "5 instead of 6 rows or more of seed of test"),
+}
+"""Edits by other programs -> part of the one line about it."""
+
+
+@pytest.mark.parametrize("edit", EDITED)
+def test_arrays_that_do_not_belong_together_are_one_clear_line(edit, tmp_path):
+    path = generate("balls4", {"train": 3, "test": 6}, seed=3, out=tmp_path, recipe=small("balls4", frames=30))
+    change, message = EDITED[edit]
+    with h5py.File(path, "r+") as file:
+        assert file["test/contact_offsets"][-1] > 0
+        change(file)
+    with pytest.raises(FaultyFileError, match=f"^DATA must (be a whole, undamaged|hold what its recipe).*{message}"):
+        proved(path)
+
+
+def test_a_file_without_who_is_there_is_described_as_damaged(tmp_path):
+    path = generate("balls4", {"test": 3}, seed=3, out=tmp_path, recipe=small("balls4"))
+    with h5py.File(path, "r+") as file:
+        del file["test/objects"]
+    with (
+        open_dataset(path) as data,
+        pytest.raises(FaultyFileError, match=r"must hold the whole truth.*no objects/active"),
+    ):
+        describe(data)
 
 
 def test_other_digits_are_asked_for(sound, tmp_path):

@@ -21,7 +21,7 @@ from videopred.datasets.settings import BallsConfig, DatasetSettings, load_recip
 
 _AT_ONCE = 2**24  # bytes read at a time of what has no chunks
 _LOOKED_AT = 8  # frames that tell how places are told
-_WHOLE_TRUTH = {"groups", "positions", "velocities", "collisions", "events", "visibility/fraction"}
+_WHOLE_TRUTH = {"groups", "positions", "velocities", "collisions", "events", "visibility/fraction", "objects/active"}
 """What `Clip` has of every world."""
 _OF_PIXELS = ("groups", "collisions")
 _OFFSETS = {
@@ -108,7 +108,6 @@ class ClipFile(ClipSource):
         missing = sorted(_WHOLE_TRUTH.difference(self.truth))
         self._require(not missing, must, f"no {', '.join(missing)}")
         truth = {name: self.read(part, name, index, index + 1)[0] for name in self.truth}
-        first, last = self.stored(part, "contact_offsets", index, index + 2)
         return Clip(
             frames=frames,
             masks=truth["groups"],
@@ -117,11 +116,17 @@ class ClipFile(ClipSource):
             collisions=truth["collisions"],
             events=truth["events"],
             visibility=truth["visibility/fraction"],
-            contacts=self.stored(part, CONTACTS, first, last),
+            contacts=self.contacts(part, index),
             objects=_below("objects", truth),
             series=_below("series", truth),
             labels=_below("labels", truth),
         )
+
+    def contacts(self, part: str, clip: int) -> np.ndarray:
+        """The contacts of a clip, as they stand there."""
+        first, last = map(int, self.stored(part, "contact_offsets", clip, clip + 2))
+        self._require_whole(0 <= first <= last, f"contact_offsets {first} and {last} of clip {clip} of {part}")
+        return self.stored(part, CONTACTS, first, last)
 
     def stored(self, part: str, name: str, start: int, stop: int, frames: slice = slice(None)) -> np.ndarray:
         """What stands under a name about some clips, as it stands there: (T, B, ...) or (B, ...).
@@ -134,6 +139,8 @@ class ClipFile(ClipSource):
             if place not in self._arrays:
                 self._arrays[place] = file[place]
             array = self._arrays[place]
+            there = array.shape[int(has_time(name))]
+            self._require_whole(stop <= there, f"{there} instead of {stop} rows or more of {name} of {part}")
             clips = np.s_[frames, start:stop] if has_time(name) else np.s_[start:stop]
             times = (len(range(*frames.indices(array.shape[0]))),) if has_time(name) else ()
             stored = np.empty((*times, stop - start, *array.shape[len(times) + 1 :]), array.dtype)
@@ -206,8 +213,8 @@ class ClipFile(ClipSource):
             got = f"{'none' if frames is None else frames} in {PARTS[part]}"
             self._require(fits, "hold features (T, N, H, W, C) that are numbers", got, fix)
             filled = min(frames.shape) > 0 and frames.shape[-1] in (1, 3)
-            must = "hold at least one clip, frame and pixel, with 1 or 3 channels"
-            self._require(filled, must, f"features {frames.shape} in {PARTS[part]}")
+            must = "hold at least one clip, frame and pixel, with 1 or 3 channels, which come last"
+            self._require(filled, must, f"features {frames.shape} in {PARTS[part]}", fix)
             must = "hold clips of two frames or more, for there is nothing to predict in one"
             self._require(len(frames) > 1, must, f"features {frames.shape} in {PARTS[part]}")
         shapes = {(frames.shape[0], *frames.shape[2:]) for frames in features.values()}

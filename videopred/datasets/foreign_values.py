@@ -9,7 +9,9 @@ from videopred import check
 from videopred.datasets.world_settings import ARENA_HEIGHT
 
 _ARRAYS = "--array train=training/features and so on for each part"
-CONVERT = f"convert its frames with `videopred import`, giving {_ARRAYS}, --axes TBHWC and --values"
+CONVERT = (
+    f"convert its frames with `videopred import`, giving {_ARRAYS}, --axes TBHWC and --values; it keeps frames alone"
+)
 """What to do about a file whose features have another range."""
 
 

@@ -59,7 +59,7 @@ class BallsConfig(ArenaSettings):
     colors: Literal["white", "palette", "distinct"] = "white"
     """White balls, one of four colors for each ball at random, or a different one for each of at most four balls."""
     edges: Literal["hard", "smooth", "sutskever"] = "hard"
-    """Pixels that are on or off, pixels as bright as the share of them that is covered, or Sutskever's soft blobs."""
+    """Pixels on or off, pixels about as bright as the share of them that is covered, or Sutskever's soft blobs."""
 
     @property
     def channels(self) -> int:
@@ -134,6 +134,10 @@ class BallsConfig(ArenaSettings):
         must = f"be within the frame, at most {self.height} {self.width}"
         inside = rows <= self.height and columns <= self.width
         check.require(inside, "--curtain", must, f"{rows} {columns}", "choose a smaller curtain")
+        whole, fix = (rows > 0) == (columns > 0), "give its height and width, or leave it out"
+        check.require(whole, "--curtain", "have both a height and a width", f"{rows} {columns}", fix)
+        placed, fix = self.has_curtain or self.curtain_place == "random", "give --curtain, or leave it out"
+        check.require(placed, "--curtain-place", "come with --curtain", self.curtain_place, fix)
         must, got = "be white or palette with more than 4 balls", f"distinct with {self.objects} balls"
         few = self.colors != "distinct" or self.objects <= 4
         check.require(few, "--colors", must, got, "choose fewer balls, or let colors repeat")

@@ -122,8 +122,7 @@ def _compare(record: Record, share: _Share, place: int) -> None:
         _require(False, "hold what its recipe makes", f"{'no' if name in expected else 'an unknown'} {name}", share, 0)
     for name, values in record.items():
         if name == CONTACTS:
-            rows = share.file.stored(share.part, "contact_offsets", place, place + 2)
-            stored = share.file.stored(share.part, name, *rows)
+            stored = share.file.contacts(share.part, place)
         else:
             stored = share.file.stored(share.part, name, place, place + 1)
             stored = stored[:, 0] if has_time(name) else stored[0]

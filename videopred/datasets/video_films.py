@@ -11,7 +11,8 @@ from videopred.datasets.import_settings import ImportConfig
 
 
 def read_videos(source: Path, config: ImportConfig) -> RawFilms:
-    """The film of an MP4 file, or the films of a folder of them: frames as they are kept, whenever they are shown.
+    """The film of an MP4 file, or the films of a folder of them: frames as they are kept, whenever they are shown, but
+    turned where the file says so, as those of phones do.
 
     Raises:
         ValueError: a file is damaged or holds no video, or PyAV is not there.
@@ -28,8 +29,19 @@ def read_videos(source: Path, config: ImportConfig) -> RawFilms:
         with whole_source(path, damage, "be whole MP4", "make it again"), av.open(str(path)) as container:
             there, got = len(container.streams.video) > 0, f"{path} without one"
             check.require_sound(there, "SOURCE", "hold a video", got, "choose another file")
-            for frame in container.decode(video=0):
-                yield frame.to_ndarray(format="rgb24")
+            [stream, *_] = container.streams.video
+            packets = shown = 0
+            for packet in container.demux(stream):
+                packets += packet.size > 0
+                for frame in packet.decode():
+                    shown += 1
+                    yield np.rot90(frame.to_ndarray(format="rgb24"), frame.rotation // 90)
+            # Not the frames shown, as some may be cut off on purpose.
+            whole, got = (
+                packets >= stream.frames and shown > 0,
+                f"{path}, where {packets} of {stream.frames} frames are",
+            )
+            check.require_sound(whole, "SOURCE", "be whole MP4", got, "make it again")
 
     found = {"format": "MP4" if source.is_file() else "folder of MP4 files"}
     names = [str(path) for path in paths]
