@@ -134,8 +134,6 @@ class BallsConfig(ArenaSettings):
         must = f"be within the frame, at most {self.height} {self.width}"
         inside = rows <= self.height and columns <= self.width
         check.require(inside, "--curtain", must, f"{rows} {columns}", "choose a smaller curtain")
-        whole, fix = (rows > 0) == (columns > 0), "give its height and width, or leave it out"
-        check.require(whole, "--curtain", "have both a height and a width", f"{rows} {columns}", fix)
         placed, fix = self.has_curtain or self.curtain_place == "random", "give --curtain, or leave it out"
         check.require(placed, "--curtain-place", "come with --curtain", self.curtain_place, fix)
         must, got = "be white or palette with more than 4 balls", f"distinct with {self.objects} balls"
