@@ -294,6 +294,17 @@ def test_scores_of_other_parts_say_so(tmp_path):
     assert set(look(tmp_path / "models", tmp_path / "eval")["a"].scores) == {"own, train part", "x", "y"}
 
 
+def test_scores_over_other_numbers_of_frames_are_told_apart(tmp_path):
+    make_run(tmp_path / "models" / "a")
+    for name, horizon in {"a": 6, "a-and-1-more": 3}.items():
+        protocol = {"context": 4, "horizon": horizon, "part": "train" if horizon == 3 else "test"}
+        rows = {row: {"mse": {"mean": horizon / 8}} for row in ("a", "b")[: len(name) // 5 + 1]}
+        content = {"models": list(rows), "rows": rows, "protocol": protocol}
+        write_json(tmp_path / "eval" / name / "x" / "scores.json", content)
+    found = look(tmp_path / "models", tmp_path / "eval")["a"].scores
+    assert found == {"x 4+6": {"mse": 0.75}, "x 4+3, train part": {"mse": 0.375}}
+
+
 def test_scores_of_another_run_of_the_same_name_are_passed_over(tmp_path):
     """By its stamp, alone and among others."""
     stamps = {}

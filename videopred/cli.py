@@ -179,6 +179,11 @@ def run(argv: list[str]) -> None:
     if argv[0] in ("-V", "--version"):
         print(f"videopred {version('videopred')}")
         return
+    group = {name: command for name, command in COMMANDS.items() if name.startswith(f"{argv[0]} ")}
+    if group and argv[0] not in COMMANDS and argv[1:] in ([], ["-h"], ["--help"]):
+        print(f"usage: videopred {argv[0]} COMMAND [OPTIONS]\n")
+        terminal.print_rows({name: terminal.first_line(command) for name, command in group.items()})
+        return
     name, words = _command_and_its_words(argv)
     command = COMMANDS[name]
     if name == "generate":

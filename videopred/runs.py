@@ -46,7 +46,8 @@ class Run(NamedTuple):
     idle: float | None = None
     """Seconds since it last wrote a file."""
     scores: Mapping[str, Mapping[str, float]] = {}
-    """Data, and its part if that is not test -> metric -> mean over the rollout, of each evaluation of it."""
+    """Data, frames given and predicted, and the part if that is not test -> metric -> mean over the rollout, of each
+    evaluation."""
     problem: str = ""
     """Why it is damaged."""
     kind_of_loss: str = ""
@@ -225,7 +226,7 @@ def _losses(run: Path) -> tuple[float | None, float | None, int | None]:
 
 
 def _scores(run: Mapping[str, str | None], files: Sequence[ScoreFile]) -> dict[str, dict[str, float]]:
-    """Data, and its part if that is not test -> metric -> mean of a run, from what `videopred evaluate` wrote.
+    """What was scored, see `Run.scores` -> metric -> mean of a run, from what `videopred evaluate` wrote.
 
     What is not of the run is passed over. Of a run that was judged by itself and with others on the same data, what was
     said of it alone.
@@ -236,8 +237,7 @@ def _scores(run: Mapping[str, str | None], files: Sequence[ScoreFile]) -> dict[s
     """
     found: dict[str, dict[str, float]] = {}
     for file in files:
-        part = file.part
-        data = file.data if part == "test" else f"{file.data}, {part} part"
+        data = f"{file.data}{file.span}{'' if file.part == 'test' else f', {file.part} part'}"
         if data in found:
             continue
         try:

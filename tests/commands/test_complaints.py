@@ -27,7 +27,6 @@ NAMED = (*CORES, *PRESETS, "MODULE:CLASS")
 BAD = {
     "frobnicate": f"COMMAND must be one of {', '.join(COMMANDS)}, got frobn",
     "generat": "got generat; did you mean generate?",
-    "bench": "COMMAND must be one of bench generate, bench cores, bench scores, bench train, got bench; did you mean",
     "bench core --repeats 1": "bench scores, bench train, got bench core; did you mean bench cores?",
     "--verbose": f"COMMAND must be one of {', '.join(COMMANDS)}, got --verb",
     "generate ball4": f"PRESET must be one of {', '.join(DATASETS)}, got ball4; did you mean balls4?",

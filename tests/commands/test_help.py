@@ -93,6 +93,14 @@ def test_help_breaks_no_line_where_the_source_does(capfd, monkeypatch):
     assert "step, lower every so many updates" in capfd.readouterr().out
 
 
+@pytest.mark.parametrize("words", ["bench", "bench --help", "help bench"])
+def test_commands_of_two_words_are_listed_for_the_first(words, capsys):
+    assert run(words) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("usage: videopred bench COMMAND [OPTIONS]\n\n  bench generate  Measure how fast data is made")
+    assert [line.split()[1] for line in out.splitlines()[2:]] == ["generate", "cores", "scores", "train"]
+
+
 @pytest.mark.parametrize(
     ("words", "page"), [("train", "cores"), ("check-core", "cores"), ("evaluate", "adding"), ("render", "adding")]
 )

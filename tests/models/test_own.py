@@ -108,6 +108,48 @@ def test_a_run_is_loaded_again_and_says_so_when_the_module_is_gone(place, capsys
     assert message in capsys.readouterr().err
 
 
+ODD = (
+    MINE
+    + """
+
+class Wide(Leaky):
+    def step(self, inputs, state):
+        output, state, trace = super().step(inputs, state)
+        return torch.cat([output, output], -1), state, trace
+
+
+class Rowless(Leaky):
+    def step(self, inputs, state):
+        output, state, trace = super().step(inputs, state)
+        return output[:, 0], state, trace
+
+
+class Untraced(Leaky):
+    def step(self, inputs, state):
+        return super().step(inputs, state)[:2]
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    {
+        "Wide": r"core Wide must return an output \(B, rows, units\), here \(2, 1, 7\), got \(2, 1, 14\); see vid",
+        "Rowless": r"core Rowless must return an output \(B, rows, units\), here \(2, 1, 7\), got \(2, 7\); see videop",
+        "Untraced": r"core Untraced must return output, state, trace, got 2 values; see videopred/models/core.py and",
+    }.items(),
+)
+def test_a_step_that_gives_something_else_is_one_clear_line_before_anything_is_written(place, capsys, name, complaint):
+    (place / "odd.py").write_text(ODD)
+    data = tiny_data(place)
+    words = (
+        f"train {data} --core odd:{name} --core.units 7 --codec.channels 2 3 --updates 2 --batch-size 4 --out odd-run"
+    )
+    assert run(f"{words} --device cpu") == 2
+    assert re.search(complaint, capsys.readouterr().err)
+    assert not (place / "odd-run").exists()
+
+
 def test_a_run_is_gone_on_with_and_begun_from_by_its_own_settings(place):
     """Which need not be typed again."""
     (place / "lasting.py").write_text(MINE)

@@ -294,6 +294,10 @@ def test_training_stops_when_the_loss_has_stopped_falling(data, tmp_path):
     run = train(data, tiny_model(), settings, out=tmp_path / "run", device="cpu")
     record = json.loads((run / "run.json").read_text())
     assert (record["state"], record["updates"]) == ("finished", 4)
+    told = (
+        "finished after 4 of 20 updates: 3 validations in a row without a loss lower by a share of 0.99 (--stop-after)"
+    )
+    assert told in (run / "log.txt").read_text()
     learned = weights(run)
     (run / "run.json").write_text(json.dumps(record | {"state": "running"}))  # as if killed right after the last look
     resume(run, device="cpu")

@@ -43,6 +43,13 @@ class ScoreFile(NamedTuple):
         protocol = self.content.get("protocol")
         return str(protocol.get("part", "test")) if isinstance(protocol, dict) else "test"
 
+    @property
+    def span(self) -> str:
+        """The frames that were given and predicted, such as ` 8+10`; empty if it does not say."""
+        protocol = self.content.get("protocol")
+        asked = protocol if isinstance(protocol, dict) else {}
+        return f" {asked['context']}+{asked['horizon']}" if {"context", "horizon"} <= asked.keys() else ""
+
     def rows_of(self, runs: Mapping[str, str | None]) -> dict[str, str]:
         """Name -> row of those runs that are told of; the only seed of a folder is filed under the folder's name.
 

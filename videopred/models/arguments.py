@@ -51,6 +51,21 @@ def _check_finite(slots: Tensor) -> None:
     raise ValueError(check.complaint("slots", "be finite", got, fix))
 
 
+def check_step(core: Any, done: Any, batch: int) -> None:
+    """Raise unless this is what a step gives for so many clips.
+
+    Raises:
+        TypeError: it is not output, state and trace. ValueError: an output of another shape than the core says.
+    """
+    name, fix = f"core {type(core).__name__}", "see videopred/models/core.py and `videopred check-core`"
+    got = f"{len(done)} values" if isinstance(done, tuple) else type(done).__name__
+    check.require_kind(isinstance(done, tuple) and len(done) == 3, name, "return output, state, trace", got, fix)
+    output, expected = done[0], (batch, core.rows, core.units)
+    got = str(tuple(output.shape)) if isinstance(output, Tensor) else type(output).__name__
+    must = f"return an output (B, rows, units), here {expected}"
+    check.require(got == str(expected), name, must, got, fix)
+
+
 def check_state(core: Any, batch: int, state: Any) -> None:
     """Raise ValueError unless this is a state of this core for so many clips.
 

@@ -23,7 +23,7 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from videopred.models.arguments import check_slots, check_state
+from videopred.models.arguments import check_slots, check_state, check_step
 
 State = Any
 """A tree of tensors."""
@@ -112,8 +112,9 @@ def unroll(core: Any, slots: Tensor, state: State | None = None, *, trace: bool 
         trace: keep what happened at each step.
 
     Raises:
-        ValueError: slots of other axes or of another width, or a state of another core or batch; with VIDEOPRED_DEBUG
-            set in the environment, slots that are not finite. TypeError: slots of whole numbers.
+        ValueError: slots of other axes or of another width, a state of another core or batch, or an output of other
+            axes than the core says; with VIDEOPRED_DEBUG set in the environment, slots that are not finite.
+        TypeError: slots of whole numbers, or a step that gives other than output, state and trace.
     """
     check_slots(core, slots)
     if state is None:
@@ -131,7 +132,10 @@ def unroll(core: Any, slots: Tensor, state: State | None = None, *, trace: bool 
     advance = core.advance if projecting else core.step
     outputs, traces = [], []
     for entry in inputs:
-        output, state, happened = advance(entry, state)
+        done = advance(entry, state)
+        if not outputs:
+            check_step(core, done, slots.shape[0])
+        output, state, happened = done
         outputs.append(output)
         if trace:
             traces.append({name: value.detach() for name, value in happened.items()})

@@ -59,6 +59,16 @@ class Course:
         """The command that resumes the run."""
         return typed(("videopred", "train", "--resume", str(self.folder.path)))
 
+    @property
+    def _too_soon(self) -> str:
+        """Why it ended before the last update, if it did."""
+        training = self.learner.config.training
+        if self.done >= training.updates:
+            return ""
+        lower = f"a loss lower by a share of {training.improvement:g}" if training.improvement else "a lower loss"
+        looks = counted(training.stop_after or 0, "validation")
+        return f" after {self.done} of {training.updates} updates: {looks} in a row without {lower} (--stop-after)"
+
     def to_the_end(self) -> Path:
         """Train, keep in the log what is said meanwhile, note in the folder how it ended, and return the folder.
 
@@ -71,7 +81,7 @@ class Course:
                 with listening(self.folder.path / "log.txt", self.progress):
                     self._say_what_begins()
                     self._train_until_stopped(signs)
-                    say("finished")
+                    say(f"finished{self._too_soon}")
             finally:  # with the log closed: a folder that gives its place back moves
                 self.folder.end(self._state, self.done)
         if signs.held.asked:  # too late for this training, and for others after it in time

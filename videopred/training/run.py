@@ -13,7 +13,7 @@ from videopred.datasets.clip_source import ClipSource
 from videopred.device import pick_device
 from videopred.models import build
 from videopred.models.predictor import Predictor
-from videopred.models.settings import PredictorConfig
+from videopred.models.settings import OwnConfig, PredictorConfig
 from videopred.settings import ComputeConfig, TrainingConfig, WatchConfig
 from videopred.training.clips import TrainingClips, open_clips
 from videopred.training.course import Course
@@ -273,11 +273,19 @@ def _first_predictor(config: RunConfig) -> Predictor:
     """
     torch.manual_seed(config.training.seed)
     predictor = build(config.model, config.film_shape)
+    if isinstance(config.model.core, OwnConfig):
+        _try_out(predictor)
     if config.init_from is not None:
         theirs, weights = read_run(check.run_folder(Path(config.init_from), "--init-from"))
         _check_same_model(config, theirs)
         predictor.load_state_dict(weights)
     return predictor
+
+
+def _try_out(predictor: Predictor) -> None:
+    """Have a core of one's own, and what is built on it, see a film once before anything is written."""
+    with torch.random.fork_rng(devices=()), torch.no_grad():
+        predictor(torch.zeros(2, 2, *predictor.film_shape))
 
 
 def _check_same_model(config: RunConfig, theirs: RunConfig) -> None:
