@@ -111,8 +111,15 @@ def test_a_first_state_is_drawn_from_the_generator_that_is_given():
     [
         (lambda: Layer("rnn", 5), rf"--core must be one of {', '.join(CORES)}, .*, got rnn"),
         (lambda: Layer("rims-ball", 5), r"got rims-ball; did you mean rims-balls\?"),
-        (lambda: Layer("gru", 5, modules=3), "--core.modules must be a known setting, got 3; remove it"),
-        (lambda: Layer("rims", 5, module=3), r"--core.module must be a known setting, got 3; did you mean --core.mod"),
+        (lambda: Layer("gru", 5, modules=3), r"^modules must be a setting of gru: units, got 3; leave it out"),
+        (
+            lambda: Layer("rims", 5, hidden_size=60),
+            r"^hidden_size must be a setting of rims: .*, got 60; units is the wi",
+        ),
+        (
+            lambda: Layer("rims", 5, module=3),
+            r"^module must be a setting of rims: modules, active, .*, got 3; did you mean modules\?",
+        ),
         (lambda: Layer("gru", 0), "input_size must be at least 1, got 0; it is the width of the inputs"),
         (lambda: make("gru")(torch.zeros(5, 11)), r"inputs must be \(B, T, D\) or \(B, T, L, D\), got \(5, 11\); a s"),
         (

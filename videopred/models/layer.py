@@ -1,5 +1,6 @@
 """A core in the place of nn.LSTM or nn.GRU."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from torch import Generator, Tensor, nn
@@ -9,6 +10,7 @@ from videopred.models import CORES, build_core, core_config
 from videopred.models.arguments import check_slots, check_state
 from videopred.models.core import State, unroll
 from videopred.models.core_settings import CoreSettings
+from videopred.models.settings import OwnConfig
 
 
 class Layer(nn.Module):
@@ -32,6 +34,9 @@ class Layer(nn.Module):
         super().__init__()
         fix = f"give a name such as {', '.join(CORES)}"
         check.require_kind(isinstance(core, str | CoreSettings), "core", "be a name or settings", core, fix)
+        config = core_config(core) if isinstance(core, str) else core
+        if not isinstance(config, OwnConfig):
+            _check_names(config, settings)
         config = core_config(core, **settings) if isinstance(core, str) else core.changed(**settings)
         self.core = build_core(config, check.whole_number("input_size", input_size, 1, "it is the width of the inputs"))
         self.input_size = input_size
@@ -66,6 +71,16 @@ class Layer(nn.Module):
         check_state(self.core, len(slots), state)
         output, state, _ = self.core.step(slots, state)
         return output.flatten(1), state
+
+
+def _check_names(config: CoreSettings, settings: Mapping[str, Any]) -> None:
+    """Refuse settings that a core does not have, under the names that they have in Python."""
+    known = [name for name in type(config).model_fields if name != "kind"]
+    for name, value in settings.items():
+        fix = "units is the width" if name.startswith("hidden") and "units" in known else "leave it out"
+        must = f"be a setting of {config.label}: {', '.join(known)}"
+        if name not in known:
+            raise ValueError(check.complaint(name, must, value, check.suggest(name, known, fix)))
 
 
 def _as_slots(inputs: Tensor, most: int, axes: str) -> Tensor:
