@@ -116,6 +116,11 @@ class StateOfOneClip(SoundCore):
         return super().initial_state(1)
 
 
+class StateOfUsualZeros(SoundCore):
+    def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> Tensor:
+        return torch.zeros(batch, 4)
+
+
 class OutputOfOneDtype(Changed):
     def changed(self, output: Tensor, state: State, trace: Trace) -> tuple[Tensor, State, Trace]:
         return output.double(), state, trace
@@ -154,6 +159,11 @@ CORES = [
         "on the device of its parameters: .* it raised Tens",
     ),
     (TracesOnTheCPU, conformance.moves_to_another_device, "on the device of its parameters: .* gave .* on cpu"),
+    (
+        StateOfUsualZeros,
+        conformance.shapes,
+        "the first state must have the parameters' dtype, here float64, got torch.fl",
+    ),
     (StateOfOneClip, conformance.state_follows_the_parameters, "a tensor of the state must have one row per clip"),
     (OutputOfOneDtype, conformance.state_follows_the_parameters, "the output must be torch.float32"),
 ]

@@ -105,7 +105,11 @@ def _same(left: Any, right: Any, reason: str) -> None:
 
 
 def shapes(core: Any) -> None:
-    """Output (B, T, K, D), finite, of the parameters' dtype; the trace has B and T first."""
+    """Output (B, T, K, D), finite, of the parameters' dtype, as the first state is; the trace has B and T first."""
+    for leaf in tree.tree_leaves(core.initial_state(BATCH)):
+        fits = not leaf.is_floating_point() or leaf.dtype == torch.float64
+        fix = "make it with new_zeros of one of them"
+        _need(fits, f"the first state must have the parameters' dtype, here float64, got {leaf.dtype}: {fix}")
     done = unroll(core, slots(core), trace=True)
     expected = (BATCH, STEPS, core.rows, core.units)
     _need(done.output.shape == expected, f"an unroll's output must be {expected}, got {tuple(done.output.shape)}")
