@@ -131,10 +131,13 @@ def test_the_next_command_names_the_data_as_it_may_be_typed(place, tmp_path, mon
     settings = json.loads(Path("gru/settings.json").read_text())
     recipe = copy / "recipe.json"
     recipe.touch()
-    for path, shown in {"motion3": "DATA", str(recipe): "DATA", str(copy): str(copy)}.items():  # last, other clips
+    for path, shown in {str(recipe): "DATA", str(copy): str(copy)}.items():  # last, other clips
         settings["data"]["path"] = path
         (copy / "settings.json").write_text(json.dumps(settings))
         assert next_command(copy) == ("evaluate", str(copy), shown)
+    settings["data"]["path"] = "motion3"  # whose clips were made as they were needed
+    (copy / "settings.json").write_text(json.dumps(settings))
+    assert next_command(copy) == ("generate", "motion3", "--clips", "test=200", "--out", "datasets/motion3.h5")
 
 
 def test_the_next_command_of_an_experiment_is_its_own(place, tmp_path):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from videopred import check
 from videopred.command_lines import Words, from_here
 from videopred.commands import terminal
-from videopred.datasets import kept_clips, open_dataset
+from videopred.datasets import DATASETS, kept_clips, open_dataset
 from videopred.experiments import experiment_names
 from videopred.experiments.asking import Asked, ask_by_name
 from videopred.experiments.settings import ExperimentConfig
@@ -81,7 +81,8 @@ def record_of(asked: Asked, run: ExperimentConfig) -> "ExperimentRecord":
 def next_command(folder: Path, asked: Asked | None = None) -> Words:
     """The command that judges a run, or runs from several seeds, on the data they learned from.
 
-    Of a run of an experiment it is its own, if the data has test clips, which all experiments are judged by.
+    Of a run of an experiment it is its own, if the data has test clips, which all experiments are judged by. Of a run
+    that learned from clips made as they were needed, it is the one that makes test clips.
 
     Args:
         folder: the run, or the folder of runs.
@@ -90,6 +91,9 @@ def next_command(folder: Path, asked: Asked | None = None) -> Words:
     from videopred.training.resuming import read_settings
 
     config, _ = read_settings(run_of(folder, seeds_of(folder)[0]) if (folder / SUMMARY).is_file() else folder)
+    if config.data and config.data.path in DATASETS:
+        name = config.data.path
+        return ("generate", name, "--clips", "test=200", "--out", f"datasets/{name}.h5")
     data = from_here((kept_clips(config.data.path) if config.data else None) or Path("DATA"))
     clips = _opened(data)
     part = clips.part_to_judge if clips else "test"
