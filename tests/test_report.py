@@ -299,33 +299,6 @@ def test_runs_that_cannot_be_compared_say_why(made, tmp_path):
     assert "They have no scores on the same data" in report(made, tmp_path, "rims", "gru").text
 
 
-def test_plausibility_of_several_runs_stands_side_by_side(made, tmp_path):
-    def judge(run: str, relative: float, **settings: object) -> None:
-        estimate = {"value": relative, "low": 0.0, "high": 1.0}
-        error = {"scenes": 7, "relative": estimate, "strict": 0.5, "ties": 0, "absolute": estimate}
-        errors = {
-            "mean": [error | {"where": where} for where in ({}, {"block": "O1"}, {"block": "O1", "objects": "1"})]
-        }
-        folder = tmp_path / "eval" / run / "films"
-        folder.mkdir(parents=True, exist_ok=True)
-        asked = {"data": "films.h5", "run": f"models/{run}", "part": "test", "burn_in": 3, "seed": len(run)} | settings
-        (folder / "plausibility.json").write_text(json.dumps({"settings": asked, "errors": errors}))
-
-    def beside(name: str) -> Page:
-        runs = [made / "models" / run for run in ("rims", "gru")]
-        return Page(write_report(runs, tmp_path / f"{name}.html", results=tmp_path / "eval").read_text())
-
-    judge("rims", 0.25)
-    assert "Plausibility on films" not in beside("one").text
-    judge("gru", 0.375)
-    both = beside("both")
-    assert both.faults == []
-    words = "Plausibility on films Relative errors: 0 is best, 0.5 is chance scenes rims gru"
-    assert f"{words} mean, all scenes 7 0.250 0.375 mean, block O1 7 0.250 0.375" in both.text
-    judge("gru", 0.375, burn_in=4)
-    assert "Plausibility on films" not in beside("otherwise").text
-
-
 def test_plausibility_is_shown_if_it_was_judged(made, tmp_path, monkeypatch):
     estimate = {"value": 0.25, "low": 0.125, "high": None}
     error = {"where": {}, "scenes": 7, "relative": estimate | {"high": 0.5}, "strict": 0.5, "ties": 0}

@@ -212,3 +212,30 @@ def test_runs_share_the_room_for_clips_alike(two, monkeypatch):
     monkeypatch.setattr(paging, "LARGEST", 3 * bare)
     paging._with_clips([one._replace(predicted=Asked()) for one in told], None)
     assert given == [bare, 2 * bare]
+
+
+def test_plausibility_of_several_runs_stands_side_by_side(tmp_path):
+    def judge(run: str, relative: float, **settings: object) -> None:
+        estimate = {"value": relative, "low": 0.0, "high": 1.0}
+        error = {"scenes": 7, "relative": estimate, "strict": 0.5, "ties": 0, "absolute": estimate}
+        errors = {
+            "mean": [error | {"where": where} for where in ({}, {"block": "O1"}, {"block": "O1", "objects": "1"})]
+        }
+        folder = tmp_path / "eval" / run / "films"
+        folder.mkdir(parents=True, exist_ok=True)
+        asked = {"data": "films.h5", "run": f"models/{run}", "part": "test", "burn_in": 3, "seed": len(run)} | settings
+        (folder / "plausibility.json").write_text(json.dumps({"settings": asked, "errors": errors}))
+
+    def beside(name: str) -> Page:
+        return Page(write_report(runs, tmp_path / f"{name}.html", results=tmp_path / "eval").read_text())
+
+    runs = [made_up_run(tmp_path / "models" / run) for run in ("rims", "gru")]
+    judge("rims", 0.25)
+    assert "Plausibility on films" not in beside("one").text
+    judge("gru", 0.375)
+    both = beside("both")
+    assert both.faults == []
+    words = "Plausibility on films Relative errors: 0 is best, 0.5 is chance scenes rims gru"
+    assert f"{words} mean, all scenes 7 0.250 0.375 mean, block O1 7 0.250 0.375" in both.text
+    judge("gru", 0.375, burn_in=4)
+    assert "Plausibility on films" not in beside("otherwise").text

@@ -179,10 +179,10 @@ def run(argv: list[str]) -> None:
     if argv[0] in ("-V", "--version"):
         print(f"videopred {version('videopred')}")
         return
-    group = {name: command for name, command in COMMANDS.items() if name.startswith(f"{argv[0]} ")}
-    if group and argv[0] not in COMMANDS and argv[1:] in ([], ["-h"], ["--help"]):
+    longer = _beginning_with(argv[0])
+    if longer and argv[0] not in COMMANDS and argv[1:] in ([], ["-h"], ["--help"]):
         print(f"usage: videopred {argv[0]} COMMAND [OPTIONS]\n")
-        terminal.print_rows({name: terminal.first_line(command) for name, command in group.items()})
+        terminal.print_rows({name: terminal.first_line(COMMANDS[name]) for name in longer})
         return
     name, words = _command_and_its_words(argv)
     command = COMMANDS[name]
@@ -207,10 +207,15 @@ def _command_and_its_words(argv: list[str]) -> tuple[str, list[str]]:
         ValueError: there is no such command; if there are others that begin so, these are the choices.
     """
     two_words = " ".join(argv[:2])
-    longer = [name for name in COMMANDS if name.startswith(f"{argv[0]} ")]
+    longer = _beginning_with(argv[0])
     if two_words in longer or (longer and argv[0] not in COMMANDS):
         return check.one_of("COMMAND", two_words, longer), argv[2:]
     return check.one_of("COMMAND", argv[0], COMMANDS), argv[1:]
+
+
+def _beginning_with(word: str) -> list[str]:
+    """The commands of two words whose first this is."""
+    return [name for name in COMMANDS if name.startswith(f"{word} ")]
 
 
 def _first(what: str, words: Sequence[str], default: str, example: str) -> str:

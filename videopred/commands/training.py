@@ -99,9 +99,8 @@ def train(
         _check_no_experiment(data, {"--scale": scale, "--data": clips, "--write": write})
     if asked is not None and write is not None:
         of_runs: dict[str, Any] = {"--out": out, "--data": clips, "--init-from": init_from, "--seeds": seeds}
-        of_runs |= (
-            {"--dry-run": dry_run, "--device": "" if device == "auto" else device} | _given(compute) | _given(watch)
-        )
+        of_runs |= {"--dry-run": dry_run, "--device": "" if device == "auto" else device}
+        of_runs |= _given(compute) | _given(watch)
         _check_left_out(of_runs, "--write", "give it when you train from the file")
         experiments.write(asked.with_flags(model, training), write, overwrite, json_)
     elif dry_run:

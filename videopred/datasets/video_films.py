@@ -36,11 +36,8 @@ def read_videos(source: Path, config: ImportConfig) -> RawFilms:
                 for frame in packet.decode():
                     shown += 1
                     yield np.rot90(frame.to_ndarray(format="rgb24"), frame.rotation // 90)
-            # Not the frames shown, as some may be cut off on purpose.
-            whole, got = (
-                packets >= stream.frames and shown > 0,
-                f"{path}, where {packets} of {stream.frames} frames are",
-            )
+            whole = packets >= stream.frames and shown > 0  # not all that is there need be shown
+            got = f"{path}, where {packets} of {stream.frames} frames are"
             check.require_sound(whole, "SOURCE", "be whole MP4", got, "make it again")
 
     found = {"format": "MP4" if source.is_file() else "folder of MP4 files"}

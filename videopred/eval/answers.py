@@ -151,9 +151,8 @@ def read_scores(
     for number, kind, name, value in _table(path) if path.suffix.lower() == ".csv" else _answers(path):
         where = f"{path}, line {number}"
         if name not in places:
-            fix = check.suggest(
-                name, list(places), "look at the names in DATA, or judge the IntPhys folder itself, with --film-names"
-            )
+            fix = "look at the names in DATA, or judge the IntPhys folder itself, with --film-names"
+            fix = check.suggest(name, list(places), fix)
             raise ValueError(check.complaint(where, "name a film of DATA", repr(name), fix))
         score, of_kind = _number(value, where), found.setdefault(kind, {})
         check.require(places[name] not in of_kind, where, "score each film once", f"{name} again", "leave one out")

@@ -40,15 +40,19 @@ class ScoreFile(NamedTuple):
     @property
     def part(self) -> str:
         """The part of the data that was scored."""
-        protocol = self.content.get("protocol")
-        return str(protocol.get("part", "test")) if isinstance(protocol, dict) else "test"
+        return str(self._asked.get("part", "test"))
 
     @property
     def span(self) -> str:
         """The frames that were given and predicted, such as ` 8+10`; empty if it does not say."""
-        protocol = self.content.get("protocol")
-        asked = protocol if isinstance(protocol, dict) else {}
+        asked = self._asked
         return f" {asked['context']}+{asked['horizon']}" if {"context", "horizon"} <= asked.keys() else ""
+
+    @property
+    def _asked(self) -> Mapping[str, Any]:
+        """The protocol; empty if it does not say."""
+        protocol = self.content.get("protocol")
+        return protocol if isinstance(protocol, dict) else {}
 
     def rows_of(self, runs: Mapping[str, str | None]) -> dict[str, str]:
         """Name -> row of those runs that are told of; the only seed of a folder is filed under the folder's name.

@@ -19,6 +19,7 @@ from videopred.eval.file_names import COMPARED_FILES
 from videopred.eval.intervals import of_shares
 from videopred.eval.plausibility import kinds_of, wrong
 from videopred.eval.plausibility_scores import PlausibilityScores
+from videopred.eval.plausibility_settings import asked_of_films
 from videopred.eval.plausibility_text import NO_LABELS, RELATIVE, Line, cell, kinds_markdown, kinds_table
 from videopred.eval.text import csv_text
 from videopred.files import write_all
@@ -66,18 +67,27 @@ class PlausibilityComparison:
     def __post_init__(self) -> None:
         for name, runs in self.models.items():
             for run in runs:
-                check.require(
-                    (run.scenes.names, _asked(run)) == (self._first.scenes.names, _asked(self._first)),
-                    "models",
+                alike = run.scenes.names == self._first.scenes.names and asked_of_films(run.settings) == self._asked
+                must, got = (
                     "be asked about the same films in the same way",
-                    f"{name} with others than {next(iter(self.models))}",
-                    "judge them together",
+                    f"{name} with others than {self.relative_to}",
                 )
+                check.require(alike, "models", must, got, "judge them together")
 
     @property
     def _first(self) -> PlausibilityScores:
         """What says which films there are, and what was asked of all."""
         return next(iter(self.models.values()))[0]
+
+    @property
+    def _asked(self) -> dict[str, Any]:
+        """What was asked of all."""
+        return asked_of_films(self._first.settings)
+
+    @property
+    def relative_to(self) -> str:
+        """The first model, which the others are held against."""
+        return next(iter(self.models))
 
     @property
     def labelled(self) -> bool:
@@ -143,21 +153,19 @@ class PlausibilityComparison:
         return cells
 
     def _legend(self) -> str:
-        first, *others = self.models
         chances = "scenes (paired, Agresti and Min's, widened by Student's t)"
         if self._of_seeds:
             chances += " and seeds (Welch's t); a single run stands for itself alone"
         lines = [f"relative errors: {RELATIVE}", "0 is best, 0.5 is chance"]
         lines += ["sd: standard deviation over seeds (- for one)"] * self._of_seeds
-        if others:
-            lines.append(f"! where the 95 % interval of the difference from {first} excludes 0: over {chances}")
+        lines.append(f"! where the 95 % interval of the difference from {self.relative_to} excludes 0: over {chances}")
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, in types that JSON knows."""
         return {
-            "settings": _asked(self._first),
-            "relative_to": next(iter(self.models)),
+            "settings": self._asked,
+            "relative_to": self.relative_to,
             "models": {name: [run.settings["run"] for run in runs] for name, runs in self.models.items()},
             "compared": {
                 aggregate: [
@@ -196,8 +204,3 @@ class PlausibilityComparison:
         texts = (json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n", self.to_csv(), self.markdown())
         paths = [check.absent("--out", folder / name, overwrite) for name in COMPARED_FILES]
         return write_all({path: text.encode() for path, text in zip(paths, texts, strict=True)})
-
-
-def _asked(scores: PlausibilityScores) -> dict[str, Any]:
-    """What was asked, without what is of one run, or of intervals that are not used here."""
-    return {name: value for name, value in scores.settings.items() if name not in ("run", "resamples", "seed")}

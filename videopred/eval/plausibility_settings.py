@@ -1,7 +1,8 @@
 """Settings of plausibility. Light: no torch and no NumPy."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, NonNegativeInt, PositiveInt, field_validator
 
@@ -42,3 +43,9 @@ class PlausibilityConfig(Settings):
         once = len(set(aggregates)) == len(aggregates)
         check.require(once, "--aggregates", "name each once", " ".join(aggregates), "leave one out")
         return aggregates
+
+
+def asked_of_films(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What scores say was asked, without whose they are and how intervals were drawn: where it is the same, relative
+    errors can be compared."""
+    return {name: value for name, value in settings.items() if name not in ("run", "resamples", "seed")}

@@ -41,7 +41,7 @@ def scenes_of(
         intervention: what is done to the model in a second rollout.
     """
     rollout, truth = imagine(predictor, file, part, clips, context, horizon)
-    changed = None
+    changed, words = None, intervention.words if intervention else ()
     if intervention is not None and not intervention.idle:
         changed, _ = imagine(intervene(predictor, intervention, context), file, part, clips, context, horizon)
     scenes = []
@@ -55,11 +55,9 @@ def scenes_of(
         masks = known.pop("groups", None)
         encoder = predictor.encoder
         scenes.append(scene_of_rollout(rollout, truth, i, masks, encoder.map_shape, encoder.strips, known))
-        if changed is not None and intervention is not None:
+        if changed is not None:
             other = scene_of_rollout(changed, truth, i)
-            scenes[-1] = scenes[-1]._replace(
-                changed=other.prediction, changed_trace=other.trace, intervention=intervention.words
-            )
+            scenes[-1] = scenes[-1]._replace(changed=other.prediction, changed_trace=other.trace, intervention=words)
     return scenes
 
 

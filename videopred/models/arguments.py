@@ -63,9 +63,8 @@ def check_step(core: Any, done: Any, batch: int) -> None:
     if not (hasattr(core, "rows") and hasattr(core, "units")):  # which only what is built on it needs to know
         return
     output, expected = done[0], (batch, core.rows, core.units)
-    got = str(tuple(output.shape)) if isinstance(output, Tensor) else type(output).__name__
-    must = f"return an output (B, rows, units), here {expected}"
-    check.require(got == str(expected), name, must, got, fix)
+    shape = tuple(output.shape) if isinstance(output, Tensor) else type(output).__name__
+    check.require(shape == expected, name, f"return an output (B, rows, units), here {expected}", shape, fix)
 
 
 def check_state(core: Any, batch: int, state: Any) -> None:

@@ -9,6 +9,7 @@ from videopred.amounts import counted
 from videopred.eval.comparison import Comparison, Difference, compare
 from videopred.eval.comparison_rows import Row as ComparedRow
 from videopred.eval.intervals import OVER_CLIPS
+from videopred.eval.plausibility_settings import asked_of_films
 from videopred.eval.scores import Scores
 from videopred.eval.tables import (
     arrow,
@@ -179,8 +180,7 @@ def plausibility_beside(judged: Mapping[str, Mapping[str, Any]]) -> Table | None
     Args:
         judged: run -> what `videopred plausibility` wrote of it.
     """
-    apart = ("run", "resamples", "seed")
-    asked = [{name: value for name, value in one["settings"].items() if name not in apart} for one in judged.values()]
+    asked = [asked_of_films(one["settings"]) for one in judged.values()]
     kinds = [_kinds(one) for one in judged.values()]
     first, *others = ({name: error["scenes"] for name, error in of.items()} for of in kinds)
     if any(of != first for of in others) or any(one != asked[0] for one in asked):
