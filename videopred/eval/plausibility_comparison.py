@@ -68,11 +68,9 @@ class PlausibilityComparison:
         for name, runs in self.models.items():
             for run in runs:
                 alike = run.scenes.names == self._first.scenes.names and asked_of_films(run.settings) == self._asked
-                must, got = (
-                    "be asked about the same films in the same way",
-                    f"{name} with others than {self.relative_to}",
-                )
-                check.require(alike, "models", must, got, "judge them together")
+                must = "be asked about the same films in the same way"
+                got, fix = f"{name} with others than {self.relative_to}", "judge them together"
+                check.require(alike, "models", must, got, fix)
 
     @property
     def _first(self) -> PlausibilityScores:
