@@ -12,6 +12,9 @@ def runs_and_data(paths: Sequence[Path], otherwise: str = "") -> tuple[list[Path
     Args:
         paths: as they were given.
         otherwise: what else can be done where there are no two.
+
+    Raises:
+        ValueError: there are fewer than two, or a run comes last.
     """
     got, fix = " ".join(map(str, paths)) or "nothing", f"put both before the options{otherwise}; see --help"
     check.require(len(paths) >= 2, "RUN and DATA", "be given", got, fix)
@@ -27,6 +30,9 @@ def read_names(words: Sequence[str], of: str) -> dict[str, str]:
     Args:
         words: as they were given.
         of: what is named, as in the help: ROW or RUN.
+
+    Raises:
+        ValueError: words of another form, or one that is named twice.
     """
     for word in words:
         one, sign, name = word.partition("=")
@@ -38,7 +44,11 @@ def read_names(words: Sequence[str], of: str) -> dict[str, str]:
 
 
 def own_names(runs: Sequence[Path]) -> list[str]:
-    """The names of runs, with as many of the folders around them as tell them apart."""
+    """The names of runs, with as many of the folders around them as tell them apart.
+
+    Raises:
+        ValueError: a run is given twice.
+    """
     from videopred.eval.data_names import names_of
     from videopred.runs import run_name
 
@@ -49,7 +59,15 @@ def own_names(runs: Sequence[Path]) -> list[str]:
 
 
 def called(runs: Sequence[Path], words: Sequence[str]) -> list[str]:
-    """What runs are called: as --names says, else by their own names."""
+    """What runs are called: as --names says, else by their own names.
+
+    Args:
+        runs: paths of runs or of folders of seeds.
+        words: values of --names.
+
+    Raises:
+        ValueError: there is no such run, or two would be called the same.
+    """
     told, own = read_names(words, "RUN"), own_names(runs)
     check.require(not told or len(runs) > 1, "--names", "be given with several runs", " ".join(words), "leave it out")
     for name in told:
