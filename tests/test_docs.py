@@ -145,11 +145,25 @@ def test_conventions_that_the_page_names_are_there():
     assert {"ssim", "ssim-svg", "mse-sum", "bce"} <= set(named) <= {*METRICS, *OBJECT_METRICS}
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.name)
+PAGES = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]
+
+
+def anchors(page):
+    """What links within a page can name: its headings, small and with hyphens; every heading stands there once."""
+    headings = re.findall(r"^#+ (.+)$", re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL), re.MULTILINE)
+    names = [re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings]
+    assert len(set(names)) == len(names)
+    return names
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name if page.parent == DOCS else "/README.md")
 def test_links_lead_somewhere(page):
-    links = re.findall(r"\]\(([^)#]+)\)", page.read_text())
-    missing = [link for link in links if not link.startswith("http") and not (DOCS / link).exists()]
-    assert not missing
+    assert anchors(page)
+    for link, anchor in re.findall(r"\]\(([^)#]*)#?([^)]*)\)", page.read_text()):
+        if not link.startswith("http"):
+            target = page.parent / link if link else page
+            assert target.exists(), link
+            assert not anchor or anchor in anchors(target), (link, anchor)
 
 
 @pytest.mark.parametrize(
