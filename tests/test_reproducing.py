@@ -35,7 +35,7 @@ def test_a_figure_names_what_there_is(name):
     for panel in figure.panels:
         names = [model.name for model in panel.models]
         assert len(set(names)) == len(names)
-        assert not figure.side_by_side or names == [model.name for model in figure.panels[0].models]
+        assert figure.together != "means" or names == [model.name for model in figure.panels[0].models]
         assert not panel.metrics or len(names) > 1  # else its row is called after the folder of scores
         assert panel.clips in EXPERIMENTS
         assert not panel.preset or panel.preset in DATASETS
@@ -130,6 +130,17 @@ def test_panels_stand_side_by_side_for_each_horizon_under_the_names_of_the_figur
     assert words[7:11] == ("--names", "rims-crops=RIMs", "rims-crops-lstm=LSTM", "rims-crops-rmc=RMC")
 
 
+def test_panels_of_curves_stand_in_one_figure_where_a_model_has_one_name():
+    _, _, judging = make_plan(PAPER_FIGURES["rims-figure-3"], "paper", Path("here"))
+    *parts, whole = (words for words in judging if words[0] == "compare")
+    assert not any("--curves" in words for words in parts)
+    assert whole[1:5] == tuple(words[1] for words in parts)
+    assert whole[5:] == (
+        "--names", "rims-balls4=RIMs", "rims-balls4-lstm=LSTM", "rims-balls678=RIMs trained on 6-8",
+        "rims-balls678-lstm=LSTM trained on 6-8", "--curves", "--out", "here/all-35", "--overwrite",
+    )  # fmt: skip
+
+
 def test_the_page_makes_a_figure_from_nothing_and_again_without_training(workplace, capsys):
     for line in commands(PAGE.read_text()):
         cli.run(shlex.split(line)[1:])
@@ -158,7 +169,7 @@ def test_each_figure_is_made_from_nothing(name, workplace):
     assert ("plausibility-compared.csv" in made) == any(panel.plausibility for panel in panels)
     for panel in panels:
         assert not panel.figure or any(path.endswith(f"-{panel.figure}.svg") for path in made)
-    (table,) = Path("eval").rglob("all-*/comparison.csv") if PAPER_FIGURES[name].side_by_side else (None,)
+    (table,) = Path("eval").rglob("all-*/comparison.csv") if PAPER_FIGURES[name].together else (None,)
     if table is not None:
         rows = [line.split(",")[0] for line in table.read_text().splitlines()]
         assert rows[1] == panels[0].models[0].name

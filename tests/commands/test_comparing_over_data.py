@@ -70,7 +70,7 @@ def test_data_are_chosen_by_name_and_a_single_one_is_compared_as_ever(place, jud
 def test_rows_take_the_names_that_are_given(judged, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(judged)
     capfd.readouterr()
-    words = f"compare eval/gru/balls1 eval/rims/balls2 --names gru=Mine rims=Mine --json --out {tmp_path}"
+    words = f"compare eval/gru/balls1 eval/rims/balls2 --curves --names gru=Mine rims=Mine --json --out {tmp_path}"
     assert run(words) == 0
     told = json.loads(capfd.readouterr().out)["rows"]["Mine"]
     assert told["balls1"]["mse"]["3"]["mean"]["value"] == pytest.approx(mean("gru", 1))

@@ -194,7 +194,7 @@ def test_a_model_that_was_not_scored_on_a_data_set_leaves_its_cell_empty_and_is_
     found = compared(
         ("gru", table("a", constant(2))), ("gru", table("b", constant(3))), ("rims", table("b", constant(1)))
     )
-    assert found.missing == [("rims", "a")]
+    assert found.missing == {"rims": ["a"]}
     assert found.cell("rims", "a", "mse") is None
     text = found.table()
     assert [line.split() for line in text.splitlines() if line.startswith("rims ")] == [
@@ -267,7 +267,7 @@ def test_what_differs_between_tables_is_left_out_and_named():
     assert "\nleft out, as not all tables have them: mae\n" in text
     assert "\nleft out, as they differ between tables (see --reference): blank on a\n" in text
     assert found.cell("blank", "a", "mse") is None
-    assert found.missing == [("rims", "b")]
+    assert found.missing == {"rims": ["b"]}
 
 
 @pytest.mark.parametrize(

@@ -132,6 +132,20 @@ def test_a_comparison_over_data_is_drawn(names, below, along, against):
     assert plot.get_ylim()[1] < 10
 
 
+def test_curves_over_data_have_a_panel_for_each_in_which_a_model_has_its_look():
+    """RIMs, which are second, keep the second colour where they stand alone."""
+    tables = [("gru", scored("a", 1)), ("rims", scored("a", 3)), ("rims", scored("b", 2))]
+    one, other = draw_comparison(compare_over_data(by_data(tables)), curves=True).axes
+    assert [plot.get_title(loc="left").partition(",")[0] for plot in (one, other)] == ["a: MSE ↓", "b: MSE ↓"]
+    assert [plot.get_xlabel() for plot in (one, other)] == 2 * ["rollout step"]
+    looks = [{line.get_label(): line.get_color() for line in plot.lines} for plot in (one, other)]
+    assert looks[0] == looks[1]
+    assert list(looks[0]) == ["gru", "rims", "blank"]
+    np.testing.assert_allclose(marks(one)["rims"], [[1, 3], [2, 3]])
+    np.testing.assert_allclose(marks(other)["rims"], [[1, 2], [2, 2]])
+    assert np.isnan(marks(other)["gru"][:, 1]).all()
+
+
 def test_the_files_of_a_comparison_over_data_are_its_document_and_its_table(tmp_path):
     comparison = compare_over_data(by_data([("gru", scored(name, 1)) for name in ("a", "b")]))
     targets = {suffix: tmp_path / f"c{suffix}" for suffix in (".md", ".csv", ".png", ".svg")}
@@ -139,5 +153,8 @@ def test_the_files_of_a_comparison_over_data_are_its_document_and_its_table(tmp_
     assert targets[".md"].read_text() == comparison.markdown()
     assert targets[".csv"].read_text() == comparison.to_csv()
     assert b"<svg" in targets[".svg"].read_bytes()
+    of_curves = {".png": tmp_path / "curves.png"}
+    save_comparison(comparison, of_curves, curves=True)
+    assert of_curves[".png"].read_bytes() != targets[".png"].read_bytes()
     with pytest.raises(FileExistsError, match="--out must be a new path"):
         save_comparison(comparison, targets)

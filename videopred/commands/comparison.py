@@ -40,6 +40,9 @@ def compare(
         tuple[str, ...],
         arg(metavar="ROW=NAME", help="Rename rows; equal names on different data become one row."),
     ] = (),
+    curves: Annotated[
+        bool, arg(help="Draw curves over the horizon of several data sets, too, a panel for each, not their means.")
+    ] = False,
     out: Annotated[Path, out_flag("Folder for comparison.md, .csv, .png and .svg.")] = Path("eval/comparison"),
     overwrite: Overwrite = False,
     json_: Json = False,
@@ -59,7 +62,7 @@ def compare(
     from videopred.plots.comparison import save_comparison
 
     compared = _compare(folders, relative_to, called)
-    save_comparison(compared, targets, overwrite=overwrite)
+    save_comparison(compared, targets, curves=curves, overwrite=overwrite)
     if json_:
         terminal.print_json(compared.to_dict() | {"files": [str(path) for path in targets.values()]})
         return

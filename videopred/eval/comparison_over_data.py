@@ -70,9 +70,10 @@ class DataComparison:
         return tuple(dict.fromkeys([*self.models, *(row for of in self.data.values() for row in of.rows)]))
 
     @property
-    def missing(self) -> list[tuple[str, str]]:
-        """Model and data set of each cell that is empty, as it was not scored."""
-        return [(row, name) for row in self.models for name, of in self.data.items() if row not in of.rows]
+    def missing(self) -> dict[str, list[str]]:
+        """Model -> data sets on which it was not scored, of each that has such."""
+        found = {row: [name for name, of in self.data.items() if row not in of.rows] for row in self.models}
+        return {row: names for row, names in found.items() if names}
 
     @property
     def series(self) -> Series | None:

@@ -81,7 +81,8 @@ def _legend(comparison: "DataComparison") -> str:
     if unlike:
         lines.append(f"left out, as they differ between tables (see --reference): {', '.join(unlike)}")
     if comparison.missing:
-        told = ", ".join(f"{row} on {data[name].first.file}" for row, name in comparison.missing)
+        files = {row: ", ".join(data[name].first.file for name in names) for row, names in comparison.missing.items()}
+        told = "; ".join(f"{row} on {of}" for row, of in files.items())
         lines.append(f"empty, as not scored yet (see `videopred evaluate`): {told}")
     seeds = {row: _seeds(comparison, row) for row in comparison.models}
     lines += [f"{row}: mean of {told}" for row, told in seeds.items() if told]

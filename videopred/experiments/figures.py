@@ -4,7 +4,7 @@ To add one: an entry in PAPER_FIGURES. `videopred reproduce NAME` makes it; a te
 """
 
 import re
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from videopred import check
 
@@ -59,8 +59,8 @@ class PaperFigure(NamedTuple):
     panels: tuple[Panel, ...]
     also: tuple[int, ...] = ()
     """Numbers of other figures of the same paper that are made with it."""
-    side_by_side: bool = False
-    """Whether panels, whose models have the same names, also stand in one table and figure, their data sets along x."""
+    together: Literal["", "means", "curves"] = ""
+    """How panels stand in one table and figure, too: means with data sets along x, or curves for each; empty if not."""
     differs: str = ""
     """Where ours differs, besides what the experiments themselves say."""
 
@@ -146,7 +146,8 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
             Panel(_RIMS678, "rims-balls4", context=15, horizon=35, metrics=("bce",)),
             Panel(_RIMS, "brims-curtain", context=15, horizon=35, metrics=("bce",)),
         ),
-        differs="The paper's curves begin with the 15 frames that are given.",
+        together="curves",
+        differs="The two plots of 4 balls are one. The paper's curves begin with the 15 frames that are given.",
     ),
     "rims-figure-6": PaperFigure(
         "RIMs, figure 6",
@@ -195,7 +196,7 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
             )
             for balls in range(1, 7)
         ),
-        side_by_side=True,
+        together="means",
         differs="Also a table and curves over time for each number of balls. The paper's oracle, TTO, is not "
         "described; ours is told the true state.",
     ),
@@ -224,7 +225,7 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         "SCOFF, figure 5",
         "Errors of SCOFF and RIMs relative to a GRU's, over 10 and 30 imagined frames, on four data sets.",
         _relative_to_gru(),
-        side_by_side=True,
+        together="means",
         differs="The GRU is as wide as all object files together; the paper does not say how wide its own is, nor "
         "which error it means: ours is BCE. RIMs are 6 modules of 100, of which 4 are active. Points with intervals "
         "over clips, in the place of bars.",
@@ -233,7 +234,7 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         "SCOFF, figure 7",
         "Errors of SCOFF, RIMs and RMC relative to a GRU's, over 10 and 30 imagined frames, on four data sets.",
         _relative_to_gru("rmc"),
-        side_by_side=True,
+        together="means",
         differs="As for figure 5; the RMC is as wide as the GRU. SCOFF of which some object files rest, which appendix "
         "C also mentions, is left out: how many is unpublished.",
     ),
@@ -276,6 +277,7 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
             Panel((*_with(("lstm",), name), _rims_on(name)), name, context=15, horizon=35, metrics=("bce",))
             for name in ("brims-balls4", "brims-curtain")
         ),
+        together="curves",
     ),
     "brims-figure-5": PaperFigure(
         "BRIMs, figure 5",

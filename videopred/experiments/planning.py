@@ -54,8 +54,8 @@ def make_plan(figure: PaperFigure, scale: Scale, out: Path, device: str = "auto"
     where = () if device == "auto" else ("--device", device)
     # Short clips leave panels that differ in their horizon alike: each command is there once.
     judging = list(dict.fromkeys(words for panel in panels for words in _judge(panel, scale, out, where)))
-    if figure.side_by_side:
-        judging += _side_by_side(figure, scale, out)
+    if figure.together:
+        judging += _together(figure, scale, out)
     return Plan({of.data_file: of for of in clips}, [_train(model, scale, where) for model in models], judging)
 
 
@@ -127,22 +127,23 @@ def _judge(panel: Panel, scale: Scale, out: Path, where: Words) -> list[Words]:
     return commands
 
 
-def _side_by_side(figure: PaperFigure, scale: Scale, out: Path) -> list[Words]:
-    """The commands that lay panels that were asked the same side by side, with their data sets along x."""
+def _together(figure: PaperFigure, scale: Scale, out: Path) -> list[Words]:
+    """The commands that lay panels that were asked the same side by side."""
     asked: dict[int, list[Panel]] = {}
     for panel in figure.panels:
         asked.setdefault(_span(panel, scale)[1], []).append(panel)
+    how = ("--curves",) if figure.together == "curves" else ()
     return [
-        _compare(panels, scale, [_scores(panel, scale, out) for panel in panels], str(out / f"all-{horizon}"))
+        _compare(panels, scale, [_scores(panel, scale, out) for panel in panels], str(out / f"all-{horizon}"), how)
         for horizon, panels in asked.items()
     ]
 
 
-def _compare(panels: Sequence[Panel], scale: Scale, folders: Sequence[str], place: str) -> Words:
+def _compare(panels: Sequence[Panel], scale: Scale, folders: Sequence[str], place: str, how: Words = ()) -> Words:
     """The command that holds the models of some panels against each other, under the names that the figure has."""
     first = panels[0]
     against = () if first.relative_to is None else ("--relative-to", first.models[first.relative_to].name)
-    return ("compare", *dict.fromkeys(folders), *_names(panels, scale), *against, "--out", place, "--overwrite")
+    return ("compare", *dict.fromkeys(folders), *_names(panels, scale), *against, *how, "--out", place, "--overwrite")
 
 
 def _names(panels: Sequence[Panel], scale: Scale) -> Words:

@@ -19,13 +19,18 @@ from videopred.rendering.canvas import figure_bytes
 
 
 def save_comparison(
-    comparison: Comparison | DataComparison, targets: Mapping[str, Path], *, overwrite: bool = False
+    comparison: Comparison | DataComparison,
+    targets: Mapping[str, Path],
+    *,
+    curves: bool = False,
+    overwrite: bool = False,
 ) -> None:
     """Write a comparison, all its files or none.
 
     Args:
         comparison: what to write.
         targets: ending (.md, .csv, .png, .svg) -> path.
+        curves: see `draw_comparison`.
         overwrite: replace files that are there.
 
     Raises:
@@ -33,32 +38,54 @@ def save_comparison(
     """
     for path in targets.values():
         check.absent("--out", path, overwrite)
-    write_all({path: _content(comparison, ending) for ending, path in targets.items()})
+    write_all({path: _content(comparison, ending, curves) for ending, path in targets.items()})
 
 
-def _content(comparison: Comparison | DataComparison, ending: str) -> bytes:
+def _content(comparison: Comparison | DataComparison, ending: str, curves: bool) -> bytes:
     """The bytes of a file with that ending."""
     if ending == ".md":
         return comparison.markdown().encode()
     if ending == ".csv":
         return comparison.to_csv().encode()
-    return figure_bytes(draw_comparison(comparison), ending[1:])
+    return figure_bytes(draw_comparison(comparison, curves=curves), ending[1:])
 
 
-def draw_comparison(comparison: Comparison | DataComparison) -> Figure:
-    """A comparison as a figure: curves over the horizon, or points over data sets."""
-    return _draw_data(comparison) if isinstance(comparison, DataComparison) else _draw(comparison)
+def draw_comparison(comparison: Comparison | DataComparison, *, curves: bool = False) -> Figure:
+    """A comparison as a figure: curves over the horizon, or points over data sets.
+
+    Args:
+        comparison: what to draw.
+        curves: draw curves over several data sets, too: a panel for each.
+    """
+    if isinstance(comparison, Comparison):
+        columns = comparison.first.metrics
+        panels = {_curve_title(comparison, column): over_steps(comparison.rows, column) for column in columns}
+        return _draw_curves(comparison, panels)
+    return _draw_curves(comparison, _panels_over_data(comparison)) if curves else _draw_points(comparison)
 
 
-def _draw(comparison: Comparison) -> Figure:
+def _draw_curves(comparison: Comparison | DataComparison, panels: Mapping[str, Panel]) -> Figure:
     """Curves over the horizon."""
     asked = comparison.first.protocol
-    panels = {
-        curve_title(comparison.first.label(column), metric): over_steps(comparison.rows, column)
-        for column, metric in comparison.first.metrics.items()
-    }
     title = _title(comparison, "shaded")
     return draw_curves(panels, title=title, steps=what_steps_are(asked), marks=asked.spans[:-1])
+
+
+def _panels_over_data(comparison: DataComparison) -> dict[str, Panel]:
+    """A panel of curves for each metric and data set; in each, every row has its place, and so its look."""
+    nothing = np.full(comparison.first.protocol.horizon, np.nan)
+    empty = {row: Curve(nothing, nothing, nothing, row not in comparison.models) for row in comparison.rows}
+    panels = {}
+    for column in comparison.first.metrics:
+        for name, of in comparison.data.items():
+            panel = over_steps(of.rows, column)
+            panels[f"{name}: {_curve_title(comparison, column)}"] = panel._replace(rows=empty | dict(panel.rows))
+    return panels
+
+
+def _curve_title(comparison: Comparison | DataComparison, column: str) -> str:
+    """What stands above curves."""
+    return curve_title(comparison.first.label(column), comparison.first.metrics[column])
 
 
 def _title(comparison: Comparison | DataComparison, interval: str) -> str:
@@ -66,7 +93,7 @@ def _title(comparison: Comparison | DataComparison, interval: str) -> str:
     return comparison.asked if comparison.first.drawn is None else f"{comparison.asked}; {interval}: 95 % intervals"
 
 
-def _draw_data(comparison: DataComparison) -> Figure:
+def _draw_points(comparison: DataComparison) -> Figure:
     """Means over the horizon, or relative errors where they were asked for, with data sets along x."""
     series, names = comparison.series, list(comparison.data)
     relative = comparison.relative_to is not None
