@@ -6,11 +6,14 @@ from pathlib import Path
 
 
 def nearest(word: str, names: Iterable[str]) -> str | None:
-    """The name that is most like a word, or the only one that begins with it, if any is.
+    """The name that a word is the first part of, is most like, or alone begins with, if any is.
 
-    Capitals may differ in names that are more like it. Of several that are as like it, the first.
+    Capitals may differ in names that are more like it. Of several, the first: bf16 means bf16-mixed, before bf16-true.
     """
     there = list(names)
+    kinds = [name for name in there if name.startswith(f"{word}-")]
+    if kinds:
+        return kinds[0]
     for written, least in (str, 0.5), (str.lower, 0.65):
         likeness = [difflib.SequenceMatcher(None, written(name), written(word)).ratio() for name in there]
         if max(likeness, default=0) >= least:

@@ -160,7 +160,7 @@ def test_the_output_is_that_of_the_highest_layer(name):
 
 
 def test_one_layer_is_refused():
-    with pytest.raises(ValueError, match=r"^--core.units must .*at least 2 items"):
+    with pytest.raises(ValueError, match=r"^--core.units must have at least 2 numbers, one for each layer, got "):
         CORES["lstm-h"][0](units=(4,))
 
 

@@ -291,18 +291,18 @@ def test_gradients_that_are_not_finite_are_named(data, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("core", "fix"),
+    ("core", "clip_norm", "fix"),
     [
-        ({"comm_gate": False}, r"give --core\.comm-gate, or lower --learning-rate"),
-        ({"comm_gate": True}, "lower --learning-rate"),
-        ({"comm": False}, "lower --learning-rate"),
+        ({"comm_gate": False}, 0.1, r"give --core\.comm-gate, or lower --learning-rate or --clip-norm"),
+        ({"comm_gate": True}, 0.1, "lower --learning-rate or --clip-norm"),
+        ({"comm": False}, None, "lower --learning-rate or give --clip-norm"),
     ],
     ids=str,
 )
-def test_messages_that_add_up_are_to_be_gated(data, tmp_path, core, fix):
-    message = f"first in .*; {fix} or --clip-norm; what was saved before is kept$"
-    with pytest.raises(ValueError, match=message):
-        train(data, tiny_model("scoff", **core), settings({"learning_rate": 1e30}), out=tmp_path / "run", device="cpu")
+def test_messages_that_add_up_are_to_be_gated_and_steps_to_be_smaller(data, tmp_path, core, clip_norm, fix):
+    training = settings({"learning_rate": 1e30, "clip_norm": clip_norm})
+    with pytest.raises(ValueError, match=f"first in .*; {fix}; what was saved before is kept$"):
+        train(data, tiny_model("scoff", **core), training, out=tmp_path / "run", device="cpu")
 
 
 def test_a_disk_that_fills_up_keeps_the_last_good_checkpoint(data, tmp_path, monkeypatch):

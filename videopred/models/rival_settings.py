@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, PositiveInt, model_validator
+from pydantic import Field, PositiveInt, field_validator, model_validator
 from tyro.conf import Suppress
 
 from videopred.check import require
@@ -28,10 +28,17 @@ class LSTMConfig(CoreSettings):
 class LadderConfig(CoreSettings):
     """What LSTMs in layers share."""
 
-    units: Annotated[tuple[PositiveInt, ...], Field(min_length=2)] = (300, 300)
+    units: tuple[PositiveInt, ...] = (300, 300)
     """Width of each layer, the lowest first."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
     """Dropout, in training, of what a layer reads; without attention, the input itself is not dropped."""
+
+    @field_validator("units")
+    @classmethod
+    def _are_layers(cls, units: tuple[int, ...]) -> tuple[int, ...]:
+        must, got = "have at least 2 numbers, one for each layer", " ".join(map(str, units)) or "nothing"
+        require(len(units) >= 2, "--core.units", must, got, "give more, or take the core lstm")
+        return units
 
 
 class AttentiveLadderConfig(LadderConfig):

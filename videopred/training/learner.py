@@ -188,7 +188,9 @@ class Learner(lightning.LightningModule):
         return torch.optim.Adam(self.parameters(), lr=self.config.training.learning_rate)
 
     def _complain(self, got: str, where: str) -> None:
-        core, fix = self.config.model.core, "lower --learning-rate or --clip-norm; what was saved before is kept"
+        core = self.config.model.core
+        clipped = "or give --clip-norm" if self.config.training.clip_norm is None else "or --clip-norm"
+        fix = f"lower --learning-rate {clipped}; what was saved before is kept"
         if getattr(core, "comm", False) and not getattr(core, "comm_gate", True):  # states may grow from step to step
             fix = f"give --core.comm-gate, or {fix}"
         got = f"{got} at update {self.global_step + 1}, first in {where}"
