@@ -205,6 +205,26 @@ def test_what_the_model_did_is_drawn_untouched_and_changed(row):
     assert len(film_frames(intervened(), [row], panel_px=SCALE * WIDTH)) == FRAMES
 
 
+def test_parts_are_object_files_where_they_have_schemata():
+    plain = {name: values for name, values in trace().items() if name != "schema"}
+    for of, part in ((scene(), "object file"), (scene(trace=plain), "module")):
+        kinds = {row: draw(row, of, SCALE).kind for row in ("modules", "attention", "masks")}
+        assert set(kinds.values()) == {part}
+        assert draw("modules", of, SCALE).caption == f"active {part}s"
+
+
+def test_layers_of_modules_stand_apart():
+    """Two layers of 3 and 2: four gaps, of which the third is the widest, and bands that are equally high."""
+    active = {f"layer{layer}.active": np.ones((FRAMES, size)) for layer, size in enumerate((3, 2))}
+    column = draw("modules", scene(trace=active), SCALE).stills[-1][:, GUTTER + 5]
+    empty = (column == PAGE).all(-1)
+    turns = np.flatnonzero(np.diff(empty)) + 1
+    bands, gaps = np.diff(turns)[::2], np.diff(turns)[1::2]
+    assert len(bands) == 5
+    assert bands.max() - bands.min() <= 1
+    assert gaps.tolist() == [4, 4, 10, 4]
+
+
 def test_films_in_color_say_what_a_wrong_color_is():
     films = np.random.default_rng(2).integers(0, 256, (2, FRAMES, HEIGHT, WIDTH, 3), np.uint8)
     colored = Scene(CONTEXT, *films)
@@ -216,7 +236,7 @@ def test_several_models_have_a_row_each_below_one_truth():
     other = {"active": 1 - trace()["active"]}
     panels = draw_rows(["truth", "pred", "modules", "boxes"], beside(other), SCALE)
     assert [(panel.model, panel.caption) for panel in panels] == [
-        ("", "truth"), ("ours", "prediction"), ("theirs", "prediction"), ("ours", "active modules"),
+        ("", "truth"), ("ours", "prediction"), ("theirs", "prediction"), ("ours", "active object files"),
         ("theirs", "active modules"), ("ours", "true boxes"), ("theirs", "true boxes"),
     ]  # fmt: skip
     for panel, made in zip(panels[1:3], (scene().prediction, 255 - scene().prediction), strict=True):

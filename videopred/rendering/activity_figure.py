@@ -37,11 +37,11 @@ def activity_figure(panels: Mapping[str, np.ndarray], context: int) -> "Figure":
     heights = [panel.shape[1] for panel in panels.values()]
     figure = empty_figure(7.0, 0.75 * len(heights) + 0.26 * sum(heights))
     plots = figure.subplots(len(panels), 1, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
-    firsts = first_modules(panels)
+    firsts, part = first_modules(panels), "object file" if any(name.endswith("schema") for name in panels) else "module"
     for plot, (name, panel) in zip(plots, panels.items(), strict=True):
         schema, first = name.endswith("schema"), firsts[name]
         painted = schema_cells(panel.T) if schema else tinted(panel.T, axis=0, first=first)
-        dress(plot, name.replace("_", " "), TIME if plot is plots[-1] else "", "object file" if schema else "module")
+        dress(plot, name.replace("_", " "), TIME if plot is plots[-1] else "", part)
         cells(plot, painted)
         plot.set_yticks(range(panel.shape[1]), range(first, first + panel.shape[1]))
         frames_along(plot, len(panel), context)

@@ -67,7 +67,7 @@ def masks(scene: Scene, scale: int) -> Panel:
     (shares,) = scene.traced("masks")  # (T, K, H, W)
     colors = module_colors(shares.shape[1])
     film = np.einsum("tkhw,kc->thwc", shares, colors).clip(0, 255)
-    return shown(as_pixels(film), scale, "masks", numbers(colors), "module")
+    return shown(as_pixels(film), scale, "masks", numbers(colors), scene.part)
 
 
 def changed(scene: Scene, scale: int) -> Panel:

@@ -30,7 +30,7 @@ def masked_out(scenes: Sequence[Scene]) -> Figure:
     for (row, column), share in np.ndenumerate(shares):
         ink = hue(PAGE if share > 0.7 else (0, 0, 0))  # the ink of other words would be too pale on grey
         plot.text(column, row, f"{share:.2f}", ha="center", va="center", fontsize=SMALL, color=ink)
-    dress(plot, "share of rollout steps active", "module", "silenced")
+    dress(plot, "share of rollout steps active", scenes[0].part, "silenced")
     plot.set_xticks(range(modules))
     plot.set_yticks(range(silenced), ["none", *map(str, range(silenced - 1))])
     plot.spines[:].set_visible(False)

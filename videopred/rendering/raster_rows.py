@@ -1,5 +1,7 @@
 """Rows about modules: a band for each, a cell for each frame, filled as time passes."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from videopred.palette import INK, PAGE, SCHEMA_COLORS, TRACK, as_pixels, module_colors, schema_cells, tinted
@@ -13,9 +15,7 @@ GUTTER, LETTER = 26, 22
 
 def modules(scene: Scene, scale: int) -> Panel:
     """Active modules in their colours, resting ones white; of several layers, the lowest is on top."""
-    active = np.concatenate(scene.traced("active"), axis=1)  # (T, K)
-    colors = module_colors(active.shape[1])
-    return _raster(scene, scale, tinted(active, axis=1), "active modules", numbers(colors), "module")
+    return _layers(scene, scale, scene.traced("active"), f"active {scene.part}s")
 
 
 def schemata(scene: Scene, scale: int) -> Panel:
@@ -30,9 +30,7 @@ def attention(scene: Scene, scale: int) -> Panel:
     traces = scene.traced("input_attention")
     if scene.map_shape is not None and len(traces) == 1:
         return _attention_map(scene, scale, traces[0].mean(1))
-    read = np.concatenate([trace.mean(1).sum(-1) for trace in traces], axis=1)  # (T, K)
-    colors = module_colors(read.shape[1])
-    return _raster(scene, scale, tinted(read, axis=1), "attention", numbers(colors), "module")
+    return _layers(scene, scale, [trace.mean(1).sum(-1) for trace in traces], "attention")
 
 
 def _attention_map(scene: Scene, scale: int, read: np.ndarray) -> Panel:
@@ -47,22 +45,33 @@ def _attention_map(scene: Scene, scale: int, read: np.ndarray) -> Panel:
     film = as_pixels(light.reshape(len(read), down, across, 3))
     # The nearest position of each pixel: a map need not divide the frame.
     rows, columns = np.arange(height) * down // height, np.arange(width) * across // width
-    return shown(film[:, rows][:, :, columns], scale, "attention", numbers(colors), "module")
+    return shown(film[:, rows][:, :, columns], scale, "attention", numbers(colors), scene.part)
+
+
+def _layers(scene: Scene, scale: int, layers: Sequence[np.ndarray], caption: str) -> Panel:
+    """Shares (T, K) of each layer, in the modules' colours."""
+    shares, sizes = np.concatenate(layers, axis=1), [layer.shape[1] for layer in layers]
+    swatches = numbers(module_colors(shares.shape[1]))
+    return _raster(scene, scale, tinted(shares, axis=1), caption, swatches, scene.part, sizes)
 
 
 def _raster(
-    scene: Scene, scale: int, cells: np.ndarray, caption: str, swatches: tuple[Swatch, ...], kind: str
+    scene: Scene,
+    scale: int,
+    cells: np.ndarray,
+    caption: str,
+    swatches: tuple[Swatch, ...],
+    kind: str,
+    layers: Sequence[int] | None = None,
 ) -> Panel:
-    """The panel of cells (T, K, 3); when it plays, those of later frames are not there yet."""
+    """The panel of cells (T, K, 3), of layers of these sizes; when it plays, those of later frames are not there yet."""
     frames, bands = cells.shape[:2]
     high, wide = scene.truth.shape[1] * scale, scene.truth.shape[2] * scale
-    tops = np.linspace(0, high, bands + 1).round().astype(int)
+    places = _bands(high, layers or [bands])
     edges = np.linspace(GUTTER, wide, frames + 1).round().astype(int)
     film = np.full((frames, high, wide, 3), PAGE, np.uint8)
     stills = film.copy()
-    gap = 2 if high >= 6 * bands else 0
-    for k in range(bands):
-        top, bottom = tops[k] + gap, tops[k + 1] - gap
+    for k, (top, bottom) in enumerate(places):
         film[:, top:bottom, GUTTER:] = TRACK
         for t in range(frames):
             film[t:, top:bottom, edges[t] : edges[t + 1]] = cells[t, k]
@@ -70,6 +79,14 @@ def _raster(
     turn = edges[scene.context]
     film[:, :, turn - 1 : turn + 1] = INK  # no module has it
     every = -(-LETTER * bands // high)
-    labels = [Label(str(k), GUTTER / 2, (tops[k] + tops[k + 1]) / 2) for k in range(0, bands, every)]
+    labels = [Label(str(k), GUTTER / 2, places[k].mean()) for k in range(0, bands, every)]
     film[:, :, :GUTTER] = write(film[0], labels)[:, :GUTTER]
     return Panel(film, stills, caption, swatches, kind, numbered=True)
+
+
+def _bands(high: int, layers: Sequence[int]) -> np.ndarray:
+    """(K, 2): first row of each band and the row behind its last; there is more room between layers, if any."""
+    bands, layer = sum(layers), np.repeat(np.arange(len(layers)), layers)
+    gap, more = 2 * (high >= 6 * bands), 6 * (high >= 12 * bands)
+    edges = np.linspace(0, high - more * layer[-1], bands + 1).round().astype(int)
+    return np.stack([edges[:-1] + gap, edges[1:] - gap], axis=1) + more * layer[:, None]

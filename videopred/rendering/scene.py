@@ -55,6 +55,11 @@ class Scene(NamedTuple):
         """The scene of each model."""
         return [self, *self.beside]
 
+    @property
+    def part(self) -> str:
+        """What a part of the state is called: a module, or SCOFF's object file, which chooses a schema."""
+        return "object file" if self.traced("schema") else "module"
+
     def traced(self, name: str) -> list[np.ndarray]:
         """The traces of that name, the lowest layer's first; a layer's own begin with `layer0.` and so on."""
         return [values for key, values in self.trace.items() if key.rpartition(".")[2] == name]
