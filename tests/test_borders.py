@@ -30,7 +30,7 @@ ROOMS: dict[str, set[str]] = {
     "interrupt": set(),
     "flags": SHARED | {"flags", "models", "experiments", "training", "weights"},
     "experiments": SHARED | {*SHELVES, "command_lines", "experiments"},
-    "datasets": SHARED | {"child_process", "datasets", "slurm"},
+    "datasets": SHARED | {"child_process", "datasets", "processes"},
     "models": SHARED | {"models"},
     "eval": SHARED | {"eval"},
     "pictures": SHARED,
@@ -41,6 +41,7 @@ ROOMS: dict[str, set[str]] = {
     "plots": SHARED | {"datasets", "eval", "palette", "pictures", "plots", "rendering"},
     "rendering": SHARED | {"palette", "pictures", "models", "rendering"},
     "slurm": set(),
+    "processes": {"check", "slurm"},
     "runs": SHARED | {"eval", "spelling", "training", "weights"},
     "weights": SHARED,
     "checkpoint": SHARED | {"models", "weights"},
@@ -52,7 +53,7 @@ ROOMS: dict[str, set[str]] = {
     "training": SHARED
     | {"datasets", "models", "rollout", "rendering", "checkpoint", "device", "training", "pictures", "slurm"},
     "judging": SHARED
-    | {"judging", *SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "slurm", "runs"},
+    | {"judging", *SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "processes", "slurm", "runs"},
     "surprise": SHARED | {"datasets", "eval", "rollout", "checkpoint", "device", "runs"},
     "report": SHARED
     | {"datasets", "eval", "rendering", "checkpoint", "device", "pictures", "training", "judging", "runs", "weights"}
@@ -62,7 +63,7 @@ ROOMS: dict[str, set[str]] = {
     "commands": SHARED
     | {"flags", *SHELVES, "rollout", "rendering", "checkpoint", "device", "training", "judging", "demo"}
     | {"pictures", "preview", "cards", "bench", "commands", "experiments", "export", "plots", "runs"}
-    | {"command_lines", "spelling", "surprise", "report", "doctor"}
+    | {"command_lines", "processes", "spelling", "surprise", "report", "doctor"}
     | {"cli"},  # a figure of a paper is made by commands
     "cli": SHARED | {"flags", "datasets", "commands"},
     "__main__": {"cli"},

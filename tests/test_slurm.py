@@ -2,7 +2,7 @@
 
 import pytest
 
-from videopred.datasets.shards import my_place
+from videopred.processes import my_place
 from videopred.slurm import my_job, my_task
 
 JOB = {"SLURM_JOB_ID": "8", "SLURM_JOB_NAME": "job", "SLURM_NTASKS": "4", "SLURM_NTASKS_PER_NODE": "2"}

@@ -25,7 +25,10 @@ def test_backward_counts_too():
 
 def test_waiting_for_a_value_is_noticed():
     numbers = torch.rand(3)
-    assert operations(lambda: numbers.sum().item()).host_waits == 1
+    for mode in (torch.enable_grad, torch.no_grad, torch.inference_mode):
+        with mode():
+            assert operations(lambda: numbers.sum().item()).host_waits == 1
+            assert operations(lambda: int(numbers.argmax())).host_waits == 1
     assert operations(lambda: numbers[numbers > 0.5]).host_waits == 1
     assert operations(lambda: numbers.index_put_((numbers > 0.5,), numbers[:1])).host_waits == 1
     assert operations(lambda: numbers.index_select(0, torch.tensor([2, 0]))).host_waits == 0

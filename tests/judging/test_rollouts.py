@@ -9,13 +9,13 @@ from tiny_runs import tiny_data
 from torch import Tensor, nn
 
 from videopred.datasets import open_dataset
-from videopred.datasets.shards import my_place
 from videopred.eval.settings import Protocol
 from videopred.judging import evaluate, judge
 from videopred.judging.batches import Batch
 from videopred.judging.forecasts import forecast_of
 from videopred.judging.sharing import Share
 from videopred.models.predictor import Prediction
+from videopred.processes import my_place
 from videopred.rollout import predict_next, roll_out
 
 HEIGHT, WIDTH = 24, 32

@@ -39,6 +39,32 @@ def test_two_processes_give_what_one_gives(tmp_path):
     assert len(np.unique(one["model/mse mean of 3/mse"].sum(1))) == 7  # no clip stands for another
 
 
+MET = """
+import torch
+from torch import distributed
+from videopred.judging.sharing import sharing
+from videopred.processes import my_place
+
+distributed.init_process_group("cuda:gloo")  # as NCCL, for tensors on GPUs alone
+place, processes = my_place()
+with sharing() as share:
+    total, all_places = share.total(torch.tensor([place + 1.0])), share.gather([place])
+assert distributed.is_initialized()
+print(processes, share.rank == place, total.item(), all_places, flush=True)
+distributed.destroy_process_group()
+"""
+
+
+@pytest.mark.slow
+def test_processes_that_met_for_a_training_on_gpus_speak_through_the_cpu(tmp_path):
+    (tmp_path / "met.py").write_text(MET)
+    told = subprocess.run(
+        [*TORCHRUN, "2", str(tmp_path / "met.py")], env=os.environ | {"OMP_NUM_THREADS": "1"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert told.stdout.splitlines() == 2 * ["2 True 3.0 [0, 1]"], told.stderr
+
+
 def measured(folder: Path) -> dict[str, np.ndarray]:
     with np.load(folder / "measurements.npz") as arrays:
         return dict(arrays)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from videopred import check
 from videopred.bench.on_device import device_rows, with_compiled_step
-from videopred.bench.operations import OperationCount, product_seconds, times_the_limit
+from videopred.bench.operations import operations, product_seconds, times_the_limit
 from videopred.bench.plain_cores import plain_brims, plain_rims
 from videopred.bench.plain_scoff import PlainSCOFF
 from videopred.bench.timing import compare
@@ -162,11 +162,10 @@ def _operations_per_step(subject: Subject) -> dict[str, float]:
 def _operations(core: Any, slots: Tensor) -> dict[str, int]:
     """Operations of an unroll on slots, forward and backward, and how often the host waits in both."""
     core.zero_grad()  # or the second backward would also add to the gradients of the first
-    with OperationCount() as forward:
-        output = unroll(core, slots).output
-    total = output.sum()
-    with OperationCount() as backward:
-        total.backward()
+    outputs: list[Tensor] = []
+    forward = operations(lambda: outputs.append(unroll(core, slots).output))
+    total = outputs[0].sum()
+    backward = operations(total.backward)
     waits = forward.host_waits + backward.host_waits
     return {"forward": forward.total, "backward": backward.total, "host_waits": waits}
 

@@ -12,7 +12,14 @@ from torch.utils.flop_counter import FlopCounterMode
 from videopred.bench.timing import compare, cpu_seconds
 
 _PRODUCTS = ("aten.mm", "aten.bmm", "aten.addmm", "aten.baddbmm")
-_WAITING = ("aten._local_scalar_dense", "aten.nonzero", "aten.masked_select", "aten.equal", "aten.is_nonzero")
+_WAITING = (
+    "aten._local_scalar_dense",
+    "aten.item",
+    "aten.nonzero",
+    "aten.masked_select",
+    "aten.equal",
+    "aten.is_nonzero",
+)
 _BY_INDEX = ("aten.index.Tensor", "aten.index_put", "aten.index_put_")
 
 

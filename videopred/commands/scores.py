@@ -79,7 +79,7 @@ def evaluate(
     else:
         assert data is not None  # _split has asked for it
         scores = _score_runs(runs, data, question, reference, how)
-    from videopred.judging.sharing import my_place
+    from videopred.processes import my_place
 
     if my_place()[0] > 0:  # another process writes and prints
         return

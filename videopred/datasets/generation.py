@@ -15,8 +15,8 @@ from videopred.datasets.making import LocalMaker, make_file
 from videopred.datasets.plan import Job, Target, plan
 from videopred.datasets.resuming import PieceFolder, still_to_make, strays
 from videopred.datasets.settings import DatasetSettings
-from videopred.datasets.shards import my_place
 from videopred.datasets.workers import WorkerPool
+from videopred.processes import my_place
 
 _SMALL = 4e8  # numbers in frames, those of 2000 clips of balls4, up to which a forecast costs more than it tells
 _LONG = 20.0  # seconds from which on it is told

@@ -1,6 +1,5 @@
 """How a data set is cut into shards: which clips are in which, and what the files are called."""
 
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,7 +7,6 @@ from typing import NamedTuple
 
 from videopred import check
 from videopred.datasets.settings import DatasetSettings
-from videopred.slurm import my_task
 
 
 class ShardName(NamedTuple):
@@ -68,23 +66,3 @@ def check_shards(shards: int, clips: Mapping[str, int], recipe: DatasetSettings)
     most = max(count // recipe.clips_per_scene(part) for part, count in clips.items())
     must = f"be at most {most}, so that each holds some of the largest part"
     check.require(shards <= most, "--shards", must, shards, "give fewer shards or more clips")
-
-
-def my_place() -> tuple[int, int]:
-    """Which of the processes that were started together this is, and how many they are; 0 and 1 if it is alone.
-
-    torchrun says it in RANK and WORLD_SIZE, which go before what Slurm's srun says.
-
-    Raises:
-        ValueError: RANK is no number below WORLD_SIZE.
-    """
-    task = my_task()
-    if task is not None and "RANK" not in os.environ:
-        return task.place, task.tasks
-    names = ("RANK", "WORLD_SIZE")
-    processes = os.environ.get(names[1], "1")
-    place = os.environ.get(names[0], "nothing" if names[1] in os.environ else "0")
-    sensible = place.isdecimal() and processes.isdecimal() and int(place) < int(processes)
-    must, fix = f"be a number below {names[1]}", "start the processes with torchrun or srun"
-    check.require(sensible, names[0], must, f"{place} of {processes}", fix)
-    return int(place), int(processes)

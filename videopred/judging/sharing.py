@@ -3,12 +3,12 @@
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import distributed
 
-from videopred.datasets.shards import my_place
+from videopred.processes import my_place
 from videopred.slurm import my_task
 
 Item = TypeVar("Item")
@@ -19,6 +19,8 @@ class Share(NamedTuple):
 
     rank: int = 0
     processes: int = 1
+    group: Any = None
+    """Through which they speak; none where there is one."""
 
     @property
     def writes(self) -> bool:
@@ -34,23 +36,23 @@ class Share(NamedTuple):
         if self.processes == 1:
             return mine
         lists: list[list[Item]] = [[] for _ in range(self.processes)]
-        distributed.all_gather_object(lists, mine)
+        distributed.all_gather_object(lists, mine, group=self.group)
         return [item for one in lists for item in one]
 
     def total(self, values: torch.Tensor) -> torch.Tensor:
         """The sum of a tensor over all processes, on the CPU; the same in each."""
         values = values.cpu()
         if self.processes > 1:
-            distributed.all_reduce(values)
+            distributed.all_reduce(values, group=self.group)
         return values
 
 
 @contextmanager
 def sharing() -> Iterator[Share]:
-    """This process's share: all of the work unless torchrun or srun says otherwise.
+    """This process's share: all of the work unless it was started with others.
 
-    Processes speak through gloo on the CPU, whatever device they compute on: what they exchange is a few numbers per
-    clip and frame.
+    Processes speak through gloo on the CPU, whatever device they compute on and however they spoke before, as in a
+    training: what they exchange is a few numbers per clip and frame.
 
     Raises:
         ValueError: the environment's RANK and WORLD_SIZE make no sense.
@@ -59,13 +61,14 @@ def sharing() -> Iterator[Share]:
     if processes == 1:
         yield Share()
         return
-    group_is_ours = not distributed.is_initialized()
-    if group_is_ours:
+    if distributed.is_initialized():
+        group: Any = distributed.new_group(backend="gloo")
+    else:
         task = my_task()
         meet = None if task is None or "MASTER_ADDR" in os.environ else f"tcp://{task.first_machine}:{task.port}"
         distributed.init_process_group("gloo", init_method=meet, rank=rank, world_size=processes)
+        group = distributed.group.WORLD
     try:
-        yield Share(rank, processes)
+        yield Share(rank, processes, group)
     finally:
-        if group_is_ours:
-            distributed.destroy_process_group()
+        distributed.destroy_process_group(group)

@@ -64,7 +64,7 @@ def _raster(
     kind: str,
     layers: Sequence[int] | None = None,
 ) -> Panel:
-    """The panel of cells (T, K, 3), of layers of these sizes; when it plays, those of later frames are not there yet."""
+    """The panel of cells (T, K, 3), in layers of these sizes; when it plays, later ones are not there yet."""
     frames, bands = cells.shape[:2]
     high, wide = scene.truth.shape[1] * scale, scene.truth.shape[2] * scale
     places = _bands(high, layers or [bands])
