@@ -13,12 +13,13 @@ import videopred.check
 
 PACKAGE = Path(videopred.check.__file__).parent
 SHELVES = ("datasets", "models", "eval")
-SHARED = {"addresses", "amounts", "check", "files", "frames", "interrupt", "settings", "systems"}
+SHARED = {"addresses", "amounts", "check", "files", "frames", "interrupt", "run_files", "settings", "systems"}
 
 ROOMS: dict[str, set[str]] = {
     "": set(),
-    "check": {"spelling"},
-    "spelling": set(),
+    "check": {"run_files", "spelling"},
+    "run_files": set(),
+    "spelling": {"run_files"},
     "child_process": {"check"},
     "frames": {"check"},
     "files": {"check", "systems"},

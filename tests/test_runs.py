@@ -185,6 +185,23 @@ def test_a_run_that_goes_away_while_it_is_looked_at_hides_no_other(tmp_path, mon
     assert {name: run.state for name, run in look(tmp_path).items()} == {"a": "damaged", "b": "finished"}
 
 
+def test_a_file_that_gets_its_last_name_while_it_is_looked_at_is_no_damage(tmp_path, monkeypatch):
+    """As a checkpoint does, which a training writes to another name first."""
+    newest = (make_run(tmp_path / "a", updates=2) / "settings.json").stat().st_mtime
+    found = Path.rglob
+    monkeypatch.setattr(Path, "rglob", lambda *words: [*found(*words), Renamed(tmp_path / "a" / "next.ckpt")])
+    (run_found,) = look(tmp_path).values()
+    assert run_found.state == "finished"
+    assert runs._last_written(tmp_path / "a") >= newest
+
+
+class Renamed(type(Path())):
+    """A path to a file that is there, until it is looked at closely."""
+
+    def is_file(self) -> bool:
+        return True
+
+
 def test_an_export_with_a_record_that_is_none_hides_no_other(tmp_path):
     text = json.dumps({"settings": {"training": {"updates": 2}}, "record": []})
     save_file({"a": torch.zeros(9)}, tmp_path / "a.safetensors", {"videopred": text})

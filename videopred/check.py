@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from videopred.run_files import EXPORT, SETTINGS, SUMMARY, is_run
 from videopred.spelling import nearest, nearest_path, nearest_run
 
 
@@ -270,10 +271,10 @@ def run_folder(run: Path, argument: str = "RUN") -> Path:
     Raises:
         FileNotFoundError: a folder without settings.json, another file, or nothing.
     """
-    if (run / "settings.json").is_file() or (run.is_file() and run.suffix == ".safetensors"):
+    if (run / SETTINGS).is_file() or (run.is_file() and run.suffix == EXPORT):
         return run
     must = "be a run folder with a settings.json"
-    if (run / "seeds.json").is_file():
+    if (run / SUMMARY).is_file():
         there = sorted(run.glob("seed-*"), key=lambda seed: (len(seed.name), seed.name))  # seed-2 before seed-10
         fix = f"give one of them: {', '.join(map(str, there or [run / 'seed-0']))}"
         raise FileNotFoundError(complaint(argument, must, f"{run}, which holds runs from several seeds", fix))
@@ -292,9 +293,7 @@ def run_or_runs(folder: Path) -> Path:
     Raises:
         FileNotFoundError: it is none of them.
     """
-    if folder.suffix != ".safetensors" and not any(
-        (folder / name).is_file() for name in ("settings.json", "seeds.json")
-    ):
+    if not is_run(folder):
         must, fix = "be a folder that `videopred train` wrote", "`videopred runs` lists those in models/"
         if not folder.exists():
             raise nothing_there("--resume", must, folder, f"choose another: {fix}", nearest_run(folder))

@@ -22,6 +22,7 @@ from videopred.files import write_text
 from videopred.models import build
 from videopred.models.predictor import Predictor
 from videopred.models.settings import PredictorConfig
+from videopred.run_files import SETTINGS
 from videopred.settings import ComputeConfig, Settings, TrainingConfig
 from videopred.weights import read_export, read_header
 
@@ -237,7 +238,7 @@ def run_settings(run: Path) -> RunConfig:
     """
     if run.is_file():
         return _parsed(run, json.dumps(read_header(run)[0]))
-    path = run / "settings.json"
+    path = run / SETTINGS
     return _parsed(path, path.read_bytes())
 
 

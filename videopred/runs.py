@@ -8,12 +8,14 @@ import platform
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from videopred import check
 from videopred.amounts import duration
 from videopred.eval.file_names import ScoreFile, score_files
+from videopred.run_files import RECORD, SETTINGS
 from videopred.spelling import nearest_path
 from videopred.systems import lives
 from videopred.training.metrics_rows import curves, read_metrics
@@ -74,7 +76,7 @@ def run_stamp(run: Path) -> str | None:
         run: run folder, or export.
     """
     try:
-        record = read_header(run)[1] if run.is_file() else _read_json(run / "run.json")
+        record = read_header(run)[1] if run.is_file() else _read_json(run / RECORD)
         return stamp_of(record)
     except (OSError, ValueError):
         return None
@@ -153,7 +155,7 @@ def _find(folder: Path, depth: int) -> list[Path]:
 
 
 def _is_run(folder: Path) -> bool:
-    return any((folder / name).exists() for name in ("settings.json", "run.json", "checkpoints"))
+    return any((folder / name).exists() for name in (SETTINGS, RECORD, "checkpoints"))
 
 
 def _look_at(path: Path, scores: Sequence[ScoreFile], now: float) -> Run:
@@ -163,7 +165,7 @@ def _look_at(path: Path, scores: Sequence[ScoreFile], now: float) -> Run:
             losses: tuple[float | None, float | None, int | None] = (None, None, None)
             state, written = "export", path.stat().st_mtime
         else:
-            settings, record = (_read_json(path / name) for name in ("settings.json", "run.json"))
+            settings, record = (_read_json(path / name) for name in (SETTINGS, RECORD))
             losses, written = _losses(path), _last_written(path)
             state = _state(record, now - written)
         loss, validation, logged = losses
@@ -211,7 +213,11 @@ def _state(record: dict[str, Any], idle: float) -> str:
 
 def _last_written(run: Path) -> float:
     """When the youngest of its files was written, in seconds since 1970."""
-    return max(path.stat().st_mtime for path in run.rglob("*") if path.is_file())
+    found = 0.0
+    for path in run.rglob("*"):
+        with suppress(FileNotFoundError):  # a training has just given it its last name
+            found = max(found, path.stat().st_mtime if path.is_file() else 0.0)
+    return found
 
 
 def _losses(run: Path) -> tuple[float | None, float | None, int | None]:

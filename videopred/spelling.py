@@ -4,6 +4,8 @@ import difflib
 from collections.abc import Iterable
 from pathlib import Path
 
+from videopred.run_files import EXPORT, is_run
+
 
 def nearest(word: str, names: Iterable[str]) -> str | None:
     """The name that a word is the first part of, is most like, or alone begins with, if any is.
@@ -41,14 +43,10 @@ def nearest_path(path: Path, names: Iterable[str] = ()) -> str | None:
 
 def nearest_run(path: Path) -> str | None:
     """The run or export that a path to none is most like: beside it, in the current folder, or in models/."""
-    runs = [run for run in _around(path, "models") if run.suffix == ".safetensors" or _holds_runs(run)]
-    meant = {run.name.removesuffix(".safetensors"): str(run) for run in runs}
-    near = nearest(path.name.removesuffix(".safetensors"), meant)
+    runs = [run for run in _around(path, "models") if is_run(run)]
+    meant = {run.name.removesuffix(EXPORT): str(run) for run in runs}
+    near = nearest(path.name.removesuffix(EXPORT), meant)
     return None if near is None else meant[near]
-
-
-def _holds_runs(folder: Path) -> bool:
-    return any((folder / name).is_file() for name in ("settings.json", "seeds.json"))
 
 
 def _around(path: Path, usual: str) -> list[Path]:

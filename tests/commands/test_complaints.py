@@ -111,6 +111,7 @@ BAD = {
     "render {gru} {gru} {data}": "RUN must be given once each, got ",
     "render {data} {gru}": "gru, a run; put the data behind all runs",
     "evaluate {data} {gru}": "gru, a run; put the data behind all runs",
+    "evaluate {data} seeds": "seeds, a run; put the data behind all runs",
     "render {gru} {data} --names gru=GRU": "--names must be given with several runs, got gru=GRU; leave it out",
     "render {gru} {rims} {data} --names gur=GRU": "--names must be one of gru, rims, got gur; did you mean gru?",
     "render {gru} {rims} {data} --names gru": "--names must be RUN=NAME, got gru; write e.g. scoff-balls4=SCOFF",
@@ -194,6 +195,8 @@ def bad_place(place, tmp_path_factory) -> Path:
     shutil.copytree(place / "gru", folder / "broken")
     shutil.copy(place / "rims" / "checkpoints" / "best.ckpt", folder / "mixed" / "checkpoints")
     (folder / "broken" / "checkpoints" / "best.ckpt").write_text("hello\n")
+    (folder / "seeds").mkdir()
+    (folder / "seeds" / "seeds.json").write_text("{}")
     return folder
 
 

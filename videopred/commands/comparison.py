@@ -11,8 +11,8 @@ from videopred.commands import terminal
 from videopred.commands.naming import read_names
 from videopred.commands.options import Json, Overwrite, out_flag
 from videopred.eval.file_names import SCORES, score_files, scores_in
+from videopred.run_files import is_run
 from videopred.spelling import nearest_path, nearest_run
-from videopred.training.places import SUMMARY
 
 if TYPE_CHECKING:
     from videopred.eval.comparison import Comparison
@@ -93,8 +93,7 @@ def _scores_of(path: Path, data: tuple[str, ...]) -> list[Path]:
     """The folders of scores that a path means: itself, or where `evaluate` puts those of a run."""
     if _holds_scores(path):
         return [path.parent if path.name == SCORES else path]
-    is_run = any((path / name).is_file() for name in ("settings.json", SUMMARY)) or path.suffix == ".safetensors"
-    if not is_run:
+    if not is_run(path):
         make = "make them with `videopred evaluate`"
         if not path.exists():
             near = nearest_run(path) or nearest_path(path)

@@ -11,7 +11,8 @@ from videopred.datasets import DATASETS, kept_clips, open_dataset
 from videopred.experiments import experiment_names
 from videopred.experiments.asking import Asked, ask_by_name
 from videopred.experiments.settings import ExperimentConfig
-from videopred.training.places import SUMMARY, run_of, seeds_of
+from videopred.run_files import SUMMARY
+from videopred.training.places import run_of, seeds_of
 
 if TYPE_CHECKING:
     from videopred.checkpoint import ExperimentRecord

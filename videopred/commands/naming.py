@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from videopred import check
+from videopred.run_files import is_run
 
 
 def runs_and_data(paths: Sequence[Path], otherwise: str = "") -> tuple[list[Path], Path]:
@@ -19,8 +20,7 @@ def runs_and_data(paths: Sequence[Path], otherwise: str = "") -> tuple[list[Path
     got, fix = " ".join(map(str, paths)) or "nothing", f"put both before the options{otherwise}; see --help"
     check.require(len(paths) >= 2, "RUN and DATA", "be given", got, fix)
     *runs, data = paths
-    is_run = data.suffix == ".safetensors" or (data / "settings.json").is_file()
-    check.require(not is_run, "DATA", "be the last path", f"{data}, a run", "put the data behind all runs")
+    check.require(not is_run(data), "DATA", "be the last path", f"{data}, a run", "put the data behind all runs")
     return runs, data
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from videopred import check
 from videopred.command_lines import typed
 from videopred.datasets import how_to_make, open_dataset
-from videopred.training.places import SUMMARY, run_of, seeds_of
+from videopred.run_files import SETTINGS, SUMMARY
+from videopred.training.places import run_of, seeds_of
 
 if TYPE_CHECKING:
     from videopred.datasets.clip_source import ClipSource
@@ -60,7 +61,7 @@ def each_run(runs: Sequence[Path]) -> list[Path]:
             found.append(check.run_folder(run))
             continue
         of_seeds = [run_of(run, seed) for seed in seeds_of(run)]
-        missing = [path.name for path in of_seeds if not (path / "settings.json").is_file()]
+        missing = [path.name for path in of_seeds if not (path / SETTINGS).is_file()]
         fix = f"`{typed(('train', '--resume', str(run)))}` trains it, or give those that are there"
         must = "hold a run from each of its seeds"
         check.require_sound(not missing, "RUN", must, f"{run} without {', '.join(missing)}", fix)

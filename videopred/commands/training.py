@@ -19,9 +19,10 @@ from videopred.experiments.settings import Scale
 from videopred.flags import model_flags
 from videopred.models.codec_settings import CodecConfig, DecoderConfig, RNEMConfig, SharedConfig
 from videopred.models.settings import CoreConfig, PredictorConfig, RIMsConfig
+from videopred.run_files import SUMMARY
 from videopred.settings import ComputeConfig, Settings, TrainingConfig, WatchConfig
 from videopred.spelling import nearest_path
-from videopred.training.places import SUMMARY, check_room, run_of, seeds_of, spread, usual_folder
+from videopred.training.places import check_room, run_of, seeds_of, spread, usual_folder
 from videopred.training.stopping import as_ctrl_c
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import Any
 
 from videopred import check
 from videopred.checkpoint import BEST, RunConfig, checkpoint_file, read_checkpoint
+from videopred.run_files import RECORD
 from videopred.weights import Export, write_export
 
 
@@ -78,7 +79,7 @@ def _settings(config: RunConfig) -> dict[str, Any]:
 
 def _record(run: Path) -> dict[str, Any]:
     """What run.json says, without what has a meaning on this machine only."""
-    file = run / "run.json"
+    file = run / RECORD
     record: Any = {}
     try:
         record = json.loads(file.read_bytes()) if file.is_file() else record

@@ -15,8 +15,9 @@ from videopred.models import CODECS, CORES, DECODERS, core_config
 from videopred.models.codec_settings import RNEMConfig
 from videopred.models.presets import PRESETS
 from videopred.models.settings import CoreSettings, OwnConfig, PredictorConfig
+from videopred.run_files import SETTINGS, SUMMARY
 from videopred.settings import ComputeConfig, Settings, TrainingConfig
-from videopred.training.places import SUMMARY, run_of, seeds_of
+from videopred.training.places import run_of, seeds_of
 
 
 def with_model_flags(command: Callable[..., None], words: Sequence[str]) -> Callable[..., None]:
@@ -86,7 +87,7 @@ def _saved(run: Path) -> dict[str, Any]:
         return read_header(run)[0]
     if (run / SUMMARY).is_file():
         run = run_of(run, seeds_of(run)[0])
-    return json.loads((run / "settings.json").read_text(encoding="utf-8"))
+    return json.loads((run / SETTINGS).read_text(encoding="utf-8"))
 
 
 def _settings_of_experiment(words: Sequence[str]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from videopred.command_lines import from_here
 from videopred.datasets import kept_clips
 from videopred.eval.file_names import PLAUSIBILITY_FILES, may_be_of, scores_in
 from videopred.eval.scores import Scores, load_scores
+from videopred.run_files import RECORD, SETTINGS
 from videopred.runs import run_name, stamp_of
 from videopred.training.metrics_rows import read_metrics
 from videopred.weights import read_header
@@ -67,8 +68,8 @@ def find_run(path: Path, results: Path) -> FoundRun:
         settings, record = read_header(path)
         log: list[dict[str, str]] = []
     else:
-        settings = _read_json(path / "settings.json")
-        record = _read_json(path / "run.json") if (path / "run.json").is_file() else {}
+        settings = _read_json(path / SETTINGS)
+        record = _read_json(path / RECORD) if (path / RECORD).is_file() else {}
         log = read_metrics(path / "logs" / "metrics.csv")
     check.require_sound("core" in settings.get("model", {}), "RUN", "hold the settings of a run", path, "train again")
     name = run_name(path)

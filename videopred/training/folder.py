@@ -7,6 +7,7 @@ from typing import Any
 
 from videopred import check
 from videopred.checkpoint import RunConfig, write_json
+from videopred.run_files import RECORD, SETTINGS
 from videopred.training.locking import FolderLock
 from videopred.training.processes import is_first
 from videopred.training.provenance import TimeSpent, now, provenance
@@ -46,7 +47,7 @@ class RunFolder:
         replaces = self.path.exists() and not check.empty_folder(self.path)
         if replaces:
             fix = "choose another --out; only run folders are replaced"
-            check.require((self.path / "settings.json").is_file(), "--out", "be a run folder or new", self.path, fix)
+            check.require((self.path / SETTINGS).is_file(), "--out", "be a run folder or new", self.path, fix)
             self._lock.hold("--out", self.path)
         data = config.data.model_dump() if config.data else None
         record = provenance() | {"state": "running", "device": device, "data": data}  # while nothing is touched yet
@@ -59,7 +60,7 @@ class RunFolder:
             got, fix = f"{self.path} ({error.strerror})", "choose another place"
             raise OSError(check.complaint("--out", "be a folder that can be made", got, fix)) from error
         self._lock.hold("--out", self.path)
-        write_json(self.path / "settings.json", config.model_dump(mode="json"))
+        write_json(self.path / SETTINGS, config.model_dump(mode="json"))
         self._write(record)
 
     def take_up(self) -> None:
@@ -75,7 +76,7 @@ class RunFolder:
         """Note in the settings and the record of a run how it is resumed, and after how many updates."""
         if not is_first():
             return
-        write_json(self.path / "settings.json", config.model_dump(mode="json"))
+        write_json(self.path / SETTINGS, config.model_dump(mode="json"))
         self._time.add(record)
         start = {"updates": done, **provenance()}
         starts = [*record.get("resumed", []), start]
@@ -125,4 +126,4 @@ class RunFolder:
 
     def _write(self, record: dict[str, Any]) -> None:
         self._record = record
-        write_json(self.path / "run.json", record)
+        write_json(self.path / RECORD, record)

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from videopred import check
 from videopred.models.settings import PredictorConfig
-
-SUMMARY = "seeds.json"
+from videopred.run_files import SETTINGS, SUMMARY
 
 
 def usual_folder(data: Path, model: PredictorConfig) -> Path:
@@ -29,7 +28,7 @@ def check_room(out: Path, seeds: Sequence[int], overwrite: bool) -> None:
     Raises:
         FileExistsError: a run is there. ValueError: `seeds` lack some of those that are there.
     """
-    check.absent("--out", out / "settings.json", False)
+    check.absent("--out", out / SETTINGS, False)
     for seed in seeds:
         check.free_folder("--out", run_of(out, seed), overwrite)
     if not (out / SUMMARY).exists():

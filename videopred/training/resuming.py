@@ -21,6 +21,7 @@ from videopred.checkpoint import (
 )
 from videopred.datasets.clip_source import ClipSource
 from videopred.models.settings import PredictorConfig
+from videopred.run_files import RECORD
 from videopred.settings import TrainingConfig
 
 PREVIOUS = "previous.ckpt"
@@ -58,7 +59,7 @@ def is_finished(run: Path) -> bool:
 
 def _record(run: Path) -> dict[str, Any]:
     try:
-        record: dict[str, Any] = json.loads((run / "run.json").read_text(encoding="utf-8"))
+        record: dict[str, Any] = json.loads((run / RECORD).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}  # it tells only of the past
     return record

@@ -12,9 +12,10 @@ from videopred.amounts import counted
 from videopred.checkpoint import LAST, whole_checkpoint, write_json
 from videopred.files import write_bytes
 from videopred.models.settings import PredictorConfig
+from videopred.run_files import SETTINGS, SUMMARY
 from videopred.settings import ComputeConfig, TrainingConfig
 from videopred.systems import typed
-from videopred.training.places import SUMMARY, check_room, run_of, seeds_of, usual_folder
+from videopred.training.places import check_room, run_of, seeds_of, usual_folder
 from videopred.training.resuming import LOOKS_KEY, read_settings
 from videopred.training.run import resume, train
 from videopred.training.stopping import TimeLimit
@@ -56,7 +57,7 @@ def train_seeds(
     _check_alone(compute)
     check_room(out, seeds, overwrite)
     summary_before = (out / SUMMARY).read_bytes() if (out / SUMMARY).exists() else None
-    first_settings = run_of(out, seeds[0]) / "settings.json"
+    first_settings = run_of(out, seeds[0]) / SETTINGS
     written_before = _written(first_settings)
     write_json(out / SUMMARY, {"seeds": list(seeds)})  # before the first, which may be killed
     how |= {"compute": compute, "limit": _limit_of(compute), "overwrite": overwrite}
@@ -143,7 +144,7 @@ def resume_seeds(out: Path, training: TrainingConfig | None = None, **how: Any) 
         _check_time(how["limit"], out, finished, seeds)
         run, chosen = run_of(out, seed), asked.model_copy(update={"seed": seed})
         try:
-            if (run / "settings.json").exists():  # the first has them, and `resume` refuses others than its own
+            if (run / SETTINGS).exists():  # the first has them, and `resume` refuses others than its own
                 resume(run, training=chosen, **how)
                 continue
             data = how.get("data") or (first.data.path if first.data else "")

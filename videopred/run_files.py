@@ -1,0 +1,15 @@
+"""What tells a run by its files: a folder with its settings, one of runs from several seeds, or an export. Light."""
+
+from pathlib import Path
+
+SETTINGS, RECORD = "settings.json", "run.json"
+"""In the folder of a run: its settings, and what happened to it."""
+SUMMARY = "seeds.json"
+"""In a folder of runs from several seeds: which seeds, and what they reached."""
+EXPORT = ".safetensors"
+"""How the name of an export ends."""
+
+
+def is_run(path: Path) -> bool:
+    """Whether a path is of a run, of runs from several seeds, or of an export, which need not be there."""
+    return path.suffix == EXPORT or any((path / name).is_file() for name in (SETTINGS, SUMMARY))
