@@ -192,6 +192,21 @@ def test_a_missing_compiler_is_named(monkeypatch, tmp_path):
     check_compiler("--compile")
 
 
+def test_a_missing_compiler_of_c_is_named_for_a_gpu(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CC", raising=False)
+    with pytest.raises(ValueError, match=r"^--compile must find the C compiler gcc, got none; .* variable CC, or"):
+        check_compiler("--compile", "cuda")
+    for name in ("clang", "gcc"):  # any will do
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+        check_compiler("--compile", "cuda")
+        (tmp_path / name).unlink()
+    monkeypatch.setenv("CC", "icx")
+    with pytest.raises(ValueError, match="C compiler icx, got none"):
+        check_compiler("--compile", "cuda")
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++ compiler")
 @pytest.mark.parametrize("name", ["rims", "brims", "scoff"])

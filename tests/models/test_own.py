@@ -14,6 +14,7 @@ from videopred.models import Layer, build, core_config, reads
 from videopred.models.codec_settings import RNEMConfig
 from videopred.models.conformance import CHECKS, FEATURES, run_checks
 from videopred.models.core import READ_TRACES
+from videopred.models.own import own_class
 from videopred.models.presets import PRESETS
 from videopred.models.settings import OwnConfig, PredictorConfig
 from videopred.rendering.scene import NEEDS
@@ -127,6 +128,15 @@ class Rowless(Leaky):
 class Untraced(Leaky):
     def step(self, inputs, state):
         return super().step(inputs, state)[:2]
+
+
+class Counting(Leaky):
+    def initial_state(self, batch, *, generator=None):
+        return super().initial_state(batch, generator=generator), 0
+
+    def step(self, inputs, state):
+        output, after, trace = super().step(inputs, state[0])
+        return output, (after, state[1] + 1), trace
 """
 )
 
@@ -137,6 +147,7 @@ class Untraced(Leaky):
         "Wide": r"core Wide must return an output \(B, rows, units\), here \(2, 1, 7\), got \(2, 1, 14\); see vid",
         "Rowless": r"core Rowless must return an output \(B, rows, units\), here \(2, 1, 7\), got \(2, 7\); see videop",
         "Untraced": r"core Untraced must return output, state, trace, got 2 values; see videopred/models/core.py and",
+        "Counting": r"core Counting must return a state of tensors alone, got int; see videopred/models/core.py and",
     }.items(),
 )
 def test_a_step_that_gives_something_else_is_one_clear_line_before_anything_is_written(place, capsys, name, complaint):
@@ -148,6 +159,13 @@ def test_a_step_that_gives_something_else_is_one_clear_line_before_anything_is_w
     assert run(f"{words} --device cpu") == 2
     assert re.search(complaint, capsys.readouterr().err)
     assert not (place / "odd-run").exists()
+
+
+def test_what_is_built_into_python_is_no_core():
+    with pytest.raises(
+        ValueError, match=r"^core sys:exit must be a class in sys, got <built-in function exit>; it has "
+    ):
+        own_class("sys:exit")
 
 
 def test_a_run_is_gone_on_with_and_begun_from_by_its_own_settings(place):

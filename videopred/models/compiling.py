@@ -99,15 +99,21 @@ def _learns(state: Any) -> bool:
     return any(part.requires_grad for part in tree.tree_leaves(state))
 
 
-def check_compiler(flag: str) -> None:
-    """Refuse a flag that needs one where nothing makes a program of the C++ that torch writes for a CPU.
+def check_compiler(flag: str, device: str = "cpu") -> None:
+    """Refuse a flag that needs one where nothing makes a program of the C++ that torch writes for a CPU, or of the C
+    with which Triton starts what it writes for a GPU of Nvidia's.
 
     Raises:
         ValueError: names the flag, and how to get a compiler.
     """
     usual, how_to_get = compiler()
-    name = os.environ.get("CXX", usual)
-    fix = f"{how_to_get}, name another one in the environment variable CXX, or leave the flag out"
-    must = f"find the C++ compiler {name}"
+    language, variable = "C++", "CXX"
+    if device == "cuda":
+        language, variable = "C", "CC"
+        usual = "gcc" if shutil.which("gcc") or not shutil.which("clang") else "clang"
+        how_to_get = "apt-get install gcc"  # Triton is for Linux alone
+    name = os.environ.get(variable, usual)
+    fix = f"{how_to_get}, name another one in the environment variable {variable}, or leave the flag out"
+    must = f"find the {language} compiler {name}"
     check.require(shutil.which(name) is not None, flag, must, "none", fix)
     check.require(runs(name), flag, must, "one that does not run", fix)

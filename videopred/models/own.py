@@ -31,7 +31,13 @@ def own_class(source: str) -> Any:
     there = f"its cores are {', '.join(cores)}" if cores else "it has no class with initial_state and step"
     got = "nothing of that name" if found is None else repr(found)
     fix = check.suggest(source.partition(":")[2], cores, there)
-    check.require(isinstance(found, type), argument, f"be a class in {module.__file__}", got, fix)
+    check.require(
+        isinstance(found, type),
+        argument,
+        f"be a class in {getattr(module, '__file__', None) or module.__name__}",
+        got,
+        fix,
+    )
     for method in ("initial_state", "step"):
         fix = "give it one, as videopred.models.core says"
         check.require(callable(getattr(found, method, None)), argument, f"have a method {method}", "none", fix)

@@ -74,17 +74,17 @@ class RMC(Core):
     ) -> tuple[Tensor, Tensor, Trace]:
         row, from_input = projected
         silent = None if silent is None else functional.pad(silent, (0, 1))  # the input's row is always heard
-        attended, attentions = torch.cat([state, row], 1), []
-        for block in self.blocks:
-            attended, attention = block(attended, self.mlp, silent)
-            attentions.append(attention)
+        lowest, *others = self.blocks
+        attended, first = lowest(torch.cat([state, row], 1), self.mlp, silent)
+        for block in others:
+            attended, _ = block(attended, self.mlp, silent)
         attended = attended[:, :-1]
         if self.config.gate == "none":
             memory = attended
         else:
             i, f = (self.memory_gates(torch.tanh(state)) + from_input).chunk(2, -1)
             memory = torch.sigmoid(i) * torch.tanh(attended) + torch.sigmoid(f + 1) * state
-        heard = attentions[0][:, :, :-1]
+        heard = first[:, :, :-1]
         return memory, memory, {"input_attention": heard[..., -1:], "comm_attention": heard[..., :-1]}
 
 

@@ -213,7 +213,8 @@ class SCOFF(Core):
         message_mask = dropout_masks(self, config.dropout if config.comm else 0.0, slots, *shape, self.units)
         noise: Sequence[Tensor | None] = [None] * slots.shape[1]
         if self.training or config.eval_sample:
-            waits = torch.empty(*shape, config.schemata, device=slots.device).exponential_()
+            # In float32, also where all else has fewer bits: the logarithm of a wait rounded to 0 is infinite.
+            waits = torch.empty(*shape, config.schemata, dtype=torch.float32, device=slots.device).exponential_()
             noise = (-waits.log() / config.temperature).to(slots.dtype).unbind(0)
         return read_mask, noise, message_mask
 

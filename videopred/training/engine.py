@@ -101,8 +101,8 @@ def check_compute(training: TrainingConfig, compute: ComputeConfig, device: torc
     lacking = device.type != "cuda" and compute.compile == "cudagraphs"  # torch would warn, and record nothing
     fix = "choose none or inductor, or give --device cuda"
     check.require(not lacking, "--compile", f"be one that has an effect on {device.type}", compute.compile, fix)
-    if compute.compile == "inductor" and device.type == "cpu":
-        check_compiler("--compile inductor")
+    if compute.compile == "inductor" and device.type in ("cpu", "cuda"):
+        check_compiler("--compile inductor", device.type)
     world = compute.devices * compute.nodes
     fix = "train on one here, or with WSL or on another machine on several"
     check.require(may_train_together() or world == 1, "--devices", "be 1 on Windows, and --nodes", world, fix)

@@ -17,6 +17,7 @@ from videopred.amounts import counted, duration, size
 from videopred.checkpoint import RunConfig
 from videopred.training.clips import TrainingClips
 from videopred.training.learner import Learner
+from videopred.training.schedules import share_of_samples
 
 _TIMED, _ENOUGH = 3, 5.0
 """Updates that are timed after one that is not, and seconds after which no further one is."""
@@ -119,7 +120,7 @@ class _Trial:
     def loss(self, batch: Tensor) -> Tensor:
         """The loss as it is at the end of training, when curricula are complete."""
         training = self.training
-        sampling = 0.0 if training.sampling == "none" else training.sampling_share or 1.0
+        sampling = share_of_samples(training, training.updates)
         with self.rounding():
             return self.copy.loss_of(batch, training.free_running, noise=training.noise, sampling=sampling)
 
