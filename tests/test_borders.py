@@ -172,6 +172,7 @@ LIGHT = {
     "",
     "check",
     "interrupt",
+    "run_files",
     "settings",
     "spelling",
     "systems",

@@ -34,7 +34,8 @@ def test_what_the_file_knows_is_cut_to_the_rollout(known):
     assert known["positions"].shape == (B, CONTEXT + HORIZON, 1, 2)
     assert known["series/indicator"].shape == (B, CONTEXT + HORIZON)
     assert known["labels/switch"].shape == (B,)
-    assert "velocities" not in known
+    assert known["velocities"].shape == (B, CONTEXT + HORIZON, 1, 2)
+    assert "visibility/fraction" not in known
 
 
 def test_states_that_hold_the_next_place_and_the_mode_show_it(tmp_path, known):
@@ -70,13 +71,19 @@ def test_clips_are_known_in_the_order_that_is_asked():
 
 
 def test_places_are_of_objects_from_left_to_right_whatever_their_numbers(tmp_path):
-    """Of two objects, whose numbers are swapped in odd clips, the first module holds the left one."""
-    places = np.random.default_rng(0).random((B, CONTEXT + HORIZON, 2, 2)) * (6, 20) + [[2, 2], [20, 2]]
-    numbered = places.copy()
-    numbered[1::2] = places[1::2, :, ::-1]
-    states = np.concatenate([places[:, 1:], places[:, 1:] ** 0], -1)
-    report = probe_trace(kept(tmp_path / "t.npz", {"positions": numbered}, states, schema=np.ones((B, STEPS, 2), int)))
+    """Of two objects, whose numbers are swapped in odd clips, the first module holds the left one and its velocity."""
+    chance = np.random.default_rng(0)
+    places = chance.random((B, CONTEXT + HORIZON, 2, 2)) * (6, 20) + [[2, 2], [20, 2]]
+    velocities = chance.standard_normal(places.shape)
+    numbered = {"positions": places, "velocities": velocities}
+    for name, values in numbered.items():
+        numbered[name] = values.copy()
+        numbered[name][1::2] = values[1::2, :, ::-1]
+    states = np.concatenate([places[:, 1:], velocities[:, 1:]], -1)
+    report = probe_trace(kept(tmp_path / "t.npz", numbered, states, schema=np.ones((B, STEPS, 2), int)))
     assert report["positions"]["r2"] > 0.999
+    assert report["velocities"]["r2"] > 0.99
+    assert set(report["velocities"]) == {"error_px_per_frame", "mean_error_px_per_frame", "r2", "modules"}
     assert "schema" not in report, "there is nothing to hold it against"
 
 
@@ -135,7 +142,7 @@ def test_the_screen_says_what_its_numbers_mean(tmp_path, known, capsys):
     some = capsys.readouterr().out.split("\n\n")[1]
     probe(kept(tmp_path / "all.npz", known, states, schema=schema))
     told = [line.split()[0] for line in capsys.readouterr().out.split("\n\n")[1].splitlines()]
-    assert told == ["r2", "error_px", "accuracy", "nmi", "purity", "modules"]
+    assert told == ["r2", "error_px", "error_px_per_frame", "accuracy", "nmi", "purity", "modules"]
     assert "nmi  " not in some  # nothing was chosen
 
 
@@ -171,7 +178,9 @@ def test_what_cannot_be_probed(tmp_path, known):
     with pytest.raises(FileNotFoundError, match=r"TRACE must be an existing file.*; make it with"):
         probe_trace(tmp_path / "gone.npz")
     np.savez(tmp_path / "other.npz", prediction=np.zeros(3))
-    with pytest.raises(ValueError, match=r"TRACE must hold states, got prediction in .*other.npz; make it with"):
+    with pytest.raises(
+        ValueError, match=r"TRACE must hold states and their context, got prediction in .*other.npz; make"
+    ):
         probe_trace(tmp_path / "other.npz")
     np.save(tmp_path / "array.npy", np.zeros(3))
     (tmp_path / "text.npz").write_text("no arrays")
@@ -181,6 +190,11 @@ def test_what_cannot_be_probed(tmp_path, known):
     for name, why in {"array.npy": other, "text.npz": other, "half.npz": other, "spoilt.npz": r"\(.*\)"}.items():
         with pytest.raises(FaultyFileError, match=f"TRACE must be a whole .npz file, got .*{name} {why}; make it with"):
             probe_trace(tmp_path / name)
+    np.savez(tmp_path / "long.npz", states=np.zeros((B, CONTEXT - 1, K, D)), context=CONTEXT)
+    with pytest.raises(ValueError, match="must hold steps after the context, got 2 steps of which 3 are context in"):
+        probe_trace(tmp_path / "long.npz")
+    with pytest.raises(ValueError, match=r"TRACE must hold finite states, got others in .*nan.npz; train again"):
+        probe_trace(kept(tmp_path / "nan.npz", known, np.full((B, STEPS, K, D), np.nan)))
     one = {name: values[:1] for name, values in known.items()}
     with pytest.raises(ValueError, match="TRACE must hold two clips at least, got 1; roll out more with --first"):
         probe_trace(kept(tmp_path / "one.npz", one, np.zeros((1, STEPS, K, D))))

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from videopred.models import CORES, build
 from videopred.models.predictor import Prediction
-from videopred.rollout import Rollout, predict_on, roll_out, save_rollout, save_trace
+from videopred.rollout import Rollout, predict_next, predict_on, roll_out, save_rollout, save_trace
 
 B, CONTEXT, HORIZON, C, H, W = 2, 4, 3, 1, 5, 7
 
@@ -186,11 +186,30 @@ def test_the_mode_is_evaluation_during_and_as_it_was_after(training):
             {"horizon": 2, "feedback": "hard"},
             "^--feedback must be one of soft, threshold:0.5, sample, true",
         ),
+        (
+            clock_film(3) * 255,
+            {"horizon": 2},
+            r"^context must hold numbers in \[0, 1\], got numbers from 25.5 to 30.6; s",
+        ),
+        (clock_film(3) * torch.nan, {"horizon": 2}, "got numbers from nan to nan; scale it, or make it with videopred"),
     ],
 )
 def test_what_cannot_be_rolled_out(context, arguments, message):
     with pytest.raises(ValueError, match=message):
         roll_out(Clock(), context, **arguments)
+
+
+def test_films_are_of_the_precision_of_the_model():
+    film, model = torch.rand(2, 3, 1, HEIGHT, WIDTH), build(tiny_model("gru"), (1, HEIGHT, WIDTH))
+    message = (
+        r" must be torch\.float32, as the model's weights are, got torch\.float64; make it with videopred\.to_film, "
+    )
+    with pytest.raises(TypeError, match="^context" + message):
+        roll_out(model, film.double(), 2)
+    with pytest.raises(TypeError, match="^film" + message):
+        predict_next(model, film.double())
+    with pytest.raises(ValueError, match=r"^film must be \(B, T, C, H, W\) with T at least 2, got \(2, 1, 1, "):
+        predict_next(model, film[:, :1])
 
 
 def test_films_of_another_shape_are_refused(predictor):

@@ -3,6 +3,7 @@
 Other modules say what was wrong through these functions, so that all messages read alike.
 """
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -173,15 +174,20 @@ def existing(argument: str, path: Path) -> Path:
 
 
 def absent(argument: str, path: Path, overwrite: bool) -> Path:
-    """Return the path if nothing is there, or if overwriting was asked for.
+    """Return the path if nothing is there, or if overwriting was asked for; and if the folder above takes new files.
 
     Raises:
         FileExistsError: something is there and `overwrite` is false. TypeError: `overwrite` is neither true nor false.
+        OSError: what is above it is no folder, or may not be written into.
     """
     require_kind(isinstance(overwrite, bool), "overwrite", "be True or False", repr(overwrite), "choose one of these")
     if path.exists() and not overwrite:
         fix = "choose another name, or give --overwrite to replace it"
         raise FileExistsError(complaint(argument, "be a new path", f"{path} (already there)", fix))
+    above = next(folder for folder in path.absolute().parents if os.path.exists(folder))
+    if not (above.is_dir() and os.access(above, os.W_OK)):
+        got = f"{path}, but {above} is {'write-protected' if above.is_dir() else 'a file'}"
+        raise OSError(complaint(argument, "be a path that can be written", got, "choose another place"))
     return path
 
 

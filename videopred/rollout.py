@@ -87,16 +87,14 @@ def roll_out(
         trace: keep what the core did at each step.
 
     Raises:
-        ValueError: no frame of context, no horizon, an unknown feedback, or films of another shape.
-        TypeError: a context that is no tensor.
+        ValueError: no frame of context, no horizon, an unknown feedback, films of another shape, or numbers outside
+            [0, 1].
+        TypeError: a context that is no tensor, or of another precision than the model.
     """
     check.whole_number("--horizon", horizon, 1, "ask for at least one frame")
     rolls = feedback not in ("true", "elsewhere")
     check.require(rolls, "--feedback", "be soft, threshold:0.5 or sample", feedback, "see `predict_next`")
-    kind, fix = type(context).__name__, "make it with videopred.to_film"
-    check.require_kind(isinstance(context, Tensor), "context", "be a tensor", kind, fix)
-    must, fix = "be (B, T, C, H, W) with T at least 1", "give at least one frame to start from"
-    check.require(context.dim() == 5 and context.shape[1] > 0, "context", must, tuple(context.shape), fix)
+    _check_film("context", context, predictor, 1)
     feed = _feed(feedback, chance or [torch.Generator().manual_seed(clip) for clip in range(len(context))])
     with evaluating(predictor):
         said = predict_on(predictor, context, horizon - 1, feed=feed, trace=trace)
@@ -111,9 +109,28 @@ def predict_next(predictor: Predictor, film: Tensor) -> Tensor:
     Args:
         predictor: as for `roll_out`.
         film: (B, T, C, H, W) float in [0, 1], T at least 2.
+
+    Raises:
+        ValueError, TypeError: as `roll_out`, about the film.
     """
+    _check_film("film", film, predictor, 2)
     with evaluating(predictor):
         return torch.sigmoid(predict_on(predictor, film[:, :-1], 0).logits)
+
+
+def _check_film(name: str, film: Tensor, predictor: Predictor, frames: int) -> None:
+    """Refuse what is no film of at least so many frames for this predictor."""
+    kind, fix = type(film).__name__, "make it with videopred.to_film"
+    check.require_kind(isinstance(film, Tensor), name, "be a tensor", kind, fix)
+    must, whole = f"be (B, T, C, H, W) with T at least {frames}", film.dim() == 5 and film.shape[1] >= frames
+    check.require(whole, name, must, tuple(film.shape), "give at least one frame to start from")
+    weight = next(predictor.parameters(), None)
+    fits = weight is None or film.dtype == weight.dtype or torch.is_autocast_enabled(film.device.type)
+    must = f"be {getattr(weight, 'dtype', None)}, as the model's weights are"
+    check.require_kind(fits, name, must, film.dtype, f"{fix}, or convert it with .to()")
+    low, high = (end.item() for end in film.aminmax()) if film.numel() else (0.0, 0.0)
+    got = f"numbers from {low:.4g} to {high:.4g}"
+    check.require(0 <= low <= high <= 1, name, "hold numbers in [0, 1]", got, f"scale it, or {fix}")
 
 
 @contextmanager

@@ -74,7 +74,7 @@ def test_settings_of_metrics_change_their_numbers_and_are_said(place, tmp_path, 
             "--metric-settings must be METRIC.SETTING=VALUE, got f1=0.4; write e.g. --metric-settings",
         ),
         ("f1.threshold", "--metric-settings must be METRIC.SETTING=VALUE, got f1.threshold; write"),
-        ("psnr.x=1", "--metric-settings must be one of mse, f1, got psnr"),
+        ("psnr.x=1", "must be of a metric that is asked for, mse, f1, got psnr.x=1; add it to --metrics"),
         ("mse.x=1", "--metric-settings must be of a metric that has any, got mse.x=1; mse has none"),
         ("f1.treshold=1", "--metric-settings f1 must be one of threshold, got treshold; did you mean threshold?"),
         (

@@ -111,6 +111,8 @@ BAD = {
     "render {gru} {gru} {data}": "RUN must be given once each, got ",
     "render {data} {gru}": "gru, a run; put the data behind all runs",
     "evaluate {data} {gru}": "gru, a run; put the data behind all runs",
+    "evaluate {gru} {data} --out testonly.h5/x": "--out must be a path that can be written, got testonly.h5/x",
+    "rollout {gru} {data} --trace testonly.h5/t.npz": "testonly.h5 is a file; choose another place",
     "evaluate {data} seeds": "seeds, a run; put the data behind all runs",
     "render {gru} {data} --names gru=GRU": "--names must be given with several runs, got gru=GRU; leave it out",
     "render {gru} {rims} {data} --names gur=GRU": "--names must be one of gru, rims, got gur; did you mean gru?",
@@ -211,7 +213,7 @@ def test_what_is_wrong_is_one_clear_line(place, bad_place, monkeypatch, capfd, w
     assert err.startswith("videopred: ")
     assert BAD[words] in err
     assert err.count("\n") == 1
-    missing = any(sign in err for sign in ("nothing there", "a folder)", "be a run folder", "idx3"))
+    missing = any(sign in err for sign in ("nothing there", "a folder)", "be a run folder", "idx3", "written"))
     faulty = any(
         sign in err
         for sign in ("undamaged", "best.ckpt", "SOURCE must", "must hold some", "must hold clips", "(a folder")

@@ -156,6 +156,14 @@ def test_what_cannot_be_compared_is_said(changes, message):
         compare({})
 
 
+def test_tables_of_one_film_and_of_several_need_as_many_samples():
+    drawn = {"mse best of 3": make_metric("mse")}
+    measurements = {"model": {"mse best of 3": scored(0).measurements["model"]["mse"]}}
+    asked = scored(0).protocol.model_copy(update={"samples": 3})
+    with pytest.raises(ValueError, match=r"SCORES must share a metric, .*; evaluate them with the same --samples"):
+        compare({"gru": scored(0), "rims": scored(0, measurements=measurements, metrics=drawn, protocol=asked)})
+
+
 def test_metrics_that_not_all_tables_have_are_left_out_and_named():
     one = scored(0)
     more = {row: of | {"mae": {"mae": of["mse"]["mse"]}} for row, of in one.measurements.items()}

@@ -165,6 +165,14 @@ def test_runs_that_differ_in_their_seed_have_a_mean_over_runs():
     np.testing.assert_allclose(told["interval"], [109 - 25.412, 109 + 25.412], atol=1e-3)
 
 
+def test_a_mean_over_runs_that_there_is_not_is_a_dash_and_is_explained():
+    base = made_up().measurements["model"]
+    nothing = {"bce": {"bce": np.full_like(base["bce"]["bce"], np.nan)}, "f1": base["f1"]}
+    two = made_up(measurements={"a": base, "b": nothing}, models=("a", "b"), seeds={"gru": ("a", "b")})
+    assert re.search(r"^gru +– +0\.361 ±0\.000$", two.table(), re.MULTILINE)
+    assert "BCE of gru: no mean, as b has no value" in two.table()
+
+
 def test_a_step_about_which_nothing_can_be_said_is_a_gap(scores):
     class Silent(type(make_metric("bce"))):
         def reduce(self, measured, clip_weights=None):

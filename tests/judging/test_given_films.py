@@ -116,7 +116,7 @@ def test_pictures_of_different_sizes_and_a_colored_one_among_grey_are_refused(tm
         films.read(0, 2)
 
 
-@pytest.mark.parametrize("text", ["0", "0,1,2", "1,0", "a,b", ""])
+@pytest.mark.parametrize("text", ["0", "0,1,2", "1,0", "a,b", "", "0,inf", "nan,1"])
 def test_a_range_is_two_numbers(text):
     assert read_range("--range", "-1,1") == (-1, 1)
     with pytest.raises(ValueError, match="--true-range must be two numbers, black first, with a comma between, got"):

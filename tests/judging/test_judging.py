@@ -244,6 +244,8 @@ def test_a_metrics_own_settings_are_heeded(file):
         asked = Protocol(context=3, horizon=5, metrics=("f1",), metric_settings=(f"f1.threshold={threshold}",))
         f1[threshold] = judge(grey, file, asked).mean("model", "f1")
     assert f1[0.25] > f1[0.75] == 0
+    of_model = evaluate(Fading(), file, context=3, horizon=5, metrics=["f1"], metric_settings=["f1.threshold=0.25"])
+    assert of_model.protocol.metric_settings == ("f1.threshold=0.25",)
 
 
 def test_scores_are_of_the_judged_file_and_say_what_a_reader_should_know(file, monkeypatch):
@@ -307,6 +309,28 @@ def test_a_reference_with_short_clips_is_refused(file):
     short = Clips({"train": noise(2, 1, frames=7)})
     with pytest.raises(ValueError, match="training clips must have 8 frames, got 7; lower --horizon"):
         judge(grey, file, Protocol(context=3, horizon=5), reference=short)
+
+
+def test_a_function_says_for_itself_what_it_feeds_back(file):
+    asked = Protocol(context=3, horizon=5, metrics=("mse",))
+    assert judge(grey, file, asked).protocol.feedback == "elsewhere"
+    with pytest.raises(ValueError, match="feedback must be left out or true for functions, got sample; leave it out"):
+        judge(grey, file, asked.model_copy(update={"feedback": "sample"}))
+
+
+@pytest.mark.parametrize(("made", "kind"), [(None, "NoneType"), (np.zeros((7, 5, 1, 13, 17)), "ndarray")])
+def test_a_prediction_that_is_no_tensor_is_refused(file, made, kind):
+    with pytest.raises(TypeError, match=rf"prediction of model must be a tensor, got {kind}; make it one, e\.g\. with"):
+        judge(lambda *_: made, file, Protocol(context=3, horizon=5, metrics=("mse",)))
+
+
+def test_rows_and_columns_that_are_not_there_are_named(file):
+    scores = judge({"mine": grey}, file, Protocol(context=3, horizon=5, metrics=("mse",)))
+    with pytest.raises(ValueError, match=r"row must be one of mine, blank, .*, got model"):
+        scores.mean("model", "mse")
+    for ask in (scores.mean, scores.interval, scores.intervals):
+        with pytest.raises(ValueError, match="column must be one of mse, got mes; did you mean mse"):
+            ask("mine", "mes")
 
 
 def test_a_prediction_of_another_length_is_refused(file):

@@ -60,6 +60,13 @@ def test_other_feedback_is_refused(feedback):
         roll_out(Doubting(), torch.ones(1, 1, 1, 2, 3), 2, feedback=feedback)
 
 
+class Dice:
+    """Films at random."""
+
+    def __call__(self, film: Tensor, horizon: int) -> Tensor:
+        return torch.rand(len(film), horizon, *film.shape[2:])
+
+
 def test_samples_depend_on_the_clip_and_the_sample_alone(file):
     asked = {"context": 2, "horizon": 4, "metrics": ("mse", "f1"), "feedback": "sample"}
     whole = evaluate(Doubting(), file, batch_size=5, samples=3, **asked)
@@ -69,6 +76,15 @@ def test_samples_depend_on_the_clip_and_the_sample_alone(file):
             np.testing.assert_allclose(split.values["model"][column], values, rtol=1e-6)
     first = evaluate(Doubting(), file, samples=1, **asked)
     assert not np.allclose(first.values["model"]["mse"], whole.values["model"]["mse mean of 3"])
+
+
+def test_samples_that_are_all_the_same_are_said_to_be(file):
+    told = "all samples of a clip are the same in steady; --feedback sample draws them"
+    asked = Protocol(context=2, horizon=3, metrics=("mse", "mae"), samples=3)
+    models = {"steady": lambda film, n: 0.5 * film[:, -1:].expand(-1, n, -1, -1, -1), "dice": Dice()}
+    assert told in judge(models, file, asked).notes
+    assert judge(Dice(), file, asked).notes == ()
+    assert evaluate(Doubting(), file, context=2, horizon=3, metrics=("mse",)).notes == ()
 
 
 def test_the_best_and_the_mean_of_samples_by_hand(file):

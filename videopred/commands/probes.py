@@ -11,8 +11,9 @@ from videopred.commands import terminal
 from videopred.commands.options import Json
 
 _MEANINGS = {
-    "r2": "share of the variance of positions that a linear map reads from states: 1 is all, 0 the best constant guess",
+    "r2": "share of the variance that a linear map reads from states: 1 is all, 0 the best constant guess",
     "error_px": "mean distance in px of the positions read from the true ones; mean_error_px: the same for that guess",
+    "error_px_per_frame": "the same of velocities",
     "accuracy": "share of labels read correctly; commonest: the same if the most common label is always said",
     "nmi": "normalised mutual information of choices and label, from 0 to 1; nmi_by_chance: with labels of other clips",
     "purity": "share of steps with the most common label among those with the same choices; likewise by chance",
@@ -29,7 +30,7 @@ def probe(
     *,
     json_: Json = False,
 ) -> None:
-    """Measure what can be read from a model's states: positions, labels and modes."""
+    """Measure what can be read from a model's states: positions, velocities, labels and modes."""
     check.existing_file("TRACE", trace, "make it with `videopred rollout RUN DATA --trace FILE`")
     from videopred.judging.probing import probe_trace
 

@@ -143,7 +143,12 @@ def read_metric_settings(metrics: Iterable[str], words: Iterable[str]) -> dict[s
         name, dot, field = place.rpartition(".")
         must, fix = "be METRIC.SETTING=VALUE", "write e.g. --metric-settings f1.threshold=0.4"
         check.require(bool(equals and dot), "--metric-settings", must, word, fix)
-        fields = list(known("--metrics", check.one_of("--metric-settings", name, asked))[0].model_fields)
+        must, near = (
+            f"be of a metric that is asked for, {', '.join(asked)}",
+            check.suggest(name, asked, "add it to --metrics"),
+        )
+        check.require(name in asked, "--metric-settings", must, word, near)
+        fields = list(known("--metrics", name)[0].model_fields)
         check.require(len(fields) > 0, "--metric-settings", "be of a metric that has any", word, f"{name} has none")
         check.one_of(f"--metric-settings {name}", field, fields)
         of_metric = said.setdefault(name, {})

@@ -236,7 +236,9 @@ def by_shared_metrics(scores: Mapping[str, Scores]) -> tuple[dict[str, Scores], 
     every = dict.fromkeys(column for of in scores.values() for column in of.metrics)
     shared = [column for column in every if all(column in of.metrics for of in scores.values())]
     got = "; ".join(f"{name} with {', '.join(of.metrics)}" for name, of in scores.items())
-    check.require(len(shared) > 0, "SCORES", "share a metric", got, "evaluate them with the same --metrics")
+    samples = {of.protocol.samples for of in scores.values()}
+    fix = f"evaluate them with the same --{'samples' if len(samples) > 1 else 'metrics'}"
+    check.require(len(shared) > 0, "SCORES", "share a metric", got, fix)
     left_out = tuple(column for column in every if column not in shared)
     return {name: of.only(shared) for name, of in scores.items()}, left_out
 

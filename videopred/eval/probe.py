@@ -81,13 +81,17 @@ def probe_labels(states: np.ndarray, labels: np.ndarray, penalty: float | None =
     return LabelProbe(float((scores.argmax(-1) == kind[half:]).mean()), float((kind[half:] == common).mean()))
 
 
-def from_left_to_right(places: np.ndarray) -> np.ndarray:
+def from_left_to_right(places: np.ndarray, values: np.ndarray | None = None) -> np.ndarray:
     """Objects in the order of their x in each frame, absent ones last: (B, T, N, 2).
 
     Balls have no names, so no map could say which of them is the first; it can say where the leftmost is.
+
+    Args:
+        places: (B, T, N, 2) px; NaN where an object is not there.
+        values: (B, T, N, 2), what is put into this order, such as velocities; the places themselves when None.
     """
     order = np.argsort(places[..., 0], axis=-1, kind="stable")  # NaN comes last
-    return np.take_along_axis(places, order[..., None], axis=-2)
+    return np.take_along_axis(places if values is None else values, order[..., None], axis=-2)
 
 
 def _read(states: np.ndarray, target: np.ndarray, half: int, penalty: float | None) -> tuple[np.ndarray, np.ndarray]:

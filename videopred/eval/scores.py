@@ -79,18 +79,26 @@ class Scores:
         return None if self.clips == 1 else resample(self.measurements, self.metrics)
 
     def mean(self, row: str, column: str, steps: int | None = None) -> float:
-        """Mean over the first steps of the rollout; over all when None."""
-        return float(mean_over_steps(self.values[row][column][:steps]))
+        """Mean over the first steps of the rollout; over all when None.
+
+        Raises:
+            ValueError: there is no such row or column, here and below.
+        """
+        return float(mean_over_steps(self._of(self.values, row, column)[:steps]))
 
     def interval(self, row: str, column: str, steps: int | None = None) -> Interval | None:
         """The 95 % interval over clips of the mean over the first steps; None for a single clip."""
         if self.drawn is None:
             return None
-        return over_clips(mean_over_steps(self.drawn[row][column][:, :steps]), self.clips)
+        return over_clips(mean_over_steps(self._of(self.drawn, row, column)[:, :steps]), self.clips)
 
     def intervals(self, row: str, column: str) -> Interval | None:
         """The interval at every step: two ends, each (horizon,); None for a single clip."""
-        return None if self.drawn is None else over_clips(self.drawn[row][column], self.clips)
+        return None if self.drawn is None else over_clips(self._of(self.drawn, row, column), self.clips)
+
+    def _of(self, values: dict[str, dict[str, np.ndarray]], row: str, column: str) -> np.ndarray:
+        """What is of a row and a column."""
+        return values[check.one_of("row", row, values)][check.one_of("column", column, self.metrics)]
 
     def skill(self, row: str, column: str) -> float | None:
         """How much of the way from copy last to the metric's best value: 0 is copy last, below 0 worse; see `skill`.
@@ -118,6 +126,12 @@ class Scores:
             for column in self.metrics
             for row in self.values
             for remark in self.remarks_on(row, column)
+        ) + tuple(
+            f"{self.label(column)} of {name}: no mean, as {row} has no value"
+            for column in self.metrics
+            for name, rows in self.seeds.items()
+            for row in rows
+            if np.isnan(self.mean(row, column))
         )
 
     def remarks_on(self, row: str, column: str) -> list[str]:

@@ -18,7 +18,7 @@ def skill(value: np.ndarray | float, baseline: np.ndarray | float, metric: "Quan
     Args:
         value: any shape: scores by this metric.
         baseline: the same shape, or one number: those of the baseline, usually *copy last*, on the same clips.
-        metric: says which value is best.
+        metric: what `make_metric` gives; says which value is best.
 
     Returns:
         float64, the shape of both. Where the trivial baseline is perfect there is nothing to win: 0 for a value

@@ -124,7 +124,9 @@ def _over_seeds(scores: "Scores", shown: Sequence[str]) -> str:
     for column in shown:
         metric = scores.metrics[column]
         found = [scores.over_seeds(name, column) for name in scores.seeds]
-        columns.append([f"{written(mean, metric)} ±{written(half, metric)} " for mean, half in found])
+        columns.append(
+            [f"{written(mean, metric)}{'' if isnan(mean) else f' ±{written(half, metric)}'} " for mean, half in found]
+        )
     return aligned("mean over runs", _heads(scores, shown), list(scores.seeds), columns)
 
 

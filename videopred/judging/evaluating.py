@@ -33,6 +33,7 @@ def evaluate(
     horizon: int | None = None,
     part: str = "test",
     metrics: Sequence[str] | None = None,
+    metric_settings: Sequence[str] = (),
     batch_size: int = 32,
     first: int | None = None,
     reference: "ClipSource | None" = None,
@@ -51,6 +52,7 @@ def evaluate(
         context, horizon: frames given and predicted; the data's own when None.
         metrics: names in METRICS and OBJECT_METRICS, or MODULE:CLASS of one's own; the usual ones when None: BCE, MSE,
             SSIM and F1, and for a decoder that paints masks, how well these segment, if the file has true masks.
+        metric_settings: what differs from their defaults, such as `f1.threshold=0.4`.
         batch_size: clips at a time.
         first: how many clips, from the first of the part on; all when None.
         reference: the clips whose training part gives the mean frame and the calibration; `file` when None.
@@ -72,6 +74,7 @@ def evaluate(
         horizon=file.horizon if horizon is None else horizon,
         part=part,
         metrics=tuple(metrics),
+        metric_settings=tuple(metric_settings),
         clips=first,
         feedback=feedback,
         samples=samples,
@@ -139,6 +142,9 @@ def _check_given(predicted: GivenFilms, file: "ClipSource", protocol: Protocol) 
     check.require(predicted.clips == clips, flag, must, got, fix)
     must, got = f"hold the {protocol.horizon} frames of the horizon", f"{predicted.frames} in {name}"
     fix = f"predict as many as {protocol.name} asks for" if protocol.name else "give a shorter --horizon"
+    before = file.frames - predicted.frames
+    if not protocol.name and protocol.context == 0 and before > 0:
+        fix = f"give --context {before} if so many true frames come before them, else a shorter --horizon"
     check.require(predicted.frames >= protocol.horizon, flag, must, got, fix)
     ours, theirs = predicted.film_shape, file.film_shape
     must, got = f"hold frames of {shape_told(theirs)} as the truth", f"{shape_told(ours)} in {name}"
@@ -170,15 +176,22 @@ def judge(
 
     Args:
         predict: makes the films to judge, from the context of a batch of clips on the device; or several of such. With
-            feedback `true` it is asked for one frame at a time, after each of the true ones.
+            feedback `true` it is asked for one frame at a time, after each of the true ones; with any other, what it
+            feeds back is its own matter, and the scores say so.
         seeds: name -> rows of models that differ in nothing but their seed, over which the mean is told as well.
         file, protocol, how: see `judge_rows`.
 
     Raises:
-        ValueError: `seeds` name a row that no model has, or fewer than two; or see `judge_rows`.
+        ValueError: `seeds` name a row that no model has, or fewer than two; a feedback that only models know; or see
+            `judge_rows`.
         TypeError: a path in the place of clips.
     """
     check_opened(file)
+    if not protocol.one_step:
+        knows = protocol.feedback in ("soft", "elsewhere")
+        must, fix = "be left out or true for functions", "leave it out, and feed back in the function what you like"
+        check.require(knows, "feedback", must, protocol.feedback, fix)
+        protocol = protocol.model_copy(update={"feedback": "elsewhere"})
     models = predict if isinstance(predict, Mapping) else {"model": predict}
     for name, rows in (seeds or {}).items():
         check.require(len(set(rows)) == len(rows) > 1, f"seeds {name}", "name two rows or more", rows, "leave it out")

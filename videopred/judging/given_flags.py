@@ -1,5 +1,6 @@
 """The films that flags such as --pred and --true name."""
 
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -70,5 +71,5 @@ def read_range(flag: str, text: str) -> tuple[float, float]:
         low, high = map(float, text.split(","))
     except ValueError:
         low, high = 0.0, 0.0
-    check.require(low < high, flag, "be two numbers, black first, with a comma between", repr(text), fix)
+    check.require(-inf < low < high < inf, flag, "be two numbers, black first, with a comma between", repr(text), fix)
     return low, high

@@ -14,6 +14,7 @@ from videopred.eval.matching import gates
 from videopred.eval.scene import TRUTH, Scene
 from videopred.eval.tracking import track
 from videopred.judging.batches import Batch, Predicted
+from videopred.judging.given_films import GivenTruth
 
 if TYPE_CHECKING:
     from videopred.datasets.clip_source import ClipSource
@@ -35,7 +36,9 @@ def check_truth(names: Iterable[str], file: "ClipSource") -> None:
         ValueError: a truth that a metric needs is not in the file.
     """
     must = f"be a metric that {file.path} has the truth for"
-    fix = "leave it out, or score clips that `videopred generate` made"
+    fix = "leave it out, or score clips of which it is known; `videopred inspect` says what is"
+    if isinstance(file, GivenTruth):
+        fix = "leave it out, or give a data file with these as DATA, not as --true"
     for name in (name for name in names if name in OBJECT_METRICS):
         for truth in dict.fromkeys((*_TO_TRACK, *make_metric(name).needs)):
             check.require(truth in (*file.truth, "film"), "--metrics", must, f"{name}, which needs {truth}", fix)

@@ -1,4 +1,4 @@
-"""What can be read from the states of a rollout: places, labels and modes. Reads what `rollout --trace` wrote."""
+"""What can be read from the states that `rollout --trace` kept: places, velocities, labels and modes."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,13 +19,14 @@ Probe = Callable[[np.ndarray, np.ndarray], Any]
 """(states (B, T, D), truth (B, T, …)) -> a PlaceProbe or LabelProbe."""
 _MOST_KINDS = 50
 """A label with more values than this is a number, not a label."""
+_MOVING = ("positions", "velocities")
 _OTHERS = 20
 """How many clips away the labels are at most that choices tell about by chance."""
 
 
 def known_of(file: "ClipSource", part: str, clips: Sequence[int], frames: int) -> dict[str, np.ndarray]:
     """What a file knows of some clips that could be read from states: name -> (B, frames, …), or (B, …) of labels."""
-    names = [name for name in file.truth if name == "positions" or name.startswith(("series/", "labels/"))]
+    names = [name for name in file.truth if name in _MOVING or name.startswith(("series/", "labels/"))]
     known = {name: np.concatenate([file.read(part, name, clip, clip + 1) for clip in clips]) for name in names}
     return {name: values if name.startswith("labels/") else values[:, :frames] for name, values in known.items()}
 
@@ -33,34 +34,41 @@ def known_of(file: "ClipSource", part: str, clips: Sequence[int], frames: int) -
 def probe_trace(path: Path | str) -> dict[str, Any]:
     """What can be read linearly from a rollout's states, and what its discrete choices tell.
 
-    Taken over the steps from the last observed frame on. At each, the state has read a frame: places are those of the
-    next one, which it predicts, objects from left to right; labels and series are those of the frame.
+    Taken over the steps from the last observed frame on. At each, the state has read a frame: places and velocities are
+    those of the next one, which it predicts, objects from left to right; labels and series are those of the frame.
 
     Args:
         path: what `videopred rollout --trace` wrote.
 
     Returns:
-        `clips`, `steps`, `modules`; `positions`, and each label and series of few values: what is read from all
-        modules together, and `modules`, from each alone; under each discrete trace, such as `schema`, for each label
-        its `nmi` and `purity`, of all modules' choices together, the same by chance, and the `nmi` of each module's.
+        `clips`, `steps`, `modules`; `positions`, `velocities`, and each label and series of few whole values: what is
+        read from all modules together, and `modules`, from each alone; under each discrete trace, such as `schema`, for
+        each label its `nmi` and `purity`, of all modules' choices together, the same by chance, and the `nmi` of each
+        module's.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it holds no states, a single clip, or no truth that could be read from states.
+        ValueError: it holds no states, or none after its context, states that are not finite, a single clip, or no
+            truth that could be read from states.
     """
     fix = "make it with `videopred rollout RUN DATA --trace FILE`"
     path = check.existing_file("TRACE", Path(path), fix)
     with whole_npz("TRACE", path, fix), np.load(path) as arrays:
         kept = dict(arrays)
-    check.require_sound("states" in kept, "TRACE", "hold states", f"{', '.join(kept) or 'nothing'} in {path}", fix)
+    sound = {"states", "context"} <= set(kept)
+    got = f"{', '.join(kept) or 'nothing'} in {path}"
+    check.require_sound(sound, "TRACE", "hold states and their context", got, fix)
     first = int(kept["context"]) - 1
     states = kept["states"][:, first:]
     clips, steps, modules = states.shape[:3]
+    got = f"{kept['states'].shape[1]} steps of which {first + 1} are context in {path}"
+    check.require_sound(steps > 0, "TRACE", "hold steps after the context", got, fix)
+    check.require(bool(np.isfinite(states).all()), "TRACE", "hold finite states", f"others in {path}", "train again")
     report: dict[str, Any] = {"clips": clips, "steps": steps, "modules": modules}
     check.require(clips > 1, "TRACE", "hold two clips at least", clips, "roll out more with --first")
-    if "truth/positions" in kept:
-        places = from_left_to_right(kept["truth/positions"][:, first + 1 : first + 1 + steps])
-        report["positions"] = _from_all_and_each(states, places, probe_places, "r2")
+    moving = {name: kept[f"truth/{name}"][:, first + 1 :][:, :steps] for name in _MOVING if f"truth/{name}" in kept}
+    if "positions" in moving:
+        report |= {name: _read_moving(name, states, moving[name], moving["positions"]) for name in moving}
     kinds = _kinds(kept, first, steps)
     for name, labels in kinds.items():
         report[name] = _from_all_and_each(states, labels, probe_labels, "accuracy")
@@ -83,6 +91,13 @@ def _from_all_and_each(states: np.ndarray, truth: np.ndarray, probe: Probe, key:
     each = [getattr(probe(states[:, :, module], truth), key) for module in range(states.shape[2])]
     together = probe(states.reshape(*states.shape[:2], -1), truth)._asdict()
     return {name: _number(value) for name, value in together.items()} | {"modules": [_number(value) for value in each]}
+
+
+def _read_moving(name: str, states: np.ndarray, values: np.ndarray, places: np.ndarray) -> dict[str, Any]:
+    """What a probe reads of the places or velocities of objects, which are told apart by their places."""
+    read = _from_all_and_each(states, from_left_to_right(places, values), probe_places, "r2")
+    unit = "px_per_frame" if name == "velocities" else "px"
+    return {key.replace("px", unit): value for key, value in read.items()}
 
 
 def _kinds(kept: dict[str, np.ndarray], first: int, steps: int) -> dict[str, np.ndarray]:

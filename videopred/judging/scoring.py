@@ -94,10 +94,11 @@ def judge_rows(
             film = film[:, : protocol.context + protocol.horizon].to(measured_on)
             batch = Batch(file, protocol.part, start, film, protocol.context, protocol.one_step)
             for name, forecast in forecasts.items():
-                tally.add(name, batch, _samples(forecast, batch, protocol.samples))
+                tally.add(name, batch, _samples(name, forecast, batch, protocol.samples))
             for name, row in rows.items():
                 tally.add(name, batch, [Predicted(row.draw(batch, statistics))])
         found = share.gather(tally.found)
+    best_of = tally.curves(found, forecasts)
     has_times = any(column.is_time for column in tally.columns.values())
     return Scores(
         measurements=tally.joined(found),
@@ -107,9 +108,9 @@ def judge_rows(
         reference=None if reference is None else str(reference.path),
         protocol=protocol.model_copy(update={"clips": clips}),
         models=tuple(forecasts),
-        best_of=tally.curves(found, forecasts),
+        best_of=best_of,
         predictable=_predictable(file, protocol.part, clips) if has_times else None,
-        notes=(*how.get("notes", ()), *notes_on_places(protocol.metrics, file)),
+        notes=(*how.get("notes", ()), *notes_on_places(protocol.metrics, file), *_notes_on_samples(best_of)),
     )
 
 
@@ -137,15 +138,23 @@ def _statistics(
     return statistics
 
 
+def _notes_on_samples(best_of: Mapping[str, Mapping[str, Mapping[int, float]]]) -> list[str]:
+    """That the samples of a model are all the same, if the best of many is the first by every metric."""
+    alike = [row for row, of in best_of.items() if all(len(set(by_count.values())) == 1 for by_count in of.values())]
+    return [f"all samples of a clip are the same in {', '.join(alike)}; --feedback sample draws them"] if alike else []
+
+
 def _predictable(file: "ClipSource", part: str, clips: int) -> int | None:
     """For how many frames a world can be predicted, from its first clips; None if its law is not known."""
     return frames_predictable(error_growth(file, part, min(clips, _PREDICTABLE))) if knows_physics(file) else None
 
 
-def _samples(forecast: Forecast, batch: Batch, samples: int) -> Iterator[Predicted]:
-    """What is predicted of a batch, sample by sample, where its truth is."""
+def _samples(name: str, forecast: Forecast, batch: Batch, samples: int) -> Iterator[Predicted]:
+    """What a row predicts of a batch, sample by sample, where its truth is."""
     for sample in range(samples):
         seed_torch(batch.start, sample)
         said = forecast(batch, sample)
         said = said if isinstance(said, Predicted) else Predicted(said)
+        kind, fix = type(said.film).__name__, "make it one, e.g. with torch.from_numpy"
+        check.require_kind(isinstance(said.film, torch.Tensor), f"prediction of {name}", "be a tensor", kind, fix)
         yield said._replace(film=said.film.to(batch.film.device))
