@@ -83,11 +83,12 @@ def run_stamp(run: Path) -> str | None:
 
 
 def stamp_of(record: Mapping[str, Any]) -> str | None:
-    """The stamp in the record of a run: when it was started, and how many updates it has made; None if that is not
-    known."""
+    """The stamp in the record of a run: when it was started, how many updates it has made, and of an export also how
+    its weights differ from those that stand for the run; None if that is not known."""
     if "started" not in record:
         return None
-    return f"{record['started']} after {record['updates']} updates" if "updates" in record else str(record["started"])
+    updates = f" after {record['updates']} updates" if "updates" in record else ""
+    return f"{record['started']}{updates}" + (f", {record['weights']}" if "weights" in record else "")
 
 
 def list_runs(folder: Path = Path("models"), *, scores: Path = Path("eval"), now: float | None = None) -> list[Run]:
@@ -172,7 +173,7 @@ def _look_at(path: Path, scores: Sequence[ScoreFile], now: float) -> Run:
         return Run(
             str(path),
             state,
-            updates=record.get("updates", logged),
+            updates=record.get("updates", record.get("learned", logged)),
             asked=settings["training"]["updates"],
             loss=loss,
             kind_of_loss=str(settings["training"].get("loss", "")),

@@ -90,7 +90,7 @@ def test_who_gives_a_checkpoint_as_a_run_is_told_how_to_make_one_of_it(run):
 def test_it_says_where_it_came_from_but_nothing_of_the_machine(run):
     export = read_export(export_run(run))
     told = "videopred train d.h5 --core.units 6 --out=run --init-from first --data 'two balls.h5' --noise 0.2"
-    assert export.record == {"command": told, "data": {"name": "balls4", "sha256": "ab12"}}
+    assert export.record == {"command": told, "data": {"name": "balls4", "sha256": "ab12"}, "learned": 0}
     assert export.settings == json.loads((run / "settings.json").read_text())
 
 

@@ -25,9 +25,11 @@ from videopred.datasets.generation import generate
 from videopred.eval.scores import load_scores
 from videopred.experiments import find_experiment
 from videopred.experiments.asking import ask
+from videopred.export import export_run
 from videopred.export.card_text import Described, _ahead, _experiment, _limits, ranges
 from videopred.export.with_card import export_with_card
 from videopred.judging import evaluate
+from videopred.runs import list_runs
 from videopred.settings import TrainingConfig
 from videopred.training import train
 from videopred.weights import Export
@@ -245,7 +247,8 @@ def test_clips_that_it_did_not_learn_from_are_told_apart(place):
 
 def test_halved_weights_are_half_the_size_and_nearly_the_same(place):
     whole = export_with_card(Path("models/mine"))[0]
-    half, card, _ = export_with_card(Path("models/mine"), Path("models/half.safetensors"), half=True)
+    none = Path("no-scores")
+    half, card, _ = export_with_card(Path("models/mine"), Path("models/half.safetensors"), half=True, results=none)
     ours, theirs = load_run(whole).state_dict(), load_run(half).state_dict()
     for name, value in ours.items():
         assert theirs[name].dtype == value.dtype
@@ -253,6 +256,37 @@ def test_halved_weights_are_half_the_size_and_nearly_the_same(place):
     weights = sum(4 * value.numel() for value in ours.values())
     assert weights * 0.4 < whole.stat().st_size - half.stat().st_size < weights * 0.5 + 100  # and the head
     assert "| weights | float16; " in card.read_text()
+
+
+def test_a_card_tells_scores_of_its_own_weights_alone(place, capsys):
+    """Not those in 32 bits of halved ones, nor of the last checkpoint in the place of the best."""
+    run, export = Path("models/mine"), Path("models/mine.safetensors")
+    words = ["datasets/balls4.h5", *ASKED, "--metrics", "mse", "--overwrite", "--device", "cpu"]
+    cli.run(["evaluate", str(run), *words])
+    with pytest.raises(ValueError, match=r"--scores must be of the weights to export, .*; these are .*, 16 bits; "):
+        export_with_card(run, half=True)
+    for half in (True, False):
+        export_run(run, export, half=half, checkpoint=None if half else "last", overwrite=True)
+        cli.run(["evaluate", str(export), *words])
+        if half:
+            export_with_card(run, half=True, overwrite=True)
+        else:
+            with pytest.raises(ValueError, match=r"--scores must be of the weights to export, .* updates, last; these"):
+                export_with_card(run, overwrite=True)
+
+
+def test_the_card_of_a_run_that_was_killed_says_what_its_weights_have_learned(place):
+    run = Path("models/mine")
+    record = json.loads((run / "run.json").read_text())
+    left = {name: value for name, value in record.items() if name not in ("updates", "finished")}
+    (run / "run.json").write_text(json.dumps(left | {"state": "running"}))
+    best = run / "checkpoints/best.ckpt"
+    content = torch.load(best, weights_only=True)
+    torch.save(content | {"global_step": 1}, best)
+    export, card, _ = export_with_card(run)
+    assert "1 update of 4 clips from seed 0, where 2 were asked for" in card.read_text()
+    (listed,) = (one for one in list_runs() if one.path == str(export))
+    assert listed.updates == 1
 
 
 def test_weights_that_are_too_large_for_16_bits_are_refused(place):
@@ -290,7 +324,8 @@ def test_scores_of_the_run_as_it_was_earlier_are_refused(place, stamp):
         started = json.loads(Path("models/mine/run.json").read_text())["started"]
         said = json.loads(scores.read_text()) | {"stamps": {"model": started + stamp}}
         scores.write_text(json.dumps(said))
-    message = r"^--scores must be of this run, got eval/mine/balls4/scores\.json, older than the end of"
+    weights = "older than the end of" if stamp is None else r"of \S+ after 1 updates; these are \S+ after 2 updates; sc"
+    message = r"^--scores must be of the weights to export, got eval/mine/balls4/scores\.json, " + weights
     with pytest.raises(ValueError, match=message):
         export_with_card(Path("models/mine"))
 
@@ -358,7 +393,7 @@ def test_words_that_do_not_fit(place, words, message):
 
 
 def test_the_command_says_what_it_wrote(place, capsys):
-    cli.run(["export", "models/mine", "--card", "--half", "--out", "shared/a.safetensors", "--json"])
+    cli.run(["export", "models/mine", "--card", "--out", "shared/a.safetensors", "--json"])
     assert json.loads(capsys.readouterr().out) == {
         "files": [f"shared/a{end}" for end in (".safetensors", ".md", ".gif")]
     }

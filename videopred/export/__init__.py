@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from videopred import check
-from videopred.checkpoint import BEST, RunConfig, checkpoint_file, read_checkpoint
+from videopred.checkpoint import BEST, LAST, RunConfig, checkpoint_file, read_checkpoint
 from videopred.run_files import RECORD
 from videopred.weights import Export, write_export
 
@@ -62,9 +62,16 @@ def gather(run: Path, half: bool, checkpoint: str | None = None) -> Export:
         for name, value in weights.items():
             fits, fix = bool(value.isfinite().all()), "leave --half out"
             check.require(fits, "RUN", "have weights below 65,504 for --half", f"larger ones in {name}", fix)
-    kept = checkpoint_file(run, checkpoint)
-    of_another = {} if kept.name == BEST else {"checkpoint": kept.stem, "updates": done}
-    return Export(_settings(config), _record(run) | of_another, weights)
+    kept, record = checkpoint_file(run, checkpoint), _record(run)
+    if kept.name != BEST:
+        record |= {"checkpoint": kept.stem, "updates": done}
+    elif "updates" not in record:  # it was killed, or still goes on
+        record["learned"] = done
+    stands_for_the_run = kept.name == BEST or (kept.name == LAST and not kept.with_name(BEST).is_file())
+    unlike = [] if stands_for_the_run else [kept.stem]
+    if half or unlike:  # scores of the one are none of the other
+        record["weights"] = ", ".join([*unlike, *(["16 bits"] if half else [])])
+    return Export(_settings(config), record, weights)
 
 
 def _settings(config: RunConfig) -> dict[str, Any]:

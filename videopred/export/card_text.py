@@ -162,7 +162,7 @@ def _training(of: Described) -> Iterator[str]:
     record, training = of.export.record, of.config.training
     if words := training_words(record.get("command", ""), str(of.file.path), of.data):
         yield _shell(words)
-    done = record.get("updates", training.updates)
+    done = record.get("updates", record.get("learned", training.updates))
     asked = "" if done == training.updates else f", where {training.updates:,} were asked for"
     told = [f"{counted(done, 'update')} of {counted(training.batch_size, 'clip')} from seed {training.seed}{asked}"]
     if "seconds" in record:

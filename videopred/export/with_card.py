@@ -40,11 +40,11 @@ def export_with_card(
         out: the export; see `export_run`.
         data: clips with a test part, whose first clip is shown; None is what the run learned from.
         results: where `videopred evaluate` wrote; the card tells the scores of this run that are there.
-        half: see `export_run`; the scores are then to be those of such an export.
+        half: see `export_run`; the scores must then be those of such an export.
         overwrite: replace files that are there already.
 
     Raises:
-        FileNotFoundError, ValueError: no run, no clips, clips that do not fit, or scores older than the run.
+        FileNotFoundError, ValueError: no run, no clips, clips that do not fit, or scores of other weights of the run.
         FileExistsError: a file is there already; then nothing is written.
     """
     out = export_file(run, out, overwrite)
@@ -90,8 +90,9 @@ def _scores_of(run: Path, results: Path, record: Mapping[str, Any]) -> list[Scor
             continue
         written = path.stat().st_mtime  # all that tells of those that were saved from Python
         old = told != stamp if told else finished and written < datetime.fromisoformat(finished).timestamp()
-        fix = "score the run again with `videopred evaluate --overwrite`, or move them away"
-        check.require(not old, "--scores", "be of this run", f"{path}, older than the end of its training", fix)
+        must, fix = "be of the weights to export", "score these with `evaluate --overwrite`, or move it away"
+        got = f"{path}, of {told}; these are {stamp}" if told else f"{path}, older than the end of the training"
+        check.require(not old, "--scores", must, got, fix)
         found.append(scores)
     return found
 
