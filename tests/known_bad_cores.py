@@ -55,6 +55,44 @@ class AttentionWithoutHeads(Changed):
         return output, state, trace | {"layer0.input_attention": output.softmax(-1)}
 
 
+class OfMoreModules(Changed):
+    """Says of five modules what it has but one of."""
+
+    trace_axes: Mapping[str, str] = {"active": "K"}
+
+    def changed(self, output: Tensor, state: State, trace: Trace) -> tuple[Tensor, State, Trace]:
+        return output, state, {"active": state.new_ones(len(state), 5)}
+
+
+class RemembersInTraining(SoundCore):
+    """Adds what it saw last, in evaluation nothing."""
+
+    last: Tensor | None = None
+
+    def advance(self, projected: Tensor, state: State) -> tuple[Tensor, State, Trace]:
+        before, self.last = self.last, projected.detach()
+        return super().advance(projected + before if self.training and before is not None else projected, state)
+
+
+class MixesInTraining(SoundCore):
+    """Normalises over the batch in training, and in evaluation by what it has seen, as batch norm does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = torch.nn.BatchNorm1d(4).double()
+
+    def project(self, slots: Tensor) -> Any:
+        steps = self.inward(slots[:, :, 0])
+        return self.norm(steps.flatten(0, 1)).view_as(steps).unbind(1)
+
+
+class StateOfHowMany(SoundCore):
+    """Begins with the number of clips in the batch."""
+
+    def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> Tensor:
+        return super().initial_state(batch) + batch
+
+
 class AlmostTheSame(SoundCore):
     """A step is an unroll to six digits."""
 
@@ -142,6 +180,18 @@ CORES = [
         conformance.trace_is_as_declared,
         "trace_axes must give layer0.input_attention the axes `heads K L`, by which pictures .*, got `K L`$",
     ),
+    (
+        OfMoreModules,
+        conformance.trace_is_as_declared,
+        "the axis K of trace active must have the size of rows, 1, got 5",
+    ),
+    (
+        RemembersInTraining,
+        conformance.step_depends_on_its_arguments_alone,
+        "whatever was run in between, in training; they differ",
+    ),
+    (MixesInTraining, conformance.clips_do_not_mix, "the same alone as in a batch, in training; they differ"),
+    (StateOfHowMany, conformance.clips_do_not_mix, "a clip must have the same first state alone as in a batch; they"),
     (AlmostTheSame, conformance.step_is_one_unroll, "outputs of single steps must equal .* differ by 1e-07"),
     (LastStateIsOther, conformance.step_is_one_unroll, "the state after single steps must equal that after an unroll"),
     (LastStateIsOther, conformance.two_unrolls_are_one, "the state after two unrolls in a row must equal that"),

@@ -236,7 +236,7 @@ class Owner(BaseModel):
     ("pet", "said"),
     [
         ({"kind": "dot"}, "--pet must be one of cat, dog, got dot; did you mean dog?"),
-        ({}, "--pet must be settings, got {}; give an object of their class, or a dict with their kind"),
+        ({}, "--pet.kind must be given, got nothing; say what the other settings are of"),
         ("dog", "--pet must be settings, got 'dog'; give an object of their class, or a dict with their kind"),
     ],
 )

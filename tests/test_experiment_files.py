@@ -64,6 +64,14 @@ def test_a_fault_is_told_with_its_key_and_file(key, value, told, content, capfd)
     assert "--" not in err
 
 
+def test_a_section_that_is_misspelt_is_not_said_to_be_missing(content, capfd):
+    content["trainin"] = content.pop("training")
+    Path("my.json").write_text(json.dumps(content))
+    assert run("train my.json") == 1
+    told = "trainin in my.json must be a known setting, got settings; did you mean training?"
+    assert told in capfd.readouterr().err
+
+
 def test_settings_of_no_kind_are_told_that_it_is_missing(content):
     del content["model"]["core"]["kind"]
     Path("my.json").write_text(json.dumps(content))

@@ -315,7 +315,9 @@ def explain(error: ValidationError, prefix: str = "", known: Iterable[str] = ())
         prefix: put before the setting's name, e.g. `--`.
         known: names of the settings that there are, from which the nearest is offered.
     """
-    first = error.errors()[0]
+    errors = error.errors()
+    unknown = [one for one in errors if one["type"] == "extra_forbidden" and one["loc"][:-1] == errors[0]["loc"][:-1]]
+    first = unknown[0] if unknown and errors[0]["type"] == "missing" else errors[0]  # misspelt, rather than left out
     words = [_as_flag(part) for part in first["loc"] if isinstance(part, str)]
     name = prefix + ".".join(words) if words else "settings"
     kind, message, got = first["type"], first["msg"], first["input"]
@@ -325,13 +327,15 @@ def explain(error: ValidationError, prefix: str = "", known: Iterable[str] = ())
     if kind == "extra_forbidden":
         flags = [_as_flag(setting) for setting in known if setting != "kind"]
         fix = suggest(words[-1], flags, "remove it, or see --help for the names", prefix)
-        return complaint(name, "be a known setting", repr(got), fix)
+        return complaint(name, "be a known setting", "settings" if isinstance(got, Mapping) else repr(got), fix)
     if kind == "missing":
         return complaint(name, "be given", "nothing", "see --help")
     if kind == "union_tag_invalid":
         return _none_of(name, first["ctx"]["tag"], re.findall("'(.+?)'", first["ctx"]["expected_tags"]))
-    if kind == "union_tag_not_found" and got and isinstance(got, Mapping):
-        return complaint(f"{name}.kind", "be given", "nothing", "say what the other settings are of")
+    if kind == "union_tag_not_found" and isinstance(got, Mapping):
+        return complaint(
+            f"{name}.kind" if words else "kind", "be given", "nothing", "say what the other settings are of"
+        )
     if kind in ("union_tag_not_found", "model_type", "model_attributes_type"):
         fix = "give an object of their class, or a dict with their kind"
         return complaint(name, "be settings", repr(got), fix)

@@ -21,10 +21,11 @@ def pick_device(device: torch.device | str = "auto") -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     kind, (_, colon, index) = check.device_kind(name), name.partition(":")
     there = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}[kind]
-    number = int(index) if index.isdecimal() else 0
-    valid = number < there and (index.isdecimal() or not colon)
+    check.require(
+        index.isdecimal() or not colon, "--device", "have a number behind its colon", name, "write e.g. cuda:0"
+    )
     must = f"be a device of this machine, which has {there} of kind {kind}"
-    check.require(valid, "--device", must, name, "use --device auto or --device cpu")
+    check.require(int(index or 0) < there, "--device", must, name, "use --device auto or --device cpu")
     return torch.device(name)
 
 

@@ -65,7 +65,10 @@ def read_header(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         text = (file.metadata() or {}).get(_KEY, "")
     try:
         content = json.loads(text)
-        return content["settings"], content["record"]
+        settings, record = content["settings"], content["record"]
+        if not (isinstance(settings, dict) and isinstance(record, dict)):
+            raise ValueError("no objects")
+        return settings, record
     except (ValueError, TypeError, KeyError):
         got = f"{path}, weights without settings of ours"
         raise check.FaultyFileError(check.complaint("RUN", "be an export of videopred", got, _FIX)) from None

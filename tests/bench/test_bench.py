@@ -21,6 +21,7 @@ from videopred.bench.plain_worlds import plain_balls, plain_digits
 from videopred.bench.scores import bench_scores
 from videopred.bench.scores import table as scores_table
 from videopred.bench.timing import Comparison, shares
+from videopred.bench.train import bench_train
 from videopred.models import build
 from videopred.models.modular_settings import RIMsConfig
 from videopred.models.settings import PredictorConfig
@@ -97,6 +98,8 @@ def test_the_benchmark_runs_and_can_be_read():
         ({"clips": 0}, "--clips must be at least 1, got 0"),
         ({"repeats": 0}, "--repeats must be at least 1, got 0"),
         ({"growth": [10, 0]}, "--growth must be at least 1, got 0"),
+        ({"workers": 3}, "--workers must come with --whole, got 3"),
+        ({"growth": ()}, "--growth must be given, got nothing"),
         ({"whole": -1}, "--whole must be at least 0, got -1"),
     ],
 )
@@ -154,6 +157,14 @@ def test_the_plain_predictor_is_the_same_function():
 def test_an_unknown_core_is_refused():
     with pytest.raises(ValueError, match=r"^--cores must be one of rims, brims, scoff, got rim; did you mean rims\?$"):
         bench_cores(cores=["rim"])
+
+
+def test_nothing_to_measure_is_refused():
+    for measure in (bench_cores, bench_train):
+        with pytest.raises(ValueError, match="--cores must name at least one, got nothing; give some of rims, "):
+            measure(cores=())
+    with pytest.raises(ValueError, match="--batches must be given, got nothing; give numbers such as 64 8"):
+        bench_cores(batches=())
 
 
 @pytest.mark.parametrize("wrong", [{"batches": (4, 0)}, {"steps": 0}, {"clips": 0}, {"horizon": 0}])

@@ -196,6 +196,7 @@ BROKEN = r"^RUN must be a whole export, got .*x\.safetensors \(.*\); give a file
         (save({"a": torch.zeros(9)}, {"videopred": "{"}), ALIEN),
         (save({"a": torch.zeros(9)}, {"videopred": "[]"}), ALIEN),
         (save({"a": torch.zeros(9)}, {"videopred": '{"settings": {}}'}), ALIEN),
+        (save({"a": torch.zeros(9)}, {"videopred": '{"settings": {}, "record": null}'}), ALIEN),
         (
             save({"a": torch.zeros(9)}, {"videopred": '{"settings": {}, "record": {}}'}),
             r"^RUN must hold the settings of a run, got .*x\.safetensors; restore the file, or train again",

@@ -51,6 +51,17 @@ def test_a_state_of_another_batch(name):
         unroll(core, slots(), unroll(core, slots(batch=2)).state)
 
 
+def test_a_state_of_another_precision_unless_autocast_settles_it():
+    core = make("gru").float()
+    state = core.initial_state(BATCH).double()
+    message = r"state must be torch.float32, as the first state of GRU is, got torch.float64; convert it with .to\(\)"
+    with pytest.raises(TypeError, match=message):
+        unroll(core, slots().float(), state)
+    with torch.autocast("cpu", torch.bfloat16):
+        again = unroll(core, slots().bfloat16()).state
+        assert unroll(core, slots().bfloat16(), again).output.isfinite().all()
+
+
 @pytest.mark.parametrize("name", CORES)
 def test_a_state_of_another_core(name):
     core, others = make(name), [make(other).initial_state(BATCH) for other in CORES]

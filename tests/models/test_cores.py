@@ -8,6 +8,7 @@ import known_bad_cores
 import pytest
 import torch
 from core_checks import BATCH, CHECKS, FEATURES, SMALL, make, slots
+from torch import nn
 
 from videopred.models import CORES, build_core, core_config
 from videopred.models.core import Core, unroll
@@ -42,9 +43,22 @@ class LooksAtTheLargest(known_bad.SoundCore):
         return self.inward(slots).amax(2).unbind(1)
 
 
+class SharesOut(known_bad.SoundCore):
+    """Its outputs are shares, which sum to 1; and it has a number that is not to be learned."""
+
+    def __init__(self):
+        super().__init__()
+        self.gain = nn.Parameter(torch.ones(4).double(), requires_grad=False)
+
+    def advance(self, projected, state):
+        output, state, trace = super().advance(projected * self.gain, state)
+        return output.softmax(-1), state, trace
+
+
+@pytest.mark.parametrize("core", [LooksAtTheLargest, SharesOut])
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_a_core_that_chooses_among_slots_is_sound(check):
-    check(LooksAtTheLargest())
+def test_a_core_that_chooses_among_slots_or_shares_out_is_sound(check, core):
+    check(core())
 
 
 @pytest.mark.parametrize(("broken", "check"), known_bad.CORES, ids=lambda item: getattr(item, "__name__", ""))

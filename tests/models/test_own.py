@@ -231,7 +231,9 @@ def test_a_core_that_fails_is_told_why_one_line_per_check(place, capsys):
     out, err = capsys.readouterr()
     lines = dict(re.split(r"\s{2,}", line.strip(), maxsplit=1) for line in out.splitlines())
     assert list(lines) == [check.__name__.replace("_", " ") for check in CHECKS]
-    assert re.match("a clip must give the same alone as in a batch; they differ by ", lines.pop("clips do not mix"))
+    assert re.match(
+        "a clip must give the same alone as in a batch, in evaluation; they differ by ", lines.pop("clips do not mix")
+    )
     assert set(lines.values()) == {"passes"}
     assert err == (
         f"videopred: core mixing:Plain must pass every check, got 1 of {len(CHECKS)} failed; "

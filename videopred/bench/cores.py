@@ -78,7 +78,9 @@ def bench_cores(
         ValueError: a number is below 1, no such core, or no compiler.
     """
     numbers = {"--steps": [steps], "--repeats": [repeats], "--batches": batches, "clips": [clips], "horizon": [horizon]}
+    check.require(len(cores) > 0, "--cores", "name at least one", "nothing", f"give some of {', '.join(SUBJECTS)}")
     for name, values in numbers.items():
+        check.require(len(values) > 0, name, "be given", "nothing", "give numbers such as 64 8")
         for value in values:
             check.whole_number(name, value, 1, "give at least 1")
     if compiled:

@@ -29,7 +29,7 @@ def bench_generate(
     repeats: int = 5,
     growth: Sequence[int] = (100, 1000, 10_000, 100_000),
     whole: int = 0,
-    workers: int = 2,
+    workers: int | None = None,
 ) -> dict[str, Any]:
     """Times of making data, ready for JSON.
 
@@ -38,7 +38,7 @@ def bench_generate(
         repeats: how often each comparison is made.
         growth: numbers of clips of balls4 that are made one after the other, to see the time per clip stay.
         whole: clips of balls4 to generate into a file from beginning to end; none when 0.
-        workers: processes for that.
+        workers: processes for that; 2 unless said.
 
     Returns:
         making: preset -> ms per clip of ours and of the baseline, ratio (median, smallest, largest), and what bounds
@@ -50,8 +50,11 @@ def bench_generate(
     Raises:
         ValueError: a number is below 1.
     """
+    check.require(workers is None or whole != 0, "--workers", "come with --whole", workers, "leave it out")
+    workers = 2 if workers is None else workers
     for name, value in {"--clips": clips, "--repeats": repeats, "--workers": workers}.items():
         check.whole_number(name, value, 1, "give at least 1")
+    check.require(len(growth) > 0, "--growth", "be given", "nothing", "give numbers of clips such as 100 1000")
     for value in growth:
         check.whole_number("--growth", value, 1, "give numbers of clips such as 100 1000")
     check.whole_number("--whole", whole, 0, "give a number of clips such as 50000, or 0")

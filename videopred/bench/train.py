@@ -59,6 +59,7 @@ def bench_train(
     for name, value, least in (("--batch", batch, 1), ("--frames", frames, 2), ("--repeats", repeats, 1)):
         check.whole_number(name, value, least, f"give at least {least}")
     check.whole_number("--updates", updates, 1, "give at least 1")
+    check.require(len(cores) > 0, "--cores", "name at least one", "nothing", f"give some of {', '.join(MODELS)}")
     names = [check.one_of("--cores", name, MODELS) for name in cores]
     with one_thread():
         steps = {name: _step_row(name, batch, frames, repeats) for name in names}

@@ -19,7 +19,7 @@ def bench_generate(
         100_000,
     ),
     whole: Annotated[int, arg(metavar="CLIPS", help="Also generate a file of so many clips; none when 0.")] = 0,
-    workers: Annotated[int, arg(help="Processes for that file.")] = 2,
+    workers: Annotated[int | None, arg(help="Processes for that file; default: 2.")] = None,
     json_: Json = False,
 ) -> None:
     """Measure how fast data is made, compared with plain generators."""

@@ -15,13 +15,13 @@ from videopred.rendering import check_rows, rows_in
 def runs(
     folder: Annotated[Positional[Path], arg(metavar="FOLDER", help="Folder with runs, or a run.")] = Path("models"),
     *,
-    scores: Annotated[Path, arg(help="Folder that `videopred evaluate` wrote to.")] = Path("eval"),
+    scores: Annotated[Path | None, arg(help="Folder that `videopred evaluate` wrote to; default: eval.")] = None,
     json_: Json = False,
 ) -> None:
     """List runs: state, updates, losses, and scores."""
     from videopred.runs import list_runs, table
 
-    found = list_runs(folder, scores=scores)
+    found = list_runs(folder, scores=Path("eval") if scores is None else check.existing("--scores", scores))
     if json_:
         terminal.print_json({"runs": [run._asdict() for run in found]})
     else:

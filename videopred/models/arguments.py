@@ -71,7 +71,7 @@ def check_step(core: Any, done: Any, batch: int) -> None:
 
 
 def check_state(core: Any, batch: int, state: Any) -> None:
-    """Raise ValueError unless this is a state of this core for so many clips.
+    """Raise ValueError unless this is a state of this core for so many clips, and TypeError unless in its precision.
 
     It is compared with the core's initial state; an axis that has size 0 there may have grown, as a cache does. With
     VIDEOPRED_DEBUG, its numbers must be finite, too. Nothing is checked in a program that torch.compile makes: the
@@ -94,6 +94,10 @@ def check_state(core: Any, batch: int, state: Any) -> None:
     elsewhere = got_tree != expected_tree and _shapes(got) == _shapes(expected)
     shown = f"these in other containers, the outermost a {type(state).__name__}" if elsewhere else _shapes(got)
     check.require(same, "state", must, shown, fix)
+    if parameter is not None and not torch.is_autocast_enabled(parameter.device.type):
+        for leaf, initial in zip(got, expected, strict=True):
+            must = f"be {initial.dtype}, as the first state of {name} is"
+            check.require_kind(leaf.dtype == initial.dtype, "state", must, leaf.dtype, "convert it with .to()")
     if os.environ.get("VIDEOPRED_DEBUG"):
         broken = torch.stack([~leaf.unsqueeze(-1).isfinite().flatten(1).all(1) for leaf in got]).any(0)  # (B,)
         if broken.any():

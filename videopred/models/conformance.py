@@ -104,6 +104,12 @@ def _same(left: Any, right: Any, reason: str) -> None:
         _need(fits.all(), f"{reason}; they differ by {gap.max().item() if gap.numel() else 0:.2g}")
 
 
+def _mixed(values: Tensor) -> Tensor:
+    """A number that follows every value: each has a weight of its own, so that no two of them can cancel."""
+    generator = torch.Generator().manual_seed(4)
+    return (values * torch.randn(values.shape, generator=generator, dtype=values.dtype)).sum()
+
+
 def shapes(core: Any) -> None:
     """Output (B, T, K, D), finite, of the parameters' dtype, as the first state is; the trace has B and T first."""
     for leaf in tree.tree_leaves(core.initial_state(BATCH)):
@@ -134,6 +140,10 @@ def trace_is_as_declared(core: Any) -> None:
     axes = {name: len(of_name.split()) for name, of_name in declared.items()}
     got = {name: value.dim() - 2 for name, value in trace.items()}
     _need(got == axes, f"the trace must have the names and numbers of axes that trace_axes has, {axes}, got {got}")
+    for name in (name for name in declared if "." not in name):  # a layer has as many modules as it likes
+        sizes = dict(zip(declared[name].split(), trace[name].shape[2:], strict=True))
+        reason = f"the axis K of trace {name} must have the size of rows, {core.rows}, got {sizes.get('K')}"
+        _need(sizes.get("K", core.rows) == core.rows, reason)
 
 
 def initial_state_repeats(core: Any) -> None:
@@ -171,13 +181,18 @@ def two_unrolls_are_one(core: Any) -> None:
 
 
 def step_depends_on_its_arguments_alone(core: Any) -> None:
-    """The same step again, after others, gives the same: no memory hides on the core."""
+    """The same step again, after others, gives the same, also in training: no memory hides on the core."""
     inputs = slots(core)
-    state = unroll(core, inputs[:, :2]).state
-    before, _, _ = core.step(inputs[:, 2], state)
-    unroll(core, slots(core, seed=5))
-    after, _, _ = core.step(inputs[:, 2], state)
-    _same(after, before, "a step on the same input and state must give the same, whatever was run in between")
+    for learns in (False, True):
+        state = unroll(core.train(learns), inputs[:, :2]).state
+        torch.manual_seed(5)
+        before, _, _ = core.step(inputs[:, 2], state)
+        unroll(core, slots(core, seed=5))
+        torch.manual_seed(5)
+        after, _, _ = core.step(inputs[:, 2], state)
+        mode = "in training" if learns else "in evaluation"
+        reason = f"a step on the same input and state must give the same, whatever was run in between, {mode}"
+        _same(after, before, reason)
 
 
 def arguments_stay_as_they_were(core: Any) -> None:
@@ -191,13 +206,34 @@ def arguments_stay_as_they_were(core: Any) -> None:
 
 
 def clips_do_not_mix(core: Any) -> None:
-    """A clip's output does not depend on the other clips of its batch."""
+    """A clip's output does not depend on the other clips of its batch, nor its first state on how many these are.
+
+    In training, and of a first state, this is seen of cores that draw nothing there.
+    """
     inputs, start = slots(core), core.initial_state(BATCH)
-    alone = []
-    for b in range(BATCH):
-        own = tree.tree_map(lambda leaf, b=b: leaf[b : b + 1], start)
-        alone.append(unroll(core, inputs[b : b + 1], own).output)
-    _same(unroll(core, inputs, start).output, torch.cat(alone), "a clip must give the same alone as in a batch")
+    clips = [tree.tree_map(lambda leaf, b=b: leaf[b : b + 1], start) for b in range(BATCH)]
+
+    def outputs() -> Tensor:
+        return unroll(core, inputs, start).output
+
+    for learns in (False, True):
+        core.train(learns)
+        if not _draws(outputs):
+            alone = [unroll(core, inputs[b : b + 1], own).output for b, own in enumerate(clips)]
+            mode = "in training" if learns else "in evaluation"
+            _same(outputs(), torch.cat(alone), f"a clip must give the same alone as in a batch, {mode}")
+    if not _draws(lambda: core.initial_state(BATCH)):
+        for own in clips:
+            _same(core.initial_state(1), own, "a clip must have the same first state alone as in a batch")
+
+
+def _draws(make: Callable[[], Any]) -> bool:
+    """Whether torch's global generator has a say in what is made."""
+    made = []
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        made.append(tree.tree_leaves(make()))
+    return not all(torch.equal(one, other) for one, other in zip(*made, strict=True))
 
 
 def future_does_not_reach_the_past(core: Any) -> None:
@@ -206,16 +242,17 @@ def future_does_not_reach_the_past(core: Any) -> None:
     On which slots of a step is the core's matter: one that looks at the largest alone is as sound.
     """
     inputs = slots(core).requires_grad_()
-    (gradient,) = torch.autograd.grad(unroll(core, inputs).output[:, 3].sum(), inputs)
+    (gradient,) = torch.autograd.grad(_mixed(unroll(core, inputs).output[:, 3]), inputs)
     _need(not gradient[:, 4:].any(), "an output must not depend on later inputs")
     reached = (gradient[:, :4] != 0).flatten(2).any(-1)  # (B, T)
     _need(reached.all(), "an output must depend on the inputs of every step up to its own")
 
 
 def every_parameter_learns(core: Any) -> None:
-    """Over some steps, a gradient reaches every parameter."""
-    unroll(core, slots(core)).output.square().sum().backward()
-    silent = [name for name, weight in core.named_parameters() if weight.grad is None or not weight.grad.any()]
+    """Over some steps, a gradient reaches every parameter that is not frozen."""
+    _mixed(unroll(core, slots(core)).output).backward()
+    learning = {name: weight for name, weight in core.named_parameters() if weight.requires_grad}
+    silent = [name for name, weight in learning.items() if weight.grad is None or not weight.grad.any()]
     _need(not silent, f"a gradient must reach every parameter, got none for {', '.join(silent)}")
 
 
