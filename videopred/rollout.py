@@ -93,7 +93,7 @@ def roll_out(
     """
     check.whole_number("--horizon", horizon, 1, "ask for at least one frame")
     rolls = feedback not in ("true", "elsewhere")
-    check.require(rolls, "--feedback", "be soft, threshold:0.5 or sample", feedback, "see `predict_next`")
+    check.require(rolls, "--feedback", "be soft, threshold:0.5 or sample", feedback, "`one_step` has the others")
     _check_film("context", context, predictor, 1)
     feed = _feed(feedback, chance or [torch.Generator().manual_seed(clip) for clip in range(len(context))])
     with evaluating(predictor):

@@ -12,7 +12,7 @@ from training_runs import equal, learner, weights
 from videopred.datasets.clip_file import ClipFile
 from videopred.frames import to_film
 from videopred.models import CORES
-from videopred.training.feeding import predict_next
+from videopred.training.feeding import logits_of_next
 from videopred.training.losses import LOSSES, as_logged, loss_between
 from videopred.training.run import train
 
@@ -62,12 +62,12 @@ def test_what_is_fed_changes_nothing_where_all_is_true(data, core):
     """No noise and no samples, in whichever loop; all samples are a rollout from the first frame."""
     film = to_film(ClipFile(data).read_frames("train", 0, 3))
     predictor = learner(core).predictor
-    plain = predict_next(predictor, film)
-    torch.testing.assert_close(predict_next(predictor, film, sampling=1e-12), plain, atol=1e-5, rtol=1e-4)
-    alone = predict_next(predictor, film, FRAMES - 2)
-    torch.testing.assert_close(predict_next(predictor, film, sampling=1.0), alone, atol=1e-5, rtol=1e-4)
-    tail = predict_next(predictor, film, 3)
-    torch.testing.assert_close(predict_next(predictor, film, 3, sampling=1e-12), tail, atol=1e-5, rtol=1e-4)
+    plain = logits_of_next(predictor, film)
+    torch.testing.assert_close(logits_of_next(predictor, film, sampling=1e-12), plain, atol=1e-5, rtol=1e-4)
+    alone = logits_of_next(predictor, film, FRAMES - 2)
+    torch.testing.assert_close(logits_of_next(predictor, film, sampling=1.0), alone, atol=1e-5, rtol=1e-4)
+    tail = logits_of_next(predictor, film, 3)
+    torch.testing.assert_close(logits_of_next(predictor, film, 3, sampling=1e-12), tail, atol=1e-5, rtol=1e-4)
 
 
 def test_gradients_flow_through_samples_as_through_a_rollout(data):
@@ -77,7 +77,7 @@ def test_gradients_flow_through_samples_as_through_a_rollout(data):
     found = []
     for own, sampling in ((FRAMES - 2, 0.0), (0, 1.0)):
         predictor.zero_grad()
-        predict_next(predictor, film, own, sampling=sampling)[:, -1].sum().backward()
+        logits_of_next(predictor, film, own, sampling=sampling)[:, -1].sum().backward()
         found.append([weight.grad.clone() for weight in predictor.parameters()])
     for rollout, samples in zip(*found, strict=True):
         torch.testing.assert_close(samples, rollout, atol=1e-5, rtol=1e-4)
@@ -99,7 +99,7 @@ class Echo:
 def test_samples_are_drawn_for_each_clip_and_frame():
     film = torch.zeros(200, 7, 1, 2, 3)
     echo = Echo()
-    predict_next(echo, film, sampling=0.3)  # type: ignore[arg-type]
+    logits_of_next(echo, film, sampling=0.3)  # type: ignore[arg-type]
     fed = torch.cat(echo.fed, 1)
     own = torch.sigmoid(torch.tensor(2.0))
     assert (fed[:, 0] == 0).all()
@@ -113,7 +113,7 @@ def test_samples_are_drawn_for_each_clip_and_frame():
 def test_noise_flips_pixels_of_what_is_given_and_not_of_what_is_asked(data):
     film = torch.cat([torch.zeros(50, 6, 1, 4, 5), torch.full((50, 6, 1, 4, 5), 0.25)])
     echo = Echo()
-    predict_next(echo, film, 2, noise=0.2)  # type: ignore[arg-type]
+    logits_of_next(echo, film, 2, noise=0.2)  # type: ignore[arg-type]
     given = echo.fed[0]
     assert given.shape[1] == 3
     flipped = given != film[:, :3]
@@ -131,7 +131,7 @@ def test_a_small_share_is_as_small_in_bf16(what):
     film, echo = torch.zeros(9000, 4, 1, 2, 3, dtype=torch.bfloat16), Echo()
     torch.set_default_dtype(torch.bfloat16)
     try:
-        predict_next(echo, film, **{what: 0.001})  # type: ignore[arg-type]
+        logits_of_next(echo, film, **{what: 0.001})  # type: ignore[arg-type]
     finally:
         torch.set_default_dtype(torch.float32)
     changed = torch.cat(echo.fed, 1).float() != 0

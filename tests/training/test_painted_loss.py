@@ -12,7 +12,7 @@ from videopred.checkpoint import RunConfig
 from videopred.models import CORES, DECODERS, build, predictor
 from videopred.models.settings import PredictorConfig
 from videopred.settings import ComputeConfig
-from videopred.training.feeding import loss_of_next, predict_next
+from videopred.training.feeding import logits_of_next, loss_of_next
 from videopred.training.forecast import _Kept
 from videopred.training.learner import Learner
 from videopred.training.losses import LOSSES, loss_between
@@ -48,7 +48,7 @@ def test_blocks_lose_what_all_at_once_does(monkeypatch, loss, decoder, own, redu
     monkeypatch.setattr(predictor, "_BLOCK", 8)  # which divides neither the frames of all clips nor those of one
     model, film = model_with(decoder), film_of()
     between = partial(loss_between, tiny_training(loss=loss, reduction=reduction))
-    whole = with_gradients(model, 0.7 * between(predict_next(model, film, own), film[:, 1:]))
+    whole = with_gradients(model, 0.7 * between(logits_of_next(model, film, own), film[:, 1:]))
     found = with_gradients(model, 0.7 * loss_of_next(model, film, between, own))
     assert len(found) == len(whole) == 1 + len(list(model.parameters()))
     for one, other in zip(found, whole, strict=True):
@@ -60,10 +60,10 @@ def test_noise_and_samples_are_those_of_all_at_once():
     between = partial(loss_between, tiny_training())
     for chance in ({"noise": 0.3}, {"sampling": 0.5}, {"noise": 0.3, "sampling": 0.5}):
         torch.manual_seed(5)
-        whole = between(predict_next(model, film, 2, **chance), film[:, 1:])
+        whole = between(logits_of_next(model, film, 2, **chance), film[:, 1:])
         torch.manual_seed(5)
         torch.testing.assert_close(loss_of_next(model, film, between, 2, **chance), whole)
-        assert (whole - between(predict_next(model, film, 2), film[:, 1:])).abs() > 1e-6
+        assert (whole - between(logits_of_next(model, film, 2), film[:, 1:])).abs() > 1e-6
 
 
 def test_weights_that_are_held_have_no_gradient():
@@ -102,7 +102,7 @@ def test_mixed_precision_gives_weights_gradients_of_their_own_kind():
     model = model_with("files").float()
     film, between = film_of().float(), partial(loss_between, tiny_training())
     found = []
-    for loss in (lambda: loss_of_next(model, film, between), lambda: between(predict_next(model, film), film[:, 1:])):
+    for loss in (lambda: loss_of_next(model, film, between), lambda: between(logits_of_next(model, film), film[:, 1:])):
         with torch.autocast("cpu", torch.bfloat16):
             lost = loss()
         found.append(with_gradients(model, lost))
@@ -131,6 +131,6 @@ def test_all_at_once_where_blocks_cannot_be(monkeypatch, changes, compute, core,
     model = Learner(build(config.model, SHAPE), config)
     used = []
     monkeypatch.setattr("videopred.training.learner.loss_of_next", lambda *all, **others: used.append("blocks"))
-    monkeypatch.setattr("videopred.training.learner.predict_next", lambda *all, **others: film_of()[:, 1:])
+    monkeypatch.setattr("videopred.training.learner.logits_of_next", lambda *all, **others: film_of()[:, 1:])
     model.loss_of((255 * film_of()).to(torch.uint8).movedim(2, -1), 0)
     assert bool(used) == expected

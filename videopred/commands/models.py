@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from tyro.conf import Positional, arg
+from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from videopred import check
 from videopred.commands import terminal
-from videopred.commands.opening import opened, results
+from videopred.commands.opening import Opened, opened, results
 from videopred.commands.options import CORE_HELP, Context, Data, Device, Horizon, Json, Overwrite, Run, out_flag
-from videopred.datasets import open_dataset
 from videopred.flags import model_flags
+from videopred.models.intervention_settings import Intervention
 from videopred.models.settings import CoreConfig, RIMsConfig
 from videopred.settings import Part
 
@@ -52,6 +52,10 @@ def rollout(
     first: Annotated[int | None, arg(metavar="CLIPS", help="Use only the first so many clips; default: 16.")] = None,
     context: Context = None,
     horizon: Horizon = None,
+    feedback: Annotated[
+        str, arg(metavar="NAME", help="What the model receives after the context: soft, threshold:0.5 or sample.")
+    ] = "soft",
+    intervention: OmitArgPrefixes[Intervention] = Intervention(),
     out: Annotated[Path | None, out_flag("File; default: eval/<run>/<data>/rollout.npz.")] = None,
     trace: Annotated[
         Path | None, arg(help="File for states, attention and choices of the modules, for `videopred probe`.")
@@ -60,7 +64,10 @@ def rollout(
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
-    """Predict the frames that follow a context, and save them as arrays."""
+    """Predict the frames that follow a context, and save them as arrays.
+
+    With --without, --freeze, --swap or --schema, the model is rolled out under that intervention.
+    """
     path = check.absent("--out", out or results(run, data) / "rollout.npz", overwrite)
     paths = {"--out": path} | ({} if trace is None else {"--trace": check.absent("--trace", trace, overwrite)})
     for flag, one in paths.items():
@@ -68,12 +75,17 @@ def rollout(
     differ = trace is None or trace.resolve() != path.resolve()
     check.require(differ, "--trace", "be another file than --out", trace, "rename one of them")
     check.whole_number("--first", 1 if first is None else first, 1, "ask for at least one clip")
+    check.feedback(feedback)
+    fix = "`videopred evaluate` scores it; `one_step` in the file has the predictions within the context"
+    check.require(feedback != "true", "--feedback", "be soft, threshold:0.5 or sample", feedback, fix)
 
-    there = open_dataset(data).count(part)
+    asked = opened(data, device, run, context, horizon)
+    intervention.check_beginning(asked.horizon)
+    there = asked.file.count(part)
     must = f"be at most {there}, the clips of the {part} part"
     check.require(first is None or first <= there, "--first", must, first, "lower it")
     chosen = range(min(16, there) if first is None else first)
-    rollout, truth = _roll_out(run, data, part, chosen, context, horizon, device)
+    rollout, truth = _roll_out(asked, run, part, chosen, feedback, intervention, device)
     from videopred.rollout import save_rollout, save_trace
 
     for flag, one in paths.items():
@@ -83,19 +95,22 @@ def rollout(
         from videopred.judging.probing import known_of
 
         frames = rollout.context.shape[1] + rollout.prediction.shape[1]
-        save_trace(trace, rollout, known_of(open_dataset(data), part, chosen, frames))
+        save_trace(trace, rollout, known_of(asked.file, part, chosen, frames))
     if first is None and len(chosen) < there and not json_:
         print(f"the first {len(chosen)} of {there} clips of the {part} part; --first {there} takes all")
     terminal.print_files(list(paths.values()), json_)
 
 
 def _roll_out(
-    run: Path, data: Path, part: str, clips: Sequence[int], context: int | None, horizon: int | None, device: str
+    asked: Opened, run: Path, part: str, clips: Sequence[int], feedback: str, intervention: Intervention, device: str
 ) -> "tuple[Rollout, Tensor]":
-    """The rollout of a run on some clips of a file, and the true films of the horizon."""
-    asked = opened(data, device, run, context, horizon)
+    """The rollout of a run on some clips, maybe under an intervention, and the true films of the horizon."""
     from videopred.checkpoint import load_run
     from videopred.device import pick_device
     from videopred.judging import imagine
+    from videopred.models.interventions import intervene
 
-    return imagine(load_run(run, pick_device(device)), asked.file, part, clips, asked.context, asked.horizon)
+    predictor = load_run(run, pick_device(device))
+    if not intervention.idle:
+        predictor = intervene(predictor, intervention, asked.context)
+    return imagine(predictor, asked.file, part, clips, asked.context, asked.horizon, feedback=feedback)

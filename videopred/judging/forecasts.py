@@ -1,6 +1,6 @@
 """Films that a model predicts of clips: to be judged, under any feedback, or to be looked at."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,12 +38,14 @@ def forecast_of(predictor: Predictor, feedback: str, *, masks: bool = False) -> 
         if batch.one_step:
             return predict_next(predictor, batch.film.to(device))[:, -batch.horizon :]
         given = batch.context.to(device)
-        return roll_out(predictor, given, batch.horizon, feedback=feedback, chance=_chance(batch, sample)).prediction
+        return roll_out(
+            predictor, given, batch.horizon, feedback=feedback, chance=_chance(batch.clips, sample)
+        ).prediction
 
     def segmented(batch: Batch, sample: int) -> Predicted:
         # One step more than is asked for, which reads the last frame that is; of true frames, all are read.
         given, ahead = (batch.film, 1) if batch.one_step else (batch.context, batch.horizon + 1)
-        fed, chance = "soft" if batch.one_step else feedback, _chance(batch, sample)
+        fed, chance = "soft" if batch.one_step else feedback, _chance(batch.clips, sample)
         said = roll_out(predictor, given.to(device), ahead, feedback=fed, chance=chance, trace=True)
         film = said.one_step[:, -batch.horizon :] if batch.one_step else said.prediction[:, :-1]
         return Predicted(film, masks_of(predictor, said.trace, batch.horizon))
@@ -52,7 +54,14 @@ def forecast_of(predictor: Predictor, feedback: str, *, masks: bool = False) -> 
 
 
 def imagine(
-    predictor: Predictor, file: "ClipSource", part: str, clips: Sequence[int], context: int, horizon: int
+    predictor: Predictor,
+    file: "ClipSource",
+    part: str,
+    clips: Sequence[int],
+    context: int,
+    horizon: int,
+    *,
+    feedback: str = "soft",
 ) -> tuple[Rollout, Tensor]:
     """A model's rollout of chosen clips, and the frames that truly followed.
 
@@ -63,6 +72,7 @@ def imagine(
         clips: their indices in the part, from 0.
         context: frames given, at least 1.
         horizon: frames to predict, at least 1.
+        feedback: see `roll_out`; what `sample` draws for a clip is what `evaluate` draws for its first film.
 
     Returns:
         The rollout with its trace, and the truth: (B, horizon, C, H, W) float in [0, 1], on the CPU.
@@ -82,7 +92,8 @@ def imagine(
         check.require(0 <= clip < there, "--clips", must, clip, "choose one of these")
     film = to_film(np.concatenate([file.read_frames(part, clip, clip + 1) for clip in clips]))
     given, truth = film[:, : context + horizon].split([context, horizon], dim=1)
-    return roll_out(predictor, given.to(device_of(predictor)), horizon, trace=True), truth
+    given, chance = given.to(device_of(predictor)), _chance(clips, 0)
+    return roll_out(predictor, given, horizon, feedback=feedback, chance=chance, trace=True), truth
 
 
 def device_of(predictor: Predictor) -> torch.device:
@@ -90,7 +101,7 @@ def device_of(predictor: Predictor) -> torch.device:
     return next(predictor.parameters()).device
 
 
-def _chance(batch: Batch, sample: int) -> list[torch.Generator]:
+def _chance(clips: Iterable[int], sample: int) -> list[torch.Generator]:
     """A random stream for each clip, which depends on its index and the sample alone."""
-    seeds = (np.random.SeedSequence(0, spawn_key=(clip, sample)).generate_state(1)[0] for clip in batch.clips)
+    seeds = (np.random.SeedSequence(0, spawn_key=(clip, sample)).generate_state(1)[0] for clip in clips)
     return [torch.Generator().manual_seed(int(seed)) for seed in seeds]

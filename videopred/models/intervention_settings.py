@@ -72,3 +72,15 @@ class Intervention(Settings):
     def idle(self) -> bool:
         """Whether nothing is done."""
         return not (self.without or self.freeze or self.swap) and self.force_schema is None
+
+    def check_beginning(self, horizon: int) -> None:
+        """Refuse a beginning of nothing, or behind so many steps of a rollout.
+
+        Raises:
+            ValueError: it is one.
+        """
+        fix = "give --without, --freeze, --swap or --schema"
+        fits = self.from_step == 1 or not self.idle
+        require(fits, "--from-step", "be left out without an intervention", self.from_step, fix)
+        must = f"be at most {horizon}, the steps of the rollout"
+        require(self.from_step <= horizon, "--from-step", must, self.from_step, "lower it")

@@ -17,13 +17,9 @@ def check_intervention(intervention: Intervention, picture: PictureConfig, horiz
     Raises:
         ValueError: a figure under an intervention, or a beginning without one or after the rollout.
     """
-    begins, idle = intervention.from_step, intervention.idle
-    fix = "a figure draws the untouched model"
-    check.require(picture.figure is None or idle, "--figure", "be left out with an intervention", picture.figure, fix)
-    fix = "give --without, --freeze, --swap or --schema"
-    check.require(begins == 1 or not idle, "--from-step", "be left out without an intervention", begins, fix)
-    must = f"be at most {horizon}, the steps of the rollout"
-    check.require(begins <= horizon, "--from-step", must, begins, "lower it")
+    fits, fix = picture.figure is None or intervention.idle, "a figure draws the untouched model"
+    check.require(fits, "--figure", "be left out with an intervention", picture.figure, fix)
+    intervention.check_beginning(horizon)
 
 
 def check_several(models: int, intervention: Intervention, picture: PictureConfig) -> None:

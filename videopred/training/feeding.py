@@ -10,7 +10,7 @@ from videopred.rollout import go_on, predict_on
 from videopred.training.painted_loss import Loss, painted_loss
 
 
-def predict_next(
+def logits_of_next(
     predictor: Predictor, film: Tensor, own: int = 0, *, noise: float = 0.0, sampling: float = 0.0
 ) -> Tensor:
     """Logits (B, T − 1, C, H, W) about every frame but the first.
@@ -46,12 +46,12 @@ def predict_next(
 def loss_of_next(
     predictor: Predictor, film: Tensor, loss: Loss, own: int = 0, *, noise: float = 0.0, sampling: float = 0.0
 ) -> Tensor:
-    """The loss of what `predict_next` gives, of which no more is in memory at once than has to be.
+    """The loss of what `logits_of_next` gives, of which no more is in memory at once than has to be.
 
     Frames that nothing follows from, all that are given but the last, are painted in blocks; see `painted_loss`.
     """
     if sampling:
-        return loss(predict_next(predictor, film, own, noise=noise, sampling=sampling), film[:, 1:])
+        return loss(logits_of_next(predictor, film, own, noise=noise, sampling=sampling), film[:, 1:])
     outputs, state, _ = predictor.observe(_given(film, own, noise))
     last = Prediction(predictor.paint(outputs[:, -1:])[0], state, {})
     early, late = outputs.shape[1] - 1, 1 + own

@@ -16,7 +16,7 @@ from videopred.models.compiling import compiles_whole
 from videopred.models.predictor import Predictor
 from videopred.training.chance import NOISE, source_of
 from videopred.training.faults import first_bad_gradient, first_fault
-from videopred.training.feeding import loss_of_next, predict_next
+from videopred.training.feeding import logits_of_next, loss_of_next
 from videopred.training.looks import Looks
 from videopred.training.losses import as_logged, loss_between
 from videopred.training.resuming import LOOKS_KEY, as_if_between_updates
@@ -74,11 +74,11 @@ class Learner(lightning.LightningModule):
             self.log("learning_rate", self.step_size())
 
     def loss_of(self, frames: Tensor, own: int, *, noise: float = 0.0, sampling: float = 0.0) -> Tensor:
-        """Mean loss of frames (B, T, H, W, C) uint8 but the first; see `predict_next` and `loss_between`."""
+        """Mean loss of frames (B, T, H, W, C) uint8 but the first; see `logits_of_next` and `loss_between`."""
         film, loss = to_film(frames, self.dtype_of_films), partial(loss_between, self.config.training)
         if self.paints_in_blocks:
             return loss_of_next(self.predictor, film, loss, own, noise=noise, sampling=sampling)
-        return loss(predict_next(self.predictor, film, own, noise=noise, sampling=sampling), film[:, 1:])
+        return loss(logits_of_next(self.predictor, film, own, noise=noise, sampling=sampling), film[:, 1:])
 
     @property
     def paints_in_blocks(self) -> bool:
@@ -93,7 +93,7 @@ class Learner(lightning.LightningModule):
         # Not compiled: a graph recorded on a device overwrites at each call what the one before gave, which a rollout
         # still needs, unless gradients flow through it.
         with torch.compiler.set_stance("force_eager"):
-            logits = predict_next(self.predictor, film, self.config.training.free_running)
+            logits = logits_of_next(self.predictor, film, self.config.training.free_running)
         return loss_between(self.config.training, logits, film[:, 1:], "none")
 
     @property
