@@ -9,7 +9,7 @@ from videopred import check
 from videopred.commands import terminal
 from videopred.commands.opening import each_run
 from videopred.commands.options import Device, Json, Overwrite, out_flag
-from videopred.rendering import check_rows, rows_in
+from videopred.rendering import USUAL_ROWS, check_rows, rows_in
 
 
 def runs(
@@ -78,7 +78,7 @@ def report(
     by: Annotated[
         str | None, arg(metavar="METRIC", help="Metric that says which are worst and best; default: the first scored.")
     ] = None,
-    rows: Annotated[str, arg(help="What is drawn of the clips, as `videopred render --rows`.")] = "truth,pred,diff",
+    rows: Annotated[str, arg(help="What is drawn of the clips, as `videopred render --rows`.")] = ",".join(USUAL_ROWS),
     scores: Annotated[Path, arg(help="Folder that `videopred evaluate` and `plausibility` wrote to.")] = Path("eval"),
     out: Annotated[Path, out_flag("HTML file.")] = Path("report.html"),
     device: Device = "auto",
