@@ -74,6 +74,20 @@ def test_a_file_must_be_there_and_be_a_file(tmp_path):
         check.existing_file("--data", Path(os.devnull), "make it")
 
 
+def test_what_is_new_is_in_a_folder_that_takes_it(tmp_path, monkeypatch):
+    assert check.absent("--out", tmp_path / "new" / "a.h5", False) == tmp_path / "new" / "a.h5"
+    (tmp_path / "file").touch()
+    refused = r"^--out must be a path that can be written, got .*a\.h5, but "
+    with pytest.raises(OSError, match=refused + ".*file is no folder; choose another place"):
+        check.absent("--out", tmp_path / "file" / "b" / "a.h5", True)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(OSError, match=refused + ".* is write-protected; choose another place"):
+        check.absent("--out", tmp_path / "a.h5", False)
+    monkeypatch.setattr(os.path, "exists", lambda _: False)
+    with pytest.raises(OSError, match=refused + "it has no drive; choose another place"):
+        check.absent("--out", tmp_path / "a.h5", False)
+
+
 def test_a_file_or_folder_must_be_there(tmp_path):
     assert check.existing("--data", tmp_path) == tmp_path
     with pytest.raises(

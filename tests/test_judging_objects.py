@@ -190,7 +190,11 @@ def test_places_that_seem_half_a_pixel_off_are_scored_as_they_are_and_that_is_no
             "--metrics must be a metric that .* has the truth for, got position, which needs groups; leave",
         ),
         ("energy", 6, "has the truth for, got energy, which needs groups"),
-        ("collision-bce", 6, "got collision-bce, which needs groups; leave it out, or score clips that `videopred gen"),
+        (
+            "collision-bce",
+            6,
+            "got collision-bce, which needs groups; leave it out, or score clips of which it is known",
+        ),
     ],
 )
 def test_metrics_that_the_file_has_no_truth_for_are_refused(name, context, message):

@@ -26,7 +26,7 @@ def known() -> dict[str, np.ndarray]:
 def kept(path, known, states, **trace):
     film = torch.zeros(SHAPE)
     tensors = {name: torch.from_numpy(values) for name, values in {"states": states, **trace}.items()}
-    save_trace(path, Rollout(film, film[:, 1:], film.repeat(1, 2, 1, 1, 1), tensors), known)
+    save_trace(path, Rollout(film, film[:, 1:], film.repeat(1, 2, 1, 1, 1), tensors), known, {})
     return path
 
 

@@ -1,5 +1,6 @@
 """Rollouts: which entry is about which frame, what is fed back, and that nothing else changes."""
 
+import json
 from typing import Any
 
 import numpy as np
@@ -189,9 +190,9 @@ def test_the_mode_is_evaluation_during_and_as_it_was_after(training):
         (
             clock_film(3) * 255,
             {"horizon": 2},
-            r"^context must hold numbers in \[0, 1\], got numbers from 25.5 to 30.6; s",
+            r"^context must hold numbers in \[0, 1\], got 25.5 to 30.6; make",
         ),
-        (clock_film(3) * torch.nan, {"horizon": 2}, "got numbers from nan to nan; scale it, or make it with videopred"),
+        (clock_film(3) * torch.nan, {"horizon": 2}, "got NaN among them; make it with videopred"),
     ],
 )
 def test_what_cannot_be_rolled_out(context, arguments, message):
@@ -201,9 +202,7 @@ def test_what_cannot_be_rolled_out(context, arguments, message):
 
 def test_films_are_of_the_precision_of_the_model():
     film, model = torch.rand(2, 3, 1, HEIGHT, WIDTH), build(tiny_model("gru"), (1, HEIGHT, WIDTH))
-    message = (
-        r" must be torch\.float32, as the model's weights are, got torch\.float64; make it with videopred\.to_film, "
-    )
+    message = r" must be torch\.float32, as the model's weights are, got torch\.float64; convert"
     with pytest.raises(TypeError, match="^context" + message):
         roll_out(model, film.double(), 2)
     with pytest.raises(TypeError, match="^film" + message):
@@ -225,9 +224,10 @@ def test_a_rollout_can_be_kept(tmp_path):
     truth = draw(B, 5, C, H, W)
     path = tmp_path / "new" / "rollout.npz"
     for _ in range(2):  # what is there is replaced
-        save_rollout(path, rollout, truth)
+        save_rollout(path, rollout, truth, {"part": "test"})
     with np.load(path) as kept:
-        assert sorted(kept) == ["context", "one_step", "prediction", "truth"]
+        assert sorted(kept) == ["context", "made", "one_step", "prediction", "truth"]
+        assert json.loads(str(kept["made"])) == {"part": "test"}
         for name in ("context", "one_step", "prediction"):
             np.testing.assert_array_equal(kept[name], getattr(rollout, name))
         np.testing.assert_array_equal(kept["truth"], truth)
@@ -237,10 +237,10 @@ def test_a_rollout_can_be_kept(tmp_path):
 def test_a_trace_is_kept_with_what_is_known_of_the_clips(tmp_path):
     rollout = roll_out(build(tiny_model("rims"), (C, HEIGHT, WIDTH)), film(), HORIZON, trace=True)
     truth = {"positions": np.ones((B, CONTEXT + HORIZON, 2, 2)), "labels/mode": np.arange(B)}
-    save_trace(tmp_path / "new" / "trace.npz", rollout, truth)
+    save_trace(tmp_path / "new" / "trace.npz", rollout, truth, {"part": "test"})
     with np.load(tmp_path / "new" / "trace.npz") as kept:
         names = {f"trace/{name}" for name in rollout.trace if name != "states"} | {f"truth/{name}" for name in truth}
-        assert set(kept) == {"states", "context", *names}
+        assert set(kept) == {"states", "context", "made", *names}
         np.testing.assert_array_equal(kept["states"], rollout.trace["states"])
         np.testing.assert_array_equal(kept["trace/active"], rollout.trace["active"])
         np.testing.assert_array_equal(kept["truth/labels/mode"], truth["labels/mode"])

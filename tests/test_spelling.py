@@ -10,6 +10,7 @@ def test_the_nearest_word_is_found_if_any_is_near():
     assert nearest("transformer", ["gru", "rims"]) is None
     assert nearest("rims", []) is None
     assert nearest("bf16", ["32-true", "bf16-mixed", "bf16-true"]) == "bf16-mixed"
+    assert nearest("ball", ["ball-old", "balls"]) == "balls"
 
 
 def test_capitals_are_like_small_letters():

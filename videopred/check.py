@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from videopred.run_files import EXPORT, SETTINGS, SUMMARY, is_run
+from videopred.run_files import EXPORT, SETTINGS, SUMMARY, looks_like_run
 from videopred.spelling import nearest, nearest_path, nearest_run
 
 
@@ -184,9 +184,12 @@ def absent(argument: str, path: Path, overwrite: bool) -> Path:
     if path.exists() and not overwrite:
         fix = "choose another name, or give --overwrite to replace it"
         raise FileExistsError(complaint(argument, "be a new path", f"{path} (already there)", fix))
-    above = next(folder for folder in path.absolute().parents if os.path.exists(folder))
-    if not (above.is_dir() and os.access(above, os.W_OK)):
-        got = f"{path}, but {above} is {'write-protected' if above.is_dir() else 'a file'}"
+    above = next((folder for folder in path.absolute().parents if os.path.exists(folder)), None)
+    if above is None or not (above.is_dir() and os.access(above, os.W_OK)):
+        lacks = (
+            "it has no drive" if above is None else f"{above} is {'write-protected' if above.is_dir() else 'no folder'}"
+        )
+        got = f"{path}, but {lacks}"
         raise OSError(complaint(argument, "be a path that can be written", got, "choose another place"))
     return path
 
@@ -293,13 +296,23 @@ def run_folder(run: Path, argument: str = "RUN") -> Path:
     raise FileNotFoundError(complaint(argument, must, got, fix))
 
 
+def export_name(out: Path) -> Path:
+    """Return the path if its name is an export's.
+
+    Raises:
+        ValueError: it has another ending.
+    """
+    require(out.suffix == EXPORT, "--out", f"end in {EXPORT}", out, "rename it")
+    return out
+
+
 def run_or_runs(folder: Path) -> Path:
     """Return the path that --resume names if it is a run folder, or one of runs from several seeds, or an export.
 
     Raises:
         FileNotFoundError: it is none of them.
     """
-    if not is_run(folder):
+    if not looks_like_run(folder):
         must, fix = "be a folder that `videopred train` wrote", "`videopred runs` lists those in models/"
         if not folder.exists():
             raise nothing_there("--resume", must, folder, f"choose another: {fix}", nearest_run(folder))

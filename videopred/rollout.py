@@ -1,15 +1,18 @@
 """Imagine: from a few true frames, the frames that a predictor expects to follow."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from math import isnan
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from videopred import check
+from videopred.amounts import counted
 from videopred.files import write_arrays
 from videopred.models.core import Trace
 from videopred.models.predictor import Prediction, Predictor
@@ -92,8 +95,8 @@ def roll_out(
         TypeError: a context that is no tensor, or of another precision than the model.
     """
     check.whole_number("--horizon", horizon, 1, "ask for at least one frame")
-    rolls = feedback not in ("true", "elsewhere")
-    check.require(rolls, "--feedback", "be soft, threshold:0.5 or sample", feedback, "`one_step` has the others")
+    rolls, fix = feedback not in ("true", "elsewhere"), "predict_next predicts each frame from the true ones"
+    check.require(rolls, "--feedback", "be soft, threshold:0.5 or sample", feedback, fix)
     _check_film("context", context, predictor, 1)
     feed = _feed(feedback, chance or [torch.Generator().manual_seed(clip) for clip in range(len(context))])
     with evaluating(predictor):
@@ -123,14 +126,14 @@ def _check_film(name: str, film: Tensor, predictor: Predictor, frames: int) -> N
     kind, fix = type(film).__name__, "make it with videopred.to_film"
     check.require_kind(isinstance(film, Tensor), name, "be a tensor", kind, fix)
     must, whole = f"be (B, T, C, H, W) with T at least {frames}", film.dim() == 5 and film.shape[1] >= frames
-    check.require(whole, name, must, tuple(film.shape), "give at least one frame to start from")
+    check.require(whole, name, must, tuple(film.shape), f"give at least {counted(frames, 'frame')}")
     weight = next(predictor.parameters(), None)
     fits = weight is None or film.dtype == weight.dtype or torch.is_autocast_enabled(film.device.type)
     must = f"be {getattr(weight, 'dtype', None)}, as the model's weights are"
-    check.require_kind(fits, name, must, film.dtype, f"{fix}, or convert it with .to()")
+    check.require_kind(fits, name, must, film.dtype, "convert it with .to()" if film.is_floating_point() else fix)
     low, high = (end.item() for end in film.aminmax()) if film.numel() else (0.0, 0.0)
-    got = f"numbers from {low:.4g} to {high:.4g}"
-    check.require(0 <= low <= high <= 1, name, "hold numbers in [0, 1]", got, f"scale it, or {fix}")
+    got = "NaN among them" if isnan(low) else f"{low:.4g} to {high:.4g}"
+    check.require(0 <= low <= high <= 1, name, "hold numbers in [0, 1]", got, fix)
 
 
 @contextmanager
@@ -160,13 +163,14 @@ def _feed(feedback: str, chance: Sequence[torch.Generator]) -> Feed:
     return sample
 
 
-def save_rollout(path: Path, rollout: Rollout, truth: Tensor) -> None:
-    """Write an .npz with the films `context`, `one_step`, `prediction` and `truth`.
+def save_rollout(path: Path, rollout: Rollout, truth: Tensor, made: Mapping[str, Any]) -> None:
+    """Write an .npz with the films `context`, `one_step`, `prediction` and `truth`, and `made`, how, as JSON.
 
     Args:
         path: ends in .npz; its folder is made, and what is there is replaced.
         rollout: what was predicted.
         truth: (B, horizon, C, H, W) float in [0, 1], what came instead.
+        made: what is to be known of how it was made.
     """
     films = {
         "context": rollout.context,
@@ -174,11 +178,12 @@ def save_rollout(path: Path, rollout: Rollout, truth: Tensor) -> None:
         "prediction": rollout.prediction,
         "truth": truth,
     }
-    write_arrays(path, {name: film.cpu().numpy() for name, film in films.items()})
+    arrays = {name: film.cpu().numpy() for name, film in films.items()}
+    write_arrays(path, arrays | {"made": np.array(json.dumps(made))})
 
 
-def save_trace(path: Path, rollout: Rollout, truth: Mapping[str, np.ndarray]) -> None:
-    """Write an .npz with `states` (B, T, K, D), `trace/<name>`, `truth/<name>`, and `context`, a number.
+def save_trace(path: Path, rollout: Rollout, truth: Mapping[str, np.ndarray], made: Mapping[str, Any]) -> None:
+    """Write an .npz with `states` (B, T, K, D), `trace/<name>`, `truth/<name>`, `context`, a number, and `made`, JSON.
 
     T is context + horizon - 1 steps: at step t the model has read frame t, its own from the context on, and says what
     comes next.
@@ -187,8 +192,9 @@ def save_trace(path: Path, rollout: Rollout, truth: Mapping[str, np.ndarray]) ->
         path: ends in .npz; its folder is made, and what is there is replaced.
         rollout: with its trace.
         truth: name -> what is known of the clips, (B, context + horizon, …) or (B, …).
+        made: what is to be known of how it was made.
     """
-    arrays = {"context": np.array(rollout.context.shape[1])}
+    arrays = {"context": np.array(rollout.context.shape[1]), "made": np.array(json.dumps(made))}
     for name, values in rollout.trace.items():
         arrays["states" if name == "states" else f"trace/{name}"] = values.cpu().numpy()
     write_arrays(path, arrays | {f"truth/{name}": values for name, values in truth.items()})

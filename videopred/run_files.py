@@ -10,6 +10,6 @@ EXPORT = ".safetensors"
 """How the name of an export ends."""
 
 
-def is_run(path: Path) -> bool:
-    """Whether a path is of a run, of runs from several seeds, or of an export, which need not be there."""
+def looks_like_run(path: Path) -> bool:
+    """Whether a path is of a run, of runs from several seeds, or ends as an export's, which need not be there."""
     return path.suffix == EXPORT or any((path / name).is_file() for name in (SETTINGS, SUMMARY))

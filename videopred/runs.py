@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from videopred import check
 from videopred.amounts import duration
 from videopred.eval.file_names import ScoreFile, score_files
-from videopred.run_files import RECORD, SETTINGS
+from videopred.run_files import EXPORT, RECORD, SETTINGS
 from videopred.spelling import nearest_path
 from videopred.systems import lives
 from videopred.training.metrics_rows import curves, read_metrics
@@ -64,7 +64,7 @@ def run_name(run: Path, others: int = 0) -> str:
         others: how many more runs were judged together with it.
     """
     whole = run.resolve()
-    name = whole.name.removesuffix(".safetensors")
+    name = whole.name.removesuffix(EXPORT)
     name = f"{whole.parent.name}/{name}" if re.fullmatch(r"seed-\d+", name) else name
     return f"{name}-and-{others}-more" if others else name
 
@@ -147,7 +147,7 @@ def _find(folder: Path, depth: int) -> list[Path]:
         if folder.is_file() or _is_run(folder):
             return [folder]
         inside = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
-        inside = [path for path in inside if path.suffix == ".safetensors" or (path.is_dir() and depth > 0)]
+        inside = [path for path in inside if path.suffix == EXPORT or (path.is_dir() and depth > 0)]
     except OSError:  # it may not be looked into, or has just gone
         if depth == _DEPTH:
             raise

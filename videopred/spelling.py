@@ -4,19 +4,19 @@ import difflib
 from collections.abc import Iterable
 from pathlib import Path
 
-from videopred.run_files import EXPORT, is_run
+from videopred.run_files import EXPORT, looks_like_run
 
 
 def nearest(word: str, names: Iterable[str]) -> str | None:
-    """The name that a word is the first part of, is most like, or alone begins with, if any is.
+    """The name that a word all but is, else is the first part of, else is most like, or alone begins with, if any is.
 
     Capitals may differ in names that are more like it. Of several, the first: bf16 means bf16-mixed, before bf16-true.
     """
     there = list(names)
     kinds = [name for name in there if name.startswith(f"{word}-")]
-    if kinds:
-        return kinds[0]
-    for written, least in (str, 0.5), (str.lower, 0.65):
+    for written, least in (str, 0.8), (str, 0.5), (str.lower, 0.65):
+        if least < 0.8 and kinds:
+            return kinds[0]
         likeness = [difflib.SequenceMatcher(None, written(name), written(word)).ratio() for name in there]
         if max(likeness, default=0) >= least:
             return there[likeness.index(max(likeness))]
@@ -43,7 +43,7 @@ def nearest_path(path: Path, names: Iterable[str] = ()) -> str | None:
 
 def nearest_run(path: Path) -> str | None:
     """The run or export that a path to none is most like: beside it, in the current folder, or in models/."""
-    runs = [run for run in _around(path, "models") if is_run(run)]
+    runs = [run for run in _around(path, "models") if looks_like_run(run)]
     meant = {run.name.removesuffix(EXPORT): str(run) for run in runs}
     near = nearest(path.name.removesuffix(EXPORT), meant)
     return None if near is None else meant[near]

@@ -70,7 +70,7 @@ def test_data_are_chosen_by_name_and_a_single_one_is_compared_as_ever(place, jud
 def test_rows_take_the_names_that_are_given(judged, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(judged)
     capfd.readouterr()
-    words = f"compare eval/gru/balls1 eval/rims/balls2 --curves --names gru=Mine rims=Mine --json --out {tmp_path}"
+    words = f"compare eval/gru/balls1 eval/rims/balls2 --names gru=Mine rims=Mine --json --out {tmp_path}"
     assert run(words) == 0
     told = json.loads(capfd.readouterr().out)["rows"]["Mine"]
     assert told["balls1"]["mse"]["3"]["mean"]["value"] == pytest.approx(mean("gru", 1))
@@ -90,6 +90,15 @@ def test_scores_of_one_data_set_in_a_folder_of_its_own_are_called_after_their_fo
     capfd.readouterr()
     assert run("compare eval/balls2/gru eval/balls2/rims/scores.json --json") == 0
     assert list(json.loads(capfd.readouterr().out)["rows"])[:2] == ["gru", "rims"]
+
+
+def test_curves_are_drawn_where_they_are_asked_for(judged, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(judged)
+    pictures = []
+    for words in ("", "--curves"):
+        assert run(f"compare eval/gru/balls2 eval/gru/balls3 {words} --overwrite --out {tmp_path}") == 0
+        pictures.append((tmp_path / "comparison.png").read_bytes())
+    assert pictures[0] != pictures[1]
 
 
 @pytest.mark.parametrize("another", [{"started": "2020-02-02T20:20:02+00:00"}, {"updates": 99}])
@@ -139,6 +148,14 @@ def test_above_scores_is_said_what_lies_below(judged, monkeypatch, capfd, above,
         ),
         ("eval/gru/balls1 eval/gru/balls2 short", "SCORES must be of the same protocol as gru, got short with "),
         ("{gru} {rims} --data balls1", "got {rims}, of which balls2, balls3 are in "),
+        (
+            "eval/gru/balls1 --curves",
+            "--curves must be given with scores on several data sets, got one; on one",
+        ),
+        (
+            "{gru} --curves --relative-to gru",
+            "--relative-to must be left out with --curves, got gru; relative",
+        ),
         ("{gru} --names gru", "--names must be ROW=NAME, got gru; write e.g. scoff-balls4=SCOFF"),
         ("{gru} --names gru=A gru=B", "--names must name each row once, got gru=A gru=B; leave one out"),
         ("{gru} --names gur=A", "--names must be one of gru, got gur; did you mean gru?"),

@@ -116,7 +116,7 @@ BAD = {
     "render {data} {gru}": "gru, a run; put the data behind all runs",
     "evaluate {data} {gru}": "gru, a run; put the data behind all runs",
     "evaluate {gru} {data} --out testonly.h5/x": "--out must be a path that can be written, got testonly.h5/x",
-    "rollout {gru} {data} --trace testonly.h5/t.npz": "testonly.h5 is a file; choose another place",
+    "rollout {gru} {data} --trace testonly.h5/t.npz": "testonly.h5 is no folder; choose another place",
     "evaluate {data} seeds": "seeds, a run; put the data behind all runs",
     "render {gru} {data} --names gru=GRU": "--names must be given with several runs, got gru=GRU; leave it out",
     "render {gru} {rims} {data} --names gur=GRU": "--names must be one of gru, rims, got gur; did you mean gru?",

@@ -163,14 +163,16 @@ def test_a_rollout_of_fewer_clips_than_there_are_says_so_unless_they_were_counte
 
 
 def test_a_rollout_feeds_back_what_is_asked_and_shows_interventions(place, tmp_path, monkeypatch, capfd):
-    """Samples are black and white and those that scores are of; without a module other frames follow."""
+    """Samples are those that scores are of; without a module other frames follow."""
     monkeypatch.chdir(tmp_path)
     asked = f"{place / 'rims'} {place / 'balls4.h5'} --context 4 --horizon 3 --device cpu"
     films = {}
     for name, words in {"soft": "", "sample": "--feedback sample", "without": "--without 1"}.items():
         assert run(f"rollout {asked} {words} --first 3 --out {name}.npz") == 0
         with np.load(f"{name}.npz") as kept:
-            films[name], truth = kept["prediction"], kept["truth"]
+            films[name], truth, made = kept["prediction"], kept["truth"], json.loads(str(kept["made"]))
+        told = (made["feedback"], made["intervention"], made["clips"])
+        assert told == ("sample" if name == "sample" else "soft", ["without 1"] * (name == "without"), [0, 1, 2])
     assert all(np.abs(films[name] - films["soft"]).max() > 1e-6 for name in ("sample", "without"))
     assert run(f"evaluate {asked} --feedback sample --metrics mse --first 3 --out scores") == 0
     scored = json.loads(Path("scores/scores.json").read_text())["rows"]["model"]["mse"]["mean"]

@@ -122,7 +122,7 @@ def test_a_folder_that_cannot_be_made_is_one_clear_line(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(
         OSError,
-        match=r"^--out must be a file that can be written, got .*/balls4\.h5 \(Not a dir.*\); choose another place",
+        match=r"^--out must be a path that can be written, got .*/balls4\.h5, but .*/file is no folder; choose another",
     ):
         generate("balls4", {"test": 1}, out=tmp_path / "file" / "folder", recipe=SMALL)
 

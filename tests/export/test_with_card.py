@@ -283,6 +283,9 @@ def test_the_card_of_a_run_that_was_killed_says_what_its_weights_have_learned(pl
     best = run / "checkpoints/best.ckpt"
     content = torch.load(best, weights_only=True)
     torch.save(content | {"global_step": 1}, best)
+    with pytest.raises(ValueError, match=r"--scores must be of the weights to export, got .*, older than these; score"):
+        export_with_card(run)  # the best has changed since
+    shutil.rmtree("eval")
     export, card, _ = export_with_card(run)
     assert "1 update of 4 clips from seed 0, where 2 were asked for" in card.read_text()
     (listed,) = (one for one in list_runs() if one.path == str(export))
@@ -324,7 +327,7 @@ def test_scores_of_the_run_as_it_was_earlier_are_refused(place, stamp):
         started = json.loads(Path("models/mine/run.json").read_text())["started"]
         said = json.loads(scores.read_text()) | {"stamps": {"model": started + stamp}}
         scores.write_text(json.dumps(said))
-    weights = "older than the end of" if stamp is None else r"of \S+ after 1 updates; these are \S+ after 2 updates; sc"
+    weights = "older than these" if stamp is None else r"of \S+ after 1 updates; these are \S+ after 2 updates; sc"
     message = r"^--scores must be of the weights to export, got eval/mine/balls4/scores\.json, " + weights
     with pytest.raises(ValueError, match=message):
         export_with_card(Path("models/mine"))

@@ -318,10 +318,12 @@ def test_a_function_says_for_itself_what_it_feeds_back(file):
         judge(grey, file, asked.model_copy(update={"feedback": "sample"}))
 
 
+@pytest.mark.parametrize("feedback", ["soft", "true"])
 @pytest.mark.parametrize(("made", "kind"), [(None, "NoneType"), (np.zeros((7, 5, 1, 13, 17)), "ndarray")])
-def test_a_prediction_that_is_no_tensor_is_refused(file, made, kind):
+def test_a_prediction_that_is_no_tensor_is_refused(file, made, kind, feedback):
+    asked = Protocol(context=3, horizon=5, metrics=("mse",), feedback=feedback)
     with pytest.raises(TypeError, match=rf"prediction of model must be a tensor, got {kind}; make it one, e\.g\. with"):
-        judge(lambda *_: made, file, Protocol(context=3, horizon=5, metrics=("mse",)))
+        judge(lambda *_: made, file, asked)
 
 
 def test_rows_and_columns_that_are_not_there_are_named(file):

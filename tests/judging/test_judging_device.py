@@ -81,9 +81,10 @@ def test_what_a_rollout_keeps_for_probes(place, tmp_path):
 
     def kept(device: str) -> dict[str, np.ndarray]:
         rollout, truth = imagine(load_run(place / "run", device), file, "test", range(4), CONTEXT, HORIZON)
-        save_rollout(tmp_path / f"{device}.npz", rollout, truth)
-        save_trace(tmp_path / f"{device}-trace.npz", rollout, known_of(file, "test", range(4), CONTEXT + HORIZON))
-        return dict(np.load(tmp_path / f"{device}.npz")) | dict(np.load(tmp_path / f"{device}-trace.npz"))
+        save_rollout(tmp_path / f"{device}.npz", rollout, truth, {})
+        save_trace(tmp_path / f"{device}-trace.npz", rollout, known_of(file, "test", range(4), CONTEXT + HORIZON), {})
+        kept = dict(np.load(tmp_path / f"{device}.npz")) | dict(np.load(tmp_path / f"{device}-trace.npz"))
+        return {name: values for name, values in kept.items() if name != "made"}
 
     here, there = on_both(kept)
     assert here.keys() == there.keys()

@@ -79,12 +79,16 @@ def test_samples_depend_on_the_clip_and_the_sample_alone(file):
 
 
 def test_samples_that_are_all_the_same_are_said_to_be(file):
-    told = "all samples of a clip are the same in steady; --feedback sample draws them"
+    told = "all samples of a clip are the same film in "
     asked = Protocol(context=2, horizon=3, metrics=("mse", "mae"), samples=3)
     models = {"steady": lambda film, n: 0.5 * film[:, -1:].expand(-1, n, -1, -1, -1), "dice": Dice()}
-    assert told in judge(models, file, asked).notes
-    assert judge(Dice(), file, asked).notes == ()
-    assert evaluate(Doubting(), file, context=2, horizon=3, metrics=("mse",)).notes == ()
+    assert judge(models, file, asked).notes == (f"{told}steady",)
+    for seldom_best in (asked, asked.model_copy(update={"samples": 2, "clips": 1})):
+        assert judge(Dice(), file, seldom_best).notes == ()
+    how = {"context": 2, "horizon": 3, "metrics": ("mse",)}
+    assert evaluate(Doubting(), file, **how).notes == ()
+    assert evaluate(Doubting(), file, **how, samples=2).notes == (f"{told}model; --feedback sample draws them",)
+    assert evaluate(Doubting(), file, **how, samples=2, feedback="sample").notes == ()
 
 
 def test_the_best_and_the_mean_of_samples_by_hand(file):

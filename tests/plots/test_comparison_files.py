@@ -45,7 +45,9 @@ def test_where_one_file_cannot_be_made_none_is(tmp_path):
     taken = tmp_path / "file"
     taken.touch()
     targets = {".md": tmp_path / "new" / "c.md", ".png": taken / "c.png"}
-    with pytest.raises(OSError, match=r"c\.png must be a file that can be written"):
+    with pytest.raises(
+        OSError, match=r"--out must be a path that can be written, got .*c\.png, but .*file is no folder; ch"
+    ):
         save_comparison(compare({"gru": scores_of("model")}), targets)
     assert list(tmp_path.iterdir()) == [taken]
 

@@ -85,6 +85,8 @@ def bench_cores(
             check.whole_number(name, value, 1, "give at least 1")
     if compiled:
         check_compiler("--compile")
+    if torch.cuda.is_available():
+        check_compiler("bench cores", "cuda")
     subjects = {name: SUBJECTS[check.one_of("--cores", name, SUBJECTS)] for name in cores}
     with one_thread():
         pairs = [(name, batch) for name in subjects for batch in batches]

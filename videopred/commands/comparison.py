@@ -11,7 +11,7 @@ from videopred.commands import terminal
 from videopred.commands.naming import read_names
 from videopred.commands.options import Json, Overwrite, out_flag
 from videopred.eval.file_names import SCORES, score_files, scores_in
-from videopred.run_files import is_run
+from videopred.run_files import looks_like_run
 from videopred.spelling import nearest_path, nearest_run
 
 if TYPE_CHECKING:
@@ -59,9 +59,14 @@ def compare(
     targets = {suffix: out / name for suffix, name in files.items()}
     for target in targets.values():
         check.absent("--out", target, overwrite)
+    from videopred.eval.comparison import Comparison
     from videopred.plots.comparison import save_comparison
 
     compared = _compare(folders, relative_to, called)
+    several, fix = not isinstance(compared, Comparison), "on one, curves are drawn anyway"
+    check.require(several or not curves, "--curves", "be given with scores on several data sets", "one", fix)
+    fix = "relative errors are of means: leave one out"
+    check.require(relative_to is None or not curves, "--relative-to", "be left out with --curves", relative_to, fix)
     save_comparison(compared, targets, curves=curves, overwrite=overwrite)
     if json_:
         terminal.print_json(compared.to_dict() | {"files": [str(path) for path in targets.values()]})
@@ -93,7 +98,7 @@ def _scores_of(path: Path, data: tuple[str, ...]) -> list[Path]:
     """The folders of scores that a path means: itself, or where `evaluate` puts those of a run."""
     if _holds_scores(path):
         return [path.parent if path.name == SCORES else path]
-    if not is_run(path):
+    if not looks_like_run(path):
         make = "make them with `videopred evaluate`"
         if not path.exists():
             near = nearest_run(path) or nearest_path(path)

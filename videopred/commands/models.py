@@ -1,24 +1,18 @@
 """Commands that hold cores to what they must do, and let trained models predict."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from videopred import check
 from videopred.commands import terminal
-from videopred.commands.opening import Opened, opened, results
+from videopred.commands.opening import opened, results
 from videopred.commands.options import CORE_HELP, Context, Data, Device, Horizon, Json, Overwrite, Run, out_flag
 from videopred.flags import model_flags
 from videopred.models.intervention_settings import Intervention
 from videopred.models.settings import CoreConfig, RIMsConfig
 from videopred.settings import Part
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from videopred.rollout import Rollout
 
 
 def check_core(
@@ -85,32 +79,26 @@ def rollout(
     must = f"be at most {there}, the clips of the {part} part"
     check.require(first is None or first <= there, "--first", must, first, "lower it")
     chosen = range(min(16, there) if first is None else first)
-    rollout, truth = _roll_out(asked, run, part, chosen, feedback, intervention, device)
-    from videopred.rollout import save_rollout, save_trace
-
-    for flag, one in paths.items():
-        check.absent(flag, one, overwrite)  # another command may have made it meanwhile
-    save_rollout(path, rollout, truth)
-    if trace is not None:
-        from videopred.judging.probing import known_of
-
-        frames = rollout.context.shape[1] + rollout.prediction.shape[1]
-        save_trace(trace, rollout, known_of(asked.file, part, chosen, frames))
-    if first is None and len(chosen) < there and not json_:
-        print(f"the first {len(chosen)} of {there} clips of the {part} part; --first {there} takes all")
-    terminal.print_files(list(paths.values()), json_)
-
-
-def _roll_out(
-    asked: Opened, run: Path, part: str, clips: Sequence[int], feedback: str, intervention: Intervention, device: str
-) -> "tuple[Rollout, Tensor]":
-    """The rollout of a run on some clips, maybe under an intervention, and the true films of the horizon."""
     from videopred.checkpoint import load_run
     from videopred.device import pick_device
     from videopred.judging import imagine
     from videopred.models.interventions import intervene
+    from videopred.rollout import save_rollout, save_trace
 
     predictor = load_run(run, pick_device(device))
     if not intervention.idle:
         predictor = intervene(predictor, intervention, asked.context)
-    return imagine(predictor, asked.file, part, clips, asked.context, asked.horizon, feedback=feedback)
+    rollout, truth = imagine(predictor, asked.file, part, chosen, asked.context, asked.horizon, feedback=feedback)
+    clips = {"data": str(data), "fingerprint": asked.file.fingerprint(), "part": part, "clips": list(chosen)}
+    made = {"run": str(run), **clips, "feedback": feedback, "intervention": list(intervention.words)}
+    for flag, one in paths.items():
+        check.absent(flag, one, overwrite)  # another command may have made it meanwhile
+    save_rollout(path, rollout, truth, made)
+    if trace is not None:
+        from videopred.judging.probing import known_of
+
+        frames = rollout.context.shape[1] + rollout.prediction.shape[1]
+        save_trace(trace, rollout, known_of(asked.file, part, chosen, frames), made)
+    if first is None and len(chosen) < there and not json_:
+        print(f"the first {len(chosen)} of {there} clips of the {part} part; --first {there} takes all")
+    terminal.print_files(list(paths.values()), json_)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from videopred import check
-from videopred.run_files import is_run
+from videopred.run_files import looks_like_run
 
 
 def runs_and_data(paths: Sequence[Path], otherwise: str = "") -> tuple[list[Path], Path]:
@@ -20,7 +20,8 @@ def runs_and_data(paths: Sequence[Path], otherwise: str = "") -> tuple[list[Path
     got, fix = " ".join(map(str, paths)) or "nothing", f"put both before the options{otherwise}; see --help"
     check.require(len(paths) >= 2, "RUN and DATA", "be given", got, fix)
     *runs, data = paths
-    check.require(not is_run(data), "DATA", "be the last path", f"{data}, a run", "put the data behind all runs")
+    fix = "put the data behind all runs"
+    check.require(not looks_like_run(data), "DATA", "be the last path", f"{data}, a run", fix)
     return runs, data
 
 

@@ -42,7 +42,7 @@ def probe(
         there = {name for told in report.values() if isinstance(told, dict) for name in _words(told)}
         print()
         terminal.print_rows({name: meaning for name, meaning in _MEANINGS.items() if name in there})
-        if _fits_noise(report.get("positions", {})):
+        if any(_fits_noise(report.get(name, {})) for name in ("positions", "velocities")):
             print("\nr2 far below 0, or lower for all modules than for one, comes from too few clips; roll out more")
 
 

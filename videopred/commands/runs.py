@@ -53,8 +53,7 @@ def export(
     check.require(not card or checkpoint is None, "--checkpoint", "be left out with --card", checkpoint, fix)
     check.run_folder(run)
     if out is not None:
-        check.require(out.suffix == ".safetensors", "--out", "end in .safetensors", out, "rename it")
-        check.absent("--out", out, overwrite)
+        check.absent("--out", check.export_name(out), overwrite)
     if card:
         from videopred.export.with_card import export_with_card
 

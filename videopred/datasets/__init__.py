@@ -42,7 +42,7 @@ from videopred.datasets.settings import (
     OcclusionConfig,
     SwitchingConfig,
 )
-from videopred.run_files import is_run
+from videopred.run_files import looks_like_run
 from videopred.systems import typed
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ def how_to_mend(path: Path) -> str:
     there = islice(chain(path.glob("*"), path.glob("*/*")), _LOOKED_AT) if path.is_dir() else [path]
     if any(one.suffix.lower() in _OF_FILMS for one in there):
         return f"bring it in with {how_to_import(path)}"
-    if is_run(path):
+    if looks_like_run(path):
         look, resume = (typed(("videopred", *words, str(path))) for words in (("runs",), ("train", "--resume")))
         return f"it is a run: look at it with `{look}`" + (f", or go on with it by `{resume}`" if path.is_dir() else "")
     return "make it again with `videopred generate`"

@@ -31,7 +31,7 @@ class Protocol(Settings):
     feedback: str = "soft"
     """What the model is fed after the context: soft, its predicted probabilities; threshold:0.5, these made black and
     white; sample, pixels drawn from them; true, the true frames, so that every prediction is one step ahead.
-    Of films made elsewhere it is not known."""
+    Of films made elsewhere, as by functions, it is not known."""
     samples: int = 1
     """Films predicted of each clip; if several, the best and the mean are reported."""
     means: tuple[int, ...] = ()

@@ -7,7 +7,7 @@ from typing import Any
 
 from videopred import check
 from videopred.checkpoint import BEST, LAST, RunConfig, checkpoint_file, read_checkpoint
-from videopred.run_files import RECORD
+from videopred.run_files import EXPORT, RECORD
 from videopred.weights import Export, write_export
 
 
@@ -40,8 +40,7 @@ def export_file(run: Path, out: Path | None, overwrite: bool, checkpoint: str | 
     check.require(run.is_dir(), "RUN", "be a run folder", f"{run}, an export", "copy the file")
     folder = run if run.name not in ("", "..") else run.resolve()  # the path stays as it was typed where it can
     which = "" if checkpoint is None else f"-{checkpoint_file(run, checkpoint).stem}"
-    out = out or folder.with_name(f"{folder.name}{which}.safetensors")
-    check.require(out.suffix == ".safetensors", "--out", "end in .safetensors", out, "rename it")
+    out = check.export_name(out or folder.with_name(f"{folder.name}{which}{EXPORT}"))
     return check.absent("--out", out, overwrite)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from videopred import check, pictures
-from videopred.checkpoint import load_run, run_settings
+from videopred.checkpoint import checkpoint_file, load_run, run_settings
 from videopred.datasets import kept_clips, open_dataset
 from videopred.datasets.clip_source import ClipSource
 from videopred.eval.file_names import scores_in
@@ -83,15 +83,16 @@ def _clips(run: Path, data: Path | None) -> ClipSource:
 def _scores_of(run: Path, results: Path, record: Mapping[str, Any]) -> list[Scores]:
     """What `videopred evaluate` said of the run alone, one for each data set; comparisons are passed over."""
     found, stamp, finished = [], stamp_of(record), record.get("finished")
+    ended = datetime.fromisoformat(finished).timestamp() if finished else checkpoint_file(run).stat().st_mtime
     for path in scores_in(results / run_name(run)):
         scores = load_scores(path)
         (told,) = scores.stamps.values() if len(scores.stamps) == 1 else ("",)
         if len(scores.models) > 1 or (told and stamp and not told.startswith(record["started"])):
             continue
-        written = path.stat().st_mtime  # all that tells of those that were saved from Python
-        old = told != stamp if told else finished and written < datetime.fromisoformat(finished).timestamp()
+        # Times are all that tells of those that were saved from Python, and of a run that has not ended.
+        old = path.stat().st_mtime < ended if not told or (told == stamp and "updates" not in record) else told != stamp
         must, fix = "be of the weights to export", "score these with `evaluate --overwrite`, or move it away"
-        got = f"{path}, of {told}; these are {stamp}" if told else f"{path}, older than the end of the training"
+        got = f"{path}, of {told}; these are {stamp}" if told not in ("", stamp) else f"{path}, older than these"
         check.require(not old, "--scores", must, got, fix)
         found.append(scores)
     return found

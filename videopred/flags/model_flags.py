@@ -15,7 +15,7 @@ from videopred.models import CODECS, CORES, DECODERS, core_config
 from videopred.models.codec_settings import RNEMConfig
 from videopred.models.presets import PRESETS
 from videopred.models.settings import CoreSettings, OwnConfig, PredictorConfig
-from videopred.run_files import SETTINGS, SUMMARY
+from videopred.run_files import EXPORT, SETTINGS, SUMMARY
 from videopred.settings import ComputeConfig, Settings, TrainingConfig
 from videopred.training.places import run_of, seeds_of
 
@@ -81,7 +81,7 @@ def _settings_of(run: Path) -> dict[str, Any]:
 
 def _saved(run: Path) -> dict[str, Any]:
     """The settings in the folder or export of a run."""
-    if run.suffix == ".safetensors":
+    if run.suffix == EXPORT:
         from videopred.weights import read_header
 
         return read_header(run)[0]

@@ -15,7 +15,7 @@ from videopred.eval.settings import Protocol
 from videopred.frames import shape_told
 from videopred.judging.batches import Batch, read_film
 from videopred.judging.fitting import check_fit, check_opened, check_protocol
-from videopred.judging.forecasts import Forecast, Predict, device_of, forecast_of
+from videopred.judging.forecasts import Forecast, Predict, check_predicted, device_of, forecast_of
 from videopred.judging.given_films import GivenFilms, GivenTruth
 from videopred.judging.own_masks import asks_for_masks, check_masks, source_of, usual_metrics
 from videopred.judging.scoring import How, judge_rows
@@ -143,7 +143,7 @@ def _check_given(predicted: GivenFilms, file: "ClipSource", protocol: Protocol) 
     must, got = f"hold the {protocol.horizon} frames of the horizon", f"{predicted.frames} in {name}"
     fix = f"predict as many as {protocol.name} asks for" if protocol.name else "give a shorter --horizon"
     before = file.frames - predicted.frames
-    if not protocol.name and protocol.context == 0 and before > 0:
+    if not protocol.name and protocol.context == 0 and protocol.horizon == file.frames and before > 0:
         fix = f"give --context {before} if so many true frames come before them, else a shorter --horizon"
     check.require(predicted.frames >= protocol.horizon, flag, must, got, fix)
     ours, theirs = predicted.film_shape, file.film_shape
@@ -198,14 +198,15 @@ def judge(
         for row in rows:
             check.one_of(f"seeds {name}", row, models)
 
-    def forecast_by(model: Predict) -> Forecast:
+    def forecast_by(name: str, model: Predict) -> Forecast:
         def forecast(batch: Batch, _: int) -> Tensor:
             film = batch.film.to(how.get("device", "cpu"))
             if not batch.one_step:
                 return model(film[:, : batch.given], batch.horizon)
-            return torch.cat([model(film[:, :end], 1) for end in range(batch.given, film.shape[1])], 1)
+            ends = range(batch.given, film.shape[1])
+            return torch.cat([check_predicted(name, model(film[:, :end], 1)) for end in ends], 1)
 
         return forecast
 
-    scores = judge_rows({name: forecast_by(model) for name, model in models.items()}, file, protocol, **how)
+    scores = judge_rows({name: forecast_by(name, model) for name, model in models.items()}, file, protocol, **how)
     return replace(scores, seeds={name: tuple(rows) for name, rows in (seeds or {}).items()})

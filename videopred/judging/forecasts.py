@@ -1,7 +1,7 @@
 """Films that a model predicts of clips: to be judged, under any feedback, or to be looked at."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -94,6 +94,17 @@ def imagine(
     given, truth = film[:, : context + horizon].split([context, horizon], dim=1)
     given, chance = given.to(device_of(predictor)), _chance(clips, 0)
     return roll_out(predictor, given, horizon, feedback=feedback, chance=chance, trace=True), truth
+
+
+def check_predicted(name: str, film: Any) -> Tensor:
+    """Return what the row of that name predicts, if it is a tensor.
+
+    Raises:
+        TypeError: it is none.
+    """
+    kind, fix = type(film).__name__, "make it one, e.g. with torch.from_numpy"
+    check.require_kind(isinstance(film, Tensor), f"prediction of {name}", "be a tensor", kind, fix)
+    return film
 
 
 def device_of(predictor: Predictor) -> torch.device:

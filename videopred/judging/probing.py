@@ -35,7 +35,8 @@ def probe_trace(path: Path | str) -> dict[str, Any]:
     """What can be read linearly from a rollout's states, and what its discrete choices tell.
 
     Taken over the steps from the last observed frame on. At each, the state has read a frame: places and velocities are
-    those of the next one, which it predicts, objects from left to right; labels and series are those of the frame.
+    those of the next one, which it predicts, objects from left to right by their places; labels and series are those of
+    the frame.
 
     Args:
         path: what `videopred rollout --trace` wrote.

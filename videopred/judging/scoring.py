@@ -15,7 +15,7 @@ from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.judging.batches import Batch, Predicted, films, seed_torch
 from videopred.judging.fitting import check_protocol, check_reference
-from videopred.judging.forecasts import Forecast
+from videopred.judging.forecasts import Forecast, check_predicted
 from videopred.judging.given_films import GivenTruth
 from videopred.judging.objects import notes_on_places
 from videopred.judging.oracle import knows_physics
@@ -83,7 +83,7 @@ def judge_rows(
     for metric in metrics.values():
         if isinstance(metric, Kept):  # which measures so late that the training part would have been read in vain
             metric.check_horizon(protocol.horizon)
-    tally = Tally(metrics, protocol.samples)
+    tally, varied = Tally(metrics, protocol.samples), set[str]()
     # `seed_torch` seeds all devices, also those that are not scored on; asking one that was not used would start CUDA.
     seeded = range(torch.cuda.device_count()) if device.type == "cuda" or torch.cuda.is_initialized() else ()
     with sharing() as share, torch.random.fork_rng(seeded):
@@ -94,11 +94,10 @@ def judge_rows(
             film = film[:, : protocol.context + protocol.horizon].to(measured_on)
             batch = Batch(file, protocol.part, start, film, protocol.context, protocol.one_step)
             for name, forecast in forecasts.items():
-                tally.add(name, batch, _samples(name, forecast, batch, protocol.samples))
+                tally.add(name, batch, _samples(name, forecast, batch, protocol.samples, varied))
             for name, row in rows.items():
                 tally.add(name, batch, [Predicted(row.draw(batch, statistics))])
-        found = share.gather(tally.found)
-    best_of = tally.curves(found, forecasts)
+        found, varied = share.gather(tally.found), set(share.gather(sorted(varied)))
     has_times = any(column.is_time for column in tally.columns.values())
     return Scores(
         measurements=tally.joined(found),
@@ -108,9 +107,13 @@ def judge_rows(
         reference=None if reference is None else str(reference.path),
         protocol=protocol.model_copy(update={"clips": clips}),
         models=tuple(forecasts),
-        best_of=best_of,
+        best_of=tally.curves(found, forecasts),
         predictable=_predictable(file, protocol.part, clips) if has_times else None,
-        notes=(*how.get("notes", ()), *notes_on_places(protocol.metrics, file), *_notes_on_samples(best_of)),
+        notes=(
+            *how.get("notes", ()),
+            *notes_on_places(protocol.metrics, file),
+            *_notes_on_samples(protocol, [name for name in forecasts if name not in varied]),
+        ),
     )
 
 
@@ -138,10 +141,12 @@ def _statistics(
     return statistics
 
 
-def _notes_on_samples(best_of: Mapping[str, Mapping[str, Mapping[int, float]]]) -> list[str]:
-    """That the samples of a model are all the same, if the best of many is the first by every metric."""
-    alike = [row for row, of in best_of.items() if all(len(set(by_count.values())) == 1 for by_count in of.values())]
-    return [f"all samples of a clip are the same in {', '.join(alike)}; --feedback sample draws them"] if alike else []
+def _notes_on_samples(protocol: Protocol, steady: Sequence[str]) -> list[str]:
+    """That several samples of a clip are the same film in these rows."""
+    if protocol.samples == 1 or not steady:
+        return []
+    fix = "" if protocol.feedback in ("sample", "elsewhere") else "; --feedback sample draws them"
+    return [f"all samples of a clip are the same film in {', '.join(steady)}{fix}"]
 
 
 def _predictable(file: "ClipSource", part: str, clips: int) -> int | None:
@@ -149,12 +154,15 @@ def _predictable(file: "ClipSource", part: str, clips: int) -> int | None:
     return frames_predictable(error_growth(file, part, min(clips, _PREDICTABLE))) if knows_physics(file) else None
 
 
-def _samples(name: str, forecast: Forecast, batch: Batch, samples: int) -> Iterator[Predicted]:
-    """What a row predicts of a batch, sample by sample, where its truth is."""
+def _samples(name: str, forecast: Forecast, batch: Batch, samples: int, varied: set[str]) -> Iterator[Predicted]:
+    """What a row predicts of a batch, sample by sample, where its truth is; rows whose samples differ get noted."""
+    first = None
     for sample in range(samples):
         seed_torch(batch.start, sample)
         said = forecast(batch, sample)
         said = said if isinstance(said, Predicted) else Predicted(said)
-        kind, fix = type(said.film).__name__, "make it one, e.g. with torch.from_numpy"
-        check.require_kind(isinstance(said.film, torch.Tensor), f"prediction of {name}", "be a tensor", kind, fix)
-        yield said._replace(film=said.film.to(batch.film.device))
+        film = check_predicted(name, said.film).to(batch.film.device)
+        first = film if first is None else first
+        if not torch.equal(film, first):
+            varied.add(name)
+        yield said._replace(film=film)

@@ -52,7 +52,7 @@ def sharing() -> Iterator[Share]:
     """This process's share: all of the work unless it was started with others.
 
     Processes speak through gloo on the CPU, whatever device they compute on and however they spoke before, as in a
-    training: what they exchange is a few numbers per clip and frame.
+    training: what they exchange is a few numbers per clip and frame. Each must come here, as all wait for one another.
 
     Raises:
         ValueError: the environment's RANK and WORLD_SIZE make no sense.
