@@ -139,6 +139,13 @@ def test_above_scores_is_said_what_lies_below(judged, monkeypatch, capfd, above,
     assert capfd.readouterr().err.endswith(f"; did you mean {offered}?\n")
 
 
+def test_plausibility_is_said_to_be_compared_elsewhere(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    Path("plausibility.json").write_text("{}")
+    assert run("compare .") == 1
+    assert "; errors of plausibility are compared by `videopred plausibility RUN... DATA`" in capfd.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -10,7 +10,7 @@ from videopred.command_lines import typed
 from videopred.commands import terminal
 from videopred.commands.naming import read_names
 from videopred.commands.options import Json, Overwrite, out_flag
-from videopred.eval.file_names import SCORES, score_files, scores_in
+from videopred.eval.file_names import PLAUSIBILITY_FILES, SCORES, score_files, scores_in
 from videopred.run_files import looks_like_run
 from videopred.spelling import nearest_path, nearest_run
 
@@ -104,6 +104,8 @@ def _scores_of(path: Path, data: tuple[str, ...]) -> list[Path]:
             near = nearest_run(path) or nearest_path(path)
             raise check.nothing_there("SCORES", "be a folder of scores or a run", path, make, near)
         must, fix = "be a folder of scores or a run", _offer_below(path) or make
+        if (path / PLAUSIBILITY_FILES[0]).is_file():
+            fix = "errors of plausibility are compared by `videopred plausibility RUN... DATA`"
         raise FileNotFoundError(check.complaint("SCORES", must, f"{path} (no {SCORES} there)", fix))
     from videopred.runs import run_name, run_stamp
 
