@@ -44,13 +44,6 @@ def test_a_page_with_programs_is_run_by_a_test(page):
         assert any(f'"{page.name}"' in test.read_text() for test in TESTS.rglob("test_*.py"))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_to_headings_find_them(page):
-    for place, heading in re.findall(r"\]\(([^)#\s:]*)#([^)]+)\)", page.read_text()):
-        titles = re.findall(r"^#+ (.*)$", (DOCS / place if place else page).read_text(), re.MULTILINE)
-        assert heading in {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}, heading
-
-
 def test_files_hold_what_the_page_says(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     core = "--core.modules 3 --core.active 2 --core.units 4 --codec.channels 2 3 --codec.embedding 8"
