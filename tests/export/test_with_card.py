@@ -18,15 +18,12 @@ from report_samples import scored
 from tiny_runs import CLIPS, no_file_longer_than, tiny_data, tiny_model, tiny_training
 
 from videopred import cli
-from videopred.checkpoint import DataRecord, ExperimentRecord, RunConfig, load_run
-from videopred.commands.experiments import record_of
+from videopred.checkpoint import DataRecord, RunConfig, load_run
 from videopred.datasets import open_dataset
 from videopred.datasets.generation import generate
 from videopred.eval.scores import load_scores
-from videopred.experiments import find_experiment
-from videopred.experiments.asking import ask
 from videopred.export import export_run
-from videopred.export.card_text import Described, _ahead, _experiment, _limits, ranges
+from videopred.export.card_text import Described, _ahead, _limits, ranges
 from videopred.export.with_card import export_with_card
 from videopred.judging import evaluate
 from videopred.runs import list_runs
@@ -400,31 +397,3 @@ def test_the_command_says_what_it_wrote(place, capsys):
     assert json.loads(capsys.readouterr().out) == {
         "files": [f"shared/a{end}" for end in (".safetensors", ".md", ".gif")]
     }
-
-
-@pytest.mark.parametrize(
-    ("name", "scale", "changed", "said"),
-    [
-        ("rims-balls4", "paper", {}, "`rims-balls4` at scale paper"),
-        ("rims-balls4", "paper", {"core.active": 3}, "`rims-balls4` at scale paper, with its own core.active"),
-        ("rims-balls4", "small", {}, "`rims-balls4` at scale small, which is not as published"),
-        (
-            "rims-balls4",
-            "paper",
-            {"core.units": 7, "core.kind": "gru"},
-            "`rims-balls4` at scale paper, with its own core",
-        ),
-        ("mine", "paper", {}, "`mine`, from an own file"),
-        ("mine", "tiny", {"core.cell": "gru"}, "`mine`, from an own file, at scale tiny, with its own core.cell"),
-    ],
-)
-def test_only_what_a_paper_has_is_said_to_be_as_published(name, scale, changed, said):
-    assert _experiment(ExperimentRecord(name=name, scale=scale, changed=changed)) == said
-
-
-def test_an_own_file_may_be_named_like_a_published_experiment(tmp_path):
-    own = tmp_path / "rims-balls4.json"
-    own.write_text(find_experiment("rims-balls4").model_dump_json())
-    for data, said in (("rims-balls4", "`rims-balls4` at scale paper"), (str(own), "`rims-balls4`, from an own file")):
-        asked = ask(data, None)
-        assert _experiment(record_of(asked, asked.scaled)) == said
