@@ -40,6 +40,8 @@ def test_two_processes_give_what_one_gives(tmp_path):
 
 
 MET = """
+from pathlib import Path
+
 import torch
 from torch import distributed
 from videopred.judging.sharing import sharing
@@ -50,7 +52,7 @@ place, processes = my_place()
 with sharing() as share:
     total, all_places = share.total(torch.tensor([place + 1.0])), share.gather([place])
 assert distributed.is_initialized()
-print(processes, share.rank == place, total.item(), all_places, flush=True)
+Path(f"{place}.txt").write_text(f"{processes} {share.rank == place} {total.item()} {all_places}")
 distributed.destroy_process_group()
 """
 
@@ -60,9 +62,10 @@ def test_processes_that_met_for_a_training_on_gpus_speak_through_the_cpu(tmp_pat
     (tmp_path / "met.py").write_text(MET)
     told = subprocess.run(
         [*TORCHRUN, "2", str(tmp_path / "met.py")], env=os.environ | {"OMP_NUM_THREADS": "1"},
-        capture_output=True, text=True, check=False,
+        cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert told.stdout.splitlines() == 2 * ["2 True 3.0 [0, 1]"], told.stderr
+    assert told.returncode == 0, told.stderr
+    assert [(tmp_path / f"{place}.txt").read_text() for place in range(2)] == 2 * ["2 True 3.0 [0, 1]"]
 
 
 def measured(folder: Path) -> dict[str, np.ndarray]:
