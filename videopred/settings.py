@@ -173,9 +173,10 @@ class ComputeConfig(Settings):
     """Machines; start the same command on each with torchrun or srun."""
     strategy: str = "auto"
     """How devices share the work: a name that Lightning knows, such as ddp or fsdp."""
-    compile: Literal["none", "eager", "inductor", "cudagraphs"] = "none"
-    """Backend of torch.compile: inductor for steps of the core; cudagraphs, on CUDA devices, for the whole model; eager
-    traces without compiling, to find errors."""
+    compile: Literal["none", "eager", "inductor"] = "none"
+    """Backend of torch.compile, for steps of the core; eager traces without compiling, to find errors."""
+    cuda_graphs: bool = False
+    """On a CUDA device, record the forward and backward pass once as a CUDA graph, and replay it at each update."""
     workers: NonNegativeInt = 0
     """Loader processes; 0 is fastest if the clips fit in memory. Clips held on the device need none."""
     hold: Literal["auto", "device", "memory", "disk"] = "auto"

@@ -11,18 +11,21 @@ from core_checks import SMALL, make, slots
 from pretended_device import pretended_device, waits
 from torch.autograd import DeviceType
 
-from videopred.bench import cores as bench
-from videopred.bench import on_device
-from videopred.bench.cores import SUBJECTS
+from videopred.bench import cores, on_device, train
+from videopred.bench.cores import SUBJECTS, bench_cores
 from videopred.bench.on_device import (
-    captured,
+    WAYS,
     computing_milliseconds,
     device_milliseconds,
     device_rows,
+    measured,
     with_compiled_step,
 )
+from videopred.bench.train import bench_train
 from videopred.bench.training_step import MODELS, pair_of, training_step
 from videopred.models.core import unroll
+from videopred.training import recording
+from videopred.training.recording import captured
 
 
 class StandIn:
@@ -31,9 +34,10 @@ class StandIn:
     def __init__(self) -> None:
         self.done: list[str] = []
         self.clock = 0.0
+        self.there = True
 
     def is_available(self) -> bool:
-        return True
+        return self.there
 
     def current_stream(self) -> Any:
         return SimpleNamespace(wait_stream=lambda other: self.done.append(f"main waits for {other.name}"))
@@ -51,7 +55,8 @@ class StandIn:
         return SimpleNamespace(replay=lambda: self.done.append("replay"))
 
     @contextmanager
-    def graph(self, graph: Any) -> Any:
+    def graph(self, graph: Any, capture_error_mode: str) -> Any:
+        assert capture_error_mode == "thread_local"
         self.done.append("capture")
         yield
         self.done.append("captured")
@@ -71,6 +76,7 @@ class StandIn:
 def cuda(monkeypatch):
     stand_in = StandIn()
     monkeypatch.setattr(on_device, "cuda", stand_in)
+    monkeypatch.setattr(recording, "cuda", stand_in)
     return stand_in
 
 
@@ -134,29 +140,68 @@ def test_each_way_does_the_same_work_on_a_core_of_its_own(cuda, monkeypatch):
 
         return work
 
-    assert set(device_rows(core, work_of, 2, device="cpu")) == {"eager", "compiled", "captured"}
+    assert set(device_rows(core, work_of, 2, device="cpu")) == set(WAYS)
     assert core not in used
     assert all(weight.grad is None for weight in core.parameters())
     assert ["advance" in vars(one) for one in used] == [False, True]
-    assert cuda.done.count("replay") == 3 + 2  # goes that do not count, and those that do
+    assert cuda.done.count("replay") == 2 * (3 + 2)  # goes that do not count, and those that do
 
 
 def test_a_core_is_timed_by_the_step(monkeypatch):
-    monkeypatch.setattr(bench, "device_rows", lambda core, work_of, repeats: {"eager": 30.0, "captured": 6.0})
+    monkeypatch.setattr(cores, "device_rows", lambda core, work_of, repeats: {"eager": 30.0, "recorded": 6.0})
     subject = SUBJECTS["rims"]._replace(config=SMALL["rims"])
-    assert bench._device_row(subject, steps=6, batch=2, repeats=1) == {"eager": 5.0, "captured": 1.0}
+    assert cores._device_row(subject, steps=6, batch=2, repeats=1) == {"eager": 5.0, "recorded": 1.0}
 
 
-def test_without_a_device_nothing_is_measured(monkeypatch):
-    monkeypatch.setattr(on_device.cuda, "is_available", lambda: False)
-    assert device_rows(None, lambda core: pytest.fail("work was made"), 1) == {}
+@pytest.mark.parametrize(
+    ("asked", "there", "expected"),
+    [
+        (None, False, (True, False)),
+        (None, True, (True, True)),
+        ("cpu", True, (True, False)),
+        ("cuda", True, (False, True)),
+    ],
+)
+def test_what_is_measured(cuda, asked, there, expected):
+    cuda.there = there
+    assert measured(asked) == expected
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ("cuda", "be cpu, as torch finds no CUDA device here, got cuda; leave it out"),
+        ("mps", "be one of cpu, cuda, got mps"),
+    ],
+)
+@pytest.mark.parametrize("bench", [bench_cores, bench_train])
+def test_a_device_that_cannot_be_measured_is_refused(cuda, bench, asked, message):
+    cuda.there = False
+    with pytest.raises(ValueError, match=f"^--device must {message}"):
+        bench(device=asked)
+
+
+@pytest.mark.parametrize(("module", "bench"), [(cores, bench_cores), (train, bench_train)])
+def test_a_device_alone_has_its_table_alone(cuda, monkeypatch, module, bench):
+    row = {f"{way}{unit}": 2.0 for way in WAYS for unit in ("", "_ms", "_busy")}
+    monkeypatch.setattr(module, "_device_row", lambda *anything: row | {"frames_per_second": 1.0, "hours": 3.0})
+    monkeypatch.setattr(module, "check_compiler", lambda *anything: None)
+    rows = bench(device="cuda", cores=["rims"])
+    assert not any(value for name, value in rows.items() if name != "device")
+    first = module.table(rows).splitlines()[0]
+    assert "CUDA" in first
+
+
+def test_compiled_steps_are_always_measured_on_a_device(cuda):
+    with pytest.raises(ValueError, match=r"^--compile must come without --device cuda, .*, got both; leave it out"):
+        bench_cores(device="cuda", compiled=True)
 
 
 def test_what_a_device_took_is_a_table_of_its_own():
-    row = {"core": "brims", "batch": 7, "eager": 1.25, "compiled": 0.5, "captured": 0.125}
-    header, line = bench._device_lines([row])
-    assert header.split() == ["CUDA,", "ms", "per", "step", "eager", "compiled", "captured"]
-    assert line.split() == ["brims,", "batch", "7", "1.250", "0.500", "0.125"]
+    row = {"core": "brims", "batch": 7, "eager": 1.25, "compiled": 0.5, "recorded": 0.125, "both": 0.0625}
+    header, line = cores._device_lines([row])
+    assert header.split() == ["CUDA,", "ms", "per", "step", *WAYS]
+    assert line.split() == ["brims,", "batch", "7", "1.250", "0.500", "0.125", "0.062"]
 
 
 @pytest.mark.parametrize("name", ["rims", "scoff"])
@@ -178,6 +223,6 @@ def test_a_core_with_a_compiled_step_is_the_same_function(name):
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_a_core_is_captured_on_a_cuda_device(name):
-    row = bench._device_row(SUBJECTS[name], steps=3, batch=2, repeats=2)
-    assert set(row) == {"eager", "compiled", "captured"}
+    row = cores._device_row(SUBJECTS[name], steps=3, batch=2, repeats=2)
+    assert set(row) == set(WAYS)
     assert min(row.values()) > 0

@@ -2,6 +2,7 @@
 
 import logging
 import re
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -129,12 +130,25 @@ def test_apples_gpu_is_not_asked_for_what_it_lacks(two_gpus):
         check_compute(tiny_training(precision="64-true"), ComputeConfig(), torch.device("mps"))
 
 
-def test_graphs_are_recorded_on_cuda_devices_alone(two_gpus):
-    compute = ComputeConfig(compile="cudagraphs")
-    check_compute(tiny_training(), compute, torch.device("cuda"))
-    message = "--compile must be one that has an effect on cpu, got cudagraphs; choose none or inductor, "
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
-        check_compute(tiny_training(), compute, torch.device("cpu"))
+@pytest.mark.parametrize(
+    ("device", "precision", "strategy", "message"),
+    [
+        ("cuda", "bf16-mixed", "ddp_spawn", None),
+        ("cpu", "32-true", "auto", "come with a CUDA device, got cpu; leave it out, or give --device cuda"),
+        ("cuda", "16-mixed", "auto", "come without scaled losses, got --precision 16-mixed; give --precision bf16-"),
+        (
+            "cuda",
+            "32-true",
+            "fsdp",
+            "come with a strategy that leaves weights whole, such as ddp, got --strategy fsdp; ",
+        ),
+    ],
+)
+def test_graphs_are_recorded_where_they_can_be(two_gpus, device, precision, strategy, message):
+    training, compute = tiny_training(precision=precision), ComputeConfig(cuda_graphs=True, strategy=strategy)
+    refused = nullcontext() if message is None else pytest.raises(ValueError, match=rf"^--cuda-graphs must {message}")
+    with refused:
+        check_compute(training, compute, torch.device(device))
 
 
 @pytest.mark.parametrize("devices", [1, 3])

@@ -167,8 +167,8 @@ def test_what_the_trainer_is_told(data, tmp_path, monkeypatch, changes, argument
 
 
 def test_every_setting_of_computing_is_shown_somewhere():
-    """time_limit: test_exact_resume; hold and compile: test_starting; workers here and in test_run."""
-    shown = {"devices", "nodes", "strategy", "time_limit", "hold", "compile", "workers"}
+    """time_limit: test_exact_resume; hold, compile: test_starting; cuda_graphs: test_recording; workers: test_run."""
+    shown = {"devices", "nodes", "strategy", "time_limit", "hold", "compile", "cuda_graphs", "workers"}
     assert shown == set(ComputeConfig.model_fields)
 
 

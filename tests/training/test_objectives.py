@@ -122,7 +122,7 @@ def test_noise_flips_pixels_of_what_is_given_and_not_of_what_is_asked(data):
     assert set(given[50:].unique().tolist()) == {0.25, 0.75}
     assert all((fed == torch.sigmoid(torch.tensor(2.0))).all() for fed in echo.fed[1:])
     frames = torch.from_numpy(ClipFile(data).read_frames("train", 0, 4))
-    assert not torch.equal(learner().loss_of(frames, 0), learner().loss_of(frames, 0, noise=0.2))
+    assert not torch.equal(learner().loss_of(frames, 0), learner(noise=0.2).loss_of(frames, 0))
 
 
 @pytest.mark.parametrize("what", ["noise", "sampling"])

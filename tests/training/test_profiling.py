@@ -14,6 +14,7 @@ from videopred.rollout import predict_on
 from videopred.settings import ComputeConfig, WatchConfig
 from videopred.training.profiling import PARTS, Profile, summary, table
 from videopred.training.run import train
+from videopred.training.watching import check_watch
 
 
 class Clock:
@@ -135,18 +136,16 @@ def test_pieces_of_a_batch_are_one_update(data, tmp_path):
     assert kept["frames_per_second"] * kept["seconds_per_update"] == pytest.approx(4 * FRAMES)
 
 
-def test_a_compiled_model_has_no_parts(data, tmp_path):
-    message = r"^--profile must come without --compile, got both, --compile eager; leave one of them out"
-    with pytest.raises(ValueError, match=message):
-        train(
-            data,
-            tiny_model(),
-            tiny_training(),
-            compute=ComputeConfig(compile="eager"),
-            watch=WatchConfig(profile=True),
-            out=tmp_path / "run",
-            device="cpu",
-        )
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"compile": "eager"}, "--compile, got both, --compile eager; leave one of them out"),
+        ({"cuda_graphs": True}, "--cuda-graphs, got both; leave one of them out"),
+    ],
+)
+def test_a_compiled_or_recorded_model_has_no_parts(how, message):
+    with pytest.raises(ValueError, match=f"^--profile must come without {message}"):
+        check_watch(WatchConfig(profile=True), ComputeConfig(**how))
 
 
 def test_one_update_has_no_profile(data, tmp_path):

@@ -256,7 +256,7 @@ def test_where_clips_wait_changes_nothing(data, tmp_path, hold, window):
 
 
 def test_validation_is_not_compiled():
-    """A graph that CUDA recorded would overwrite the first of the frames that are fed back."""
+    """Once more, for the shapes of a rollout, would take longer than it gains."""
     compiled = []
     model = learner(free_running=2)
     model.predictor.compile(backend=lambda graph, inputs: compiled.append(1) or graph.forward)

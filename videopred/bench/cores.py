@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from videopred import check
-from videopred.bench.on_device import device_rows, with_compiled_step
+from videopred.bench.on_device import WAYS, device_rows, measured, with_compiled_step
 from videopred.bench.operations import operations, product_seconds, times_the_limit
 from videopred.bench.plain_cores import plain_brims, plain_rims
 from videopred.bench.plain_scoff import PlainSCOFF
@@ -51,6 +51,7 @@ def bench_cores(
     clips: int = 32,
     horizon: int = 35,
     compiled: bool = False,
+    device: str | None = None,
 ) -> dict[str, Any]:
     """Times of cores and of the whole model, on one thread, forward and backward, ready for JSON.
 
@@ -62,6 +63,7 @@ def bench_cores(
         clips: of the whole model's training step, and of the larger of its rollouts.
         horizon: frames of its rollouts.
         compiled: also measure the cores with compiled steps on the CPU, as is done on a CUDA device anyway.
+        device: what is measured: cpu or cuda alone; None measures the CPU, and a CUDA device where there is one.
 
     Returns:
         cores: one row for each core and batch. Ms per step of ours, of the plain one and of an LSTM of equal
@@ -69,13 +71,14 @@ def bench_cores(
             point operations in large matrix products, how many of those the machine does in a second, and how many
             times longer than its own matrix products alone. If asked for, how many times faster compiled steps are.
         operations: core -> operations per step forward and backward, and how often the host waits.
-        device: one row for each core and batch: ms per step on a CUDA device, eager, with compiled steps, and as a
-            replayed CUDA graph; without such a device, none.
+        device: one row for each core and batch: ms per step on a CUDA device, eager, with compiled steps, as a
+            recorded graph that is replayed, and with both.
         model: how many times faster than the plain ones are a training step in float32 and with bfloat16, and rollouts
             of one clip and of all clips.
+        What is not measured is empty.
 
     Raises:
-        ValueError: a number is below 1, no such core, or no compiler.
+        ValueError: a number is below 1, no such core, no compiler, or no such device.
     """
     numbers = {"--steps": [steps], "--repeats": [repeats], "--batches": batches, "clips": [clips], "horizon": [horizon]}
     check.require(len(cores) > 0, "--cores", "name at least one", "nothing", f"give some of {', '.join(SUBJECTS)}")
@@ -83,21 +86,27 @@ def bench_cores(
         check.require(len(values) > 0, name, "be given", "nothing", "give numbers such as 64 8")
         for value in values:
             check.whole_number(name, value, 1, "give at least 1")
-    if compiled:
-        check_compiler("--compile")
-    if torch.cuda.is_available():
-        check_compiler("bench cores", "cuda")
     subjects = {name: SUBJECTS[check.one_of("--cores", name, SUBJECTS)] for name in cores}
-    with one_thread():
+    on_cpu, on_cuda = measured(device)
+    if compiled:
+        must = "come without --device cuda, where steps are compiled anyway"
+        check.require(on_cpu, "--compile", must, "both", "leave it out")
+        check_compiler("--compile")
+    if on_cuda:
+        check_compiler("bench cores", "cuda")
+
+    def rows(row_of: Callable[[Subject, int], dict[str, float]]) -> list[dict[str, Any]]:
         pairs = [(name, batch) for name in subjects for batch in batches]
-        on_device = [(pair, _device_row(subjects[pair[0]], steps, pair[1], repeats)) for pair in pairs]
+        return [{"core": name, "batch": batch, **row_of(subjects[name], batch)} for name, batch in pairs]
+
+    with one_thread():
+        on_device = rows(lambda one, batch: _device_row(one, steps, batch, repeats)) if on_cuda else []
+        if not on_cpu:
+            return {"cores": [], "operations": {}, "device": on_device, "model": {}}
         return {
-            "cores": [
-                {"core": name, "batch": batch, **_core_row(subjects[name], steps, batch, repeats, compiled)}
-                for name, batch in pairs
-            ],
+            "cores": rows(lambda one, batch: _core_row(one, steps, batch, repeats, compiled)),
             "operations": {name: _operations_per_step(subject) for name, subject in subjects.items()},
-            "device": [{"core": name, "batch": batch, **row} for (name, batch), row in on_device if row],
+            "device": on_device,
             "model": _model_rows(clips, min(steps, 10) + 1, horizon, repeats),
         }
 
@@ -131,7 +140,7 @@ def _core_row(subject: Subject, steps: int, batch: int, repeats: int, compiled: 
 
 
 def _device_row(subject: Subject, steps: int, batch: int, repeats: int) -> dict[str, float]:
-    """Milliseconds per step on a CUDA device; empty without one."""
+    """Milliseconds per step on a CUDA device."""
 
     def work_of(core: Any) -> Callable[[], None]:
         device = next(core.parameters()).device
@@ -204,6 +213,8 @@ products: the time divided by that of the core's own matrix products alone, whic
 
 def table(rows: dict[str, Any]) -> str:
     """The rows of `bench_cores` as people read them."""
+    if not rows["cores"]:
+        return "\n".join(_device_lines(rows["device"]))
     lines = ["forward and backward             ms per step            times faster than           times"]
     lines.append(
         f"{'':24}{'ours':>8}{'plain':>8}{'LSTM':>8}{'plain':>13}{'LSTM':>7}{'the limit':>13}{'its products':>14}"
@@ -243,7 +254,7 @@ def _compiled_lines(rows: Sequence[dict[str, Any]]) -> list[str]:
 def _device_lines(rows: Sequence[dict[str, Any]]) -> list[str]:
     if not rows:
         return ["torch.compile and CUDA graphs: not measured, as there is no CUDA device here"]
-    lines = [f"{'CUDA, ms per step':24}{'eager':>9}{'compiled':>10}{'captured':>10}"]
+    lines = [f"{'CUDA, ms per step':24}" + "".join(f"{way:>10}" for way in WAYS)]
     for row in rows:
-        lines.append(f"  {_label(row):22}{row['eager']:9.3f}{row['compiled']:10.3f}{row['captured']:10.3f}")
+        lines.append(f"  {_label(row):22}" + "".join(f"{row[way]:10.3f}" for way in WAYS))
     return lines

@@ -9,13 +9,32 @@ import torch
 from torch import cuda
 from torch.autograd import DeviceType
 
+from videopred import check
 from videopred.models.compiling import compile_step
+from videopred.training.recording import captured
+
+WAYS = ("eager", "compiled", "recorded", "both")
+"""How work is done on a device: both are compiled steps in a recorded graph."""
+
+
+def measured(device: str | None) -> tuple[bool, bool]:
+    """Whether the CPU is to be measured, and whether a CUDA device is: both, where nothing else is asked for.
+
+    Raises:
+        ValueError: there is no such device.
+    """
+    if device is None:
+        return True, cuda.is_available()
+    on_cuda = check.one_of("--device", device, ("cpu", "cuda")) == "cuda"
+    there = cuda.is_available() or not on_cuda
+    check.require(there, "--device", "be cpu, as torch finds no CUDA device here", device, "leave it out")
+    return not on_cuda, on_cuda
 
 
 def device_rows(
     core: Any, work_of: Callable[[Any], Callable[[], None]], repeats: int, device: str = "cuda"
 ) -> dict[str, float]:
-    """Milliseconds of the same work done eagerly, with compiled steps, and as a replayed CUDA graph.
+    """Milliseconds of the same work done in each of WAYS.
 
     Args:
         core: the core inside the work, on the CPU; it stays as it is.
@@ -24,16 +43,20 @@ def device_rows(
         device: where the work is done, the current CUDA device.
 
     Returns:
-        eager, compiled, captured; empty where there is no CUDA device.
+        way -> milliseconds.
     """
-    if not cuda.is_available():
-        return {}
     core = copy.deepcopy(core).to(device)
-    work, faster = work_of(core), work_of(with_compiled_step(core))
+    plain, faster = work_of(core), work_of(with_compiled_step(core))
+    return in_all_ways(plain, faster, repeats)
+
+
+def in_all_ways(plain: Callable[[], None], faster: Callable[[], None], repeats: int) -> dict[str, float]:
+    """Milliseconds of work in each of WAYS, given it without and with compiled steps."""
     return {
-        "eager": device_milliseconds(work, repeats),
+        "eager": device_milliseconds(plain, repeats),
         "compiled": device_milliseconds(faster, repeats),
-        "captured": device_milliseconds(captured(work), repeats),
+        "recorded": device_milliseconds(captured(plain), repeats),
+        "both": device_milliseconds(captured(faster), repeats),
     }
 
 
@@ -42,20 +65,6 @@ def with_compiled_step(core: Any, backend: str = "inductor") -> Any:
     compiled = copy.copy(core)
     compile_step(compiled, backend)
     return compiled
-
-
-def captured(work: Callable[[], Any]) -> Callable[[], None]:
-    """The work as a CUDA graph. It must always use the same tensors; what it draws is drawn anew at each replay."""
-    side = cuda.Stream()
-    side.wait_stream(cuda.current_stream())
-    with cuda.stream(side):
-        for _ in range(3):  # libraries set themselves up, which cannot be captured
-            work()
-    cuda.current_stream().wait_stream(side)
-    graph = cuda.CUDAGraph()
-    with cuda.graph(graph):
-        work()
-    return graph.replay
 
 
 def device_milliseconds(work: Callable[[], Any], repeats: int) -> float:

@@ -11,7 +11,7 @@ from torch.utils.data import DataLoader
 
 from videopred import check
 from videopred.bench.memory import peak_bytes
-from videopred.bench.on_device import captured, computing_milliseconds, device_milliseconds, with_compiled_step
+from videopred.bench.on_device import WAYS, computing_milliseconds, in_all_ways, measured, with_compiled_step
 from videopred.bench.operations import matrix_rate
 from videopred.bench.timing import compare, cpu_seconds
 from videopred.bench.training_step import MODELS, pair_of, training_step
@@ -22,6 +22,7 @@ from videopred.datasets.settings import BallsConfig
 from videopred.device import one_thread
 from videopred.models import build
 from videopred.models.codec_settings import RNEMConfig
+from videopred.models.compiling import check_compiler
 from videopred.models.rival_settings import GRUConfig
 from videopred.models.settings import PredictorConfig
 from videopred.settings import TrainingConfig
@@ -33,7 +34,13 @@ PAPER_CLIPS = 100 * 50_000
 
 
 def bench_train(
-    *, batch: int = 32, frames: int = 21, repeats: int = 3, cores: Sequence[str] = tuple(MODELS), updates: int = 100
+    *,
+    batch: int = 32,
+    frames: int = 21,
+    repeats: int = 3,
+    cores: Sequence[str] = tuple(MODELS),
+    updates: int = 100,
+    device: str | None = None,
 ) -> dict[str, Any]:
     """Times and memory of training steps, on one thread, ready for JSON.
 
@@ -43,6 +50,7 @@ def bench_train(
         repeats: turns of each comparison.
         cores: which of MODELS.
         updates: over how many the Trainer's own time is spread.
+        device: what is measured: cpu or cuda alone; None measures the CPU, and a CUDA device where there is one.
 
     Returns:
         rates: floating point operations per second of a large matrix product, float32 and bfloat16.
@@ -51,17 +59,24 @@ def bench_train(
             and of ours with twice the clips or steps.
         trainer_ms: what Lightning's Trainer, the logs and our schedules add to an update.
         loader: ms to bring a batch, from memory and from the file, and the share that is of the slowest core's step.
-        device: one row for each core on a CUDA device; without one, none.
+        device: one row for each core on a CUDA device.
+        What is not measured is empty.
 
     Raises:
-        ValueError: a number is too small, or no such core.
+        ValueError: a number is too small, no such core, no compiler, or no such device.
     """
     for name, value, least in (("--batch", batch, 1), ("--frames", frames, 2), ("--repeats", repeats, 1)):
         check.whole_number(name, value, least, f"give at least {least}")
     check.whole_number("--updates", updates, 1, "give at least 1")
     check.require(len(cores) > 0, "--cores", "name at least one", "nothing", f"give some of {', '.join(MODELS)}")
     names = [check.one_of("--cores", name, MODELS) for name in cores]
+    on_cpu, on_cuda = measured(device)
+    if on_cuda:
+        check_compiler("bench train", "cuda")
     with one_thread():
+        on_device = {name: _device_row(name, repeats) for name in names} if on_cuda else {}
+        if not on_cpu:
+            return {"rates": {}, "steps": {}, "trainer_ms": None, "loader": {}, "device": on_device}
         steps = {name: _step_row(name, batch, frames, repeats) for name in names}
         slowest = max(row["ms"] for row in steps.values())
         with tempfile.TemporaryDirectory() as folder:
@@ -70,7 +85,7 @@ def bench_train(
                 "steps": steps,
                 "trainer_ms": _trainer_milliseconds(Path(folder), updates),
                 "loader": _loader_rows(Path(folder), batch, frames, slowest),
-                "device": {name: row for name in names if (row := _device_row(name, repeats))},
+                "device": on_device,
             }
 
 
@@ -149,23 +164,19 @@ def _loader_rows(folder: Path, batch: int, frames: int, step_ms: float) -> dict[
 
 
 def _device_row(name: str, repeats: int, batch: int = 64, frames: int = 51) -> dict[str, float]:
-    """A training step at the papers' size on a CUDA device, with bfloat16; empty without one."""
-    if not torch.cuda.is_available():
-        return {}
+    """A training step at the papers' size on a CUDA device, with bfloat16."""
     film = torch.rand(batch, frames, 1, 64, 64, device="cuda")
-    predictor = pair_of(name).ours.cuda()
-    work = training_step(predictor, film, torch.bfloat16)
-    rows = {"eager_ms": device_milliseconds(work, repeats)}
-    computing = computing_milliseconds(work)
-    rows["captured_ms"] = device_milliseconds(captured(work), repeats)
-    rows |= {f"{way}_busy": min(1.0, computing / rows[f"{way}_ms"]) for way in ("eager", "captured")}
-    predictor = pair_of(name).ours.cuda()
-    predictor.core = with_compiled_step(predictor.core)
-    rows["compiled_ms"] = device_milliseconds(training_step(predictor, film, torch.bfloat16), repeats)
-    best = min(rows["eager_ms"], rows["captured_ms"], rows["compiled_ms"])
-    rows["frames_per_second"] = 1000 * batch * (frames - 1) / best
-    rows["hours"] = PAPER_CLIPS / batch * best / 1000 / 3600
-    return rows
+    predictor, compiled = (pair_of(name).ours.cuda() for _ in range(2))
+    compiled.core = with_compiled_step(compiled.core)
+    plain, faster = (training_step(one, film, torch.bfloat16) for one in (predictor, compiled))
+    times = in_all_ways(plain, faster, repeats)
+    computing, best = computing_milliseconds(plain), min(times.values())
+    return {
+        **{f"{way}_ms": milliseconds for way, milliseconds in times.items()},
+        **{f"{way}_busy": min(1.0, computing / times[way]) for way in ("eager", "recorded")},
+        "frames_per_second": 1000 * batch * (frames - 1) / best,
+        "hours": PAPER_CLIPS / batch * best / 1000 / 3600,
+    }
 
 
 _TWICE = ("peak_bytes_twice_the_clips", "peak_bytes_twice_the_steps")
@@ -173,6 +184,8 @@ _TWICE = ("peak_bytes_twice_the_clips", "peak_bytes_twice_the_steps")
 
 def table(rows: dict[str, Any]) -> str:
     """The rows of `bench_train` as people read them."""
+    if not rows["steps"]:
+        return "\n".join(_device_lines(rows["device"]))
     lines = [f"{'a training step':16}{'images per second':>20}{'times faster':>20}{'peak memory in MB':>36}"]
     names = f"{'ours':>10}{'plain':>10}{'float32':>11}{'bfloat16':>10}{'plain':>11}{'ours':>8}{'2 B':>8}{'2 T':>8}"
     lines.append(f"{'':16}{names}")
@@ -193,13 +206,13 @@ def table(rows: dict[str, Any]) -> str:
 
 def _device_lines(rows: dict[str, dict[str, float]]) -> list[str]:
     if not rows:
-        return ["a GPU's speed, compiled and captured steps: not measured, as there is no CUDA device here"]
+        return ["a GPU's speed, compiled and recorded steps: not measured, as there is no CUDA device here"]
     lines = []
     for name, row in rows.items():
         lines += [
             f"{name} on CUDA, 64 clips of 51 frames, bfloat16",
-            "  ms a step: " + ", ".join(f"{way} {row[f'{way}_ms']:.1f}" for way in ("eager", "compiled", "captured")),
-            f"  device busy: eager {row['eager_busy']:.0%}, captured {row['captured_busy']:.0%}",
+            "  ms a step: " + ", ".join(f"{way} {row[f'{way}_ms']:.1f}" for way in WAYS),
+            f"  device busy: eager {row['eager_busy']:.0%}, recorded {row['recorded_busy']:.0%}",
             f"  best: {row['frames_per_second']:.0f} frames/s, {row['hours']:.2f} hours for 100 epochs of 50,000 clips",
         ]
     return lines

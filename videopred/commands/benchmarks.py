@@ -1,11 +1,16 @@
 """Commands that measure speed."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from tyro.conf import arg
 
 from videopred.commands import terminal
 from videopred.commands.options import Json
+
+_Measured = Annotated[
+    Literal["cpu", "cuda"] | None,
+    arg(metavar="cpu|cuda", help="Measure this one alone; default: the CPU, and a CUDA device where there is one."),
+]
 
 
 def bench_generate(
@@ -42,12 +47,15 @@ def bench_cores(
             help="Also measure compiled steps on the CPU; needs a C++ compiler. On a CUDA device they always are.",
         ),
     ] = False,
+    device: _Measured = None,
     json_: Json = False,
 ) -> None:
     """Measure how fast cores run on one thread, compared with plain implementations and an LSTM."""
     from videopred.bench import cores as bench
 
-    rows = bench.bench_cores(cores=cores, batches=batches, steps=steps, repeats=repeats, compiled=compile_)
+    rows = bench.bench_cores(
+        cores=cores, batches=batches, steps=steps, repeats=repeats, compiled=compile_, device=device
+    )
     terminal.print_json(rows) if json_ else print(bench.table(rows))
 
 
@@ -73,10 +81,11 @@ def bench_train(
     frames: Annotated[int, arg(help="Frames of a clip.")] = 21,
     repeats: Annotated[int, arg(help="How often each comparison is repeated.")] = 3,
     updates: Annotated[int, arg(help="Updates over which the Trainer's overhead is averaged.")] = 100,
+    device: _Measured = None,
     json_: Json = False,
 ) -> None:
     """Measure training steps: images per second and memory, compared with working frame by frame."""
     from videopred.bench import train as bench
 
-    rows = bench.bench_train(cores=cores, batch=batch, frames=frames, repeats=repeats, updates=updates)
+    rows = bench.bench_train(cores=cores, batch=batch, frames=frames, repeats=repeats, updates=updates, device=device)
     terminal.print_json(rows) if json_ else print(bench.table(rows))

@@ -26,8 +26,7 @@ def compile_predictor(predictor: Predictor, backend: str) -> None:
     """Compile the parts of a predictor that are worth it, when they are next used; weights keep their names.
 
     These are the steps of the core. A graph of the whole predictor would contain every step of a clip, and take longer
-    to compile the longer the clips are. So the whole is compiled only where the core has no loop over steps, or where
-    the backend records all that a device does at once.
+    to compile the longer the clips are. So the whole is compiled only where the core has no loop over steps.
     """
     if compiles_whole(predictor, backend):
         predictor.compile(backend=backend)
@@ -37,7 +36,7 @@ def compile_predictor(predictor: Predictor, backend: str) -> None:
 
 def compiles_whole(predictor: Predictor, backend: str) -> bool:
     """Whether a backend of `train --compile`, which may be none, gets the whole predictor."""
-    return backend == "cudagraphs" or (backend != "none" and hasattr(predictor.core, "run"))
+    return backend != "none" and hasattr(predictor.core, "run")
 
 
 def compile_step(core: Any, backend: str) -> None:

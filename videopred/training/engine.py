@@ -98,9 +98,8 @@ def check_compute(training: TrainingConfig, compute: ComputeConfig, device: torc
     lacking = device.type == "mps" and training.precision == "64-true"
     fix = "leave it out, or give --device cpu"
     check.require(not lacking, "--precision", "be one that Apple's GPU can compute in", training.precision, fix)
-    lacking = device.type != "cuda" and compute.compile == "cudagraphs"  # torch would warn, and record nothing
-    fix = "choose none or inductor, or give --device cuda"
-    check.require(not lacking, "--compile", f"be one that has an effect on {device.type}", compute.compile, fix)
+    if compute.cuda_graphs:
+        _check_recordable(training, compute, device)
     if compute.compile == "inductor" and device.type in ("cpu", "cuda"):
         check_compiler("--compile inductor", device.type)
     world = compute.devices * compute.nodes
@@ -121,6 +120,20 @@ def check_compute(training: TrainingConfig, compute: ComputeConfig, device: torc
     if compute.nodes > 1 and device.type == "cpu":
         check_reachable()
     _check_strategy(compute, device)
+
+
+def _check_recordable(training: TrainingConfig, compute: ComputeConfig, device: torch.device) -> None:
+    """Refuse CUDA graphs where there are none, where losses are scaled first, and where weights move in memory."""
+    fix = "leave it out, or give --device cuda"
+    check.require(device.type == "cuda", "--cuda-graphs", "come with a CUDA device", device.type, fix)
+    fix = "give --precision bf16-mixed, or leave it out"
+    check.require(
+        training.precision != "16-mixed", "--cuda-graphs", "come without scaled losses", "--precision 16-mixed", fix
+    )
+    whole = compute.strategy == "auto" or compute.strategy.startswith("ddp")
+    fix = "leave one of them out"
+    got = f"--strategy {compute.strategy}"
+    check.require(whole, "--cuda-graphs", "come with a strategy that leaves weights whole, such as ddp", got, fix)
 
 
 def _check_strategy(compute: ComputeConfig, device: torch.device) -> None:

@@ -11,7 +11,7 @@ from videopred.training.painted_loss import Loss, painted_loss
 
 
 def logits_of_next(
-    predictor: Predictor, film: Tensor, own: int = 0, *, noise: float = 0.0, sampling: float = 0.0
+    predictor: Predictor, film: Tensor, own: int = 0, *, noise: float = 0.0, sampling: float | Tensor = 0.0
 ) -> Tensor:
     """Logits (B, T − 1, C, H, W) about every frame but the first.
 
@@ -24,10 +24,10 @@ def logits_of_next(
         film: (B, T, C, H, W) float in [0, 1].
         own: frames at the end that are fed back, at most T − 2.
         noise: share of the values of true frames that become one minus themselves.
-        sampling: see above.
+        sampling: see above. A number on the device, which is not looked at, lets a recorded graph read it anew.
     """
     given = _given(film, own, noise)
-    if not sampling:
+    if _is_zero(sampling):
         return predict_on(predictor, given, own).logits
     fed_back = _drawn((len(film), film.shape[1] - 1), sampling, film.device)
     said, state = predictor(given[:, :1])[:2]
@@ -44,13 +44,13 @@ def logits_of_next(
 
 
 def loss_of_next(
-    predictor: Predictor, film: Tensor, loss: Loss, own: int = 0, *, noise: float = 0.0, sampling: float = 0.0
+    predictor: Predictor, film: Tensor, loss: Loss, own: int = 0, *, noise: float = 0.0, sampling: float | Tensor = 0.0
 ) -> Tensor:
     """The loss of what `logits_of_next` gives, of which no more is in memory at once than has to be.
 
     Frames that nothing follows from, all that are given but the last, are painted in blocks; see `painted_loss`.
     """
-    if sampling:
+    if not _is_zero(sampling):
         return loss(logits_of_next(predictor, film, own, noise=noise, sampling=sampling), film[:, 1:])
     outputs, state, _ = predictor.observe(_given(film, own, noise))
     last = Prediction(predictor.paint(outputs[:, -1:])[0], state, {})
@@ -70,6 +70,10 @@ def _given(film: Tensor, own: int, noise: float) -> Tensor:
     return given + flipped - 2 * given * flipped
 
 
-def _drawn(shape: Sequence[int], share: float, device: torch.device) -> Tensor:
+def _is_zero(share: float | Tensor) -> bool:
+    return not isinstance(share, Tensor) and share == 0
+
+
+def _drawn(shape: Sequence[int], share: float | Tensor, device: torch.device) -> Tensor:
     """True for each of them with that probability. In bf16, which torch may take by itself, it would be in 256ths."""
     return torch.rand(shape, dtype=torch.float32, device=device) < share

@@ -122,7 +122,7 @@ class _Trial:
         training = self.training
         sampling = share_of_samples(training, training.updates)
         with self.rounding():
-            return self.copy.loss_of(batch, training.free_running, noise=training.noise, sampling=sampling)
+            return self.copy.loss_to_learn(batch, training.free_running, sampling)
 
     def rounding(self) -> AbstractContextManager[Any]:
         """What Lightning does for mixed precision."""

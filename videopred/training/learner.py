@@ -19,6 +19,7 @@ from videopred.training.faults import first_bad_gradient, first_fault
 from videopred.training.feeding import logits_of_next, loss_of_next
 from videopred.training.looks import Looks
 from videopred.training.losses import as_logged, loss_between
+from videopred.training.recording import Recorder
 from videopred.training.resuming import LOOKS_KEY, as_if_between_updates
 from videopred.training.schedules import own_frames, share_of_samples, share_of_step_size
 
@@ -41,6 +42,7 @@ class Learner(lightning.LightningModule):
         super().__init__()
         self.predictor, self.config = predictor, config
         self.looks = Looks(config.training.improvement or 0.0)
+        self._recorder: Recorder | None = None
         self._pieces: list[_Piece] = []
         self._sums = torch.zeros(2, dtype=torch.float64)
 
@@ -59,7 +61,7 @@ class Learner(lightning.LightningModule):
         """Mean loss of a piece of a batch (B, T, H, W, C) uint8; that of the whole batch is logged."""
         training = self.config.training
         own, sampling = own_frames(training, self.global_step), share_of_samples(training, self.global_step)
-        loss = self.loss_of(frames, own, noise=training.noise, sampling=sampling)
+        loss = self.loss_to_learn(frames, own, sampling)
         self._pieces.append(_Piece(frames, loss.detach()))
         if len(self._pieces) == training.accumulate:
             self._log_update(torch.stack([piece.loss for piece in self._pieces]).mean())
@@ -73,9 +75,18 @@ class Learner(lightning.LightningModule):
             self.log(f"train_{training.loss}", as_logged(training, loss, self.pixels), sync_dist=shared)
             self.log("learning_rate", self.step_size())
 
-    def loss_of(self, frames: Tensor, own: int, *, noise: float = 0.0, sampling: float = 0.0) -> Tensor:
+    def loss_to_learn(self, frames: Tensor, own: int, sampling: float) -> Tensor:
+        """`loss_of` the frames, for one backward pass: with --cuda-graphs, from a graph that is recorded once."""
+        if not self.config.compute.cuda_graphs:
+            return self.loss_of(frames, own, sampling)
+        if self._recorder is None:
+            self._recorder = Recorder(self.loss_of, [one for one in self.parameters() if one.requires_grad])
+        return self._recorder(frames, own, sampling)
+
+    def loss_of(self, frames: Tensor, own: int, sampling: float | Tensor = 0.0) -> Tensor:
         """Mean loss of frames (B, T, H, W, C) uint8 but the first; see `logits_of_next` and `loss_between`."""
         film, loss = to_film(frames, self.dtype_of_films), partial(loss_between, self.config.training)
+        noise = self.config.training.noise
         if self.paints_in_blocks:
             return loss_of_next(self.predictor, film, loss, own, noise=noise, sampling=sampling)
         return loss(logits_of_next(self.predictor, film, own, noise=noise, sampling=sampling), film[:, 1:])
@@ -90,8 +101,7 @@ class Learner(lightning.LightningModule):
     def losses_of(self, frames: Tensor) -> Tensor:
         """Losses (B, T − 1, C, H, W) of the full task, without noise, of frames (B, T, H, W, C) uint8 but the first."""
         film = to_film(frames, self.dtype_of_films)
-        # Not compiled: a graph recorded on a device overwrites at each call what the one before gave, which a rollout
-        # still needs, unless gradients flow through it.
+        # A whole predictor that is compiled would be so anew for the shapes of a rollout.
         with torch.compiler.set_stance("force_eager"):
             logits = logits_of_next(self.predictor, film, self.config.training.free_running)
         return loss_between(self.config.training, logits, film[:, 1:], "none")

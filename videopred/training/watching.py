@@ -17,14 +17,16 @@ _WATCHED = 16
 
 
 def check_watch(watch: WatchConfig, compute: ComputeConfig) -> None:
-    """Refuse loggers whose libraries are not installed, and a profile of a compiled model, which has no parts.
+    """Refuse loggers whose libraries are not installed, and profiles where a model is compiled or recorded as a whole.
 
     Raises:
         ValueError: names the flag.
     """
-    apart = not watch.profile or compute.compile == "none"
     fix = "leave one of them out"
-    check.require(apart, "--profile", "come without --compile", f"both, --compile {compute.compile}", fix)
+    if watch.profile:
+        whole, got = compute.compile == "none", f"both, --compile {compute.compile}"
+        check.require(whole, "--profile", "come without --compile", got, fix)
+        check.require(not compute.cuda_graphs, "--profile", "come without --cuda-graphs", "both", fix)
     check_loggers(watch.logger)
 
 
