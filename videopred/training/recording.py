@@ -86,7 +86,7 @@ def captured(work: Callable[[], Any]) -> Callable[[], None]:
     side = cuda.Stream()
     side.wait_stream(cuda.current_stream())
     with cuda.stream(side):
-        for _ in range(3):  # libraries set themselves up, which cannot be captured
+        for _ in range(2):  # libraries set themselves up, which cannot be captured
             work()
     cuda.current_stream().wait_stream(side)
     graph = cuda.CUDAGraph()
