@@ -25,8 +25,9 @@ def to_film(frames: Tensor | np.ndarray, dtype: torch.dtype = torch.float32) -> 
     """
     if isinstance(frames, np.ndarray):
         frames = torch.from_numpy(frames)
-    shown, fix = f"{frames!r}, of class {type(frames).__name__}", "give what `read_frames` of open data gave"
-    check.require_kind(isinstance(frames, Tensor), "frames", "be an array or a tensor", shown, fix)
+    if not isinstance(frames, Tensor):
+        shown, fix = f"{frames!r}, of class {type(frames).__name__}", "give what `read_frames` of open data gave"
+        raise TypeError(check.complaint("frames", "be an array or a tensor", shown, fix))
     if frames.dtype != torch.uint8:
         raise TypeError(f"frames must be uint8, got {frames.dtype}; a film in [0, 1] needs no conversion")
     floating = isinstance(dtype, torch.dtype) and dtype.is_floating_point

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 import torch
+from pretended_device import pretended_device, waits
 from tiny_runs import FRAMES, HEIGHT, WIDTH, tiny_model, tiny_training
-from torch import Tensor
+from torch import Tensor, nn
 from training_runs import UNDRAWN, equal, learner, weights
 
 from videopred.settings import ComputeConfig
@@ -37,6 +38,18 @@ def recorded(monkeypatch) -> list[str]:
     return done
 
 
+class Sum(nn.Module):
+    """A model whose loss is a function of one weight; another has no part in it, and one may not be learned."""
+
+    def __init__(self, loss_of: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.weight, self.unused, self.held = (nn.Parameter(torch.ones(2)) for _ in range(3))
+        self.loss_of = loss_of
+
+    def forward(self, *anything: Any) -> Tensor:
+        return self.loss_of(self.weight)
+
+
 def film(clips: int = 3, seed: int = 0) -> Tensor:
     source = torch.Generator().manual_seed(seed)
     return torch.randint(256, (clips, FRAMES, HEIGHT, WIDTH, 1), dtype=torch.uint8, generator=source)
@@ -59,7 +72,7 @@ def test_a_recorded_model_learns_the_same(data, tmp_path, recorded, core, change
 
 def test_a_graph_is_kept_while_batches_are_of_its_kind(recorded):
     model = learner(free_running=4)
-    recorder = Recorder(model.loss_of, list(model.parameters()))
+    recorder = Recorder(model)
     kinds = [(film(3), 0, 0.0), (film(3, 1), 0, 0.0), (film(2), 0, 0.0), (film(2), 1, 0.0), (film(2), 1, 0.5)]
     kinds += [(film(2, 1), 1, 0.25), (film(3), 0, 0.0)]
     made = []
@@ -71,7 +84,7 @@ def test_a_graph_is_kept_while_batches_are_of_its_kind(recorded):
 
 def test_what_a_replay_gave_outlives_the_next(recorded):
     model = learner()
-    recorder = Recorder(model.loss_of, list(model.parameters()))
+    recorder = Recorder(model)
     first = recorder(film(), 0, 0.0)
     before = first.item()
     (3 * first).backward()
@@ -85,24 +98,52 @@ def test_what_a_replay_gave_outlives_the_next(recorded):
 
 
 def test_weights_without_a_part_in_the_loss_have_no_gradient(recorded):
-    used, unused = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
-    Recorder(lambda *anything: used.sum(), [used, unused])(film(), 0, 0.0).backward()
-    assert used.grad is not None
-    assert unused.grad is None
+    model = Sum(lambda weight: weight.sum())
+    model.held.requires_grad_(False)
+    Recorder(model)(film(), 0, 0.0).backward()
+    assert model.weight.grad is not None
+    assert model.unused.grad is None
+    assert model.held.grad is None
 
 
 def test_recording_draws_nothing(recorded):
     """So that a resumed run, which records at another update, draws what it would have."""
-    drawn = []
+    drawn: list[Tensor] = []
 
-    def loss_of(*anything: Any) -> Tensor:
-        drawn.append(torch.rand(1, requires_grad=True))
-        return drawn[-1].sum()
+    def loss_of(weight: Tensor) -> Tensor:
+        drawn.append(torch.rand(1))
+        return (drawn[-1] * weight).sum()
 
-    weight = torch.ones(1, requires_grad=True)
     torch.manual_seed(5)
-    Recorder(lambda *anything: loss_of() * weight.sum(), [weight])(film(), 0, 0.0)
+    Recorder(Sum(loss_of))(film(), 0, 0.0)
     assert torch.equal(drawn[0], drawn[1])
+
+
+def test_what_is_recorded_meets_no_gradient_of_what_is_not(recorded):
+    """A CUDA graph may not join a stream that is not recorded; autograd has nodes of a weight on the first it was used.
+
+    So with DDP, which keeps these nodes, as with a loss that is still there when the next graph is recorded.
+    """
+    model, met = learner(), []
+    for weight in model.parameters():
+        weight.register_hook(met.append)
+    loss = Recorder(model)(film(), 0, 0.0)
+    assert not met
+    loss.backward()
+    assert len(met) == len(list(model.parameters()))
+
+
+@pytest.mark.parametrize("sampling", [0.0, 0.5])
+@pytest.mark.parametrize("own", [0, 2])
+@pytest.mark.parametrize("core", ["rims", "scoff", "brims", "lstm", "gru", "rmc", "transformer"])
+def test_what_is_to_be_recorded_does_not_wait_for_the_device(core, own, sampling):
+    with pretended_device() as device:
+        model = learner(core, free_running=2, noise=0.1).train().to(device)
+        frames, share = film().to(device), torch.full((), sampling, device=device) if sampling else 0.0
+        model(frames, own, share).backward()  # some numbers are made for ever
+        waits.clear()
+        model(frames, own, share).backward()
+        assert waits == []
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")

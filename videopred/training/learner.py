@@ -80,8 +80,12 @@ class Learner(lightning.LightningModule):
         if not self.config.compute.cuda_graphs:
             return self.loss_of(frames, own, sampling)
         if self._recorder is None:
-            self._recorder = Recorder(self.loss_of, [one for one in self.parameters() if one.requires_grad])
+            self._recorder = Recorder(self)
         return self._recorder(frames, own, sampling)
+
+    def forward(self, frames: Tensor, own: int, sampling: float | Tensor) -> Tensor:
+        """`loss_of`, as a module is called."""
+        return self.loss_of(frames, own, sampling)
 
     def loss_of(self, frames: Tensor, own: int, sampling: float | Tensor = 0.0) -> Tensor:
         """Mean loss of frames (B, T, H, W, C) uint8 but the first; see `logits_of_next` and `loss_between`."""

@@ -4,11 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor, cuda
+from torch import Tensor, cuda, nn
 from torch.autograd.function import once_differentiable
-
-LossOf = Callable[[Tensor, int, float | Tensor], Tensor]
-"""(frames, own, sampling), as in `Learner.loss_of`, -> the loss. It must not wait for the device."""
+from torch.func import functional_call
 
 
 class Recorder:
@@ -19,12 +17,18 @@ class Recorder:
     is; recording leaves that generator as it was.
 
     Args:
-        loss_of: what is recorded.
-        weights: which get gradients. They may change between replays, but not their places in memory.
+        model: called with (frames, own, sampling), gives the loss, and does not wait for the device. Its weights may
+            change between replays, but not their places in memory.
     """
 
-    def __init__(self, loss_of: LossOf, weights: Sequence[Tensor]) -> None:
-        self._loss_of, self._weights = loss_of, weights
+    def __init__(self, model: nn.Module) -> None:
+        self._model = model
+        self._weights = {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
+        # Gradients of weights meet on the stream on which a weight was first used, and may not leave a recorded one. So
+        # what is recorded has weights of its own, in the same places.
+        self._recorded: dict[str, Tensor] = {
+            name: nn.Parameter(weight.detach()) for name, weight in self._weights.items()
+        }
         self._graph: _Graph | None = None
 
     def __call__(self, frames: Tensor, own: int, sampling: float) -> Tensor:
@@ -32,16 +36,16 @@ class Recorder:
         kind = (frames.shape, own, sampling > 0)
         if self._graph is None or self._graph.kind != kind:
             self._graph = None  # before the next is recorded, to give its memory back
-            self._graph = _Graph(kind, self._loss_of, self._weights, frames)
+            self._graph = _Graph(kind, self._model, self._recorded, frames)
         loss, gradients = self._graph.replay(frames, sampling)
-        return _Recorded.apply(loss, gradients, *self._weights)
+        return _Recorded.apply(loss, gradients, *self._weights.values())
 
 
 class _Graph:
     """A recorded graph, the places that it reads from and those that it writes to."""
 
     def __init__(
-        self, kind: tuple[torch.Size, int, bool], loss_of: LossOf, weights: Sequence[Tensor], frames: Tensor
+        self, kind: tuple[torch.Size, int, bool], model: nn.Module, weights: dict[str, Tensor], frames: Tensor
     ) -> None:
         self.kind = kind
         _, own, samples = kind
@@ -50,9 +54,9 @@ class _Graph:
 
         def work() -> None:
             torch.clear_autocast_cache()  # weights are rounded anew in every replay
-            loss = loss_of(self._frames, own, self._sampling if samples else 0.0)
+            loss = functional_call(model, weights, (self._frames, own, self._sampling if samples else 0.0))
             with torch.autocast(frames.device.type, enabled=False):  # as Lightning's way back has it
-                self._gradients = torch.autograd.grad(loss, weights, allow_unused=True)
+                self._gradients = torch.autograd.grad(loss, list(weights.values()), allow_unused=True)
             self._loss = loss.detach()
 
         with torch.random.fork_rng([frames.device] if frames.device.type == "cuda" else []):
