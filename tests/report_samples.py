@@ -17,9 +17,9 @@ SPREAD = np.array([-2, -1, 0, 1, 2])[:, None]
 ONE = {"model": ([0.1, 0.2, 0.3], [10.0, 11.0, 12.0]), "blank": ([0.5] * 3, [1.0, 1.0, 1.0])}
 """A model and blank, as `scored` takes them."""
 LOG = [
-    {"step": "0", "train_bce": "9", "learning_rate": "0.1", "gradient_norm": "3"},
-    {"step": "1", "train_bce": "8", "validation_bce": "7.25", "learning_rate": "0.1", "gradient_norm": "2"},
-    {"step": "2", "train_bce": "6", "validation_bce": "7.75", "learning_rate": "0.1", "gradient_norm": "fast"},
+    {"update": "1", "train_bce": "9", "learning_rate": "0.1", "gradient_norm": "3"},
+    {"update": "2", "train_bce": "8", "validation_bce": "7.25", "learning_rate": "0.1", "gradient_norm": "2"},
+    {"update": "3", "train_bce": "6", "validation_bce": "7.75", "learning_rate": "0.1", "gradient_norm": "fast"},
 ]
 """Rows of a run's curves."""
 

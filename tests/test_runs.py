@@ -26,14 +26,14 @@ NOW = 2_000_000_000.0
 HOUR = 3600.0
 """Seconds of silence after which docs/runs.md takes a run for dead."""
 
-CURVES = """step,train_bce,validation_bce
-9,300.5,
-9,,280.25
-19,250.5,
-19,,260.75
-29,180.5,
-29,,270
-39,190.25,
+CURVES = """update,train_bce,validation_bce
+10,300.5,
+10,,280.25
+20,250.5,
+20,,260.75
+30,180.5,
+30,,270
+40,190.25,
 """
 
 

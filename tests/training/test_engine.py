@@ -74,10 +74,10 @@ def test_both_curves_of_a_resumed_run_go_on_where_its_checkpoint_ends(monkeypatc
             for step in range(done, last):
                 logger.log_metrics({"loss": loss, "epoch": 0.0}, step)
             logger.finalize("success")
-    rows = [(int(row["step"]), float(row["loss"])) for row in read_metrics(tmp_path / "logs" / "metrics.csv")]
+    rows = [(int(row["update"]), float(row["loss"])) for row in read_metrics(tmp_path / "logs" / "metrics.csv")]
     events = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
-    assert rows == [(0, 1.5), (1, 1.5), (2, 2.5)]
-    assert [(event.step, event.value) for event in events.Scalars("loss")] == rows
+    assert rows == [(1, 1.5), (2, 1.5), (3, 2.5)]
+    assert [(event.step + 1, event.value) for event in events.Scalars("loss")] == rows
     assert events.Tags()["scalars"] == ["loss"]
 
 

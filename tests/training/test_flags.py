@@ -104,10 +104,10 @@ def test_what_changes_looks_and_checkpoints(data, tmp_path):
     )
     seldom = train(data, tiny_model(), settings({"validate_every": 4}), out=tmp_path / "seldom", device="cpu")
     looks = [
-        [row["step"] for row in read_metrics(run / "logs" / "metrics.csv") if "validation_bce" in row]
+        [row["update"] for row in read_metrics(run / "logs" / "metrics.csv") if "validation_bce" in row]
         for run in (often, seldom)
     ]
-    assert looks == [["0", "1", "2", "3"], ["3"]]
+    assert looks == [["1", "2", "3", "4"], ["4"]]
     assert equal(weights(often), weights(seldom))
     kept = settings({"save_every": 1, "keep_every": 3})
     run = train(data, tiny_model(), kept, out=tmp_path / "kept", device="cpu")

@@ -14,29 +14,29 @@ def written(path: Path, steps: range, done: int = 0, **metrics: float) -> list[s
     file = MetricsFile(path, done)
     for step in steps:
         file.log_metrics(metrics | {"epoch": 0.0}, step)
-    return [row["step"] for row in read_metrics(path)]
+    return [row["update"] for row in read_metrics(path)]
 
 
 def test_rows_beyond_the_checkpoint_come_again(tmp_path):
-    """A checkpoint after two updates holds steps 0 and 1."""
+    """Lightning counts from 0: a checkpoint after two updates holds its steps 0 and 1."""
     path = tmp_path / "metrics.csv"
-    assert written(path, range(4), loss=1.5) == ["0", "1", "2", "3"]
-    assert written(path, range(2, 3), 2, loss=2.5) == ["0", "1", "2"]
-    assert read_metrics(path)[-2:] == [{"step": "1", "loss": "1.5"}, {"step": "2", "loss": "2.5"}]
+    assert written(path, range(4), loss=1.5) == ["1", "2", "3", "4"]
+    assert written(path, range(2, 3), 2, loss=2.5) == ["1", "2", "3"]
+    assert read_metrics(path)[-2:] == [{"update": "2", "loss": "1.5"}, {"update": "3", "loss": "2.5"}]
 
 
 def test_a_new_name_gets_a_column_and_half_a_line_is_passed_over(tmp_path):
     path = tmp_path / "metrics.csv"
     written(path, range(2), loss=1.5)
     path.open("a").write("7,0.")
-    assert [row["step"] for row in read_metrics(path)] == ["0", "1"]
+    assert [row["update"] for row in read_metrics(path)] == ["1", "2"]
     written(path, range(2, 3), 2, other=3.0)
     assert read_metrics(path) == [
-        {"step": "0", "loss": "1.5"},
-        {"step": "1", "loss": "1.5"},
-        {"step": "2", "other": "3.0"},
+        {"update": "1", "loss": "1.5"},
+        {"update": "2", "loss": "1.5"},
+        {"update": "3", "other": "3.0"},
     ]
-    assert path.read_text().splitlines()[0] == "step,loss,other"
+    assert path.read_text().splitlines()[0] == "update,loss,other"
 
 
 @pytest.mark.parametrize("name", ["loss", "other"])
@@ -49,14 +49,14 @@ def test_a_disk_that_is_full_leaves_the_rows_that_are_there(tmp_path, name):
     message = r"metrics\.csv must be a file that can be written, got File too large; free some space"
     with pytest.raises(OSError, match=message), no_file_longer_than(len(before)):
         file.log_metrics({name: 2.5}, 1)
-    assert read_metrics(path) == [{"step": "0", "loss": "1.5"}]
+    assert read_metrics(path) == [{"update": "1", "loss": "1.5"}]
 
 
-@pytest.mark.parametrize("content", [b"\xff\xfe\n", b"step,loss\n0,1\nx,2\n", b"step,loss\n0,1,2\n", b"loss\n2\n"])
+@pytest.mark.parametrize("content", [b"\xff\xfe\n", b"update,loss\n0,1\nx,2\n", b"update,loss\n0,1,2\n", b"loss\n2\n"])
 def test_a_damaged_file_is_one_clear_line_before_anything_is_learned(tmp_path, content):
     path = tmp_path / "metrics.csv"
     path.write_bytes(content)
-    message = r"metrics\.csv must hold rows that begin with a step, got others; restore it, or delete it"
+    message = r"metrics\.csv must hold rows that begin with an update, got others; restore it, or delete it"
     for opened in (read_metrics, lambda path: MetricsFile(path, 0)):
         with pytest.raises(FaultyFileError, match=message):
             opened(path)

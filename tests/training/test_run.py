@@ -59,8 +59,8 @@ def test_losses_are_logged(run):
     """The last update is looked at too, though it is no multiple of two."""
     (path,) = run.glob("logs/metrics.csv")
     rows = list(csv.DictReader(path.open()))
-    steps = {name: [int(row["step"]) for row in rows if row[name]] for name in ("train_bce", "validation_bce")}
-    assert steps == {"train_bce": [1, 3, 4], "validation_bce": [1, 3, 4]}
+    updates = {name: [int(row["update"]) for row in rows if row[name]] for name in ("train_bce", "validation_bce")}
+    assert updates == {"train_bce": [2, 4, 5], "validation_bce": [2, 4, 5]}
     assert len({row["train_bce"] for row in rows if row["train_bce"]}) == 3  # none is that of an update before
     assert list(run.glob("tensorboard/events.out.tfevents.*"))
 
@@ -69,7 +69,7 @@ def test_the_best_checkpoint_has_the_lowest_validation_loss_by_hand(run, data):
     """The loss in the log is that of the validation clips, per frame, at the update whose weights were kept."""
     (path,) = run.glob("logs/metrics.csv")
     logged = {
-        int(row["step"]) + 1: float(row["validation_bce"])
+        int(row["update"]): float(row["validation_bce"])
         for row in csv.DictReader(path.open())
         if row["validation_bce"]
     }

@@ -39,7 +39,7 @@ def events(run: Path) -> EventAccumulator:
 
 def test_scalars_that_show_collapse_are_logged_at_each_look(run):
     rows = [row for row in read_metrics(run / "logs" / "metrics.csv") if "modules/dead" in row]
-    assert [int(row["step"]) for row in rows] == [0, 1, 2, 3]
+    assert [int(row["update"]) for row in rows] == [1, 2, 3, 4]
     for row in rows:
         assert 0 <= float(row["modules/usage_entropy"]) <= 1
         assert 0 < float(row["modules/null_attention"]) < 1

@@ -12,7 +12,7 @@ from videopred.training.metrics_rows import read_metrics
 
 
 class MetricsFile(Logger):
-    """Rows of `step`, counted from 0, and what was measured in it, written as they come.
+    """Rows of `update`, counted from 1, and what was measured at it, written as they come.
 
     Args:
         path: the file.
@@ -25,7 +25,7 @@ class MetricsFile(Logger):
     def __init__(self, path: Path, done: int) -> None:
         super().__init__()
         self.path = path
-        self._kept = [row for row in read_metrics(path) if int(row["step"]) < done]
+        self._kept = [row for row in read_metrics(path) if int(row["update"]) <= done]
         self._columns: list[str] = []
 
     @property
@@ -41,11 +41,11 @@ class MetricsFile(Logger):
         """Nothing: settings.json has them."""
 
     @rank_zero_only
-    def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
-        """Add a row."""
+    def log_metrics(self, metrics: dict[str, float], step: int) -> None:  # type: ignore[override]
+        """Add a row. Lightning's steps count from 0."""
         if not self._columns:
-            self._write(self._kept, ["step"])
-        row = {"step": step} | {name: value for name, value in metrics.items() if name != "epoch"}
+            self._write(self._kept, ["update"])
+        row = {"update": step + 1} | {name: value for name, value in metrics.items() if name != "epoch"}
         if not set(row) <= set(self._columns):
             self._write(read_metrics(self.path), [*self._columns, *(name for name in row if name not in self._columns)])
         with told_of(self.path), self.path.open("a", newline="", encoding="utf-8") as file:

@@ -21,9 +21,9 @@ def read_metrics(path: Path) -> list[dict[str, str]]:
         rows = [{name: value for name, value in row.items() if value} for row in csv.DictReader(lines)]
     except (UnicodeDecodeError, csv.Error):
         rows = [{}]
-    sound = all(row.get("step", "").isdecimal() and None not in row for row in rows)
+    sound = all(row.get("update", "").isdecimal() and None not in row for row in rows)
     fix = "restore it, or delete it, and the curves of the run are lost"
-    check.require_sound(sound, str(path), "hold rows that begin with a step", "others", fix)
+    check.require_sound(sound, str(path), "hold rows that begin with an update", "others", fix)
     return rows
 
 
@@ -32,10 +32,10 @@ def curves(rows: Iterable[Mapping[str, str]]) -> dict[str, tuple[list[float], li
     found: dict[str, tuple[list[float], list[float]]] = {}
     for row in rows:
         for name, cell in row.items():
-            if name == "step":
+            if name == "update":
                 continue
             try:
-                done, value = float(row["step"]) + 1, float(cell)
+                done, value = float(row["update"]), float(cell)
             except (KeyError, TypeError, ValueError):
                 continue
             steps, values = found.setdefault(name, ([], []))
