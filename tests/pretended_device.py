@@ -26,7 +26,24 @@ _COPIES = {_aten.copy_.default, _aten._to_copy.default}
 _TAKES_INDICES = {_aten.index.Tensor, _aten.index_put_.default, _aten.index_put.default}
 """Their second argument may be on the CPU, if the first is on the device."""
 waits: list[str] = []
-"""Operations since the device began in which it and the CPU wait for one another; work to be captured has none."""
+"""Operations since the device began in which it and the CPU wait for one another."""
+_records: list[bool] = []
+"""As many as graphs are being recorded."""
+
+
+@contextmanager
+def records() -> Iterator[None]:
+    """While it lasts, the device records a graph, and refuses what cannot be in one."""
+    _records.append(True)
+    try:
+        yield
+    finally:
+        _records.pop()
+
+
+def _refuse_in_graph(what: str) -> None:
+    if _records:
+        raise RuntimeError(f"{what} is not permitted when stream is capturing")
 
 
 class Pretended(Tensor):
@@ -48,6 +65,7 @@ class Pretended(Tensor):
 
     def __repr__(self, **_: Any) -> str:
         waits.append("repr")
+        _refuse_in_graph("repr")
         return f"Pretended({self.held})"
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -130,6 +148,7 @@ def _compute(operation: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     stays = there if asked is None else asked.type == "meta"
     if _waits(operation, args, kwargs, stays):
         waits.append(str(operation))
+        _refuse_in_graph(str(operation))
     if not stays:
         return found
     found = _mapped(lambda one: Pretended(one) if isinstance(one, Tensor) else one, found)
@@ -196,6 +215,8 @@ class _Generator(torch.Generator):
     def __new__(cls, device: Any = "cpu") -> Any:
         made = super().__new__(cls, "cpu")
         made.named = torch.device(device)
+        if made.named.type == "cuda":
+            _refuse_in_graph("a new generator")
         return made
 
     device: Any = property(lambda self: CUDA if self.named.type == "cuda" else self.named)
@@ -206,7 +227,7 @@ _STAND_INS: dict[str, Any] = {
     "device_count": lambda: 1,
     "current_device": lambda: 0,
     "set_device": lambda device: None,
-    "is_current_stream_capturing": lambda: False,
+    "is_current_stream_capturing": lambda: bool(_records),
     "empty_cache": lambda: None,
     "get_rng_state": lambda device=None: torch.get_rng_state(),
     "set_rng_state": lambda state, device=None: torch.set_rng_state(state),

@@ -184,6 +184,11 @@ class ComputeConfig(Settings):
     time_limit: str | None = None
     """Save and stop after this time, such as 90s, 30m, 4h or 1d; `--resume` continues. All of --seeds share it."""
 
+    @property
+    def keeps_weights_whole(self) -> bool:
+        """Whether each device has all weights, and each weight in one piece."""
+        return self.strategy == "auto" or self.strategy.startswith("ddp")
+
     @field_validator("time_limit")
     @classmethod
     def _is_a_time(cls, limit: str | None) -> str | None:

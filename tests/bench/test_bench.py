@@ -129,7 +129,7 @@ def test_the_benchmark_of_cores_runs_and_can_be_read():
     assert "with compiled steps" not in shown
     if not torch.cuda.is_available():
         assert rows["device"] == []
-        assert "not measured, as there is no CUDA device here" in shown
+        assert "not measured; they need a CUDA device" in shown
 
 
 def test_a_compiled_step_is_timed_beside_ours(monkeypatch):

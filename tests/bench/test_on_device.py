@@ -1,6 +1,6 @@
 """What the benchmarks do on a CUDA device: in which order, by stand-ins; with one, for true."""
 
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -9,6 +9,7 @@ import pytest
 import torch
 from core_checks import SMALL, make, slots
 from pretended_device import pretended_device, waits
+from stand_in_cuda import StandIn
 from torch.autograd import DeviceType
 
 from videopred.bench import cores, on_device, train
@@ -25,51 +26,6 @@ from videopred.bench.train import bench_train
 from videopred.bench.training_step import MODELS, pair_of, training_step
 from videopred.models.core import unroll
 from videopred.training import recording
-from videopred.training.recording import captured
-
-
-class StandIn:
-    """As much of torch.cuda as the benchmarks use, which notes what it is asked for and has a clock of its own."""
-
-    def __init__(self) -> None:
-        self.done: list[str] = []
-        self.clock = 0.0
-        self.there = True
-
-    def is_available(self) -> bool:
-        return self.there
-
-    def current_stream(self) -> Any:
-        return SimpleNamespace(wait_stream=lambda other: self.done.append(f"main waits for {other.name}"))
-
-    def Stream(self) -> Any:
-        return SimpleNamespace(name="side", wait_stream=lambda other: self.done.append("side waits"))
-
-    @contextmanager
-    def stream(self, stream: Any) -> Any:
-        self.done.append(f"on {stream.name}")
-        yield
-        self.done.append(f"off {stream.name}")
-
-    def CUDAGraph(self) -> Any:
-        return SimpleNamespace(replay=lambda: self.done.append("replay"))
-
-    @contextmanager
-    def graph(self, graph: Any, capture_error_mode: str) -> Any:
-        assert capture_error_mode == "thread_local"
-        self.done.append("capture")
-        yield
-        self.done.append("captured")
-
-    def synchronize(self) -> None:
-        self.done.append("wait for all")
-
-    def Event(self, *, enable_timing: bool) -> Any:
-        assert enable_timing
-        event = SimpleNamespace(time=None, synchronize=lambda: self.done.append("wait for the end"))
-        event.record = lambda: setattr(event, "time", self.clock)
-        event.elapsed_time = lambda end: end.time - event.time
-        return event
 
 
 @pytest.fixture
@@ -78,14 +34,6 @@ def cuda(monkeypatch):
     monkeypatch.setattr(on_device, "cuda", stand_in)
     monkeypatch.setattr(recording, "cuda", stand_in)
     return stand_in
-
-
-def test_work_is_captured_once_after_it_ran_on_another_stream(cuda):
-    replay = captured(lambda: cuda.done.append("work"))
-    warm = ["side waits", "on side", *["work"] * 2, "off side", "main waits for side"]
-    assert cuda.done == [*warm, "capture", "work", "captured"]
-    replay()
-    assert cuda.done[-1] == "replay"
 
 
 def test_a_device_is_timed_by_its_own_clock_after_three_goes(cuda):
@@ -183,8 +131,9 @@ def test_a_device_that_cannot_be_measured_is_refused(cuda, bench, asked, message
 
 @pytest.mark.parametrize(("module", "bench"), [(cores, bench_cores), (train, bench_train)])
 def test_a_device_alone_has_its_table_alone(cuda, monkeypatch, module, bench):
-    row = {f"{way}{unit}": 2.0 for way in WAYS for unit in ("", "_ms", "_busy")}
-    monkeypatch.setattr(module, "_device_row", lambda *anything: row | {"frames_per_second": 1.0, "hours": 3.0})
+    row = {f"{way}{unit}": 2.0 for way in WAYS for unit in ("", "_ms")}
+    row |= {"batch": 3, "frames": 4, "eager_busy": 0.5, "frames_per_second": 1.0, "hours": 3.0}
+    monkeypatch.setattr(module, "_device_row", lambda *anything: row)
     monkeypatch.setattr(module, "check_compiler", lambda *anything: None)
     rows = bench(device="cuda", cores=["rims"])
     assert not any(value for name, value in rows.items() if name != "device")
@@ -226,3 +175,27 @@ def test_a_core_is_captured_on_a_cuda_device(name):
     row = cores._device_row(SUBJECTS[name], steps=3, batch=2, repeats=2)
     assert set(row) == set(WAYS)
     assert min(row.values()) > 0
+
+
+@pytest.mark.parametrize(("asked", "expected"), [({}, (64, 51)), ({"batch": 2, "frames": 5}, (2, 5))])
+def test_a_training_step_there_has_the_papers_size_or_that_asked_for(cuda, monkeypatch, asked, expected):
+    seen = []
+    monkeypatch.setattr(train, "_device_row", lambda name, batch, frames, repeats: seen.append((batch, frames)) or {})
+    monkeypatch.setattr(train, "check_compiler", lambda *anything: None)
+    bench_train(device="cuda", cores=["scoff"], **asked)
+    assert seen == [expected]
+
+
+@pytest.mark.parametrize("bench", [bench_cores, bench_train])
+def test_without_a_compiler_the_cpu_can_be_measured_alone(cuda, monkeypatch, bench):
+    monkeypatch.setenv("CC", "no-such-compiler")
+    with pytest.raises(
+        ValueError, match=r"must find the C compiler no-such-compiler, got none; .*, or give --device cpu$"
+    ):
+        bench(device=None)
+
+
+def test_what_the_trainer_adds_is_not_measured_there(cuda, monkeypatch):
+    monkeypatch.setattr(train, "check_compiler", lambda *anything: None)
+    with pytest.raises(ValueError, match=r"^--updates must come without --device cuda, got 5; leave one of them out"):
+        bench_train(device="cuda", updates=5)

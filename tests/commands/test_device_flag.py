@@ -23,11 +23,13 @@ WORDS = {
 }
 """What is tried -> the words."""
 MADE_OF_OTHERS = {"demo", "reproduce"}
+BENCHMARKS = {"bench cores", "bench train"}
+"""tests/bench/test_on_device.py"""
 
 
 def test_every_command_with_a_device_is_here():
     taking = {name for name, command in COMMANDS.items() if "device" in inspect.signature(command).parameters}
-    assert taking == {words.split()[0] for words in WORDS.values()} | MADE_OF_OTHERS
+    assert taking == {words.split()[0] for words in WORDS.values()} | MADE_OF_OTHERS | BENCHMARKS
 
 
 @pytest.fixture(scope="module")

@@ -69,9 +69,7 @@ def test_the_best_checkpoint_has_the_lowest_validation_loss_by_hand(run, data):
     """The loss in the log is that of the validation clips, per frame, at the update whose weights were kept."""
     (path,) = run.glob("logs/metrics.csv")
     logged = {
-        int(row["update"]): float(row["validation_bce"])
-        for row in csv.DictReader(path.open())
-        if row["validation_bce"]
+        int(row["update"]): float(row["validation_bce"]) for row in csv.DictReader(path.open()) if row["validation_bce"]
     }
     best = load(run / "checkpoints" / "best.ckpt")
     assert best["global_step"] == min(logged, key=logged.__getitem__)

@@ -93,7 +93,7 @@ def bench_cores(
         check.require(on_cpu, "--compile", must, "both", "leave it out")
         check_compiler("--compile")
     if on_cuda:
-        check_compiler("bench cores", "cuda")
+        check_compiler("bench cores", "cuda", "give --device cpu")
 
     def rows(row_of: Callable[[Subject, int], dict[str, float]]) -> list[dict[str, Any]]:
         pairs = [(name, batch) for name in subjects for batch in batches]
@@ -253,7 +253,7 @@ def _compiled_lines(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 def _device_lines(rows: Sequence[dict[str, Any]]) -> list[str]:
     if not rows:
-        return ["torch.compile and CUDA graphs: not measured, as there is no CUDA device here"]
+        return ["compiled and recorded steps: not measured; they need a CUDA device"]
     lines = [f"{'CUDA, ms per step':24}" + "".join(f"{way:>10}" for way in WAYS)]
     for row in rows:
         lines.append(f"  {_label(row):22}" + "".join(f"{row[way]:10.3f}" for way in WAYS))

@@ -35,21 +35,21 @@ PAPER_CLIPS = 100 * 50_000
 
 def bench_train(
     *,
-    batch: int = 32,
-    frames: int = 21,
+    batch: int | None = None,
+    frames: int | None = None,
     repeats: int = 3,
     cores: Sequence[str] = tuple(MODELS),
-    updates: int = 100,
+    updates: int | None = None,
     device: str | None = None,
 ) -> dict[str, Any]:
     """Times and memory of training steps, on one thread, ready for JSON.
 
     Args:
-        batch: clips at a time.
-        frames: of a clip.
+        batch: clips at a time; None takes 32, and the papers' 64 on a CUDA device.
+        frames: of a clip; None takes 21, and the papers' 51 on a CUDA device.
         repeats: turns of each comparison.
         cores: which of MODELS.
-        updates: over how many the Trainer's own time is spread.
+        updates: over how many the Trainer's own time is spread, on the CPU; None takes 100.
         device: what is measured: cpu or cuda alone; None measures the CPU, and a CUDA device where there is one.
 
     Returns:
@@ -63,27 +63,32 @@ def bench_train(
         What is not measured is empty.
 
     Raises:
-        ValueError: a number is too small, no such core, no compiler, or no such device.
+        ValueError: a number is too small, no such core, no compiler, no such device, or what it has no use for.
     """
-    for name, value, least in (("--batch", batch, 1), ("--frames", frames, 2), ("--repeats", repeats, 1)):
-        check.whole_number(name, value, least, f"give at least {least}")
-    check.whole_number("--updates", updates, 1, "give at least 1")
+    numbers = (("--batch", batch, 1), ("--frames", frames, 2), ("--repeats", repeats, 1), ("--updates", updates, 1))
+    for name, value, least in numbers:
+        if value is not None:
+            check.whole_number(name, value, least, f"give at least {least}")
     check.require(len(cores) > 0, "--cores", "name at least one", "nothing", f"give some of {', '.join(MODELS)}")
     names = [check.one_of("--cores", name, MODELS) for name in cores]
     on_cpu, on_cuda = measured(device)
     if on_cuda:
-        check_compiler("bench train", "cuda")
+        check_compiler("bench train", "cuda", "give --device cpu")
+    check.require(
+        on_cpu or updates is None, "--updates", "come without --device cuda", updates, "leave one of them out"
+    )
     with one_thread():
-        on_device = {name: _device_row(name, repeats) for name in names} if on_cuda else {}
+        on_device = {name: _device_row(name, batch or 64, frames or 51, repeats) for name in names} if on_cuda else {}
         if not on_cpu:
             return {"rates": {}, "steps": {}, "trainer_ms": None, "loader": {}, "device": on_device}
+        batch, frames = batch or 32, frames or 21
         steps = {name: _step_row(name, batch, frames, repeats) for name in names}
         slowest = max(row["ms"] for row in steps.values())
         with tempfile.TemporaryDirectory() as folder:
             return {
                 "rates": {"float32": matrix_rate(), "bfloat16": matrix_rate(torch.bfloat16)},
                 "steps": steps,
-                "trainer_ms": _trainer_milliseconds(Path(folder), updates),
+                "trainer_ms": _trainer_milliseconds(Path(folder), updates or 100),
                 "loader": _loader_rows(Path(folder), batch, frames, slowest),
                 "device": on_device,
             }
@@ -163,17 +168,19 @@ def _loader_rows(folder: Path, batch: int, frames: int, step_ms: float) -> dict[
     return rows
 
 
-def _device_row(name: str, repeats: int, batch: int = 64, frames: int = 51) -> dict[str, float]:
-    """A training step at the papers' size on a CUDA device, with bfloat16."""
+def _device_row(name: str, batch: int, frames: int, repeats: int) -> dict[str, float]:
+    """A training step on a CUDA device, with bfloat16."""
     film = torch.rand(batch, frames, 1, 64, 64, device="cuda")
     predictor, compiled = (pair_of(name).ours.cuda() for _ in range(2))
     compiled.core = with_compiled_step(compiled.core)
     plain, faster = (training_step(one, film, torch.bfloat16) for one in (predictor, compiled))
     times = in_all_ways(plain, faster, repeats)
-    computing, best = computing_milliseconds(plain), min(times.values())
+    best = min(times.values())
     return {
+        "batch": batch,
+        "frames": frames,
         **{f"{way}_ms": milliseconds for way, milliseconds in times.items()},
-        **{f"{way}_busy": min(1.0, computing / times[way]) for way in ("eager", "recorded")},
+        "eager_busy": computing_milliseconds(plain) / times["eager"],
         "frames_per_second": 1000 * batch * (frames - 1) / best,
         "hours": PAPER_CLIPS / batch * best / 1000 / 3600,
     }
@@ -206,13 +213,13 @@ def table(rows: dict[str, Any]) -> str:
 
 def _device_lines(rows: dict[str, dict[str, float]]) -> list[str]:
     if not rows:
-        return ["a GPU's speed, compiled and recorded steps: not measured, as there is no CUDA device here"]
+        return ["compiled and recorded steps: not measured; they need a CUDA device"]
     lines = []
     for name, row in rows.items():
         lines += [
-            f"{name} on CUDA, 64 clips of 51 frames, bfloat16",
+            f"{name} on CUDA, {row['batch']} clips of {row['frames']} frames, bfloat16",
             "  ms a step: " + ", ".join(f"{way} {row[f'{way}_ms']:.1f}" for way in WAYS),
-            f"  device busy: eager {row['eager_busy']:.0%}, recorded {row['recorded_busy']:.0%}",
+            f"  device busy: eager {row['eager_busy']:.0%}",
             f"  best: {row['frames_per_second']:.0f} frames/s, {row['hours']:.2f} hours for 100 epochs of 50,000 clips",
         ]
     return lines

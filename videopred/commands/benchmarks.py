@@ -77,10 +77,12 @@ def bench_scores(
 def bench_train(
     *,
     cores: Annotated[tuple[str, ...], arg(metavar="NAME", help="Of rims, scoff.")] = ("rims", "scoff"),
-    batch: Annotated[int, arg(help="Batch size.")] = 32,
-    frames: Annotated[int, arg(help="Frames of a clip.")] = 21,
+    batch: Annotated[int | None, arg(help="Batch size; default: 32, and on a CUDA device 64.")] = None,
+    frames: Annotated[int | None, arg(help="Frames of a clip; default: 21, and on a CUDA device 51.")] = None,
     repeats: Annotated[int, arg(help="How often each comparison is repeated.")] = 3,
-    updates: Annotated[int, arg(help="Updates over which the Trainer's overhead is averaged.")] = 100,
+    updates: Annotated[
+        int | None, arg(help="Updates over which the Trainer's overhead is averaged, on the CPU; default: 100.")
+    ] = None,
     device: _Measured = None,
     json_: Json = False,
 ) -> None:

@@ -74,13 +74,15 @@ def check_state(core: Any, batch: int, state: Any) -> None:
     """Raise ValueError unless this is a state of this core for so many clips, and TypeError unless in its precision.
 
     It is compared with the core's initial state; an axis that has size 0 there may have grown, as a cache does. With
-    VIDEOPRED_DEBUG, its numbers must be finite, too. Nothing is checked in a program that torch.compile makes: the
-    generator for that initial state would cut it in pieces.
+    VIDEOPRED_DEBUG, its numbers must be finite, too. Nothing is checked where torch.compile makes a program, which the
+    generator for that initial state would cut in pieces, nor where CUDA records a graph, which refuses one.
     """
     if torch.compiler.is_compiling():
         return
-    name = type(core).__name__
     parameter = next(core.parameters(), None)
+    if parameter is not None and parameter.is_cuda and torch.cuda.is_current_stream_capturing():
+        return
+    name = type(core).__name__
     # A generator of its own, so that a drawn initial state takes nothing from the chance of others.
     generator = torch.Generator(parameter.device if parameter is not None else "cpu")
     expected, expected_tree = tree.tree_flatten(core.initial_state(batch, generator=generator))

@@ -98,9 +98,14 @@ def _learns(state: Any) -> bool:
     return any(part.requires_grad for part in tree.tree_leaves(state))
 
 
-def check_compiler(flag: str, device: str = "cpu") -> None:
+def check_compiler(flag: str, device: str = "cpu", otherwise: str = "leave the flag out") -> None:
     """Refuse a flag that needs one where nothing makes a program of the C++ that torch writes for a CPU, or of the C
     with which Triton starts what it writes for a GPU of Nvidia's.
+
+    Args:
+        flag: or command.
+        device: cpu or cuda, for which programs are made.
+        otherwise: what to do without a compiler.
 
     Raises:
         ValueError: names the flag, and how to get a compiler.
@@ -112,7 +117,7 @@ def check_compiler(flag: str, device: str = "cpu") -> None:
         usual = "gcc" if shutil.which("gcc") or not shutil.which("clang") else "clang"
         how_to_get = "apt-get install gcc"  # Triton is for Linux alone
     name = os.environ.get(variable, usual)
-    fix = f"{how_to_get}, name another one in the environment variable {variable}, or leave the flag out"
+    fix = f"{how_to_get}, name another one in the environment variable {variable}, or {otherwise}"
     must = f"find the {language} compiler {name}"
     check.require(shutil.which(name) is not None, flag, must, "none", fix)
     check.require(runs(name), flag, must, "one that does not run", fix)

@@ -130,10 +130,8 @@ def _check_recordable(training: TrainingConfig, compute: ComputeConfig, device: 
     check.require(
         training.precision != "16-mixed", "--cuda-graphs", "come without scaled losses", "--precision 16-mixed", fix
     )
-    whole = compute.strategy == "auto" or compute.strategy.startswith("ddp")
-    fix = "leave one of them out"
-    got = f"--strategy {compute.strategy}"
-    check.require(whole, "--cuda-graphs", "come with a strategy that leaves weights whole, such as ddp", got, fix)
+    must, fix = "come with a strategy that leaves weights whole, such as ddp", "leave one of them out"
+    check.require(compute.keeps_weights_whole, "--cuda-graphs", must, f"--strategy {compute.strategy}", fix)
 
 
 def _check_strategy(compute: ComputeConfig, device: torch.device) -> None:

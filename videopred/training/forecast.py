@@ -148,6 +148,7 @@ class _Trial:
         and the most that is kept for the way back.
         """
         if self.device.type == "cuda":
+            self.copy.forget_graph()  # a replay takes no memory but what it holds
             torch.cuda.reset_peak_memory_stats(self.device)
             self.update(batch)
             return torch.cuda.max_memory_allocated(self.device) - self.before

@@ -81,7 +81,14 @@ class Learner(lightning.LightningModule):
             return self.loss_of(frames, own, sampling)
         if self._recorder is None:
             self._recorder = Recorder(self)
-        return self._recorder(frames, own, sampling)
+        return self._recorder(self, frames, own, sampling)
+
+    def forget_graph(self) -> None:
+        """Let go of what was recorded, and of the device's memory that it holds."""
+        self._recorder = None
+
+    def teardown(self, stage: str) -> None:
+        self.forget_graph()
 
     def forward(self, frames: Tensor, own: int, sampling: float | Tensor) -> Tensor:
         """`loss_of`, as a module is called."""
@@ -99,8 +106,8 @@ class Learner(lightning.LightningModule):
     def paints_in_blocks(self) -> bool:
         """Whether `painted_loss` may be used: losses are not scaled, weights are whole, and so is the decoder."""
         training, compute = self.config.training, self.config.compute
-        whole = compute.strategy == "auto" or compute.strategy.startswith("ddp")
-        return training.precision != "16-mixed" and whole and not compiles_whole(self.predictor, compute.compile)
+        scaled = training.precision == "16-mixed"
+        return not scaled and compute.keeps_weights_whole and not compiles_whole(self.predictor, compute.compile)
 
     def losses_of(self, frames: Tensor) -> Tensor:
         """Losses (B, T − 1, C, H, W) of the full task, without noise, of frames (B, T, H, W, C) uint8 but the first."""

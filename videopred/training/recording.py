@@ -8,6 +8,8 @@ from torch import Tensor, cuda, nn
 from torch.autograd.function import once_differentiable
 from torch.func import functional_call
 
+from videopred import check
+
 
 class Recorder:
     """Gives losses, and the gradients with them, from a graph that is recorded for the first batch of its kind.
@@ -17,35 +19,56 @@ class Recorder:
     is; recording leaves that generator as it was.
 
     Args:
-        model: called with (frames, own, sampling), gives the loss, and does not wait for the device. Its weights may
-            change between replays, but not their places in memory.
+        model: the weights are its; they may change between replays, but not their places in memory.
     """
 
     def __init__(self, model: nn.Module) -> None:
-        self._model = model
-        self._weights = {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
+        named = {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
+        self._weights = list(named.values())
         # Gradients of weights meet on the stream on which a weight was first used, and may not leave a recorded one. So
         # what is recorded has weights of its own, in the same places.
-        self._recorded: dict[str, Tensor] = {
-            name: nn.Parameter(weight.detach()) for name, weight in self._weights.items()
-        }
+        self._recorded: dict[str, Tensor] = {name: nn.Parameter(weight) for name, weight in named.items()}
+        self._side = cuda.Stream(self._weights[0].device)
         self._graph: _Graph | None = None
 
-    def __call__(self, frames: Tensor, own: int, sampling: float) -> Tensor:
-        """The loss of frames (B, T, H, W, C) uint8 on a CUDA device, for one backward pass."""
+    def __call__(self, model: nn.Module, frames: Tensor, own: int, sampling: float) -> Tensor:
+        """The loss that the model gives of (frames, own, sampling), for one backward pass.
+
+        Args:
+            model: that of the weights. It is not kept, as it keeps the recorder.
+            frames: (B, T, H, W, C) uint8 on a CUDA device.
+            own: frames at the end that are fed back.
+            sampling: share of other frames that are.
+
+        Raises:
+            FailedError: the model does what cannot be recorded.
+        """
         kind = (frames.shape, own, sampling > 0)
         if self._graph is None or self._graph.kind != kind:
             self._graph = None  # before the next is recorded, to give its memory back
-            self._graph = _Graph(kind, self._model, self._recorded, frames)
+            self._graph = _Graph(kind, model, self._recorded, frames, self._side)
+            self._check_places()
         loss, gradients = self._graph.replay(frames, sampling)
-        return _Recorded.apply(loss, gradients, *self._weights.values())
+        return _Recorded.apply(loss, gradients, *self._weights)
+
+    def _check_places(self) -> None:
+        """Refuse a model that moves its weights when it finds others in their places, as cuDNN's LSTM and GRU do."""
+        own, recorded = ([one.data_ptr() for one in ones] for ones in (self._weights, self._recorded.values()))
+        if own != recorded:
+            must, got = "come with a core whose weights stay in place", "one that moves them, as nn.LSTM does"
+            raise check.FailedError(check.complaint("--cuda-graphs", must, got, "leave it out, or use nn.LSTMCell"))
 
 
 class _Graph:
     """A recorded graph, the places that it reads from and those that it writes to."""
 
     def __init__(
-        self, kind: tuple[torch.Size, int, bool], model: nn.Module, weights: dict[str, Tensor], frames: Tensor
+        self,
+        kind: tuple[torch.Size, int, bool],
+        model: nn.Module,
+        weights: dict[str, Tensor],
+        frames: Tensor,
+        side: cuda.Stream,
     ) -> None:
         self.kind = kind
         _, own, samples = kind
@@ -59,8 +82,8 @@ class _Graph:
                 self._gradients = torch.autograd.grad(loss, list(weights.values()), allow_unused=True)
             self._loss = loss.detach()
 
-        with torch.random.fork_rng([frames.device] if frames.device.type == "cuda" else []):
-            self._run = captured(work)
+        with torch.random.fork_rng([frames.device] if frames.is_cuda else []):
+            self._run = captured(work, side)
         torch.clear_autocast_cache()
 
     def replay(self, frames: Tensor, sampling: float) -> tuple[Tensor, Sequence[Tensor | None]]:
@@ -85,15 +108,31 @@ class _Recorded(torch.autograd.Function):
         return None, None, *(None if one is None else upstream * one for one in context.gradients)
 
 
-def captured(work: Callable[[], Any]) -> Callable[[], None]:
-    """The work as a CUDA graph. It must always use the same tensors; what it draws is drawn anew at each replay."""
-    side = cuda.Stream()
-    side.wait_stream(cuda.current_stream())
+def captured(work: Callable[[], Any], side: cuda.Stream | None = None) -> Callable[[], None]:
+    """The work as a CUDA graph.
+
+    Args:
+        work: must always use the same tensors, of one device; what it draws is drawn anew at each replay.
+        side: stream of that device on which it is recorded; None makes one on the current device.
+
+    Raises:
+        FailedError: the work cannot be recorded, as it waits for the device.
+    """
+    side = side or cuda.Stream()
+    outer = cuda.current_stream(side.device)
+    side.wait_stream(outer)
     with cuda.stream(side):
-        for _ in range(2):  # libraries set themselves up, which cannot be captured
+        for _ in range(2):  # libraries set themselves up, which cannot be recorded
             work()
-    cuda.current_stream().wait_stream(side)
+    outer.wait_stream(side)
     graph = cuda.CUDAGraph()
-    with cuda.graph(graph, capture_error_mode="thread_local"):  # loaders and NCCL have threads of their own
-        work()
+    try:
+        with cuda.graph(graph, stream=side, capture_error_mode="thread_local"):  # loaders and NCCL have other threads
+            work()
+    except torch.OutOfMemoryError:
+        raise
+    except RuntimeError as error:
+        first = str(error.__context__ or error).partition("\n")[0]  # the end of recording fails after it
+        fix = "see that the core never waits for the device, as .item() and copies to the CPU do, or leave graphs out"
+        raise check.FailedError(check.complaint("a CUDA graph", "record loss and gradient", first, fix)) from error
     return graph.replay
