@@ -67,7 +67,7 @@ def test_other_cores_survive_json():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: TrainingConfig(updates=0), "--updates must be greater than 0, got 0; see --help for the range"),
+        (lambda: TrainingConfig(updates=0), "--updates must be greater than 0, got 0; choose one that is"),
         (lambda: TrainingConfig(updates=10**400), "--updates must be less than or equal to 1000000000000, got 1000"),
         (lambda: TrainingConfig(updates=True), "--updates must be a valid integer, got True"),
         (lambda: TrainingConfig(updates=3.0), "--updates must be a valid integer, got 3.0"),

@@ -243,6 +243,17 @@ def test_saved_scores_are_scored_again_alike(data, films, tmp_path):
     assert not (tmp_path / "there").exists()
 
 
+def test_what_was_drawn_of_earlier_scores_goes_with_them(data, films, tmp_path):
+    asked = PlausibilityConfig(resamples=2)
+    found = judge_scorer(hashed, films, asked)
+    found.save(tmp_path / "here")
+    for name in ("scene-1.png", "scene-12.gif", "scene-of-mine.png"):
+        (tmp_path / "here" / name).write_bytes(b"")
+    score_file(tmp_path / "here/films.csv", data, asked).save(tmp_path / "here", overwrite=True)
+    left = {path.name for path in (tmp_path / "here").iterdir()}
+    assert left == {"plausibility.json", "plausibility.csv", "films.csv", "scene-of-mine.png"}
+
+
 def test_films_may_be_scored_by_their_folders_and_named_by_a_file(few, tmp_path):
     """As IntPhys does both: a film in dev/O1/01/3 may be scored as O1/01/3, and dev_ids.txt gives its full name."""
     shutil.copytree(few.parent / "folder", tmp_path / "folder")

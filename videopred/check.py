@@ -320,6 +320,9 @@ def run_or_runs(folder: Path) -> Path:
     return folder
 
 
+_BOUNDS = ("be greater", "be less")
+
+
 def explain(error: ValidationError, prefix: str = "", known: Iterable[str] = ()) -> str:
     """The first complaint of a pydantic error, in the form of `complaint`.
 
@@ -358,7 +361,7 @@ def explain(error: ValidationError, prefix: str = "", known: Iterable[str] = ())
     must = re.sub(r"( after validation, not \d+|, unable to parse .*)$", "", must)
     must = {"be a valid tuple": "be a list", "be a valid dictionary": "be an object or a dict"}.get(must, must)
     shown = "nothing" if kind == "too_short" and not got else repr(got)
-    return complaint(name, must, shown, "see --help for the range")
+    return complaint(name, must, shown, "choose one that is" if must.startswith(_BOUNDS) else "see --help")
 
 
 def _as_flag(setting: str) -> str:

@@ -154,6 +154,18 @@ def test_discs_at_their_places_never_seem_half_a_pixel_off_and_others_always_do(
                 assert unit_and_offset(clip.positions + np.float32(offset), clip.masks) == (1, offset)
 
 
+def test_places_are_known_by_all_parts_and_clips_and_frames(tmp_path):
+    """In the first clip nothing is seen until the last frame; in another, places lie beside the objects."""
+    masks, places = discs_and_places()
+    masks[:-1, 0], places[:-1, 0] = 0, np.nan
+    for name, moved in (("sound", places), ("odd", np.where(np.arange(3)[:, None, None] > 0, places + 9, places))):
+        write_group(training__features=masks[..., None] > 0, training__groups=masks, training__positions=moved)(
+            tmp_path / f"{name}.h5"
+        )
+    assert ClipFile(tmp_path / "sound.h5").places_known
+    assert not ClipFile(tmp_path / "odd.h5").places_known
+
+
 @pytest.mark.parametrize("change", [lambda places: 3 * places, lambda places: places[..., ::-1], np.zeros_like])
 def test_places_that_are_elsewhere_stay_as_they_are_and_that_is_said(tmp_path, change):
     masks, places = discs_and_places()

@@ -2,6 +2,8 @@
 
 import struct
 import sys
+import zlib
+from itertools import pairwise
 from pathlib import Path
 
 import av
@@ -108,6 +110,59 @@ def test_gifs_of_a_folder_share_the_shortest_time(tmp_path):
     clips, found = read(tmp_path)
     assert np.array_equal(clips, np.stack([still, COLOR[0, :4], COLOR[1, :4]]))
     assert found["repeated"] == "3 frames that are shown for longer than others"
+
+
+@pytest.mark.parametrize("rate", [8, 10, 12, 15, 24, 25, 30, 50, 60])
+@pytest.mark.parametrize("shown", [range(20), (0, 0, 1, 2, 3, 3, 3, 4, 5, 6, 7, 7, 8, 9, 10, 11, 11, 12)], ids=len)
+def test_a_gif_of_any_rate_gives_its_frames(tmp_path, rate, shown):
+    """Which begin on the next hundredth of a second, and are merged where they are equal."""
+    different = CHANCE.integers(0, 256, (20, 13, 20, 3), np.uint8)
+    begins = [round(100 * frame / rate) for frame in range(len(shown) + 1)]
+    first, *others = [Image.fromarray(different[frame]).quantize(200) for frame in shown]
+    times = [10 * (after - before) for before, after in pairwise(begins)]
+    first.save(tmp_path / "f.gif", save_all=True, append_images=others, duration=times)
+    clips, found = read(tmp_path / "f.gif")
+    kept = np.stack([np.asarray(picture.convert("RGB")) for picture in (first, *others)])
+    assert np.array_equal(clips[0], kept)
+    assert found["frame_ms"] == pytest.approx(1000 / rate, abs=1)
+    again = len(shown) - len(set(shown))
+    assert found["repeated"] == (f"{again} frames that are shown for longer than others" if again else "none")
+
+
+def test_a_gif_without_its_end_is_refused(tmp_path):
+    """Pillow shows as much of it as there is."""
+    path = save_gif(tmp_path / "f.gif", COLOR[0], duration=40)
+    path.write_bytes(path.read_bytes().removesuffix(b";"))
+    with pytest.raises(
+        ValueError, match=r"^SOURCE must hold whole pictures, got \S+f\.gif, which has no end; replace it"
+    ):
+        read(path)
+
+
+def save_png(path: Path, pixels: np.ndarray, kind: int) -> None:
+    """A PNG of 16 bits a channel, which Pillow reads but does not write; kind 2 is RGB, 4 grey with alpha, 6 RGBA."""
+
+    def chunk(name: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+
+    height, width = pixels.shape[:2]
+    head = struct.pack(">IIBBBBB", width, height, 16, kind, 0, 0, 0)
+    rows = b"".join(b"\0" + row.astype(">u2").tobytes() for row in pixels)
+    path.write_bytes(
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    )
+
+
+@pytest.mark.parametrize(("kind", "channels"), [(2, 3), (4, 2), (6, 4)])
+def test_colors_of_16_bits_are_not_cut_to_8(tmp_path, kind, channels):
+    (tmp_path / "f").mkdir()
+    pixels = CHANCE.integers(0, 2**16, (13, 20, channels), np.uint16)
+    pixels[..., -1] = 2**16 - 1  # opaque
+    for number in range(3):
+        save_png(tmp_path / "f" / f"{number}.png", pixels, kind)
+    message = r"^SOURCE must hold colors of 8 bits, got 16 in \S+0\.png; save 8 bits a channel, or grey without alpha"
+    with pytest.raises(ValueError, match=message):
+        read(tmp_path / "f")
 
 
 def test_gifs_without_times_are_given_as_they_are(tmp_path):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from videopred.check import FaultyFileError
 from videopred.datasets import open_dataset
 from videopred.datasets.generation import generate
 from videopred.datasets.import_settings import ImportConfig
@@ -180,6 +181,9 @@ def test_lists_of_names_that_are_refused(place, tmp_path):
         names.write_text("\n".join(text))
         with pytest.raises(ValueError, match=message):
             open_quadruplets(place / "unlabelled", film_names=names)
+    names.write_bytes("ü".encode("latin-1"))
+    with pytest.raises(FaultyFileError, match=r"names.txt must be text in UTF-8, got .* can't decode byte 0xfc"):
+        open_quadruplets(place / "unlabelled", film_names=names)
     with pytest.raises(FileNotFoundError, match=r"--film-names must be an existing file, got gone"):
         open_quadruplets(place / "unlabelled", film_names=Path("gone.txt"))
 

@@ -56,6 +56,14 @@ def test_every_sound_set_is_proved_in_full(name, tmp_path):
     assert verdict.not_proved == {}
 
 
+def test_a_shard_is_proved_by_itself(sound):
+    for shard in sorted(sound.iterdir()) if sound.is_dir() else ():
+        verdict = proved(shard)
+        assert list(verdict.proved) == ["whole", "recipe", "addresses", "parts", "masks"]
+        clips = {part: len(h5py.File(shard)[f"{part}ing" if part == "train" else part]["index"]) for part in CLIPS}
+        assert verdict.proved["addresses"].startswith(f"all {sum(clips.values())} clips are at their own addresses")
+
+
 def test_a_proof_says_what_it_rests_on(sound, capfd):
     with h5py.File(file_of(sound)) as file:
         frames = file["training/features"].id.get_num_chunks()

@@ -1,5 +1,7 @@
 """Writing files of records: clips of any origin, and records that do not go together."""
 
+import gc
+import sys
 import weakref
 import zlib
 from collections.abc import Iterator
@@ -36,6 +38,17 @@ def test_films_of_others_need_nothing_but_frames(tmp_path):
         assert file.truth == ("labels/kind",)
         assert (file.read_frames("train", 0, 19) == np.stack([record["features"] for record in learn])).all()
         np.testing.assert_array_equal(file.read("train", "labels/kind", 3, 19), np.arange(3, 19))
+
+
+def test_what_hdf5_cannot_write_of_a_file_leaves_none(tmp_path, monkeypatch):
+    """As a name that is no UTF-8: the file is closed while the disk is still there to be written to."""
+    missed = []
+    monkeypatch.setattr(sys, "unraisablehook", missed.append)
+    with pytest.raises(UnicodeEncodeError), new_file(tmp_path / "a.h5", {"name": "\udcff"}):
+        pass
+    gc.collect()
+    assert missed == []
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_large_clips_are_taken_and_packed_one_by_one(tmp_path, monkeypatch):

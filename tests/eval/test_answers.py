@@ -186,6 +186,12 @@ def test_what_is_no_text_is_a_faulty_file(tmp_path, name):
         read_scores(tmp_path / name, named(1))
 
 
+def test_the_mark_that_spreadsheets_put_before_a_text_is_no_part_of_it(tmp_path):
+    rows = [f"{name},{place}" for place, name in enumerate(named(1)[0])]
+    (tmp_path / "films.csv").write_text("\n".join(["film,plausibility", *rows]), encoding="utf-8-sig")
+    np.testing.assert_array_equal(read_scores(tmp_path / "films.csv", named(1))["given"], [[0, 1, 2, 3]])
+
+
 LINES = [f"{name} 0.5" for scene in named(3) for name in scene]
 
 

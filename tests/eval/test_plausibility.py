@@ -226,7 +226,7 @@ def test_what_cannot_be_aggregated():
     nothing = np.zeros((2, 4, 5), bool)
     with pytest.raises(ValueError, match="--aggregates must be one of mean, max, matched, got man; did you mean"):
         aggregate("man", np.zeros((2, 4, 5)), nothing, None)
-    message = "DATA must hold films that differ from those with the same beginning, got none in scene 0, from 0; leave"
+    message = r"DATA must hold films that differ from those with the same beginning, got none in scene 0 \(counted"
     with pytest.raises(ValueError, match=message):
         aggregate("matched", np.zeros((2, 4, 5)), nothing, None)
 

@@ -200,8 +200,10 @@ def how_to_mend(path: Path) -> str:
     """What to do about a path that is no data file: import films of others, show a run as a run, or make it again."""
     if path.is_dir() and (files := sorted(path.glob("*.h5"))):
         return f"name one of its files, such as {files[0]}"
+    from videopred.datasets.intphys_layout import holds_intphys
+
     there = islice(chain(path.glob("*"), path.glob("*/*")), _LOOKED_AT) if path.is_dir() else [path]
-    if any(one.suffix.lower() in _OF_FILMS for one in there):
+    if holds_intphys(path) or any(one.suffix.lower() in _OF_FILMS for one in there):
         return f"bring it in with {how_to_import(path)}"
     if looks_like_run(path):
         look, resume = (typed(("videopred", *words, str(path))) for words in (("runs",), ("train", "--resume")))

@@ -265,14 +265,14 @@ class ClipFile(ClipSource):
         return shape[: len(axes)] == axes and of_pixels
 
     def _look_at_places(self) -> None:
-        """Find how a file that is not ours tells places, by the masks of its first clip."""
+        """Find how a file that is not ours tells places, by masks of some clips."""
         if self._is_ours or not {"positions", "groups"} <= set(self.truth):
             return
-        part, unit, offset = next(iter(self.parts)), None, 0.0
-        places = self.read(part, "positions", 0, 1)[0, :_LOOKED_AT]
-        if places.ndim == 3 and places.shape[-1] == 2:
-            with suppress(check.FaultyFileError):  # of groups, to whoever reads them
-                unit, offset = unit_and_offset(places, self.read(part, "groups", 0, 1)[0, :_LOOKED_AT])
+        unit, offset = None, 0.0
+        with suppress(check.FaultyFileError):  # of groups, to whoever reads them
+            places, masks = (self._some_frames(name) for name in ("positions", "groups"))
+            if places.ndim == 3 and places.shape[-1] == 2:
+                unit, offset = unit_and_offset(places, masks)
         self.places_known, self._px_per_unit = unit is not None, unit or 1.0
         if unit != 1:
             unknown = "positions do not match the objects in groups, neither in px nor in arena units"
@@ -281,15 +281,24 @@ class ClipFile(ClipSource):
         if offset:
             self.remarks["offset"] = _OFFSETS[offset]
 
+    def _some_frames(self, name: str) -> np.ndarray:
+        """What stands under a name in frames (N, …) spread over some clips of each part."""
+        frames = np.linspace(0, self.frames - 1, _LOOKED_AT).round().astype(int)
+        clips = [self.read(part, name, clip, clip + 1)[0][frames] for part, clip in self._some_clips()]
+        return np.concatenate(clips)
+
+    def _some_clips(self) -> list[tuple[str, int]]:
+        """The first, the middle and the last clip of each part."""
+        return [(part, clip) for part, count in self.parts.items() for clip in sorted({0, count // 2, count - 1})]
+
     def _is_binary(self) -> bool:
         """Whether pixels are only on or off; of whole numbers of others, by those of some clips."""
         if self.dtype.kind in "bf" or self._is_ours:
             return self.dtype.kind == "b"
         low, high = 0, 0
-        for part, count in self.parts.items():
-            for clip in sorted({0, count // 2, count - 1}):
-                stored = self.stored(part, "features", clip, clip + 1)
-                low, high = min(low, stored.min()), max(high, stored.max())
+        for part, clip in self._some_clips():
+            stored = self.stored(part, "features", clip, clip + 1)
+            low, high = min(low, stored.min()), max(high, stored.max())
         self._require(0 <= low <= high <= 255, "hold features between 0 and 255", f"{low} to {high}", CONVERT)
         return bool(high <= 1)
 

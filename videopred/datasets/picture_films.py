@@ -2,10 +2,11 @@
 
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 from PIL import Image
@@ -44,20 +45,20 @@ def read_pngs(source: Path, config: ImportConfig) -> RawFilms:
 def read_gifs(source: Path, config: ImportConfig) -> RawFilms:
     """The film of a GIF, or the films of a folder of them.
 
-    Writers of GIFs merge equal frames into one that is shown longer. So a frame that is shown n times as long as the
-    shortest of all comes n times.
+    Writers of GIFs merge equal frames into one that is shown longer. So a frame that is shown for n periods comes n
+    times. GIFs count time in hundredths of a second, to which writers round the moments at which frames follow.
 
     Raises:
-        ValueError: a GIF is damaged or transparent, or a frame is not shown a multiple of the shortest time.
+        ValueError: a GIF is damaged or transparent, or its frames do not follow at one rate.
     """
     paths = [source] if source.is_file() else [path for path in visible(source) if path.suffix.lower() == ".gif"]
     times = {path: _times(path) for path in paths}
-    unit = min(min(shown) for shown in times.values())
+    period = _period(list(times.values()))
+    repeats = {path: _counts(shown, period) for path, shown in times.items()}
     for path, shown in times.items():
-        odd = next((time for time in shown if (time % unit if unit else time)), None)
-        must, fix = "show every frame a multiple of the shortest time", "save its frames as PNG"
-        check.require_sound(odd is None, "SOURCE", must, f"{odd} ms and {unit} ms in {path}", fix)
-    repeats = {path: [time // unit if unit else 1 for time in shown] for path, shown in times.items()}
+        must, fix = "show frames at one rate, each for one period or several", "save its frames as PNG"
+        got = f"times of {min(shown)} to {max(shown)} ms in {path}"
+        check.require_sound(_follows(shown, period), "SOURCE", must, got, fix)
 
     def frames(clip: int) -> Iterator[np.ndarray]:
         path = paths[clip]
@@ -71,11 +72,36 @@ def read_gifs(source: Path, config: ImportConfig) -> RawFilms:
     again = sum(sum(counts) - len(counts) for counts in repeats.values())
     found = {
         "format": "GIF" if source.is_file() else "folder of GIFs",
-        "frame_ms": unit,
+        "frame_ms": round(period, 1) if period % 1 else int(period),
         "repeated": f"{again} frames that are shown for longer than others" if again else "none",
     }
     names = [str(path) for path in paths]
     return RawFilms(source, found, names, frames, grey_in_color=True)
+
+
+_TICK_MS = 10
+"""In which GIFs count time."""
+
+
+def _period(times: Sequence[Sequence[int]]) -> float:
+    """Time from frame to frame in ms: about the shortest of all, which may be a tick off; 0 if frames have none."""
+    shown = [time for film in times for time in film]
+    shortest = min(shown)
+    if not shortest:
+        return 0.0
+    about = fmean(time for time in shown if time <= shortest + _TICK_MS)
+    rounded = sum(shown) / sum(round(time / about) for time in shown)
+    return rounded if all(_follows(film, rounded) for film in times) else shortest
+
+
+def _counts(shown: Sequence[int], period: float) -> list[int]:
+    """How many periods each frame is shown."""
+    return [round(time / period) if period else 1 for time in shown]
+
+
+def _follows(shown: Sequence[int], period: float) -> bool:
+    """Whether each frame begins when its turn is, up to a tick."""
+    return bool((np.abs(np.cumsum(shown) - period * np.cumsum(_counts(shown, period))) <= _TICK_MS).all())
 
 
 def _is_png(path: Path) -> bool:
@@ -118,6 +144,8 @@ def _times(path: Path) -> list[int]:
         for index in range(getattr(image, "n_frames", 1)):
             image.seek(index)
             times.append(int(image.info.get("duration", 0)))
+        whole = path.read_bytes().rstrip(b"\0").endswith(b";")
+        check.require_sound(whole, "SOURCE", "hold whole pictures", f"{path}, which has no end", "replace it")
         return times
 
 
@@ -137,9 +165,21 @@ def _pixels(image: Image.Image, path: Path, *, color: bool = False) -> np.ndarra
         fix = "draw it on a background, and save it without alpha"
         check.require_sound(bool(opaque), "SOURCE", "hold opaque pictures", f"{path}, which is transparent", fix)
     if color or image.mode not in ("1", "L", "LA", "I;16", "I"):
+        _check_depth(image, path)
         return np.asarray(image.convert("RGB"))
+    if image.mode == "LA":
+        _check_depth(image, path)
     pixels = np.asarray(image.convert("L") if image.mode in ("1", "LA") else image)[..., None]
     return pixels > 0 if image.mode == "1" else pixels  # Pillow's own True is the byte 255, which files would keep
+
+
+def _check_depth(image: Image.Image, path: Path) -> None:
+    """Refuse a PNG of 16 bits a channel where Pillow drops 8 of them, as it does but for grey without alpha."""
+    if image.format == "PNG":
+        with path.open("rb") as file:
+            depth = file.read(25)[24]  # of the first chunk, which is always this
+        fix = "save 8 bits a channel, or grey without alpha"
+        check.require_sound(depth <= 8, "SOURCE", "hold colors of 8 bits", f"{depth} in {path}", fix)
 
 
 _DAMAGE = (OSError, SyntaxError, EOFError, IndexError, struct.error, Image.DecompressionBombError)

@@ -128,7 +128,12 @@ def _read_scene(films: ScoredFilms, scene: int) -> np.ndarray:
 
 def _named(path: Path, folders: Sequence[str]) -> list[str]:
     """The names of films in these folders, which a text file gives."""
-    names = names_in(path.read_text(encoding="utf-8"), str(path))
+    try:
+        text = path.read_text(encoding="utf-8-sig")  # editors put a mark before the text
+    except UnicodeDecodeError as error:
+        complaint = check.complaint(str(path), "be text in UTF-8", error, "give names of films, one per line")
+        raise check.FaultyFileError(complaint) from None
+    names = names_in(text, str(path))
     missing = [folder for folder in folders if folder not in names]
     must, got = "name every film of DATA", f"{len(missing)} without a name, such as {''.join(missing[:1])}"
     check.require(not missing, str(path), must, got, "add a line for each")

@@ -1,5 +1,6 @@
 """Proves of a data set that it is whole, that it is what its recipe makes, and that its parts share nothing."""
 
+import json
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -15,6 +16,7 @@ from videopred.datasets.clip_file import ClipFile
 from videopred.datasets.clip_folder import ClipFolder
 from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.file_layout import CONTACTS, Record, full_record, has_time
+from videopred.datasets.shards import shard_ranges
 from videopred.datasets.world import World
 from videopred.datasets.writer import SOFTWARE
 
@@ -84,8 +86,16 @@ def _shares(data: ClipSource) -> list[_Share]:
         files = list(zip(data.shards, data.ranges, strict=True))
     else:
         assert isinstance(data, ClipFile)
-        files = [(data, {part: range(count) for part, count in data.parts.items()})]
+        files = [(data, _addresses(data))]
     return [_Share(file, part, ranges[part]) for part in data.parts for file, ranges in files if part in ranges]
+
+
+def _addresses(file: ClipFile) -> dict[str, range]:
+    """Part -> addresses of the clips in a file, which may be a single shard of a set."""
+    told = file.attributes
+    if file.recipe is None or int(told.get("shards", 1)) == 1:
+        return {part: range(count) for part, count in file.parts.items()}
+    return shard_ranges(json.loads(told["clips"]), file.recipe, int(told["shards"]), int(told["shard"]))
 
 
 def _prove_whole(shares: Sequence[_Share], progress: bool) -> str:
@@ -205,7 +215,7 @@ def _prove_digits_apart(shares: Sequence[_Share]) -> str:
 def _require(condition: bool, must: str, got: str, share: _Share, place: int) -> None:
     """Complain of a clip unless the condition holds."""
     software = share.file.attributes.get("software", SOFTWARE)
-    fix = "make it again with `videopred generate`"
+    fix = "make it again with `videopred generate`" if share.file.recipe else "mend it where it comes from"
     if software != SOFTWARE:
         fix = f"look at it with {software}, which wrote it (this is {SOFTWARE}), or {fix}"
     check.require_sound(condition, "DATA", must, f"{got} in {share.called(place)}", fix)

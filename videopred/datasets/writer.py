@@ -199,8 +199,8 @@ def new_file(path: Path, attributes: Mapping[str, Any]) -> Iterator[FileWriter]:
     with whole_file(path, "--out") as partial, UnfailingFile(partial) as disk:
         with HeldInterrupt() as held:
             file = h5py.File(disk, "w")
-            file.attrs.update({"format": FORMAT, "axes": "TNHWC", "software": SOFTWARE, **attributes})
         try:
+            file.attrs.update({"format": FORMAT, "axes": "TNHWC", "software": SOFTWARE, **attributes})
             held.stop_if_asked()
             yield FileWriter(file, disk)
         finally:

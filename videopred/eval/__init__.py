@@ -165,7 +165,12 @@ def _read(settings_class: type[Settings], name: str, values: dict[str, str]) -> 
         said, usual = str(error).replace("--", f"--metric-settings {name}.", 1), settings_class()
         field = said.partition(f"{name}.")[2].partition(" ")[0]
         if hasattr(usual, field):  # the help of a command lists what there is to set, not what each allows
-            said = said.replace("see --help for the range", f"by default it is {getattr(usual, field)}")
+            wrong, _, fix = said.rpartition("; ")
+            said = (
+                f"{wrong}; by default it is {getattr(usual, field)}"
+                if fix in ("see --help", "choose one that is")
+                else said
+            )
         raise ValueError(said) from None
 
 

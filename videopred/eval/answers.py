@@ -207,7 +207,7 @@ def _answers(path: Path) -> Iterator[tuple[int, str, str, str]]:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")  # spreadsheets put a mark before the text
     except UnicodeDecodeError as error:
         fix = "give a table or answers, one line per film"
         raise check.FaultyFileError(check.complaint(str(path), "be text in UTF-8", error, fix)) from None

@@ -91,8 +91,9 @@ def aggregate(name: str, surprise: np.ndarray, differs: np.ndarray, possible: np
     films, margins = np.empty(surprise.shape[:2]), np.empty(len(surprise))
     for scene, (of_scene, differing) in enumerate(zip(surprise, differs, strict=True)):
         terms = [terms_of(*film) for film in zip(of_scene, differing, strict=True)]
-        must, got = "hold films that differ from those with the same beginning", f"none in scene {scene}, from 0"
-        fix = "leave matched out of --aggregates, lower --every, or take larger frames"
+        must = "hold films that differ from those with the same beginning"
+        got = f"none in scene {scene} (counted from 0)"
+        fix = "leave matched out of --aggregates, lower --every or --burn-in, or take larger frames"
         check.require(all(terms), "DATA", must, got, fix)
         films[scene] = [-math.fsum(of_film) / len(of_film) for of_film in terms]
         if possible is not None:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +108,7 @@ class PlausibilityScores:
         Args:
             folder: made if it is not there.
             answers: where answers for the benchmark's script go, if they are wanted.
-            overwrite: replace files that are there.
+            overwrite: replace files that are there, and remove pictures of scenes, and surprise, of what was before.
 
         Raises:
             FileExistsError: one is there and `overwrite` is false; then none is written.
@@ -126,7 +127,13 @@ class PlausibilityScores:
             contents[folder / PLAUSIBILITY_FILES[3]] = array_bytes(arrays)
         for path in contents:
             check.absent("--answers" if path == answers else "--out", path, overwrite)
-        return write_all(contents)
+        written = write_all(contents)
+        drawn = ("scene-[0-9]*.png", "scene-[0-9]*.gif", PLAUSIBILITY_FILES[3])
+        before = chain.from_iterable(folder.glob(name) for name in drawn)
+        for path in before if overwrite else ():
+            if path not in contents:
+                path.unlink()
+        return written
 
 
 def _plain(row: Errors) -> dict[str, Any]:
