@@ -102,8 +102,9 @@ def test_a_run_alone_has_its_scores_where_it_was_judged_with_others(two):
     rows = {"other": ([0.7] * 3, [10.0] * 3), "one": ([0.2] * 3, [10.0] * 3)}
     scores = replace(scored(**rows), models=tuple(rows))
     for data in ("a", "b"):
-        scores.save(two / "eval" / "other-and-1-more" / data)
-    scored(**ONE | {"model": ([0.4] * 3, [10.0] * 3)}).save(two / "eval" / "one" / "b")
+        replace(scores, file=f"{data}.h5").save(two / "eval" / "a-figure" / f"together-{data}")  # where --out had them
+    own = scored(**ONE | {"model": ([0.4] * 3, [10.0] * 3)})
+    replace(own, file="b.h5").save(two / "eval" / "one" / "b")
     told = page_of(two, "one").text
     assert told.index("a: ") < told.index("one 0.2000") < told.index("b: ") < told.index("model 0.4000")
     assert "0.7000" not in told

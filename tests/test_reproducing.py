@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ from documents import commands
 
 from videopred import cli
 from videopred.check import FaultyFileError
-from videopred.datasets import DATASETS
+from videopred.commands.reproducing import _check_run
+from videopred.datasets import DATASETS, find_recipe
 from videopred.datasets.generation import generate
 from videopred.experiments import EXPERIMENTS, experiment_names
 from videopred.experiments.clips import find_or_make_clips
@@ -239,6 +241,61 @@ def test_a_run_with_flags_of_its_own_is_none_of_the_figure(workplace):
     cli.run(words.split())
     with pytest.raises(ValueError, match=r"got a run of rims-balls678 at scale tiny, with its own core\.active"):
         cli.run(["reproduce", "rims-figure-12", "--scale", "tiny"])
+
+
+@pytest.mark.parametrize(
+    ("flags", "suffix", "fits"),
+    [
+        ("--core.active 5 5", "-dense", True),
+        ("--core.active 3 5", "-dense", False),
+        ("--core.active 5 5 --seed 7", "-dense", False),
+        ("", "-dense", False),
+        ("", "", True),
+        ("--seed 7", "", False),
+    ],
+)
+def test_a_run_is_of_a_figure_if_its_flags_are(workplace, flags, suffix, fits):
+    """As the settings of a model are, not as they were typed."""
+    cli.run(f"train brims-balls4 --scale tiny {flags} --out run --device cpu".split())
+    (training,) = (
+        one
+        for one in make_plan(PAPER_FIGURES["brims-figure-5"], "tiny", Path("eval")).trainings
+        if one.run.name == f"brims-balls4-tiny{suffix}"
+    )
+    refused = (
+        nullcontext() if fits else pytest.raises(ValueError, match=r"^run must be of brims-balls4 .*; move it away")
+    )
+    with refused:
+        _check_run(training._replace(run=Path("run")))
+
+
+def test_a_run_that_began_with_other_weights_is_none_of_a_figure(workplace):
+    words = "train rims-balls4 --scale tiny --device cpu --out"
+    cli.run([*words.split(), "first"])
+    cli.run([*words.split(), "second", "--init-from", "first"])
+    (training, *_) = make_plan(PAPER_FIGURES["rims-figure-3"], "tiny", Path("eval")).trainings
+    message = (
+        "^second must be of rims-balls4 at scale tiny, got a run that began with the weights of .*first; move it away"
+    )
+    with pytest.raises(ValueError, match=message):
+        _check_run(training._replace(run=Path("second")))
+
+
+def test_clips_by_another_recipe_are_to_be_moved_away_as_nothing_else_is_possible(workplace, capsys):
+    recipe = find_recipe("balls678", frames=12, height=24, width=24)
+    generate("balls678", {"train": 2}, recipe=recipe, out=Path("datasets/balls678-rnem-tiny.h5"))
+    capsys.readouterr()
+    message = r"must be made by the experiment's recipe, got one made by another; move it away$"
+    with pytest.raises(ValueError, match=message):
+        cli.run(["reproduce", "rims-figure-12", "--scale", "tiny", "--device", "cpu"])
+    assert "is used as it is" not in capsys.readouterr().err
+
+
+def test_a_device_that_is_not_there_is_refused_before_clips_are_made(workplace, monkeypatch):
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
+    with pytest.raises(ValueError, match=r"^--device must be a device of this machine, which has 0 of kind cuda"):
+        cli.run(["reproduce", "rims-figure-12", "--scale", "tiny", "--device", "cuda"])
+    assert list(workplace.rglob("*")) == []
 
 
 def test_a_run_that_learned_from_other_clips_of_that_name_is_refused_before_anything_is_made(workplace):

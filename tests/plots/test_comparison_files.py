@@ -142,3 +142,36 @@ def test_a_trivial_curve_that_is_seen_to_its_end_is_not_said_to_leave(last, name
     rows = {name: Curve(*3 * [np.array(at, float)], faint=name != "gru") for name, at in heights.items()}
     (plot,) = draw_curves({"MSE": Panel(rows, False)}).axes
     assert [words.get_text() for words in plot.texts] == named
+
+
+def test_a_lone_value_is_seen():
+    """No line goes through the only step of a curve, or through one between steps without a value."""
+    values = {"rims": [0.5], "blank": [0.4]}
+    panels = {"a": Panel({name: Curve(*[np.array(one)] * 3, name == "blank") for name, one in values.items()}, False)}
+    gaps = np.array([0.5, np.nan, 0.4, np.nan, 0.3, 0.2])
+    panels["b"] = Panel({"blank": Curve(gaps, gaps, gaps, True)}, False)
+    one, other = draw_curves(panels).axes[:2]
+    alone = [line for line in one.lines if line.get_label().startswith("_")]
+    assert [line.get_xdata().tolist() for line in alone] == [[1], [1]]
+    assert all(line.get_marker() not in ("", "None") for line in alone)
+    assert one.get_xlim() == (0.5, 1.5)
+    (dots,) = (line for line in other.lines if line.get_label().startswith("_"))
+    assert dots.get_xdata().tolist() == [1, 3]
+
+
+def test_titles_are_read_as_they_are_and_broken_where_their_panel_ends():
+    name = r"four balls, $5 and $6 of $\frac$: balanced accuracy ↑, error relative to rims-balls4-lstm-matched-small"
+    curve = Curve(*[np.array([0.1, 0.2])] * 3)
+    figure = draw_curves({name: Panel({"rims": curve}, True), "b": Panel({"rims": curve}, True)})
+    pixels(figure)  # which fails at a formula
+    one, other = figure.axes[:2]
+    assert "\n" in one.get_title("left")
+    assert one._left_title.get_window_extent().x1 < other.get_window_extent().x0
+
+
+def test_a_metric_may_count_something_else_along_its_panel():
+    curve = Curve(*[np.array([0.1, 0.2])] * 3)
+    figure = draw_curves(
+        {"survival": Panel({"rims": curve}, True, "hidden frames"), "bce": Panel({"rims": curve}, False)}
+    )
+    assert [plot.get_xlabel() for plot in figure.axes] == ["hidden frames", "rollout step"]

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
@@ -15,12 +15,17 @@ from videopred.experiments.figures import find_figure
 from videopred.experiments.planning import Plan, Training, make_plan
 from videopred.experiments.settings import Scale
 
+if TYPE_CHECKING:
+    from videopred.checkpoint import ExperimentRecord, RunConfig
+
 
 def reproduce(
     figure: Annotated[Positional[str], arg(metavar="FIGURE", help="One of `videopred list figures`.")],
     *,
     scale: Annotated[Scale, arg(help="Size of its experiments: as published, for a laptop, for a test.")] = "paper",
-    out: Annotated[Path | None, out_flag("Folder for scores and pictures; default: eval/<figure>.")] = None,
+    out: Annotated[
+        Path | None, out_flag("Folder for scores and pictures; default: eval/<figure>, and -<scale> behind it.")
+    ] = None,
     device: Device = "auto",
     dry_run: Annotated[bool, arg(help="Only print the commands, as a script for a shell.")] = False,
 ) -> None:
@@ -30,7 +35,12 @@ def reproduce(
     pictures are made anew. Under the same names, runs of other experiments, scales, clips or flags are refused.
     """
     name, of = find_figure(figure)
-    check.device_kind(device)
+    if dry_run:  # elsewhere, perhaps
+        check.device_kind(device)
+    else:
+        from videopred.device import pick_device
+
+        pick_device(device)
     place = out or Path("eval") / (name if scale == "paper" else f"{name}-{scale}")
     check.require(
         place.is_dir() or not place.exists(), "--out", "be a folder", f"{place}, a file", "choose another name"
@@ -51,9 +61,9 @@ def reproduce(
     for are_there in (True, False):  # clips are made only when runs fit those that are there
         clips = {path: experiment for path, experiment in plan.clips.items() if path.exists() is are_there}
         for path, experiment in clips.items():
+            find_or_make_clips(experiment, progress=terminal.watched(), otherwise="")
             if are_there:
                 print(f"{path} exists and is used as it is", file=sys.stderr)
-            find_or_make_clips(experiment, progress=terminal.watched())
         runs = [one for one in plan.trainings if one.asked.scaled.data_file in clips]
         _check_learned_from([one for one in runs if _is_there(one.run)])
     for one in plan.trainings:
@@ -95,17 +105,42 @@ def _check_run(training: Training) -> None:
     asked = training.asked
     must = f"be of {' '.join((asked.name, *training.flags))} at scale {asked.scale}"
     try:
-        found = read_settings(training.run)[0].experiment
+        run = read_settings(training.run)[0]
     except (OSError, ValueError):
         got = "what holds no settings of a run"
         raise check.FaultyFileError(check.complaint(str(training.run), must, got, "move it away")) from None
+    found = run.experiment
     if found is None:
         fits, got = False, "a run of no experiment"
+    elif run.init_from is not None:
+        fits, got = False, f"a run that began with the weights of {run.init_from}"
     else:
-        # Flags are kept as what they change; the name of a run tells which flags a figure gave.
-        fits = (found.name, found.scale, bool(found.changed)) == (asked.name, asked.scale, bool(training.flags))
+        fits = (found.name, found.scale) == (asked.name, asked.scale) and _is_flagged(run, found, training.flags)
         got = f"a run of {found.name} at scale {found.scale}{found.own}"
     check.require(fits, str(training.run), must, got, "move it away")
+
+
+def _is_flagged(run: "RunConfig", experiment: "ExperimentRecord", flags: Words) -> bool:
+    """Whether a run of an experiment is as flags of a figure change it, which are about the model."""
+    asked: dict[str, list[str]] = {}
+    values: list[str] = []
+    for word in flags:
+        if word.startswith("--"):
+            part, _, name = word.removeprefix("--").replace("-", "_").partition(".")
+            values = ["False"] if name.startswith("no_") else []
+            asked[f"{part}.{name.removeprefix('no_') or 'kind'}"] = values
+        else:
+            values.append(word)
+    replaced = tuple(setting.removesuffix("kind") for setting in asked if setting.endswith(".kind"))
+    others = {setting for setting in experiment.changed if not setting.startswith(replaced)}
+    return others <= asked.keys() and all(_words(run, setting) == words for setting, words in asked.items())
+
+
+def _words(run: "RunConfig", setting: str) -> list[str]:
+    """The value of a setting of a model, as it is given to a flag."""
+    part, _, name = setting.partition(".")
+    value = getattr(getattr(run.model, part), name, None)
+    return [str(one) for one in (value if isinstance(value, tuple) else (value,))]
 
 
 def _check_learned_from(trainings: Sequence[Training]) -> None:

@@ -34,8 +34,9 @@ class ScoreFile(NamedTuple):
 
     @property
     def data(self) -> str:
-        """Name of the data."""
-        return self.path.parent.name
+        """Name of the data: that of its file, or, where it is not told, of the folder that scores on it go to."""
+        file = self.content.get("file")
+        return Path(file).stem if isinstance(file, str) else self.path.parent.name
 
     @property
     def part(self) -> str:

@@ -59,6 +59,7 @@ class Survival(ObjectMetric):
     range = (0.0, 1.0)
     higher_is_better = True
     decimals = 3
+    along = "hidden frames"
     needs: ClassVar[tuple[str, ...]] = ("positions", "visibility/fraction")
     config: SurvivalConfig
 

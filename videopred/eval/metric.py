@@ -28,6 +28,8 @@ class Quantity(ABC):
     """Decimals that a table shows."""
     unit: ClassVar[str] = ""
     """Unit of its values, with which its convention begins; empty for a plain number, such as a share."""
+    along: ClassVar[str] = ""
+    """What its steps count, if not those of the rollout."""
     is_time: ClassVar[bool] = False
     """Whether its mean over the steps, times their number, is a time in frames."""
 

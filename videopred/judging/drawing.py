@@ -138,6 +138,8 @@ def render(
     check.kind_of("picture", picture, PictureConfig)
     check.kind_of("intervention", intervention, Intervention)
     out = check.as_path("--out", out)
+    whole = isinstance(clips, int)
+    check.require_kind(not whole, "--clips", "be numbers of clips", clips, f"write ({clips},)")
     named = not isinstance(clips, Sequence) or len(clips) > 0
     check.require(named, "--clips", "name at least one", "none", "leave it out")
     choice = clips if isinstance(clips, ClipChoice) else ClipChoice(clips=tuple(clips or ()))

@@ -69,6 +69,9 @@ def evaluate(
     check.not_a_path("reference", reference, "be clips that are open", "open_dataset")
     if metrics is None:
         metrics = usual_metrics([one.config for one in models if isinstance(one, Predictor)], file)
+    check.require_kind(
+        not isinstance(metrics, str), "metrics", "be names in a list or tuple", repr(metrics), f"write ({metrics!r},)"
+    )
     protocol = Protocol(
         context=file.context if context is None else context,
         horizon=file.horizon if horizon is None else horizon,
@@ -87,6 +90,7 @@ def evaluate_protocol(
 ) -> Scores:
     """Scores of a model's rollouts under a protocol; see `evaluate` and `judge_rows`."""
     predictors = predictor if isinstance(predictor, Mapping) else {"model": predictor}
+    check.require(len(predictors) > 0, "predictor", "hold at least one model", "none", "give one, or name several")
     for one in predictors.values():
         check_fit(one, file)
     told = check_masks(protocol.metrics, predictors)

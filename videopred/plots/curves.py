@@ -44,6 +44,8 @@ def draw_curves(
 
     def draw(plot: Any, head: str) -> None:
         _draw(plot, panels[head], marks)
+        if along := panels[head].along:
+            plot.set_xlabel(along, fontsize=9)
 
     return draw_panels(list(panels), draw, title=title, along=steps)
 
@@ -64,10 +66,10 @@ def draw_panels(heads: Sequence[str], draw: Callable[[Any, str], None], *, title
     for index, head in enumerate(heads, 1):
         plot = figure.add_subplot(rows, columns, index)
         draw(plot, head)
-        plot.set_title(head, fontsize=10, loc="left")
+        plot.set_title(literal(_in_even_lines(head, 50)), fontsize=10, loc="left")
         plot.spines[["top", "right"]].set_visible(False)
         plot.tick_params(labelsize=8)
-        if index > len(heads) - columns:
+        if index > len(heads) - columns and not plot.get_xlabel():
             plot.set_xlabel(along, fontsize=9)
     _add_legend(figure, None if len(heads) == rows * columns else (rows, columns, rows * columns))
     return figure
@@ -96,16 +98,28 @@ def _in_even_lines(title: str, width: int) -> str:
 
 def _draw(plot: Any, panel: Panel, marks: Sequence[int]) -> None:
     """The lines of a panel."""
+    longest = 1
     for name, look in looks(panel.rows).items():
         line = panel.rows[name]
         steps = np.arange(1, len(line.values) + 1)
         every = -(-len(steps) // 8)
         plot.plot(steps, line.values, **look._asdict(), markersize=5, markevery=every, label=literal(name))
         plot.fill_between(steps, line.low, line.high, color=look.color, alpha=0.15, linewidth=0)
+        if (alone := _alone(line.values)).any():
+            plot.plot(steps[alone], line.values[alone], look.marker or ".", color=look.color, markersize=5)
+        longest = max(longest, len(steps))
     for step in marks:
         plot.axvline(step, color="#D0D0D0", linewidth=1, zorder=0)
+    room = max(0.5, 0.04 * longest)
+    plot.set_xlim(1 - room, longest + room)
     plot.locator_params(axis="x", integer=True)
     limit(plot, panel)
+
+
+def _alone(values: np.ndarray) -> np.ndarray:
+    """Where a value has none before and after it, so that no line goes through it."""
+    known = np.pad(~np.isnan(values), 1)
+    return known[1:-1] & ~known[:-2] & ~known[2:]
 
 
 def limit(plot: Any, panel: Panel) -> None:
@@ -122,7 +136,7 @@ def limit(plot: Any, panel: Panel) -> None:
         ("↓", _leaving(trivial, low, np.inf), 0.02, "bottom"),
     ):
         if outside:
-            words, paper = literal(f"{arrow} {', '.join(outside)}"), {"color": "white", "pad": 1}
+            words, paper = literal(f"{arrow} {', '.join(outside)}"), {"color": "white", "pad": 1, "alpha": 0.7}
             plot.text(0.02, y, words, transform=plot.transAxes, fontsize=8, color=FAINT, va=edge, bbox=paper)
     plot.set_ylim(low, high)
 

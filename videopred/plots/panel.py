@@ -26,6 +26,8 @@ class Panel(NamedTuple):
     rows: Mapping[str, Curve]
     """Name of a line -> the line."""
     higher_is_better: bool
+    along: str = ""
+    """What x is, if not what it is in the other panels of a figure."""
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -56,7 +58,7 @@ def over_steps(rows: Mapping[str, Row], column: str) -> Panel:
         values, ends = row.values(column), row.intervals(column)
         low, high = (values, values) if ends is None else np.clip(ends, *metric.range)
         curves[name] = Curve(values, low, high, faint=not row.is_model)
-    return Panel(curves, metric.higher_is_better)
+    return Panel(curves, metric.higher_is_better, metric.along)
 
 
 def _known(values: Iterable[np.ndarray]) -> np.ndarray:

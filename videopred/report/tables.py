@@ -247,5 +247,5 @@ def _charts(scores: Scores, rows: Mapping[str, ComparedRow]) -> list[str]:
             for name, curve in panel.rows.items()
         }
         title = curve_title(scores.label(column), metric)
-        charts.append(line_chart(title, lines, what_steps_are(scores.protocol), panel.ends))
+        charts.append(line_chart(title, lines, panel.along or what_steps_are(scores.protocol), panel.ends))
     return list(filter(None, charts))
