@@ -151,12 +151,22 @@ def test_a_lone_value_is_seen():
     gaps = np.array([0.5, np.nan, 0.4, np.nan, 0.3, 0.2])
     panels["b"] = Panel({"blank": Curve(gaps, gaps, gaps, True)}, False)
     one, other = draw_curves(panels).axes[:2]
-    alone = [line for line in one.lines if line.get_label().startswith("_")]
-    assert [line.get_xdata().tolist() for line in alone] == [[1], [1]]
-    assert all(line.get_marker() not in ("", "None") for line in alone)
+    model, level = (line for line in one.lines if line.get_label().startswith("_"))
+    assert model.get_xdata().tolist() == [1]
+    assert model.get_marker() == "o"
+    assert level.get_xdata().tolist() == [0.6, 1.4]
+    assert level.get_ydata().tolist() == [0.4, 0.4]
     assert one.get_xlim() == (0.5, 1.5)
-    (dots,) = (line for line in other.lines if line.get_label().startswith("_"))
-    assert dots.get_xdata().tolist() == [1, 3]
+    levels = [line.get_ydata()[0] for line in other.lines if line.get_label().startswith("_")]
+    assert levels == [0.5, 0.4]
+
+
+def test_a_panel_without_values_says_so():
+    nothing = Curve(*[np.full(3, np.nan)] * 3)
+    ones = Curve(*[np.ones(3)] * 3)
+    one, other = draw_curves({"a": Panel({"rims": nothing}, True), "b": Panel({"rims": ones}, True)}).axes[:2]
+    assert [text.get_text() for text in one.texts] == ["no value"]
+    assert list(other.texts) == []
 
 
 def test_titles_are_read_as_they_are_and_broken_where_their_panel_ends():
@@ -174,4 +184,4 @@ def test_a_metric_may_count_something_else_along_its_panel():
     figure = draw_curves(
         {"survival": Panel({"rims": curve}, True, "hidden frames"), "bce": Panel({"rims": curve}, False)}
     )
-    assert [plot.get_xlabel() for plot in figure.axes] == ["hidden frames", "rollout step"]
+    assert [plot.get_xlabel() for plot in figure.axes[:2]] == ["hidden frames", "rollout step"]

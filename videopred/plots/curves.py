@@ -44,8 +44,8 @@ def draw_curves(
 
     def draw(plot: Any, head: str) -> None:
         _draw(plot, panels[head], marks)
-        if along := panels[head].along:
-            plot.set_xlabel(along, fontsize=9)
+        if any(panel.along for panel in panels.values()):
+            plot.set_xlabel(panels[head].along or steps, fontsize=9)
 
     return draw_panels(list(panels), draw, title=title, along=steps)
 
@@ -105,21 +105,29 @@ def _draw(plot: Any, panel: Panel, marks: Sequence[int]) -> None:
         every = -(-len(steps) // 8)
         plot.plot(steps, line.values, **look._asdict(), markersize=5, markevery=every, label=literal(name))
         plot.fill_between(steps, line.low, line.high, color=look.color, alpha=0.15, linewidth=0)
-        if (alone := _alone(line.values)).any():
-            plot.plot(steps[alone], line.values[alone], look.marker or ".", color=look.color, markersize=5)
+        _draw_alone(plot, line.values, look)
         longest = max(longest, len(steps))
     for step in marks:
         plot.axvline(step, color="#D0D0D0", linewidth=1, zorder=0)
     room = max(0.5, 0.04 * longest)
     plot.set_xlim(1 - room, longest + room)
     plot.locator_params(axis="x", integer=True)
+    if longest == 1:
+        plot.set_xticks([1])
+    if all(np.isnan(line.values).all() for line in panel.rows.values()):
+        plot.text(0.5, 0.5, "no value", transform=plot.transAxes, fontsize=8, color=FAINT, ha="center")
     limit(plot, panel)
 
 
-def _alone(values: np.ndarray) -> np.ndarray:
-    """Where a value has none before and after it, so that no line goes through it."""
+def _draw_alone(plot: Any, values: np.ndarray, look: "Look") -> None:
+    """Mark each value with none before and after it, through which no line goes: a model's, or a level of a line."""
     known = np.pad(~np.isnan(values), 1)
-    return known[1:-1] & ~known[:-2] & ~known[2:]
+    for step in 1 + np.flatnonzero(known[1:-1] & ~known[:-2] & ~known[2:]):
+        level = [values[step - 1]] * 2
+        if look.marker:
+            plot.plot([step], level[:1], **look._asdict(), markersize=5)
+        else:
+            plot.plot([step - 0.4, step + 0.4], level, **look._asdict())
 
 
 def limit(plot: Any, panel: Panel) -> None:
