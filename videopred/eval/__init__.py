@@ -3,6 +3,7 @@
 To add one: a file here, its settings class in `settings.py`, and a line in METRICS.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -165,12 +166,7 @@ def _read(settings_class: type[Settings], name: str, values: dict[str, str]) -> 
         said, usual = str(error).replace("--", f"--metric-settings {name}.", 1), settings_class()
         field = said.partition(f"{name}.")[2].partition(" ")[0]
         if hasattr(usual, field):  # the help of a command lists what there is to set, not what each allows
-            wrong, _, fix = said.rpartition("; ")
-            said = (
-                f"{wrong}; by default it is {getattr(usual, field)}"
-                if fix in ("see --help", "choose one that is")
-                else said
-            )
+            said = re.sub("; (see --help|choose one that is)$", f"; by default it is {getattr(usual, field)}", said)
         raise ValueError(said) from None
 
 

@@ -64,12 +64,9 @@ class Comparison:
         for row in self.names:
             check.one_of("--names", row, model_rows(self.scores))
         taken = [row for row in model_rows(self.scores, self.names) if row in trivial]
-        must, named = (
-            "have other names than the trivial baselines",
-            [row for row in taken if row in self.names.values()],
-        )
-        check.require(not named, "--names", must, ", ".join(named), "choose others")
-        check.require(not taken, "SCORES", must, ", ".join(taken), "rename the folder")
+        given = bool({*taken} & {*self.names.values()})
+        flag, fix = ("--names", "choose others") if given else ("SCORES", "rename the folder")
+        check.require(not taken, flag, "have other names than the trivial baselines", ", ".join(taken), fix)
         check.one_of("--relative-to", self.relative_to, self.rows)
 
     @property
