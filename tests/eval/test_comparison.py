@@ -207,6 +207,10 @@ def test_a_model_does_not_take_the_place_of_a_trivial_row():
         ValueError, match="SCORES must have other names than the trivial baselines, got blank; rename the fol"
     ):
         compare({"blank": scored(0), "rims": scored(0)})
+    with pytest.raises(
+        ValueError, match=r"^--names must have other names than the trivial baselines, got blank; choose"
+    ):
+        compare({"gru": scored(0), "rims": scored(0)}, names={"gru": "blank"})
 
 
 @pytest.mark.parametrize(

@@ -248,5 +248,7 @@ def test_pictures_that_were_drawn_before_the_disk_was_full_are_told(place, monke
 def test_no_clip_at_all_is_refused(place, tmp_path):
     with pytest.raises(ValueError, match="--clips must name at least one, got none; leave it out"):
         render(*place, clips=[], out=tmp_path / "seen")
+    with pytest.raises(TypeError, match=r"--clips must be numbers of clips, got 0; write \(0,\)"):
+        render(*place, clips=0, out=tmp_path / "seen")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="--part must be one of"):
         render(*place, part="tset", out=tmp_path / "seen")

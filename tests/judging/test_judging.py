@@ -283,6 +283,15 @@ def test_what_cannot_be_asked(file, change, message):
         evaluate(Fading(), file, **{"context": 3, "horizon": 5} | change)
 
 
+def test_what_is_no_model_or_no_list_of_metrics_is_named(file):
+    with pytest.raises(
+        ValueError, match=r"^predictor must hold at least one model, got none; give one, or name several"
+    ):
+        evaluate({}, file, context=3, horizon=5)
+    with pytest.raises(TypeError, match=r"^metrics must be names in a list or tuple, got 'bce'; write \('bce',\)"):
+        evaluate(Fading(), file, context=3, horizon=5, metrics="bce")
+
+
 def test_frames_of_another_shape_name_both(file):
     wide = Clips({"train": noise(2, 0, width=19), "test": noise(2, 1, width=19)})
     message = r"made-up.h5 must hold frames of 1 x 13 x 17 .*, which the model was built for, got 1 x 13 x 19"

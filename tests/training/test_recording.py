@@ -108,6 +108,14 @@ def test_a_training_with_graphs_on_a_pretended_device(data, tmp_path, recorded, 
     assert recorded[: kept[-1]].count("recorded") == 2  # to time replays, and to see what a recording takes
 
 
+def test_nothing_recorded_outlives_a_training(data, tmp_path, recorded, monkeypatch):
+    """A graph holds memory of the device, which the training from the next seed needs."""
+    models, plain = [], Recorder.__call__
+    monkeypatch.setattr(Recorder, "__call__", lambda self, *asked: models.append(asked[0]) or plain(self, *asked))
+    train(data, tiny_model(), tiny_training(), compute=GRAPHS, watch=UNDRAWN, out=tmp_path / "run", device="cpu")
+    assert models[-1]._recorder is None
+
+
 def test_a_graph_is_kept_while_batches_are_of_its_kind(recorded):
     model = learner(free_running=4)
     recorder = Recorder(model)

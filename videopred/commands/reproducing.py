@@ -61,7 +61,7 @@ def reproduce(
     for are_there in (True, False):  # clips are made only when runs fit those that are there
         clips = {path: experiment for path, experiment in plan.clips.items() if path.exists() is are_there}
         for path, experiment in clips.items():
-            find_or_make_clips(experiment, progress=terminal.watched(), otherwise="")
+            find_or_make_clips(experiment, progress=terminal.watched(), others=False)
             if are_there:
                 print(f"{path} exists and is used as it is", file=sys.stderr)
         runs = [one for one in plan.trainings if one.asked.scaled.data_file in clips]

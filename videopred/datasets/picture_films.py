@@ -164,11 +164,10 @@ def _pixels(image: Image.Image, path: Path, *, color: bool = False) -> np.ndarra
         opaque = np.asarray(image.convert("RGBA"))[..., 3].min() == 255
         fix = "draw it on a background, and save it without alpha"
         check.require_sound(bool(opaque), "SOURCE", "hold opaque pictures", f"{path}, which is transparent", fix)
+    if image.mode not in ("1", "L", "I;16", "I"):
+        _check_depth(image, path)
     if color or image.mode not in ("1", "L", "LA", "I;16", "I"):
-        _check_depth(image, path)
         return np.asarray(image.convert("RGB"))
-    if image.mode == "LA":
-        _check_depth(image, path)
     pixels = np.asarray(image.convert("L") if image.mode in ("1", "LA") else image)[..., None]
     return pixels > 0 if image.mode == "1" else pixels  # Pillow's own True is the byte 255, which files would keep
 

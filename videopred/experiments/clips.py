@@ -10,18 +10,13 @@ from videopred.datasets.generation import generate
 from videopred.experiments.settings import ExperimentConfig
 
 
-def find_or_make_clips(
-    experiment: ExperimentConfig,
-    *,
-    progress: bool = False,
-    otherwise: str = "or add `--data {path}` to use it as it is",
-) -> Path:
+def find_or_make_clips(experiment: ExperimentConfig, *, progress: bool = False, others: bool = True) -> Path:
     """The data file of an experiment, made if it is not there, which is said on stderr.
 
     Args:
         experiment: at its scale.
         progress: show a bar on stderr.
-        otherwise: what else to do about a file of that name that was made by another recipe than to move it away.
+        others: whether whoever asks may take clips by another recipe, with --data.
 
     Raises:
         ValueError: a file of that name is there and was made by another recipe.
@@ -35,7 +30,7 @@ def find_or_make_clips(
         # A file names the digits that it was made of; a recipe may leave it to whoever makes it.
         ours = experiment.recipe.model_copy(update=_digits(file.recipe))
         theirs = {part: count for part, count in file.parts.items() if count}
-        fix = ", ".join(filter(None, ("move it away", otherwise.format(path=path))))
+        fix = "move it away" + (f", or add `--data {path}` to use it as it is" if others else "")
         check.require(file.recipe == ours, str(path), "be made by the experiment's recipe", "one made by another", fix)
         check.require(theirs == experiment.clips, str(path), f"hold {_told(experiment.clips)}", _told(theirs), fix)
     return path
