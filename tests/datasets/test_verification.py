@@ -62,6 +62,8 @@ def test_a_shard_is_proved_by_itself(sound):
     verdicts = [proved(shard) for shard in sorted(sound.iterdir())]
     found = [verdict.proved["addresses"] for verdict in verdicts]
     assert found == [f"all {count} clips are at their own addresses, with their own seeds" for count in (14, 15)]
+    made_again = [verdict.proved["recipe"].partition(": ")[2] for verdict in verdicts]
+    assert made_again == ["10 of train, 4 of test", "11 of train, 4 of test"]
 
 
 def test_a_proof_says_what_it_rests_on(sound, capfd):

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -114,9 +115,9 @@ def _prove_recipe(shares: Sequence[_Share], world: World, seed: int, sample: int
     """Clips spread over each part, made again, are those that are there."""
     made = {share.part: 0 for share in shares}
     for share in tqdm(shares, desc="make again", unit="part", disable=not progress):
-        total = sum(len(other.addresses) for other in shares if other.part == share.part)
-        spread = np.linspace(0, total - 1, min(sample, total)).round().astype(int).tolist()
-        mine = [index for index in spread if index in share.addresses]
+        there = list(chain.from_iterable(other.addresses for other in shares if other.part == share.part))
+        spread = np.linspace(0, len(there) - 1, min(sample, len(there))).round().astype(int)
+        mine = [there[place] for place in spread if there[place] in share.addresses]
         for index, clip in zip(mine, world.clips(seed, share.part, mine), strict=True):
             record = full_record(clip, world.recipe.binary, seed, share.part, index)
             _compare(record, share, share.addresses.index(index))
