@@ -1,6 +1,8 @@
 """Settings: frozen, strict, and the same after a trip through JSON."""
 
 import re
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -54,6 +56,26 @@ def test_settings_explain_themselves(name):
     assert first.endswith((".", ")"))
     for field, info in ALL[name].model_fields.items():
         assert field == "kind" or info.description, field
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_help_says_which_values_a_setting_may_have(name):
+    """Where it is not simply above 0, or 0 and more; bounds beyond a million only keep out what no machine can do."""
+    for field, of in ALL[name].model_json_schema()["properties"].items():
+        limits = dict(_limits(of))
+        if limits.get("minimum", 0) > 1 or limits.get("maximum", 10**7) <= 10**6:
+            said = re.findall(r"\d[\d.e-]*\d|\d", of["description"])
+            assert {float(number) for number in said} >= set(limits.values()), (field, limits)
+
+
+def _limits(schema: Any) -> Iterator[tuple[str, float]]:
+    """Which bounds a JSON schema has for a number in it: minimum and maximum."""
+    for key, value in schema.items() if isinstance(schema, dict) else ():
+        kind = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}.get(key, key)
+        if kind in ("minimum", "maximum"):
+            yield kind, float(value)
+        for part in value if isinstance(value, list) else [value]:
+            yield from _limits(part)
 
 
 def test_other_cores_survive_json():

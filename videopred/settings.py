@@ -86,7 +86,7 @@ class TrainingConfig(Settings):
     accumulate: PositiveInt = 1
     """Pieces that the clips of an update are split into (gradient accumulation): less memory, the same gradient."""
     window: Annotated[int, Field(ge=2)] | None = None
-    """Consecutive frames of each clip that an update learns from, from a random start; default: whole clips."""
+    """Consecutive frames of a clip, at least 2, from which an update learns, from a random start; default: all."""
     loss: Literal["bce", "mse", "gaussian"] = "bce"
     """Binary cross-entropy from logits, squared error, or likelihood of a Gaussian around the predicted intensity."""
     deviation: PositiveFloat | None = None
@@ -99,7 +99,7 @@ class TrainingConfig(Settings):
     """Learning rate over time: constant; cosine, down to 0 after a warm-up of a twentieth of the updates; step, lower
     every so many updates; or plateau, lower when the validation loss stops falling (RIMs paper, D.5)."""
     decay: Annotated[float, Field(gt=0, lt=1)] | None = None
-    """Factor by which --schedule step and plateau lower the learning rate; default: 0.5."""
+    """Factor in (0, 1) by which --schedule step and plateau lower the learning rate; default: 0.5."""
     decay_every: PositiveInt | None = None
     """Updates from one decay of --schedule step to the next."""
     patience: PositiveInt | None = None
@@ -107,7 +107,7 @@ class TrainingConfig(Settings):
     stop_after: PositiveInt | None = None
     """Validations in a row without a lower loss after which training stops; default: never."""
     improvement: Annotated[float, Field(ge=0, lt=1)] | None = None
-    """Share by which a loss must be lower to count for --schedule plateau and --stop-after; default: 0."""
+    """Share in [0, 1) by which a loss must be lower to count for --schedule plateau and --stop-after; default: 0."""
     clip_norm: PositiveFloat | None = 0.1
     """Largest norm of the whole gradient; a larger one is scaled down to it. None: no clipping."""
     free_running: NonNegativeInt = 0
@@ -117,17 +117,18 @@ class TrainingConfig(Settings):
     sampling: Literal["none", "linear", "exponential", "sigmoid"] = "none"
     """Scheduled sampling (Bengio et al. 2015): how the probability of feeding back a prediction grows over time."""
     sampling_share: Annotated[float, Field(gt=0, le=1)] | None = None
-    """The probability that --sampling grows towards; default: 1."""
+    """The probability in (0, 1] that --sampling grows towards; default: 1."""
     sampling_over: PositiveInt | None = None
     """Updates over which --sampling grows; default: all."""
     noise: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    """Share of the input pixels that are flipped between dark and bright in training (R-NEM: 0.2)."""
+    """Share in [0, 1) of the input pixels that are flipped between dark and bright in training (R-NEM: 0.2)."""
     precision: Literal["32-true", "bf16-mixed", "16-mixed", "bf16-true", "64-true"] = "32-true"
     """Precision of weights and arithmetic, as Lightning names it; mixed keeps the weights in 32 bits."""
     validate_every: PositiveInt = 250
     """Updates between validations; each of them may save the best checkpoint."""
     validation_share: Annotated[float, Field(gt=0, lt=1)] | None = None
-    """Share of the training clips, the last ones, held out for validation if DATA has no such part; default: 0.1."""
+    """Share in (0, 1) of the training clips, the last ones, held out for validation if DATA has no such part; default:
+    0.1."""
     validation_clips: PositiveInt | None = None
     """Validation clips to make when DATA is a preset or a recipe; default: 200."""
     save_every: PositiveInt | None = None

@@ -20,7 +20,7 @@ class ImportConfig(Settings):
     values: tuple[float, float] | None = None
     """Numbers that mean black and white, such as 0 255, if the films do not say so by their type of number."""
     frames: Annotated[int, Field(gt=1)] | None = None
-    """Cut each film into consecutive clips of this many frames; frames left over at its end are dropped."""
+    """Cut each film into consecutive clips of this many frames, at least 2; frames left over at its end are dropped."""
     height: PositiveInt | None = None
     """Rows that frames are resized to, in pixels; default: unchanged."""
     width: PositiveInt | None = None

@@ -24,7 +24,7 @@ class OneBallSettings(ArenaSettings):
     usual_horizon: ClassVar[int] = 46
 
     frames: Annotated[int, Field(ge=2)] = 51
-    """Frames of a clip."""
+    """Frames of a clip, at least 2."""
     radius: PositiveFloat = 0.8
     """Radius of the ball, in arena units."""
 
@@ -90,7 +90,7 @@ class SwitchingConfig(OneBallSettings):
 
     kind: Suppress[Literal["switching"]] = "switching"
     height: Annotated[int, Field(ge=24)] = 64
-    """Rows of a frame, in pixels; in fewer than 24 the bulbs would not be seen."""
+    """Rows of a frame, in pixels, at least 24; in fewer the bulbs would not be seen."""
     speed: tuple[PositiveFloat, PositiveFloat] = (0.2, 0.4)
     """Least and greatest speed, in arena units per frame."""
     switch: tuple[PositiveInt, PositiveInt] | None = None

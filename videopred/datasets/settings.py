@@ -31,23 +31,23 @@ class BallsConfig(ArenaSettings):
 
     kind: Suppress[Literal["balls"]] = "balls"
     frames: Annotated[int, Field(ge=2)] = 51
-    """Frames of a clip."""
+    """Frames of a clip, at least 2."""
     engine: Literal["exact", "rnem", "sutskever"] = "exact"
     """Law of motion: contacts exact in time, R-NEM's steps of one frame, or Sutskever's of half a frame."""
     balls: Annotated[tuple[Count, ...], Field(min_length=1)] = (4,)
-    """Numbers of moving balls that a clip may have, each equally likely."""
+    """Numbers of moving balls that a clip may have (1 to 255), each equally likely."""
     radii: Annotated[tuple[PositiveFloat, ...], Field(min_length=1)] = (0.8, 1.0)
     """Radii that a ball may have, each equally likely, in arena units."""
     masses: Annotated[tuple[Mass, ...], Field(min_length=1)] = (1.0, 6.0)
-    """Mass that goes with each radius; only ratios matter."""
+    """Mass that goes with each radius, in [1e-6, 1e6]; only ratios matter."""
     speed: Annotated[float, Field(gt=0, le=10)] = 1 / 3
-    """Speed at the start, in arena units per frame; directions are Gaussian."""
+    """Speed at the start, in (0, 10] arena units per frame; directions are Gaussian."""
     speed_norm: Literal["total", "per-ball"] = "total"
     """Whether that is the root of the sum of all balls' squared speeds, or the speed of each ball."""
     gravity: Annotated[float, Field(ge=0, le=1)] = 0.0
-    """Downward acceleration, in arena units per squared frame."""
+    """Downward acceleration, in [0, 1] arena units per squared frame."""
     restitution: Annotated[float, Field(gt=0, le=1)] = 1.0
-    """Share of the speed along the normal that a contact keeps; 1 loses nothing."""
+    """Share in (0, 1] of the speed along the normal that a contact keeps; 1 loses nothing."""
     walls: bool = True
     """Whether the box holds the balls; without, they fly out of sight."""
     fixed: tuple[tuple[float, float], ...] = ()
@@ -152,7 +152,7 @@ class MovingMNISTConfig(DatasetSettings):
     law: Literal["fixed", "svg", "srivastava"] = "fixed"
     """How digits leave a wall: at random (fixed), as in SVG's code to the bit (svg), or reflected (srivastava)."""
     frames: Annotated[int, Field(ge=2)] = 30
-    """Frames of a clip."""
+    """Frames of a clip, at least 2."""
     digits: Annotated[tuple[Annotated[int, Field(ge=1, le=3)], ...], Field(min_length=1)] = (2,)
     """Numbers of digits that a clip may have (1 to 3), each equally likely."""
     digit_size: PositiveInt = 32
@@ -164,11 +164,11 @@ class MovingMNISTConfig(DatasetSettings):
     overlap: Literal["add", "max"] = "add"
     """Where digits overlap: their sum cut at white, or the brightest."""
     train_digits: tuple[Digit, ...] = (0, 1, 2, 3, 4, 5, 6, 7)
-    """Classes of digits in the part train."""
+    """Classes of digits (0 to 9) in the part train."""
     validation_digits: tuple[Digit, ...] | None = None
-    """Classes of digits in the part validation; default: those of train."""
+    """Classes of digits (0 to 9) in the part validation; default: those of train."""
     test_digits: tuple[Digit, ...] = (8, 9)
-    """Classes of digits in the part test."""
+    """Classes of digits (0 to 9) in the part test."""
     mnist_sha256: str = ""
     """Hash of the digits used. Leave it empty: it is filled in, so that making the set again takes the same digits."""
 
@@ -222,11 +222,11 @@ class OcclusionConfig(DatasetSettings):
 
     kind: Suppress[Literal["occlusion"]] = "occlusion"
     frames: Annotated[int, Field(ge=30)] = 100
-    """Frames of a clip; in shorter ones nothing would be hidden for two frames."""
+    """Frames of a clip, at least 30; in shorter ones nothing would be hidden for two frames."""
     height: Annotated[int, Field(ge=24)] = 64
-    """Rows of a frame, in pixels; objects grow with the shorter side."""
+    """Rows of a frame, in pixels, at least 24; objects grow with the shorter side."""
     width: Annotated[int, Field(ge=24)] = 64
-    """Columns of a frame, in pixels."""
+    """Columns of a frame, in pixels, at least 24."""
     blocks: Annotated[tuple[Literal["O1", "O2", "O3"], ...], Field(min_length=1)] = ("O1", "O2", "O3")
     """What is impossible in test: O1 an object appears or vanishes, O2 it changes its shape, O3 it jumps."""
     movements: Annotated[tuple[Literal["static", "dynamic-1", "dynamic-2"], ...], Field(min_length=1)] = (

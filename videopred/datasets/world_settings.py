@@ -18,11 +18,11 @@ class DatasetSettings(Settings):
     usual_horizon: ClassVar[int]
 
     frames: Annotated[int, Field(ge=2)]
-    """Frames of a clip."""
+    """Frames of a clip, at least 2."""
     height: Annotated[int, Field(ge=8)] = 64
-    """Rows of a frame, in pixels."""
+    """Rows of a frame, in pixels, at least 8."""
     width: Annotated[int, Field(ge=8)] = 64
-    """Columns of a frame, in pixels."""
+    """Columns of a frame, in pixels, at least 8."""
 
     @property
     def channels(self) -> int:

@@ -71,7 +71,7 @@ class CollisionBCEConfig(Settings):
     """Binary cross-entropy in nats per frame over the pixels of objects that collide (R-NEM's relational loss)."""
 
     clamp: float = Field(1e-6, gt=0, lt=0.5)
-    """Predictions are taken as no closer than this to 0 and 1."""
+    """Predictions are taken as no closer than this to 0 and 1, in (0, 0.5)."""
 
 
 class EnergyConfig(Settings):

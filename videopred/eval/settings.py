@@ -105,7 +105,7 @@ class BCEConfig(Settings):
     """Binary cross-entropy in nats per frame: summed over pixels, as R-NEM does."""
 
     clamp: float = Field(1e-6, gt=0, lt=0.5)
-    """Predictions are taken as no closer than this to 0 and 1, so one sure, wrong pixel costs −ln(clamp)."""
+    """Predictions are taken as no closer than this to 0 and 1, in (0, 0.5); one sure, wrong pixel costs −ln(clamp)."""
 
 
 class BCEMeanConfig(BCEConfig):
@@ -136,7 +136,7 @@ class SSIMConfig(Settings):
     """Structural similarity (Wang 2004): Gaussian window of standard deviation 1.5 px, valid region."""
 
     window: int = Field(11, ge=3)
-    """Width of the Gaussian window, px; odd. Frames must be at least as large."""
+    """Width of the Gaussian window, px; odd, at least 3. Frames must be at least as large."""
 
     @field_validator("window")
     @classmethod
@@ -171,7 +171,7 @@ class OverlapConfig(Settings):
     """What counts as lit."""
 
     threshold: float = Field(0.5, gt=0, le=1)
-    """A predicted pixel counts as lit from this probability on. A true pixel is lit from 0.5 on."""
+    """A predicted pixel counts as lit from this probability on, in (0, 1]. A true pixel is lit from 0.5 on."""
 
 
 class F1Config(OverlapConfig):

@@ -41,7 +41,7 @@ class ModularSettings(CoreSettings):
     block_gradient: bool = True
     """Whether the gradient is cut where modules hear what inactive ones offer."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
-    """Dropout, in training, of what is read from the input and of messages."""
+    """Dropout in [0, 1), in training, of what is read from the input and of messages."""
 
 
 def _check_modules(config: ModularSettings, modules: int, active: int, units: int) -> None:

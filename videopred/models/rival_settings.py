@@ -31,7 +31,7 @@ class LadderConfig(CoreSettings):
     units: tuple[PositiveInt, ...] = (300, 300)
     """Width of each layer, the lowest first."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
-    """Dropout, in training, of what a layer reads; without attention, the input itself is not dropped."""
+    """Dropout in [0, 1), in training, of what a layer reads; without attention, the input itself is not dropped."""
 
     @field_validator("units")
     @classmethod
@@ -126,7 +126,7 @@ class TransformerConfig(CoreSettings):
     window: PositiveInt = 64
     """How many steps back each layer looks."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
-    """Dropout, in training, of attention, of the hidden units and of what each part adds."""
+    """Dropout in [0, 1), in training, of attention, of the hidden units and of what each part adds."""
 
     @model_validator(mode="after")
     def _sizes_agree(self) -> "TransformerConfig":

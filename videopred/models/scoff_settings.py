@@ -69,7 +69,7 @@ class SCOFFConfig(CoreSettings):
     start: Literal["drawn", "learned"] = "drawn"
     """Initial states: drawn from one learned distribution, or one learned for each file, which fixes their number."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
-    """Dropout, in training, of what is read from the input and of messages."""
+    """Dropout in [0, 1), in training, of what is read from the input and of messages."""
 
     @model_validator(mode="after")
     def _settings_agree(self) -> "SCOFFConfig":
