@@ -95,7 +95,7 @@ def named(names: Mapping[str, str]) -> Iterator[None]:
     """
     try:
         yield
-    except (ValueError, OSError) as error:
+    except (ValueError, TypeError, OSError) as error:
         argument, must, rest = str(error).partition(" must ")
         if not must or argument not in names:
             raise
@@ -355,6 +355,9 @@ def explain(error: ValidationError, prefix: str = "", known: Iterable[str] = ())
     if kind in ("union_tag_not_found", "model_type", "model_attributes_type"):
         fix = "give an object of their class, or a dict with their kind"
         return complaint(name, "be settings", repr(got), fix)
+    if kind == "invalid-json-value":  # of a core of one's own, whose settings are kept as JSON
+        must, fix = "be numbers, texts, True, False or None, or lists or dicts of such", "convert it"
+        return complaint(prefix + words[-1], must, repr(got), fix)
     if kind == "json_invalid":
         return complaint(name, "be JSON", message.removeprefix("Invalid JSON: "), "mend it there")
     must = message.removeprefix("Input should ").removeprefix("Tuple should ")

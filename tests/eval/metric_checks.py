@@ -136,7 +136,7 @@ def check_refusals(metric: Metric) -> None:
         (prediction, truth.bool(), TypeError, "truth must be floating point .* got torch.bool"),
         (prediction * 2 - 1, truth, ValueError, r"prediction must lie in \[0, 1\], got values from -"),
         (prediction, truth * 255, ValueError, r"truth must lie in \[0, 1\], got values from 0 to 255"),
-        (nan, truth, ValueError, r"prediction must lie in \[0, 1\], got values from nan to nan"),
+        (nan, truth, ValueError, r"prediction must lie in \[0, 1\], got NaN; look for the first step"),
     ):
         with pytest.raises(kind, match=message):
             metric.measure(ours, true)

@@ -345,8 +345,68 @@ def test_rows_and_columns_that_are_not_there_are_named(file):
 
 
 def test_a_prediction_of_another_length_is_refused(file):
-    with pytest.raises(ValueError, match=r"prediction must have the truth's shape \(7, 5, 1, 13, 17\), got \(7, 4"):
-        judge(lambda context, horizon: grey(context, horizon - 1), file, Protocol(context=3, horizon=5))
+    message = r"prediction of short must have the truth's shape \(7, 5, 1, 13, 17\), got \(7, 4"
+    with pytest.raises(ValueError, match=message):
+        judge(
+            {"mine": grey, "short": lambda context, horizon: grey(context, horizon - 1)},
+            file,
+            Protocol(context=3, horizon=5),
+        )
+
+
+@pytest.mark.parametrize("feedback", ["soft", "true"])
+def test_a_function_that_writes_into_its_context_changes_no_other_row(file, feedback):
+    def writes(context: Tensor, horizon: int) -> Tensor:
+        last = context[:, -1:].repeat(1, horizon, 1, 1, 1)
+        context.zero_()
+        return last
+
+    def reads(context: Tensor, horizon: int) -> Tensor:
+        return context[:, -1:].repeat(1, horizon, 1, 1, 1)
+
+    asked = Protocol(context=3, horizon=5, metrics=("mse",), feedback=feedback)
+    rows = [judge({"first": one, "second": reads}, file, asked) for one in (reads, writes)]
+    assert rows[0].values.keys() == rows[1].values.keys()
+    for row in rows[0].values:
+        assert rows[0].mean(row, "mse") == rows[1].mean(row, "mse")
+
+
+def test_a_metric_that_writes_into_films_changes_no_other(file, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "writing_metric.py").write_text(
+        "from videopred.eval.metric import Metric\n\n\n"
+        "class Halved(Metric):\n"
+        "    label, decimals, convention = 'halved', 3, 'half of the error'\n"
+        "    range, higher_is_better = (0.0, 1.0), False\n\n"
+        "    def measure(self, prediction, truth):\n"
+        "        return {'halved': (prediction.mul_(0.5) - truth.mul_(0.5)).abs().mean((2, 3, 4))}\n"
+    )
+    alone, beside = (
+        judge(grey, file, Protocol(context=3, horizon=5, metrics=metrics))
+        for metrics in (("mse",), ("writing_metric:Halved", "mse"))
+    )
+    for row in alone.values:
+        assert alone.mean(row, "mse") == beside.mean(row, "mse")
+
+
+@pytest.mark.parametrize(
+    ("predict", "protocol", "message"),
+    [
+        (
+            3,
+            Protocol(context=3, horizon=5),
+            r"predict of model must be a function of \(context, horizon\), got 3; give",
+        ),
+        (
+            lambda context, horizon: context,
+            {"context": 3},
+            r"protocol must be a Protocol, got \{'context': 3\}; make one",
+        ),
+    ],
+)
+def test_what_is_no_function_or_no_protocol_is_named(file, predict, protocol, message):
+    with pytest.raises(TypeError, match=message):
+        judge(predict, file, protocol)
 
 
 @pytest.mark.parametrize(

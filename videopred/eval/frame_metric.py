@@ -94,8 +94,10 @@ def measure_all(metrics: Sequence[Metric], prediction: Tensor, truth: Tensor) ->
     check_pair(prediction, truth)
     of_frames = [metric for metric in metrics if isinstance(metric, FrameMetric)]
     walked = dict(zip(of_frames, _walk(of_frames, prediction, truth), strict=True))
+    # The others are users' own; they get copies, since they may write into what they are given.
     return [
-        walked[metric] if isinstance(metric, FrameMetric) else metric.measure(prediction, truth) for metric in metrics
+        walked[metric] if isinstance(metric, FrameMetric) else metric.measure(prediction.clone(), truth.clone())
+        for metric in metrics
     ]
 
 

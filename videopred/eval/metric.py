@@ -4,6 +4,7 @@ Because the pooling comes last and takes weights, one set of measurements gives 
 reweighting clips, and exact sums over batches or processes.
 """
 
+import math
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
@@ -214,6 +215,6 @@ def check_range(name: str, film: Tensor) -> None:
 def check_bounds(name: str, lowest: Tensor, highest: Tensor) -> None:
     """Refuse with a ValueError a film with these bounds, of which one may be NaN."""
     low, high = lowest.item(), highest.item()
-    inside = low >= 0 and high <= 1  # false for NaN too
-    fix = "divide pixel values by their maximum, or apply a sigmoid to logits"
-    require(inside, name, "lie in [0, 1]", f"values from {low:.4g} to {high:.4g}", fix)
+    must, fix = "lie in [0, 1]", "divide pixel values by their maximum, or apply a sigmoid to logits"
+    require(not math.isnan(low), name, must, "NaN", "look for the first step at which it arises")
+    require(low >= 0 and high <= 1, name, must, f"values from {low:.4g} to {high:.4g}", fix)

@@ -188,15 +188,20 @@ def judge(
     Raises:
         ValueError: `seeds` name a row that no model has, or fewer than two; a feedback that only models know; or see
             `judge_rows`.
-        TypeError: a path in the place of clips.
+        TypeError: a path in the place of clips, something that cannot be called in that of a function, or no protocol.
     """
     check_opened(file)
+    fix = "make one, e.g. Protocol(context=5, horizon=10)"
+    check.require_kind(isinstance(protocol, Protocol), "protocol", "be a Protocol", repr(protocol), fix)
     if not protocol.one_step:
         knows = protocol.feedback in ("soft", "elsewhere")
         must, fix = "be left out or true for functions", "leave it out, and feed back in the function what you like"
         check.require(knows, "feedback", must, protocol.feedback, fix)
         protocol = protocol.model_copy(update={"feedback": "elsewhere"})
     models = predict if isinstance(predict, Mapping) else {"model": predict}
+    for name, model in models.items():
+        must, fix = "be a function of (context, horizon)", "give one that returns the films, see docs/adding.md"
+        check.require_kind(callable(model), f"predict of {name}", must, repr(model), fix)
     for name, rows in (seeds or {}).items():
         check.require(len(set(rows)) == len(rows) > 1, f"seeds {name}", "name two rows or more", rows, "leave it out")
         for row in rows:
@@ -205,10 +210,11 @@ def judge(
     def forecast_by(name: str, model: Predict) -> Forecast:
         def forecast(batch: Batch, _: int) -> Tensor:
             film = batch.film.to(how.get("device", "cpu"))
+            # Copies, since a function may write into what it is given, and these films are the truth of all rows.
             if not batch.one_step:
-                return model(film[:, : batch.given], batch.horizon)
+                return model(film[:, : batch.given].clone(), batch.horizon)
             ends = range(batch.given, film.shape[1])
-            return torch.cat([check_predicted(name, model(film[:, :end], 1)) for end in ends], 1)
+            return torch.cat([check_predicted(name, model(film[:, :end].clone(), 1)) for end in ends], 1)
 
         return forecast
 

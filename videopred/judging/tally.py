@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from videopred.check import named
 from videopred.eval.frame_metric import measure_all
 from videopred.eval.intervals import Measured, mean_over_steps, reduce
 from videopred.eval.metric import Metric, Quantity, check_measured, reduced
@@ -67,7 +68,8 @@ class Tally:
             batch: with the truth.
             samples: each is let go before the next is asked for.
         """
-        several = [self._measure(one, batch) for one in samples]
+        with named({"prediction": f"prediction of {row}"}):
+            several = [self._measure(one, batch) for one in samples]
         measured = {}
         for name, metric in self._metrics.items():
             one_by_one = [of_sample[name] for of_sample in several]
