@@ -150,6 +150,40 @@ class SoundCore(Core):
         return state.unsqueeze(1), state, {"norm": state.norm(dim=-1)}
 
 
+class SoundModules(SoundCore):
+    """Two modules, each of which hears the sum of all that are not silent: nothing is wrong with it either."""
+
+    state_rows: tuple[int, ...] = (2,)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows = 2
+
+    def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> Tensor:
+        return self.inward.weight.new_zeros(batch, 2, 4)
+
+    def given_out(self, state: State) -> Tensor:
+        return state
+
+    def advance(self, projected: Tensor, state: State, silent: Tensor | None = None) -> tuple[Tensor, State, Trace]:
+        heard = state if silent is None else state * ~silent.unsqueeze(-1)
+        own = torch.arange(1, 3, device=state.device).unsqueeze(-1) * self.onward(state)
+        state = torch.tanh(projected.unsqueeze(1) + own + heard.sum(1, keepdim=True))
+        return state, state, {"norm": state.flatten(1).norm(dim=-1)}
+
+
+class HearsTheSilent(SoundModules):
+    def advance(self, projected: Tensor, state: State, silent: Tensor | None = None) -> tuple[Tensor, State, Trace]:
+        return super().advance(projected, state)
+
+
+class SharesItsFirstState(SoundCore):
+    """All clips begin in one and the same memory."""
+
+    def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> Tensor:
+        return super().initial_state(1).expand(batch, -1)
+
+
 class FlatOutput(SoundCore):
     def advance(self, projected: Tensor, state: State) -> tuple[Tensor, State, Trace]:
         output, state, trace = super().advance(projected, state)
@@ -287,6 +321,8 @@ CORES = [
     (KeepsWhatHappened, conformance.weights_travel),
     (DrawsItsStateUnasked, conformance.initial_state_repeats),
     (AsksTheDevice, conformance.step_compiles_whole),
+    (SharesItsFirstState, conformance.first_state_may_be_written_into),
+    (HearsTheSilent, conformance.modules_can_be_intervened_on),
 ]
 """Each broken core, and the check that must catch it."""
 

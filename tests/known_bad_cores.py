@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from known_bad import LeavesATableBehind, SoundCore
+from known_bad import HearsTheSilent, LeavesATableBehind, SoundCore, SoundModules
 from torch import Tensor
 
 from videopred.models import conformance
@@ -170,7 +170,46 @@ class TracesOnTheCPU(SoundCore):
         return output, state, {"norm": torch.zeros(len(state), dtype=torch.float64)}
 
 
+class OneTensorForTwo(SoundCore):
+    """The hidden state and the cell begin in one and the same memory."""
+
+    def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> State:
+        zeros = super().initial_state(batch)
+        return zeros, zeros
+
+
+class CountsItsState(SoundCore):
+    """Keeps a number beside its state that is no tensor."""
+
+    def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> State:
+        return super().initial_state(batch), 0
+
+
+class MoreModulesThanThereAre(SoundModules):
+    state_rows: tuple[int, ...] = (5,)
+
+
+class GivesOutOther(SoundModules):
+    def given_out(self, state: State) -> Tensor:
+        return state + 1
+
+
+class CannotBeSilent(SoundModules):
+    def advance(self, projected: Tensor, state: State) -> tuple[Tensor, State, Trace]:  # type: ignore[override]
+        return super().advance(projected, state)
+
+
 CORES = [
+    (OneTensorForTwo, conformance.first_state_may_be_written_into, "of the first state must change nothing else, so"),
+    (CountsItsState, conformance.shapes, "the first state must be of tensors alone, got int"),
+    (
+        MoreModulesThanThereAre,
+        conformance.modules_can_be_intervened_on,
+        r"a row for each module on axis 1, \(5,\) by state_rows, got \[\[torch.Size\(\[2\]\)\]\]",
+    ),
+    (GivesOutOther, conformance.modules_can_be_intervened_on, "given_out must give the output of the step that led"),
+    (CannotBeSilent, conformance.modules_can_be_intervened_on, "advance must take `silent`, a mask of the modules"),
+    (HearsTheSilent, conformance.modules_can_be_intervened_on, "the others must not hear module 0 where it is silent"),
     (SinglePrecision, conformance.shapes, "the output must have the parameters' dtype, got torch.float32"),
     (NotFinite, conformance.shapes, "the output must be finite"),
     (NotANumber, conformance.evaluation_is_deterministic, "two unrolls must be the same; they differ by nan"),

@@ -45,7 +45,7 @@ def drawn_state(core: Any, seed: int = 1) -> Any:
     generator = torch.Generator().manual_seed(seed)
 
     def drawn(leaf: Any) -> Any:
-        if not isinstance(leaf, Tensor):
+        if not isinstance(leaf, Tensor) or not leaf.is_floating_point():
             return leaf
         return torch.randn(leaf.shape, generator=generator, dtype=leaf.dtype).requires_grad_()
 

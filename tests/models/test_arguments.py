@@ -167,6 +167,17 @@ def test_a_state_that_is_not_finite_is_found_when_debugging(monkeypatch, name):
 
 
 @pytest.mark.parametrize("name", CORES)
+def test_a_step_that_makes_something_that_is_not_finite_is_found_when_debugging(monkeypatch, name):
+    core = make(name)
+    for parameter in core.parameters():
+        parameter.data.fill_(torch.nan)
+    assert not unroll(core, slots(core)).output.isfinite().all()
+    monkeypatch.setenv("VIDEOPRED_DEBUG", "1")
+    with pytest.raises(ValueError, match="output must be finite, got nan in clip 0 at step 0; look there first"):
+        unroll(core, slots(core))
+
+
+@pytest.mark.parametrize("name", CORES)
 def test_nothing_waits_for_the_device(name):
     """No number is read back from the tensors, neither by the checks nor in the loop."""
     from torch.utils._python_dispatch import TorchDispatchMode

@@ -30,8 +30,9 @@ def test_core_keeps_the_contract(name, check):
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_the_core_that_the_broken_ones_derive_from_is_sound(check):
-    check(known_bad.SoundCore())
+@pytest.mark.parametrize("core", [known_bad.SoundCore, known_bad.SoundModules])
+def test_the_cores_that_the_broken_ones_derive_from_are_sound(check, core):
+    check(core())
 
 
 class LooksAtTheLargest(known_bad.SoundCore):
@@ -159,3 +160,9 @@ def test_what_a_core_lacks_is_named(call, missing):
 def test_plain_cores_refuse_maps(name):
     with pytest.raises(ValueError, match=r"slots must be one vector per step .* got L = 2"):
         unroll(make(name), torch.zeros(3, 4, 2, FEATURES, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("wrong", [None, 3, nn.LSTM])
+def test_the_name_of_a_core_is_a_text(wrong):
+    with pytest.raises(TypeError, match=r"^core must be a name, got .*; give one of gru, lstm, "):
+        core_config(wrong)

@@ -67,6 +67,47 @@ def test_copies_weights_and_precisions_are_those_of_any_module(name):
     assert all(leaf.shape[0] == BATCH for leaf in tree.tree_leaves(layer.initial_state(BATCH)))
 
 
+@pytest.mark.parametrize(
+    ("name", "settings"), [*((name, {}) for name in CORES), ("rims", {"competition": "random"})], ids=str
+)
+def test_what_is_built_on_the_meta_device_is_filled_by_a_state_dict_alone(name, settings):
+    layer = make(name, **settings)
+    with torch.device("meta"):
+        other = make(name, **settings)
+    other = other.to_empty(device="cpu")
+    for buffer in other.buffers():
+        buffer.fill_(7)  # memory that nothing was written into may happen to be right
+    other.load_state_dict(layer.state_dict())
+    close(other(inputs())[0], layer(inputs())[0])
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_a_state_from_autocast_is_taken_without_it(name):
+    layer, given = make(name).float(), inputs().float()
+    with torch.autocast("cpu", torch.bfloat16):
+        _, state = layer(given)
+    initial = tree.tree_leaves(layer.initial_state(BATCH))
+    assert [leaf.dtype for leaf in tree.tree_leaves(state)] == [leaf.dtype for leaf in initial]
+    assert layer(given, state)[0].isfinite().all()
+
+
+def test_layers_of_one_kind_run_together_by_vmap():
+    """An ensemble, as torch.func makes it."""
+    layers, given = [make("rmc"), make("rmc")], inputs()
+    shaken(layers[1])
+    parameters, buffers = torch.func.stack_module_state(layers)
+    together = torch.vmap(lambda weights, kept: torch.func.functional_call(layers[0], (weights, kept), given)[0])
+    close(together(parameters, buffers), torch.stack([layer(given)[0] for layer in layers]))
+
+
+def test_the_first_number_that_is_not_finite_is_found_in_a_step_when_debugging(monkeypatch):
+    layer = make("rims")
+    layer.core.layer.input_bias.data[:, 3] = torch.nan
+    monkeypatch.setenv("VIDEOPRED_DEBUG", "1")
+    with pytest.raises(ValueError, match="output must be finite, got nan in clip 0 at step 0"):
+        layer.step(inputs()[:, 0], layer.initial_state(BATCH))
+
+
 def test_a_step_compiles_whole():
     torch.compiler.reset()
     layer, given = make("rims"), inputs()[:, 0]
@@ -127,7 +168,12 @@ def test_a_first_state_is_drawn_from_the_generator_that_is_given():
             r"inputs must be \(B, D\) or \(B, L, D\), got \(11,\); a single clip is B = 1",
         ),
         (lambda: Layer("rims", 5, active=7), "--core.active must be at most 6, got 7"),
-        (lambda: make("gru").step(inputs()[:, 0, :4], torch.zeros(3, 13)), "slots must have the D = 11 features"),
+        (
+            lambda: make("gru")(torch.zeros(0, 5, 11)),
+            r"inputs must be \(B, T, D\) or \(B, T, L, D\), none of which but D is 0, got \(0, 5, 11\); leave empty b",
+        ),
+        (lambda: make("gru")(inputs()[:, :, :4]), "inputs must have the D = 11 features that GRU was built for, got 4"),
+        (lambda: make("gru").step(inputs()[:, 0, :4], torch.zeros(3, 13)), "inputs must have the D = 11 features"),
         (
             lambda: make("gru").step(inputs()[:, 0], torch.zeros(4, 13)),
             "state must be of 3 clips, as the slots are, got 4",
@@ -153,6 +199,11 @@ def test_what_does_not_fit_is_named(build, message):
         ),
         (lambda: Layer("gru", 5.0), "input_size must be a whole number, got 5.0"),
         (lambda: make("gru")([[[1.0]]]), "inputs must be a tensor, got list; make one"),
+        (lambda: make("gru")(inputs().long()), "inputs must be floating point numbers, got torch.int64"),
+        (
+            lambda: make("rims").initial_state(2, generator=3),
+            "generator must be a torch.Generator or None, got 3; make one",
+        ),
         (lambda: unroll(make("gru").core, [[[1.0]]]), "slots must be a tensor, got list; make one"),
     ],
 )

@@ -241,6 +241,13 @@ def test_a_core_that_fails_is_told_why_one_line_per_check(place, capsys):
     )
 
 
+def test_a_core_of_ours_with_a_setting_that_takes_away_what_is_looked_for_says_where_that_is_told(capsys):
+    assert run("check-core scoff --core.files 1") == 1
+    told = capsys.readouterr()
+    assert "a gradient must reach every parameter, got none for input_query.weight" in told.out
+    assert "give other settings; docs/cores.md says which take away what a check looks for" in told.err
+
+
 @pytest.mark.parametrize(
     ("wrong", "reason"),
     [
@@ -332,6 +339,40 @@ def test_a_setting_may_say_what_it_reads(place, capsys, read):
     assert reads(core_config("choosing:Leaky", reads=read)) == read
     run(f"check-core choosing:Leaky --core.reads {read}")
     assert capsys.readouterr().out.startswith("5\n" if read == "map" else "1\n")
+
+
+def test_a_setting_may_be_a_tuple(place):
+    (place / "mycores.py").write_text(
+        MINE.replace("units: int = 64", "sizes: tuple[int, ...] = (4, 5)\n    units: int = 64")
+    )
+    config = core_config("mycores:Leaky", sizes=(3, 6)).changed(units=8)
+    assert config.settings == {"sizes": [3, 6], "units": 8}
+    assert Layer(config, 5).output_size == 8
+    with pytest.raises(ValueError, match=r"--core.sizes must be numbers, texts, .* got \{3\}; convert it"):
+        core_config("mycores:Leaky", sizes={3})
+
+
+@pytest.mark.parametrize(("state", "kind"), [("(zeros, 0)", "int"), ("None", "NoneType")])
+def test_a_first_state_that_is_not_of_tensors_is_named(place, state, kind):
+    changed = MINE.replace(
+        "return self.inward.weight.new_zeros(batch, self.units)",
+        f"zeros = self.inward.weight.new_zeros(batch, self.units)\n        return {state}",
+    )
+    (place / "stateful.py").write_text(changed)
+    layer = Layer("stateful:Leaky", 5)
+    with pytest.raises(TypeError, match=f"core Leaky must have a first state of tensors alone, got {kind}; see"):
+        layer.step(torch.rand(3, 5), layer.initial_state(3))
+    found = run_checks(lambda: Layer("stateful:Leaky", FEATURES).core)
+    assert found["shapes"] == f"the first state must be of tensors alone, got {kind}"
+
+
+def test_a_step_of_a_layer_that_gives_two_values_is_named(place):
+    (place / "twofold.py").write_text(
+        MINE.replace("return state.unsqueeze(1), state, {}", "return state.unsqueeze(1), state")
+    )
+    layer = Layer("twofold:Leaky", 5)
+    with pytest.raises(TypeError, match="core Leaky must return output, state, trace, got 2 values; see"):
+        layer.step(torch.rand(3, 5), layer.initial_state(3))
 
 
 def test_a_setting_that_it_does_not_have_is_named(place):

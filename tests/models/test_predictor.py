@@ -1,5 +1,6 @@
 """The predictor: what each prediction may depend on, blocks, and what it refuses."""
 
+import re
 from typing import Any
 
 import pytest
@@ -117,10 +118,10 @@ def test_other_films_are_refused(shape):
 
 
 def test_the_shape_of_films_is_of_three_numbers():
-    with pytest.raises(
-        ValueError, match=r"^film_shape must be \(channels, height, width\), got \(24, 32\); give e\.g\."
-    ):
-        build(PredictorConfig(), (24, 32))  # type: ignore[arg-type]
+    for wrong in ((24, 32), (1, 64.0, 64), (0, 64, 64), "164", None):
+        must = r"^film_shape must be \(channels, height, width\), whole numbers of at least 1, got"
+        with pytest.raises(ValueError, match=rf"{must} {re.escape(str(wrong))}; give e\.g\."):
+            build(PredictorConfig(), wrong)  # type: ignore[arg-type]
 
 
 def test_films_of_whole_numbers_are_refused():

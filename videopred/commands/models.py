@@ -32,6 +32,8 @@ def check_core(
         terminal.print_rows({check_name.replace("_", " "): reason or "passes" for check_name, reason in found.items()})
     failed = sum(map(bool, found.values()))
     fix = "fix them from the top down; videopred/models/core.py says what a core must do"
+    if ":" not in name:
+        fix = "give other settings; docs/cores.md says which take away what a check looks for"
     if failed:
         raise check.FailedError(
             check.complaint(f"core {name}", "pass every check", f"{failed} of {len(found)} failed", fix)

@@ -1,6 +1,6 @@
 """Models: the tables of cores, codecs and decoders, and the predictor that puts them together."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from videopred import check
@@ -56,8 +56,9 @@ def core_config(name: str, **changes: Any) -> CoreSettings:
         changes: values that differ from its defaults.
 
     Raises:
-        ValueError: no core has that name, or it does not have such a setting.
+        ValueError: no core has that name, or it does not have such a setting. TypeError: that is no name.
     """
+    check.require_kind(isinstance(name, str), "core", "be a name", repr(name), f"give one of {', '.join(CORES)}")
     if ":" in name:
         return OwnConfig(source=name, settings=changes)
     if name in PRESETS:
@@ -132,13 +133,15 @@ def build(config: PredictorConfig, film_shape: tuple[int, int, int]) -> "Predict
         film_shape: (channels, height, width) of the films it will see.
 
     Raises:
-        ValueError: the codec cannot take frames of that size. TypeError: other settings.
+        ValueError: that is no shape, or the codec cannot take frames of that size. TypeError: other settings.
     """
     from videopred.models.predictor import Predictor
 
     check.kind_of("config", config, PredictorConfig)
-    fix = "give e.g. (1, 64, 64)"
-    check.require(len(film_shape) == 3, "film_shape", "be (channels, height, width)", film_shape, fix)
+    sizes = film_shape if isinstance(film_shape, Sequence) else ()
+    fits = len(sizes) == 3 and all(isinstance(size, int) and size > 0 for size in sizes)
+    must, fix = "be (channels, height, width), whole numbers of at least 1", "give e.g. (1, 64, 64)"
+    check.require(fits, "film_shape", must, film_shape, fix)
     return Predictor(config, film_shape)
 
 

@@ -13,8 +13,8 @@ from torch.utils import _pytree as tree
 from videopred import check
 
 
-def check_slots(core: Any, slots: Tensor) -> None:
-    """Raise unless these are slots (B, T, L, D) for this core.
+def check_slots(core: Any, slots: Tensor, name: str = "slots") -> None:
+    """Raise unless these are slots (B, T, L, D) for this core, in words that call them by a name.
 
     Raises:
         ValueError: other axes, or another width than the core was built for; with VIDEOPRED_DEBUG, also a number that
@@ -22,33 +22,35 @@ def check_slots(core: Any, slots: Tensor) -> None:
         TypeError: no tensor; whole numbers; or another precision than the core's, unless autocast is to settle that.
     """
     kind, fix = type(slots).__name__, "make one, e.g. with torch.as_tensor"
-    check.require_kind(isinstance(slots, Tensor), "slots", "be a tensor", kind, fix)
+    check.require_kind(isinstance(slots, Tensor), name, "be a tensor", kind, fix)
     fits = slots.dim() == 4 and min(slots.shape[:3]) > 0
     must = "be (B, T, L, D) with B, T and L at least 1"
-    check.require(fits, "slots", must, tuple(slots.shape), "give a plain vector as L = 1")
+    check.require(fits, name, must, tuple(slots.shape), "give a plain vector as L = 1")
     fix = "convert them, e.g. with .float()"
-    check.require_kind(slots.is_floating_point(), "slots", "be floating point numbers", slots.dtype, fix)
+    check.require_kind(slots.is_floating_point(), name, "be floating point numbers", slots.dtype, fix)
     precisions = {parameter.dtype: None for parameter in core.parameters()}
     if precisions and slots.dtype not in precisions and not torch.is_autocast_enabled(slots.device.type):
         must = f"be {next(iter(precisions))}, as the parameters of {type(core).__name__} are"
-        raise TypeError(check.complaint("slots", must, slots.dtype, "convert these or those with .to()"))
+        raise TypeError(check.complaint(name, must, slots.dtype, "convert these or those with .to()"))
     width = getattr(core, "input_size", None)
     must = f"have the D = {width} features that {type(core).__name__} was built for"
-    check.require(width in (None, slots.shape[3]), "slots", must, slots.shape[3], "build it for these, or map them")
-    if os.environ.get("VIDEOPRED_DEBUG"):
-        _check_finite(slots)
+    check.require(width in (None, slots.shape[3]), name, must, slots.shape[3], "build it for these, or map them")
+    check_finite(name, slots)
 
 
-def _check_finite(slots: Tensor) -> None:
-    """Raise ValueError for the earliest step at which a clip holds NaN or infinity."""
-    wrong = ~slots.isfinite().flatten(2).all(-1)  # (B, T)
+def check_finite(name: str, values: Tensor) -> None:
+    """With VIDEOPRED_DEBUG, raise ValueError for the earliest step at which a clip of values (B, T, …) holds NaN or
+    infinity."""
+    if not os.environ.get("VIDEOPRED_DEBUG"):
+        return
+    wrong = ~values.isfinite().flatten(2).all(-1)  # (B, T)
     if not wrong.any():
         return
     step, clip = wrong.T.nonzero()[0].tolist()
-    values = slots[clip, step]
-    got = f"{values[~values.isfinite()][0].item()} in clip {clip} at step {step}"
+    there = values[clip, step]
+    got = f"{there[~there.isfinite()][0].item()} in clip {clip} at step {step}"
     fix = "look there first: it reaches every later step of the clip"
-    raise ValueError(check.complaint("slots", "be finite", got, fix))
+    raise ValueError(check.complaint(name, "be finite", got, fix))
 
 
 def check_step(core: Any, done: Any, batch: int) -> None:
@@ -61,7 +63,7 @@ def check_step(core: Any, done: Any, batch: int) -> None:
     name, fix = f"core {type(core).__name__}", "see videopred/models/core.py and `videopred check-core`"
     got = f"{len(done)} values" if isinstance(done, tuple) else type(done).__name__
     check.require_kind(isinstance(done, tuple) and len(done) == 3, name, "return output, state, trace", got, fix)
-    others = [type(leaf).__name__ for leaf in tree.tree_leaves(done[1]) if not isinstance(leaf, Tensor)]
+    others = _no_tensors(tree.tree_leaves(done[1]))
     check.require_kind(not others, name, "return a state of tensors alone", ", ".join(others), fix)
     if not (hasattr(core, "rows") and hasattr(core, "units")):  # which only what is built on it needs to know
         return
@@ -86,6 +88,8 @@ def check_state(core: Any, batch: int, state: Any) -> None:
     # A generator of its own, so that a drawn initial state takes nothing from the chance of others.
     generator = torch.Generator(parameter.device if parameter is not None else "cpu")
     expected, expected_tree = tree.tree_flatten(core.initial_state(batch, generator=generator))
+    others, fix = _no_tensors(expected), "see videopred/models/core.py and `videopred check-core`"
+    check.require_kind(not others, f"core {name}", "have a first state of tensors alone", ", ".join(others), fix)
     got, got_tree = tree.tree_flatten(state)
     sizes = {leaf.shape[0] for leaf in got if isinstance(leaf, Tensor) and leaf.dim()} - {batch}
     fix = "carry on from a state that this core gave for these clips"
@@ -105,6 +109,11 @@ def check_state(core: Any, batch: int, state: Any) -> None:
         if broken.any():
             clip, fix = broken.nonzero()[0].item(), "look at the steps before, which led there"
             raise ValueError(check.complaint("state", "be finite", f"NaN or infinity in clip {clip}", fix))
+
+
+def _no_tensors(leaves: list[Any]) -> list[str]:
+    """The types of what is no tensor."""
+    return [type(leaf).__name__ for leaf in leaves if not isinstance(leaf, Tensor)]
 
 
 def _is_like(leaf: Any, initial: Tensor) -> bool:

@@ -81,7 +81,7 @@ class Stack(Core):
         """(B, T, 1, features) -> T pairs: what the lowest layer reads from below, and what each level has ready."""
         batch, steps = slots.shape[:2]
         lowest, _ = next(self._levels())
-        below = lowest.from_below(one_vector(slots).unsqueeze(1))
+        below = lowest.from_below(one_vector(slots).unsqueeze(1), lowest.null(batch))
         prepared = [
             list(zip(reading.project(steps, batch), layer.project(steps, batch), strict=True))
             for reading, layer in self._levels()
@@ -98,7 +98,7 @@ class Stack(Core):
         active = None
         for level, (reading, layer) in enumerate(self._levels()):
             asking, ready = prepared[level]
-            below = reading.from_below(self._slots(new[-1])) if level else below
+            below = reading.from_below(self._slots(new[-1]), asking.null) if level else below
             above = None if reading.above is None else self._above(level, state)
             read = reading(asking, below, above, state[level][0], self._unread(level, quiet))
             after, happened = layer(ready, read, state[level], active, quiet[level])

@@ -26,18 +26,20 @@ class RandomChoice(nn.Module):
     is drawn, so that the same input gives the same output: each module has a phase in [0, 1) which walks on by its
     own pace, and the lowest are active. The paces exp(k / K) and 1 are linearly independent over the whole numbers
     (Lindemann and Weierstrass), so in the long run every set of modules is active equally often.
+
+    Scores are in float32 whatever the weights are: with fewer bits they are often equal, and the first modules would
+    be active more often.
     """
 
-    pace: Tensor
+    def initial_state(self, like: Tensor) -> Tensor:
+        """How many steps each module was part of, 0: (B, K) int64, for hidden states (B, K, D)."""
+        return torch.zeros(like.shape[:2], dtype=torch.int64, device=like.device)
 
-    def __init__(self, modules: int):
-        super().__init__()
-        self.register_buffer("pace", torch.exp(torch.arange(1, modules + 1) / modules), persistent=False)
-
-    def forward(self, phase: Tensor) -> tuple[Tensor, Tensor]:
-        """Scores for `lowest`, and the next phase: (B, K) -> (B, K), (B, K)."""
-        phase = torch.frac(phase + self.pace)
-        if not self.training:
-            return phase, phase
-        # Not in bf16, in which scores are often equal, and the first would be active more often.
-        return torch.rand_like(phase, dtype=torch.promote_types(phase.dtype, torch.float32)), phase
+    def forward(self, steps: Tensor) -> tuple[Tensor, Tensor]:
+        """Scores for `lowest`, and the next count of steps: (B, K) -> (B, K), (B, K)."""
+        steps = steps + 1
+        if self.training:
+            return torch.rand(steps.shape, device=steps.device), steps
+        modules = steps.shape[1]
+        pace = torch.exp(torch.arange(1, modules + 1, device=steps.device) / modules)
+        return torch.frac(steps * pace), steps

@@ -5,6 +5,7 @@ with the reason. It may leave the core changed, so each wants a fresh one.
 """
 
 import copy
+import inspect
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 from torch.utils import _pytree as tree
 
 from videopred.check import FailedError, complaint
-from videopred.models.core import READ_TRACES, unroll
+from videopred.models.core import READ_TRACES, projects, unroll
 
 BATCH, STEPS, FEATURES = 3, 7, 11
 
@@ -113,6 +114,7 @@ def _mixed(values: Tensor) -> Tensor:
 def shapes(core: Any) -> None:
     """Output (B, T, K, D), finite, of the parameters' dtype, as the first state is; the trace has B and T first."""
     for leaf in tree.tree_leaves(core.initial_state(BATCH)):
+        _need(isinstance(leaf, Tensor), f"the first state must be of tensors alone, got {type(leaf).__name__}")
         fits = not leaf.is_floating_point() or leaf.dtype == torch.float64
         fix = "make it with new_zeros of one of them"
         _need(fits, f"the first state must have the parameters' dtype, here float64, got {leaf.dtype}: {fix}")
@@ -155,6 +157,19 @@ def initial_state_repeats(core: Any) -> None:
     first = drawn()
     torch.manual_seed(3)
     _same(drawn(), first, "two initial states from generators of one seed must be the same")
+
+
+def first_state_may_be_written_into(core: Any) -> None:
+    """A tensor of the first state shares its memory with no other, and a clip in it with no other clip."""
+    count = len(tree.tree_leaves(core.initial_state(BATCH)))
+    for place in range(count):
+        leaves = [leaf.detach() for leaf in tree.tree_leaves(core.initial_state(BATCH))]
+        before = [leaf.clone() for leaf in leaves]
+        leaves[place][0].fill_(7)
+        others = zip(leaves, before, strict=True)
+        kept = [(one[1:], other[1:]) if at == place else (one, other) for at, (one, other) in enumerate(others)]
+        reason = "writing into one clip of one tensor of the first state must change nothing else, so make each anew"
+        _need(all(torch.equal(one, other) for one, other in kept), reason)
 
 
 def step_is_one_unroll(core: Any) -> None:
@@ -311,6 +326,46 @@ def weights_travel(core: Any) -> None:
     _same(*outputs, reason)
 
 
+def modules_can_be_intervened_on(core: Any) -> None:
+    """If `state_rows` says that the state has modules, they are there, `given_out` gives a step's output from the state
+    after it, and of modules that are `silent` in a step the others hear nothing.
+
+    The last is looked at in cores of one layer: where a layer is read whole, a silent module is zeros in it.
+    """
+    rows = tuple(getattr(core, "state_rows", ()))
+    if not rows:
+        return
+    inputs = slots(core)
+    state = unroll(core, inputs[:, :2]).state
+    parts = [state] if len(rows) == 1 else list(state)
+    found = [sorted({leaf.shape[1:2] for leaf in tree.tree_leaves(part)}) for part in parts]
+    must = f"each tensor of the state must have a row for each module on axis 1, {rows} by state_rows"
+    _need(found == [[(count,)] for count in rows], f"{must}, got {found}")
+    output, after, _ = core.step(inputs[:, 2], state)
+    _need(hasattr(core, "given_out"), "a core with state_rows must have a method given_out")
+    _same(core.given_out(after), output, "given_out must give the output of the step that led to a state")
+    take = core.advance if projects(core) else core.step
+    takes = "silent" in inspect.signature(take).parameters
+    _need(takes, f"with state_rows, {take.__name__} must take `silent`, a mask of the modules that take no part")
+    if len(rows) == 1:
+        for module in range(rows[0]):
+            _others_do_not_hear(core, take, module, inputs[:, 2:3], state)
+
+
+def _others_do_not_hear(core: Any, take: Callable[..., Any], module: int, given: Tensor, state: Any) -> None:
+    """Where a module is silent, the next states of the others do not depend on its own."""
+
+    def louder(leaf: Tensor) -> Tensor:
+        row = torch.arange(leaf.shape[1]).view(-1, *[1] * (leaf.dim() - 2)) == module
+        return torch.where(row, leaf + 1, leaf) if leaf.is_floating_point() else leaf
+
+    silent = torch.arange(core.state_rows[0]) == module
+    (entry,) = core.project(given) if projects(core) else given.unbind(1)
+    after = [take(entry, one, silent)[1] for one in (state, tree.tree_map(louder, state))]
+    others, also = (tree.tree_map(lambda leaf: leaf[:, ~silent], one) for one in after)
+    _same(others, also, f"the others must not hear module {module} where it is silent")
+
+
 def step_compiles_whole(core: Any) -> None:
     """torch.compile takes a step without a break in its graph, and changes nothing."""
     inputs, state = slots(core)[:, 0], core.initial_state(BATCH)
@@ -324,6 +379,7 @@ CHECKS: list[Callable[[Any], None]] = [
     shapes,
     trace_is_as_declared,
     initial_state_repeats,
+    first_state_may_be_written_into,
     step_is_one_unroll,
     two_unrolls_are_one,
     step_depends_on_its_arguments_alone,
@@ -335,6 +391,7 @@ CHECKS: list[Callable[[Any], None]] = [
     state_follows_the_parameters,
     moves_to_another_device,
     weights_travel,
+    modules_can_be_intervened_on,
     step_compiles_whole,
 ]
 """In the order in which a broken core is best mended."""

@@ -23,7 +23,7 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from videopred.models.arguments import check_slots, check_state, check_step
+from videopred.models.arguments import check_finite, check_slots, check_state, check_step
 
 State = Any
 """A tree of tensors."""
@@ -113,7 +113,7 @@ def unroll(core: Any, slots: Tensor, state: State | None = None, *, trace: bool 
 
     Raises:
         ValueError: slots of other axes or of another width, a state of another core or batch, or an output of other
-            axes than the core says; with VIDEOPRED_DEBUG set in the environment, slots that are not finite.
+            axes than the core says; with VIDEOPRED_DEBUG set in the environment, slots or outputs that are not finite.
         TypeError: slots of whole numbers, or a step that gives other than output, state and trace.
     """
     check_slots(core, slots)
@@ -123,12 +123,15 @@ def unroll(core: Any, slots: Tensor, state: State | None = None, *, trace: bool 
         check_state(core, slots.shape[0], state)
     if hasattr(core, "run"):
         output, state, happened = core.run(slots, state)
+        check_finite("output", output)
         return Unrolled(output, state, {name: value.detach() for name, value in happened.items()} if trace else {})
     projecting = projects(core)
     inputs = core.project(slots) if projecting else slots.unbind(1)
     if hasattr(core, "advance_all") and not trace:  # see compile_step
         outputs, state = core.advance_all(inputs, slots.shape[1], state)
-        return Unrolled(torch.stack(outputs, 1), state, {})
+        output = torch.stack(outputs, 1)
+        check_finite("output", output)
+        return Unrolled(output, state, {})
     advance = core.advance if projecting else core.step
     outputs, traces = [], []
     for entry in inputs:
@@ -140,7 +143,9 @@ def unroll(core: Any, slots: Tensor, state: State | None = None, *, trace: bool 
         if trace:
             traces.append({name: value.detach() for name, value in happened.items()})
     kept = {name: torch.stack([one[name] for one in traces], 1) for name in (traces[0] if traces else {})}
-    return Unrolled(torch.stack(outputs, 1), state, kept)
+    output = torch.stack(outputs, 1)
+    check_finite("output", output)
+    return Unrolled(output, state, kept)
 
 
 def projects(core: Any) -> bool:

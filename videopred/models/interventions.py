@@ -152,7 +152,7 @@ def _mask(leaf: Tensor, modules: range, chosen: tuple[int, ...]) -> Tensor:
 
 
 def _silenced(chosen: tuple[int, ...]) -> Edit:
-    """Zeros in the rows of these modules; a phase or a schema, which says nothing, stays."""
+    """Zeros in the rows of these modules; a schema or a count of steps, which says nothing, stays."""
     return lambda modules, leaf: leaf.masked_fill(_mask(leaf, modules, chosen), 0) if leaf.dim() > 2 else leaf
 
 

@@ -57,8 +57,7 @@ class Ladder(Core):
 
     def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> tuple[LayerState, ...]:
         """Zeros."""
-        zeros = (zeros_for(self, batch, units) for units in self.config.units)
-        return tuple((hidden, hidden) for hidden in zeros)
+        return tuple((zeros_for(self, batch, units), zeros_for(self, batch, units)) for units in self.config.units)
 
     def project(self, slots: Tensor) -> Iterable[Tensor]:
         """The input's share of the lowest layer's gates: T entries of (B, 4 D)."""

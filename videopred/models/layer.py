@@ -7,7 +7,7 @@ from torch import Generator, Tensor, nn
 
 from videopred import check
 from videopred.models import CORES, build_core, core_config
-from videopred.models.arguments import check_slots, check_state
+from videopred.models.arguments import check_finite, check_slots, check_state, check_step
 from videopred.models.core import State, unroll
 from videopred.models.core_settings import CoreSettings
 from videopred.models.settings import OwnConfig
@@ -46,9 +46,11 @@ class Layer(nn.Module):
         """The state before the first step, on the device and in the dtype of the parameters.
 
         Raises:
-            ValueError: fewer than one clip. TypeError: no whole number of them.
+            ValueError: fewer than one clip. TypeError: no whole number of them, or no generator.
         """
         check.whole_number("batch", batch, 1, "it is the number of clips")
+        must, fix = "be a torch.Generator or None", "make one, e.g. torch.Generator().manual_seed(3)"
+        check.require_kind(generator is None or isinstance(generator, Generator), "generator", must, generator, fix)
         return self.core.initial_state(batch, generator=generator)
 
     def forward(self, inputs: Tensor, state: State | None = None) -> tuple[Tensor, State]:
@@ -61,15 +63,20 @@ class Layer(nn.Module):
         Returns:
             Outputs (B, T, K D) and the state after the last step.
         """
-        done = unroll(self.core, _as_slots(inputs, 4, "(B, T, D) or (B, T, L, D)"), state)
+        slots = _as_slots(inputs, 4, "(B, T, D) or (B, T, L, D)")
+        check_slots(self.core, slots, "inputs")
+        done = unroll(self.core, slots, state)
         return done.output.flatten(2), done.state
 
     def step(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
         """One step: inputs (B, D) or (B, L, D) and a state -> output (B, K D) and the new state."""
         slots = _as_slots(inputs, 3, "(B, D) or (B, L, D)")
-        check_slots(self.core, slots.unsqueeze(1))
+        check_slots(self.core, slots.unsqueeze(1), "inputs")
         check_state(self.core, len(slots), state)
-        output, state, _ = self.core.step(slots, state)
+        done = self.core.step(slots, state)
+        check_step(self.core, done, len(slots))
+        output, state, _ = done
+        check_finite("output", output.unsqueeze(1))
         return output.flatten(1), state
 
 
@@ -93,4 +100,6 @@ def _as_slots(inputs: Tensor, most: int, axes: str) -> Tensor:
     check.require_kind(isinstance(inputs, Tensor), "inputs", "be a tensor", kind, fix)
     fits, fix = inputs.dim() in (most - 1, most), "a single clip is B = 1"
     check.require(fits, "inputs", f"be {axes}", tuple(inputs.shape), fix)
+    must = f"be {axes}, none of which but D is 0"
+    check.require(0 not in inputs.shape[:-1], "inputs", must, tuple(inputs.shape), "leave empty batches out")
     return inputs if inputs.dim() == most else inputs.unsqueeze(-2)

@@ -16,7 +16,7 @@ from videopred.models.modular_settings import ModularSettings
 from videopred.models.recurrent import gru_update, lstm_update
 
 LayerState = tuple[Any, ...]
-"""Hidden (B, K, D); cell (B, K, D), or () with GRU dynamics; and with a random choice the phase (B, K)."""
+"""Hidden (B, K, D); cell (B, K, D), or () with GRU dynamics; and with a random choice the steps so far, (B, K)."""
 
 
 class Read(NamedTuple):
@@ -65,15 +65,15 @@ class ModularLayer(nn.Module):
         self.state_gates = GroupedLinear(modules, units, gates, bound)
         self.input_bias = nn.Parameter(torch.empty(modules, gates).uniform_(-bound, bound))
         self.state_bias = nn.Parameter(torch.empty(modules, gates).uniform_(-bound, bound))
-        self.random = RandomChoice(modules) if config.competition == "random" else None
+        self.random = RandomChoice() if config.competition == "random" else None
         self.communication = Communication(config, modules, units) if config.comm else None
         self.trace_axes = {"active": "K"} | ({"comm_attention": "heads K K"} if config.comm else {})
 
     def initial_state(self, batch: int) -> LayerState:
         """Zeros."""
-        zeros = self.state_bias.new_zeros(batch, self.rows, self.units)
-        cell = zeros if self.config.cell == "lstm" else ()
-        return (zeros, cell) if self.random is None else (zeros, cell, zeros[..., 0])
+        hidden = self.state_bias.new_zeros(batch, self.rows, self.units)
+        cell = torch.zeros_like(hidden) if self.config.cell == "lstm" else ()
+        return (hidden, cell) if self.random is None else (hidden, cell, self.random.initial_state(hidden))
 
     def project(self, steps: int, batch: int) -> Sequence[Prepared]:
         """What needs no state, for T steps."""
@@ -99,10 +99,10 @@ class ModularLayer(nn.Module):
             active: (B, K) bool, the choice if it was made elsewhere.
             silent: (K,) bool, modules that take no part.
         """
-        hidden, cell, *phase = state
+        hidden, cell, *steps = state
         scores = read.scores
         if self.random is not None:
-            scores, *phase = self.random(*phase)
+            scores, *steps = self.random(*steps)
         if active is None and scores is not None:
             active = lowest(scores, self.active, silent)
         elif active is None:
@@ -117,7 +117,7 @@ class ModularLayer(nn.Module):
             candidate = candidate + message
         # Chosen, not mixed with weights of 1 and 0: those would bring a candidate's NaN into a resting module.
         cell = torch.where(moves, new_cell, cell) if self.config.cell == "lstm" else cell
-        return (torch.where(moves, candidate, hidden), cell, *phase), trace
+        return (torch.where(moves, candidate, hidden), cell, *steps), trace
 
     def _dynamics(self, bias: tuple[Tensor, ...], from_input: Tensor, hidden: Tensor, cell: Any) -> tuple[Tensor, Any]:
         """The hidden state and the cell that each module would have if it were active."""

@@ -1,7 +1,7 @@
 """How the modules of one layer of a stack read the layers next to it (BRIMs paper, section 3.2)."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +12,17 @@ from videopred.models.dropout import dropout_masks
 from videopred.models.grouped import GroupedLinear
 from videopred.models.modular import Read, bound_of, gates_of
 from videopred.models.modular_settings import StackSettings
+
+
+class Asking(NamedTuple):
+    """What a reading needs at a step and can have before the loop."""
+
+    maps: Tensor | None
+    """The queries' maps (K, D, heads · key), scaled; None if nothing is compared."""
+    null: Tensor
+    """Keys and values of the null slot, (1, B, heads · (key + value)); of no slot without one."""
+    mask: Tensor | None
+    """(B, K, heads · value), dropout of what is read."""
 
 
 class ReadNeighbours(nn.Module):
@@ -27,8 +38,6 @@ class ReadNeighbours(nn.Module):
         modules: K. units: D, width of a module's state.
     """
 
-    null: Tensor
-
     def __init__(self, config: StackSettings, below: int, above: int | None, alone: bool, modules: int, units: int):
         super().__init__()
         self.config, self.heads, self.rows, self.width = config, config.input_heads, modules, 4 * units
@@ -42,25 +51,29 @@ class ReadNeighbours(nn.Module):
             nn.init.normal_(source.weight, std=0.01)
         self.query = GroupedLinear(modules, units, self.heads * config.input_key) if attends else None
         self.gates = GroupedLinear(modules, self.width, gates_of(config, units), bound_of(modules, units))
-        self.register_buffer("null", torch.zeros(int(self.with_null), 1, slot), persistent=False)
         self.trace_axes = {"input_attention": "heads K L"} if attends else {}
         self.trace_axes |= {"null_attention": "K"} if self.with_null else {}
         self.trace_axes |= {"top_down": "K"} if attends and above is not None else {}
 
-    def project(self, steps: int, batch: int) -> Sequence[Any]:
-        """T pairs: the queries' maps (K, D, heads · key), scaled, and dropout's mask of what is read."""
+    def project(self, steps: int, batch: int) -> Sequence[Asking]:
+        """What needs no state, for T steps."""
         masks = dropout_masks(self, self.config.dropout, self.below.weight, steps, batch, self.rows, self.width)
         maps = None if self.query is None else self.query.weight * self.config.input_key**-0.5
-        return [(maps, mask) for mask in masks]
+        null = self.null(batch)
+        return [Asking(maps, null, mask) for mask in masks]
 
-    def from_below(self, slots: Tensor) -> Tensor:
+    def null(self, batch: int) -> Tensor:
+        """Keys and values of the null slot, all 0: see `Asking`."""
+        return self.below.weight.new_zeros(int(self.with_null), batch, self.heads * sum(self.sizes))
+
+    def from_below(self, slots: Tensor, null: Tensor) -> Tensor:
         """Keys and values of the null slot, if there is one, and of slots (…, L, B, features) of the layer below."""
         found = self.below(slots)
-        return torch.cat([self.null.expand(*found.shape[:-3], -1, *found.shape[-2:]), found], -3)
+        return torch.cat([null.expand(*found.shape[:-3], -1, -1, -1), found], -3)
 
     def forward(
         self,
-        projected: Any,
+        asking: Asking,
         below: Tensor,
         above: Tensor | None,
         hidden: Tensor,
@@ -69,11 +82,11 @@ class ReadNeighbours(nn.Module):
         """What modules read.
 
         Args:
-            projected: an entry of `project`.
+            asking: an entry of `project`.
             below: what `from_below` gave. above: slots (L, B, features) of the layer above. hidden: (B, K, D).
             silent: (L,) bool, slots that nobody reads: in `below` as it is given, then in `above`.
         """
-        (maps, mask), heads = projected, self.heads
+        (maps, _, mask), heads = asking, self.heads
         slots = below if self.above is None or above is None else torch.cat([below, self.above(above)])
         key, value = per_head(slots.transpose(0, 1), heads).split(self.sizes, -1)
         scores: Tensor | None = None

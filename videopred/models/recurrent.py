@@ -58,8 +58,7 @@ class LSTM(Core):
 
     def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
         """Zeros."""
-        zeros = zeros_for(self, batch, self.units)
-        return zeros, zeros
+        return zeros_for(self, batch, self.units), zeros_for(self, batch, self.units)
 
     def project(self, slots: Tensor) -> Sequence[Tensor]:
         """The input's share of the gates, both biases included: T entries of (B, 4 D)."""

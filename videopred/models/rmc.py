@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from videopred.models.attention import heads_together, per_head, unheard
-from videopred.models.core import Core, Trace, zeros_for
+from videopred.models.core import Core, Trace
 from videopred.models.recurrent import one_vector
 from videopred.models.rival_settings import RMCConfig
 
@@ -57,8 +57,8 @@ class RMC(Core):
 
     def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> Tensor:
         """The identity."""
-        memory = zeros_for(self, self.rows, self.units)
-        return torch.eye(*memory.shape, out=memory).expand(batch, -1, -1)
+        like = self.input.weight
+        return torch.eye(self.rows, self.units, dtype=like.dtype, device=like.device).repeat(batch, 1, 1)
 
     def given_out(self, state: Tensor) -> Tensor:
         return state

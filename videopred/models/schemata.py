@@ -24,5 +24,9 @@ def choose(candidates: Tensor, query: Tensor, noise: Tensor | None) -> tuple[Ten
 
 def pick(choice: Tensor, candidates: Tensor) -> Tensor:
     """The chosen candidate of each file: one-hot (B, K, S) and (B, K, S, D) -> (B, K, D)."""
+    device = candidates.device.type
+    if torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device):
+        # A product would round states to fewer bits at every step.
+        return (choice.unsqueeze(-1) * candidates).sum(2)
     chosen = torch.bmm(choice.flatten(0, 1).unsqueeze(1), candidates.flatten(0, 1))
     return chosen.view(*choice.shape[:2], -1)

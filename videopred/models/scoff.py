@@ -79,7 +79,7 @@ class Projected(NamedTuple):
 
 class SCOFF(Core):
     """State: (memory, schema). Memory is (h,), with LSTM schemata (h, c), each (B, K, D); schema is (), frozen ones are
-    (B, K) int64. With a random choice of active files its phase (B, K) stands behind.
+    (B, K) int64. With a random choice of active files the number of steps so far, (B, K), stands behind.
 
     Trace: `schema` (B, K) int64, the chosen ones, −1 where a file rests; `input_attention` (B, heads, K, L), which sums
     to 1 over the files; `comm_attention` (B, heads, K, K), who listens by who is heard; `active` (B, K) bool, where
@@ -119,7 +119,7 @@ class SCOFF(Core):
         ]
         if config.active is not None:
             self.trace_axes["active"] = "K"
-        self.random = RandomChoice(config.files) if config.competition == "random" else None
+        self.random = RandomChoice() if config.competition == "random" else None
         if config.start == "drawn":
             self.start_mean, self.start_scale = nn.Parameter(torch.zeros(units)), nn.Parameter(torch.ones(units))
         else:
@@ -153,21 +153,21 @@ class SCOFF(Core):
             hidden = self.start_mean + self.start_scale * noise
         else:
             hidden = self.start
-        hidden = hidden.expand(batch, -1, -1)
+        hidden = hidden.expand(batch, -1, -1).clone()  # so that no clip's state changes with another's
         memory = (hidden, torch.zeros_like(hidden)) if config.cell == "lstm" else (hidden,)
         schema: Any = ()
         if config.frozen_schema:
-            schema = torch.randint(config.schemata, (clips, self.rows), **source).to(device).expand(batch, -1)
-        return (memory, schema) if self.random is None else (memory, schema, torch.zeros_like(hidden[..., 0]))
+            schema = torch.randint(config.schemata, (clips, self.rows), **source).to(device).expand(batch, -1).clone()
+        return (memory, schema) if self.random is None else (memory, schema, self.random.initial_state(hidden))
 
     def given_out(self, state: State) -> Tensor:
         return state[0][0]
 
     def with_schema(self, projected: Projected, state: State, schema: int) -> tuple[Projected, State]:
         """What makes every file take this schema at the step from that entry and state."""
-        memory, frozen, *phase = state
+        memory, frozen, *steps = state
         if self.config.frozen_schema:
-            return projected, (memory, torch.full_like(frozen, schema), *phase)
+            return projected, (memory, torch.full_like(frozen, schema), *steps)
         only = memory[0].new_full((*memory[0].shape[:2], self.config.schemata), -math.inf)
         only[..., schema] = 0  # as the noise on a choice: no other can be drawn
         return projected._replace(noise=only), state
@@ -219,7 +219,7 @@ class SCOFF(Core):
         return read_mask, noise, message_mask
 
     def advance(self, projected: Projected, state: State, silent: Tensor | None = None) -> tuple[Tensor, State, Trace]:
-        (old, *_), frozen, *phase = state
+        (old, *_), frozen, *steps = state
         asked = functional.linear(old, projected.queries)
         input_query, schema_query, comm_query = asked.split(self._query_widths, -1)
         attention, read = self._read(projected, input_query, silent)
@@ -231,7 +231,7 @@ class SCOFF(Core):
         memory = tuple(pick(choice, candidate) for candidate in candidates)
         trace = {"schema": schema, "input_attention": attention}
         if self.config.active is not None:
-            trace["active"], phase = self._active(self.config.active, attention, phase, silent)
+            trace["active"], steps = self._active(self.config.active, attention, steps, silent)
             trace["schema"] = schema.where(trace["active"], -1)
             moves = trace["active"].unsqueeze(-1)
             memory = tuple(torch.where(moves, new, kept) for new, kept in zip(memory, state[0], strict=True))
@@ -244,16 +244,16 @@ class SCOFF(Core):
             )
             told = hidden + message
             hidden = told if self.config.active is None else torch.where(moves, told, hidden)
-        return hidden, ((hidden, *memory[1:]), frozen, *phase), trace
+        return hidden, ((hidden, *memory[1:]), frozen, *steps), trace
 
     def _active(
-        self, count: int, attention: Tensor, phase: list[Tensor], silent: Tensor | None
+        self, count: int, attention: Tensor, steps: list[Tensor], silent: Tensor | None
     ) -> tuple[Tensor, list[Tensor]]:
-        """Which files update, (B, K) bool, and the next phase of a random choice."""
+        """Which files update, (B, K) bool, and the next count of steps of a random choice."""
         scores = -attention.mean((1, 3))
         if self.random is not None:
-            scores, *phase = self.random(*phase)
-        return lowest(scores, count, silent), phase
+            scores, *steps = self.random(*steps)
+        return lowest(scores, count, silent), steps
 
     def _read(self, projected: Projected, query: Tensor, silent: Tensor | None) -> tuple[Tensor, Tensor]:
         """Attention (B, heads, K, L) and what each file reads, (B, K, heads value)."""

@@ -31,12 +31,25 @@ class OwnConfig(CoreSettings):
         require(bool(fits), "--core", "be MODULE:CLASS", source, "write e.g. mycores:MyCore for a class in mycores.py")
         return source
 
+    @field_validator("settings", mode="before")
+    @classmethod
+    def _listed(cls, settings: Any) -> Any:
+        """Tuples become the lists that JSON has in their place."""
+        return _as_json(settings)
+
     @property
     def label(self) -> str:
         return self.source.rpartition(":")[2].lower()
 
     def changed(self, **changes: Any) -> Self:
         return type(self)(source=self.source, settings={**self.settings, **changes})
+
+
+def _as_json(value: Any) -> Any:
+    """The value with every tuple in it as a list."""
+    if isinstance(value, dict):
+        return {name: _as_json(part) for name, part in value.items()}
+    return list(map(_as_json, value)) if isinstance(value, list | tuple) else value
 
 
 CoreConfig = Annotated[RivalConfig | ModularConfig | SCOFFConfig | OwnConfig, Field(discriminator="kind")]

@@ -38,8 +38,8 @@ class Transformer(Core):
 
     def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> State:
         """Nothing seen."""
-        kept = zeros_for(self, batch, self.config.window, 2 * self.units)
-        return (kept,) * self.config.layers, torch.zeros(batch, dtype=torch.int64, device=kept.device)
+        kept = [zeros_for(self, batch, self.config.window, 2 * self.units) for _ in self.layers]
+        return tuple(kept), torch.zeros(batch, dtype=torch.int64, device=kept[0].device)
 
     def step(self, inputs: Tensor, state: State) -> tuple[Tensor, State, Trace]:
         output, state, trace = self.run(inputs.unsqueeze(1), state)
