@@ -160,6 +160,15 @@ def test_folders_that_may_not_be_looked_into_hide_no_run(tmp_path, monkeypatch):
     assert list(look(tmp_path)) == ["a"]
 
 
+def test_scores_of_a_run_that_goes_on_are_of_what_was_saved_then(tmp_path):
+    """Also of one that was killed: nothing else tells its weights from those that it had before."""
+    stamps = []
+    for saved in (None, 100, 200):
+        told = {"started": "then"} if saved is None else {"started": "then", "saved": saved}
+        stamps.append(runs.run_stamp(make_run(tmp_path / f"at-{saved}", "running", **told)))
+    assert stamps == ["then", "then after 100 updates", "then after 200 updates"]
+
+
 def test_a_folder_that_may_not_be_looked_into_is_not_one_without_runs(tmp_path, monkeypatch):
     """Where it is the one that was asked for."""
 

@@ -23,7 +23,7 @@ from videopred.models import build
 from videopred.models.predictor import Predictor
 from videopred.models.settings import PredictorConfig
 from videopred.run_files import SETTINGS
-from videopred.settings import ComputeConfig, Settings, TrainingConfig
+from videopred.settings import ComputeConfig, Settings, TrainingConfig, WatchConfig
 from videopred.weights import read_export, read_header
 
 CONFIG_KEY = "videopred"
@@ -79,6 +79,8 @@ class RunConfig(Settings):
     """How it learned."""
     compute: ComputeConfig = ComputeConfig()
     """Where it computed."""
+    watch: WatchConfig = WatchConfig()
+    """What was recorded while it learned."""
     data: DataRecord | None = None
     """What it learned from."""
     init_from: str | None = None
@@ -158,13 +160,43 @@ def load_run(run: Path | str, device: torch.device | str | None = None) -> Predi
     """
     config, weights = read_run(check.as_path("RUN", run))
     predictor = build(config.model, config.film_shape)
+    take_weights(predictor, weights, run)
+    return predictor.to("cpu" if device is None else device).eval()
+
+
+def take_weights(predictor: Predictor, weights: dict[str, Tensor], source: Path | str) -> None:
+    """Give a predictor these weights.
+
+    Args:
+        predictor: built from the settings that came with them.
+        weights: by the names of its parameters.
+        source: the run, export or checkpoint that they are from.
+
+    Raises:
+        FaultyFileError: they do not fit.
+    """
     try:
         predictor.load_state_dict(weights)
     except RuntimeError as error:
-        got, fix = " ".join(str(error).split()), "train again; the file was changed, or made by another version"
-        said = check.complaint(f"weights of {run}", "fit the model in its settings", got, fix)
+        got = " ".join(str(error).split())
+        fix = "train again; the file, or the module of a core of your own, was changed or is of another version"
+        said = check.complaint(f"weights of {source}", "fit the model in its settings", got, fix)
         raise check.FaultyFileError(said) from None
-    return predictor.to("cpu" if device is None else device).eval()
+
+
+def take_checkpoint(predictor: Predictor, path: Path) -> None:
+    """Give a predictor the weights in a checkpoint of its run.
+
+    Raises:
+        FaultyFileError: they do not fit, or see `whole_checkpoint`.
+    """
+    content = whole_checkpoint(path)
+    take_weights(predictor, _weights_in(content), path)
+
+
+def _weights_in(content: dict[str, Any]) -> dict[str, Tensor]:
+    """The predictor's weights in a checkpoint."""
+    return {name.removeprefix(WEIGHTS_PREFIX): value for name, value in content["state_dict"].items()}
 
 
 def read_run(run: Path) -> tuple[RunConfig, dict[str, Tensor]]:
@@ -194,8 +226,7 @@ def read_checkpoint(run: Path, name: str | None = None) -> tuple[RunConfig, dict
     content = whole_checkpoint(path)
     expected = run_settings(run)
     stored = settings_in(content, path, expected)
-    weights = {name.removeprefix(WEIGHTS_PREFIX): value for name, value in content["state_dict"].items()}
-    return stored, _require_finite(run, weights), content["global_step"]
+    return stored, _require_finite(run, _weights_in(content)), content["global_step"]
 
 
 def _require_finite(run: Path, weights: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -6,6 +6,8 @@ SETTINGS, RECORD = "settings.json", "run.json"
 """In the folder of a run: its settings, and what happened to it."""
 SUMMARY = "seeds.json"
 """In a folder of runs from several seeds: which seeds, and what they reached."""
+LOCK = ".lock"
+"""In the folder of a run: what the process holds that trains it."""
 EXPORT = ".safetensors"
 """How the name of an export ends."""
 

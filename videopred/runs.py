@@ -34,7 +34,7 @@ class Run(NamedTuple):
     state: str
     """finished, interrupted, failed, running, dead, export or damaged."""
     updates: int | None = None
-    """Updates done."""
+    """Updates done, and saved if it has ended."""
     asked: int | None = None
     """Updates asked for."""
     loss: float | None = None
@@ -83,12 +83,13 @@ def run_stamp(run: Path) -> str | None:
 
 
 def stamp_of(record: Mapping[str, Any]) -> str | None:
-    """The stamp in the record of a run: when it was started, how many updates it has made, and of an export also how
-    its weights differ from those that stand for the run; None if that is not known."""
+    """The stamp in the record of a run: when it was started, how many updates of it are saved, and of an export also
+    how its weights differ from those that stand for the run; None if that is not known."""
     if "started" not in record:
         return None
-    updates = f" after {record['updates']} updates" if "updates" in record else ""
-    return f"{record['started']}{updates}" + (f", {record['weights']}" if "weights" in record else "")
+    saved = record.get("updates", record.get("saved"))  # the second while it has not ended
+    after = "" if saved is None else f" after {saved} updates"
+    return f"{record['started']}{after}" + (f", {record['weights']}" if "weights" in record else "")
 
 
 def list_runs(folder: Path = Path("models"), *, scores: Path = Path("eval"), now: float | None = None) -> list[Run]:

@@ -56,6 +56,16 @@ def test_a_folder_that_one_stands_in_gives_nothing_unasked(place, monkeypatch, t
     assert load_run("new").core.config.kind == "rims"
 
 
+def test_one_of_several_seeds_is_not_trained_apart_from_the_others(place, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    Path("runs").mkdir()
+    Path("runs/seeds.json").write_text('{"seeds": [3, 5]}')
+    words = f"{place / 'balls4.h5'} {LEARNING} {core_flags('gru')}"
+    assert run(f"train {words} --out runs/seed-5 --overwrite") == 2
+    assert "--out must be no run of several seeds, got runs/seed-5; choose another --out; to" in capfd.readouterr().err
+    assert run(f"train {words} --out runs/seed-4") == 0
+
+
 def test_runs_from_several_seeds_are_told_apart_and_summed_up(place, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     words = f"{place / 'balls4.h5'} {LEARNING} {core_flags('gru')} --seeds 3,5 --profile --out runs"

@@ -109,6 +109,24 @@ def test_a_run_is_loaded_again_and_says_so_when_the_module_is_gone(place, capsys
     assert message in capsys.readouterr().err
 
 
+def test_weights_that_no_longer_fit_the_module_are_one_clear_line(place, capsys):
+    """And the run that is resumed stays as it was."""
+    (place / "changing.py").write_text(MINE)
+    data = tiny_data(place)
+    learning = "--codec.channels 2 3 --updates 2 --batch-size 4 --validate-every 1 --device cpu"
+    assert run(f"train {data} --core changing:Leaky --core.units 7 {learning} --time-limit 0s --out run") == 130
+    record = (place / "run" / "run.json").read_text()
+    (place / "changing.py").write_text(MINE.replace("settings.units)", "settings.units, bias=False)"))
+    del sys.modules["changing"]
+    capsys.readouterr()
+    for words in ("--resume run", f"{data} --init-from run {learning} --out new"):
+        assert run(f"train {words}") == 1
+        err = capsys.readouterr().err
+        assert re.fullmatch(r"videopred: weights of .* must fit the model in its settings, .*bias.* own, was .*\n", err)
+    assert (place / "run" / "run.json").read_text() == record
+    assert not (place / "new").exists()
+
+
 ODD = (
     MINE
     + """

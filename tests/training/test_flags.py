@@ -274,6 +274,18 @@ def test_the_first_output_that_is_not_finite_is_named(data, tmp_path, monkeypatc
     assert first_fault(predictor, torch.zeros(1, 2, 1, 24, 32)) == "the loss itself"
 
 
+def test_a_core_that_makes_something_that_is_not_finite_is_named(monkeypatch):
+    predictor = build(tiny_model(), (1, 24, 32))
+    advance = type(predictor.core).advance
+
+    def broken(self: Any, projected: Any, state: Any) -> Any:
+        output, state, trace = advance(self, projected, state)
+        return output.log(), state, trace
+
+    monkeypatch.setattr(type(predictor.core), "advance", broken)
+    assert first_fault(predictor, torch.rand(1, 3, 1, 24, 32)) == "the output of core"
+
+
 def test_gradients_that_are_not_finite_are_named(data, tmp_path, monkeypatch):
     plain = Learner.training_step
 

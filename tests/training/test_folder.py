@@ -55,6 +55,61 @@ def test_what_is_stopped_while_it_looks_where_it_runs_leaves_nothing_and_moves_n
     assert files_of(folder.path) == before
 
 
+@pytest.mark.parametrize("replaced", [True, False])
+def test_a_run_whose_settings_cannot_be_written_leaves_the_place_as_it_was(folder, replaced):
+    folder.end("finished", 5)
+    place = folder.path if replaced else folder.path.with_name("new")
+    before = files_of(folder.path.parent)
+    with pytest.raises(OSError, match=r"settings\.json must be a file that can be written"), no_file_longer_than(10):
+        RunFolder(place).begin(CONFIG, "cpu", overwrite=replaced)
+    assert files_of(folder.path.parent) == before
+    assert [path.name for path in folder.path.parent.iterdir()] == ["run"]
+    RunFolder(place).begin(CONFIG, "cpu", overwrite=replaced)  # nothing holds it
+
+
+def test_a_folder_that_a_process_left_that_was_killed_as_it_began_is_taken(tmp_path):
+    (tmp_path / "run" / "checkpoints").mkdir(parents=True)
+    (tmp_path / "run" / ".lock").write_bytes(b"")
+    RunFolder(tmp_path / "run").begin(CONFIG, "cpu", overwrite=False)
+    assert read_settings(tmp_path / "run")[0] == CONFIG
+
+
+def test_a_run_that_holds_another_is_not_replaced(folder):
+    folder.end("finished", 5)
+    RunFolder(folder.path / "inner").begin(CONFIG, "cpu", overwrite=False)
+    before = files_of(folder.path)
+    with pytest.raises(
+        ValueError, match=r"--out must hold no other run, .* got .*/run, which holds .*/run/inner; move"
+    ):
+        RunFolder(folder.path).begin(CONFIG, "cpu", overwrite=True)
+    assert files_of(folder.path) == before
+
+
+def test_a_run_that_a_link_leads_to_is_replaced_where_it_is(tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "disk" / "run").mkdir()
+    link = tmp_path / "run"
+    link.symlink_to("disk/run")
+    for again in (False, True, True):
+        folder = RunFolder(link)
+        folder.begin(CONFIG, "cpu", overwrite=again)
+        (folder.checkpoints / "last.ckpt").write_bytes(b"saved")
+        folder.settle(1)
+        folder.end("finished", 1)
+    assert link.is_symlink()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["disk", "run"]
+    assert [path.name for path in (tmp_path / "disk").iterdir()] == ["run"]
+
+
+def test_how_much_is_saved_is_noted_while_it_runs_and_then_what_it_came_to(folder):
+    folder.settle(3)
+    assert (record(folder)["saved"], "updates" in record(folder)) == (3, False)
+    folder.go_on(CONFIG, record(folder), "cpu", 2)
+    assert record(folder)["saved"] == 2
+    folder.end("interrupted", 4)
+    assert (record(folder)["updates"], "saved" in record(folder)) == (4, False)
+
+
 @pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize("called", ["{run}", "."])
 def test_an_empty_folder_becomes_a_run(tmp_path, monkeypatch, called, overwrite):
@@ -112,7 +167,7 @@ def test_the_time_of_all_its_processes_adds_up(tmp_path, clocks):
     first = RunFolder(tmp_path / "run")
     first.begin(CONFIG, "cpu", overwrite=False)
     clocks.update(seconds=60.0, cpu_seconds=100.0)
-    first.settle()  # which every save calls
+    first.settle(4)  # which every save calls
     told = record(first)
     assert (told["state"], told["seconds"], told["cpu_seconds"], "updates" in told) == ("running", 60, 100, False)
     clocks.update(seconds=70.0, cpu_seconds=110.0)
@@ -126,7 +181,7 @@ def test_the_time_of_all_its_processes_adds_up(tmp_path, clocks):
 
 def test_a_disk_that_is_full_does_not_end_a_training_that_has_just_saved(folder):
     with no_file_longer_than(10):
-        folder.settle()
+        folder.settle(3)
     assert record(folder)["state"] == "running"
 
 
@@ -158,7 +213,7 @@ def test_other_processes_than_the_first_write_nothing(folder, monkeypatch):
     second = RunFolder(folder.path)
     second.begin(CONFIG, "cpu", overwrite=True)
     second.go_on(CONFIG.model_copy(update={"data": None}), json.loads("{}"), "cpu", 3)
-    second.settle()
+    second.settle(3)
     second.end("failed", 4)
     assert files_of(folder.path.parent) == before
     assert aside.exists()

@@ -12,6 +12,7 @@ from training_runs import equal, learner
 from videopred.settings import ComputeConfig, WatchConfig
 from videopred.training.clips import TrainingClips
 from videopred.training.course import Course
+from videopred.training.resuming import read_settings
 from videopred.training.run import _first_predictor, resume, train
 
 
@@ -70,13 +71,24 @@ def test_a_run_on_whatever_device_there_is_notes_which_it_was(data, tmp_path, co
     assert told == ["meta", "meta"]
 
 
-def test_what_is_shown_is_said_anew_each_time(data, tmp_path, courses):
-    shown = WatchConfig(pictures_every=0, profile=True)
-    run = begin(data, tmp_path / "run", watch=shown, progress=True)
+def test_what_is_recorded_stays_until_it_is_said_anew(data, tmp_path, courses):
+    first, second = WatchConfig(pictures_every=0, profile=True), WatchConfig(pictures_every=2)
+    run = begin(data, tmp_path / "run", watch=first, progress=True)
     resume(run, device="cpu")
-    resume(run, device="cpu", watch=shown, progress=True)
-    plain = WatchConfig()
-    assert [(course.watch, course.progress) for course in courses] == [(shown, True), (plain, False), (shown, True)]
+    resume(run, device="cpu", watch=second, progress=True)
+    resume(run, device="cpu")
+    assert [course.watch for course in courses] == [first, first, second, second]
+    assert [course.progress for course in courses] == [True, False, True, False]
+
+
+def test_where_the_clips_are_now_is_remembered(data, tmp_path, courses):
+    here = tmp_path / "first.h5"
+    here.write_bytes(data.read_bytes())
+    run = begin(here, tmp_path / "run")
+    there = here.rename(tmp_path / "moved.h5")
+    resume(run, data=there, device="cpu")
+    resume(run, device="cpu")
+    assert read_settings(run)[0].data.path == str(there)
 
 
 @pytest.mark.parametrize(

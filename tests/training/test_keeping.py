@@ -39,7 +39,9 @@ def stop_signs(limit: str | None = None) -> StopSigns:
 
 def keeper(folder: Path, signs: StopSigns | None = None, begun: int = 0, **training: Any) -> KeepCheckpoints:
     """For a run that goes on after `begun` updates, and nobody is told of its saves."""
-    return KeepCheckpoints(folder, tiny_training(**training), signs or stop_signs(), Start(done=begun), lambda: None)
+    return KeepCheckpoints(
+        folder, tiny_training(**training), signs or stop_signs(), Start(done=begun), lambda saved: None
+    )
 
 
 def look(
@@ -48,7 +50,7 @@ def look(
     """File -> update, after looks at each tenth update."""
     told: list[int] = []
     start = Start(best_so_far=best_so_far)
-    keep = KeepCheckpoints(folder, tiny_training(), stop_signs(), start, lambda: told.append(trainer.global_step))
+    keep = KeepCheckpoints(folder, tiny_training(), stop_signs(), start, lambda saved: told.append(trainer.global_step))
     trainer: Any = Trainer()
     model = learner()
     model.looks.lowest = remembered

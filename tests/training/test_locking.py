@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from tiny_runs import files_of, tiny_model, tiny_training
 
-from videopred.training.locking import NAME, FolderLock
+from videopred.run_files import LOCK
+from videopred.training.locking import FolderLock
 from videopred.training.run import resume, train
 from videopred.training.stopping import StopSigns
 
@@ -30,7 +31,7 @@ REFUSED = r"must be a run that nobody trains now, got .*/run, which another proc
 def another_process_holds(folder: Path) -> Iterator[None]:
     """As one that trains the run; it is killed by -9 in the end, and frees nothing itself."""
     holder = subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(folder / NAME)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-c", HOLDER, str(folder / LOCK)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     with holder:
         assert holder.stdout is not None
@@ -76,7 +77,7 @@ def test_training_holds_its_folder_until_it_ends(data, tmp_path, monkeypatch):
     seen: list[bytes] = []
 
     def look(self: StopSigns, trainer: object) -> str:
-        done = subprocess.run([sys.executable, "-c", HOLDER, str(run / NAME)], stdin=subprocess.DEVNULL, **quiet)
+        done = subprocess.run([sys.executable, "-c", HOLDER, str(run / LOCK)], stdin=subprocess.DEVNULL, **quiet)
         seen.append(done.stderr)
         return ""
 

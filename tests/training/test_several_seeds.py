@@ -247,7 +247,7 @@ def test_the_usual_folder_of_several_seeds(data, tmp_path, monkeypatch):
 
 def test_several_seeds_do_not_move_into_a_run(data, tmp_path):
     old = train(data, tiny_model(), tiny_training(updates=1), out=tmp_path / "run", device="cpu")
-    with pytest.raises(FileExistsError, match=r"^--out must be a new path, got .*/run/settings\.json"):
+    with pytest.raises(ValueError, match=r"^--out must be no run itself, as --seeds makes runs in it, got .*/run; "):
         train_seeds(data, (1, 2), tiny_model(), tiny_training(), out=old, device="cpu", overwrite=True)
     assert not (old / "seeds.json").exists()
 

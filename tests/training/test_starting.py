@@ -91,7 +91,7 @@ def test_a_process_killed_after_it_saved_leaves_the_new_run_to_the_next(old):
     assert equal(weights(old), before)
     assert not aside.exists()
     aside.mkdir()
-    RunFolder(old).settle()  # which every save calls
+    RunFolder(old).settle(1)  # which every save calls
     assert not aside.exists()
 
 

@@ -101,7 +101,7 @@ def test_a_second_ctrl_c_is_at_once_and_says_what_is_saved(data, tmp_path, monke
     assert signal.getsignal(signal.SIGINT) is handler
     assert begun == [0, 1, 2]
     record = json.loads((tmp_path / "run" / "run.json").read_text())
-    assert (record["state"], record["updates"]) == ("interrupted", 2)
+    assert (record["state"], record["updates"]) == ("interrupted", saved)
     if saved:
         load_run(tmp_path / "run")
         assert load(tmp_path / "run" / "checkpoints" / "last.ckpt")["global_step"] == saved
@@ -118,6 +118,22 @@ def test_a_second_ctrl_c_right_after_a_resume_knows_what_was_saved_before(data, 
     interrupting(monkeypatch, at=3, times=2)
     with pytest.raises(KeyboardInterrupt, match=r"^stopped at once: 2 of 9 updates are saved"):
         resume(run, device="cpu")
+
+
+def test_what_stops_before_the_checkpoint_is_read_takes_back_no_update(data, tmp_path, monkeypatch):
+    run, settings = tmp_path / "run", tiny_training(updates=9, validate_every=7)
+    with monkeypatch.context() as first:
+        interrupting(first, at=1)
+        with pytest.raises(KeyboardInterrupt, match=r"^SIGINT received: 2 of 9 updates are done"):
+            train(data, tiny_model(), settings, out=run, device="cpu")
+
+    def stopped(*anything: object, **more: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lightning.Trainer.fit", stopped)
+    with pytest.raises(KeyboardInterrupt, match=r"^stopped at once: 2 of 9 updates are saved"):
+        resume(run, device="cpu")
+    assert json.loads((run / "run.json").read_text())["updates"] == 2
 
 
 def test_a_failure_is_recorded_and_passed_on(data, tmp_path, monkeypatch):

@@ -14,6 +14,7 @@ from videopred.commands.options import Device, out_flag
 from videopred.experiments.figures import find_figure
 from videopred.experiments.planning import Plan, Training, make_plan
 from videopred.experiments.settings import Scale
+from videopred.training.places import is_unbegun
 
 if TYPE_CHECKING:
     from videopred.checkpoint import ExperimentRecord, RunConfig
@@ -93,7 +94,7 @@ def _do(words: Words) -> None:
 
 
 def _is_there(run: Path) -> bool:
-    return run.exists() and not check.empty_folder(run)
+    return run.exists() and not is_unbegun(run)
 
 
 def _check_run(training: Training) -> None:

@@ -22,7 +22,7 @@ from videopred.models.settings import CoreConfig, PredictorConfig, RIMsConfig
 from videopred.run_files import SUMMARY
 from videopred.settings import ComputeConfig, Settings, TrainingConfig, WatchConfig
 from videopred.spelling import nearest_path
-from videopred.training.places import check_room, run_of, seeds_of, spread, usual_folder
+from videopred.training.places import check_free, check_room, run_of, seeds_of, spread, usual_folder
 from videopred.training.stopping import as_ctrl_c
 
 if TYPE_CHECKING:
@@ -210,9 +210,17 @@ def _check_room(out: Path, seeds: Sequence[int] | None, overwrite: bool) -> None
     if any(os.environ.get(rank, "0") != "0" for rank in ("RANK", "LOCAL_RANK", "SLURM_PROCID")):
         return
     if seeds is None:
-        check.free_folder("--out", out, overwrite)
+        _check_alone(out)
+        check_free(out, overwrite)
     else:
         check_room(out, seeds, overwrite)
+
+
+def _check_alone(out: Path) -> None:
+    """Refuse the place of one of several seeds, which are trained alike and summed up together."""
+    among = (out.parent / SUMMARY).is_file() and out in [run_of(out.parent, seed) for seed in seeds_of(out.parent)]
+    fix = f"choose another --out; to train that seed again, delete it and give --resume {out.parent}"
+    check.require(not among, "--out", "be no run of several seeds", out, fix)
 
 
 def _check_no_experiment(data: Path, words: dict[str, Any]) -> None:

@@ -142,7 +142,9 @@ def _written(value: Any) -> str:
 
 
 def _use(of: Described) -> Iterator[str]:
-    yield "In a clone of the repository, or in any folder whose `models/` holds this export:"
+    core: Any = of.config.model.core
+    needs = f", where Python can import the core `{core.source}`" if core.kind == "own" else ""
+    yield f"In a clone of the repository, or in any folder whose `models/` holds this export{needs}:"
     words = (of.run, of.data, *of.given_words)
     yield _shell(of.generate, ("evaluate", *words), ("render", *words))
     yield (

@@ -16,7 +16,7 @@ from videopred.models.codec_settings import RNEMConfig
 from videopred.models.presets import PRESETS
 from videopred.models.settings import CoreSettings, OwnConfig, PredictorConfig
 from videopred.run_files import EXPORT, SETTINGS, SUMMARY
-from videopred.settings import ComputeConfig, Settings, TrainingConfig
+from videopred.settings import ComputeConfig, Settings, TrainingConfig, WatchConfig
 from videopred.training.places import run_of, seeds_of
 
 
@@ -38,7 +38,7 @@ def with_model_flags(command: Callable[..., None], words: Sequence[str]) -> Call
         core = core.changed(**model.core.settings) if isinstance(model.core, OwnConfig) else model.core
     codec: Any = model.codec if model else RNEMConfig()
     decoder: Any = model.decoder if same_core else core.own_decoder()
-    defaults: dict[str, Any] = {name: known[name] for name in ("training", "compute") if name in known}
+    defaults: dict[str, Any] = {name: known[name] for name in ("training", "compute", "watch") if name in known}
     if model:
         defaults["stack"] = model.stack
     elif core_name in PRESETS:
@@ -70,11 +70,11 @@ def _known_settings(words: Sequence[str]) -> dict[str, Any]:
 
 
 def _settings_of(run: Path) -> dict[str, Any]:
-    """Model, training and compute settings of a run, or of the first of several seeds; none if they cannot be read."""
+    """All settings of a run, or of the first of several seeds, that are flags; none if they cannot be read."""
+    kinds = {"model": PredictorConfig, "training": TrainingConfig, "compute": ComputeConfig, "watch": WatchConfig}
     try:
         settings = _saved(run)
-        kinds = {"model": PredictorConfig, "training": TrainingConfig, "compute": ComputeConfig}
-        return {name: kind(**settings[name]) for name, kind in kinds.items()}
+        return {name: kind(**settings[name]) for name, kind in kinds.items() if name in settings}
     except (OSError, ValueError, KeyError, TypeError):
         return {}  # the command itself says what is wrong
 

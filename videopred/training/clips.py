@@ -128,10 +128,11 @@ class TrainingClips:
         return self.bytes_to_learn < torch.cuda.mem_get_info(torch.device(my_device(device)))[0] / 4
 
 
-def open_clips(data: Path | str, training: TrainingConfig) -> ClipSource:
+def open_clips(data: Path | str, training: TrainingConfig, *, preset: bool = False) -> ClipSource:
     """The clips that DATA means: a data file, a folder of shards, or an endless set from a preset or recipe file.
 
-    Clips of a recipe are drawn from the run's own seed, and none is seen twice.
+    Clips of a recipe are drawn from the run's own seed, and none is seen twice. A name is that of a preset where there
+    is no file or folder of that name, or if it is known to be one.
 
     Raises:
         FileNotFoundError, ValueError: see `open_dataset` and `open_recipe`; or --validation-clips for a file.
@@ -140,7 +141,7 @@ def open_clips(data: Path | str, training: TrainingConfig) -> ClipSource:
     recipe: str | DatasetSettings | None = None
     if path.suffix == ".json":
         recipe = _read_recipe(path)
-    elif str(data) in DATASETS and not path.exists():
+    elif str(data) in DATASETS and (preset or not path.exists()):
         recipe = str(data)
     if recipe is None:
         must, asked = "come with a preset or a recipe as DATA", training.validation_clips

@@ -51,8 +51,8 @@ class Course:
 
     @property
     def done(self) -> int:
-        """Updates so far."""
-        return self._trainer.global_step if self._trainer else self.start.done
+        """Updates so far; Lightning knows of those in a checkpoint only when it has read that."""
+        return max(self.start.done, self._trainer.global_step if self._trainer else 0)
 
     @property
     def _resuming(self) -> str:
@@ -76,14 +76,16 @@ class Course:
             KeyboardInterrupt: somebody stopped it; the message says who, and how to go on.
         """
         signs = StopSigns(self.limit, several=self._are_several)
+        training = self.learner.config.training
+        keep = KeepCheckpoints(self.folder.checkpoints, training, signs, self.start, self.folder.settle)
         with signs.held, self.clips.file:  # which others may then move or delete, on Windows too
             try:
                 with listening(self.folder.path / "log.txt", self.progress):
                     self._say_what_begins()
-                    self._train_until_stopped(signs)
+                    self._train_until_stopped(keep)
                     say(f"finished{self._too_soon}")
             finally:  # with the log closed: a folder that gives its place back moves
-                self.folder.end(self._state, self.done)
+                self.folder.end(self._state, keep.saved_at)
         if signs.held.asked:  # too late for this training, and for others after it in time
             self.limit.over = f"{signs.held.heard} received"
         return self.folder.path
@@ -101,10 +103,9 @@ class Course:
         if compute.workers > processors():
             say(f"--workers {compute.workers} are more than the {counted(processors(), 'core')} of this process")
 
-    def _train_until_stopped(self, signs: StopSigns) -> None:
+    def _train_until_stopped(self, keep: KeepCheckpoints) -> None:
         """Train, and raise KeyboardInterrupt where somebody stops it."""
         training = self.learner.config.training
-        keep = KeepCheckpoints(self.folder.checkpoints, training, signs, self.start, self.folder.settle)
         try:
             self._train(keep)
             self._state = "finished"

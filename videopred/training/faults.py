@@ -29,7 +29,13 @@ def first_fault(predictor: Predictor, film: Tensor) -> str:
 
         return look
 
+    def look_behind_the_core(decoder: Any, inputs: Any) -> None:
+        if not inputs[0].isfinite().all():
+            found.append("core")
+
     hooks = [part.register_forward_hook(watch(name)) for name, part in predictor.named_modules() if name]
+    # Cores, of which some give no `forward`, are walked through by their steps.
+    hooks.append(predictor.decoder.register_forward_pre_hook(look_behind_the_core))
     try:
         predictor(film)
     finally:

@@ -9,6 +9,7 @@ from videopred import check
 from videopred.checkpoint import RunConfig, write_json
 from videopred.run_files import RECORD, SETTINGS
 from videopred.training.locking import FolderLock
+from videopred.training.places import check_free, is_unbegun
 from videopred.training.processes import is_first
 from videopred.training.provenance import TimeSpent, now, provenance
 
@@ -25,43 +26,69 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path, self.checkpoints = path, path / "checkpoints"
-        named = path if path.name not in ("", "..") else path.resolve()  # `.` has no name
-        self._old = named.with_name(f".{named.name}.replaced")
+        self._place = path.resolve()  # `.` has no name, and a link stays where it is
+        self._old = self._place.with_name(f".{self._place.name}.replaced")
         self._lock = FolderLock(path)
         self._record: dict[str, Any] = {}
         self._time = TimeSpent()
 
     def begin(self, config: RunConfig, device: str, overwrite: bool) -> None:
-        """Make the folder of a new run, with its settings; one that is empty is taken.
+        """Make the folder of a new run, with its settings; one that is empty is taken. If that fails, all is as before.
 
         Raises:
             FileExistsError: a run is there, and `overwrite` is false.
-            ValueError: something else is there, or a run that another process trains.
+            ValueError: something else is there, or a run that another process trains, or one that holds another.
             OSError: it cannot be made.
         """
         if not is_first():
             return
         self._lock.hold("--out", self._old)  # who sets a run aside holds it until there is a new one
         self._mend()
-        check.free_folder("--out", self.path, overwrite)
-        replaces = self.path.exists() and not check.empty_folder(self.path)
+        check_free(self.path, overwrite)
+        there = self._place.exists()
+        replaces = there and not is_unbegun(self.path)
         if replaces:
             fix = "choose another --out; only run folders are replaced"
             check.require((self.path / SETTINGS).is_file(), "--out", "be a run folder or new", self.path, fix)
+            inner = [str(found.parent) for found in self.path.rglob(SETTINGS) if found.parent != self.path]
+            got, fix = f"{self.path}, which holds {', '.join(inner)}", "move that elsewhere, or choose another --out"
+            check.require(not inner, "--out", "hold no other run, which would go with it", got, fix)
             self._lock.hold("--out", self.path)
         data = config.data.model_dump() if config.data else None
         record = provenance() | {"state": "running", "device": device, "data": data}  # while nothing is touched yet
+        held = False
+        try:
+            self._make_room(replaces)
+            self._lock.hold("--out", self.path)
+            held = True
+            write_json(self.path / SETTINGS, config.model_dump(mode="json"))
+            self._write(record)
+        except BaseException as error:
+            if held or not isinstance(error, ValueError):  # which says that another process was faster
+                self._leave(there)
+            raise
+
+    def _make_room(self, replaces: bool) -> None:
+        """Set aside the run that is there, and make an empty folder.
+
+        Raises:
+            OSError: it cannot be made.
+        """
         try:
             if replaces:
                 with self._lock.lifted():
-                    self.path.rename(self._old)
-            self.checkpoints.mkdir(parents=True)
+                    self._place.rename(self._old)
+            (self._place / "checkpoints").mkdir(parents=True, exist_ok=True)
         except OSError as error:
             got, fix = f"{self.path} ({error.strerror})", "choose another place"
             raise OSError(check.complaint("--out", "be a folder that can be made", got, fix)) from error
-        self._lock.hold("--out", self.path)
-        write_json(self.path / SETTINGS, config.model_dump(mode="json"))
-        self._write(record)
+
+    def _leave(self, there: bool) -> None:
+        """Leave the place as it was, with the run that was set aside, or with nothing if nothing was there."""
+        self._mend()
+        self._lock.let_go()
+        if not there:
+            shutil.rmtree(self._place, ignore_errors=True)
 
     def take_up(self) -> None:
         """Hold a run that is gone on with.
@@ -82,10 +109,10 @@ class RunFolder:
         starts = [*record.get("resumed", []), start]
         record = {name: value for name, value in record.items() if name not in ("updates", "finished", "job")}  # past
         here = {name: start[name] for name in ("host", "process", "job") if name in start}
-        self._write(record | {"state": "running", "device": device, "resumed": starts} | here)
+        self._write(record | {"state": "running", "device": device, "resumed": starts, "saved": done} | here)
 
-    def settle(self) -> None:
-        """The run has saved something: what it replaces may go, and what it took so far is noted.
+    def settle(self, saved: int) -> None:
+        """The run has saved something after so many updates: what it replaces may go, and what it took so far is noted.
 
         A killed process notes nothing more.
         """
@@ -95,10 +122,11 @@ class RunFolder:
             with self._lock.lifted():
                 shutil.rmtree(self._old, ignore_errors=True)
         with suppress(OSError):  # no reason to end a training that has just saved
-            self._write(self._record | self._time.so_far())
+            self._write(self._record | self._time.so_far() | {"saved": saved})
 
     def end(self, state: str, updates: int) -> None:
-        """Note how it ended; a run that failed before it saved anything gives its place back to the one before."""
+        """Note how it ended, and how many updates are saved; a run that failed before it saved anything gives its place
+        back to the one before."""
         if not is_first():
             return
         try:
@@ -111,7 +139,7 @@ class RunFolder:
             self._mend()
             return
         ended = {"state": state, "finished": now(), **self._time.so_far(), "updates": updates}
-        self._write(self._record | ended)
+        self._write({name: value for name, value in self._record.items() if name != "saved"} | ended)
 
     def _mend(self) -> None:
         """Put things right after a process that ended between setting the old run aside and saving a new one."""
@@ -121,8 +149,8 @@ class RunFolder:
             if any(self.checkpoints.glob("*.ckpt")):
                 shutil.rmtree(self._old)
             else:
-                shutil.rmtree(self.path, ignore_errors=True)
-                self._old.rename(self.path)
+                shutil.rmtree(self._place, ignore_errors=True)
+                self._old.rename(self._place)
 
     def _write(self, record: dict[str, Any]) -> None:
         self._record = record

@@ -34,7 +34,7 @@ class KeepCheckpoints(Checkpoint):
         training: says how often to save.
         signs: say when to stop.
         start: where the run goes on from.
-        on_save: called after each save.
+        on_save: called after each save, with the number of updates.
 
     Attributes:
         saved_at: updates in the last checkpoint, at first in the one that is gone on from; 0 while there is none.
@@ -46,7 +46,7 @@ class KeepCheckpoints(Checkpoint):
         training: TrainingConfig,
         signs: StopSigns,
         start: Start,
-        on_save: Callable[[], None],
+        on_save: Callable[[int], None],
     ) -> None:
         self.folder, self.training, self.signs = folder, training, signs
         self.best_so_far, self.begun_with, self.on_save = start.best_so_far, start.checkpoint, on_save
@@ -103,7 +103,7 @@ class KeepCheckpoints(Checkpoint):
         if trainer.is_global_zero:
             self._make_next_the_last()
         self.saved_at = done
-        self.on_save()
+        self.on_save(done)
 
     def _make_next_the_last(self) -> None:
         if (self.folder / LAST).exists():

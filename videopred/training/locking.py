@@ -7,9 +7,8 @@ from typing import IO, Any
 
 from videopred import check
 from videopred.files import told_of
+from videopred.run_files import LOCK
 from videopred.systems import open_files_move, take_lock
-
-NAME = ".lock"
 
 
 class FolderLock:
@@ -41,8 +40,8 @@ class FolderLock:
         self._asked[folder] = argument
         if not folder.is_dir():
             return
-        with told_of(folder / NAME):
-            file = (folder / NAME).open("ab")
+        with told_of(folder / LOCK):
+            file = (folder / LOCK).open("ab")
         self._held.append(file)
         if not (free := take_lock(file)):
             self.let_go()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from videopred import check
 from videopred.models.settings import PredictorConfig
-from videopred.run_files import SETTINGS, SUMMARY
+from videopred.run_files import LOCK, SETTINGS, SUMMARY
 
 
 def usual_folder(data: Path, model: PredictorConfig) -> Path:
@@ -22,15 +22,32 @@ def run_of(out: Path, seed: int) -> Path:
     return out / f"seed-{seed}"
 
 
+def is_unbegun(out: Path) -> bool:
+    """Whether a folder holds no file but a lock: it is empty, or of a training that was killed as it began."""
+    return out.is_dir() and not any(found.is_file() and found.name != LOCK for found in out.rglob("*"))
+
+
+def check_free(out: Path, overwrite: bool) -> None:
+    """Refuse a place in which there is something, unless overwriting was asked for.
+
+    Raises:
+        FileExistsError: something is there and `overwrite` is false.
+    """
+    if not is_unbegun(out):
+        check.absent("--out", out, overwrite)
+
+
 def check_room(out: Path, seeds: Sequence[int], overwrite: bool) -> None:
     """Refuse a folder that is a run, or holds runs which would be lost, or be left behind without a summary.
 
     Raises:
-        FileExistsError: a run is there. ValueError: `seeds` lack some of those that are there.
+        FileExistsError: a run is there.
+        ValueError: the folder is itself a run, or `seeds` lack some of those that are there.
     """
-    check.absent("--out", out / SETTINGS, False)
+    must, fix = "be no run itself, as --seeds makes runs in it", "choose another --out, or move the run away"
+    check.require(not (out / SETTINGS).exists(), "--out", must, out, fix)
     for seed in seeds:
-        check.free_folder("--out", run_of(out, seed), overwrite)
+        check_free(run_of(out, seed), overwrite)
     if not (out / SUMMARY).exists():
         return
     check.absent("--out", out / SUMMARY, overwrite)

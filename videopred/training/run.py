@@ -7,7 +7,15 @@ from typing import NamedTuple
 import torch
 
 from videopred import check
-from videopred.checkpoint import DataRecord, ExperimentRecord, RunConfig, choices, read_run
+from videopred.checkpoint import (
+    DataRecord,
+    ExperimentRecord,
+    RunConfig,
+    choices,
+    read_run,
+    take_checkpoint,
+    take_weights,
+)
 from videopred.datasets import DATASETS
 from videopred.datasets.clip_source import ClipSource
 from videopred.device import pick_device
@@ -172,6 +180,7 @@ def _prepare(
         film_shape=file.film_shape,
         training=how.training,
         compute=how.compute,
+        watch=how.watch,
         data=None if isinstance(data, ClipSource) else _recorded(data, file),
         init_from=None if init_from is None else str(init_from.resolve()),
         experiment=experiment,
@@ -200,7 +209,7 @@ def resume(
         data: where its clips are now; None is where they were.
         model, training: must equal the run's; None takes them.
         compute: where it computes from now on; None is as before.
-        watch: what is shown from now on; None takes the defaults.
+        watch: what is recorded from now on; None is as before.
         device: cpu, cuda, cuda:1, mps or auto, which is the first CUDA device if there is one, else the CPU.
         progress, limit: as for `train`.
 
@@ -214,7 +223,7 @@ def resume(
     _check_kinds(model, training, compute, watch)
     config, record = read_settings(run)
     check_same(config, model, training)
-    config = config.model_copy(update={"compute": compute or config.compute})
+    config = config.model_copy(update={"compute": compute or config.compute, "watch": watch or config.watch})
     if is_finished(run):
         if data is not None:
             _same_clips(config, data)  # refuses others
@@ -222,13 +231,18 @@ def resume(
             print(f"{run} is finished, and left as it was", file=sys.stderr)
         return run
     file = _same_clips(config, data)
-    how = _checked(config.model, config.training, config.compute, watch, device)
+    if data is not None:
+        config = config.model_copy(update={"data": _recorded(data, file)})
+    how = _checked(config.model, config.training, config.compute, config.watch, device)
     folder = RunFolder(run)
     folder.take_up()
     clips = TrainingClips(file, how.training, how.compute, str(how.device))
     start = find_start(run, config)
     # A checkpoint brings its weights; the run that the first were from may be gone.
-    predictor = build(config.model, config.film_shape) if start.checkpoint else _first_predictor(config)
+    if start.checkpoint:
+        take_checkpoint(predictor := build(config.model, config.film_shape), start.checkpoint)
+    else:
+        predictor = _first_predictor(config)
     learner = Learner(predictor, config)
     folder.go_on(config, record, str(how.device), start.done)
     limit = limit or TimeLimit(how.compute.time_limit)
@@ -258,9 +272,10 @@ def _same_clips(config: RunConfig, data: Path | str | None) -> ClipSource:
     fix = "say where it is now, as in `videopred train DATA --resume RUN`"
     check.require(known is not None, "DATA", "be known", "a run without a record of it", fix)
     assert known is not None
-    if data is None and known not in DATASETS and not Path(known).exists():
+    preset = data is None and known in DATASETS  # paths of files are kept whole
+    if data is None and not preset and not Path(known).exists():
         raise check.nothing_there("DATA", "be where it was", Path(known), fix, None)
-    file = open_clips(known, config.training)
+    file = open_clips(known, config.training, preset=preset)
     check_data(config, file)
     return file
 
@@ -278,7 +293,7 @@ def _first_predictor(config: RunConfig) -> Predictor:
     if config.init_from is not None:
         theirs, weights = read_run(check.run_folder(Path(config.init_from), "--init-from"))
         _check_same_model(config, theirs)
-        predictor.load_state_dict(weights)
+        take_weights(predictor, weights, config.init_from)
     return predictor
 
 
