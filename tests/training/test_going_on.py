@@ -81,6 +81,14 @@ def test_what_is_recorded_stays_until_it_is_said_anew(data, tmp_path, courses):
     assert [course.progress for course in courses] == [True, False, True, False]
 
 
+def test_a_folder_of_the_name_of_the_preset_is_not_its_clips(tmp_path, courses, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = begin("balls4", tmp_path / "run")
+    (tmp_path / "balls4").mkdir()
+    resume(run, device="cpu")
+    assert [course.clips.endless for course in courses] == [True, True]
+
+
 def test_where_the_clips_are_now_is_remembered(data, tmp_path, courses):
     here = tmp_path / "first.h5"
     here.write_bytes(data.read_bytes())

@@ -124,6 +124,10 @@ class RunFolder:
         with suppress(OSError):  # no reason to end a training that has just saved
             self._write(self._record | self._time.so_far() | {"saved": saved})
 
+    def let_go(self) -> None:
+        """Leave the run to others, as it is."""
+        self._lock.let_go()
+
     def end(self, state: str, updates: int) -> None:
         """Note how it ended, and how many updates are saved; a run that failed before it saved anything gives its place
         back to the one before."""

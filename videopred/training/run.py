@@ -236,15 +236,19 @@ def resume(
     how = _checked(config.model, config.training, config.compute, config.watch, device)
     folder = RunFolder(run)
     folder.take_up()
-    clips = TrainingClips(file, how.training, how.compute, str(how.device))
-    start = find_start(run, config)
-    # A checkpoint brings its weights; the run that the first were from may be gone.
-    if start.checkpoint:
-        take_checkpoint(predictor := build(config.model, config.film_shape), start.checkpoint)
-    else:
-        predictor = _first_predictor(config)
-    learner = Learner(predictor, config)
-    folder.go_on(config, record, str(how.device), start.done)
+    try:
+        clips = TrainingClips(file, how.training, how.compute, str(how.device))
+        start = find_start(run, config)
+        # A checkpoint brings its weights; the run that the first were from may be gone.
+        if start.checkpoint:
+            take_checkpoint(predictor := build(config.model, config.film_shape), start.checkpoint)
+        else:
+            predictor = _first_predictor(config)
+        learner = Learner(predictor, config)
+        folder.go_on(config, record, str(how.device), start.done)
+    except BaseException:
+        folder.let_go()
+        raise
     limit = limit or TimeLimit(how.compute.time_limit)
     return Course(folder, learner, clips, how.device, start, how.watch, progress, limit).to_the_end()
 
