@@ -3,6 +3,7 @@
 import csv
 import io
 from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -237,6 +238,16 @@ def test_rollouts_made_elsewhere_are_not_held_against_predictions_one_step_ahead
     tables = {name: scored(0, protocol=protocol) for name, protocol in list(asked.items())[::order]}
     with pytest.raises(ValueError, match="SCORES must be of the same protocol as"):
         compare(tables)
+
+
+@pytest.mark.parametrize("order", list(permutations(["elsewhere", "soft", "threshold:0.5"])))
+def test_films_made_elsewhere_do_not_bring_models_of_several_feedbacks_together(order):
+    tables = {fed: scored(0, protocol=scored(0).protocol.model_copy(update={"feedback": fed})) for fed in order}
+    with pytest.raises(ValueError, match=r"^SCORES must be of the same protocol as [st]\S+, got [st]\S+ with feedback"):
+        compare(tables)
+    on_several = {fed: {"gru": replace(of, file=f"{fed}.h5", fingerprint=fed)} for fed, of in tables.items()}
+    with pytest.raises(ValueError, match=r"^SCORES must be of the same protocol as [st]\S+, got [st]\S+ with feedback"):
+        compare_over_data(on_several)
 
 
 def test_tables_hold_every_row_and_span():

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from videopred import check
 from videopred.amounts import counted
-from videopred.eval.comparison import Comparison, by_shared_metrics, check_asked_alike, compare
+from videopred.eval.comparison import Comparison, by_shared_metrics, check_asked_alike, compare, first_known
 from videopred.eval.comparison_rows import UNKNOWN, Estimate, model_rows
 from videopred.eval.data_names import Series, series_of
 from videopred.eval.data_tables import data_document, data_table
@@ -56,8 +56,8 @@ class DataComparison:
 
     @property
     def first(self) -> Scores:
-        """The first table of the first data set, which says what was asked of all."""
-        return next(iter(self.data.values())).first
+        """The first table whose feedback is known, if there is one, which says what was asked of all."""
+        return first_known(of.first for of in self.data.values())
 
     @cached_property
     def models(self) -> tuple[str, ...]:
