@@ -250,6 +250,20 @@ def test_films_made_elsewhere_do_not_bring_models_of_several_feedbacks_together(
         compare_over_data(on_several)
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_title_gives_the_feedback_of_models_and_says_that_of_films_made_elsewhere_it_is_not_theirs(order):
+    asked = scored(0).protocol
+    tables = {"gru": scored(0), "theirs": scored(0, protocol=asked.model_copy(update={"feedback": "elsewhere"}))}
+    mixed = dict(list(tables.items())[::order])
+    said = "3 predicted, feedback soft; films made elsewhere have their own feedback"
+    assert compare(mixed).asked.endswith(said)
+    assert compare(mixed).to_dict()["protocol"]["feedback"] == "soft"
+    other = {name: replace(of, file="b.h5", fingerprint="456") for name, of in tables.items()}
+    assert compare_over_data({"a": mixed, "b": other}).asked.endswith(said)
+    assert compare({"gru": tables["gru"]}).asked.endswith("3 predicted, feedback soft")
+    assert compare({"theirs": tables["theirs"]}).asked.endswith("3 predicted, films made elsewhere")
+
+
 def test_tables_hold_every_row_and_span():
     compared = compare({"gru": scored(0), "rims": scored(-0.1)})
     text, document = compared.table(), compared.markdown()

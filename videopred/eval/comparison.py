@@ -12,7 +12,7 @@ from videopred import check
 from videopred.eval.comparison_rows import Row, model_rows, relative_error
 from videopred.eval.intervals import OVER_CLIPS, over_clips
 from videopred.eval.scores import Scores
-from videopred.eval.tables import arrow, what_was_asked, written, written_interval
+from videopred.eval.tables import arrow, own_feedback, what_was_asked, written, written_interval
 from videopred.eval.text import Block, aligned, csv_text, markdown, without_nan
 
 
@@ -168,7 +168,8 @@ class Comparison:
     @property
     def asked(self) -> str:
         """The data, and what was asked of all."""
-        return f"{Path(self.first.file).name}: {what_was_asked(self.first)}"
+        others = own_feedback(of.protocol for of in self.scores.values())
+        return f"{Path(self.first.file).name}: {what_was_asked(self.first)}{others}"
 
     def _title(self) -> str:
         return f"{self.asked}; relative to {self.relative_to}"

@@ -12,7 +12,7 @@ from videopred.eval.comparison_rows import UNKNOWN, Estimate, model_rows
 from videopred.eval.data_names import Series, series_of
 from videopred.eval.data_tables import data_document, data_table
 from videopred.eval.scores import Scores
-from videopred.eval.tables import arrow, how_asked
+from videopred.eval.tables import arrow, how_asked, own_feedback
 from videopred.eval.text import csv_text, without_nan
 
 
@@ -86,7 +86,8 @@ class DataComparison:
         asked = self.first.protocol
         counts = {of.first.clips for of in self.data.values()}
         clips = counted(max(counts), "clip") if len(counts) == 1 else f"{min(counts)} to {max(counts)} clips"
-        return f"{len(self.data)} data sets: {clips} of the {asked.part} part of each, {how_asked(asked)}"
+        others = own_feedback(table.protocol for of in self.data.values() for table in of.scores.values())
+        return f"{len(self.data)} data sets: {clips} of the {asked.part} part of each, {how_asked(asked)}{others}"
 
     def cell(self, row: str, data: str, column: str, steps: int | None = None) -> Cell | None:
         """How a row does in the mean over the first steps, over all when None; None where it was not scored."""

@@ -1,6 +1,6 @@
 """Tables of scores as plain text."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -84,6 +84,12 @@ def how_asked(asked: Protocol) -> str:
     fed = known.get(asked.feedback, f"feedback {asked.feedback}")
     several = f", {asked.samples} samples of a clip" if asked.samples > 1 else ""
     return f"{counted(asked.context, 'frame')} of context, {asked.horizon} predicted, {fed}{several}"
+
+
+def own_feedback(asked: Iterable[Protocol]) -> str:
+    """What follows the line of what was asked of several, where only of some the feedback is known."""
+    feedbacks = {one.feedback for one in asked}
+    return "; films made elsewhere have their own feedback" if len(feedbacks) > 1 else ""
 
 
 def what_steps_are(asked: Protocol) -> str:
