@@ -1,6 +1,6 @@
 """Scores of what predicts the clips of a file: models, films made elsewhere, or functions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
@@ -18,6 +18,7 @@ from videopred.judging.fitting import check_fit, check_opened, check_protocol
 from videopred.judging.forecasts import Forecast, Predict, check_predicted, device_of, forecast_of
 from videopred.judging.given_films import GivenFilms, GivenTruth
 from videopred.judging.own_masks import asks_for_masks, check_masks, source_of, usual_metrics
+from videopred.judging.rows import ROWS
 from videopred.judging.scoring import How, judge_rows
 from videopred.models.predictor import Predictor
 
@@ -186,8 +187,8 @@ def judge(
         file, protocol, how: see `judge_rows`.
 
     Raises:
-        ValueError: `seeds` name a row that no model has, or fewer than two; a feedback that only models know; or see
-            `judge_rows`.
+        ValueError: `seeds` name a row that no model has or that is in two groups, or fewer than two, or are called as a
+            row is; a feedback that only models know; or see `judge_rows`.
         TypeError: a path in the place of clips, something that cannot be called in that of a function, or no protocol.
     """
     check_opened(file)
@@ -202,10 +203,7 @@ def judge(
     for name, model in models.items():
         must, fix = "be a function of (context, horizon)", "give one that returns the films, see docs/adding.md"
         check.require_kind(callable(model), f"predict of {name}", must, repr(model), fix)
-    for name, rows in (seeds or {}).items():
-        check.require(len(set(rows)) == len(rows) > 1, f"seeds {name}", "name two rows or more", rows, "leave it out")
-        for row in rows:
-            check.one_of(f"seeds {name}", row, models)
+    _check_seeds(seeds or {}, models)
 
     def forecast_by(name: str, model: Predict) -> Forecast:
         def forecast(batch: Batch, _: int) -> Tensor:
@@ -220,3 +218,23 @@ def judge(
 
     scores = judge_rows({name: forecast_by(name, model) for name, model in models.items()}, file, protocol, **how)
     return replace(scores, seeds={name: tuple(rows) for name, rows in (seeds or {}).items()})
+
+
+def _check_seeds(seeds: Mapping[str, Sequence[str]], models: Iterable[str]) -> None:
+    """Refuse groups that are called as a row is, or do not name two or more of the models, each in a single group."""
+    group_of: dict[str, str] = {}
+    for name, rows in seeds.items():
+        argument = f"seeds {name}"
+        must, fix = "be another name than the rows have", "rename the group"
+        check.require(name not in {*models, *ROWS}, argument, must, name, fix)
+        check.require(len(set(rows)) == len(rows) > 1, argument, "name two rows or more", rows, "leave it out")
+        for row in rows:
+            check.one_of(argument, row, models)
+            other = group_of.setdefault(row, name)
+            check.require(
+                other == name,
+                argument,
+                "name rows of no other group",
+                f"{row}, which is in {other}",
+                "leave it out of one",
+            )
