@@ -8,6 +8,7 @@ import pytest
 import torch
 from tiny_runs import tiny_data, tiny_model
 
+from videopred.check import FailedError
 from videopred.datasets import open_dataset
 from videopred.eval import make_metric, read_metric_settings
 from videopred.eval.scores import load_scores
@@ -17,7 +18,8 @@ from videopred.judging.choosing import clip_scores
 from videopred.models import build
 
 SOURCE = """
-from videopred.eval.metric import Metric
+from videopred.eval import pixel
+from videopred.eval.metric import Metric, check_films
 from videopred.settings import Settings
 
 
@@ -69,6 +71,43 @@ class Pooled(Power):
 class Number(Pooled):
     def reduce(self, measured, clip_weights=None):
         return super().reduce(measured, clip_weights).item()
+
+
+class Unpacking(Power):
+    def measure(self, prediction, truth):
+        clips, frames = truth.shape
+        return super().measure(prediction, truth)
+
+
+class Opening(Power):
+    def measure(self, prediction, truth):
+        open("nowhere.npy")
+
+
+class Asking(Power):
+    def measure(self, prediction, truth):
+        import statistics
+        return statistics.mean([])
+
+
+class Unweighted(Power):
+    def reduce(self, measured):
+        return measured["power"].mean(0)
+
+
+class Unfit(Power):
+    def measure(self, prediction, truth):
+        return {"unfit": prediction @ truth}
+
+
+class Framed(pixel.MAE):
+    def measure_frames(self, frames):
+        return {"framed": float(frames.prediction)}
+
+
+class Complaining(Power):
+    def measure(self, prediction, truth):
+        check_films(3 * prediction, truth)
 
 
 class Poor(Metric):
@@ -177,3 +216,46 @@ def test_so_it_is_where_clips_are_chosen_by_it(place, name, message):
     model = build(tiny_model("gru"), (1, file.height, file.width))
     with pytest.raises((TypeError, ValueError), match=f"^{re.escape(f'metric mine:{name} {message}')}"):
         clip_scores(model, file, "test", f"mine:{name}", 3, 4)
+
+
+RAISED = [
+    ("Unpacking", "ValueError: too many values to unpack (expected 2)", "clips, frames = truth.shape"),
+    ("Opening", "FileNotFoundError: [Errno 2] No such file or directory: 'nowhere.npy'", 'open("nowhere.npy")'),
+    ("Asking", "StatisticsError: mean requires at least one data point", "statistics.mean([])"),
+    ("Unfit", "RuntimeError: ", "prediction @ truth"),
+    ("Framed", "ValueError: only one element", "float(frames.prediction)"),
+]
+
+
+@pytest.mark.parametrize("way", ["evaluate", "render"])
+@pytest.mark.parametrize(("name", "error", "line"), RAISED)
+def test_an_error_that_it_raises_is_told_by_its_name_its_kind_and_the_line_of_its_file(place, name, error, line, way):
+    """Also where the error is from Python's own files, as that of `statistics.mean` is."""
+    number = 1 + next(at for at, text in enumerate(SOURCE.splitlines()) if line in text)
+    said = f"^metric mine:{name} must raise no error, got {re.escape(error)}.*"
+    said += rf" \(mine\.py, line {number}\); mend it there; VIDEOPRED_TRACEBACK=1 shows every call$"
+    file = open_dataset(tiny_data(place / "balls.h5"))
+    model = build(tiny_model("gru"), (1, file.height, file.width))
+    asked = Protocol(context=3, horizon=4, metrics=(f"mine:{name}",))
+    ways = {
+        "evaluate": lambda: judge(half, file, asked),
+        "render": lambda: clip_scores(model, file, "test", f"mine:{name}", 3, 4),
+    }
+    with pytest.raises(FailedError, match=said) as told:
+        ways[way]()
+    assert told.value.__cause__ is not None
+
+
+def test_so_is_one_of_its_reduce(place):
+    said = r"^metric mine:Unweighted must raise no error, got TypeError: .* takes 2 .* but 3 were given; mend it there"
+    scores = judged(place, "mine:Unweighted")
+    assert scores.values
+    with pytest.raises(FailedError, match=said):
+        scores.table()
+
+
+def test_a_complaint_of_ours_within_it_stays_as_it_is(place):
+    with pytest.raises(
+        ValueError, match=r"^prediction of model must lie in \[0, 1\], got values from 1.5 to 1.5; divide"
+    ):
+        judged(place, "mine:Complaining")

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from videopred.eval.metric import Metric, check_bounds, check_pair, check_range
+from videopred.eval.metric import Metric, check_bounds, check_pair, check_range, naming
 
 VALUES_AT_ONCE = 2**17
 """Values of a film that are worked on together: few enough to stay in a processor's cache, so memory does not grow."""
@@ -89,16 +89,20 @@ def measure_all(metrics: Sequence[Metric], prediction: Tensor, truth: Tensor) ->
         For each metric, name -> (B, T) float64.
 
     Raises:
-        TypeError, ValueError: see `check_films`, or a metric's own.
+        TypeError, ValueError: see `check_films` and `naming`.
     """
     check_pair(prediction, truth)
     of_frames = [metric for metric in metrics if isinstance(metric, FrameMetric)]
     walked = dict(zip(of_frames, _walk(of_frames, prediction, truth), strict=True))
-    # The others are users' own; they get copies, since they may write into what they are given.
-    return [
-        walked[metric] if isinstance(metric, FrameMetric) else metric.measure(prediction.clone(), truth.clone())
-        for metric in metrics
-    ]
+    measured = []
+    for metric in metrics:
+        if isinstance(metric, FrameMetric):
+            measured.append(walked[metric])
+            continue
+        with naming(metric):
+            # The others are users' own; they get copies, since they may write into what they are given.
+            measured.append(metric.measure(prediction.clone(), truth.clone()))
+    return measured
 
 
 def _walk(metrics: Sequence[FrameMetric], prediction: Tensor, truth: Tensor) -> list[dict[str, Tensor]]:
@@ -109,7 +113,11 @@ def _walk(metrics: Sequence[FrameMetric], prediction: Tensor, truth: Tensor) -> 
         lowest.append(frames.prediction.amin())
         highest.append(frames.prediction.amax())
         sound &= frames.doubt[0] >= 0
-        blocks.append([metric.measure_frames(frames) for metric in metrics])
+        block = []
+        for metric in metrics:
+            with naming(metric):
+                block.append(metric.measure_frames(frames))
+        blocks.append(block)
     check_bounds("prediction", torch.stack(lowest).amin(), torch.stack(highest).amax())
     if not sound:
         check_range("truth", truth)

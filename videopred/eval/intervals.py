@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from videopred.eval.metric import Quantity, reduced
+from videopred.eval.metric import Quantity, naming, reduced
 
 RESAMPLES = 1000
 LEVEL = 0.95
@@ -76,7 +76,8 @@ def resample(
         draws = torch.from_numpy(np.stack([np.bincount(clip, minlength=clips) for clip in chosen])).double()
         for row, of_row in measurements.items():
             for name, measured in of_row.items():
-                drawn[row][name].append(metrics[name].reduce_each(_tensors(measured), draws).numpy())
+                with naming(metrics[name]):
+                    drawn[row][name].append(metrics[name].reduce_each(_tensors(measured), draws).numpy())
     return {row: {name: np.concatenate(values) for name, values in of_row.items()} for row, of_row in drawn.items()}
 
 

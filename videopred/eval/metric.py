@@ -6,13 +6,17 @@ reweighting clips, and exact sums over batches or processes.
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
-from videopred.check import complaint, require, require_kind
+from videopred.addresses import is_complaint, said
+from videopred.check import FailedError, complaint, require, require_kind
 from videopred.settings import Settings
+from videopred.systems import lacking_memory
 
 
 class Quantity(ABC):
@@ -142,13 +146,33 @@ def check_measured(metric: Metric, measured: Any, frames: tuple[int, ...]) -> No
         require(values.shape == frames, name, must, got, "take means over the other axes")
 
 
+@contextmanager
+def naming(metric: Quantity) -> Iterator[None]:
+    """Within it, an error of a user's own metric is told as one, with the line of theirs from which it came.
+
+    Complaints of this package, as about the films, stay as they are.
+
+    Raises:
+        FailedError: it raised an error.
+    """
+    try:
+        yield
+    except Exception as error:  # a stranger's metric may raise anything
+        if ":" not in metric.name or is_complaint(error) or lacking_memory(error):
+            raise
+        fix = "mend it there; VIDEOPRED_TRACEBACK=1 shows every call"
+        raise FailedError(complaint(f"metric {metric.name}", "raise no error", said(error), fix)) from error
+
+
 def reduced(metric: Quantity, measured: dict[str, Tensor]) -> Tensor:
     """What `metric.reduce` gives: one value per step, (T,) float64.
 
     Raises:
-        ValueError: a user's own metric gives something else.
+        ValueError: a user's own metric gives something else, or raises an error.
     """
-    values, steps = metric.reduce(measured), next(iter(measured.values())).shape[1]
+    with naming(metric):
+        values = metric.reduce(measured)
+    steps = next(iter(measured.values())).shape[1]
     got: Any = tuple(values.shape) if isinstance(values, Tensor) else type(values).__name__
     must, fix = f"reduce to a tensor of shape ({steps},), one value per step", "pool over clips, and not over steps"
     require(got == (steps,), f"metric {metric.name}", must, got, fix)

@@ -7,6 +7,7 @@ import numpy as np
 from videopred import check
 from videopred.device import measuring_device
 from videopred.eval import METRICS, known, make_metric
+from videopred.eval.frame_metric import measure_all
 from videopred.eval.metric import check_measured, reduced
 from videopred.judging.batches import films
 from videopred.judging.fitting import check_fit
@@ -45,7 +46,7 @@ def clip_scores(
 
     Raises:
         ValueError: there is no such metric, the clips are too short, or the file's frames are not the model's.
-        TypeError, ValueError: see `check_measured` and `reduced`.
+        TypeError, ValueError: see `measure_all`, `check_measured` and `reduced`.
     """
     known("--by", metric, METRICS)
     scorer = make_metric(metric)
@@ -57,7 +58,7 @@ def clip_scores(
     for _, film in films(file, part, range(0, clips, batch_size), clips, batch_size, False):
         given, truth = film[:, : context + horizon].split([context, horizon], 1)
         prediction = roll_out(predictor, given.to(device), horizon).prediction
-        measured = scorer.measure(prediction.to(measured_on), truth.to(measured_on))
+        (measured,) = measure_all([scorer], prediction.to(measured_on), truth.to(measured_on))
         check_measured(scorer, measured, tuple(truth.shape[:2]))
         for clip in range(len(film)):
             alone = {name: values[clip : clip + 1].cpu() for name, values in measured.items()}

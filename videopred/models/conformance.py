@@ -6,15 +6,14 @@ with the reason. It may leave the core changed, so each wants a fresh one.
 
 import copy
 import inspect
-import traceback
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.utils import _pytree as tree
 
+from videopred.addresses import said
 from videopred.check import FailedError, complaint
 from videopred.models.core import READ_TRACES, projects, unroll
 
@@ -37,7 +36,7 @@ def run_checks(make: Callable[[], Any]) -> dict[str, str]:
         raise
     except Exception as error:
         fix = "mend its __init__, which is given its settings, if it has any, and the width of its slots"
-        raise FailedError(complaint("the core", "be built", _said(error), fix)) from error
+        raise FailedError(complaint("the core", "be built", said(error), fix)) from error
     found = {}
     for check in CHECKS:
         torch.manual_seed(0)
@@ -47,22 +46,8 @@ def run_checks(make: Callable[[], Any]) -> dict[str, str]:
         except AssertionError as error:
             found[check.__name__] = str(error)
         except Exception as error:  # a stranger's core may raise anything; the other checks still have their say
-            found[check.__name__] = f"it raised {_said(error)}"
+            found[check.__name__] = f"it raised {said(error)}"
     return found
-
-
-def _said(error: Exception) -> str:
-    """The kind of an error, the first line of what it says, and the last line of the stranger's own code before it."""
-    first_line = (str(error).splitlines() or [""])[0]
-    ours = str(Path(__file__).parents[1])
-    places = [place for place in traceback.extract_tb(error.__traceback__) if _is_own(place.filename, ours)]
-    where = f" ({Path(places[-1].filename).name}, line {places[-1].lineno})" if places else ""
-    return f"{type(error).__name__}: {first_line}{where}"
-
-
-def _is_own(file: str, ours: str) -> bool:
-    """Whether a file is neither in our package nor in an installed one, as torch is, nor made up, as `<eval>` is."""
-    return not file.startswith((ours, "<")) and "site-packages" not in Path(file).parts
 
 
 def prepared(core: Any) -> Any:
