@@ -127,7 +127,7 @@ BAD = {
     "render {gru} {data} --rows modules": "--rows must be among truth, pred, diff, overlay, boxes for this",
     "render {gru} {data} --clips 1 --worst 2": "--worst must be left out with --clips, got 2; leave one out",
     "render {gru} {data} --worst 0": "--worst must be at least 1, got 0; ask for at least one clip",
-    "render {gru} {data} --best 6": "--best must be at most 5, the clips that have a score, got 6; lower it",
+    "render {gru} {data} --best 6": "--best must be at most 5, the clips that have a score by mse, got 6; lower it",
     "render {gru} {data} --worst 1 --by msee": "--by must be one of bce, bce-mean, mse, mse-sum, mae, mae-sum, psnr,",
     "render {gru} {data} --random 3 --first 2": "--random must be at most 2, the clips there are, got 3; lower it",
     "render {gru} {data} --first 6": "--first must be at most 5, the clips of the part, got 6; lower it",

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from tiny_runs import CLIPS, tiny_data, tiny_model
 
 from videopred import models
@@ -57,6 +58,32 @@ def test_a_metric_of_ones_own_says_what_is_worst_and_best(place):
         assert extreme_clips(theirs, "test_choosing:Likeness", which, 2) == extreme_clips(-theirs, "mse", which, 2)
 
 
+class Late(Likeness):
+    """Of the first clip it says nothing, of the second nothing of the first steps."""
+
+    label = "late"
+
+    def measure(self, prediction, truth):
+        measured = super().measure(prediction, truth)["likeness"]
+        measured[0], measured[1, :2] = torch.nan, torch.nan
+        return {"late": measured}
+
+
+def test_clips_of_which_nothing_can_be_said_are_not_chosen(place):
+    predictor, file = place
+    clips = CLIPS["test"]
+    scores = clip_scores(predictor, file, "test", "test_choosing:Late", 3, 4)
+    assert np.isnan(scores).tolist() == [True] + [False] * (clips - 1)
+    for which in ("worst", "best"):
+        assert sorted(extreme_clips(scores, "test_choosing:Late", which, clips - 1)) == list(range(1, clips))
+        must = f"^--{which} must be at most {clips - 1}, the clips that have a score by test_choosing:Late, got {clips}"
+        with pytest.raises(ValueError, match=must):
+            extreme_clips(scores, "test_choosing:Late", which, clips)
+    with pytest.raises(ValueError, match=r"be at most 0, the clips .*, got 1; choose another metric with --by$"):
+        extreme_clips(np.full(3, np.nan), "mse", "worst", 1)
+    assert extreme_clips(np.array([np.nan, 0.4, 0.9, np.nan, 0.4]), "mse", "worst", 2) == [2, 1]
+
+
 def test_random_clips_differ_and_come_again_with_their_seed():
     drawn = random_clips(20, 6, 5)
     assert drawn == sorted(set(drawn)) == random_clips(20, 6, 5)
@@ -68,7 +95,9 @@ def test_what_cannot_be_chosen_is_refused(place):
     predictor, file = place
     scores = np.array([1.0])
     for which in ("worst", "best"):
-        with pytest.raises(ValueError, match=f"--{which} must be at most 1, the clips that have a score, got 2; lower"):
+        with pytest.raises(
+            ValueError, match=f"--{which} must be at most 1, the clips that have a score .*, got 2; lower"
+        ):
             extreme_clips(scores, "mse", which, 2)
     with pytest.raises(ValueError, match="--random must be at most 3, the clips there are, got 4; lower it"):
         random_clips(3, 4, 0)

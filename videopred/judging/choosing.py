@@ -30,7 +30,7 @@ def clip_scores(
     first: int | None = None,
     batch_size: int = 32,
 ) -> np.ndarray:
-    """One number for each clip: a metric of the model's rollout, as a mean over its steps.
+    """One number for each clip: a metric of the model's rollout, as a mean over its steps that have a value.
 
     Args:
         predictor: a trained model, used where it is.
@@ -42,7 +42,7 @@ def clip_scores(
         batch_size: clips at a time.
 
     Returns:
-        (clips,) float64.
+        (clips,) float64; NaN for a clip of which nothing can be said.
 
     Raises:
         ValueError: there is no such metric, the clips are too short, or the file's frames are not the model's.
@@ -62,7 +62,7 @@ def clip_scores(
         check_measured(scorer, measured, tuple(truth.shape[:2]))
         for clip in range(len(film)):
             alone = {name: values[clip : clip + 1].cpu() for name, values in measured.items()}
-            scores.append(reduced(scorer, alone).mean().item())
+            scores.append(reduced(scorer, alone).nanmean().item())
     return np.array(scores)
 
 
@@ -70,15 +70,17 @@ def extreme_clips(scores: np.ndarray, metric: str, which: Literal["worst", "best
     """Indices of the clips with the worst or best scores, the most extreme first; of equal ones the first.
 
     Args:
-        scores: (clips,), see `clip_scores`.
+        scores: (clips,), see `clip_scores`; clips without one are left out.
         metric: says whether high is good.
         count: how many, at least 1.
 
     Raises:
-        ValueError: there are fewer clips.
+        ValueError: fewer clips have a score.
     """
-    must = f"be at most {len(scores)}, the clips that have a score"
-    check.require(count <= len(scores), f"--{which}", must, count, "lower it")
+    scored = np.flatnonzero(~np.isnan(scores))
+    must = f"be at most {len(scored)}, the clips that have a score by {metric}"
+    fix = "lower it" if len(scored) else "choose another metric with --by"
+    check.require(count <= len(scored), f"--{which}", must, count, fix)
     descending = make_metric(metric).higher_is_better == (which == "best")
-    order = np.argsort(-scores if descending else scores, kind="stable")
-    return [int(clip) for clip in order[:count]]
+    order = np.argsort(-scores[scored] if descending else scores[scored], kind="stable")
+    return [int(clip) for clip in scored[order[:count]]]
