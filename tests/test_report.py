@@ -382,3 +382,17 @@ def test_films_shrink_until_the_page_is_small_enough(made, page, tmp_path, monke
 def test_a_metric_says_nothing_without_scores(made, tmp_path):
     with pytest.raises(ValueError, match=r"--by must come with scores of gru, got mse; score it with"):
         report(made, tmp_path, "gru", by="mse")
+
+
+def test_a_metric_says_nothing_without_clips(made, tmp_path):
+    """Its scores are there, but not the file that it learned from."""
+    shutil.copytree(made / "models" / "rims", tmp_path / "models" / "rims")
+    shutil.copytree(made / "eval" / "rims", tmp_path / "eval" / "rims")
+    file = tmp_path / "models" / "rims" / "settings.json"
+    settings = json.loads(file.read_text())
+    file.write_text(json.dumps(settings | {"data": settings["data"] | {"path": "gone.h5"}}))
+    message = (
+        r"^--by must come with clips to show, got mse, but no clips of rims were found; name their file with --data$"
+    )
+    with pytest.raises(ValueError, match=message):
+        report(tmp_path, tmp_path, "rims", by="mse")

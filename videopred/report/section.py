@@ -100,6 +100,8 @@ def tell_run(
     scores = run.scores.get(data.stem) if data else None
     choosing = among if scores is None else scores
     if by is not None:
+        found, fix = f"{by}, but no clips of {run.name} were found", "name their file with --data"
+        check.require(data is not None, "--by", "come with clips to show", found, fix)
         _check_by(by, run, choosing)
     section = Section(
         run=run,
