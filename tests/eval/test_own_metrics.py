@@ -63,6 +63,18 @@ class Bare(Power):
         return super().measure(prediction, truth)["power"]
 
 
+class Empty(Power):
+    def measure(self, prediction, truth):
+        return {}
+
+
+class Endless(Power):
+    def measure(self, prediction, truth):
+        measured = super().measure(prediction, truth)["power"]
+        measured[-1, 2] = -float("inf")
+        return {"endless": measured}
+
+
 class Pooled(Power):
     def reduce(self, measured, clip_weights=None):
         return super().reduce(measured, clip_weights).mean()
@@ -195,6 +207,8 @@ def test_settings_of_another_kind_are_refused():
         ("Two", ValueError, "have a reduce of its own for several measurements, got power, more; write one, or measur"),
         ("Array", TypeError, "measure tensors, got ndarray as array; return tensors of torch by their names"),
         ("Bare", TypeError, "measure a dict, got Tensor; return tensors of torch by their names"),
+        ("Empty", ValueError, "measure something, got an empty dict; return tensors of torch by their names"),
+        ("Endless", ValueError, "measure finite numbers or NaN, got infinity as endless; give NaN where nothing can"),
         ("Pooled", ValueError, "reduce to a tensor of shape (4,), one value per step, got (); pool over clips, and"),
         ("Number", ValueError, "reduce to a tensor of shape (4,), one value per step, got float; pool over clips"),
     ],
@@ -208,6 +222,7 @@ def test_a_metric_that_gives_something_else_than_it_should_is_refused(place, nam
     ("name", "message"),
     [
         ("Array", "must measure tensors, got ndarray as array"),
+        ("Empty", "must measure something, got an empty dict"),
         ("Number", "must reduce to a tensor of shape (4,), one value per step, got float"),
     ],
 )

@@ -128,7 +128,7 @@ class Metric(Quantity):
 
 
 def check_measured(metric: Metric, measured: Any, frames: tuple[int, ...]) -> None:
-    """Refuse what a user's own metric measured unless it is a number for each frame, under a name.
+    """Refuse what a user's own metric measured unless it is a number for each frame, or NaN, under a name.
 
     Args:
         metric: which gave it.
@@ -136,14 +136,17 @@ def check_measured(metric: Metric, measured: Any, frames: tuple[int, ...]) -> No
         frames: (B, T) of the films.
 
     Raises:
-        TypeError: it is no dict of tensors. ValueError: they have other shapes.
+        TypeError: it is no dict of tensors. ValueError: it is empty, or they have other shapes or are infinite.
     """
     name, fix = f"metric {metric.name}", "return tensors of torch by their names"
     require_kind(isinstance(measured, dict), name, "measure a dict", type(measured).__name__, fix)
+    require(len(measured) > 0, name, "measure something", "an empty dict", fix)
     for key, values in measured.items():
         require_kind(isinstance(values, Tensor), name, "measure tensors", f"{type(values).__name__} as {key}", fix)
         must, got = f"measure one number of each of {frames} frames", f"{tuple(values.shape)} as {key}"
         require(values.shape == frames, name, must, got, "take means over the other axes")
+        finite, fix = not values.isinf().any(), "give NaN where nothing can be said, or bound it"
+        require(finite, name, "measure finite numbers or NaN", f"infinity as {key}", fix)
 
 
 @contextmanager
