@@ -342,3 +342,12 @@ def test_a_failed_write_leaves_the_old_file(scores, tmp_path, monkeypatch):
         scores.save(tmp_path, overwrite=True)
     assert (tmp_path / "scores.json").read_text() == before
     assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_a_metric_by_which_nothing_can_be_said_of_any_row_is_told():
+    """As of the objects that stay tracked while they are hidden, where none is ever hidden."""
+    some = {row: {"bce": {"bce": np.full((7, 3), np.nan)}} for row in ("model", "blank")}
+    scores = made_up(measurements=some, metrics={"bce": make_metric("bce")})
+    (told,) = scores.remarks
+    assert told.startswith("BCE of model: no value at any step, nor has another row one")
+    assert told in scores.table()

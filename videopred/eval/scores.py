@@ -142,9 +142,11 @@ class Scores:
         return [remark for remark in (capped, self._coverage(row, column), time) if remark]
 
     def _coverage(self, row: str, column: str) -> str:
-        """Over how many steps the mean is, if other rows have values at more."""
+        """Over how many steps the mean is, if other rows have values at more; of a model, also if no row has any."""
         said = ~np.isnan(self.values[row][column])
         any_row = np.any([~np.isnan(of_row[column]) for of_row in self.values.values()], axis=0)
+        if not any_row.any() and row in self.models:
+            return "no value at any step, nor has another row one: these clips hold nothing that it measures"
         if not said.any() or (said == any_row).all():
             return ""
         return f"the mean is over {said.sum()} of {any_row.sum()} steps; it has no value at the others"
