@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+import torch
 from known_bad import BAD_METRICS
 from metric_checks import CHECKS, REFERENCES
 
@@ -79,3 +80,22 @@ def test_the_table_loads_no_torch():
     code = "import videopred.eval, sys; print([m for m in ('torch', 'numpy', 'kornia') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_mean_is_over_the_clips_that_have_a_value():
+    """By hand: of three clips the second says nothing of the second step, and none anything of the third."""
+    metric = make_metric("mse")
+    values = torch.tensor([[1.0, 4, torch.nan], [2, torch.nan, torch.nan], [6, 8, torch.nan]], dtype=torch.float64)
+    draws = torch.tensor([[1, 1, 1], [2, 1, 0], [0, 3, 0]], dtype=torch.float64)
+    expected = torch.tensor([[3, 6, torch.nan], [4 / 3, 4, torch.nan], [2, torch.nan, torch.nan]], dtype=torch.float64)
+    measured = {"mse": values}
+    torch.testing.assert_close(metric.reduce(measured), expected[0], equal_nan=True)
+    torch.testing.assert_close(metric.reduce_each(measured, draws), expected, equal_nan=True)
+    for weights, by_hand in zip(draws, expected, strict=True):
+        torch.testing.assert_close(metric.reduce(measured, weights), by_hand, equal_nan=True)
+
+
+def test_what_is_unsaid_in_one_measurement_is_left_out_of_all():
+    """A clip that counts in a divisor alone would change what the others say; PSNR has a second tensor, of its caps."""
+    measured = {"psnr": torch.tensor([[10.0], [30]]), "capped": torch.tensor([[0.0], [torch.nan]])}
+    assert make_metric("psnr").reduce({key: of.double() for key, of in measured.items()}).tolist() == [10]

@@ -52,7 +52,7 @@ class Quantity(ABC):
         return self.range[1] if self.higher_is_better else self.range[0]
 
     def reduce(self, measured: dict[str, Tensor], clip_weights: Tensor | None = None) -> Tensor:
-        """One value per step: what `of_sums` makes of the sums over clips.
+        """One value per step: what `of_sums` makes of the sums over the clips that have a value there; NaN if none has.
 
         Args:
             measured: measurements (B, T) of any number of clips.
@@ -82,7 +82,7 @@ class Quantity(ABC):
 
         Args:
             sums: name -> (..., T) float64.
-            clips: (..., 1) float64; how many clips were summed.
+            clips: (..., 1) float64, or (..., T) where some have no value at some steps; how many clips were summed.
 
         Returns:
             (..., T) float64.
@@ -96,8 +96,13 @@ class Quantity(ABC):
         return total / clips
 
     def _pooled(self, measured: dict[str, Tensor], weights: Tensor) -> Tensor:
-        sums = {key: weights.to(values) @ values for key, values in measured.items()}
-        return self.of_sums(sums, weights.sum(-1, keepdim=True))
+        said = ~torch.stack([values.isnan() for values in measured.values()]).any(0)  # (B, T)
+        clips = weights.sum(-1, keepdim=True)
+        if said.all():  # as of all metrics of films in the table
+            return self.of_sums({key: weights.to(values) @ values for key, values in measured.items()}, clips)
+        sums = {key: weights.to(values) @ values.where(said, 0) for key, values in measured.items()}
+        clips = weights @ said.to(weights)
+        return self.of_sums(sums, clips).where(clips > 0, torch.nan)
 
     def remark(self, measured: dict[str, Tensor]) -> str:
         """What a reader of this score must know about these clips, such as how many frames were capped; usually empty.
