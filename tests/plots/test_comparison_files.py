@@ -1,7 +1,10 @@
 """Comparisons as files and figures."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from matplotlib.collections import LineCollection
 
 from videopred.eval import make_metric
 from videopred.eval.comparison import compare
@@ -159,6 +162,21 @@ def test_a_lone_value_is_seen():
     assert one.get_xlim() == (0.5, 1.5)
     levels = [line.get_ydata()[0] for line in other.lines if line.get_label().startswith("_")]
     assert levels == [0.5, 0.4]
+
+
+def test_the_intervals_of_a_single_step_are_bars_beside_each_other_and_so_called():
+    scores = scores_of("gru", "rims", "copy last", models=("gru", "rims"))
+    measured = {row: {"mse": {"mse": of["mse"]["mse"][:, :1] / 9}} for row, of in scores.measurements.items()}
+    asked = scores.protocol.model_copy(update={"horizon": 1})
+    scores = replace(scores, measurements=measured, protocol=asked)
+    figure = draw_comparison(compare({"both": scores}))
+    assert figure.get_suptitle().replace("\n", " ").endswith("; bars: 95 % intervals")
+    (plot,) = figure.axes
+    drawn = [bar.get_segments() for bar in plot.collections if isinstance(bar, LineCollection)]
+    bars = dict(zip(("gru", "rims"), drawn, strict=True))
+    for (bar,), (row, place) in zip(bars.values(), {"gru": 0.875, "rims": 1.125}.items(), strict=True):
+        (low,), (high,) = scores.intervals(row, "mse")
+        np.testing.assert_allclose(bar, [[place, low], [place, high]])
 
 
 def test_a_panel_without_values_says_so():

@@ -67,7 +67,7 @@ def draw_comparison(comparison: Comparison | DataComparison, *, curves: bool = F
 def _draw_curves(comparison: Comparison | DataComparison, panels: Mapping[str, Panel]) -> Figure:
     """Curves over the horizon."""
     asked = comparison.first.protocol
-    title = _title(comparison, "shaded")
+    title = _title(comparison, "bars" if asked.horizon == 1 else "shaded")
     return draw_curves(panels, title=title, steps=what_steps_are(asked), marks=asked.spans[:-1])
 
 

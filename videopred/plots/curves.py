@@ -18,6 +18,8 @@ MARKERS = "os^DvPX"
 STYLES = ("solid", (0, (5, 2)), (0, (1, 1.5)))
 WIDTH, HEIGHT = 4.2, 3.1
 """Of a panel, in inches."""
+ASIDE = 0.5
+"""Over how much of a step the models lie beside each other, where there is no other step."""
 FAINT = "#8A8A8A"
 """The colour of all trivial baselines, so that models stand out; they differ in their dashes."""
 FAINT_STYLES = ((0, (1, 1)), (0, (4, 1.5)), (0, (4, 1.5, 1, 1.5)), (0, (7, 2)), (0, (2, 4)), "solid")
@@ -30,7 +32,8 @@ def draw_curves(
     steps: str = "rollout step",
     marks: Sequence[int] = (),
 ) -> Figure:
-    """A figure with a panel for each metric: values over the steps of the rollout, shaded where they could lie.
+    """A figure with a panel for each metric: values over the steps of the rollout, shaded where they could lie; a bar
+    says it of a value that stands alone.
 
     Trivial baselines leave a panel where they are far worse than all models, and the physics oracle where it is far
     better; an arrow names them.
@@ -98,15 +101,17 @@ def _in_even_lines(title: str, width: int) -> str:
 
 def _draw(plot: Any, panel: Panel, marks: Sequence[int]) -> None:
     """The lines of a panel."""
-    longest = 1
+    longest = max([1, *(len(line.values) for line in panel.rows.values())])
+    models = [name for name, line in panel.rows.items() if not line.faint]
     for name, look in looks(panel.rows).items():
         line = panel.rows[name]
-        steps = np.arange(1, len(line.values) + 1)
+        steps = np.arange(1.0, len(line.values) + 1)
+        if longest == 1 and name in models:  # beside each other, as bars at one place would hide each other
+            steps += ASIDE * ((models.index(name) + 0.5) / len(models) - 0.5)
         every = -(-len(steps) // 8)
         plot.plot(steps, line.values, **look._asdict(), markersize=5, markevery=every, label=literal(name))
         plot.fill_between(steps, line.low, line.high, color=look.color, alpha=0.15, linewidth=0)
-        _draw_alone(plot, line.values, look)
-        longest = max(longest, len(steps))
+        _draw_alone(plot, steps, line, look)
     for step in marks:
         plot.axvline(step, color="#D0D0D0", linewidth=1, zorder=0)
     room = max(0.5, 0.04 * longest)
@@ -119,13 +124,15 @@ def _draw(plot: Any, panel: Panel, marks: Sequence[int]) -> None:
     limit(plot, panel)
 
 
-def _draw_alone(plot: Any, values: np.ndarray, look: "Look") -> None:
-    """Mark each value with none before and after it, through which no line goes: a model's, or a level of a line."""
-    known = np.pad(~np.isnan(values), 1)
-    for step in 1 + np.flatnonzero(known[1:-1] & ~known[:-2] & ~known[2:]):
-        level = [values[step - 1]] * 2
+def _draw_alone(plot: Any, steps: np.ndarray, line: Curve, look: "Look") -> None:
+    """Mark each value with none before and after it, through which no line goes: a model's, with a bar in the place of
+    a band, or a level of a line."""
+    known = np.pad(~np.isnan(line.values), 1)
+    for at in np.flatnonzero(known[1:-1] & ~known[:-2] & ~known[2:]):
+        step, level = steps[at], [line.values[at]] * 2
         if look.marker:
             plot.plot([step], level[:1], **look._asdict(), markersize=5)
+            plot.vlines(step, line.low[at], line.high[at], color=look.color, linewidth=1.8)
         else:
             plot.plot([step - 0.4, step + 0.4], level, **look._asdict())
 
