@@ -151,6 +151,10 @@ def test_scores_of_runs_judged_together_are_offered(place, tmp_path, monkeypatch
     capfd.readouterr()
     assert run(f"compare {place / 'rims'} {place / 'gru'}") == 2
     assert "or name eval/gru-and-1-more/balls4, where it was scored with others" in capfd.readouterr().err
+    assert run(f"compare {place / 'rims'} --data balls4") == 2
+    assert "or name eval/gru-and-1-more/balls4, where it was scored with others" in capfd.readouterr().err
+    assert run(f"compare {place / 'rims'} --data curtain") == 2
+    assert capfd.readouterr().err.endswith("or name the folder of its scores\n"), "those are of other data"
     assert run("compare eval/gru-and-1-more/balls4") == 0
 
 

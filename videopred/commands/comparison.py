@@ -114,11 +114,15 @@ def _scores_of(path: Path, data: tuple[str, ...]) -> list[Path]:
     stamp = run_stamp(path)
     stamps = [told for run in (path, *path.glob("seed-*")) if (told := run_stamp(run))]
     there = [file.parent.name for file in scores_in(found, stamps)]
-    files = [file for file in score_files(Path("eval")) if file.rows_of({name: stamp})]
+    missing = [name for name in data if name not in there]
+    files = [
+        file
+        for file in score_files(Path("eval"))
+        if file.rows_of({name: stamp}) and (not missing or file.data in missing)
+    ]
     among = [file.path.parent for file in files if len(file.rows) > 1]
     folder = f"{among[0]}, where it was scored with others" if among else "the folder of its scores"
     fix = f"score it with `{typed(('evaluate', str(path), 'DATA'))}`, or name {folder}"
-    missing = [name for name in data if name not in there]
     fix = check.suggest(missing[0], there, fix, "--data ") if missing else fix
     got = f"{path}, of which {', '.join(there) or 'nothing'} {'are' if len(there) > 1 else 'is'} in {found}"
     must = f"have scores of {', '.join(data)}" if data else "have scores"
