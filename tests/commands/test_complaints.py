@@ -40,7 +40,7 @@ BAD = {
     "generate balls4 --clips train=9 test=100000000": "--clips must be at most 100,000,000 in all, got train=9 test=1",
     "generate balls4 --out clips.hdf5": "--out must be a folder, or a file that ends in .h5, got clips.hdf5; rename it",
     "evaluate {gru} {data} --metrics f1 f1": "--metrics must name each once, got f1 f1; leave one out",
-    "render {gru} {data} --clips 1 1": "--clips must name each clip once, got (1, 1); leave one out",
+    "render {gru} {data} --clips 1 1": "--clips must name each clip once, got 1 1; leave one out",
     "generate balls4 --clips": "--clips must ask for at least one clip, got 0; try --clips train=100 test=10",
     "generate balls4 --seed 18446744073709551616": "--seed must be below 2**64, got 18446744073709551616; choose",
     "generate sm-mnist --mnist nowhere": "--mnist must hold train-images-idx3",

@@ -8,7 +8,7 @@ import torch
 from known_bad import BAD_METRICS
 from metric_checks import CHECKS, REFERENCES
 
-from videopred.eval import DEFAULT_METRICS, METRICS, make_metric, metric_settings
+from videopred.eval import DEFAULT_METRICS, METRICS, make_metric, metric_settings, read_metric_settings
 from videopred.eval.settings import F1Config, SSIMConfig
 
 
@@ -72,8 +72,10 @@ def test_settings_of_another_metric_are_refused():
 
 
 def test_even_window_is_refused():
-    with pytest.raises(ValueError, match="window must be odd, got 10; take 9 or 11"):
+    with pytest.raises(ValueError, match=r"^--window must be odd, got 10; take an odd number$"):
         SSIMConfig(window=10)
+    with pytest.raises(ValueError, match=r"^--metric-settings ssim\.window must be odd, got 30; take an odd number$"):
+        read_metric_settings(["ssim"], ["ssim.window=30"])
 
 
 def test_the_table_loads_no_torch():

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tiny_runs import tiny_model
 from torch import Tensor, nn
 
 from videopred.eval.settings import Protocol
 from videopred.judging import evaluate, imagine, judge
 from videopred.judging.rows import ROWS
+from videopred.models import build
 from videopred.models.predictor import Prediction
 
 HEIGHT, WIDTH, FRAMES = 13, 17, 9
@@ -403,6 +405,11 @@ def test_a_metric_that_writes_into_films_changes_no_other(file, tmp_path, monkey
             3,
             Protocol(context=3, horizon=5),
             r"predict of model must be a function of \(context, horizon\), got 3; give",
+        ),
+        (
+            {"gru": build(tiny_model("gru"), (1, 16, 24))},
+            Protocol(context=3, horizon=5),
+            r"predict of gru must be a function of \(context, horizon\), got a model; score it with videopred.evalu",
         ),
         (
             lambda context, horizon: context,

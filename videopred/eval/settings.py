@@ -142,7 +142,7 @@ class SSIMConfig(Settings):
     @classmethod
     def _is_odd(cls, window: int) -> int:
         if window % 2 == 0:
-            raise ValueError(complaint("window", "be odd", window, f"take {window - 1} or {window + 1}"))
+            raise ValueError(complaint("--window", "be odd", window, "take an odd number"))
         return window
 
 

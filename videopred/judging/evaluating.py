@@ -202,6 +202,8 @@ def judge(
     models = predict if isinstance(predict, Mapping) else {"model": predict}
     for name, model in models.items():
         must, fix = "be a function of (context, horizon)", "give one that returns the films, see docs/adding.md"
+        of_models = "score it with videopred.evaluate(model, clips)"
+        check.require_kind(not isinstance(model, Predictor), f"predict of {name}", must, "a model", of_models)
         check.require_kind(callable(model), f"predict of {name}", must, repr(model), fix)
     _check_seeds(seeds or {}, models)
 

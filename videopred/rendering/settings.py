@@ -49,9 +49,8 @@ class ClipChoice(Settings):
             check.require(flag == chosen, flag, f"be left out with {chosen}", value, "leave one out")
             if isinstance(value, int):
                 check.whole_number(flag, value, 1, "ask for at least one clip")
-        check.require(
-            len(set(self.clips)) == len(self.clips), "--clips", "name each clip once", self.clips, "leave one out"
-        )
+        clips = " ".join(map(str, self.clips))
+        check.require(len(set(self.clips)) == len(self.clips), "--clips", "name each clip once", clips, "leave one out")
         check.whole_number("--seed", self.seed, 0, "give a whole number such as 0")
         for flag, fits, told, choices in (
             ("--by", self.by == "mse" or self.ranked, self.by, "--worst or --best"),
