@@ -290,12 +290,12 @@ def test_a_core_that_raises_is_a_core_that_fails(place, wrong, reason):
     [
         (
             ("__init__(self, features", "__init__(self, features, width"),
-            "the core must be built, got TypeError: .*wi",
+            "core unbuilt:Plain must be built, got TypeErr",
             1,
         ),
         (
             ("super().__init__()", "super().__init__(); {}[3]"),
-            r"the core must be built, got KeyError: 3 \(un.*, lin",
+            r"core unbuilt:Plain must be built, got KeyError: 3 \(un.*, lin",
             1,
         ),
         (("rows, units, reads = 2,", "rows, units, reads = 0,"), "core unbuilt:Plain must have a whole number rows", 2),
@@ -305,10 +305,13 @@ def test_a_core_that_cannot_be_built_is_told_so_once(place, capsys, monkeypatch,
     assert change[0] in PLAIN
     (place / "unbuilt.py").write_text(PLAIN.replace(*change))
     monkeypatch.delitem(sys.modules, "unbuilt", raising=False)
-    assert run("check-core unbuilt:Plain") == status
-    out, err = capsys.readouterr()
-    assert not out
-    assert re.match(rf"videopred: {said}.*\n$", err)
+    data = tiny_data(place)
+    capsys.readouterr()
+    for words in ("check-core unbuilt:Plain", f"train {data} --batch-size 4 --core unbuilt:Plain --codec.channels 2 3"):
+        assert run(words) == status
+        out, err = capsys.readouterr()
+        assert not out
+        assert re.match(rf"videopred: {said}.*\n$", err)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ map instead of one vector per frame.
 from typing import Any
 
 from videopred import check
-from videopred.addresses import find_own
+from videopred.addresses import find_own, said
 from videopred.models.core import Core
 from videopred.models.core_settings import CoreSettings
 from videopred.models.settings import OwnConfig
@@ -60,9 +60,17 @@ def build_own(config: OwnConfig, features: int) -> Any:
 
     Raises:
         ValueError: see `own_class`; or settings that it does not have; or it says no `rows` and `units`.
+        FailedError: it raises another error.
     """
     found = own_class(config.source)
-    core = found(own_settings(config), features) if hasattr(found, "settings") else found(features)
+    settings = [own_settings(config)] if hasattr(found, "settings") else []
+    try:
+        core = found(*settings, features)
+    except ValueError:  # by which it may say itself what is wrong with its settings
+        raise
+    except Exception as error:
+        fix = "mend its __init__, which is given its settings, if it has any, and the width of its slots"
+        raise check.FailedError(check.complaint(f"core {config.source}", "be built", said(error), fix)) from error
     for name in ("rows", "units"):
         value, fix = getattr(core, name, None), "set it in __init__: its output is (B, rows, units)"
         is_size = isinstance(value, int) and value > 0
