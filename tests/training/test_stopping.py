@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import weakref
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -109,23 +110,24 @@ def test_a_second_ctrl_c_is_at_once_and_says_what_is_saved(data, tmp_path, monke
         assert not list((tmp_path / "run" / "checkpoints").iterdir())
 
 
-def test_a_second_ctrl_c_right_after_a_resume_knows_what_was_saved_before(data, tmp_path, monkeypatch):
-    run, settings = tmp_path / "run", tiny_training(updates=9, validate_every=7)
+def stopped_after_two_of_nine(data: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run that Ctrl-C stopped."""
     with monkeypatch.context() as first:
         interrupting(first, at=1)
         with pytest.raises(KeyboardInterrupt, match=r"^SIGINT received: 2 of 9 updates are done"):
-            train(data, tiny_model(), settings, out=run, device="cpu")
+            train(data, tiny_model(), tiny_training(updates=9, validate_every=7), out=run, device="cpu")
+    return run
+
+
+def test_a_second_ctrl_c_right_after_a_resume_knows_what_was_saved_before(data, tmp_path, monkeypatch):
+    run = stopped_after_two_of_nine(data, tmp_path / "run", monkeypatch)
     interrupting(monkeypatch, at=3, times=2)
     with pytest.raises(KeyboardInterrupt, match=r"^stopped at once: 2 of 9 updates are saved"):
         resume(run, device="cpu")
 
 
 def test_what_stops_before_the_checkpoint_is_read_takes_back_no_update(data, tmp_path, monkeypatch):
-    run, settings = tmp_path / "run", tiny_training(updates=9, validate_every=7)
-    with monkeypatch.context() as first:
-        interrupting(first, at=1)
-        with pytest.raises(KeyboardInterrupt, match=r"^SIGINT received: 2 of 9 updates are done"):
-            train(data, tiny_model(), settings, out=run, device="cpu")
+    run = stopped_after_two_of_nine(data, tmp_path / "run", monkeypatch)
 
     def stopped(*anything: object, **more: object) -> None:
         raise KeyboardInterrupt
