@@ -93,12 +93,13 @@ def judge_run(
     """What `plausibility` gives, and the films."""
     config = PlausibilityConfig() if config is None else config
     check.kind_of("config", config, PlausibilityConfig)
+    stamp = run_stamp(Path(run)) if isinstance(run, str | Path) else None  # before its weights, as it may go on
     predictor = load_run(Path(run), pick_device(device)) if isinstance(run, str | Path) else run
     films = open_scenes(data, config, predictor.film_shape[1:])
     _check_fit(predictor.film_shape, films, str(run) if isinstance(run, str | Path) else "the model")
     asked = {"run": str(run)} if isinstance(run, str | Path) else {}
     scores = judge_scorer(scorer_of(predictor, config), films, config, asked=asked, progress=progress)
-    return replace(scores, stamp=run_stamp(Path(run)) if isinstance(run, str | Path) else None), films
+    return replace(scores, stamp=stamp), films
 
 
 def check_runs(runs: Sequence[Path], data: Path, config: PlausibilityConfig) -> None:

@@ -64,6 +64,8 @@ def test_one_of_several_seeds_is_not_trained_apart_from_the_others(place, tmp_pa
     assert run(f"train {words} --out runs/seed-5 --overwrite") == 2
     assert "--out must be no run of several seeds, got runs/seed-5; choose another --out; to" in capfd.readouterr().err
     assert run(f"train {words} --out runs/seed-4") == 0
+    Path("runs/seeds.json").write_text("{}")  # somebody else's
+    assert run(f"train {words} --out runs/mine") == 0
 
 
 def test_runs_from_several_seeds_are_told_apart_and_summed_up(place, tmp_path, monkeypatch, capfd):

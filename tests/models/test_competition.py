@@ -82,6 +82,21 @@ def test_clips_differ_in_training_and_nothing_is_drawn_in_evaluation():
     assert (active[0] != active[1]).any()
 
 
+@pytest.fixture
+def bf16_by_default():
+    """As Lightning has it while it trains in bf16-true."""
+    torch.set_default_dtype(torch.bfloat16)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_scores_by_chance_have_32_bits_where_others_have_fewer_by_default(bf16_by_default, training):
+    choice = RandomChoice().train(training)
+    scores, _ = choice(choice.initial_state(torch.empty(2, 3, 4)))
+    assert scores.dtype == torch.float32
+
+
 @pytest.mark.parametrize("training", [True, False])
 def test_the_choice_of_a_model_in_bf16_is_as_fine_as_that_of_others(training):
     """Else scores are often equal, and the first of such modules is taken."""

@@ -12,8 +12,9 @@ from test_locking import another_process_holds
 from tiny_runs import files_of, no_file_longer_than
 from training_runs import learner
 
-from videopred.checkpoint import DataRecord
+from videopred.checkpoint import DataRecord, write_json
 from videopred.training.folder import RunFolder
+from videopred.training.provenance import provenance
 from videopred.training.resuming import read_settings
 
 DATA = DataRecord(path="/data/d.h5", name="balls4", sha256="ab12")
@@ -65,6 +66,64 @@ def test_a_run_whose_settings_cannot_be_written_leaves_the_place_as_it_was(folde
     assert files_of(folder.path.parent) == before
     assert [path.name for path in folder.path.parent.iterdir()] == ["run"]
     RunFolder(place).begin(CONFIG, "cpu", overwrite=replaced)  # nothing holds it
+
+
+@pytest.mark.parametrize("name", ["settings.json", "run.json"])
+def test_an_empty_folder_in_which_a_run_cannot_begin_stays_empty(tmp_path, monkeypatch, name):
+    (tmp_path / "run").mkdir()
+    write = write_json
+
+    def failing(path: Path, content: dict[str, Any]) -> None:
+        if path.name == name:
+            raise KeyboardInterrupt
+        write(path, content)
+
+    monkeypatch.setattr("videopred.training.folder.write_json", failing)
+    with pytest.raises(KeyboardInterrupt):
+        RunFolder(tmp_path / "run").begin(CONFIG, "cpu", overwrite=False)
+    assert not list((tmp_path / "run").iterdir())
+
+
+def test_a_run_that_came_and_ended_while_another_began_is_not_written_into(tmp_path, monkeypatch):
+    other, told = RunFolder(tmp_path / "run"), provenance()
+
+    def meanwhile() -> dict[str, Any]:
+        other.begin(CONFIG, "cpu", overwrite=False)
+        other.end("finished", 5)
+        return told
+
+    with monkeypatch.context() as first:
+        first.setattr("videopred.training.folder.provenance", lambda: first.undo() or meanwhile())
+        with pytest.raises(FileExistsError, match=r"--out must be a new path, got .*/run"):
+            RunFolder(tmp_path / "run").begin(CONFIG, "cuda:1", overwrite=True)
+    assert (record(other)["state"], record(other)["device"]) == ("finished", "cpu")
+
+
+def test_a_process_that_cannot_set_a_run_aside_leaves_the_place_to_the_one_that_did(folder, monkeypatch):
+    folder.end("finished", 5)
+    there = files_of(folder.path)
+    monkeypatch.setattr(Path, "rename", lambda *anything: (_ for _ in ()).throw(OSError(39, "Directory not empty")))
+    with pytest.raises(OSError, match=r"--out must be a folder that can be made, got .*Directory not empty"):
+        RunFolder(folder.path).begin(CONFIG, "cpu", overwrite=True)
+    assert files_of(folder.path) == there
+    with another_process_holds(folder.path):
+        pass
+
+
+def test_a_run_that_could_not_begin_is_held_by_nobody(folder, monkeypatch):
+    folder.end("finished", 5)
+    monkeypatch.setattr("videopred.training.folder.provenance", lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError) as kept, pytest.MonkeyPatch.context():
+        RunFolder(folder.path).begin(CONFIG, "cpu", overwrite=True)
+    with another_process_holds(folder.path):
+        assert kept.value
+
+
+def test_a_folder_that_holds_a_link_is_not_empty(tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "photos").symlink_to(tmp_path)
+    with pytest.raises(FileExistsError, match="--out must be a new path"):
+        RunFolder(tmp_path / "run").begin(CONFIG, "cpu", overwrite=False)
 
 
 def test_a_folder_that_a_process_left_that_was_killed_as_it_began_is_taken(tmp_path):

@@ -2,6 +2,7 @@
 
 import gc
 import json
+import shutil
 import signal
 import weakref
 from pathlib import Path
@@ -15,7 +16,7 @@ from tiny_runs import files_of, tiny_model, tiny_training
 from training_runs import UNDRAWN, equal, load, weights
 
 from videopred.checkpoint import ExperimentRecord
-from videopred.settings import ComputeConfig
+from videopred.settings import ComputeConfig, WatchConfig
 from videopred.training import seeds as several
 from videopred.training.clips import TrainingClips
 from videopred.training.learner import Learner
@@ -243,6 +244,17 @@ def test_the_usual_folder_of_several_seeds(data, tmp_path, monkeypatch):
     out = train_seeds(data, (1,), tiny_model(), tiny_training(updates=1), device="cpu")
     assert out == Path("models/balls4-gru")
     assert (out / "seed-1" / "settings.json").exists()
+
+
+def test_a_seed_that_is_deleted_is_trained_again_as_the_others_were(data, tmp_path):
+    """Also the first, and with what they recorded."""
+    how: Any = {"out": tmp_path / "runs", "device": "cpu", "watch": WatchConfig(pictures_every=0)}
+    out = train_seeds(data, (1, 2), tiny_model(), tiny_training(updates=1), **how)
+    before = weights(out / "seed-1")
+    shutil.rmtree(out / "seed-1")
+    resume_seeds(out, device="cpu")
+    assert equal(weights(out / "seed-1"), before)
+    assert read_settings(out / "seed-1")[0].watch == how["watch"]
 
 
 def test_several_seeds_do_not_move_into_a_run(data, tmp_path):

@@ -1,6 +1,7 @@
 """The command that trains: on a data file, by an experiment, or from where a run stopped."""
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -218,7 +219,8 @@ def _check_room(out: Path, seeds: Sequence[int] | None, overwrite: bool) -> None
 
 def _check_alone(out: Path) -> None:
     """Refuse the place of one of several seeds, which are trained alike and summed up together."""
-    among = (out.parent / SUMMARY).is_file() and out in [run_of(out.parent, seed) for seed in seeds_of(out.parent)]
+    is_one = re.fullmatch(r"seed-\d+", out.name) and (out.parent / SUMMARY).is_file()
+    among = is_one and out in [run_of(out.parent, seed) for seed in seeds_of(out.parent)]
     fix = f"choose another --out; to train that seed again, delete it and give --resume {out.parent}"
     check.require(not among, "--out", "be no run of several seeds", out, fix)
 

@@ -100,7 +100,7 @@ def measure_all(metrics: Sequence[Metric], prediction: Tensor, truth: Tensor) ->
             measured.append(walked[metric])
             continue
         with naming(metric):
-            # The others are users' own; they get copies, since they may write into what they are given.
+            # The others are users' own, as docs/adding.md has them: they may write into what they are given.
             measured.append(metric.measure(prediction.clone(), truth.clone()))
     return measured
 

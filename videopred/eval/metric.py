@@ -245,7 +245,7 @@ def check_range(name: str, film: Tensor) -> None:
 
 
 def check_bounds(name: str, lowest: Tensor, highest: Tensor) -> None:
-    """Refuse with a ValueError a film with these bounds, of which one may be NaN."""
+    """Refuse with a ValueError a film with these bounds, both NaN if a value of it is."""
     low, high = lowest.item(), highest.item()
     must, fix = "lie in [0, 1]", "divide pixel values by their maximum, or apply a sigmoid to logits"
     require(not math.isnan(low), name, must, "NaN", "look for the first step at which it arises")

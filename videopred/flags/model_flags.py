@@ -17,7 +17,7 @@ from videopred.models.presets import PRESETS
 from videopred.models.settings import CoreSettings, OwnConfig, PredictorConfig
 from videopred.run_files import EXPORT, SETTINGS, SUMMARY
 from videopred.settings import ComputeConfig, Settings, TrainingConfig, WatchConfig
-from videopred.training.places import run_of, seeds_of
+from videopred.training.places import first_of
 
 
 def with_model_flags(command: Callable[..., None], words: Sequence[str]) -> Callable[..., None]:
@@ -86,7 +86,7 @@ def _saved(run: Path) -> dict[str, Any]:
 
         return read_header(run)[0]
     if (run / SUMMARY).is_file():
-        run = run_of(run, seeds_of(run)[0])
+        run = first_of(run)
     return json.loads((run / SETTINGS).read_text(encoding="utf-8"))
 
 

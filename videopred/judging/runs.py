@@ -42,11 +42,12 @@ def evaluate_runs(
     check.require(not trivial, "RUN", must, ", ".join(trivial), "rename the folder")
     twice = sorted({name for name in names if names.count(name) > 1})
     check.require(not twice, "RUN", "be runs of different names", ", ".join(twice), "rename a folder")
+    named = dict(zip(names, runs, strict=True))
+    # Before weights are read: of a run that goes on meanwhile, scores may be of later ones, but never of earlier ones.
+    stamps = {name: told for name, run in named.items() if (told := run_stamp(run))}
     where = pick_device(my_device(device))
     predictors = {name: load_run(run, where) for name, run in zip(names, runs, strict=True)}
     scores = evaluate_protocol(predictors, file, protocol, **options)
-    named = dict(zip(names, runs, strict=True))
-    stamps = {name: told for name, run in named.items() if (told := run_stamp(run))}
     return replace(scores, seeds=_seeds(named), stamps=stamps)
 
 

@@ -1,6 +1,7 @@
 """Models: the tables of cores, codecs and decoders, and the predictor that puts them together."""
 
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
 
 from videopred import check
@@ -139,7 +140,7 @@ def build(config: PredictorConfig, film_shape: tuple[int, int, int]) -> "Predict
 
     check.kind_of("config", config, PredictorConfig)
     sizes = film_shape if isinstance(film_shape, Sequence) else ()
-    fits = len(sizes) == 3 and all(isinstance(size, int) and size > 0 for size in sizes)
+    fits = len(sizes) == 3 and all(isinstance(size, Integral) and size > 0 for size in sizes)
     must, fix = "be (channels, height, width), whole numbers of at least 1", "give e.g. (1, 64, 64)"
     check.require(fits, "film_shape", must, film_shape, fix)
     return Predictor(config, film_shape)

@@ -39,7 +39,7 @@ class RandomChoice(nn.Module):
         """Scores for `lowest`, and the next count of steps: (B, K) -> (B, K), (B, K)."""
         steps = steps + 1
         if self.training:
-            return torch.rand(steps.shape, device=steps.device), steps
+            return torch.rand(steps.shape, dtype=torch.float32, device=steps.device), steps
         modules = steps.shape[1]
-        pace = torch.exp(torch.arange(1, modules + 1, device=steps.device) / modules)
+        pace = torch.exp(torch.arange(1, modules + 1, dtype=torch.float32, device=steps.device) / modules)
         return torch.frac(steps * pace), steps

@@ -51,8 +51,8 @@ class Course:
 
     @property
     def done(self) -> int:
-        """Updates so far; Lightning knows of those in a checkpoint only when it has read that."""
-        return max(self.start.done, self._trainer.global_step if self._trainer else 0)
+        """Updates so far."""
+        return self._trainer.global_step if self._trainer else self.start.done
 
     @property
     def _resuming(self) -> str:

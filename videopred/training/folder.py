@@ -1,13 +1,13 @@
 """The folder of a run: made, gone on with, or put in the place of an older one."""
 
 import shutil
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 from videopred import check
 from videopred.checkpoint import RunConfig, write_json
-from videopred.run_files import RECORD, SETTINGS
+from videopred.run_files import LOCK, RECORD, SETTINGS
 from videopred.training.locking import FolderLock
 from videopred.training.places import check_free, is_unbegun
 from videopred.training.processes import is_first
@@ -42,53 +42,58 @@ class RunFolder:
         """
         if not is_first():
             return
+        with ExitStack() as undo:
+            undo.callback(self._lock.let_go)
+            self._begin(config, device, overwrite, undo)
+            undo.pop_all()
+
+    def _begin(self, config: RunConfig, device: str, overwrite: bool, undo: ExitStack) -> None:
+        """Do what `begin` says, and leave in `undo` how to take back each step."""
         self._lock.hold("--out", self._old)  # who sets a run aside holds it until there is a new one
         self._mend()
         check_free(self.path, overwrite)
         there = self._place.exists()
-        replaces = there and not is_unbegun(self.path)
-        if replaces:
-            fix = "choose another --out; only run folders are replaced"
-            check.require((self.path / SETTINGS).is_file(), "--out", "be a run folder or new", self.path, fix)
-            inner = [str(found.parent) for found in self.path.rglob(SETTINGS) if found.parent != self.path]
-            got, fix = f"{self.path}, which holds {', '.join(inner)}", "move that elsewhere, or choose another --out"
-            check.require(not inner, "--out", "hold no other run, which would go with it", got, fix)
+        if replaces := there and not is_unbegun(self.path):
+            self._check_replaceable()
             self._lock.hold("--out", self.path)
         data = config.data.model_dump() if config.data else None
         record = provenance() | {"state": "running", "device": device, "data": data}  # while nothing is touched yet
-        held = False
-        try:
-            self._make_room(replaces)
-            self._lock.hold("--out", self.path)
-            held = True
-            write_json(self.path / SETTINGS, config.model_dump(mode="json"))
-            self._write(record)
-        except BaseException as error:
-            if held or not isinstance(error, ValueError):  # which says that another process was faster
-                self._leave(there)
-            raise
-
-    def _make_room(self, replaces: bool) -> None:
-        """Set aside the run that is there, and make an empty folder.
-
-        Raises:
-            OSError: it cannot be made.
-        """
         try:
             if replaces:
                 with self._lock.lifted():
                     self._place.rename(self._old)
+                undo.callback(self._put_back)
             (self._place / "checkpoints").mkdir(parents=True, exist_ok=True)
         except OSError as error:
             got, fix = f"{self.path} ({error.strerror})", "choose another place"
             raise OSError(check.complaint("--out", "be a folder that can be made", got, fix)) from error
+        self._lock.hold("--out", self.path)
+        check_free(self.path, overwrite=False)  # another process may have been faster, and have ended
+        undo.callback(self._clear, there and not replaces)
+        write_json(self.path / SETTINGS, config.model_dump(mode="json"))
+        self._write(record)
 
-    def _leave(self, there: bool) -> None:
-        """Leave the place as it was, with the run that was set aside, or with nothing if nothing was there."""
-        self._mend()
-        self._lock.let_go()
-        if not there:
-            shutil.rmtree(self._place, ignore_errors=True)
+    def _check_replaceable(self) -> None:
+        """Refuse to replace what is no run, and a run that holds another, which would go with it."""
+        fix = "choose another --out; only run folders are replaced"
+        check.require((self.path / SETTINGS).is_file(), "--out", "be a run folder or new", self.path, fix)
+        inner = [str(found.parent) for found in self.path.rglob(SETTINGS) if found.parent != self.path]
+        got, fix = f"{self.path}, which holds {', '.join(inner)}", "move that elsewhere, or choose another --out"
+        check.require(not inner, "--out", "hold no other run, which would go with it", got, fix)
+
+    def _clear(self, keep: bool) -> None:
+        """Take away what was begun; of a folder that was there before, keep it."""
+        with self._lock.lifted(), suppress(OSError):
+            for name in (SETTINGS, RECORD, LOCK):
+                (self._place / name).unlink(missing_ok=True)
+            self.checkpoints.rmdir()
+            if not keep:
+                self._place.rmdir()
+
+    def _put_back(self) -> None:
+        """Give the run that was set aside its place again, unless another process was faster there."""
+        with self._lock.lifted(), suppress(OSError):
+            self._old.rename(self._place)
 
     def take_up(self) -> None:
         """Hold a run that is gone on with.
@@ -108,6 +113,7 @@ class RunFolder:
         start = {"updates": done, **provenance()}
         starts = [*record.get("resumed", []), start]
         record = {name: value for name, value in record.items() if name not in ("updates", "finished", "job")}  # past
+        record |= {"data": config.data.model_dump()} if config.data else {}
         here = {name: start[name] for name in ("host", "process", "job") if name in start}
         self._write(record | {"state": "running", "device": device, "resumed": starts, "saved": done} | here)
 

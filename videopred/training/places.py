@@ -24,7 +24,8 @@ def run_of(out: Path, seed: int) -> Path:
 
 def is_unbegun(out: Path) -> bool:
     """Whether a folder holds no file but a lock: it is empty, or of a training that was killed as it began."""
-    return out.is_dir() and not any(found.is_file() and found.name != LOCK for found in out.rglob("*"))
+    there = (found for found in out.rglob("*") if found.is_symlink() or not found.is_dir())
+    return out.is_dir() and all(found.name == LOCK for found in there)
 
 
 def check_free(out: Path, overwrite: bool) -> None:
@@ -72,6 +73,12 @@ def seeds_of(out: Path) -> list[int]:
         fix = 'write {"seeds": [0, 1]} into it, with the numbers of the folders beside it'
         said = check.complaint(str(out / SUMMARY), "name the seeds of the runs", "something else", fix)
         raise check.FaultyFileError(said) from None
+
+
+def first_of(out: Path) -> Path:
+    """The run from the first of several seeds that is there, whose settings hold for all; the first if none is."""
+    runs = [run_of(out, seed) for seed in seeds_of(out)]
+    return next((run for run in runs if (run / SETTINGS).is_file()), runs[0])
 
 
 def spread(out: Path) -> str:

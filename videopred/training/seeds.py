@@ -15,7 +15,7 @@ from videopred.models.settings import PredictorConfig
 from videopred.run_files import SETTINGS, SUMMARY
 from videopred.settings import ComputeConfig, TrainingConfig
 from videopred.systems import typed
-from videopred.training.places import check_room, run_of, seeds_of, usual_folder
+from videopred.training.places import check_room, first_of, run_of, seeds_of, usual_folder
 from videopred.training.resuming import LOOKS_KEY, read_settings
 from videopred.training.run import resume, train
 from videopred.training.stopping import TimeLimit
@@ -136,15 +136,15 @@ def resume_seeds(out: Path, training: TrainingConfig | None = None, **how: Any) 
     """
     _check_alone(how.get("compute"))
     seeds = seeds_of(out)
-    first, _ = read_settings(run_of(out, seeds[0]))
+    first, _ = read_settings(first_of(out))
     asked, compute = training or first.training, how.get("compute") or first.compute
-    how |= {"compute": compute, "limit": _limit_of(compute)}
+    how |= {"compute": compute, "watch": how.get("watch") or first.watch, "limit": _limit_of(compute)}
     also = {name: value for name, value in how.items() if name not in ("data", "model")}
     for finished, seed in enumerate(seeds):
         _check_time(how["limit"], out, finished, seeds)
         run, chosen = run_of(out, seed), asked.model_copy(update={"seed": seed})
         try:
-            if (run / SETTINGS).exists():  # the first has them, and `resume` refuses others than its own
+            if (run / SETTINGS).exists():  # and `resume` refuses others than its own
                 resume(run, training=chosen, **how)
                 continue
             data = how.get("data") or (first.data.path if first.data else "")
