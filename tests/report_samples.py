@@ -25,11 +25,11 @@ LOG = [
 
 
 def scored(**rows: tuple[list[float], list[float]]) -> Scores:
-    """Each row's MSE and PSNR at three steps; the first row is a model's."""
+    """Each row's MSE and PSNR at each step; the first row is a model's."""
     measurements: dict[str, Any] = {
         row.replace("_", " "): {
             "mse": {"mse": mse + 0.001 * SPREAD},
-            "psnr": {"psnr": psnr + 0.1 * SPREAD, "capped": np.zeros((5, 3))},
+            "psnr": {"psnr": psnr + 0.1 * SPREAD, "capped": np.zeros((5, len(psnr)))},
         }
         for row, (mse, psnr) in rows.items()
     }
@@ -39,7 +39,7 @@ def scored(**rows: tuple[list[float], list[float]]) -> Scores:
         file="a.h5",
         fingerprint="1",
         reference=None,
-        protocol=Protocol(context=2, horizon=3, metrics=("mse", "psnr"), clips=5),
+        protocol=Protocol(context=2, horizon=len(next(iter(rows.values()))[0]), metrics=("mse", "psnr"), clips=5),
         models=(next(iter(measurements)),),
     )
 

@@ -11,6 +11,7 @@ from report_samples import ONE, scored
 from videopred.eval.comparison import compare
 from videopred.eval.scores import Scores
 from videopred.report.tables import (
+    comparison_block,
     comparison_charts,
     comparison_tables,
     plausibility_table,
@@ -128,6 +129,19 @@ def test_runs_are_held_against_the_first_and_strong_where_they_are_told_apart():
     first, _ = comparison_charts(comparison)
     assert [name for name in ("gru", "rims", "blank") if f"<title>{name}" in first] == ["gru", "rims", "blank"]
     assert (first.count('class="line-'), first.count('class="faint-')) == (2, 1)
+
+
+def test_of_a_single_step_nothing_is_said_to_be_shaded(scores):
+    one = scored(model=([0.1], [10]), blank=([0.5], [1]))
+    told = {
+        name: [
+            " ".join([*block.legend, *block.legend.values()])
+            for block in (score_block("d", of), comparison_block({"a": of, "b": of}))
+        ]
+        for name, of in (("several", scores), ("one", one))
+    }
+    assert all("shaded" in text for text in told["several"])
+    assert not any("shaded" in text for text in told["one"])
 
 
 def test_errors_of_plausibility_are_told_of_all_scenes_and_of_one_kind():

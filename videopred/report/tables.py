@@ -69,7 +69,8 @@ class ScoreBlock(NamedTuple):
 
 def score_block(name: str, scores: Scores) -> ScoreBlock:
     """What there is to say of scores on the data of that name."""
-    legend = _legend(scores, "±", "half of the 95 % interval over clips ({}); shaded in the curves")
+    shaded = "; shaded in the curves" if scores.protocol.horizon > 1 else ""  # a single step has no curve
+    legend = _legend(scores, "±", "half of the 95 % interval over clips ({})" + shaded)
     title = f"{name}: {what_was_asked(scores)}"
     return ScoreBlock(title, [score_table(scores)], score_charts(scores), legend, [*scores.remarks, *scores.notes])
 
@@ -81,7 +82,9 @@ def comparison_block(scores: Mapping[str, Scores]) -> ScoreBlock:
         ValueError: the scores cannot be compared.
     """
     compared = compare({name: replace(one, seeds={}) for name, one in scores.items()})
-    legend = _legend(compared.first, "shaded", "95 % interval over clips ({})")
+    legend = conventions(compared.first)
+    if compared.first.protocol.horizon > 1:
+        legend = _legend(compared.first, "shaded", "95 % interval over clips ({})")
     found = [*comparison_tables(compared), *seed_tables(scores)]
     return ScoreBlock(compared.asked, found, comparison_charts(compared), legend, compared.remarks)
 
