@@ -132,6 +132,9 @@ class Metric(Quantity):
         """
 
 
+_BOUND = "give NaN where nothing can be said, or bound it"
+
+
 def check_measured(metric: Metric, measured: Any, frames: tuple[int, ...]) -> None:
     """Refuse what a user's own metric measured unless it is a number for each frame, or NaN, under a name.
 
@@ -150,8 +153,7 @@ def check_measured(metric: Metric, measured: Any, frames: tuple[int, ...]) -> No
         require_kind(isinstance(values, Tensor), name, "measure tensors", f"{type(values).__name__} as {key}", fix)
         must, got = f"measure one number of each of {frames} frames", f"{tuple(values.shape)} as {key}"
         require(values.shape == frames, name, must, got, "take means over the other axes")
-        finite, fix = not values.isinf().any(), "give NaN where nothing can be said, or bound it"
-        require(finite, name, "measure finite numbers or NaN", f"infinity as {key}", fix)
+        require(not values.isinf().any(), name, "measure finite numbers or NaN", f"infinity as {key}", _BOUND)
 
 
 @contextmanager
@@ -184,6 +186,7 @@ def reduced(metric: Quantity, measured: dict[str, Tensor]) -> Tensor:
     got: Any = tuple(values.shape) if isinstance(values, Tensor) else type(values).__name__
     must, fix = f"reduce to a tensor of shape ({steps},), one value per step", "pool over clips, and not over steps"
     require(got == (steps,), f"metric {metric.name}", must, got, fix)
+    require(not values.isinf().any(), f"metric {metric.name}", "reduce to finite numbers or NaN", "infinity", _BOUND)
     return values
 
 
