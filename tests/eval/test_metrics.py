@@ -5,7 +5,7 @@ import sys
 
 import pytest
 import torch
-from known_bad import BAD_METRICS
+from known_bad_metrics import BAD_METRICS
 from metric_checks import CHECKS, REFERENCES
 
 from videopred.eval import DEFAULT_METRICS, METRICS, make_metric, metric_settings, read_metric_settings
