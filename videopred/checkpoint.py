@@ -190,8 +190,7 @@ def take_checkpoint(predictor: Predictor, path: Path) -> None:
     Raises:
         FaultyFileError: they do not fit, or see `whole_checkpoint`.
     """
-    content = whole_checkpoint(path)
-    take_weights(predictor, _weights_in(content), path)
+    take_weights(predictor, _weights_in(whole_checkpoint(path)), path)
 
 
 def _weights_in(content: dict[str, Any]) -> dict[str, Tensor]:

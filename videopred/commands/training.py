@@ -211,13 +211,13 @@ def _check_room(out: Path, seeds: Sequence[int] | None, overwrite: bool) -> None
     if any(os.environ.get(rank, "0") != "0" for rank in ("RANK", "LOCAL_RANK", "SLURM_PROCID")):
         return
     if seeds is None:
-        _check_alone(out)
+        _check_no_seed(out)
         check_free(out, overwrite)
     else:
         check_room(out, seeds, overwrite)
 
 
-def _check_alone(out: Path) -> None:
+def _check_no_seed(out: Path) -> None:
     """Refuse the place of one of several seeds, which are trained alike and summed up together."""
     is_one = re.fullmatch(r"seed-\d+", out.name) and (out.parent / SUMMARY).is_file()
     among = is_one and out in [run_of(out.parent, seed) for seed in seeds_of(out.parent)]

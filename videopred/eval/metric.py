@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from videopred.addresses import is_complaint, said
 from videopred.check import FailedError, complaint, require, require_kind
 from videopred.settings import Settings
 from videopred.systems import lacking_memory
+from videopred.user_errors import error_told, is_complaint
 
 
 class Quantity(ABC):
@@ -96,12 +96,12 @@ class Quantity(ABC):
         return total / clips
 
     def _pooled(self, measured: dict[str, Tensor], weights: Tensor) -> Tensor:
-        said = ~torch.stack([values.isnan() for values in measured.values()]).any(0)  # (B, T)
+        known = ~torch.stack([values.isnan() for values in measured.values()]).any(0)  # (B, T)
         clips = weights.sum(-1, keepdim=True)
-        if said.all():  # as of all metrics of films in the table
+        if known.all():  # as of all metrics of films in the table
             return self.of_sums({key: weights.to(values) @ values for key, values in measured.items()}, clips)
-        sums = {key: weights.to(values) @ values.where(said, 0) for key, values in measured.items()}
-        clips = weights @ said.to(weights)
+        sums = {key: weights.to(values) @ values.where(known, 0) for key, values in measured.items()}
+        clips = weights @ known.to(weights)
         return self.of_sums(sums, clips).where(clips > 0, torch.nan)
 
     def remark(self, measured: dict[str, Tensor]) -> str:
@@ -132,7 +132,7 @@ class Metric(Quantity):
         """
 
 
-_BOUND = "give NaN where nothing can be said, or bound it"
+_NO_INFINITY = "give NaN where nothing can be said, or bound it"
 
 
 def check_measured(metric: Metric, measured: Any, frames: tuple[int, ...]) -> None:
@@ -153,7 +153,7 @@ def check_measured(metric: Metric, measured: Any, frames: tuple[int, ...]) -> No
         require_kind(isinstance(values, Tensor), name, "measure tensors", f"{type(values).__name__} as {key}", fix)
         must, got = f"measure one number of each of {frames} frames", f"{tuple(values.shape)} as {key}"
         require(values.shape == frames, name, must, got, "take means over the other axes")
-        require(not values.isinf().any(), name, "measure finite numbers or NaN", f"infinity as {key}", _BOUND)
+        require(not values.isinf().any(), name, "measure finite numbers or NaN", f"infinity as {key}", _NO_INFINITY)
 
 
 @contextmanager
@@ -171,7 +171,7 @@ def naming(metric: Quantity) -> Iterator[None]:
         if ":" not in metric.name or is_complaint(error) or lacking_memory(error):
             raise
         fix = "mend it there; VIDEOPRED_TRACEBACK=1 shows every call"
-        raise FailedError(complaint(f"metric {metric.name}", "raise no error", said(error), fix)) from error
+        raise FailedError(complaint(f"metric {metric.name}", "raise no error", error_told(error), fix)) from error
 
 
 def reduced(metric: Quantity, measured: dict[str, Tensor]) -> Tensor:
@@ -186,7 +186,8 @@ def reduced(metric: Quantity, measured: dict[str, Tensor]) -> Tensor:
     got: Any = tuple(values.shape) if isinstance(values, Tensor) else type(values).__name__
     must, fix = f"reduce to a tensor of shape ({steps},), one value per step", "pool over clips, and not over steps"
     require(got == (steps,), f"metric {metric.name}", must, got, fix)
-    require(not values.isinf().any(), f"metric {metric.name}", "reduce to finite numbers or NaN", "infinity", _BOUND)
+    finite = not values.isinf().any()
+    require(finite, f"metric {metric.name}", "reduce to finite numbers or NaN", "infinity", _NO_INFINITY)
     return values
 
 

@@ -233,10 +233,5 @@ def _check_seeds(seeds: Mapping[str, Sequence[str]], models: Iterable[str]) -> N
         for row in rows:
             check.one_of(argument, row, models)
             other = group_of.setdefault(row, name)
-            check.require(
-                other == name,
-                argument,
-                "name rows of no other group",
-                f"{row}, which is in {other}",
-                "leave it out of one",
-            )
+            must, got = "name rows of no other group", f"{row}, which is in {other}"
+            check.require(other == name, argument, must, got, "leave it out of one")

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.utils import _pytree as tree
 
-from videopred.addresses import said
 from videopred.models.core import READ_TRACES, projects, unroll
+from videopred.user_errors import error_told
 
 BATCH, STEPS, FEATURES = 3, 7, 11
 
@@ -39,7 +39,7 @@ def run_checks(make: Callable[[], Any]) -> dict[str, str]:
         except AssertionError as error:
             found[check.__name__] = str(error)
         except Exception as error:  # a stranger's core may raise anything; the other checks still have their say
-            found[check.__name__] = f"it raised {said(error)}"
+            found[check.__name__] = f"it raised {error_told(error)}"
     return found
 
 

@@ -9,10 +9,11 @@ map instead of one vector per frame.
 from typing import Any
 
 from videopred import check
-from videopred.addresses import find_own, said
+from videopred.addresses import find_own
 from videopred.models.core import Core
 from videopred.models.core_settings import CoreSettings
 from videopred.models.settings import OwnConfig
+from videopred.user_errors import error_told
 
 
 class NoSettings(CoreSettings):
@@ -70,7 +71,7 @@ def build_own(config: OwnConfig, features: int) -> Any:
         raise
     except Exception as error:
         fix = "mend its __init__, which is given its settings, if it has any, and the width of its slots"
-        raise check.FailedError(check.complaint(f"core {config.source}", "be built", said(error), fix)) from error
+        raise check.FailedError(check.complaint(f"core {config.source}", "be built", error_told(error), fix)) from error
     for name in ("rows", "units"):
         value, fix = getattr(core, name, None), "set it in __init__: its output is (B, rows, units)"
         is_size = isinstance(value, int) and value > 0

@@ -82,9 +82,8 @@ def comparison_block(scores: Mapping[str, Scores]) -> ScoreBlock:
         ValueError: the scores cannot be compared.
     """
     compared = compare({name: replace(one, seeds={}) for name, one in scores.items()})
-    legend = conventions(compared.first)
-    if compared.first.protocol.horizon > 1:
-        legend = _legend(compared.first, "shaded", "95 % interval over clips ({})")
+    interval, has_curves = "95 % interval over clips ({})", compared.first.protocol.horizon > 1
+    legend = _legend(compared.first, "shaded", interval) if has_curves else conventions(compared.first)
     found = [*comparison_tables(compared), *seed_tables(scores)]
     return ScoreBlock(compared.asked, found, comparison_charts(compared), legend, compared.remarks)
 
