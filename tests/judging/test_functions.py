@@ -49,6 +49,16 @@ def test_a_prediction_of_another_length_is_refused(file):
         )
 
 
+def test_a_prediction_of_whole_numbers_is_refused(file):
+    message = r"prediction of whole must be floating point .*, got torch.int64"
+    with pytest.raises(TypeError, match=message):
+        judge(
+            {"mine": grey, "whole": lambda context, horizon: grey(context, horizon).long()},
+            file,
+            Protocol(context=3, horizon=5),
+        )
+
+
 @pytest.mark.parametrize("feedback", ["soft", "true"])
 def test_a_function_that_writes_into_its_context_changes_no_other_row(file, feedback):
     def writes(context: Tensor, horizon: int) -> Tensor:
