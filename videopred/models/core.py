@@ -127,21 +127,19 @@ def unroll(core: Any, slots: Tensor, state: State | None = None, *, trace: bool 
         return Unrolled(output, state, {name: value.detach() for name, value in happened.items()} if trace else {})
     projecting = projects(core)
     inputs = core.project(slots) if projecting else slots.unbind(1)
+    outputs, traces = [], []
     if hasattr(core, "advance_all") and not trace:  # see compile_step
         outputs, state = core.advance_all(inputs, slots.shape[1], state)
-        output = torch.stack(outputs, 1)
-        check_finite("output", output)
-        return Unrolled(output, state, {})
-    advance = core.advance if projecting else core.step
-    outputs, traces = [], []
-    for entry in inputs:
-        done = advance(entry, state)
-        if not outputs:
-            check_step(core, done, slots.shape[0])
-        output, state, happened = done
-        outputs.append(output)
-        if trace:
-            traces.append({name: value.detach() for name, value in happened.items()})
+    else:
+        advance = core.advance if projecting else core.step
+        for entry in inputs:
+            done = advance(entry, state)
+            if not outputs:
+                check_step(core, done, slots.shape[0])
+            output, state, happened = done
+            outputs.append(output)
+            if trace:
+                traces.append({name: value.detach() for name, value in happened.items()})
     kept = {name: torch.stack([one[name] for one in traces], 1) for name in (traces[0] if traces else {})}
     output = torch.stack(outputs, 1)
     check_finite("output", output)
