@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from test_locking import another_process_holds
 from tiny_runs import files_of, tiny_model, tiny_training
 from training_runs import equal, learner
 
@@ -96,7 +97,17 @@ def test_where_the_clips_are_now_is_remembered(data, tmp_path, courses):
     there = here.rename(tmp_path / "moved.h5")
     resume(run, data=there, device="cpu")
     resume(run, device="cpu")
-    assert read_settings(run)[0].data.path == str(there)
+    settings, record = read_settings(run)
+    assert settings.data.path == record["data"]["path"] == str(there)
+
+
+def test_a_run_that_could_not_be_resumed_is_held_by_nobody(data, tmp_path, courses, monkeypatch):
+    run = begin(data, tmp_path / "run")
+    monkeypatch.setattr("videopred.training.run.find_start", lambda *anything: 1 / 0)
+    with pytest.raises(ZeroDivisionError) as kept:
+        resume(run, device="cpu")
+    with another_process_holds(run):
+        assert kept.value
 
 
 @pytest.mark.parametrize(
