@@ -122,6 +122,37 @@ class Framed(pixel.MAE):
         return {"framed": float(frames.prediction)}
 
 
+class Writing(pixel.MAE):
+    def measure_frames(self, frames):
+        measured = super().measure_frames(frames)
+        frames.prediction.zero_()
+        frames.truth.zero_()
+        return measured
+
+
+class Built(Power):
+    def __init__(self, config):
+        super().__init__(config)
+        config.strength
+
+
+class Silent(Power):
+    @property
+    def convention(self):
+        return self.unsaid
+
+
+class Mute(Power):
+    @property
+    def convention(self):
+        pass
+
+
+class Remarking(Power):
+    def remark(self, measured):
+        return f"at most {measured['strength'].max()}"
+
+
 class Complaining(Power):
     def measure(self, prediction, truth):
         check_films(3 * prediction, truth)
@@ -273,6 +304,35 @@ def test_so_is_one_of_its_reduce(place):
     assert scores.values
     with pytest.raises(FailedError, match=said):
         scores.table()
+
+
+def test_so_is_one_of_its_remark(place):
+    scores = judged(place, "mine:Remarking")
+    with pytest.raises(
+        FailedError, match=r"^metric mine:Remarking must raise no error, got KeyError: 'strength' \(mine"
+    ):
+        scores.table()
+
+
+@pytest.mark.parametrize(("name", "error"), [("Built", "strength"), ("Silent", "unsaid")])
+def test_so_is_one_that_it_raises_as_it_is_made_before_any_film_is(name, error):
+    with pytest.raises(FailedError, match=rf"^metric mine:{name} must raise no error, got AttributeError: .*'{error}'"):
+        make_metric(f"mine:{name}")
+
+
+def test_its_convention_is_a_sentence():
+    with pytest.raises(TypeError, match=r"^metric mine:Mute: convention must be a sentence, got None; return one that"):
+        make_metric("mine:Mute")
+
+
+def test_one_of_frames_that_writes_into_them_changes_no_other_score(place):
+    file = open_dataset(tiny_data(place / "balls.h5"))
+    scores, alone = (
+        judge(half, file, Protocol(context=3, horizon=4, metrics=metrics))
+        for metrics in (("mine:Writing", "mae", "bce"), ("mae", "bce"))
+    )
+    assert scores.mean("model", "mine:Writing") == pytest.approx(0.5)
+    assert all(scores.mean(row, name) == alone.mean(row, name) for row in scores.values for name in ("mae", "bce"))
 
 
 def test_a_complaint_of_ours_within_it_stays_as_it_is(place):

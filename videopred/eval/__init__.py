@@ -90,8 +90,8 @@ def make_metric(name: str, config: Settings | None = None) -> Any:
         config: its settings; the defaults when None.
 
     Raises:
-        ValueError: there is no metric of that name.
-        TypeError: the settings are another metric's.
+        ValueError: there is no metric of that name, or making one's own raises an error.
+        TypeError: the settings are another metric's, or one's own has no sentence as its convention.
     """
     settings_class, found = known("--metrics", name)
     config = settings_class() if config is None else config
@@ -99,7 +99,11 @@ def make_metric(name: str, config: Settings | None = None) -> Any:
         fix = "give that metric's own settings, or none for the defaults"
         must = f"be a {settings_class.__name__} for {name}"
         raise TypeError(check.complaint("config", must, type(config).__name__, fix))
-    return (find(found) if isinstance(found, str) else found)(config)
+    if isinstance(found, str):
+        return find(found)(config)
+    from videopred.eval.own import made_own
+
+    return made_own(found, config)
 
 
 def known(

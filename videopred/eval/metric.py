@@ -41,6 +41,11 @@ class Quantity(ABC):
     def __init__(self, config: Settings):
         self.config = config
 
+    @classmethod
+    def is_own(cls) -> bool:
+        """Whether a user gave it, as MODULE:CLASS."""
+        return ":" in cls.name
+
     @property
     @abstractmethod
     def convention(self) -> str:
@@ -157,7 +162,7 @@ def check_measured(metric: Metric, measured: Any, frames: tuple[int, ...]) -> No
 
 
 @contextmanager
-def naming(metric: Quantity) -> Iterator[None]:
+def naming(metric: Quantity | type[Quantity]) -> Iterator[None]:
     """Within it, an error of a user's own metric is told as one, with the line of theirs from which it came.
 
     Complaints of this package, as about the films, stay as they are.
@@ -168,7 +173,7 @@ def naming(metric: Quantity) -> Iterator[None]:
     try:
         yield
     except Exception as error:  # a stranger's metric may raise anything
-        if ":" not in metric.name or is_complaint(error) or lacking_memory(error):
+        if not metric.is_own() or is_complaint(error) or lacking_memory(error):
             raise
         fix = "mend it there; VIDEOPRED_TRACEBACK=1 shows every call"
         raise FailedError(complaint(f"metric {metric.name}", "raise no error", error_told(error), fix)) from error

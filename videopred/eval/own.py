@@ -10,7 +10,7 @@ from typing import Any
 
 from videopred import check
 from videopred.addresses import find_own
-from videopred.eval.metric import Metric
+from videopred.eval.metric import Metric, naming
 from videopred.settings import Settings
 
 
@@ -40,6 +40,20 @@ def own_metric(address: str) -> Any:
     fix = "derive it from videopred.settings.Settings"
     check.require(fits, f"{argument}: settings", "be a class of settings", kind, fix)
     return type(found.__name__, (found,), {"name": address, "settings": kind})
+
+
+def made_own(kind: type[Metric], config: Settings) -> Metric:
+    """A metric of one's own with these settings.
+
+    Raises:
+        FailedError: it raises an error. TypeError: its convention, which every table shows, is no sentence.
+    """
+    with naming(kind):
+        metric = kind(config)
+        told: Any = metric.convention
+    fix = "return one that says what the number means"
+    check.require_kind(isinstance(told, str), f"metric {kind.name}: convention", "be a sentence", repr(told), fix)
+    return metric
 
 
 def _is_metric(thing: Any) -> bool:

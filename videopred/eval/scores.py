@@ -14,6 +14,7 @@ from videopred import check
 from videopred.eval import known, make_metric
 from videopred.eval.file_names import SCORE_FILES, SCORES
 from videopred.eval.intervals import Interval, Measured, mean_over_steps, over_clips, over_runs, reduce, resample
+from videopred.eval.metric import naming
 from videopred.eval.score_text import score_csv, score_dict
 from videopred.eval.settings import Protocol
 from videopred.eval.skill import skill
@@ -137,7 +138,8 @@ class Scores:
     def remarks_on(self, row: str, column: str) -> list[str]:
         """The remarks on a row's scores by one metric."""
         metric, measured = self.metrics[column], self.measurements[row][column]
-        capped = metric.remark({key: torch.from_numpy(values) for key, values in measured.items()})
+        with naming(metric):
+            capped = metric.remark({key: torch.from_numpy(values) for key, values in measured.items()})
         time = self._time(row, column) if metric.is_time and row in self.models else ""
         return [remark for remark in (capped, self._coverage(row, column), time) if remark]
 
