@@ -74,6 +74,17 @@ def test_a_run_is_loaded_again_and_says_so_when_the_module_is_gone(place, capsys
     assert message in capsys.readouterr().err
 
 
+def test_its_card_says_what_must_be_importable(place):
+    (place / "carded.py").write_text(MINE)
+    data = tiny_data(place)
+    learning = "--codec.channels 2 3 --updates 2 --batch-size 4 --validate-every 1 --device cpu --out models/mine"
+    assert run(f"train {data} --core carded:Leaky --core.units 7 {learning}") == 0
+    assert run(f"evaluate models/mine {data} --context 3 --horizon 4") == 0
+    assert run("export models/mine --card") == 0
+    card = (place / "models" / "mine.md").read_text()
+    assert "holds this export, where Python can import the core `carded:Leaky`:" in card
+
+
 def test_weights_that_no_longer_fit_the_module_are_one_clear_line(place, capsys):
     """And the run that is resumed stays as it was."""
     (place / "changing.py").write_text(MINE)

@@ -27,6 +27,7 @@ from videopred.training.places import check_free, check_room, run_of, seeds_of, 
 from videopred.training.stopping import as_ctrl_c
 
 if TYPE_CHECKING:
+    from videopred.checkpoint import ExperimentRecord
     from videopred.datasets.clip_source import ClipSource
 
 
@@ -112,15 +113,12 @@ def train(
     else:
         out = out or (Path("models") / asked.label if asked else usual_folder(data, model))
         _check_room(out, chosen, overwrite)
+        begin: dict[str, Any] = {"out": out, "init_from": init_from, "overwrite": overwrite}
         with _unless_begun(out):
-            record = None
             if asked is not None:
-                run = asked.with_flags(model, training)
-                _check_fits(experiments.clips_to_make(asked, clips), learning, init_from)
-                record, data = experiments.record_of(asked, run), experiments.clips_of(asked, run, clips)
+                data, begin["experiment"] = _prepare(asked, clips, learning, init_from)
             _check_opens(data, device)
-            how = {"out": out, "init_from": init_from, "experiment": record, "overwrite": overwrite}
-            folder = _learn(data, chosen, learning, how)
+            folder = _learn(data, chosen, learning, begin)
         _say_trained(folder, watch, json_, asked)
 
 
@@ -173,12 +171,20 @@ def _learn(data: Path, seeds: Sequence[int] | None, learning: _Learning, run: di
         return train_seeds(data, seeds, progress=True, **learning._asdict(), **run)
 
 
-def _check_fits(clips: "ClipSource | None", learning: _Learning, init_from: Path | None) -> None:
-    """Refuse what does not fit clips that have yet to be made, which may take long."""
-    if clips is not None:
+def _prepare(
+    asked: Asked, given: Path | None, learning: _Learning, init_from: Path | None
+) -> tuple[Path, "ExperimentRecord"]:
+    """The clips of an experiment, made unless they are there or given, and what its run keeps of it.
+
+    What does not fit the clips is refused before they are made, which may take long.
+    """
+    run, missing = asked.with_flags(learning.model, learning.training), experiments.clips_to_make(asked, given)
+    if missing is not None:
         from videopred.training import check_fits
 
-        check_fits(clips, init_from=init_from, **learning._asdict())
+        check_fits(missing, init_from=init_from, **learning._asdict())
+    record = experiments.record_of(asked, run)
+    return experiments.clips_of(asked, run, given), record
 
 
 def _foresee(data: "Path | ClipSource", learning: _Learning, init_from: Path | None, json_: bool) -> None:

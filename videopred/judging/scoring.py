@@ -10,6 +10,7 @@ from videopred.datasets.predictability import error_growth, frames_predictable
 from videopred.device import measuring_device
 from videopred.eval import make_metric, read_metric_settings
 from videopred.eval.baselines import TrainingStatistics
+from videopred.eval.metric import Quantity
 from videopred.eval.positions import Kept
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
@@ -78,12 +79,7 @@ def judge_rows(
     rows = rows_for(file, protocol.context, reference is not None)
     taken = ", ".join(name for name in forecasts if name in rows)
     check.require(not taken, "models", "have other names than the trivial baselines", taken, "choose another name")
-    settings = read_metric_settings(protocol.metrics, protocol.metric_settings)
-    metrics = {name: make_metric(name, settings.get(name)) for name in protocol.metrics}
-    for metric in metrics.values():
-        if isinstance(metric, Kept):  # which measures so late that the training part would have been read in vain
-            metric.check_horizon(protocol.horizon)
-    tally, varied = Tally(metrics, protocol.samples), set[str]()
+    tally, varied = Tally(_metrics(protocol), protocol.samples), set[str]()
     # `seed_torch` seeds all devices, also those that are not scored on; asking one that was not used would start CUDA.
     seeded = range(torch.cuda.device_count()) if device.type == "cuda" or torch.cuda.is_initialized() else ()
     with sharing() as share, torch.random.fork_rng(seeded):
@@ -115,6 +111,16 @@ def judge_rows(
             *_notes_on_samples(protocol, [name for name in forecasts if name not in varied]),
         ),
     )
+
+
+def _metrics(protocol: Protocol) -> dict[str, Quantity]:
+    """The metrics asked for, with the settings asked for."""
+    settings = read_metric_settings(protocol.metrics, protocol.metric_settings)
+    metrics = {name: make_metric(name, settings.get(name)) for name in protocol.metrics}
+    for metric in metrics.values():
+        if isinstance(metric, Kept):  # which measures so late that the training part would have been read in vain
+            metric.check_horizon(protocol.horizon)
+    return metrics
 
 
 def _reference(given: "ClipSource | None", file: "ClipSource", protocol: Protocol) -> "ClipSource | None":
