@@ -150,6 +150,26 @@ def test_a_missing_file_names_the_command_that_makes_it(tmp_path):
         ClipFile(tmp_path / "sm-mnist.h5")
 
 
+def test_another_file_in_its_place_is_refused_when_it_is_opened_again(path, tmp_path):
+    """Also in workers, and where it has the same clips: whoever asks may hold what the first one said."""
+    place = tmp_path / "x.h5"
+    place.write_bytes(path.read_bytes())
+    closed, opened = ClipFile(place), ClipFile(place)
+    frames = opened.read_frames("train", 0, 2)
+    (tmp_path / "y.h5").write_bytes(path.read_bytes())
+    (tmp_path / "y.h5").replace(place)
+    assert (opened.read_frames("train", 0, 2) == frames).all()  # of the first one, which is still open
+    must = r"^DATA must be the file that was opened, got .*x\.h5, which has been replaced or changed since; open"
+    for read in (
+        lambda: closed.read_frames("train", 0, 2),
+        lambda: pickle.loads(pickle.dumps(opened)).read_frames("train", 0, 2),
+        opened.fingerprint,
+    ):
+        with pytest.raises(ValueError, match=must):
+            read()
+    assert (ClipFile(place).read_frames("train", 0, 2) == frames).all()
+
+
 def test_in_files_of_ours_nothing_stands_once(path, tmp_path):
     (tmp_path / "x.h5").write_bytes(path.read_bytes())
     with h5py.File(tmp_path / "x.h5", "r+") as file:

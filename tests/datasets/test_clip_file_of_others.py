@@ -224,6 +224,43 @@ def test_what_stands_once_is_given_for_each_frame_and_said(tmp_path, groups):
     assert describe(file)["repeated"] == "groups, positions, stored once (T = 1), repeated for each of 5 frames"
 
 
+@pytest.mark.parametrize("kind", [">f4", ">f8", "<f2"])
+def test_numbers_of_any_kind_stay_what_they_are(tmp_path, kind):
+    masks, places = discs_and_places()
+    arrays = {"training__groups": masks.astype(">i4"), "training__positions": places.astype(kind)}
+    bulbs = np.random.default_rng(4).normal(size=masks.shape[:2]).astype(kind)
+    write_group(training__features=masks[..., None] > 0, training__series__bulb=bulbs, **arrays)(tmp_path / "x.h5")
+    file = ClipFile(tmp_path / "x.h5")
+    assert file.places_known
+    for name, expected in (("positions", places.astype(kind)), ("series/bulb", bulbs), ("groups", masks)):
+        read = file.read("train", name, 0, masks.shape[1])
+        assert read.dtype.isnative
+        np.testing.assert_array_equal(read, expected.swapaxes(0, 1))
+
+
+def test_words_are_left_out_and_that_is_said(tmp_path):
+    words = {"training__labels__name": np.array([b"O1"] * 7), "training__labels__text": ["O1"] * 7}
+    write_group(training__features=LIT, training__labels__kind=np.arange(7), **words)(tmp_path / "x.h5")
+    file = ClipFile(tmp_path / "x.h5")
+    assert file.truth == ("labels/kind",)
+    assert describe(file)["no_numbers"] == "labels/name, labels/text, left out"
+
+
+def test_a_group_that_is_called_as_a_part_is_told(tmp_path):
+    write_group(train__features=LIT, test__features=LIT)(tmp_path / "x.h5")
+    file = ClipFile(tmp_path / "x.h5")
+    assert file.parts == {"test": 7}
+    assert describe(file)["unread"] == "the group train; call it training"
+
+
+@pytest.mark.parametrize("shape", [(1, 7), (5, 7), (1, 7, 1, 1, 1), (5, 7, 1)])
+def test_events_may_have_thin_axes_or_none(tmp_path, shape):
+    events = np.random.default_rng(5).integers(3, size=shape)
+    write_group(training__features=LIT, training__events=events)(tmp_path / "x.h5")
+    read = ClipFile(tmp_path / "x.h5").read("train", "events", 0, 7)
+    assert (read == np.broadcast_to(events.reshape(shape[:2]), (5, 7)).T).all()
+
+
 def test_what_stands_once_for_other_clips_is_no_truth(tmp_path):
     for count in (6, 8):  # of 7 clips
         where = {"training__positions": np.zeros((1, count, 3, 2)), "training__groups": np.zeros((1, count, 8, 10))}

@@ -100,6 +100,16 @@ def test_clips_of_a_file_and_of_its_recipe_are_the_same(path):
     assert (torch.stack(list(made)) == torch.stack(list(FilmDataset(path, "train", start=9)))).all()
 
 
+@pytest.mark.parametrize("memory_limit", [0, 10**9])
+def test_what_is_done_to_an_item_changes_no_other(path, memory_limit):
+    clips = FilmDataset(path, "train", memory_limit=memory_limit, window=3, truth=("groups", "objects/digit"))
+    before = [{name: values.clone() for name, values in clips[item].items()} for item in (0, 1)]
+    for values in clips[0].values():
+        values.fill_(7)
+    for item, expected in enumerate(before):
+        assert all(torch.equal(values, expected[name]) for name, values in clips[item].items())
+
+
 def test_memory_is_used_up_to_the_limit(path, monkeypatch):
     reads = []
     for name in ("read_frames", "read_window"):

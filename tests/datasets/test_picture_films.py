@@ -129,6 +129,35 @@ def test_a_gif_of_any_rate_gives_its_frames(tmp_path, rate, shown):
     assert found["repeated"] == (f"{again} frames that are shown for longer than others" if again else "none")
 
 
+def gif_of_merged(path: Path, rate: float, seed: int) -> tuple[Path, list[int]]:
+    """A GIF of 120 frames at that rate, three in ten of which are merged with the one before, and which is where."""
+    chance = np.random.default_rng(seed)
+    moved = np.flatnonzero(np.append(True, chance.random(119) > 0.3))
+    pictures = np.zeros((len(moved), 16, 24, 3), np.uint8)
+    pictures[range(len(moved)), 5, np.arange(len(moved)) % 24] = 255
+    begins = np.rint(100 * np.arange(121) / rate).astype(int)
+    times = [10 * int(time) for time in np.diff(begins[[*moved, 120]])]
+    first, *others = map(Image.fromarray, pictures)
+    first.save(path, save_all=True, append_images=others, duration=times)
+    return path, [int(number) for number in np.searchsorted(moved, range(120), "right") - 1]
+
+
+@pytest.mark.parametrize("seed", [12, 14, 0])
+def test_frames_of_a_gif_at_60_are_counted_though_many_are_merged(tmp_path, seed):
+    """Most are shown for two ticks, some for one; a mean of these is too uncertain to count long ones by."""
+    path, number = gif_of_merged(tmp_path / "f.gif", 60, seed)
+    clips, found = read(path)
+    assert found["frame_ms"] == pytest.approx(16.7)
+    assert [int(frame[5, :, 0].argmax()) for frame in clips[0]] == [one % 24 for one in number]
+
+
+@pytest.mark.parametrize("rate", [55, 100])
+def test_rates_near_a_tick_that_cannot_be_told_are_refused(tmp_path, rate):
+    path, _ = gif_of_merged(tmp_path / "f.gif", rate, 0)
+    with pytest.raises(ValueError, match=r"^SOURCE must show frames at one rate, .* got times of 10 to \d+ ms in"):
+        read(path)
+
+
 def test_a_gif_without_its_end_is_refused(tmp_path):
     """Pillow shows as much of it as there is."""
     path = save_gif(tmp_path / "f.gif", COLOR[0], duration=40)

@@ -42,11 +42,12 @@ class ClipFile(ClipSource):
 
     Of other files what is true at all times may stand there once, as an array with T = 1: it is given for each frame.
     Places and velocities may be in arena units, ten of which are a frame's height, if groups show that they are: they
-    are given in px. What has other axes, such as one mask for each object, is left out. `remarks` says all of this, and
-    whether places seem to be half a pixel off.
+    are given in px. What has other axes, such as one mask for each object, or is no number is left out. `remarks` says
+    all of this, and whether places seem to be half a pixel off.
 
-    Each process opens it for itself on first use. Of clips that we did not make, `recipe` and `seed` are None, and
-    `context` and `horizon` are R-NEM's; of a file that is not ours, `name` is the file's name.
+    Each process opens it for itself on first use, and refuses another file that has come into its place. Of clips that
+    we did not make, `recipe` and `seed` are None, and `context` and `horizon` are R-NEM's; of a file that is not ours,
+    `name` is the file's name.
 
     Attributes:
         attributes: what the file says of itself, as it stands there.
@@ -54,7 +55,7 @@ class ClipFile(ClipSource):
 
     Raises:
         FileNotFoundError: there is no such file; the message says how to make it.
-        ValueError: it is damaged, of another kind, or holds no frames.
+        ValueError: it is damaged, of another kind, or holds no frames; later, it has been replaced.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -65,6 +66,7 @@ class ClipFile(ClipSource):
         self._owner = 0
         self._px_per_unit = 1.0
         self.remarks: dict[str, str] = {}
+        self._identity = _identity(self.path)
         with self, self._reading() as file:  # closed again: whoever reads first opens it
             self._read_shapes(file)
             self._read_attributes(dict(file.attrs))
@@ -182,6 +184,7 @@ class ClipFile(ClipSource):
 
     def fingerprint(self) -> str:
         """SHA-256, in hexadecimal: see `hash_values`; of the bytes of a file that is not ours, or was packed again."""
+        self._check_same()  # its bytes are read anew, whatever is open
         if not self._is_ours:
             return hash_files([self.path])
         with self._reading() as file:
@@ -221,6 +224,8 @@ class ClipFile(ClipSource):
         self._require(len(shapes) == 1, "hold clips of one shape", sorted(shapes))
         self.frames, self.height, self.width, self.channels = map(int, shapes.pop())
         self.parts = {part: int(frames.shape[1]) for part, frames in features.items()}
+        if "train" in file and "train" not in self.parts:
+            self.remarks["unread"] = "the group train; call it training"
         kinds = {str(frames.dtype) for frames in features.values()}
         self._require(len(kinds) == 1, "hold features of one kind", sorted(kinds))
         self.dtype = np.dtype(kinds.pop())
@@ -242,9 +247,12 @@ class ClipFile(ClipSource):
 
     def _read_truth(self, file: h5py.File) -> None:
         """Find what every part holds of each clip, in a shape that says which clip is where."""
-        known, fitting, still = set(), [], set()
+        known, fitting, still, words = set(), [], set(), set()
         for part, count in self.parts.items():
             arrays = {name: data for name, data in _datasets(file[PARTS[part]]).items() if name not in NOT_TRUTH}
+            if not self._is_ours:
+                words |= {name for name, data in arrays.items() if data.dtype.kind not in "biuf"}
+                arrays = {name: data for name, data in arrays.items() if name not in words}
             known |= arrays.keys() & _WHOLE_TRUTH
             fitting.append({name for name, data in arrays.items() if self._fits(name, data.shape, count)})
             still |= {name for name in fitting[-1] if has_time(name) and arrays[name].shape[0] == 1}
@@ -252,6 +260,8 @@ class ClipFile(ClipSource):
         if odd := known.difference(self.truth):
             names = ", ".join(sorted(odd))
             self.remarks["left_out"] = f"{names}, of other axes than such files have, or not in all parts"
+        if words:
+            self.remarks["no_numbers"] = f"{', '.join(sorted(words))}, left out"
         if still := still.intersection(self.truth):
             names = ", ".join(sorted(still))
             self.remarks["repeated"] = f"{names}, stored once (T = 1), repeated for each of {self.frames} frames"
@@ -312,11 +322,18 @@ class ClipFile(ClipSource):
         """The file, open in this process; what HDF5 says of damage becomes one line."""
         try:
             if self._handle is None or self._owner != os.getpid():
+                self._check_same()
                 self._handle, self._arrays, self._owner = h5py.File(self.path, "r"), {}, os.getpid()
             yield self._handle
         except (OSError, KeyError, RuntimeError) as error:
             check.require_access(error, self.path)
             raise check.FaultyFileError(self._damage(f"{self.path} ({error})")) from None
+
+    def _check_same(self) -> None:
+        """Refuse another file in the place of the one that this was made from."""
+        must, fix = "be the file that was opened", "open it again with `open_dataset`"
+        got = f"{self.path}, which has been replaced or changed since"
+        check.require(_identity(self.path) == self._identity, "DATA", must, got, fix)
 
     def _require_whole(self, condition: bool, got: str) -> None:
         if not condition:
@@ -324,6 +341,12 @@ class ClipFile(ClipSource):
 
     def _damage(self, got: str) -> str:
         return check.complaint("DATA", "be a whole, undamaged HDF5 file", got, how_to_mend(self.path))
+
+
+def _identity(path: Path) -> tuple[int, ...]:
+    """What tells a file from another that comes into its place."""
+    found = path.stat()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _below(shelf: str, truth: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

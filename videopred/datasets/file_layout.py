@@ -84,8 +84,8 @@ def has_time(name: str) -> bool:
 
 
 def without_thin_axes(name: str, values: np.ndarray) -> np.ndarray:
-    """The values without the axes of length 1 at their end, which arrays of this name have in files alone."""
+    """Values (B, T, ...) without the axes of length 1 at their end, which arrays of this name have in files alone."""
     for _ in range(_THIN_AXES.get(name, 0)):
-        if values.shape[-1] == 1:  # files of others may do without
+        if values.ndim > 2 and values.shape[-1] == 1:  # files of others may do without
             values = values[..., 0]
     return values

@@ -62,20 +62,20 @@ def _require(condition: Any, must: str, got: str, path: Path, fix: str) -> None:
 
 
 def to_our_type(name: str, values: np.ndarray, path: Path) -> np.ndarray:
-    """What stands under a name, in the type that our files have.
+    """What stands under a name, in the type that our files have; in its own, if that differs between our files.
 
     Args:
         name: as in file_layout.py.
-        values: (…) of any kind of number.
+        values: (…) of any kind of number, in any order of bytes.
         path: the file.
 
     Raises:
         FaultyFileError: the type of our files does not hold the numbers.
     """
     kinds = {"groups": np.uint8, "events": np.uint8, "collisions": np.bool_}
-    ours, most = kinds.get(name, values.dtype.type), 1 if name == "collisions" else 255
-    if values.dtype == ours:
-        return values
+    ours, most = kinds.get(name, values.dtype.newbyteorder("=")), 1 if name == "collisions" else 255
+    if name not in kinds or values.dtype == ours:
+        return values.astype(ours, copy=False)
     wrong = values[~((values >= 0) & (values <= most) & (values == np.rint(values)))]
     must = f"hold {name} that are {'0 or 1' if most == 1 else 'whole numbers from 0 to 255'}"
     got = f"{wrong[0] if wrong.size else ''} in {path}"

@@ -26,7 +26,7 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
     An item is (T, H, W, C) uint8, 0 to 255: a quarter of float32, until the model's device turns it into a film
     (`frames.to_film`). With a floating `dtype` it is that film, (T, C, H, W) in [0, 1]. With `truth` it is a dict:
     `frames` has what the item would be without it, and each name its truth in the same window; objects/… and labels/…
-    have no time axis, and come whole. What is held in memory is shared with workers, not copied.
+    have no time axis, and come whole. What is held in memory is shared with workers; an item is a copy of its own.
 
     Items are counted clip by clip, and window by window in each: a clip of T frames has (T - window) // stride + 1.
 
@@ -90,7 +90,7 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
         begin, end = max(0, first + 1 - self.stack), first + self.window
         if self._held is not None:
             whole = {name: values[clip - self.start] for name, values in self._held.items()}
-            frames = whole["frames"][begin:end]
+            frames = whole["frames"][begin:end].clone()
         else:
             whole = {name: torch.from_numpy(values)[0] for name, values in self._read_truth(clip, clip + 1).items()}
             frames = torch.from_numpy(self.file.read_window(self.part, clip, begin, end))
@@ -98,7 +98,7 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
         if not self.truth:
             return seen
         truth = {name: whole[name][first:end] if has_time(name) else whole[name] for name in self.truth}
-        return {"frames": seen} | truth
+        return {"frames": seen} | {name: values.clone() for name, values in truth.items()}
 
     def address(self, item: int) -> tuple[int, int]:
         """The clip of an item, counted from the beginning of the part, and the frame at which its window starts.

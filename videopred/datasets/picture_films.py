@@ -1,5 +1,6 @@
 """Films in pictures: folders of PNG frames, and GIFs."""
 
+import math
 import re
 import struct
 from collections.abc import Iterator, Sequence
@@ -81,14 +82,24 @@ def read_gifs(source: Path, config: ImportConfig) -> RawFilms:
 
 _TICK_MS = 10
 """In which GIFs count time."""
+_SIXTIETH = 1000 / 60
+"""Period in ms at 60 frames a second, the only one near a tick that can be told by when frames begin."""
+_SIXTIETHS = ({0, 20, 30}, {0, 10, 30}, {0, 20, 40})
+"""When frames begin at 60 frames a second, in ms modulo 50: at the nearest tick, the one before, the one after."""
 
 
 def _period(times: Sequence[Sequence[int]]) -> float:
-    """Time from frame to frame in ms: about the shortest of all, which may be a tick off; 0 if frames have none."""
+    """Time from frame to frame in ms: about the shortest of all, which may be a tick off.
+
+    It is 0 if frames have no time, and infinite if some are shown for a tick and it cannot be told.
+    """
     shown = [time for film in times for time in film]
     shortest = min(shown)
     if not shortest:
         return 0.0
+    if shortest == _TICK_MS < max(shown):
+        begins = {int(begin) % 50 for film in times for begin in np.cumsum(film)}
+        return _SIXTIETH if any(begins <= these for these in _SIXTIETHS) else math.inf
     about = fmean(time for time in shown if time <= shortest + _TICK_MS)
     rounded = sum(shown) / sum(round(time / about) for time in shown)
     return rounded if all(_follows(film, rounded) for film in times) else shortest
@@ -101,7 +112,10 @@ def _counts(shown: Sequence[int], period: float) -> list[int]:
 
 def _follows(shown: Sequence[int], period: float) -> bool:
     """Whether each frame begins when its turn is, up to a tick."""
-    return bool((np.abs(np.cumsum(shown) - period * np.cumsum(_counts(shown, period))) <= _TICK_MS).all())
+    if math.isinf(period):
+        return False
+    begins = period * np.cumsum(_counts(shown, period))
+    return bool((np.abs(np.cumsum(shown) - begins) <= _TICK_MS).all())
 
 
 def _is_png(path: Path) -> bool:
@@ -123,7 +137,8 @@ def _numbered(folder: Path) -> list[Path]:
             raise check.FaultyFileError(check.complaint("SOURCE", must, path, fix))
         prefix = numbered[1] if prefix is None else prefix
         one = numbered[1] == prefix and int(numbered[2]) not in frames
-        got = f"{path.name} beside {next(iter(frames.values()), path).name} in {folder}"
+        other = frames.get(int(numbered[2])) or next(iter(frames.values()), path)
+        got = f"{path.name} beside {other.name} in {folder}"
         check.require_sound(
             one, "SOURCE", "hold one film in a folder, and each number once", got, "move the others away"
         )
