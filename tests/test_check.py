@@ -185,6 +185,7 @@ class Outer(BaseModel):
     must_be_given: int
     even: int = 2
     sizes: tuple[int, ...] = Field((3,), min_length=1)
+    ends: tuple[int, int] = (0, 1)
 
     @field_validator("even")
     @classmethod
@@ -211,6 +212,7 @@ class Outer(BaseModel):
             "--must-be-given must be a valid integer, got '1'; see --help",
         ),
         ({"must_be_given": 1, "sizes": ()}, "--sizes must have at least 1 item, got nothing; see --help"),
+        ({"must_be_given": 1, "ends": (4,)}, "--ends must have one more value, got (4,); see --help"),
         ({"must_be_given": 1, "even": 3}, "--even must be even, got 3; add one"),
     ],
 )

@@ -344,6 +344,8 @@ def explain(error: ValidationError, prefix: str = "", known: Iterable[str] = ())
         flags = [_as_flag(setting) for setting in known if setting != "kind"]
         fix = suggest(words[-1], flags, "remove it, or see --help for the names", prefix)
         return complaint(name, "be a known setting", "settings" if isinstance(got, Mapping) else repr(got), fix)
+    if kind == "missing" and isinstance(first["loc"][-1], int):
+        return complaint(name, "have one more value", repr(got), "see --help")
     if kind == "missing":
         return complaint(name, "be given", "nothing", "see --help")
     if kind == "union_tag_invalid":

@@ -144,6 +144,8 @@ def _in_our_words(error: Exception) -> str | None:
         case PermissionError() if error.filename is not None:
             fix = "check who owns it, and the permissions on it and on the folders that it is in"
             return check.complaint(str(error.filename), "be accessible", error.strerror, fix)
+        case MemoryError() if not str(error):  # as Pillow's
+            return check.complaint("memory", "be enough for what is held at once", "no more", "ask for less at a time")
         case ValueError() | TypeError() | OSError() | MemoryError():
             return str(error)
         case _ if more := systems.lacking_memory(error):  # as torch says that the machine's is used up

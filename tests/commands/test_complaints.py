@@ -4,8 +4,11 @@ import gc
 import io
 import json
 import os
+import re
 import shutil
+import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import h5py
@@ -164,7 +167,7 @@ BAD = {
     "render {gru} {data} --clips -1": "--clips must lie in 0 to 4, the clips of the test part, got -1; choose one",
     "render {gru} {data} --device tpu": "--device must be one of auto, cpu, cuda, mps, got tpu; did you mean cpu?",
     "import {films} --out x.h5 --axes TBHW": "--axes must name each axis of the array, (9, 24, 32) in",
-    "import {films} --out x.h5 --height 5": "--height and --width must be given together, got --height 5 --width None",
+    "import {films} --out x.h5 --height 5": "--height and --width must be given together, got --height 5 alone",
     "import {films} --out x.h5 --array a": "--array must be left out, got a for",
     "import {films} --out x.h5 --every 2": "--every must be left out, got 2 for",
     "import {films} --out x.hdf5": "--out must end in .h5, got x.hdf5; rename it",
@@ -235,7 +238,7 @@ def test_what_is_wrong_is_one_clear_line(place, bad_place, monkeypatch, capfd, w
         ("train rims-balls4 --training.batch-size=5", "got --training.batch-size=5; did you mean --batch-size?"),
         ("train rims-balls4 --training.updates 5", "got --training.updates 5; did you mean --updates?"),
         ("train rims-balls4 --training.foo 5", "got --training.foo 5; see --help"),
-        ("generate balls4 sm-mnist", "options must be among those of --help, got sm-mnist; see --help"),
+        ("generate balls4 sm-mnist", "arguments must be among those of --help, got sm-mnist; see --help"),
         ("generate balls4 --n 5", "options must be among those of --help, got --n 5; see --help"),
         ("generate balls4 --digit-size 3", "options must be among those of --help, got --digit-size 3; "),
         ("train x.h5 --core.actve 3", "of --help, got --core.actve 3; did you mean --core.active?"),
@@ -318,8 +321,43 @@ def test_what_was_typed_is_told_unbroken(monkeypatch, capfd, columns):
     monkeypatch.setenv("COLUMNS", columns)
     path = "/somewhere" * 30
     assert run(f"generate balls4 {path}") == 2
-    assert capfd.readouterr().err == f"videopred: options must be among those of --help, got {path}; see --help\n"
+    assert capfd.readouterr().err == f"videopred: arguments must be among those of --help, got {path}; see --help\n"
     assert os.environ["COLUMNS"] == columns
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no pseudo-terminals")
+def test_a_terminal_gets_the_same_line_without_colors():
+    """tyro paints boxes where stdout is a terminal."""
+    for words, said in (
+        ("train --bogus", "options must be among those of --help, got --bogus; see --help"),
+        ("demo extra", "arguments must be among those of --help, got extra; see --help"),
+        ("generate balls4 --frames x", "--frames must be a whole number, got x; see --help"),
+        ("evaluate run data --horizon three", "--horizon must be a whole number, got three; see --help"),
+    ):
+        assert on_a_terminal(words) == f"videopred: {said}\r\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no pseudo-terminals")
+def test_help_is_in_colors_on_a_terminal_unless_they_are_not_wanted():
+    painted, plain = on_a_terminal("demo --help"), on_a_terminal("demo --help", NO_COLOR="1")
+    assert "\x1b[" in painted
+    assert plain == re.sub(r"\x1b\[[\d;]*m", "", painted)
+
+
+def on_a_terminal(words: str, **environment: str) -> str:
+    """What `videopred` prints on a terminal."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "videopred", *words.split()]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100", **environment}
+    shown = bytearray()
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment), suppress(OSError):
+        os.close(theirs)
+        while piece := os.read(ours, 2**16):  # at the end Linux has an error
+            shown += piece
+    os.close(ours)
+    return shown.decode()
 
 
 def test_the_preset_is_the_first_word_whatever_follows(tmp_path, monkeypatch):

@@ -127,6 +127,10 @@ def _greedy() -> None:
     torch.empty(10**15)  # floats: no address space has room for them
 
 
+def _greedy_without_words() -> None:
+    raise MemoryError
+
+
 def _greedy_on_a_device() -> None:
     raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 has a total capacity of 2 GiB")
 
@@ -137,6 +141,13 @@ def test_memory_that_does_not_do_is_one_clear_line(monkeypatch, capfd, greedy, a
     assert run("list") == 1
     must, fix = "be enough for the model and what it reads at once", "take a smaller model or --batch-size"
     assert capfd.readouterr() == ("", f"videopred: memory must {must}, got no {amount} more; {fix}\n")
+
+
+def test_so_is_that_of_a_library_which_has_no_words_for_it(monkeypatch, capfd):
+    monkeypatch.setitem(COMMANDS, "list", _greedy_without_words)
+    assert run("list") == 1
+    said = "videopred: memory must be enough for what is held at once, got no more; ask for less at a time\n"
+    assert capfd.readouterr() == ("", said)
 
 
 @pytest.mark.parametrize(

@@ -217,6 +217,7 @@ def test_attributes_of_another_version_are_refused(path, tmp_path):
     for name, value, complaint in (
         ("format", "videopred/2", "DATA must be of format videopred/1, got videopred/2"),
         ("recipe", '{"kind": "cubes"}', 'DATA must hold a recipe of this version, got {"kind": "cubes"}'),
+        ("seed", "zero", "DATA must hold the seed of its recipe, got zero in "),
     ):
         (tmp_path / "new.h5").write_bytes(path.read_bytes())
         with h5py.File(tmp_path / "new.h5", "r+") as file:

@@ -227,7 +227,7 @@ def test_nothing_there(tmp_path):
             {"values": (1, 1)},
             "--values must be two numbers, the smaller first, got 1 1; give black first, such as 0 255",
         ),
-        ({"height": 5}, "--height and --width must be given together, got --height 5 --width None; add the other"),
+        ({"height": 5}, "--height and --width must be given together, got --height 5 alone; add the other"),
         ({"width": 0, "height": 1}, "--width must be greater than 0, got 0"),
     ],
 )

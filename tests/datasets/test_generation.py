@@ -20,6 +20,14 @@ SMALL = small("balls4")
     ("arguments", "error", "complaint"),
     [
         ({"name": "ball4"}, ValueError, f"must be one of {', '.join(DATASETS)}, got ball4; did you mean balls4?"),
+        (
+            {"name": "a/b", "recipe": SMALL},
+            ValueError,
+            "PRESET must be a plain name, as of a file, got 'a/b'; give fold",
+        ),
+        ({"name": "..", "recipe": SMALL}, ValueError, "PRESET must be a plain name, as of a file, got '..'; give fold"),
+        ({"name": "", "recipe": SMALL}, ValueError, "PRESET must be a plain name, as of a file, got ''; give folders"),
+        ({"name": "a\0", "recipe": SMALL}, ValueError, "PRESET must be a plain name, as of a file, got 'a\\x00'; give"),
         ({"clips": {}}, ValueError, "--clips must ask for at least one clip, got 0; try"),
         ({"clips": {"train": 0}}, ValueError, "--clips must ask for at least one clip, got 0; try"),
         ({"clips": {"training": 3}}, ValueError, "--clips must be one of train, validation, test, got training; did"),

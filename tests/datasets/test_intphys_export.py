@@ -32,6 +32,10 @@ def test_an_empty_folder_is_taken(tmp_path):
             {"folder": "there"},
             "--out must be a new path, got there (already there); choose another name, or give --over",
         ),
+        (
+            {"part": "train", "unlabelled": True},
+            "--unlabelled must be left out where no part test is written, got it beside train; leave it out",
+        ),
         ({"folder": "there", "overwrite": True}, "there with thesis.tex; choose another name"),
         ({"folder": "file", "overwrite": True}, "file with a file; choose another name"),
         (

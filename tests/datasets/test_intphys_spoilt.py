@@ -97,6 +97,14 @@ SPOILT = {
         lambda dev, train: rewrite(dev / "2/status.json", masks={"object_1": 300}),
         "SOURCE must give each object, 1 to 255, a grey level of its own, got 300 for object_1 in ",
     ),
+    "a level that is no whole number": (
+        lambda dev, train: rewrite(dev / "2/status.json", masks={"object_1": 101.0}),
+        "SOURCE must give each object, 1 to 255, a grey level of its own, got 101.0 for object_1 in ",
+    ),
+    "two pictures of one frame": (
+        lambda dev, train: (dev / "2/scene/scene_9.png").write_bytes((dev / "2/scene/scene_09.png").read_bytes()),
+        "SOURCE must hold each frame once, got scene_09.png and scene_9.png in ",
+    ),
     "no levels in one film": (
         lambda dev, train: (dev / "2/status.json").write_text('{"header": {"is_possible": true}}'),
         "SOURCE must say in status.json which grey is whose, in every frame, got nothing in ",
@@ -133,6 +141,12 @@ def test_what_is_wrong_is_one_clear_line(intphys_copy, spoil):
         read_intphys(intphys_copy).record("test", 1)
     assert "\n" not in str(caught.value)
     assert str(intphys_copy) in str(caught.value)
+
+
+def test_a_file_beside_the_films_of_a_scene_is_passed_by(intphys_copy):
+    before = read_intphys(intphys_copy)
+    (intphys_copy / "dev/O1/0001/7").write_text("mine")
+    assert read_intphys(intphys_copy).parts == before.parts
 
 
 @pytest.mark.parametrize("masks", [True, False])

@@ -60,6 +60,14 @@ def test_folders_of_frames_are_clips_in_the_order_of_their_numbers(tmp_path):
     assert found["left_out"] == "4 that are no PNG frames"
 
 
+def test_two_frames_of_one_number_are_named_both(tmp_path):
+    folder = save_frames(tmp_path / "f", GREY[0], "f_{}.png")
+    (folder / "f_03.png").write_bytes((folder / "f_3.png").read_bytes())
+    said = r"SOURCE must hold .*, and each number once, got (f_03\.png beside f_3|f_3\.png beside f_03)\.png in"
+    with pytest.raises(ValueError, match=said):
+        read(folder)
+
+
 def test_pictures_of_16_bits_need_a_word(tmp_path):
     levels = GREY[0].astype(np.uint16) * 257
     (tmp_path / "f").mkdir()

@@ -135,7 +135,6 @@ def export(
     json_: Json = False,
 ) -> None:
     """Write clips of `occlusion` as PNG files, in the folder layout of the IntPhys benchmark."""
-    check.absent("--out", out, overwrite)
     from videopred.datasets.intphys_export import export_intphys
 
     with open_dataset(data) as file:

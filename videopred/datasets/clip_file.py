@@ -238,6 +238,7 @@ class ClipFile(ClipSource):
         if self._is_ours:
             self.name = str(attributes["name"])
         if self._is_ours and "recipe" in attributes:
+            self._require(str(attributes["seed"]).isdecimal(), "hold the seed of its recipe", attributes["seed"])
             self.seed = int(attributes["seed"])
             try:
                 self.recipe = usual = load_recipe(attributes["recipe"])

@@ -42,7 +42,7 @@ def generate(
     started together, each makes its share of the shards.
 
     Args:
-        name: a preset; with `recipe`, any name.
+        name: a preset; with `recipe`, any plain name.
         clips: train, validation, test -> number of clips; parts that are left out or 0 are not in the file.
         seed: seed of the whole data set, at least 0.
         out: folder of the file `<name>.h5` or of the folder `<name>`; or the file itself if it ends in .h5.

@@ -45,7 +45,7 @@ class ImportConfig(Settings):
             fix = "give black first, such as 0 255"
             check.require(low < high, "--values", "be two numbers, the smaller first", f"{low:g} {high:g}", fix)
         both = (self.height is None) == (self.width is None)
-        got = f"--height {self.height} --width {self.width}"
+        got = f"--width {self.width} alone" if self.height is None else f"--height {self.height} alone"
         check.require(both, "--height and --width", "be given together", got, "add the other")
         return self
 

@@ -242,7 +242,8 @@ def _numbers(film: Path, greys: Mapping[str, int] | None) -> np.ndarray:
     numbers, levels = np.zeros(256, np.uint8), [*(greys or {}).values()]
     for name, grey in (greys or {}).items():
         if found := re.fullmatch(r"object_(\d+)", name):
-            alone = levels.count(grey) == 1 and grey in range(256) and int(found[1]) in range(1, 256)
+            sound = isinstance(grey, int) and grey in range(256) and int(found[1]) in range(1, 256)
+            alone = sound and levels.count(grey) == 1
             require_in(alone, "give each object, 1 to 255, a grey level of its own", f"{grey} for {name}", film)
             numbers[grey] = int(found[1])
     return numbers

@@ -77,6 +77,8 @@ def export_intphys(
     fix = "make some with `videopred generate occlusion`"
     check.require_sound(known, "DATA", "hold clips of the occlusion world", f"those of {source.name}", fix)
     parts = source.parts if part is None else {part: source.count(part)}
+    must, got = "be left out where no part test is written", ", ".join(parts)
+    check.require("test" in parts or not unlabelled, "--unlabelled", must, f"it beside {got}", "leave it out")
     is_folder = Path(folder).suffix not in (".h5", ".tar", ".gz", ".zip")
     check.require(is_folder, "--out", "be a folder", folder, "name it without that ending, and pack it afterwards")
     folder = check.free_folder("--out", Path(folder), overwrite).absolute()

@@ -62,7 +62,8 @@ def _holds_films(folder: Path) -> bool:
 
 def _numbered(folder: Path) -> list[Path]:
     """The folders in it whose names are numbers, in their order."""
-    return sorted((path for path in folder.iterdir() if path.name.isdecimal()), key=lambda path: int(path.name))
+    numbered = (path for path in folder.iterdir() if path.name.isdecimal() and path.is_dir())
+    return sorted(numbered, key=lambda path: int(path.name))
 
 
 def films_in(folder: Path) -> Iterator[Film]:
@@ -86,8 +87,11 @@ def films_in(folder: Path) -> Iterator[Film]:
 def pictures_of(film: Path, kind: str) -> list[Path]:
     """The pictures of one kind of a film, such as scene_001.png, none of which is missing."""
     folder, form = film / kind, re.compile(rf"{kind}_(\d+)\.png")
-    named = {path: form.fullmatch(path.name) for path in (folder.iterdir() if folder.is_dir() else ())}
-    numbers = {int(name[1]): path for path, name in named.items() if name}
+    numbers: dict[int, Path] = {}
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if named := form.fullmatch(path.name):
+            other = numbers.setdefault(int(named[1]), path)
+            require_in(other is path, "hold each frame once", f"{other.name} and {path.name}", folder)
     missing = next((number for number in range(1, len(numbers) + 1) if number not in numbers), None)
     require_in(bool(numbers), f"hold pictures such as {kind}_001.png", "none", folder)
     require_in(missing is None, "hold every frame", f"none of number {missing}", folder)

@@ -121,6 +121,8 @@ def plan(name: str, clips: Mapping[str, int], seed: int, out: Path, recipe: Data
     """
     check.require_kind(isinstance(name, str), "PRESET", "be a name", repr(name), "write e.g. balls4")
     recipe = find_recipe(name) if recipe is None else recipe
+    plain = Path(name).name == name and name not in ("", "..") and "\0" not in name
+    check.require(plain, "PRESET", "be a plain name, as of a file", repr(name), "give folders with --out")
     check_recipe(recipe)
     check_seed("--seed", seed)
     parts = parts_asked("--clips", clips, recipe, "--clips train=100 test=10")

@@ -57,28 +57,36 @@ def call(command: Callable[..., None], name: str, words: list[str]) -> None:
     read = partial(tyro.cli, keep, prog=f"videopred {name}", config=(FlagCreatePairsOff,), registry=VALUES)
     asked_for_help = not {"-h", "--help"}.isdisjoint(words)
     try:
-        with redirect_stderr(complaint), _unbroken(wide=not asked_for_help):
+        with redirect_stderr(complaint), _printing(plainly=not asked_for_help):
             read(args=["--help"] if asked_for_help else words)  # tyro's help leaves out arguments that were given
     except SystemExit as stopped:
         if not stopped.code:
             raise
         help_text = io.StringIO()
-        with redirect_stdout(help_text), _unbroken(), suppress(SystemExit):
+        with redirect_stdout(help_text), _printing(), suppress(SystemExit):
             read(args=["--help"])
         raise ValueError(unboxed(complaint.getvalue(), words, help_text.getvalue())) from None
     command(**kwargs)
 
 
 @contextmanager
-def _unbroken(wide: bool = True) -> Iterator[None]:
-    """Have tyro break no line that we read, as it would break long paths, and never in fewer columns than it can."""
-    before, columns = os.environ.get("COLUMNS"), 1_000_000 if wide else max(40, shutil.get_terminal_size().columns)
-    os.environ["COLUMNS"] = str(columns)
+def _printing(plainly: bool = True) -> Iterator[None]:
+    """Have tyro print text that we read plainly, in no colors and no broken lines, as it would break long paths.
+
+    Text for the user gets the columns that there are, but never fewer than tyro can, and no colors if NO_COLOR is set.
+    """
+    columns = 1_000_000 if plainly else max(40, shutil.get_terminal_size().columns)
+    changes = {"COLUMNS": str(columns)}
+    if plainly or os.environ.get("NO_COLOR"):
+        changes["TERM"] = "dumb"
+    before = {name: os.environ.get(name) for name in changes}
+    os.environ.update(changes)
     try:
         yield
     finally:
-        os.environ.pop("COLUMNS")
-        os.environ.update({} if before is None else {"COLUMNS": before})
+        for name, value in before.items():
+            os.environ.pop(name)
+            os.environ.update({} if value is None else {name: value})
 
 
 def _without_default_shown(command: Callable[..., None]) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def unboxed(box: str, words: Sequence[str], help_text: str) -> str:
     if unknown := re.match(r"Unrecognized options: (.*)", message):
         got = unknown[1].replace(", ", " ")
         fix = _meant(got, others, words, _FLAG.findall(help_text))
-        return check.complaint("options", "be among those of --help", got, fix)
+        return check.complaint("options" if got[0] == "-" else "arguments", "be among those of --help", got, fix)
     if missing := re.match(r"Missing from [^:]*: (\S+)", message):
         told = " ".join(first[2:]).partition(" (required)")[0]
         return check.complaint(missing[1], "be given", "nothing", f"{_SEE}: {told}" if told else _SEE)
@@ -50,9 +50,9 @@ def unboxed(box: str, words: Sequence[str], help_text: str) -> str:
         return check.complaint(short[1], must, _typed(short[1], words), _SEE)
     if choice := re.match(r"invalid choice '(.*)' for argument '(.*)'\. Expected one of \((.*)\)", message):
         return _no_choice(*choice.groups())
-    if unread := re.match(r"Error parsing (-\S+): ", message):
+    if unread := re.match(r"Error parsing (-\S+): (?:no type matching (INT|FLOAT) )?", message):
         shown = next((lines[1] for lines in others if lines[0] == "Argument helptext:"), "")  # such as --height INT
-        kind = shown.partition(" ")[2].strip("{}")
+        kind = unread[2] or shown.partition(" ")[2].strip("{}")
         must = _KINDS.get(kind, f"be given as {kind}")
         got = _typed(unread[1], words)
         return check.complaint(unread[1], must, got, _listed(got) if kind.startswith("[") else _SEE)
