@@ -8,6 +8,9 @@ import lightning
 from lightning.pytorch.callbacks import Callback
 from tqdm import tqdm
 
+_SHAPE = "{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
+"""Short, so that all of it has room in 80 columns."""
+
 
 class ProgressBar(Callback):
     """Updates, losses and frames per second, on stderr, if that is a terminal.
@@ -24,7 +27,7 @@ class ProgressBar(Callback):
         """Seconds per piece, looks at the validation clips left out; the last ones count most."""
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        self.bar = tqdm(total=self.updates, desc="training", unit="update", initial=trainer.global_step, disable=None)
+        self.bar = tqdm(total=self.updates, bar_format=_SHAPE, initial=trainer.global_step, disable=None)
         self.since = self.clock()
 
     def on_train_batch_end(self, trainer: lightning.Trainer, *others: Any) -> None:
@@ -38,12 +41,12 @@ class ProgressBar(Callback):
         """Losses are asked for only when they are shown: they are on the device, which has to be waited for."""
         if self.bar.disable or self.pace is None:
             return
-        shown = {
-            name: f"{float(value):.4g}"
+        losses = [
+            f"{name.partition('_')[0]} {float(value):.4g}"
             for name, value in trainer.callback_metrics.items()
             if name.startswith(("train_", "validation_"))
-        }
-        self.bar.set_postfix(shown | {"frames/s": f"{self.frames / max(self.pace, 1e-9):.0f}"})
+        ]
+        self.bar.set_postfix_str(", ".join([f"{self.frames / max(self.pace, 1e-9):.0f} frames/s", *losses]))
 
     def on_validation_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         self.since = self.clock()
