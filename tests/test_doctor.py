@@ -43,6 +43,21 @@ def test_a_folder_that_cannot_be_written_is_a_fault(tmp_path, monkeypatch, capfd
     assert "work in another folder" in err
 
 
+def test_no_place_for_temporary_files_is_a_fault_and_there_is_no_self_test(tmp_path, monkeypatch, capfd):
+    def none() -> str:
+        raise FileNotFoundError(2, "No usable temporary directory found in ['/tmp']")
+
+    monkeypatch.chdir(tmp_path)
+    with monkeypatch.context() as patch:  # not until capfd has put its own away
+        patch.setattr("tempfile.gettempdir", none)
+        assert run("doctor --device cpu") == 1
+    out, err = capfd.readouterr()
+    assert "temporary  none can be written" in out
+    assert "self test" not in out
+    said = "a folder for temporary files must be there, got No usable temporary directory found in ['/tmp']; free some"
+    assert said in err
+
+
 @pytest.mark.parametrize(
     ("what", "broken", "told"),
     [

@@ -233,6 +233,10 @@ def test_a_damaged_run_and_a_file_for_the_results_are_refused_before_anything_is
     Path("seen").touch()
     with pytest.raises(ValueError, match=r"^--out must be a folder, got seen, a file; choose another name"):
         cli.run(["reproduce", "rims-figure-12", "--scale", "tiny", "--out", "seen"])
+    with pytest.raises(
+        OSError, match=r"^--out must be a path that can be written, got seen/.*seen is no folder; choose"
+    ):
+        cli.run(["reproduce", "rims-figure-12", "--scale", "tiny", "--out", "seen/too"])
     assert sorted(path.name for path in workplace.rglob("*")) == ["models", run.name, "seen"]
 
 

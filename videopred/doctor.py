@@ -74,15 +74,16 @@ def examine(*, device: str = "auto", self_test: bool = True) -> Examination:
     """
     chosen = pick_device(device)
     faults: list[str] = []
+    temporary = _temporary(faults)
     rows = {
         "versions": {"Python": platform.python_version(), **{name: _version(name) for name in LIBRARIES}},
         "machine": _machine(),
         "devices": _devices(),
         "folders": {name: _writable(name, Path(name), faults) for name in FOLDERS}
-        | {"temporary": _writable("temporary", Path(tempfile.gettempdir()), faults)},
+        | {"temporary": _writable("temporary", temporary, faults) if temporary else "none can be written"},
         "optional parts": _optional_parts(),
     }
-    if self_test:
+    if self_test and temporary:
         with tempfile.TemporaryDirectory() as folder:
             rows[f"self test on {chosen}"] = run_steps(tiny_flow(Path(folder), str(chosen)), faults)
     return Examination(rows, faults)
@@ -122,6 +123,16 @@ def _devices() -> dict[str, str]:
     if torch.backends.mps.is_available():
         rows["mps"] = "Apple's GPU"
     return rows
+
+
+def _temporary(faults: list[str]) -> Path | None:
+    """The folder for temporary files, which the self test takes; None if Python finds none that can be written to."""
+    try:
+        return Path(tempfile.gettempdir())
+    except OSError as error:
+        fix = "free some space there, or set TMPDIR to a folder with room"
+        faults.append(check.complaint("a folder for temporary files", "be there", str(error.strerror), fix))
+        return None
 
 
 def _writable(name: str, folder: Path, faults: list[str]) -> str:

@@ -108,6 +108,12 @@ def test_wrong_numbers_are_refused(wrong, message):
         bench_generate(**wrong)
 
 
+def test_the_whole_model_is_measured_only_with_its_core():
+    rows = bench_cores(steps=2, batches=[1], repeats=1, cores=["scoff"], clips=1, horizon=2)
+    assert rows["model"] == {}
+    assert "whole model" not in cores_table(rows)
+
+
 def test_the_benchmark_of_cores_runs_and_can_be_read():
     rows = bench_cores(steps=3, batches=[2], repeats=1, cores=["rims", "scoff"], clips=2, horizon=3)
     assert [(row["core"], row["batch"]) for row in rows["cores"]] == [("rims", 2), ("scoff", 2)]

@@ -73,8 +73,8 @@ def bench_cores(
         operations: core -> operations per step forward and backward, and how often the host waits.
         device: one row for each core and batch: ms per step on a CUDA device, eager, with compiled steps, as a
             recorded graph that is replayed, and with both.
-        model: how many times faster than the plain ones are a training step in float32 and with bfloat16, and rollouts
-            of one clip and of all clips.
+        model: with rims among the cores, how many times faster than the plain ones are a training step in float32 and
+            with bfloat16, and rollouts of one clip and of all clips.
         What is not measured is empty.
 
     Raises:
@@ -107,7 +107,7 @@ def bench_cores(
             "cores": rows(lambda one, batch: _core_row(one, steps, batch, repeats, compiled)),
             "operations": {name: _operations_per_step(subject) for name, subject in subjects.items()},
             "device": on_device,
-            "model": _model_rows(clips, min(steps, 10) + 1, horizon, repeats),
+            "model": _model_rows(clips, min(steps, 10) + 1, horizon, repeats) if "rims" in subjects else {},
         }
 
 
@@ -231,8 +231,9 @@ def table(rows: dict[str, Any]) -> str:
     for name, row in rows["operations"].items():
         lines.append(f"  {name:22}{row['forward']:9.1f}{row['backward']:9.1f}{row['host_waits']:12.1f}")
     lines += ["", *_device_lines(rows["device"])]
-    lines += ["", "the whole model with rims: times faster than frame by frame"]
-    lines += [f"  {name.replace('_', ' '):30}{ratio:6.1f}" for name, ratio in rows["model"].items()]
+    if rows["model"]:
+        lines += ["", "the whole model with rims: times faster than frame by frame"]
+        lines += [f"  {name.replace('_', ' '):30}{ratio:6.1f}" for name, ratio in rows["model"].items()]
     return "\n".join([*lines, _NOTES.format(rate=statistics.median(row["limit"] for row in rows["cores"]) / 1e9)])
 
 

@@ -81,7 +81,8 @@ def shares(work: Callable[[], Any], apart_from: Collection[str] = ()) -> dict[st
                 for callee, (_, _, _, _, callers) in stats.items()
                 if place in callers and callee[0].startswith(_PACKAGE) and callee != place
             )
-            own[place[2]] = own.get(place[2], 0) + max(cumulative - under, 0)
+            name = f"an expression in {Path(place[0]).name}" if place[2].endswith("expr>") else place[2]
+            own[name] = own.get(name, 0) + max(cumulative - under, 0)
     own = {name: seconds for name, seconds in own.items() if name not in apart_from}
     whole = sum(own.values())
     return {name: seconds / whole for name, seconds in sorted(own.items(), key=lambda row: -row[1])}

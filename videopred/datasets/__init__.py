@@ -104,15 +104,13 @@ DATASETS: dict[str, Preset] = {
     "balls678": Preset(
         "Six, seven or eight balls, as balls4 (R-NEM, RIMs, SCOFF).", BallsConfig(balls=(6, 7, 8)), _BALLS
     ),
-    "curtain": Preset("Three equal balls behind an invisible curtain (R-NEM, RIMs, BRIMs).", _CURTAIN, _BALLS),
+    "curtain": Preset("Three equal balls behind an invisible curtain (R-NEM, RIMs, SCOFF, BRIMs).", _CURTAIN, _BALLS),
     "colored4": Preset("As balls4, each ball in one of four colors (SCOFF).", BallsConfig(colors="palette"), _BALLS),
     "colored678": Preset(
         "As balls678, each ball in one of four colors (SCOFF).", BallsConfig(balls=(6, 7, 8), colors="palette"), _BALLS
     ),
     **{
-        f"balls{balls}": Preset(
-            "As balls4, with as many balls as the name says (RIMs, SCOFF).", BallsConfig(balls=(balls,)), _BALLS
-        )
+        f"balls{balls}": Preset("As balls4, with as many balls as the name says.", BallsConfig(balls=(balls,)), _BALLS)
         for balls in (1, 2, 3, 5, 6, 7, 8)
     },
     "balls-sutskever": Preset(

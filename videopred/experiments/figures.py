@@ -197,8 +197,8 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
             for balls in range(1, 7)
         ),
         together="means",
-        differs="Also a table and curves over time for each number of balls. The paper's oracle, TTO, is not "
-        "described; ours is told the true state.",
+        differs="Whole frames: how the paper cuts crops is not described. Also a table and curves over time for each "
+        "number of balls. The paper's oracle, TTO, is not described; ours is told the true state.",
     ),
     "rims-figure-15": PaperFigure(
         "RIMs, figures 15 and 16",
@@ -216,9 +216,10 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
     "rims-figure-24": _each_silenced(24, active=3, modules=5, units=80),
     "rims-figure-25": _each_silenced(25, active=4, modules=5, units=80),
     "scoff-figure-3": PaperFigure(
-        "SCOFF, figure 3, left",
+        "SCOFF, figures 3, left, and 6 (b)",
         "Which schema SCOFF uses on a ball that accelerates, keeps its velocity or walks at random.",
         _frames_and_schemata("scoff-motion3", 10, 10, ("--clips", "0", "2", "4")),  # one of each motion
+        also=(6,),
         differs="Only which schema is chosen; the paper also shows how strongly each of them is activated.",
     ),
     "scoff-figure-5": PaperFigure(
@@ -262,7 +263,7 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         "SCOFF and RMC tell possible from impossible films.",
         (Panel(_with(("rmc",), "scoff-intphys"), "scoff-intphys", plausibility=True),),
         differs="On our own films in the style of IntPhys; O1, O2 and O3 occluded are the paper's columns, by the mean "
-        "over frames. Its numbers, on IntPhys, are in eval/papers/.",
+        "over frames. Its numbers, on IntPhys, are in the repository's eval/papers/.",
     ),
     "brims-figure-3": PaperFigure(
         "BRIMs, figure 3",

@@ -36,7 +36,7 @@ _PAPER = "videopred.rendering.paper_figures"
 
 FIGURES: dict[str, Row] = {
     "strip": Row(
-        "Every n-th frame, truth in blue over prediction, step 10 in red (RIMs, figures 8 to 10).",
+        "Every n-th frame, truth in blue over prediction, step 10 in red (RIMs, figures 7 and 9).",
         f"{_PAPER}:strip_figure",
     ),
     "strips": Row(

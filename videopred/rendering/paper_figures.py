@@ -25,7 +25,7 @@ from videopred.rendering.scene import Scene
 from videopred.rendering.strip import every_nth
 
 MARKED_STEP = 10
-"""The rollout step that RIMs, figures 8 to 10, mark."""
+"""The rollout step that RIMs, figures 7 and 9, mark."""
 _WIDE = 7.0
 """Width of a figure, inches."""
 _LIT = 90
@@ -36,7 +36,7 @@ def strip_figure(scenes: Sequence[Scene]) -> Figure:
     """Every n-th frame, the truth in transparent blue over the prediction; rollout step 10 has a red frame.
 
     Of a film in color, which blue would change, the truth stands above the prediction. Several models have a row each.
-    A film that ends before step 10 has no mark. Source: RIMs, figures 8 to 10; SCOFF, figures 8 to 12.
+    A film that ends before step 10 has no mark. Source: RIMs, figures 7 to 10; SCOFF, figures 8 to 12.
     """
     (scene,) = scenes
     names = [one.model for one in scene.of_each]
