@@ -79,7 +79,7 @@ def test_every_pixel_becomes_a_square():
     context, truth, prediction, one_step = films(context=1)
     image = film_frames(scene_of(context, truth, prediction, one_step), panel_px=SCALE * WIDTH)[2]
     left = rendering.MARGIN + rendering.BORDER
-    top = rendering.HEADER + rendering.BORDER
+    top = 16 + rendering.LINE + rendering.BORDER
     panel = image[top : top + HEIGHT * SCALE, left : left + WIDTH * SCALE]
     small = np.broadcast_to(to_frames(truth)[1], (HEIGHT, WIDTH, 3))
     np.testing.assert_array_equal(panel, np.kron(small, np.ones((SCALE, SCALE, 1), np.uint8)))

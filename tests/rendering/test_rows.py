@@ -5,7 +5,7 @@ import pytest
 
 from videopred.palette import INK, INVENTED, MISSED, OBJECT_COLORS, PAGE, ROLLOUT, SCHEMA_COLORS, TRACK
 from videopred.rendering import FIGURES, ROWS, check_rows, raster_rows
-from videopred.rendering.film import _caption_width, _words, film_frames
+from videopred.rendering.film import film_frames, headings
 from videopred.rendering.film_rows import difference, laid_over
 from videopred.rendering.lettering import text_width
 from videopred.rendering.panel import Panel, draw_rows
@@ -59,6 +59,10 @@ def draw(row: str, of: Scene, scale: int) -> Panel:
     return panel
 
 
+def widest(panel: Panel) -> int:
+    return max(line.width for line in headings(panel, SCALE * WIDTH))
+
+
 def in_small(film: np.ndarray) -> np.ndarray:
     return film[:, SCALE // 2 :: SCALE, SCALE // 2 :: SCALE]
 
@@ -78,10 +82,12 @@ def test_panels_of_a_scene_are_of_one_size_and_can_be_put_together(row):
 def test_panels_stand_where_the_film_says(rows, abreast):
     """At most four abreast, in even lines, each with its pixels inside its border."""
     whole = film_frames(scene(), rows, panel_px=SCALE * WIDTH)
-    column = max(SCALE * WIDTH + 8, *(_caption_width(panel) for panel in draw_rows(rows, scene(), SCALE)))
+    panels = draw_rows(rows, scene(), SCALE)
+    column = max(SCALE * WIDTH + 8, *map(widest, panels))
+    header = 16 + 24 * max(len(headings(panel, SCALE * WIDTH)) for panel in panels)
     for k, row in enumerate(rows):
         left = 14 + (column - SCALE * WIDTH) // 2 + k % abreast * (column + 14)
-        top = 44 + k // abreast * (40 + SCALE * HEIGHT + 14)
+        top = header + 4 + k // abreast * (header + SCALE * HEIGHT + 14)
         place = whole[:, top : top + SCALE * HEIGHT, left : left + SCALE * WIDTH]
         np.testing.assert_array_equal(place, draw(row, scene(), SCALE).film)
         assert (whole[CONTEXT:, top - 2, left : left + SCALE * WIDTH] == ROLLOUT).all()
@@ -172,10 +178,9 @@ def test_masks_mix_the_colours_of_their_modules():
 def test_the_caption_of_a_panel_stays_beside_the_numbers_of_many_modules():
     """Words in a legend stand in place of a caption; numbers do not, even those of two digits."""
     masks = draw("masks", scene(trace={"masks": np.full((FRAMES, 11, HEIGHT, WIDTH), 1 / 11)}), SCALE)
-    caption, swatches = _words(masks)
-    assert (caption, len(swatches)) == ("masks", 11)
-    caption, swatches = _words(draw("diff", scene(), SCALE))
-    assert (caption, len(swatches)) == ("", 2)
+    assert [(line.caption, len(line.swatches)) for line in headings(masks, 1000)] == [("masks", 11)]
+    assert [(line.caption, len(line.swatches)) for line in headings(masks, 100)] == [("masks", 0), ("", 11)]
+    assert [(line.caption, len(line.swatches)) for line in headings(draw("diff", scene(), SCALE), 9)] == [("", 2)]
 
 
 @pytest.mark.parametrize("row", ["masks", "attention"])
@@ -250,11 +255,12 @@ def test_each_model_has_a_column_of_a_film_beside_the_truth():
     other = {"schema": trace()["schema"]}
     whole = film_frames(beside(other), [*rows, "schemata"], panel_px=SCALE * WIDTH)
     panels = draw_rows([*rows, "schemata"], beside(other), SCALE)
-    column = max(SCALE * WIDTH + 8, *map(_caption_width, panels))
+    column = max(SCALE * WIDTH + 8, *map(widest, panels))
+    header = 16 + 24 * max(len(headings(panel, SCALE * WIDTH)) for panel in panels)
     cells = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 1), (3, 1), (3, 2)]
     for panel, (line, k) in zip(panels, cells, strict=True):
         left = 14 + (column - SCALE * WIDTH) // 2 + k * (column + 14)
-        top = 44 + line * (40 + SCALE * HEIGHT + 14)
+        top = header + 4 + line * (header + SCALE * HEIGHT + 14)
         place = whole[:, top : top + SCALE * HEIGHT, left : left + SCALE * WIDTH]
         np.testing.assert_array_equal(place, panel.film)
     wide = {}
@@ -276,9 +282,10 @@ def test_a_row_is_of_those_models_that_have_it():
 
 def test_each_model_is_named_beside_its_colours_and_left_of_its_strip():
     missed = draw_rows(["diff"], beside({}), SCALE)
-    assert [_words(panel)[0] for panel in missed] == ["ours", "theirs"]
-    assert [len(_words(panel)[1]) for panel in missed] == [2, 2]
-    assert _words(draw_rows(["pred"], beside({}), SCALE)[0])[0] == "ours, prediction"
+    lines = [headings(panel, SCALE * WIDTH) for panel in missed]
+    assert [(model.caption, len(legend.swatches)) for model, legend in lines] == [("ours", 2), ("theirs", 2)]
+    shown = headings(draw_rows(["pred"], beside({}), SCALE)[0], SCALE * WIDTH)
+    assert [line.caption for line in shown] == ["ours", "prediction"]
     narrow = strip(beside({}), ["pred"], panel_px=WIDTH)
     long = beside({})._replace(model="a model whose name is long")
     wide = strip(long, ["pred"], panel_px=WIDTH)

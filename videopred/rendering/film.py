@@ -12,8 +12,8 @@ from videopred.rendering.page import blank_page
 from videopred.rendering.panel import Panel, Swatch, draw_rows
 from videopred.rendering.scene import Scene
 
-BORDER, MARGIN, HEADER = 4, 14, 40
-"""Sizes of the picture's parts, px."""
+BORDER, MARGIN, LINE = 4, 14, 24
+"""Sizes of the picture's parts, px; a line is one of text above a panel."""
 _ABREAST = 4
 """Panels in a line at most, but for more models; then they are smaller."""
 
@@ -38,9 +38,13 @@ def film_frames(scene: Scene, rows: Sequence[str] = USUAL_ROWS, *, panel_px: int
     abreast = max(_ABREAST, len(scene.of_each) + ("truth" in rows))
     scale = max(1, panel_px * _ABREAST // abreast // max(height, width))
     panels = draw_rows(rows, scene, scale)
+    widest = max(heading.width for panel in panels for heading in headings(panel, width * scale))
+    if (fitting := min(panel_px, widest) // max(height, width)) > scale:  # there is room under the headings
+        scale, panels = fitting, draw_rows(rows, scene, fitting)
     cells = _in_columns(panels, [one.model for one in scene.of_each]) if scene.beside else _in_lines(len(panels))
-    layout = _Layout(height * scale, width * scale, cells, max(map(_caption_width, panels)))
-    page = _captioned_page(layout, panels)
+    above = [headings(panel, width * scale) for panel in panels]
+    layout = _Layout(height * scale, width * scale, cells, widest, header=16 + LINE * max(map(len, above)))
+    page = _captioned_page(layout, above)
     return np.stack([_frame(page, layout, panels, t, scene.context) for t in range(frames)])
 
 
@@ -73,14 +77,16 @@ class _Layout(NamedTuple):
     """Line and column of each panel."""
     caption: int
     """Width of the widest caption."""
+    header: int
+    """Height of what stands above a panel, and its border."""
 
     @property
     def places(self) -> list[tuple[int, int]]:
         """Top and left of the panels, without their borders."""
         across = max(self.wide + 2 * BORDER, self.caption)
         inset = (across - self.wide) // 2
-        down = HEADER + self.high + 2 * BORDER + 6
-        return [(HEADER + BORDER + line * down, MARGIN + inset + k * (across + MARGIN)) for line, k in self.cells]
+        down = self.header + self.high + 2 * BORDER + 6
+        return [(self.header + BORDER + line * down, MARGIN + inset + k * (across + MARGIN)) for line, k in self.cells]
 
     @property
     def span(self) -> slice:
@@ -95,35 +101,50 @@ class _Layout(NamedTuple):
         return slice(bottom + 6, bottom + 34)
 
 
-def _captioned_page(layout: _Layout, panels: list[Panel]) -> np.ndarray:
-    """The page that all frames share: white, with captions and legends."""
+class Heading(NamedTuple):
+    """A line above a panel."""
+
+    caption: str
+    swatches: tuple[Swatch, ...] = ()
+
+    @property
+    def width(self) -> int:
+        """Of the words and the legend behind them, px."""
+        return self.legend_at + legend_width(self.swatches)
+
+    @property
+    def legend_at(self) -> int:
+        """Where the legend begins, px."""
+        return text_width(self.caption) + (14 if self.caption and self.swatches else 0)
+
+
+def headings(panel: Panel, wide: int) -> list[Heading]:
+    """What stands above a panel: its model if there are several, then what it shows and the colours that are named.
+
+    Several colours with words for names say what it shows; others have a line of their own if they need it.
+
+    Args:
+        panel: what is drawn.
+        wide: its width, px.
+    """
+    named = len(panel.swatches) > 1 and not panel.kind and not panel.numbered
+    line = Heading("" if named else panel.caption, () if panel.numbered else panel.swatches)
+    broken = bool(line.caption and line.swatches) and line.width > wide
+    lines = [Heading(line.caption), Heading("", line.swatches)] if broken else [line]
+    return [Heading(panel.model), *lines] if panel.model else lines
+
+
+def _captioned_page(layout: _Layout, above: Sequence[Sequence[Heading]]) -> np.ndarray:
+    """The page that all frames share: white, with what stands above each panel."""
     page = blank_page(layout.footer.stop + 18, layout.span.start + layout.span.stop)
     labels: list[Label] = []
-    for (top, left), panel in zip(layout.places, panels, strict=True):
-        y, middle = top - BORDER - 18, left + layout.wide / 2
-        caption, swatches = _words(panel)
-        if not swatches:
-            labels.append(Label(caption, middle, y))
-            continue
-        start = round(middle - _caption_width(panel) / 2)
-        if caption:
-            labels.append(Label(caption, start, y, "left"))
-        labels += paint_legend(page, swatches, start + (text_width(caption) + 14 if caption else 0), y)
+    for (top, left), lines in zip(layout.places, above, strict=True):
+        for number, heading in enumerate(reversed(lines)):  # the last one close to the panel
+            y, start = top - BORDER - 18 - LINE * number, round(left + (layout.wide - heading.width) / 2)
+            if heading.caption:
+                labels.append(Label(heading.caption, start, y, "left"))
+            labels += paint_legend(page, heading.swatches, start + heading.legend_at, y)
     return write(page, labels)
-
-
-def _words(panel: Panel) -> tuple[str, tuple[Swatch, ...]]:
-    """What stands above a panel: its model if there are several, a caption unless several colours are named instead,
-    and the named colours."""
-    named = len(panel.swatches) > 1 and not panel.kind and not panel.numbered
-    caption = ", ".join(filter(None, (panel.model, "" if named else panel.caption)))
-    return caption, () if panel.numbered else panel.swatches
-
-
-def _caption_width(panel: Panel) -> int:
-    """Width of a panel's caption and legend, px."""
-    caption, swatches = _words(panel)
-    return text_width(caption) + (14 if caption and swatches else 0) + legend_width(swatches)
 
 
 def _frame(page: np.ndarray, layout: _Layout, panels: list[Panel], t: int, context: int) -> np.ndarray:
