@@ -238,6 +238,13 @@ def test_saved_scores_are_scored_again_alike(data, films, tmp_path):
         np.testing.assert_array_equal(kept["surprise"], found.surprise)
         np.testing.assert_array_equal(kept["differs"], found.differs)
         assert kept["films"].tolist() == [list(names) for names in films.names]
+    table = (tmp_path / "here/films.csv").read_text().splitlines()
+    label = "true" if ",true," in table[3] else "false"
+    table[3] = table[3].replace(f",{label},", ",false," if label == "true" else ",TRUE,")
+    (tmp_path / "others.csv").write_text("\n".join(table))
+    said = r"others\.csv, line 4 must say of a film whether it is possible as DATA does, got possible (true|false) for "
+    with pytest.raises(ValueError, match=said):
+        score_file(tmp_path / "others.csv", data)
     with pytest.raises(FileExistsError, match=r"--answers must be a new path, got .*answer.txt \(already there\)"):
         found.save(tmp_path / "there", answers=tmp_path / "answer.txt")
     assert not (tmp_path / "there").exists()
@@ -247,11 +254,12 @@ def test_what_was_drawn_of_earlier_scores_goes_with_them(data, films, tmp_path):
     asked = PlausibilityConfig(resamples=2)
     found = judge_scorer(hashed, films, asked)
     found.save(tmp_path / "here")
-    for name in ("scene-1.png", "scene-12.gif", "scene-of-mine.png"):
+    for name in ("scene-1.png", "scene-12.gif", "scene-of-mine.png", "scene-2-mine.png"):
         (tmp_path / "here" / name).write_bytes(b"")
     score_file(tmp_path / "here/films.csv", data, asked).save(tmp_path / "here", overwrite=True)
     left = {path.name for path in (tmp_path / "here").iterdir()}
-    assert left == {"plausibility.json", "plausibility.csv", "films.csv", "scene-of-mine.png"}
+    mine = {"scene-of-mine.png", "scene-2-mine.png"}
+    assert left == {"plausibility.json", "plausibility.csv", "films.csv"} | mine
 
 
 def test_films_may_be_scored_by_their_folders_and_named_by_a_file(few, tmp_path):
@@ -318,6 +326,18 @@ def test_what_is_refused(data, films):
         judge_scorer(lit, films, PlausibilityConfig(burn_in=53))
     with pytest.raises(ValueError, match=r"surprise must be \(films, frames - 1\), \(16, 52\), got \(16, 51\)"):
         judge_scorer(lambda film: lit(film)[:, 1:], films, PlausibilityConfig())
+    with pytest.raises(TypeError, match=r"^surprise must be a tensor, got ndarray; make it one with torch.from_numpy"):
+        judge_scorer(lambda film: lit(film).numpy(), films, PlausibilityConfig())
+    with pytest.raises(TypeError, match=r"^run must be a run folder or a predictor, got 5; give its folder, or what"):
+        plausibility(5, data)
+    calls = []
+    with pytest.raises(
+        ValueError, match=r"^DATA must hold films that differ .*, got none in scene 6 \(counted from 0\)"
+    ):
+        judge_scorer(
+            lambda film: calls.append(1) or lit(film), films, PlausibilityConfig(burn_in=52, scenes_at_once=20)
+        )
+    assert not calls
     for wrong in (torch.nan, torch.inf):
         with pytest.raises(ValueError, match="surprise must be finite, got NaN or infinity; look at the model's weigh"):
             judge_scorer(lambda film, wrong=wrong: constant(film) * wrong, films, PlausibilityConfig())

@@ -1,4 +1,7 @@
-"""The colours of every picture, one meaning each; Okabe and Ito's, and Tol's, which colour-blind readers tell apart."""
+"""The colours of every picture: Okabe and Ito's, and Tol's, which colour-blind readers tell apart.
+
+Those of modules and objects, which are numbered, are also the colours of borders and differences, in other panels.
+"""
 
 import numpy as np
 

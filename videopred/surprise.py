@@ -20,7 +20,7 @@ from videopred.datasets.quadruplets import Quadruplets, open_quadruplets
 from videopred.device import measuring_device, pick_device
 from videopred.eval.answers import read_scores
 from videopred.eval.mates import differing
-from videopred.eval.plausibility import Plausible, Scenes, aggregate, compare, errors
+from videopred.eval.plausibility import Plausible, Scenes, aggregate, check_differing, compare, errors
 from videopred.eval.plausibility_scores import PlausibilityScores
 from videopred.eval.plausibility_settings import PlausibilityConfig
 from videopred.frames import shape_told, to_film
@@ -93,12 +93,16 @@ def judge_run(
     """What `plausibility` gives, and the films."""
     config = PlausibilityConfig() if config is None else config
     check.kind_of("config", config, PlausibilityConfig)
-    stamp = run_stamp(Path(run)) if isinstance(run, str | Path) else None  # before its weights, as it may go on
-    predictor = load_run(Path(run), pick_device(device)) if isinstance(run, str | Path) else run
-    films = open_scenes(data, config, predictor.film_shape[1:])
-    _check_fit(predictor.film_shape, films, str(run) if isinstance(run, str | Path) else "the model")
-    asked = {"run": str(run)} if isinstance(run, str | Path) else {}
-    scores = judge_scorer(scorer_of(predictor, config), films, config, asked=asked, progress=progress)
+    stamp, asked, name = None, {}, "the model"
+    if isinstance(run, str | Path):
+        name, asked = str(run), {"run": str(run)}
+        stamp = run_stamp(Path(run))  # before its weights, as it may go on
+        run = load_run(Path(run), pick_device(device))
+    fix = "give its folder, or what videopred.load_run returns"
+    check.require_kind(hasattr(run, "film_shape"), "run", "be a run folder or a predictor", repr(run), fix)
+    films = open_scenes(data, config, run.film_shape[1:])
+    _check_fit(run.film_shape, films, name)
+    scores = judge_scorer(scorer_of(run, config), films, config, asked=asked, progress=progress)
     return replace(scores, stamp=stamp), films
 
 
@@ -167,6 +171,7 @@ def judge_scorer(
         shown = np.stack([films.read(scene) for scene in range(start, stop)])
         for scene, four in enumerate(shown, start):
             differs[scene] = differing(four, None if scenes.possible is None else scenes.possible[scene])
+            check_differing(config.aggregates, differs[scene, :, config.burn_in :], scene)
         found = score(to_film(shown.reshape(-1, *shown.shape[2:])))
         _check_surprise(found, (4 * len(shown), frames - 1))
         surprise[start:stop] = found.cpu().numpy().reshape(-1, 4, frames - 1)
@@ -194,7 +199,7 @@ def score_file(scores: Path, data: Path | str, config: PlausibilityConfig | None
     config = PlausibilityConfig() if config is None else config
     films = open_scenes(data, config)
     scenes = Scenes(films.names, films.possible, films.conditions)
-    given = read_scores(scores, films.names, films.folders)
+    given = read_scores(scores, films.names, films.folders, films.possible)
     plausible = {name: compare(values, scenes.possible) for name, values in given.items()}
     return _scored(scenes, plausible, config, {"data": str(films.path), "scores": str(scores)})
 
@@ -222,7 +227,9 @@ def _check_fit(shape: tuple[int, int, int], films: Quadruplets, name: str) -> No
 
 
 def _check_surprise(surprise: Tensor, shape: tuple[int, int]) -> None:
-    """Refuse surprise of another shape, or that is no finite number."""
+    """Refuse surprise that is no tensor, of another shape, or no finite number."""
+    must, got_kind = "be a tensor", type(surprise).__name__
+    check.require_kind(isinstance(surprise, Tensor), "surprise", must, got_kind, "make it one with torch.from_numpy")
     got, fix = tuple(surprise.shape), "give one number for each frame but the first"
     check.require(got == shape, "surprise", f"be (films, frames - 1), {shape}", got, fix)
     finite = bool(torch.isfinite(surprise).all())

@@ -139,6 +139,7 @@ BAD = {
     "render {gru} {data} --out x.gif": "--out must be a folder for several clips, got x.gif; give a folder, or",
     "render {gru} {data} --figure actvation": "strip, strips, activation, activation-position, schemata, top-down",
     "render {gru} {data} --figure schemata": "--figure must be among strip for this model and",
+    "render {gru} {data} --clips 0 --format png png": "--format must name each once, got png png; leave one out",
     "render {gru} {data} --clips 0 --out x.gif --format png": "--format must be gif, as --out ends so, got png; leave",
     "render {gru} {data} --without 2 --freeze 2": "--freeze must name no module of --without, got 2; a silenced",
     "render {gru} {data} --without 2 2": "--without must name each module once, got 2 2; leave one out",

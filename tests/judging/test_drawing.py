@@ -186,6 +186,13 @@ def test_a_folder_may_have_an_ending(place, written, tmp_path, name):
     assert render(*place, clips=[1, 3], out=folder)[::2] == [folder / "test-1.gif", folder / "test-3.gif"]
 
 
+@pytest.mark.parametrize("clips", [np.array([3, 1]), [np.int64(3), np.int16(1)]])
+def test_clips_may_be_numbers_of_numpy(place, written, tmp_path, clips):
+    """As np.argsort gives them."""
+    made = render(*place, clips=clips, out=tmp_path / "x")
+    assert made[::2] == [tmp_path / "x" / "test-3.gif", tmp_path / "x" / "test-1.gif"]
+
+
 def test_an_intervention_has_its_rows(place, written, tmp_path):
     predictor, file = place
     render(predictor, file, clips=[0], intervention=Intervention(without=(1,)), out=tmp_path / "seen")

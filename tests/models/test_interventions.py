@@ -90,6 +90,11 @@ def test_a_silenced_module_is_not_said_to_read(core):
     assert (before > 0).all()
     assert (since[:, 0] == 0).all()
     assert (since[:, 1:] > 0).all()
+    for name, values in trace.items():
+        layer, _, kind = name.rpartition(".")
+        if kind in ("null_attention", "top_down") and not (layer == "layer0" and silenced):
+            assert (values[:, CONTEXT - 1 :, 0] == 0).all(), name
+            assert (values[:, CONTEXT - 1 :, 1:] > 0).all(), name
 
 
 def test_a_silenced_file_is_not_said_to_use_a_schema():

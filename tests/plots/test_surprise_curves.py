@@ -7,6 +7,7 @@ from pathlib import Path
 import imageio.v3 as iio
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from videopred.datasets import open_dataset
@@ -20,6 +21,7 @@ from videopred.plots.surprise_curves import (
     CALM,
     IMPOSSIBLE,
     POSSIBLE,
+    _plot,
     draw_scenes,
     pairs_of,
     scene_gif_frames,
@@ -95,6 +97,16 @@ def test_of_a_folder_the_first_difference_is_marked(place):
         assert list(pair.marks) == [1 + 2 * int(differs.argmax())]
         assert pair.marked == "first difference"
         assert pair.numbers.tolist() == list(range(1, FRAMES + 1, 2))
+
+
+@pytest.mark.parametrize(("place_of_mark", "side"), [(4, "left"), (FRAMES - 2, "right")])
+def test_what_is_marked_is_named_on_the_side_where_there_is_room(place, place_of_mark, side):
+    scores, films = judged(place / "films.h5")
+    pair = pairs_of(scores, films, 0)[0]._replace(marks=(place_of_mark,))
+    axes = Figure().subplots()
+    _plot(axes, pair, "surprise")
+    (name,) = (text for text in axes.texts if pair.marked in text.get_text())
+    assert name.get_horizontalalignment() == side
 
 
 def test_a_gif_shows_the_films_and_growing_curves(place):

@@ -200,6 +200,18 @@ def test_attention_is_set_against_what_is_hidden_in_the_frame_that_was_read():
     np.testing.assert_allclose(drawn["above"].get_ydata(), 0.6 * np.array(drawn["above"].get_xdata()))
 
 
+def test_frames_without_any_object_hide_nothing_and_are_left_out():
+    """As before an object comes into the frame, in films of occlusion."""
+    scenes = [brims_scene(seed) for seed in range(3)]
+    scenes[1].truths["visibility/fraction"][:2] = np.nan
+    hidden, shares = measure(scenes)
+    assert np.isnan(hidden).sum() == np.isnan(hidden[1, :2]).sum() == 2
+    drawn = {bars.get_label(): bars.lines[0] for bars in top_down(scenes).axes[0].containers}
+    assert np.isfinite(np.array(drawn["above"].get_data())).all()
+    there = ~np.isnan(hidden)
+    assert shares["layer0"]["null"][there].mean() == pytest.approx(np.mean(drawn["null"].get_ydata()))
+
+
 def test_without_a_null_slot_all_other_attention_is_on_what_is_below():
     scenes = []
     for seed in range(3):

@@ -160,6 +160,18 @@ def test_attention_of_a_core_that_reads_vectors_is_how_much_each_module_reads():
     np.testing.assert_allclose(bands[0], 0.25 * OBJECT_COLORS[0] + 0.75 * 255, atol=0.5)
 
 
+@pytest.mark.parametrize("map_shape", [(2, 4), None])
+def test_modules_that_rest_read_nothing(map_shape):
+    read = np.full((FRAMES, 1, MODULES, 8), 0.1)
+    active = np.ones((FRAMES, MODULES))
+    active[:, 1:] = 0
+    of_one = scene(trace={"input_attention": read, "active": active})._replace(map_shape=map_shape)
+    film = draw("attention", of_one, SCALE).film[-1]
+    read[:, :, 1:] = 0
+    alone = scene(trace={"input_attention": read})._replace(map_shape=map_shape)
+    np.testing.assert_array_equal(film, draw("attention", alone, SCALE).film[-1])
+
+
 def test_attention_of_several_layers_is_how_much_each_module_reads_of_all_positions():
     read = np.full((FRAMES, 2, 1, 5), 0.15)
     layers = {"layer0.input_attention": read, "layer1.input_attention": read / 3}

@@ -3,8 +3,8 @@
 An answer is a line such as `O1/0001_occluded_static_nobj1/1 0.75`: a film's name and its plausibility in [0, 1]. The
 benchmark's script wants O1, O2 or O3 and occluded or visible in each name.
 
-A table is CSV under a head line with `film` and `plausibility`, and maybe `aggregate`; other columns are not read. Its
-numbers are on any scale, larger is more plausible.
+A table is CSV under a head line with `film` and `plausibility`, and maybe `aggregate`, and `possible`, which tells that
+it is of other films; other columns are not read. Its numbers are on any scale, larger is more plausible.
 
 Plausibility is brought to [0, 1] by one straight line, so that it keeps its order, its ties, and the order of sums,
 which is what the benchmark compares. A curve, such as exp or a sigmoid, keeps the order of films only, and makes ties
@@ -130,7 +130,10 @@ def _ranks(values: np.ndarray) -> np.ndarray:
 
 
 def read_scores(
-    path: Path, names: Sequence[Sequence[str]], folders: Sequence[Sequence[str]] = ()
+    path: Path,
+    names: Sequence[Sequence[str]],
+    folders: Sequence[Sequence[str]] = (),
+    possible: np.ndarray | None = None,
 ) -> dict[str, np.ndarray]:
     """Aggregate -> plausibility (scenes, 4) float64 of every film, larger is more plausible.
 
@@ -138,22 +141,27 @@ def read_scores(
         path: a table (.csv) or answers (any other name). What names no aggregate is called `given`.
         names: of the four films of each scene.
         folders: what else they may be called, such as O1/0001/3.
+        possible: (scenes, 4) bool; None if it is not known.
 
     Raises:
         FileNotFoundError: there is no such file.
         FaultyFileError: it is no text in UTF-8, or a table that is no CSV.
         ValueError: a film is unknown, missing or scored twice, something is no finite number, or an answer lies
-            outside [0, 1]; the line is named.
+            outside [0, 1], or a table says otherwise which films are possible; the line is named.
     """
     check.existing_file("--scores", path, "give a table or answers, one line per film")
     places = _places(names, folders)
     found: dict[str, dict[tuple[int, int], float]] = {}
-    for number, kind, name, value in _table(path) if path.suffix.lower() == ".csv" else _answers(path):
+    for number, kind, name, value, label in _table(path) if path.suffix.lower() == ".csv" else _answers(path):
         where = f"{path}, line {number}"
         if name not in places:
             fix = "look at the names in DATA, or judge the IntPhys folder itself, with --film-names"
             fix = check.suggest(name, list(places), fix)
             raise ValueError(check.complaint(where, "name a film of DATA", repr(name), fix))
+        if possible is not None and label in ("true", "false"):
+            must, fix = "say of a film whether it is possible as DATA does", "give the films that were scored"
+            alike = (label == "true") == possible[places[name]]
+            check.require(bool(alike), where, must, f"possible {label} for {name}", fix)
         score, of_kind = _number(value, where), found.setdefault(kind, {})
         check.require(places[name] not in of_kind, where, "score each film once", f"{name} again", "leave one out")
         of_kind[places[name]] = score
@@ -178,8 +186,8 @@ def _places(*namings: Sequence[Sequence[str]]) -> dict[str, tuple[int, int]]:
     }
 
 
-def _table(path: Path) -> Iterator[tuple[int, str, str, str]]:
-    """Line, aggregate, film and plausibility of each row of a CSV file."""
+def _table(path: Path) -> Iterator[tuple[int, str, str, str, str]]:
+    """Line, aggregate, film, plausibility and whether it is possible, if that is there, of each row of a CSV file."""
     rows = csv.DictReader(io.StringIO(_text(path), newline=""))
     try:
         heads = rows.fieldnames or []
@@ -187,14 +195,15 @@ def _table(path: Path) -> Iterator[tuple[int, str, str, str]]:
         got, must = ",".join(heads) or "nothing", f"begin with a head line that has {' and '.join(_COLUMNS)}"
         check.require(not missing, str(path), must, got, "add it; larger plausibility is more plausible")
         for row in rows:
-            yield rows.line_num, row.get("aggregate") or "given", row["film"] or "", row["plausibility"] or ""
+            label = (row.get("possible") or "").lower()  # spreadsheets shout
+            yield rows.line_num, row.get("aggregate") or "given", row["film"] or "", row["plausibility"] or "", label
     except csv.Error as error:  # a field too long for any number or name, such as after a quote that is never closed
         where, fix = f"{path}, after line {rows.line_num},", "look for a quote that is not closed"
         raise check.FaultyFileError(check.complaint(where, "be CSV", error, fix)) from None
 
 
-def _answers(path: Path) -> Iterator[tuple[int, str, str, str]]:
-    """Line, `given`, film and plausibility of each answer; empty lines are passed over, as the script does."""
+def _answers(path: Path) -> Iterator[tuple[int, str, str, str, str]]:
+    """Line, `given`, film, plausibility and no label of each answer; empty lines are passed over, as by the script."""
     for number, line in enumerate(_text(path).splitlines(), start=1):
         if words := line.split():
             where, fix = f"{path}, line {number}", "write e.g. O1/0001_occluded_static_nobj1/1 0.75"
@@ -202,7 +211,7 @@ def _answers(path: Path) -> Iterator[tuple[int, str, str, str]]:
             inside = 0 <= _number(words[1], where) <= 1
             fix = "the benchmark's script refuses others; give a .csv table for numbers on another scale"
             check.require(inside, where, "have a plausibility in [0, 1]", words[1], fix)
-            yield number, "given", words[0], words[1]
+            yield number, "given", words[0], words[1], ""
 
 
 def _text(path: Path) -> str:

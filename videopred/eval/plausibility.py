@@ -90,15 +90,28 @@ def aggregate(name: str, surprise: np.ndarray, differs: np.ndarray, possible: np
     terms_of = AGGREGATES[check.one_of("--aggregates", name, AGGREGATES)]
     films, margins = np.empty(surprise.shape[:2]), np.empty(len(surprise))
     for scene, (of_scene, differing) in enumerate(zip(surprise, differs, strict=True)):
+        check_differing([name], differing, scene)
         terms = [terms_of(*film) for film in zip(of_scene, differing, strict=True)]
-        must = "hold films that differ from those with the same beginning"
-        got = f"none in scene {scene} (counted from 0)"
-        fix = "leave matched out of --aggregates, lower --every or --burn-in, or take larger frames"
-        check.require(all(terms), "DATA", must, got, fix)
         films[scene] = [-math.fsum(of_film) / len(of_film) for of_film in terms]
         if possible is not None:
             margins[scene] = _margin(terms, possible[scene])
     return Plausible(films, None if possible is None else margins)
+
+
+def check_differing(aggregates: Sequence[str], differs: np.ndarray, scene: int) -> None:
+    """Refuse a scene of which `matched` can say nothing, if it is among the aggregates.
+
+    Args:
+        aggregates: names of what is asked for.
+        differs: (4, T) bool: where a film differs from the one with the same beginning.
+        scene: its number.
+
+    Raises:
+        ValueError: a film nowhere differs.
+    """
+    must, got = "hold films that differ from those with the same beginning", f"none in scene {scene} (counted from 0)"
+    fix = "leave matched out of --aggregates, lower --every or --burn-in, or take larger frames"
+    check.require("matched" not in aggregates or bool(differs.any(1).all()), "DATA", must, got, fix)
 
 
 def _margin(terms: list[list[float]], possible: np.ndarray) -> float:

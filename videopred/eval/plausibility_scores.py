@@ -1,9 +1,9 @@
 """What comes out when plausibility is judged: a table as text, JSON and CSV, and the films' own numbers."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -128,10 +128,9 @@ class PlausibilityScores:
         for path in contents:
             check.absent("--answers" if path == answers else "--out", path, overwrite)
         written = write_all(contents)
-        drawn = ("scene-[0-9]*.png", "scene-[0-9]*.gif", PLAUSIBILITY_FILES[3])
-        before = chain.from_iterable(folder.glob(name) for name in drawn)
-        for path in before if overwrite else ():
-            if path not in contents:
+        ours = re.compile(rf"scene-\d+\.(png|gif)|{re.escape(PLAUSIBILITY_FILES[3])}")
+        for path in list(folder.iterdir()) if overwrite else ():
+            if ours.fullmatch(path.name) and path not in contents:
                 path.unlink()
         return written
 

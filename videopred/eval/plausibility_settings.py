@@ -31,7 +31,7 @@ class PlausibilityConfig(Settings):
     film_names: Path | None = None
     """Text file with the names of an IntPhys folder's films in answers; default: dev_ids.txt beside dev, if any."""
     scenes_at_once: PositiveInt = 4
-    """Scenes judged together; changes memory and speed, not the scores."""
+    """Scenes judged together; changes memory and speed, and scores by rounding alone."""
     resamples: PositiveInt = 1000
     """Resamples of the scenes for the 95 % intervals of absolute errors."""
     seed: NonNegativeInt = 0

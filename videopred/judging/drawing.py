@@ -100,7 +100,7 @@ def render(
     predictor: "Predictor | Mapping[str, Predictor]",
     file: "ClipSource",
     *,
-    clips: Sequence[int] | ClipChoice | None = None,
+    clips: Sequence[int] | np.ndarray | ClipChoice | None = None,
     part: str = "test",
     context: int | None = None,
     horizon: int | None = None,
@@ -140,21 +140,24 @@ def render(
     out = check.as_path("--out", out)
     whole = isinstance(clips, int)
     check.require_kind(not whole, "--clips", "be numbers of clips", clips, f"write ({clips},)")
+    clips = clips.tolist() if isinstance(clips, np.ndarray) else clips
     named = not isinstance(clips, Sequence) or len(clips) > 0
     check.require(named, "--clips", "name at least one", "none", "leave it out")
-    choice = clips if isinstance(clips, ClipChoice) else ClipChoice(clips=tuple(clips or ()))
+    if not isinstance(clips, ClipChoice):
+        numbers = (int(clip) if isinstance(clip, np.integer) else clip for clip in clips or ())
+        clips = ClipChoice(clips=tuple(numbers))
     context = file.context if context is None else context
     horizon = file.horizon if horizon is None else horizon
     check_intervention(intervention, picture, horizon)
     check_several(len(models), intervention, picture)
     if "mp4" in picture.kinds(out):
         pictures.check_mp4()
-    chosen = known_clips(choice, check_part(part, file))
+    chosen = known_clips(clips, check_part(part, file))
     first = next(iter(models.values()))
     if chosen is None:
-        scores = clip_scores(first, file, part, choice.by, context, horizon, first=choice.first)
-        which: Literal["worst", "best"] = "best" if choice.worst is None else "worst"
-        chosen = extreme_clips(scores, choice.by, which, getattr(choice, which))
+        scores = clip_scores(first, file, part, clips.by, context, horizon, first=clips.first)
+        which: Literal["worst", "best"] = "best" if clips.worst is None else "worst"
+        chosen = extreme_clips(scores, clips.by, which, getattr(clips, which))
     paths = new_paths(out, part, chosen, picture, overwrite)
     if len(models) > 1:
         scenes = scenes_of_each(models, file, part, chosen, context, horizon)

@@ -6,7 +6,8 @@ and what is given out of it are zero, it competes for no place and no input, and
 others do as in a core that never had it.
 
 Source: RIMs, appendix E.3, which masks out a module to see what the others do, and says no more; this is our reading.
-Where a layer of a stack is read as one vector, the silenced module is zeros in it.
+Where a layer of a stack is read as one vector, the silenced module is zeros in it; so it is to the decoder, of which
+`masks` still gives it a share of every pixel.
 """
 
 import copy
@@ -128,6 +129,8 @@ class Intervened(Core):
             layer, _, kind = name.rpartition(".")
             if kind == "input_attention" and layer in rows:
                 hushed[name] = values.masked_fill(rows[layer][:, None], 0)  # (B, heads, K, L)
+            elif kind in ("null_attention", "top_down") and layer in rows:
+                hushed[name] = values.masked_fill(rows[layer], 0)  # (B, K)
             elif kind == "schema" and layer in rows:
                 hushed[name] = values.masked_fill(rows[layer], -1)  # (B, K)
         return hushed

@@ -209,10 +209,10 @@ def _plot(axes: Axes, pair: Pair, unit: str, *, curves: bool = True) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     for place in pair.marks:
         axes.axvline(place, color=hue(TRICK), linestyle="--", linewidth=1.2)
-    for place in pair.marks[:1]:
+    for place in pair.marks[:1]:  # its name is where there is room
         axes.annotate(
-            f" {pair.marked}", (place, 1), xycoords=("data", "axes fraction"), size=points(LETTERS - 2), va="top",
-            color=hue(TRICK),
+            f" {pair.marked} ", (place, 1), xycoords=("data", "axes fraction"), size=points(LETTERS - 2), va="top",
+            ha="right" if place > _end(pair) / 2 else "left", color=hue(TRICK),
         )  # fmt: skip
     for row, width in ((1, 3.2), (0, 1.6)):
         frames = pair.numbers[-pair.surprise.shape[1] :]

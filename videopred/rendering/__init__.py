@@ -23,7 +23,10 @@ ROWS: dict[str, Row] = {
     "diff": Row("Where the two differ.", "videopred.rendering.film_rows:differing"),
     "overlay": Row("The truth, in transparent blue, over the prediction.", "videopred.rendering.film_rows:overlay"),
     "modules": Row("Which modules were active.", "videopred.rendering.raster_rows:modules"),
-    "attention": Row("What modules read of the input: on a map, where.", "videopred.rendering.raster_rows:attention"),
+    "attention": Row(
+        "What active modules read: on a map, where; in BRIMs, also of the layer above.",
+        "videopred.rendering.raster_rows:attention",
+    ),
     "schemata": Row("Which schema each object file used.", "videopred.rendering.raster_rows:schemata"),
     "masks": Row("The model's own segmentation.", "videopred.rendering.film_rows:masks"),
     "changed": Row("What it predicts under an intervention.", "videopred.rendering.film_rows:changed"),

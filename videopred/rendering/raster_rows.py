@@ -26,11 +26,16 @@ def schemata(scene: Scene, scale: int) -> Panel:
 
 
 def attention(scene: Scene, scale: int) -> Panel:
-    """Where on the map each module reads, in its colour; of a core that reads vectors, how much each module reads."""
-    traces = scene.traced("input_attention")
-    if scene.map_shape is not None and len(traces) == 1:
-        return _attention_map(scene, scale, traces[0].mean(1))
-    return _layers(scene, scale, [trace.mean(1).sum(-1) for trace in traces], "attention")
+    """Where on the map each module reads, in its colour; of a core that reads vectors, how much each module reads.
+
+    Modules that rest read nothing, though they, too, have looked.
+    """
+    read = [trace.mean(1) for trace in scene.traced("input_attention")]  # (T, K, L)
+    if active := scene.traced("active"):
+        read = [of_layer * on[..., None] for of_layer, on in zip(read, active, strict=True)]
+    if scene.map_shape is not None and len(read) == 1:
+        return _attention_map(scene, scale, read[0])
+    return _layers(scene, scale, [of_layer.sum(-1) for of_layer in read], "attention")
 
 
 def _attention_map(scene: Scene, scale: int, read: np.ndarray) -> Panel:

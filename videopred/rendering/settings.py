@@ -87,6 +87,8 @@ class PictureConfig(Settings):
     def _can_be_drawn(self) -> "PictureConfig":
         check.whole_number("--frame-ms", self.frame_ms, 1, "try 100, ten frames a second")
         check.require(len(self.format) > 0, "--format", "name at least one", "none", "choose among gif, mp4 and png")
+        once = len(set(self.format)) == len(self.format)
+        check.require(once, "--format", "name each once", " ".join(self.format), "leave one out")
         if self.rows is not None:
             check_rows(rows_in(self.rows))
         if self.figure is None:

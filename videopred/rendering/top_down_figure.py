@@ -1,6 +1,7 @@
 """How much a layer listens to the one above while objects are hidden, over many clips."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -26,17 +27,22 @@ def top_down(scenes: Sequence[Scene]) -> Figure:
         ValueError: nothing is ever hidden.
     """
     hidden, shares = measure(scenes)
-    check.require(float(hidden.max()) > 0, "DATA", "hide objects at some frames of the context", "none", "use curtain")
-    edges = np.linspace(0, float(hidden.max()), _BINS)
-    places = np.digitize(hidden, edges[1:], right=True)
-    places = np.where(hidden == 0, -1, places) + 1  # fully seen is a bin of its own
+    most = float(np.nanmax(hidden, initial=0))
+    check.require(most > 0, "DATA", "hide objects at some frames of the context", "none", "use curtain")
+    edges = np.linspace(0, most, _BINS)
+    places = np.digitize(hidden, edges[1:], right=True).astype(float)
+    places[hidden == 0] = -1  # fully seen is a bin of its own
+    places[np.isnan(hidden)] = np.nan
     figure = empty_figure(1.2 + 3.2 * len(shares), 3.2)
     plots = figure.subplots(1, len(shares), squeeze=False, sharey=True)[0]
     for plot, (layer, kinds) in zip(plots, shares.items(), strict=True):
         dress(plot, layer.replace("layer", "layer "), "share of the objects hidden", "")
         for kind, values in kinds.items():
             x, y, error = _binned(hidden, values, places)
-            plot.errorbar(x, y, error, color=hue(_KINDS[kind]), linewidth=2, marker="o", markersize=4, label=kind)
+            look: dict[str, Any] = {"linestyle": "--", "zorder": 3} if kind == "above" else {}  # null may be the same
+            plot.errorbar(
+                x, y, error, color=hue(_KINDS[kind]), linewidth=2, marker="o", markersize=4, label=kind, **look
+            )
         plot.set_ylim(0, 1)
     plots[0].set_ylabel("attention, ± standard error", fontsize=LETTERS)
     plots[-1].legend(fontsize=SMALL, frameon=False)
@@ -47,7 +53,8 @@ def measure(scenes: Sequence[Scene]) -> tuple[np.ndarray, dict[str, dict[str, np
     """What the figure is drawn from.
 
     Returns:
-        hidden: (clips, context) share that is hidden in the frame that was read, mean over the objects.
+        hidden: (clips, context) share that is hidden in the frame that was read, mean over the objects; NaN where no
+            object is.
         layer -> below, above and, if there is a null slot, null -> (clips, context), mean over its modules.
     """
     hidden: list[np.ndarray] = []
@@ -55,7 +62,9 @@ def measure(scenes: Sequence[Scene]) -> tuple[np.ndarray, dict[str, dict[str, np
     for scene in scenes:
         read = slice(1, scene.context + 1)  # at index t stands the step that read frame t − 1
         visible = scene.truths["visibility/fraction"][: scene.context]
-        hidden.append(1 - np.nanmean(visible, axis=1))
+        there = ~np.isnan(visible)
+        seen = np.where(there, visible, 0).sum(1)
+        hidden.append(1 - np.divide(seen, there.sum(1), out=np.full(len(seen), np.nan), where=there.any(1)))
         for name in scene.trace:
             layer, _, kind = name.rpartition(".")
             if kind == "top_down":
@@ -74,7 +83,7 @@ def measure(scenes: Sequence[Scene]) -> tuple[np.ndarray, dict[str, dict[str, np
 def _binned(hidden: np.ndarray, values: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mean abscissa, mean value and standard error over clips of each bin that holds something."""
     points = []
-    for place in np.unique(places):
+    for place in np.unique(places[~np.isnan(places)]):
         inside = places == place
         counts = inside.sum(1)
         clips = np.where(inside, values, 0).sum(1)[counts > 0] / counts[counts > 0]
