@@ -4,7 +4,7 @@ import math
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from itertools import pairwise, product
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
@@ -203,6 +203,14 @@ def test_a_change_of_shape_shows_in_the_smallest_frames(height, width):
     for scene in scenes(recipe_of(**changes), 100):
         one, other = pairs(scene)[0]
         assert (one.frames != other.frames).any()
+
+
+@pytest.mark.parametrize(("height", "width", "frames"), [(25, 80, 37), (24, 96, 40)])
+def test_so_it_does_on_both_sides_of_every_splice(height, width, frames):
+    """Between two occluders a moving disc and a square may show the same: then an impossible clip is a possible one."""
+    changes = {"blocks": ("O2",), "movements": ("dynamic-2",), "occlusion": ("occluded",)}
+    for scene in scenes(recipe_of(**changes, height=height, width=width, frames=frames), 400):
+        assert all((one.frames != other.frames).any() for one, other in combinations(scene, 2))
 
 
 # --- what memory can tell ------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ A scene has two possible runs, A and B, that differ in the target alone. All len
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -120,13 +121,15 @@ def draw_scene(recipe: OcclusionConfig, condition: Condition, chance: np.random.
     target, colors = int(chance.integers(condition.objects)), PALETTE[chance.permutation(len(PALETTE))]
     timing = _draw_timing(recipe.frames, chance)
     places, occluders = _draw_target(recipe.frames, stage, condition, timing, chance)
+    splices = _hidden_middles(stage, places, occluders)
+    seen = _columns_seen(recipe, condition, timing, occluders)
+    pieces = list(zip(np.split(places[0], splices), np.split(seen, splices), strict=True))
     things = []
     for number, lane in enumerate(lanes):
-        runs = _draw_runs(condition, stage, places, chance)
+        runs = _draw_runs(condition, stage, places, pieces, chance)
         if number != target:
             runs = (Run(_wander(recipe.frames, stage, chance), runs[0].shape, True),) * 2
         things.append(Thing(stage.ground(lane), colors[number], runs))
-    splices = _hidden_middles(stage, places, occluders)
     top = things[target].ground - stage.rows - int(chance.integers(1, 2 + stage.rows // 3))
     moving = _move_occluders(recipe, condition, stage.base, stage.base - top, timing, occluders)
     greys = {name: chance.integers(low, high) + chance.integers(-12, 13, 3) for name, (low, high) in SHADES.items()}
@@ -141,27 +144,50 @@ def _draw_timing(frames: int, chance: np.random.Generator) -> Timing:
     return Timing(round(rise * last), round(up * last), last - round(down * last), last - round(fallen * last))
 
 
-def _draw_runs(condition: Condition, stage: Stage, places: np.ndarray, chance: np.random.Generator) -> tuple[Run, Run]:
-    """What the target does in A and in B."""
+def _columns_seen(recipe: OcclusionConfig, condition: Condition, timing: Timing, occluders: np.ndarray) -> np.ndarray:
+    """(T, W) bool: which columns no occluder hides any part of."""
+    columns, frames = np.arange(recipe.width), np.arange(recipe.frames)[:, None]
+    behind = ((occluders[:, :1] <= columns) & (columns < occluders[:, 1:])).any(0)
+    return ~(behind & (timing.rise < frames) & (frames < timing.fallen) & (condition.occlusion == "occluded"))
+
+
+def _draw_runs(
+    condition: Condition,
+    stage: Stage,
+    places: np.ndarray,
+    pieces: Sequence[tuple[np.ndarray, np.ndarray]],
+    chance: np.random.Generator,
+) -> tuple[Run, Run]:
+    """What the target does in A and in B; another shape can be told from the first before and after every splice.
+
+    Args:
+        pieces: before, between and after splices, where it is in A (T,), and the columns that are seen (T, W).
+    """
     shape, other = map(int, chance.choice(len(SHAPES), 2, replace=False))
     one = Run(places[0], shape, True)
     if condition.block == "O1":
         return one, one._replace(present=False)
     if condition.block == "O2":
-        if _look_alike(stage, places[0], shape, other):
+        if any(_look_alike(stage, *piece, shape, other) for piece in pieces):
             other = len(SHAPES) - shape - other  # the third one: the three numbers sum to 3
         return one, one._replace(shape=other)
     return one, one._replace(x=places[1])
 
 
-def _look_alike(stage: Stage, x: np.ndarray, shape: int, other: int) -> bool:
-    """Whether two shapes cover the same pixels in all frames, as a disc and a square at rest in 24 rows may do."""
-    covered = []
+def _look_alike(stage: Stage, x: np.ndarray, seen: np.ndarray, shape: int, other: int) -> bool:
+    """Whether two shapes cover the same of the columns seen in all frames, as a disc and a square in 24 rows may do.
+
+    Args:
+        x: (T,) where they are.
+        seen: (T, W) bool.
+        shape, other: their numbers.
+    """
+    columns, covered = np.arange(stage.width), []
     for number in (shape, other):
-        start, stop = spans(x, half_widths(number, stage.side, stage.rows), stage.width)
-        covered.append(np.where(start < stop, (start, stop), -1))
-    one, two = covered
-    return np.array_equal(one, two)
+        starts, stops = spans(x, half_widths(number, stage.side, stage.rows), stage.width)  # (T, rows)
+        inside = (starts[..., None] <= columns) & (columns < stops[..., None])
+        covered.append(inside & seen[:, None])
+    return np.array_equal(*covered)
 
 
 def _wander(frames: int, stage: Stage, chance: np.random.Generator) -> np.ndarray:
