@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import pytest
 from small_worlds import small
+from tiny_runs import no_file_longer_than
 
 from videopred.datasets import forecasting
 from videopred.datasets.balls import BouncingBalls
@@ -105,6 +106,15 @@ def test_a_disk_without_room_is_an_error_at_once(tmp_path, monkeypatch):
     assert re.match(message, foresee("balls4", CLIPS, out=tmp_path / "new", recipe=SMALL).lacking)
     assert list(tmp_path.iterdir()) == []
     assert asked == [tmp_path, tmp_path]
+
+
+def test_a_full_folder_for_temporary_files_is_named(tmp_path):
+    """Whatever room there is where the clips go."""
+    with (
+        no_file_longer_than(1200),
+        pytest.raises(OSError, match=r"^TMPDIR must be a folder with room .*\(File too lar"),
+    ):
+        foresee("balls4", CLIPS, out=tmp_path / "new", recipe=SMALL)
 
 
 @pytest.mark.parametrize(("shards", "times"), [(1, 2), (4, 1.25)])

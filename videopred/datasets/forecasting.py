@@ -3,7 +3,8 @@
 import shutil
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -86,7 +87,7 @@ def _measure(targets: Sequence[Target], local: LocalMaker) -> tuple[float, float
     )
     for few in (_FEW, _MORE):
         some = target.ranges[part][: _sample(local.recipe, few, part)]
-        with tempfile.TemporaryDirectory() as folder:
+        with _room_for_a_sample(), tempfile.TemporaryDirectory() as folder:
             sample = replace(target, path=Path(folder) / "sample.h5", ranges={part: some})
             start = time.perf_counter()
             make_file(sample, local, lambda clips: None)
@@ -94,6 +95,18 @@ def _measure(targets: Sequence[Target], local: LocalMaker) -> tuple[float, float
         if seconds > _QUICK or sum(target.clips for target in targets) < _MANY:
             break
     return seconds / len(some), written / len(some)
+
+
+@contextmanager
+def _room_for_a_sample() -> Iterator[None]:
+    """A complaint about the folder for temporary files, and not about --out, if the sample cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        why = getattr(error.__cause__, "strerror", None) or error.strerror or error
+        got, fix = f"{tempfile.gettempdir()} ({why})", "free some space there, or set TMPDIR to another folder"
+        must = "be a folder with room for a few clips, which tell how long all will take"
+        raise OSError(check.complaint("TMPDIR", must, got, fix)) from error
 
 
 def _sample(recipe: DatasetSettings, few: int, part: str) -> int:
