@@ -78,6 +78,16 @@ def test_logits_are_not_frames(bad):
         to_frames(film)
 
 
+def test_frames_that_were_turned_over_are_taken():
+    frames = np.arange(24, dtype=np.uint8).reshape(2, 3, 4, 1)
+    assert torch.equal(to_film(frames[:, ::-1]), to_film(frames).flip(-2))
+
+
+def test_pixels_without_channels_are_refused():
+    with pytest.raises(ValueError, match=r"^frames must have at least the axes \(height, .*, got shape \(3, 4\); add"):
+        to_film(np.zeros((3, 4), np.uint8))
+
+
 def test_frames_are_not_a_film():
     with pytest.raises(TypeError, match=r"^film must be floating point in \[0, 1\], got torch\.uint8; frames need no"):
         to_frames(torch.from_numpy(noise()))

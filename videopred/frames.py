@@ -22,9 +22,10 @@ def to_film(frames: Tensor | np.ndarray, dtype: torch.dtype = torch.float32) -> 
 
     Raises:
         TypeError: frames are not uint8 (a float film would be scaled twice), or no array; `dtype` is not floating.
+        ValueError: frames have fewer than three axes.
     """
-    if isinstance(frames, np.ndarray):
-        frames = torch.from_numpy(frames)
+    if isinstance(frames, np.ndarray):  # torch has no negative strides, as of what was turned over
+        frames = torch.from_numpy(frames.copy() if min(frames.strides, default=0) < 0 else frames)
     if not isinstance(frames, Tensor):
         shown, fix = f"{frames!r}, of class {type(frames).__name__}", "give what `read_frames` of open data gave"
         raise TypeError(check.complaint("frames", "be an array or a tensor", shown, fix))
@@ -32,6 +33,8 @@ def to_film(frames: Tensor | np.ndarray, dtype: torch.dtype = torch.float32) -> 
         raise TypeError(f"frames must be uint8, got {frames.dtype}; a film in [0, 1] needs no conversion")
     floating = isinstance(dtype, torch.dtype) and dtype.is_floating_point
     check.require_kind(floating, "dtype", "be floating", repr(dtype), "choose torch.float32")
+    must, fix = "have at least the axes (height, width, channels)", "add those that are missing"
+    check.require(frames.dim() >= 3, "frames", must, f"shape {tuple(frames.shape)}", fix)
     return frames.movedim(-1, -3).to(dtype) / 255
 
 

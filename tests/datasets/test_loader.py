@@ -236,6 +236,10 @@ def test_films_are_the_frames_converted(dtype):
         ({"stack": 2.0}, TypeError, "stack must be a whole number, got 2.0; 1 is the frame alone"),
         ({"truth": ["position"]}, ValueError, "bulb, got position; did you mean positions?"),
         ({"truth": "groups"}, TypeError, "truth must be names in a list or tuple, got 'groups'; write ('groups',)"),
+        ({"truth": None}, TypeError, "truth must be names in a list or tuple, got None; leave it out for none"),
+        ({"memory_limit": None}, TypeError, "memory_limit must be a number of bytes, got None; 0 holds nothing in mem"),
+        ({"start": 1.5}, TypeError, "clips must be whole numbers, got 1.5; count them from 0"),
+        ({"stop": "5"}, TypeError, "clips must be whole numbers, got '5'; count them from 0"),
         ({"truth": ["labels/name"]}, ValueError, "truth must be numbers, got labels/name, |S2; leave it out, and ask"),
         ({"dtype": torch.int16}, TypeError, "dtype must be torch.uint8 or floating, got torch.int16; choose torch.uin"),
     ],
@@ -328,6 +332,8 @@ def test_places_are_uniform_over_pixels_and_times():
 def test_wrong_crops_are_one_clear_line(options, complaint):
     with pytest.raises(ValueError, match=re.escape(complaint)):
         CropDataset(FilmDataset(Told(3), "test"), **options)
+    with pytest.raises(TypeError, match=r"^films must be a FilmDataset, got 'told.h5', of class str; make it with vid"):
+        CropDataset("told.h5", **options)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"^epoch must be at least 0, got -1; count epochs from 0$"):
         CropDataset(FilmDataset(Told(3), "test")).epoch = -1
 

@@ -126,7 +126,9 @@ class ClipSource(ABC):
         return max(1, min(most, _BYTES_AT_ONCE // self.bytes_per_clip))
 
     def check_clips(self, part: str, start: int, stop: int) -> None:
-        """Raise ValueError unless the clips from `start` up to `stop` are in the part, and are at least one."""
+        """Raise unless `start` and `stop` are whole numbers (TypeError), and the clips between are there (ValueError)."""
+        for one in (start, stop):  # of NumPy, too
+            check.require_kind(hasattr(one, "__index__"), "clips", "be whole numbers", repr(one), "count them from 0")
         count = self.count(part)
         must = f"be at least one, between 0 and {count} (the clips of {part} in {self.path})"
         check.require(0 <= start < stop <= count, "clips", must, f"{start} to {stop}", "ask for those that are there")

@@ -64,13 +64,20 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
         truth: Sequence[str] = (),
     ) -> None:
         self.file = file = data if isinstance(data, ClipSource) else open_dataset(data)
+        named = isinstance(truth, Sequence) and not isinstance(truth, str)
+        fix = f"write ({truth!r},)" if isinstance(truth, str) else "leave it out for none"
+        check.require_kind(named, "truth", "be names in a list or tuple", repr(truth), fix)
         self.part, self.start, self.truth = part, start, tuple(truth)
         self.stop = file.count(part) if stop is None else stop
         file.check_clips(part, start, self.stop)
         self.window = file.frames if window is None else window
         self.stride, self.stack, self.dtype = stride, stack, dtype
-        self._check_options(truth)
+        self._check_options()
         self.windows_per_clip = (file.frames - self.window) // stride + 1
+        known = isinstance(memory_limit, int | float)
+        check.require_kind(
+            known, "memory_limit", "be a number of bytes", repr(memory_limit), "0 holds nothing in memory"
+        )
         size = (self.stop - start) * self._bytes_of_clip()
         self._held = self._read_all() if size <= memory_limit else None
 
@@ -147,7 +154,7 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
                 held[name][start - self.start :][: len(block)] = block
         return held
 
-    def _check_options(self, asked: Sequence[str]) -> None:
+    def _check_options(self) -> None:
         frames = self.file.frames
         check.whole_number("window", self.window, 1, "give at least one frame")
         must, fix = f"be at most {frames}, the frames of a clip", "choose a shorter one"
@@ -158,7 +165,5 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
         known = self.dtype == torch.uint8 or (isinstance(self.dtype, torch.dtype) and self.dtype.is_floating_point)
         fix = "choose torch.uint8 for frames, torch.float32 for films"
         check.require_kind(known, "dtype", "be torch.uint8 or floating", repr(self.dtype), fix)
-        if isinstance(asked, str):
-            raise TypeError(check.complaint("truth", "be names in a list or tuple", repr(asked), f"write ({asked!r},)"))
         for name in self.truth:
             check.one_of("truth", name, self.file.truth)
