@@ -168,6 +168,7 @@ BAD = {
     "render {gru} {data} --clips -1": "--clips must lie in 0 to 4, the clips of the test part, got -1; choose one",
     "render {gru} {data} --device tpu": "--device must be one of auto, cpu, cuda, mps, got tpu; did you mean cpu?",
     "import {films} --out x.h5 --axes TBHW": "--axes must name each axis of the array, (9, 24, 32) in",
+    "inspect {data} --overwrite": "--overwrite must come with --preview, got it alone; leave it out",
     "import {films} --out x.h5 --height 5": "--height and --width must be given together, got --height 5 alone",
     "import {films} --out x.h5 --array a": "--array must be left out, got a for",
     "import {films} --out x.h5 --every 2": "--every must be left out, got 2 for",

@@ -336,6 +336,14 @@ def test_of_films_of_others_is_proved_what_can_be(tmp_path):
         proved(foreign(tmp_path / "y.h5", train, test))
 
 
+def test_digits_of_clips_that_cannot_be_made_again_are_refused(tmp_path):
+    films = np.random.default_rng(0).random((5, 6, 8, 10, 1)) < 0.3
+    with pytest.raises(
+        ValueError, match=r"^--mnist must be left out of clips that say no recipe, got nowhere with .*x"
+    ):
+        proved(foreign(tmp_path / "x.h5", films, films[:, :3] ^ True), mnist=Path("nowhere"))
+
+
 def test_tiny_clips_may_look_alike_by_chance(tmp_path):
     recipe = small("balls1", frames=2, height=16, width=20, radii=(0.9,), masses=(1.0,))
     path = generate("balls1", {"train": 700, "test": 100}, out=tmp_path / "a.h5", recipe=recipe)

@@ -91,6 +91,9 @@ def inspect(
     json_: Json = False,
 ) -> None:
     """Show what is in a data file."""
+    check.require(
+        preview is not None or not overwrite, "--overwrite", "come with --preview", "it alone", "leave it out"
+    )
     if preview is not None:
         check.require(preview.suffix == ".gif", "--preview", "end in .gif", preview, "rename it")
         check.absent("--preview", preview, overwrite)

@@ -126,7 +126,7 @@ class ClipSource(ABC):
         return max(1, min(most, _BYTES_AT_ONCE // self.bytes_per_clip))
 
     def check_clips(self, part: str, start: int, stop: int) -> None:
-        """Raise unless `start` and `stop` are whole numbers (TypeError), and the clips between are there (ValueError)."""
+        """Raise unless `start` and `stop` are whole numbers (TypeError) and the clips between there (ValueError)."""
         for one in (start, stop):  # of NumPy, too
             check.require_kind(hasattr(one, "__index__"), "clips", "be whole numbers", repr(one), "count them from 0")
         count = self.count(part)

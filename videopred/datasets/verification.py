@@ -61,10 +61,13 @@ def verify(data: ClipSource, *, sample: int = 32, mnist: Path | None = None, pro
         progress: show bars on stderr.
 
     Raises:
-        ValueError: something is wrong; one line that says which clip of which file. Or the digits were others.
+        ValueError: something is wrong; one line that says which clip of which file. Or the digits were others, or
+            `mnist` is given of clips that cannot be made again.
         FileNotFoundError: `mnist` lacks a file.
     """
     check.whole_number("--sample", sample, 1, "give the number of clips of each part that are to be made again")
+    must, fix = "be left out of clips that say no recipe", "they cannot be made again"
+    check.require(mnist is None or data.recipe is not None, "--mnist", must, f"{mnist} with {data.path}", fix)
     shares = _shares(data)
     world = make_world(data.recipe, mnist) if data.recipe else None
     proved = {"whole": _prove_whole(shares, progress)}
