@@ -22,6 +22,8 @@ from videopred.bench.scores import bench_scores
 from videopred.bench.scores import table as scores_table
 from videopred.bench.timing import Comparison, shares
 from videopred.bench.train import bench_train
+from videopred.command_lines import evaluate_words
+from videopred.eval.settings import Protocol
 from videopred.models import build
 from videopred.models.modular_settings import RIMsConfig
 from videopred.models.settings import PredictorConfig
@@ -42,6 +44,12 @@ def test_shares_name_what_takes_the_time():
     less = shares(lambda: plain_balls(4, 30, [1.0], [1.0], 0.5, np.random.default_rng(0)), ("<lambda>", "plain_balls"))
     assert not {"<lambda>", "plain_balls"} & set(less)
     assert sum(less.values()) == pytest.approx(1)
+
+
+def test_an_expression_is_told_by_its_file():
+    found = shares(lambda: evaluate_words("run", "x.h5", Protocol(context=4, horizon=3)))
+    assert not any(name.startswith("<gen") for name in found)
+    assert "an expression in command_lines.py" in found
 
 
 def test_plain_balls_are_discs_in_a_box_that_move():

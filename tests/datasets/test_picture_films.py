@@ -159,6 +159,23 @@ def test_frames_of_a_gif_at_60_are_counted_though_many_are_merged(tmp_path, seed
     assert [int(frame[5, :, 0].argmax()) for frame in clips[0]] == [one % 24 for one in number]
 
 
+@pytest.mark.parametrize("last", [10, 990, 1010])
+def test_the_last_frame_of_a_gif_at_60_may_be_held_for_any_time(tmp_path, last):
+    path = save_gif(
+        tmp_path / "f.gif", CHANCE.integers(0, 256, (25, 13, 20, 3), np.uint8), duration=[20, 10, 20] * 8 + [last]
+    )
+    clips, found = read(path)
+    assert clips.shape[1] == 24 + round(last / (1000 / 60))
+    assert found["frame_ms"] == pytest.approx(16.7)
+
+
+def test_gifs_at_60_may_begin_at_any_tick_each(tmp_path):
+    for name, times in (("1.gif", [20, 10, 20] * 8), ("2.gif", [10, 20, 20] * 8)):
+        save_gif(tmp_path / name, CHANCE.integers(0, 256, (24, 13, 20, 3), np.uint8), duration=times)
+    clips, _ = read(tmp_path)
+    assert clips.shape[:2] == (2, 24)
+
+
 @pytest.mark.parametrize("rate", [55, 100])
 def test_rates_near_a_tick_that_cannot_be_told_are_refused(tmp_path, rate):
     path, _ = gif_of_merged(tmp_path / "f.gif", rate, 0)

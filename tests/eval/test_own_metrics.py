@@ -18,6 +18,8 @@ from videopred.judging.choosing import clip_scores
 from videopred.models import build
 
 SOURCE = """
+from dataclasses import dataclass
+
 from videopred.eval import pixel
 from videopred.eval.metric import Metric, check_films
 from videopred.settings import Settings
@@ -128,6 +130,11 @@ class Writing(pixel.MAE):
         frames.prediction.zero_()
         frames.truth.zero_()
         return measured
+
+
+@dataclass
+class Unhashable(Power):
+    config: object
 
 
 class Built(Power):
@@ -323,6 +330,10 @@ def test_so_is_one_that_it_raises_as_it_is_made_before_any_film_is(name, error):
 def test_its_convention_is_a_sentence():
     with pytest.raises(TypeError, match=r"^metric mine:Mute: convention must be a sentence, got None; return one that"):
         make_metric("mine:Mute")
+
+
+def test_it_need_not_be_hashable(place):
+    assert judged(place, "mine:Unhashable").mean("model", "mine:Unhashable") == pytest.approx(0.5)
 
 
 def test_one_of_frames_that_writes_into_them_changes_no_other_score(place):

@@ -257,5 +257,7 @@ def test_no_clip_at_all_is_refused(place, tmp_path):
         render(*place, clips=[], out=tmp_path / "seen")
     with pytest.raises(TypeError, match=r"--clips must be numbers of clips, got 0; write \(0,\)"):
         render(*place, clips=0, out=tmp_path / "seen")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^--clips must be numbers of clips, got 0; write \(0,\)"):
+        render(*place, clips=np.int64(0), out=tmp_path / "seen")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="--part must be one of"):
         render(*place, part="tset", out=tmp_path / "seen")

@@ -1,5 +1,6 @@
 """Pictures of surprise: the films are in them pixel by pixel, curves grow, and the trick is where it happens."""
 
+import re
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -107,6 +108,18 @@ def test_what_is_marked_is_named_on_the_side_where_there_is_room(place, place_of
     _plot(axes, pair, "surprise")
     (name,) = (text for text in axes.texts if pair.marked in text.get_text())
     assert name.get_horizontalalignment() == side
+
+
+def test_small_surprises_have_short_labels(place):
+    scores, films = judged(place / "films.h5")
+    pair = pairs_of(scores, films, 0)[0]
+    figure = Figure()
+    axes = figure.subplots()
+    _plot(axes, pair._replace(surprise=1e-6 * pair.surprise / pair.surprise.max()), "surprise")
+    figure.draw_without_rendering()
+    numbers = [re.findall(r"[\d.]+", label.get_text())[0] for label in axes.get_yticklabels()]
+    assert max(map(len, numbers)) <= 4
+    assert axes.yaxis.get_offset_text().get_text()
 
 
 def test_a_gif_shows_the_films_and_growing_curves(place):

@@ -197,6 +197,8 @@ def test_attention_is_set_against_what_is_hidden_in_the_frame_that_was_read():
     np.testing.assert_allclose(shares["layer0"]["below"], 0.75 - 0.6 * hidden)
     drawn = {bars.get_label(): bars.lines[0] for bars in top_down(scenes).axes[0].containers}
     assert list(drawn) == ["below", "above", "null"]
+    assert drawn["above"].get_linestyle() == "--"
+    assert drawn["above"].get_zorder() > drawn["null"].get_zorder()
     np.testing.assert_allclose(drawn["above"].get_ydata(), 0.6 * np.array(drawn["above"].get_xdata()))
 
 

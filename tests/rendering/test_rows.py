@@ -172,6 +172,15 @@ def test_modules_that_rest_read_nothing(map_shape):
     np.testing.assert_array_equal(film, draw("attention", alone, SCALE).film[-1])
 
 
+def test_a_layer_that_reads_without_attention_leaves_the_others_theirs():
+    """Every layer of a stack may say which modules were active, but only some attend to their input."""
+    read, active = np.full((FRAMES, 1, 2, 5), 0.15), np.tile([1.0, 0.0], (FRAMES, 1))
+    stack = {"layer0.active": np.ones((FRAMES, 3)), "layer1.active": active, "layer1.input_attention": read}
+    alone = {"active": active, "input_attention": read}
+    films = [draw("attention", scene(trace=trace, map_shape=None), SCALE).film for trace in (stack, alone)]
+    np.testing.assert_array_equal(*films)
+
+
 def test_attention_of_several_layers_is_how_much_each_module_reads_of_all_positions():
     read = np.full((FRAMES, 2, 1, 5), 0.15)
     layers = {"layer0.input_attention": read, "layer1.input_attention": read / 3}
@@ -280,6 +289,14 @@ def test_each_model_has_a_column_of_a_film_beside_the_truth():
         first, *others = (scene(model=name) for name in names)
         wide[len(names)] = film_frames(first._replace(beside=others), ["truth", "pred"]).shape[2]
     assert wide[3] < wide[5] < 1.2 * wide[3]  # more than four abreast are smaller
+
+
+def test_panels_grow_into_the_width_of_what_stands_above_them():
+    first, *others = (scene(model=f"model {name}, of a rather long name") for name in "abcde")
+    film = film_frames(first._replace(beside=others), ["pred"], panel_px=2 * SCALE * WIDTH)
+    borders = (film[-1] == ROLLOUT).all(-1).sum(0) > SCALE * HEIGHT  # in these columns, the left and right ones
+    edges = np.flatnonzero(np.diff(borders.astype(int)))
+    assert edges[2] - edges[1] == 2 * SCALE * WIDTH
 
 
 def test_a_row_is_of_those_models_that_have_it():

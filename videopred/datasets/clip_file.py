@@ -184,10 +184,10 @@ class ClipFile(ClipSource):
 
     def fingerprint(self) -> str:
         """SHA-256, in hexadecimal: see `hash_values`; of the bytes of a file that is not ours, or was packed again."""
-        self._check_same()  # its bytes are read anew, whatever is open
-        if not self._is_ours:
-            return hash_files([self.path])
         with self._reading() as file:
+            self._check_same()  # its bytes are read anew, whatever is open
+            if not self._is_ours:
+                return hash_files([self.path])
             groups = {PARTS[part]: _datasets(file[PARTS[part]]) for part in self.parts}
             arrays = {f"{group}/{name}": found[name] for group, found in groups.items() for name in sorted(found)}
             return hash_values(self.path, arrays) or hash_files([self.path])
@@ -334,7 +334,7 @@ class ClipFile(ClipSource):
         """Refuse another file in the place of the one that this was made from."""
         must, fix = "be the file that was opened", "open it again with `open_dataset`"
         got = f"{self.path}, which has been replaced or changed since"
-        check.require(_identity(self.path) == self._identity, "DATA", must, got, fix)
+        check.require_sound(_identity(self.path) == self._identity, "DATA", must, got, fix)
 
     def _require_whole(self, condition: bool, got: str) -> None:
         if not condition:
@@ -345,9 +345,9 @@ class ClipFile(ClipSource):
 
 
 def _identity(path: Path) -> tuple[int, ...]:
-    """What tells a file from another that comes into its place."""
+    """What tells a file from another that comes into its place: not its number, which some network disks change."""
     found = path.stat()
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return found.st_size, found.st_mtime_ns
 
 
 def _below(shelf: str, truth: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -1,5 +1,6 @@
 """Forecasts the time and the disk that making a data set takes, from a few of its clips, before it begins."""
 
+import errno
 import shutil
 import tempfile
 import time
@@ -103,7 +104,10 @@ def _room_for_a_sample() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        why = getattr(error.__cause__, "strerror", None) or error.strerror or error
+        known = error.__cause__ if isinstance(error.__cause__, OSError) else error
+        if known.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES):
+            raise
+        why = known.strerror
         got, fix = f"{tempfile.gettempdir()} ({why})", "free some space there, or set TMPDIR to another folder"
         must = "be a folder with room for a few clips, which tell how long all will take"
         raise OSError(check.complaint("TMPDIR", must, got, fix)) from error

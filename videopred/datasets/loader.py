@@ -1,6 +1,7 @@
 """Clips for training, from any source, whole or in windows. With crops.py the only door of torch on this shelf."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from numbers import Real
 from pathlib import Path
 
 import numpy as np
@@ -61,10 +62,10 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
         stride: int = 1,
         stack: int = 1,
         dtype: torch.dtype = torch.uint8,
-        truth: Sequence[str] = (),
+        truth: Iterable[str] = (),
     ) -> None:
         self.file = file = data if isinstance(data, ClipSource) else open_dataset(data)
-        named = isinstance(truth, Sequence) and not isinstance(truth, str)
+        named = isinstance(truth, Iterable) and not isinstance(truth, str)
         fix = f"write ({truth!r},)" if isinstance(truth, str) else "leave it out for none"
         check.require_kind(named, "truth", "be names in a list or tuple", repr(truth), fix)
         self.part, self.start, self.truth = part, start, tuple(truth)
@@ -74,7 +75,7 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
         self.stride, self.stack, self.dtype = stride, stack, dtype
         self._check_options()
         self.windows_per_clip = (file.frames - self.window) // stride + 1
-        known = isinstance(memory_limit, int | float)
+        known = isinstance(memory_limit, Real)
         check.require_kind(
             known, "memory_limit", "be a number of bytes", repr(memory_limit), "0 holds nothing in memory"
         )
@@ -97,7 +98,7 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
         begin, end = max(0, first + 1 - self.stack), first + self.window
         if self._held is not None:
             whole = {name: values[clip - self.start] for name, values in self._held.items()}
-            frames = whole["frames"][begin:end].clone()
+            frames = whole["frames"][begin:end]
         else:
             whole = {name: torch.from_numpy(values)[0] for name, values in self._read_truth(clip, clip + 1).items()}
             frames = torch.from_numpy(self.file.read_window(self.part, clip, begin, end))
@@ -126,7 +127,9 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
             sources = (torch.arange(first, first + self.window)[:, None] + back).clamp(min=0)
             stacked = frames[sources].movedim(1, -2)  # (window, H, W, stack, C)
             seen = stacked.flatten(-2)
-        return seen if self.dtype == torch.uint8 else to_film(seen, self.dtype)
+        if self.dtype != torch.uint8:
+            return to_film(seen, self.dtype)
+        return seen if self.stack > 1 else seen.clone()
 
     def _read_truth(self, start: int, stop: int) -> dict[str, np.ndarray]:
         return {name: self.file.read(self.part, name, start, stop) for name in self.truth}

@@ -97,9 +97,10 @@ def _period(times: Sequence[Sequence[int]]) -> float:
     shortest = min(shown)
     if not shortest:
         return 0.0
-    if shortest == _TICK_MS < max(shown):
-        begins = {int(begin) % 50 for film in times for begin in np.cumsum(film)}
-        return _SIXTIETH if any(begins <= these for these in _SIXTIETHS) else math.inf
+    before_last = [time for film in times for time in film[:-1]]  # the last frame is often held for some other time
+    if before_last and min(before_last) == _TICK_MS < max(before_last):
+        begins = [{int(begin) % 50 for begin in np.cumsum(film[:-1])} for film in times]
+        return _SIXTIETH if all(any(of <= these for these in _SIXTIETHS) for of in begins) else math.inf
     about = fmean(time for time in shown if time <= shortest + _TICK_MS)
     rounded = sum(shown) / sum(round(time / about) for time in shown)
     return rounded if all(_follows(film, rounded) for film in times) else shortest

@@ -3,8 +3,8 @@
 An answer is a line such as `O1/0001_occluded_static_nobj1/1 0.75`: a film's name and its plausibility in [0, 1]. The
 benchmark's script wants O1, O2 or O3 and occluded or visible in each name.
 
-A table is CSV under a head line with `film` and `plausibility`, and maybe `aggregate`, and `possible`, which tells that
-it is of other films; other columns are not read. Its numbers are on any scale, larger is more plausible.
+A table is CSV under a head line with `film` and `plausibility`, and maybe `aggregate`, and `possible`, by which a table
+of other films is refused; other columns are not read. Its numbers are on any scale, larger is more plausible.
 
 Plausibility is brought to [0, 1] by one straight line, so that it keeps its order, its ties, and the order of sums,
 which is what the benchmark compares. A curve, such as exp or a sigmoid, keeps the order of films only, and makes ties

@@ -4,7 +4,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 from torch import Tensor
@@ -94,16 +94,20 @@ def measure_all(metrics: Sequence[Metric], prediction: Tensor, truth: Tensor) ->
         TypeError, ValueError: see `check_films` and `naming`.
     """
     check_pair(prediction, truth)
-    of_frames = [metric for metric in metrics if isinstance(metric, FrameMetric) and not metric.is_own()]
-    walked = dict(zip(of_frames, _walk(of_frames, prediction, truth), strict=True))
+    walked = iter(_walk([metric for metric in metrics if _may_share(metric)], prediction, truth))
     measured = []
     for metric in metrics:
-        if metric in walked:
-            measured.append(walked[metric])
+        if _may_share(metric):
+            measured.append(next(walked))
             continue
         with naming(metric):  # the others are users' own, which may write into what they are given
             measured.append(metric.measure(prediction.clone(), truth.clone()))
     return measured
+
+
+def _may_share(metric: Metric) -> TypeGuard[FrameMetric]:
+    """Whether it looks at frames, and leaves them as they are for others, as ours do."""
+    return isinstance(metric, FrameMetric) and not metric.is_own()
 
 
 def _walk(metrics: Sequence[FrameMetric], prediction: Tensor, truth: Tensor) -> list[dict[str, Tensor]]:

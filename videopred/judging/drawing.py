@@ -138,9 +138,9 @@ def render(
     check.kind_of("picture", picture, PictureConfig)
     check.kind_of("intervention", intervention, Intervention)
     out = check.as_path("--out", out)
+    clips = clips.tolist() if isinstance(clips, np.ndarray | np.generic) else clips
     whole = isinstance(clips, int)
     check.require_kind(not whole, "--clips", "be numbers of clips", clips, f"write ({clips},)")
-    clips = clips.tolist() if isinstance(clips, np.ndarray) else clips
     named = not isinstance(clips, Sequence) or len(clips) > 0
     check.require(named, "--clips", "name at least one", "none", "leave it out")
     if not isinstance(clips, ClipChoice):

@@ -86,7 +86,7 @@ def imagine(
     check_fit(predictor, file)
     there = check_part(part, file)
     check.context_and_horizon(context, horizon, file.frames)
-    check.require_kind(not isinstance(clips, int), "--clips", "be numbers of clips", clips, f"write ({clips},)")
+    check.require_kind(np.ndim(clips) == 1, "--clips", "be numbers of clips", clips, f"write ({clips},)")
     check.require(len(clips) > 0, "--clips", "name at least one clip", "none", "give e.g. --clips 0 1")
     for clip in clips:
         must = f"lie in 0 to {there - 1}, the clips of the {part} part"

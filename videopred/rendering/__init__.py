@@ -39,7 +39,7 @@ _PAPER = "videopred.rendering.paper_figures"
 
 FIGURES: dict[str, Row] = {
     "strip": Row(
-        "Every n-th frame, truth in blue over prediction, step 10 in red (RIMs, figures 7 and 9).",
+        "Every n-th frame, truth in blue over prediction, step 10 in red (after RIMs, figures 7 to 10).",
         f"{_PAPER}:strip_figure",
     ),
     "strips": Row(

@@ -30,9 +30,11 @@ def attention(scene: Scene, scale: int) -> Panel:
 
     Modules that rest read nothing, though they, too, have looked.
     """
-    read = [trace.mean(1) for trace in scene.traced("input_attention")]  # (T, K, L)
-    if active := scene.traced("active"):
-        read = [of_layer * on[..., None] for of_layer, on in zip(read, active, strict=True)]
+    read = []  # (T, K, L) of each layer that attends
+    for name, trace in scene.trace.items():
+        if name.rpartition(".")[2] == "input_attention":
+            active = scene.trace.get(name.removesuffix("input_attention") + "active")
+            read.append(trace.mean(1) if active is None else trace.mean(1) * active[..., None])
     if scene.map_shape is not None and len(read) == 1:
         return _attention_map(scene, scale, read[0])
     return _layers(scene, scale, [of_layer.sum(-1) for of_layer in read], "attention")
