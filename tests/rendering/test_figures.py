@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
-from test_rows import CONTEXT, FRAMES, MODULES, scene, trace
+from scene_samples import CONTEXT, FRAMES, MODULES, scene, trace
 
 from videopred.palette import MARK, SCHEMA_COLORS, TRACK
 from videopred.rendering import FIGURES

@@ -1,0 +1,57 @@
+"""A scene of made-up films and traces, under an intervention and beside another model, for tests of what draws it."""
+
+import numpy as np
+
+from videopred.rendering.film import headings
+from videopred.rendering.panel import Panel, draw_rows
+from videopred.rendering.scene import Scene
+
+FRAMES, CONTEXT, HEIGHT, WIDTH, SCALE = 7, 3, 12, 20, 8
+MODULES, POSITIONS = 3, (2, 5)
+
+
+def trace() -> dict[str, np.ndarray]:
+    """What a model did at each step; at frame 0 nothing."""
+    chance = np.random.default_rng(0)
+    happened = {
+        "active": chance.integers(0, 2, (FRAMES, MODULES)).astype(float),
+        "schema": chance.integers(0, 4, (FRAMES, MODULES)).astype(float),
+        "input_attention": chance.random((FRAMES, 2, MODULES, POSITIONS[0] * POSITIONS[1])),
+        "masks": chance.dirichlet(np.ones(MODULES), (FRAMES, HEIGHT, WIDTH)).transpose(0, 3, 1, 2),
+    }
+    for values in happened.values():
+        values[0] = np.nan
+    return happened
+
+
+def scene(**changes) -> Scene:
+    chance = np.random.default_rng(1)
+    films = chance.integers(0, 256, (2, FRAMES, HEIGHT, WIDTH, 1), np.uint8)
+    masks = np.zeros((FRAMES, HEIGHT, WIDTH), np.uint8)
+    masks[:, 2:5, 6:8], masks[:, 7:9, 1:7] = 1, 9
+    return Scene(CONTEXT, *films, trace(), masks, POSITIONS)._replace(**changes)
+
+
+def intervened() -> Scene:
+    """The same under an intervention that turns all upside down."""
+    other = {name: 1 - values for name, values in trace().items()}
+    return scene(changed=255 - scene().prediction, changed_trace=other)
+
+
+def beside(row: dict[str, np.ndarray]) -> Scene:
+    """The scene of one model beside that of another, which did only what `row` has."""
+    other = scene(prediction=255 - scene().prediction, trace=row, model="theirs")
+    return scene(model="ours", beside=[other])
+
+
+def draw(row: str, of: Scene, scale: int) -> Panel:
+    (panel,) = draw_rows([row], of, scale)
+    return panel
+
+
+def widest(panel: Panel) -> int:
+    return max(line.width for line in headings(panel, SCALE * WIDTH))
+
+
+def in_small(film: np.ndarray) -> np.ndarray:
+    return film[:, SCALE // 2 :: SCALE, SCALE // 2 :: SCALE]
