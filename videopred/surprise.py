@@ -228,8 +228,8 @@ def _check_fit(shape: tuple[int, int, int], films: Quadruplets, name: str) -> No
 
 def _check_surprise(surprise: Tensor, shape: tuple[int, int]) -> None:
     """Refuse surprise that is no tensor, of another shape, or no finite number."""
-    must, got_kind = "be a tensor", type(surprise).__name__
-    check.require_kind(isinstance(surprise, Tensor), "surprise", must, got_kind, "make it one with torch.from_numpy")
+    kind, fix = type(surprise).__name__, "make it one with torch.from_numpy"
+    check.require_kind(isinstance(surprise, Tensor), "surprise", "be a tensor", kind, fix)
     got, fix = tuple(surprise.shape), "give one number for each frame but the first"
     check.require(got == shape, "surprise", f"be (films, frames - 1), {shape}", got, fix)
     finite = bool(torch.isfinite(surprise).all())

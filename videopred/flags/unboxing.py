@@ -41,7 +41,7 @@ def unboxed(box: str, words: Sequence[str], help_text: str) -> str:
     if unknown := re.match(r"Unrecognized options: (.*)", message):
         got = unknown[1].replace(", ", " ")
         fix = _meant(got, others, words, _FLAG.findall(help_text))
-        return check.complaint("options" if got[0] == "-" else "arguments", "be among those of --help", got, fix)
+        return check.complaint("options" if got.startswith("-") else "arguments", "be among those of --help", got, fix)
     if missing := re.match(r"Missing from [^:]*: (\S+)", message):
         told = " ".join(first[2:]).partition(" (required)")[0]
         return check.complaint(missing[1], "be given", "nothing", f"{_SEE}: {told}" if told else _SEE)

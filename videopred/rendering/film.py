@@ -78,7 +78,7 @@ class _Layout(NamedTuple):
     caption: int
     """Width of the widest caption."""
     header: int
-    """Height of what stands above a panel, and its border."""
+    """Height of what stands above a panel and its border."""
 
     @property
     def places(self) -> list[tuple[int, int]]:

@@ -18,8 +18,8 @@ _BINS = 5
 def top_down(scenes: Sequence[Scene]) -> Figure:
     """Mean attention on what is below, above and null, against the share of an object that is hidden, on average.
 
-    Only steps that read a true frame count, because nobody knows what an imagined frame hides: so give as much context
-    as there is. Bars are a standard error over clips. A panel for each layer that reads one above.
+    Only steps that read a true frame with an object in it count, because nobody knows what an imagined frame hides: so
+    give as much context as there is. Bars are a standard error over clips. A panel for each layer that reads one above.
 
     Source: BRIMs, figure 2, whose abscissa is the number of random pixels; ours is occlusion.
 
