@@ -1,6 +1,10 @@
 """What tests of commands share: words that make small things, and how to run them."""
 
+import os
 import re
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -45,6 +49,22 @@ def written(out: str) -> list[Path]:
     for path in paths:
         assert path.exists(), path
     return paths
+
+
+def on_a_terminal(words: str, **environment: str) -> str:
+    """What `videopred` prints on a terminal."""
+    import pty  # which Windows has not
+
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "videopred", *words.split()]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100", **environment}
+    shown = bytearray()
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment), suppress(OSError):
+        os.close(theirs)
+        while piece := os.read(ours, 2**16):  # at the end Linux has an error
+            shown += piece
+    os.close(ours)
+    return shown.decode()
 
 
 def core_flags(core: str) -> str:

@@ -6,15 +6,13 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
-from command_line import LEARNING, SIZES, SMALL, core_flags, run, unasked
+from command_line import LEARNING, SIZES, SMALL, core_flags, on_a_terminal, run, unasked
 from tiny_runs import FRAMES, no_file_longer_than, tiny_data
 
 from videopred.cli import COMMANDS
@@ -342,22 +340,6 @@ def test_help_is_in_colors_on_a_terminal_unless_they_are_not_wanted():
     painted, plain = on_a_terminal("demo --help"), on_a_terminal("demo --help", NO_COLOR="1")
     assert "\x1b[" in painted
     assert plain == re.sub(r"\x1b\[[\d;]*m", "", painted)
-
-
-def on_a_terminal(words: str, **environment: str) -> str:
-    """What `videopred` prints on a terminal."""
-    import pty
-
-    ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "videopred", *words.split()]
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100", **environment}
-    shown = bytearray()
-    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment), suppress(OSError):
-        os.close(theirs)
-        while piece := os.read(ours, 2**16):  # at the end Linux has an error
-            shown += piece
-    os.close(ours)
-    return shown.decode()
 
 
 def test_the_preset_is_the_first_word_whatever_follows(tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from command_line import run
+from command_line import on_a_terminal, run
 
 from videopred.cli import COMMANDS, GROUPS
 from videopred.commands import terminal
@@ -36,6 +36,16 @@ def test_help_names_every_command(capfd, words):
     flows = (Path(__file__).parents[2] / "README.md").read_text()
     assert all(" ".join(title.split()[1:]) in flows for title in titles if "->" in title)
     assert err == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no pseudo-terminals")
+def test_long_rows_go_on_in_their_column_on_a_terminal(capfd):
+    assert run("list datasets") == 0
+    whole = capfd.readouterr().out
+    narrow = on_a_terminal("list datasets", COLUMNS="57").replace("\r\n", "\n")
+    assert max(map(len, narrow.splitlines())) <= 57
+    column = whole.splitlines()[1].index(DATASETS["balls4"].summary)
+    assert re.sub(rf"\n {{{column}}}", " ", narrow) == whole
 
 
 @pytest.mark.parametrize("core", ["rims", "brims"])

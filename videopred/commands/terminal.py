@@ -1,7 +1,9 @@
 """What commands say: rows, paths and JSON on stdout; and whether somebody watches."""
 
 import json
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -25,11 +27,16 @@ def first_line(thing: Any) -> str:
 
 
 def print_rows(rows: Mapping[str, Any]) -> None:
-    """A line for each row, names in one column and values in another; there must be a row."""
+    """A line for each row, names in one column and values in another; there must be a row.
+
+    On a terminal, values that are too long for it go on in their column; elsewhere a row is one line.
+    """
     flat = dict(_flat(rows))
     width = max(map(len, flat))
+    columns = shutil.get_terminal_size().columns - width - 4 if sys.stdout.isatty() else sys.maxsize
     for name, value in flat.items():
-        print(f"  {name.ljust(width)}  {value}")
+        lines = textwrap.wrap(value, max(columns, 20), break_long_words=False, break_on_hyphens=False) or [""]
+        print(f"  {name.ljust(width)}  " + f"\n{' ' * (width + 4)}".join(lines))
 
 
 def _flat(rows: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
