@@ -172,6 +172,35 @@ def test_the_mode_is_evaluation_during_and_as_it_was_after(training):
     assert modes == [False, False, False]
 
 
+def test_each_part_is_in_its_own_mode_afterwards(predictor):
+    predictor.train()
+    predictor.core.eval()
+    roll_out(predictor, film(), 2)
+    predict_next(predictor, film())
+    assert predictor.training
+    assert predictor.decoder.training
+    assert not any(part.training for part in predictor.core.modules())
+
+
+def test_what_comes_out_may_go_into_what_has_gradients(predictor):
+    said = roll_out(predictor, film(), 2, trace=True)
+    for values in (said.prediction, said.one_step, predict_next(predictor, film()), said.trace["states"]):
+        weight = torch.ones(values.shape[-1], requires_grad=True)
+        (values * weight).sum().backward()
+        torch.testing.assert_close(weight.grad, values.flatten(0, -2).sum(0))
+
+
+def test_chance_is_one_generator_for_each_clip(predictor):
+    kind = "chance must be a list of torch.Generator, one for each clip, got "
+    for chance, got in ((torch.Generator(), "Generator"), ([1] * B, "list")):
+        with pytest.raises(TypeError, match=f"{kind}{got}; give that, or leave it out"):
+            roll_out(predictor, film(), 2, feedback="sample", chance=chance)
+    for count in (0, 1, B + 1):
+        message = f"chance must hold {B} generators, one a clip, got {count}; give that"
+        with pytest.raises(ValueError, match=message):
+            roll_out(predictor, film(), 2, feedback="sample", chance=[torch.Generator()] * count)
+
+
 @pytest.mark.parametrize(
     ("context", "arguments", "message"),
     [

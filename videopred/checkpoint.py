@@ -161,7 +161,7 @@ def load_run(run: Path | str, device: torch.device | str | None = None) -> Predi
     config, weights = read_run(check.as_path("RUN", run))
     predictor = build(config.model, config.film_shape)
     take_weights(predictor, weights, run)
-    return predictor.to("cpu" if device is None else device).eval()
+    return predictor.to("cpu" if device is None else device, torch.float32).eval()
 
 
 def take_weights(predictor: Predictor, weights: dict[str, Tensor], source: Path | str) -> None:

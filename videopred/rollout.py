@@ -15,7 +15,7 @@ from videopred import check
 from videopred.amounts import counted
 from videopred.files import write_arrays
 from videopred.models.core import Trace
-from videopred.models.predictor import Prediction, Predictor
+from videopred.models.predictor import Prediction, Predictor, check_precision
 
 Feed = Callable[[Tensor], Tensor]
 """From predicted probabilities to what is fed back as the next input, both (B, 1, C, H, W)."""
@@ -66,7 +66,6 @@ def go_on(
     return Prediction(torch.cat([one.logits for one in done], 1), done[-1].state, traces)
 
 
-@torch.inference_mode()
 def roll_out(
     predictor: Predictor,
     context: Tensor,
@@ -89,23 +88,32 @@ def roll_out(
         chance: for `sample`, a generator on the CPU for each clip; seeded with the clip's place in the batch when None.
         trace: keep what the core did at each step.
 
+    Returns:
+        Tensors without gradients, which may go into computations that have some.
+
     Raises:
-        ValueError: no frame of context, no horizon, an unknown feedback, films of another shape, or numbers outside
-            [0, 1].
-        TypeError: a context that is no tensor, or of another precision than the model.
+        ValueError: no frame of context, no horizon, an unknown feedback, films of another shape, numbers outside
+            [0, 1], or not one generator for each clip.
+        TypeError: a context that is no tensor, or of another precision than the model; `chance` without generators.
     """
     check.whole_number("--horizon", horizon, 1, "ask for at least one frame")
     rolls, fix = feedback not in ("true", "elsewhere"), "predict_next predicts each frame from the true ones"
     check.require(rolls, "--feedback", "be soft, threshold:0.5 or sample", feedback, fix)
     _check_film("context", context, predictor, 1)
-    feed = _feed(feedback, chance or [torch.Generator().manual_seed(clip) for clip in range(len(context))])
-    with evaluating(predictor):
+    if chance is None:
+        chance = [torch.Generator().manual_seed(clip) for clip in range(len(context))]
+    _check_chance(chance, len(context))
+    feed = _feed(feedback, chance)
+    with evaluating(predictor), torch.inference_mode():
         said = predict_on(predictor, context, horizon - 1, feed=feed, trace=trace)
-    film = torch.sigmoid(said.logits)
-    return Rollout(context, film[:, :-horizon], film[:, -horizon:], said.trace)
+    # Made outside of that mode, whose own tensors no gradient may pass by.
+    with torch.no_grad():
+        film = torch.sigmoid(said.logits)
+        return Rollout(
+            context, film[:, :-horizon], film[:, -horizon:], {name: kept.clone() for name, kept in said.trace.items()}
+        )
 
 
-@torch.inference_mode()
 def predict_next(predictor: Predictor, film: Tensor) -> Tensor:
     """Predict each frame but the first from the true frames before it: (B, T − 1, C, H, W) float in [0, 1].
 
@@ -117,8 +125,9 @@ def predict_next(predictor: Predictor, film: Tensor) -> Tensor:
         ValueError, TypeError: as `roll_out`, about the film.
     """
     _check_film("film", film, predictor, 2)
-    with evaluating(predictor):
-        return torch.sigmoid(predict_on(predictor, film[:, :-1], 0).logits)
+    with evaluating(predictor), torch.inference_mode():
+        said = predict_on(predictor, film[:, :-1], 0)
+    return torch.sigmoid(said.logits)
 
 
 def _check_film(name: str, film: Tensor, predictor: Predictor, frames: int) -> None:
@@ -127,24 +136,30 @@ def _check_film(name: str, film: Tensor, predictor: Predictor, frames: int) -> N
     check.require_kind(isinstance(film, Tensor), name, "be a tensor", kind, fix)
     must, whole = f"be (B, T, C, H, W) with T at least {frames}", film.dim() == 5 and film.shape[1] >= frames
     check.require(whole, name, must, tuple(film.shape), f"give at least {counted(frames, 'frame')}")
-    weight = next(predictor.parameters(), None)
-    fits = weight is None or film.dtype == weight.dtype or torch.is_autocast_enabled(film.device.type)
-    must = f"be {getattr(weight, 'dtype', None)}, as the model's weights are"
-    check.require_kind(fits, name, must, film.dtype, "convert it with .to()" if film.is_floating_point() else fix)
+    check_precision(name, film, predictor)
     low, high = (end.item() for end in film.aminmax()) if film.numel() else (0.0, 0.0)
     got = "NaN among them" if isnan(low) else f"{low:.4g} to {high:.4g}"
     check.require(0 <= low <= high <= 1, name, "hold numbers in [0, 1]", got, fix)
 
 
+def _check_chance(chance: Any, clips: int) -> None:
+    """Refuse what is not one generator for each of so many clips."""
+    fits = isinstance(chance, Sequence) and all(isinstance(one, torch.Generator) for one in chance)
+    must, fix = "be a list of torch.Generator, one for each clip", "give that, or leave it out"
+    check.require_kind(fits, "chance", must, type(chance).__name__, fix)
+    check.require(len(chance) == clips, "chance", f"hold {counted(clips, 'generator')}, one a clip", len(chance), fix)
+
+
 @contextmanager
 def evaluating(predictor: Predictor) -> Iterator[None]:
-    """Within it, the predictor is in evaluation mode, without dropout; then in the mode it was in."""
-    was_training = predictor.training
+    """Within it, the predictor is in evaluation mode, without dropout; then each part of it in the mode it was in."""
+    modes = [(part, part.training) for part in predictor.modules()]
     predictor.eval()
     try:
         yield
     finally:
-        predictor.train(was_training)
+        for part, training in modes:
+            part.training = training
 
 
 def _feed(feedback: str, chance: Sequence[torch.Generator]) -> Feed:

@@ -166,6 +166,25 @@ def test_a_state_that_is_not_finite_is_found_when_debugging(monkeypatch, name):
         unroll(core, slots(), state)
 
 
+def test_a_core_without_a_state_can_be_debugged(monkeypatch):
+    class Echo(nn.Module):
+        def initial_state(self, batch, *, generator=None):
+            return ()
+
+        def step(self, inputs, state):
+            return inputs, state, {}
+
+    monkeypatch.setenv("VIDEOPRED_DEBUG", "1")
+    assert torch.equal(unroll(Echo(), torch.ones(2, 3, 1, 4), ()).output, torch.ones(2, 3, 1, 4))
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_a_state_on_the_meta_device_is_taken(name):
+    core = make(name).to("meta")
+    done = unroll(core, slots(core).to("meta"))
+    assert unroll(core, slots(core).to("meta"), done.state).output.is_meta
+
+
 @pytest.mark.parametrize("name", CORES)
 def test_a_step_that_makes_something_that_is_not_finite_is_found_when_debugging(monkeypatch, name):
     core = make(name)

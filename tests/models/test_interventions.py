@@ -92,6 +92,10 @@ def test_a_silenced_module_is_not_said_to_read(core):
     assert (since[:, 1:] > 0).all()
     for name, values in trace.items():
         layer, _, kind = name.rpartition(".")
+        if kind == "comm_attention" and not (layer == "layer0" and silenced):
+            heard = values[:, CONTEXT - 1 :].sum((1, 2, 4))  # by each
+            assert (heard[:, 0] == 0).all(), name
+            assert (heard[:, 1:] > 0).all(), name
         if kind in ("null_attention", "top_down") and not (layer == "layer0" and silenced):
             assert (values[:, CONTEXT - 1 :, 0] == 0).all(), name
             assert (values[:, CONTEXT - 1 :, 1:] > 0).all(), name

@@ -108,7 +108,9 @@ def test_the_first_number_that_is_not_finite_is_found_in_a_step_when_debugging(m
         layer.step(inputs()[:, 0], layer.initial_state(BATCH))
 
 
-def test_a_step_compiles_whole():
+@pytest.mark.parametrize("debugging", ["", "1"])
+def test_a_step_compiles_whole(monkeypatch, debugging):
+    monkeypatch.setenv("VIDEOPRED_DEBUG", debugging)
     torch.compiler.reset()
     layer, given = make("rims"), inputs()[:, 0]
     state = layer.initial_state(BATCH)

@@ -1,8 +1,10 @@
 """The predictor: what each prediction may depend on, blocks, and what it refuses."""
 
+import pickle
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from core_checks import SMALL, close
@@ -65,6 +67,25 @@ def test_blocks_change_nothing(monkeypatch, decoder):
     in_blocks = model(film(), trace=True)
     close(in_blocks.logits, whole.logits)
     close(in_blocks.trace, whole.trace)
+
+
+@pytest.mark.parametrize("assign", [False, True])
+@pytest.mark.parametrize("reads", ["vector", "map", "strips"])
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_what_is_built_on_the_meta_device_is_filled_by_a_state_dict_alone(decoder, reads, assign):
+    core = SMALL["rims"].model_copy(update={"reads": reads})
+    keys = {"positions": "coord4", "position_op": "add"} if reads == "map" else {}
+    codec = RNEMConfig(channels=(3, 5), embedding=7, **keys)
+    config = PredictorConfig(core=core, codec=codec, decoder=DECODERS[decoder][0]())
+    model = build(config, FILM_SHAPE).eval()
+    with torch.device("meta"):
+        other = build(config, FILM_SHAPE).eval()
+    if not assign:
+        other.to_empty(device="cpu")
+        for buffer in other.buffers():
+            buffer.fill_(7)  # memory that nothing was written into may happen to be right
+    other.load_state_dict(pickle.loads(pickle.dumps(model)).state_dict(), assign=assign)
+    close(other(film().float()).logits, model(film().float()).logits)
 
 
 @pytest.mark.parametrize("decoder", DECODERS)
@@ -147,3 +168,19 @@ def test_settings_survive_json():
     for name in CORES:
         config = PredictorConfig(core=SMALL[name], codec=RNEMConfig(channels=(3, 5)))
         assert PredictorConfig.model_validate_json(config.model_dump_json()) == config
+
+
+def test_a_shape_may_be_any_sequence_of_whole_numbers():
+    config = PredictorConfig(core=SMALL["gru"], codec=RNEMConfig(channels=(3, 5), embedding=7))
+    for shape in (list(FILM_SHAPE), tuple(np.array(FILM_SHAPE))):
+        assert build(config, shape)(film().float()).logits.shape == film().shape
+
+
+def test_films_that_are_empty_or_of_another_precision_are_refused():
+    model = make(stack=3)
+    for empty in (film()[:, :0], film()[:0]):
+        message = re.escape(f"film must hold a frame, got {tuple(empty.shape)}; give B and T of at least 1")
+        with pytest.raises(ValueError, match=message):
+            model(empty)
+    with pytest.raises(TypeError, match=r"film must be torch.float64, as the model's weights are, got torch.float32"):
+        model(film().float())

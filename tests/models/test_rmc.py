@@ -136,3 +136,9 @@ def test_weights_start_as_sonnets():
 def test_more_than_one_slot_is_refused():
     with pytest.raises(ValueError, match=r"slots must be one vector per step"):
         unroll(make_rmc(), functional.pad(random_slots(), (0, 0, 0, 1)))
+
+
+def test_rows_that_would_stay_alike_are_refused():
+    RMCConfig(rows=12, heads=2, head_size=6)
+    with pytest.raises(ValueError, match=r"--core.rows must be at most heads x head-size = 12, got 13; rows beyond"):
+        RMCConfig(rows=13, heads=2, head_size=6)

@@ -171,6 +171,16 @@ def test_a_step_on_a_large_map_compiles_whole():
         close(compiled[0], core.step(slots, state)[0])
 
 
+def test_the_start_in_evaluation_is_that_of_float32_whatever_torchs_default():
+    core = make().float().eval()
+    started = core.initial_state(1)[0][0]
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert torch.equal(core.initial_state(1)[0][0], started)
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
 def test_a_frozen_schema_is_drawn_once_a_clip_and_kept():
     core = make(frozen_schema=True, files=5).train()
     state = core.initial_state(40)
@@ -179,7 +189,7 @@ def test_a_frozen_schema_is_drawn_once_a_clip_and_kept():
     assert (torch.bincount(state[1].flatten(), minlength=3) > 40).all()
     assert not (state[1] == state[1][:1]).all(0).any(), "each clip draws its own in training"
     core.eval()
-    assert torch.equal(core.initial_state(3)[1], core.initial_state(1)[1].expand(3, -1))
+    assert core.initial_state(4)[1].tolist() == [[0, 1, 2, 0, 1]] * 4, "every schema takes part in what is scored"
     silent = [name for name, _ in core.named_parameters() if name.startswith("schema")]
     assert not silent, "what chooses no more is not there"
 

@@ -143,7 +143,8 @@ def build(config: PredictorConfig, film_shape: tuple[int, int, int]) -> "Predict
     fits = len(sizes) == 3 and all(isinstance(size, Integral) and size > 0 for size in sizes)
     must, fix = "be (channels, height, width), whole numbers of at least 1", "give e.g. (1, 64, 64)"
     check.require(fits, "film_shape", must, film_shape, fix)
-    return Predictor(config, film_shape)
+    channels, height, width = map(int, film_shape)
+    return Predictor(config, (channels, height, width))
 
 
 def __getattr__(name: str) -> Any:

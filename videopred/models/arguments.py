@@ -29,7 +29,7 @@ def check_slots(core: Any, slots: Tensor, name: str = "slots") -> None:
     fix = "convert them, e.g. with .float()"
     check.require_kind(slots.is_floating_point(), name, "be floating point numbers", slots.dtype, fix)
     precisions = {parameter.dtype: None for parameter in core.parameters()}
-    if precisions and slots.dtype not in precisions and not torch.is_autocast_enabled(slots.device.type):
+    if precisions and slots.dtype not in precisions and not autocast_on(slots.device):
         must = f"be {next(iter(precisions))}, as the parameters of {type(core).__name__} are"
         raise TypeError(check.complaint(name, must, slots.dtype, "convert these or those with .to()"))
     width = getattr(core, "input_size", None)
@@ -38,10 +38,15 @@ def check_slots(core: Any, slots: Tensor, name: str = "slots") -> None:
     check_finite(name, slots)
 
 
+def autocast_on(device: torch.device) -> bool:
+    """Whether autocast is on for a device, among which meta knows none."""
+    return torch.amp.is_autocast_available(device.type) and torch.is_autocast_enabled(device.type)
+
+
 def check_finite(name: str, values: Tensor) -> None:
     """With VIDEOPRED_DEBUG, raise ValueError for the earliest step at which a clip of values (B, T, …) holds NaN or
-    infinity."""
-    if not os.environ.get("VIDEOPRED_DEBUG"):
+    infinity; not where torch.compile makes a program, which cannot look."""
+    if not os.environ.get("VIDEOPRED_DEBUG") or torch.compiler.is_compiling():
         return
     wrong = ~values.isfinite().flatten(2).all(-1)  # (B, T)
     if not wrong.any():
@@ -85,8 +90,10 @@ def check_state(core: Any, batch: int, state: Any) -> None:
     if parameter is not None and parameter.is_cuda and torch.cuda.is_current_stream_capturing():
         return
     name = type(core).__name__
-    # A generator of its own, so that a drawn initial state takes nothing from the chance of others.
-    generator = torch.Generator(parameter.device if parameter is not None else "cpu")
+    # A generator of its own, so that a drawn initial state takes nothing from the chance of others; on meta there is no
+    # chance.
+    device = parameter.device if parameter is not None else torch.device("cpu")
+    generator = None if device.type == "meta" else torch.Generator(device)
     expected, expected_tree = tree.tree_flatten(core.initial_state(batch, generator=generator))
     others, fix = _no_tensors(expected), "see videopred/models/core.py and `videopred check-core`"
     check.require_kind(not others, f"core {name}", "have a first state of tensors alone", ", ".join(others), fix)
@@ -100,11 +107,11 @@ def check_state(core: Any, batch: int, state: Any) -> None:
     elsewhere = got_tree != expected_tree and _shapes(got) == _shapes(expected)
     shown = f"these in other containers, the outermost a {type(state).__name__}" if elsewhere else _shapes(got)
     check.require(same, "state", must, shown, fix)
-    if parameter is not None and not torch.is_autocast_enabled(parameter.device.type):
+    if parameter is not None and not autocast_on(parameter.device):
         for leaf, initial in zip(got, expected, strict=True):
             must = f"be {initial.dtype}, as the first state of {name} is"
             check.require_kind(leaf.dtype == initial.dtype, "state", must, leaf.dtype, "convert it with .to()")
-    if os.environ.get("VIDEOPRED_DEBUG"):
+    if got and os.environ.get("VIDEOPRED_DEBUG"):
         broken = torch.stack([~leaf.unsqueeze(-1).isfinite().flatten(1).all(1) for leaf in got]).any(0)  # (B,)
         if broken.any():
             clip, fix = broken.nonzero()[0].item(), "look at the steps before, which led there"

@@ -14,6 +14,7 @@ from torch.nn import functional
 
 from videopred.models import build_codec
 from videopred.models.codec_settings import CodecConfig, FilesConfig, MasksConfig, SharedConfig
+from videopred.models.constants import keep_constants
 from videopred.models.core import Trace
 from videopred.models.encoder import coordinates
 
@@ -86,12 +87,16 @@ class MasksDecoder(nn.Module):
     def __init__(self, config: MasksConfig, codec: CodecConfig, core: Any, film_shape: tuple[int, int, int]):
         super().__init__()
         parts = build_codec(codec, film_shape)
-        channels, rows, columns = parts.start_shape
+        channels, *self.grid = parts.start_shape
         self.pictures = core.rows
         self.inward = nn.Linear(core.units, channels)
         self.place = nn.Linear(4, channels, bias=False)
         self.layers = nn.Sequential(nn.GroupNorm(1, channels), nn.ReLU(), *parts.grow(film_shape[0] + 1))
-        self.register_buffer("coordinates", coordinates(rows, columns), persistent=False)
+        keep_constants(self)
+
+    def constants(self) -> dict[str, Tensor]:
+        """Coordinates of the positions at which it begins."""
+        return {"coordinates": coordinates(*self.grid)}
 
     def forward(self, outputs: Tensor, *, trace: bool = False) -> tuple[Tensor, Trace]:
         # The map of [output; coordinates] at each position is the sum of the two maps, each made once.

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from videopred.check import require
 from videopred.models import build_codec, reads
 from videopred.models.codec_settings import CodecConfig, CodecSettings
+from videopred.models.constants import keep_constants
 from videopred.models.core_settings import CoreSettings
 from videopred.models.modular_settings import RIMsConfig
 
@@ -102,10 +103,14 @@ class StripsEncoder(nn.Module):
         self.encoders = nn.ModuleList(Encoder(config, film_shape) for _ in range(strips))
         self.features = config.embedding
         self.strips = list(pairwise(round(strip * height / strips) for strip in range(strips + 1)))
-        bands = torch.zeros(strips, height, 1)
+        keep_constants(self)
+
+    def constants(self) -> dict[str, Tensor]:
+        """A mask of ones on the rows of each strip."""
+        bands = torch.zeros(len(self.strips), self.strips[-1][1], 1)
         for band, (first, end) in zip(bands, self.strips, strict=True):
             band[first:end] = 1
-        self.register_buffer("bands", bands, persistent=False)
+        return {"bands": bands}
 
     def forward(self, film: Tensor) -> Tensor:
         """(N, C, H, W) in [0, 1] -> slots (N, K, D)."""
@@ -130,15 +135,19 @@ class Positions(nn.Module):
 
     def __init__(self, config: CodecSettings, channels: int, rows: int, columns: int):
         super().__init__()
-        self.added = config.position_op == "add"
+        self.grid, self.added = (rows, columns), config.position_op == "add"
         self.inward: nn.Linear | None = None
         if config.positions == "learned":
             width = channels if self.added else config.position_width or _USUAL_WIDTH
             self.keys = nn.Parameter(torch.randn(rows * columns, width))
         else:
-            self.register_buffer("keys", coordinates(rows, columns).flatten(0, 1), persistent=False)
+            keep_constants(self)
             self.inward = nn.Linear(4, channels) if self.added else None
         self.width = channels if self.added else channels + self.keys.shape[1]
+
+    def constants(self) -> dict[str, Tensor]:
+        """Keys that are not learned."""
+        return {"keys": coordinates(*self.grid).flatten(0, 1)}
 
     def forward(self, features: Tensor) -> Tensor:
         """(N, channels, rows, columns) -> (N, rows * columns, width)."""

@@ -7,7 +7,7 @@ others do as in a core that never had it.
 
 Source: RIMs, appendix E.3, which masks out a module to see what the others do, and says no more; this is our reading.
 Where a layer of a stack is read as one vector, the silenced module is zeros in it; so it is to the decoder, of which
-`masks` still gives it a share of every pixel.
+`masks` still gives it a share of every pixel, and `files` some attention.
 """
 
 import copy
@@ -122,13 +122,13 @@ class Intervened(Core):
         return torch.tensor([k in self.intervention.without for layer in self._layers for k in layer], device=device)
 
     def _hushed(self, trace: Trace, silent: Tensor) -> Trace:
-        """The trace in which silenced modules read nothing and use no schema, though their zeros would do both."""
+        """The trace in which silenced modules read and hear nothing and use no schema, though their zeros would."""
         rows = {"": silent} | {f"layer{i}": silent[layer.start : layer.stop] for i, layer in enumerate(self._layers)}
         hushed = dict(trace)
         for name, values in trace.items():
             layer, _, kind = name.rpartition(".")
-            if kind == "input_attention" and layer in rows:
-                hushed[name] = values.masked_fill(rows[layer][:, None], 0)  # (B, heads, K, L)
+            if kind in ("input_attention", "comm_attention") and layer in rows:
+                hushed[name] = values.masked_fill(rows[layer][:, None], 0)  # (B, heads, K, L) or (B, heads, K, K)
             elif kind in ("null_attention", "top_down") and layer in rows:
                 hushed[name] = values.masked_fill(rows[layer], 0)  # (B, K)
             elif kind == "schema" and layer in rows:

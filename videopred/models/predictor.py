@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from videopred import check
 from videopred.models import build_core, build_decoder
+from videopred.models.arguments import autocast_on
 from videopred.models.core import State, Trace, Unrolled, unroll
 from videopred.models.encoder import build_encoder
 from videopred.models.settings import PredictorConfig
@@ -54,8 +55,8 @@ class Predictor(nn.Module):
             trace: keep what core and decoder did at each step.
 
         Raises:
-            ValueError: the film is not of the shape the predictor was built for, or the state is not one of its core
-                for so many clips. TypeError: the film holds whole numbers.
+            ValueError: the film is not of the shape the predictor was built for, or is empty, or the state is not one
+                of its core for so many clips. TypeError: the film is of another precision than the predictor.
         """
         outputs, state, happened = self.observe(film, state, trace=trace)
         logits, painted = self.paint(outputs, trace=trace)
@@ -70,7 +71,9 @@ class Predictor(nn.Module):
         fits = film.dim() == 5 and tuple(film.shape[2:]) == self.film_shape
         must = f"be (B, T, {', '.join(map(str, self.film_shape))})"
         check.require(fits, "film", must, tuple(film.shape), "use films like those the model was built for")
+        check.require(film.numel() > 0, "film", "hold a frame", tuple(film.shape), "give B and T of at least 1")
         check.require_kind(film.is_floating_point(), "film", "hold floating point numbers in [0, 1]", film.dtype, fix)
+        check_precision("film", film, self)
         batch_and_time = film.shape[:2]
         recent = None
         if self.config.stack > 1:
@@ -101,6 +104,15 @@ class Predictor(nn.Module):
         fits = isinstance(state, Stacked)
         check.require(fits, "state", "hold the frames before, with stack above 1", type(state).__name__, fix)
         return state.core, state.recent
+
+
+def check_precision(name: str, film: Tensor, model: nn.Module) -> None:
+    """Raise TypeError unless a film is of the precision of a model's weights, or autocast is to settle that."""
+    weight = next(model.parameters(), None)
+    fits = weight is None or film.dtype == weight.dtype or autocast_on(film.device)
+    must = f"be {getattr(weight, 'dtype', None)}, as the model's weights are"
+    fix = "convert it with .to()" if film.is_floating_point() else "make it with videopred.to_film"
+    check.require_kind(fits, name, must, film.dtype, fix)
 
 
 def _block_on(device: torch.device) -> int:

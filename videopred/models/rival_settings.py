@@ -110,6 +110,13 @@ class RMCConfig(CoreSettings):
         """Width of a key, per head."""
         return self.head_size if self.key_size is None else self.key_size
 
+    @model_validator(mode="after")
+    def _rows_differ(self) -> "RMCConfig":
+        width = self.heads * self.head_size
+        must, fix = f"be at most heads x head-size = {width}", "rows beyond would begin alike and stay so; widen them"
+        require(self.rows <= width, "--core.rows", must, self.rows, fix)
+        return self
+
 
 class TransformerConfig(CoreSettings):
     """A causal transformer over the steps so far (Vaswani et al. 2017), with norms first."""

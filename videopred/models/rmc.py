@@ -8,8 +8,8 @@ K rows of memory M[k], as wide as all heads together. At each step, with the inp
 2. gate     i, f = tanh(M) Wm + bm + ξ Wi + bi;   M' = σ(i) tanh(m) + σ(f + 1) M,  m without the input's row
 
 LN normalises each row by itself. Gates are as wide as a row (`unit`), one for each row (`memory`), or absent (`none`):
-M' = m. Every block has its own W and norms; all share one MLP. The first memory is the identity, cut or filled with
-zeros to the rows' width, so that rows differ.
+M' = m. Every block has its own W and norms; all share one MLP. The first memory is the identity, filled with zeros to
+the rows' width, so that rows differ; so there are no more of them than that (Sonnet takes more, which stay alike).
 
 Source: the equations of Sonnet's relational_memory.py, to which the paper refers for details (section 3.3). Where it
 differs from the paper's text: the memory does not start at random (3.2); the input's row asks, too (eq. 2), which shows

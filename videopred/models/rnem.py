@@ -6,6 +6,7 @@ from torch.nn import functional
 
 from videopred import check
 from videopred.models.codec_settings import RNEMConfig
+from videopred.models.constants import keep_constants
 
 
 class RNEM:
@@ -84,11 +85,14 @@ class UpsampleConv(nn.Conv2d):
 
     def __init__(self, channels: int, outputs: int):
         super().__init__(channels, outputs, 4)
+        keep_constants(self)
+
+    def constants(self) -> dict[str, Tensor]:
+        """Which taps meet in each tap of a folded kernel."""
         even = [[1, 0, 0, 0], [0, 1, 1, 0], [0, 0, 0, 1]]
         odd = [[0, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1]]
         along = torch.tensor([even, odd]).to(self.weight.dtype)  # (phase, low tap, tap), for rows as for columns
-        fold = torch.einsum("pau,qbv->pqabuv", along, along).reshape(2 * 2 * 3 * 3, 4 * 4)
-        self.register_buffer("fold", fold, persistent=False)
+        return {"fold": torch.einsum("pau,qbv->pqabuv", along, along).reshape(2 * 2 * 3 * 3, 4 * 4)}
 
     def forward(self, inputs: Tensor) -> Tensor:
         """(N, channels, H, W) -> (N, outputs, 2 H, 2 W)."""

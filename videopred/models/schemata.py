@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor
 
+from videopred.models.arguments import autocast_on
+
 
 def choose(candidates: Tensor, query: Tensor, noise: Tensor | None) -> tuple[Tensor, Tensor]:
     """The chosen schema (B, K) int64 and its one-hot (B, K, S), through which the gradient of the softmax flows.
@@ -24,8 +26,7 @@ def choose(candidates: Tensor, query: Tensor, noise: Tensor | None) -> tuple[Ten
 
 def pick(choice: Tensor, candidates: Tensor) -> Tensor:
     """The chosen candidate of each file: one-hot (B, K, S) and (B, K, S, D) -> (B, K, D)."""
-    device = candidates.device.type
-    if torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device):
+    if autocast_on(candidates.device):
         # A product would round states to fewer bits at every step.
         return (choice.unsqueeze(-1) * candidates).sum(2)
     chosen = torch.bmm(choice.flatten(0, 1).unsqueeze(1), candidates.flatten(0, 1))

@@ -142,14 +142,18 @@ class SCOFF(Core):
         each.mul_(spread).add_(math.sqrt(1 - spread**2) * common)
 
     def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> State:
-        """The files' first h, drawn or learned; c of 0; frozen schemata, each as likely as the others."""
+        """The files' first h, drawn or learned; c of 0; frozen schemata, each as likely as the others.
+
+        In evaluation and without a generator, every clip has the same noise, and file k schema k mod S.
+        """
         config, clips = self.config, batch
-        if generator is None and not self.training:
+        evenly = generator is None and not self.training
+        if evenly:
             generator, clips = torch.Generator().manual_seed(0), 1
         device = self.input_map.weight.device
         source: dict[str, Any] = {"generator": generator, "device": generator.device if generator else device}
         if config.start == "drawn":
-            noise = torch.randn(clips, self.rows, self.units, **source).to(self.start_mean)
+            noise = torch.randn(clips, self.rows, self.units, dtype=torch.float32, **source).to(self.start_mean)
             hidden = self.start_mean + self.start_scale * noise
         else:
             hidden = self.start
@@ -157,7 +161,9 @@ class SCOFF(Core):
         memory = (hidden, torch.zeros_like(hidden)) if config.cell == "lstm" else (hidden,)
         schema: Any = ()
         if config.frozen_schema:
-            schema = torch.randint(config.schemata, (clips, self.rows), **source).to(device).expand(batch, -1).clone()
+            drawn = torch.randint(config.schemata, (clips, self.rows), **source).to(device)
+            spread = torch.arange(self.rows, device=device) % config.schemata
+            schema = (spread if evenly else drawn).expand(batch, -1).clone()
         return (memory, schema) if self.random is None else (memory, schema, self.random.initial_state(hidden))
 
     def given_out(self, state: State) -> Tensor:

@@ -51,7 +51,8 @@ class SCOFFConfig(CoreSettings):
     eval_sample: bool = False
     """Whether the choice is noisy in evaluation too, as in algorithm 1."""
     frozen_schema: bool = False
-    """Whether each file keeps one schema, drawn at the start of a clip, instead of choosing at each step."""
+    """Whether each file keeps one schema instead of choosing at each step: one that is drawn at the start of a clip, or
+    in evaluation schema k mod S for file k."""
     comm: bool = True
     """Whether files communicate."""
     comm_heads: PositiveInt = 4

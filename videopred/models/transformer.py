@@ -9,7 +9,7 @@ and the output is LN u. p(t) is Vaswani's sine and cosine of t at wavelengths fr
 and no longest clip. Norms stand before what they feed, as now usual, which trains without a warm-up.
 
 Source: BRIMs compares with transformers without giving sizes or details; all of it is our choice. What a step attends
-to is kept as keys and values of each layer, so a rollout costs one row a step, and all steps of an unroll are
+to is kept as keys and values of each layer, so a rollout costs one row a step, and many steps of an unroll are
 computed at once.
 """
 
@@ -46,7 +46,17 @@ class Transformer(Core):
         return output.squeeze(1), state, trace
 
     def run(self, slots: Tensor, state: State) -> Unrolled:
-        """All T steps of (B, T, 1, features) at once: outputs (B, T, 1, D), the state after them, no trace."""
+        """All T steps of (B, T, 1, features): outputs (B, T, 1, D), the state after them, no trace.
+
+        Those of a few windows at once: beyond, most of what all would be compared with is out of reach.
+        """
+        done = []
+        for piece in slots.split(4 * self.config.window, 1):
+            outputs, state = self._run_at_once(piece, state)
+            done.append(outputs)
+        return Unrolled(torch.cat(done, 1), state, {})
+
+    def _run_at_once(self, slots: Tensor, state: State) -> tuple[Tensor, State]:
         kept, seen = state
         rows = self.input(one_vector(slots)).transpose(0, 1)
         steps = torch.arange(rows.shape[1], device=rows.device)
@@ -56,7 +66,7 @@ class Transformer(Core):
         for layer, past in zip(self.layers, kept, strict=True):
             rows, past = layer(rows, past, mask)
             new.append(past)
-        return Unrolled(self.norm(rows).unsqueeze(2), (tuple(new), seen + len(steps)), {})
+        return self.norm(rows).unsqueeze(2), (tuple(new), seen + len(steps))
 
     def positions(self, steps: Tensor, dtype: torch.dtype) -> Tensor:
         """Step numbers (…) -> sines, then cosines, at units / 2 wavelengths each: (…, D)."""
