@@ -1,6 +1,7 @@
 """What a page says of several runs, made up by hand: which scores are held against one another, and why not."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from page_checks import Page
 from report_samples import LOG, ONE, made_up_run, scored
 from tiny_runs import tiny_data
 
+from videopred.eval.settings import Protocol
 from videopred.report import page as paging
 from videopred.report.found import find_run
 from videopred.report.page import write_report
@@ -44,6 +46,47 @@ def test_runs_are_compared_on_the_first_data_that_all_were_scored_on(two):
     assert "They have no scores" not in page.text
     assert "Side by side a.h5: 5 clips of the test part, 2 frames of context, 3 predicted, feedback soft" in page.text
     assert "shaded 95 % interval over clips (bootstrap, widened by Student's t)" in page.text
+
+
+def test_data_on_which_runs_cannot_be_compared_are_passed_over(two):
+    longer = Protocol(context=3, horizon=3, metrics=("mse", "psnr"), clips=5)
+    for name, mse in (("one", 0.2), ("other", 0.7)):
+        scores = scored(**ONE | {"model": ([mse] * 3, [10.0] * 3)})
+        scores.save(two / "eval" / name / "b")
+        replace(scores, protocol=longer if name == "one" else scores.protocol).save(two / "eval" / name / "a")
+    page = page_of(two, "one", "other")
+    assert "0.5000 0.5000 to 0.5000" in page.text
+    assert "cannot be compared" not in page.text
+
+
+def test_the_data_that_are_shown_come_before_others(two):
+    for data, mse in (("a", 0.9), ("b", 0.7)):
+        scored(**ONE | {"model": ([0.2] * 3, [10.0] * 3)}).save(two / "eval" / "one" / data)
+        scored(**ONE | {"model": ([mse] * 3, [10.0] * 3)}).save(two / "eval" / "other" / data)
+    tiny_data(two / "b.h5")
+    made_up_run(two / "learned" / "one", LOG, data={"path": str(two / "b.h5")})
+    text = page_of(two, "learned/one", "other").text
+    assert "Side by side" in text
+    assert "0.5000 0.5000 to 0.5000" in text
+
+
+def test_runs_are_in_one_order_and_of_one_color_wherever_they_stand(two):
+    """Two of three were judged together, by the names of their folders."""
+    made_up_run(two / "another", LOG)
+    pair = {"another": ([0.7] * 3, [10.0] * 3), "one": ([0.2] * 3, [10.0] * 3)}
+    replace(scored(**pair), models=tuple(pair)).save(two / "eval" / "another-and-1-more" / "a")
+    scored(**ONE).save(two / "eval" / "other" / "a")
+    page_of(two, "one", "other", "another")
+    text = (two / "page.html").read_text()
+    keys = re.findall(r'<svg class="key ([\w-]+)"[^>]*><path[^>]*/></svg>(\w+)<', text)
+    for place, run in enumerate(("one", "other", "another")):
+        assert {color for color, name in keys if name == run} == {f"line-{place}"}
+
+
+def test_of_a_single_step_there_are_no_curves(two):
+    for name in ("one", "other"):
+        scored(model=([0.1], [10.0]), blank=([0.5], [1.0])).save(two / "eval" / name / "a")
+    assert not [chart for chart in page_of(two, "one", "other").charts if "MSE" in chart or "PSNR" in chart]
 
 
 @pytest.mark.parametrize("names", [("one", "other"), ("one", "third")])

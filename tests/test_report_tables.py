@@ -136,7 +136,7 @@ def test_of_a_single_step_nothing_is_said_to_be_shaded(scores):
     told = {
         name: [
             " ".join([*block.legend, *block.legend.values()])
-            for block in (score_block("d", of), comparison_block({"a": of, "b": of}))
+            for block in (score_block("d", of), comparison_block({"a": of, "b": of}, {"a": of, "b": of}))
         ]
         for name, of in (("several", scores), ("one", one))
     }

@@ -221,8 +221,10 @@ def free_folder(argument: str, path: Path, overwrite: bool) -> Path:
     return path if empty_folder(path) else absent(argument, path, overwrite)
 
 
-def context_and_horizon(context: int, horizon: int, frames: int) -> None:
-    """Check that a rollout fits into clips of that many frames.
+def context_and_horizon(
+    context: int, horizon: int, frames: int, longer: str = "generate longer clips with --frames"
+) -> None:
+    """Check that a rollout fits into clips of that many frames; `longer` says how to come by longer ones.
 
     Raises:
         ValueError: context or horizon is below 1, or their sum exceeds `frames`.
@@ -235,7 +237,7 @@ def context_and_horizon(context: int, horizon: int, frames: int) -> None:
         "--context plus --horizon",
         f"be at most {frames}, the frames of a clip",
         f"{context} + {horizon} = {context + horizon}",
-        f"lower {lower}, or generate longer clips with --frames",
+        f"lower {lower}, or {longer}",
     )
 
 

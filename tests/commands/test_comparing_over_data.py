@@ -53,6 +53,15 @@ def test_runs_are_laid_side_by_side_on_all_data_that_they_were_scored_on(place, 
         assert float(cell["relative error"]) == pytest.approx(mean("rims", balls) / mean("gru", balls))
 
 
+def test_a_row_whose_name_holds_a_sign_can_be_named(judged, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(judged)
+    for name in ("a=1", "a=1=2"):
+        shutil.copytree("eval/gru/balls1", tmp_path / name)
+    capfd.readouterr()
+    assert run(f"compare {tmp_path}/a=1 {tmp_path}/a=1=2 --names a=1=Small a=1=2=x=2 --out {tmp_path}/out") == 0
+    assert [line.split()[0] for line in capfd.readouterr().out.splitlines()[3:5]] == ["Small", "x=2"]
+
+
 def test_data_are_chosen_by_name_and_a_single_one_is_compared_as_ever(place, judged, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(judged)
     capfd.readouterr()

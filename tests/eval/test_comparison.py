@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from dataclasses import replace
 from itertools import permutations
 
@@ -280,6 +281,13 @@ def test_tables_hold_every_row_and_span():
     found = compared.difference("rims", "mse", 1)
     assert float(lines[2]["difference"]) == found.difference
     assert compared.to_dict()["rows"]["rims"]["mse"]["1"]["low"] == found.low
+
+
+def test_a_bar_in_a_name_begins_no_cell_of_a_document():
+    document = compare({"gru": scored(0), "rims": scored(-0.1)}, names={"gru": "P(a|b)"}).markdown()
+    cells = {len(re.split(r"(?<!\\)\|", line)) for line in document.splitlines() if line.startswith("|")}
+    assert len(cells) == 1
+    assert r"| P(a\|b) |" in document
 
 
 def test_one_clip_gives_no_interval():

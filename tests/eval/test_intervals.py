@@ -5,7 +5,16 @@ import pytest
 from scipy import stats
 
 from videopred.eval import make_metric
-from videopred.eval.intervals import Interval, mean_over_steps, of_shares, over_clips, over_runs, reduce, resample
+from videopred.eval.intervals import (
+    Interval,
+    having_value,
+    mean_over_steps,
+    of_shares,
+    over_clips,
+    over_runs,
+    reduce,
+    resample,
+)
 
 
 def test_the_interval_of_a_mean_is_that_of_theory():
@@ -52,6 +61,31 @@ def test_how_often_the_interval_of_a_pooled_score_over_a_few_clips_holds_it(clip
     drawn = resample({"model": {"f1": pixels(clips, 2000)}}, {"f1": metric})["model"]["f1"]
     low, high = over_clips(drawn, clips)
     assert 0.93 <= np.mean((low <= truth) & (high >= truth)) <= 0.96
+
+
+@pytest.mark.parametrize("some", [2, 3, 5, 10])
+def test_how_often_an_interval_that_rests_on_a_few_of_many_clips_holds_their_true_mean(some):
+    """Of 40 clips, the others have no value."""
+    values, metric = np.full((40, 2000), np.nan), make_metric("mse")
+    values[-some:] = np.random.default_rng(some).normal(size=(some, 2000))
+    drawn = resample({"model": {"mse": {"mse": values}}}, {"mse": metric})["model"]["mse"]
+    low, high = over_clips(drawn, having_value(metric, {"mse": values}).sum(0))
+    assert 0.92 <= np.mean((low <= 0) & (high >= 0)) <= 0.975
+
+
+def test_which_clips_have_a_value():
+    """One of which a number is not known has none."""
+    tp, fn = np.array([[3.0, 0], [np.nan, np.nan], [2, 1]]), np.array([[0.0, 2], [0, 0], [1, np.nan]])
+    measured = {"tp": tp, "fn": fn, "fp": np.zeros((3, 2)), "tn": np.zeros((3, 2))}
+    found = having_value(make_metric("recall"), measured)
+    assert found.tolist() == [[True, True], [False, False], [True, False]]
+
+
+def test_a_single_clip_that_has_a_value_has_no_interval():
+    drawn = np.array([[1.0, 2.0], [1.0, 4.0], [np.nan, 3.0]])
+    interval = over_clips(drawn, np.array([1, 2]))
+    assert np.isnan([interval.low[0], interval.high[0]]).all()
+    assert interval.low[1] < 3 < interval.high[1]
 
 
 def test_every_draw_is_another():

@@ -77,6 +77,11 @@ class Endless(Power):
         return {"endless": measured}
 
 
+class Parted(Power):
+    def measure(self, prediction, truth):
+        return {"hits/all": super().measure(prediction, truth)["power"]}
+
+
 class Pooled(Power):
     def reduce(self, measured, clip_weights=None):
         return super().reduce(measured, clip_weights).mean()
@@ -252,6 +257,7 @@ def test_settings_of_another_kind_are_refused():
         ("Bare", TypeError, "measure a dict, got Tensor; return tensors of torch by their names"),
         ("Empty", ValueError, "measure something, got an empty dict; return tensors of torch by their names"),
         ("Endless", ValueError, "measure finite numbers or NaN, got infinity as endless; give NaN where nothing can"),
+        ("Parted", ValueError, "measure under names without /, got hits/all; rename it"),
         ("Dividing", ValueError, "reduce to finite numbers or NaN, got infinity; give NaN where nothing can be said,"),
         ("Pooled", ValueError, "reduce to a tensor of shape (4,), one value per step, got (); pool over clips, and"),
         ("Number", ValueError, "reduce to a tensor of shape (4,), one value per step, got float; pool over clips"),

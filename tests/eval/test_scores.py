@@ -12,6 +12,7 @@ import torch
 
 from videopred.check import FaultyFileError
 from videopred.eval import make_metric
+from videopred.eval.comparison import compare
 from videopred.eval.file_names import SCORE_FILES
 from videopred.eval.scores import Scores, load_scores
 from videopred.eval.settings import Protocol
@@ -173,6 +174,33 @@ def test_a_mean_over_runs_that_there_is_not_is_a_dash_and_is_explained():
     assert "BCE of gru: no mean, as b has no value" in two.table()
 
 
+def test_runs_that_have_values_at_different_steps_have_no_mean():
+    base = made_up().measurements["model"]
+    short = base["bce"]["bce"].copy()
+    short[:, 1:] = np.nan
+    other = {"bce": {"bce": short}, "f1": base["f1"]}
+    two = made_up(measurements={"a": base, "b": other}, models=("a", "b"), seeds={"gru": ("a", "b")})
+    assert re.search(r"^gru +– +0\.361 ±0\.000$", two.table(), re.MULTILINE)
+    assert "BCE of gru: no mean, as its runs have values at different steps" in two.table()
+    row = compare({"gru": two}).rows["gru"]
+    assert np.isnan(row.means("bce")).all()
+    assert row.means("bce", 1) == pytest.approx([row.scores.mean(run, "bce", 1) for run in "ab"])
+    assert not row.of_like_steps(row, "bce")
+
+
+def test_what_rests_on_a_single_clip_has_no_interval():
+    """The model has values of one clip alone at the steps that are shown; a line of it says so much by its lack."""
+    base = made_up().measurements
+    lone = base["model"]["bce"]["bce"].copy()
+    lone[1:] = np.nan
+    rows = {"model": {"bce": {"bce": lone}}, "blank": {"bce": base["model"]["bce"]}}
+    scores = made_up(measurements=rows, metrics={"bce": make_metric("bce")})
+    assert scores.clips_with_values("model", "bce") == 1
+    assert re.search(r"^model +[\d.]+\*?$", scores.table(), re.MULTILINE)
+    assert "±" in scores.table().splitlines()[4]
+    assert np.isnan(compare({"a": scores}, "blank").difference("a", "bce").low)
+
+
 def test_a_step_about_which_nothing_can_be_said_is_a_gap(scores):
     class Silent(type(make_metric("bce"))):
         def reduce(self, measured, clip_weights=None):
@@ -211,6 +239,16 @@ def test_where_copy_last_is_perfect_there_is_no_skill(tmp_path):
     assert [still.skill(row, "bce") for row in still.values] == [None, None]
     assert "skill" not in still.table()
     assert json.loads(still.save(tmp_path)[0].read_text())["rows"]["model"]["bce"]["skill"] is None
+
+
+def test_a_metric_without_a_best_value_has_no_skill():
+    class Endless(type(make_metric("bce"))):
+        range, higher_is_better = (0.0, float("inf")), True
+
+    endless = made_up(metrics={"bce": Endless(make_metric("bce").config)})
+    endless = endless.only(["bce"])
+    assert endless.skill("model", "bce") is None
+    assert "skill" not in endless.table()
 
 
 @pytest.mark.parametrize(("frames", "share"), [(2, "; 0.75 of the 2 for which this world can be predicted"), (3, "")])

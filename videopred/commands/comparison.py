@@ -52,7 +52,6 @@ def compare(
     of_runs = [path for path in paths if not _holds_scores(path)]
     fix = "leave it out: a folder of scores is of one data set"
     check.require(not data or len(of_runs) > 0, "--data", "be given with runs", " ".join(data), fix)
-    called = read_names(names, "ROW")
     files = {suffix: f"comparison{suffix}" for suffix in (".md", ".csv", ".png", ".svg")}
     check.folder_for("--out", out, files.values())
     folders = [folder for path in paths for folder in _scores_of(path, data)]
@@ -62,7 +61,7 @@ def compare(
     from videopred.eval.comparison import Comparison
     from videopred.plots.comparison import save_comparison
 
-    compared = _compare(folders, relative_to, called)
+    compared = _compare(folders, relative_to, names)
     several, fix = not isinstance(compared, Comparison), "on one, curves are drawn anyway"
     check.require(several or not curves, "--curves", "be given with scores on several data sets", "one", fix)
     fix = "relative errors are of means: leave one out"
@@ -75,16 +74,18 @@ def compare(
     terminal.print_files(list(targets.values()), False)
 
 
-def _compare(folders: list[Path], relative_to: str | None, called: dict[str, str]) -> "Comparison | DataComparison":
-    """The scores in these folders side by side."""
+def _compare(folders: list[Path], relative_to: str | None, words: tuple[str, ...]) -> "Comparison | DataComparison":
+    """The scores in these folders side by side, with rows called as the words of --names say."""
     from videopred.eval.comparison import compare
     from videopred.eval.comparison_over_data import compare_over_data
+    from videopred.eval.comparison_rows import model_rows
     from videopred.eval.data_names import by_data, table_names
     from videopred.eval.scores import load_scores
 
     tables = {folder: load_scores(folder) for folder in folders}
     names = table_names(tables)
     data = by_data([(names[folder], tables[folder]) for folder in folders])
+    called = read_names(words, "ROW", {row for of_data in data.values() for row in model_rows(of_data)})
     if len(data) == 1:
         return compare(next(iter(data.values())), relative_to, called)
     return compare_over_data(data, relative_to, called)

@@ -1,6 +1,6 @@
 """Runs on the command line: which of the paths they are, and what several of them are called."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from videopred import check
@@ -25,23 +25,27 @@ def runs_and_data(paths: Sequence[Path], otherwise: str = "") -> tuple[list[Path
     return runs, data
 
 
-def read_names(words: Sequence[str], of: str) -> dict[str, str]:
+def read_names(words: Sequence[str], of: str, there: Collection[str] = ()) -> dict[str, str]:
     """What --names says: name of a row or run -> what it is to be called.
 
     Args:
         words: as they were given.
         of: what is named, as in the help: ROW or RUN.
+        there: the names that there are, as far as they are known. Some may hold a =, as lr=0.01 does.
 
     Raises:
         ValueError: words of another form, or one that is named twice.
     """
+    told = []
     for word in words:
-        one, sign, name = word.partition("=")
-        check.require(bool(one and sign and name), "--names", f"be {of}=NAME", word, "write e.g. scoff-balls4=SCOFF")
-    named = [word.partition("=")[0] for word in words]
+        one = max((name for name in there if word.startswith(f"{name}=")), key=len, default=word.partition("=")[0])
+        name = word[len(one) + 1 :]
+        check.require(bool(one and name), "--names", f"be {of}=NAME", word, "write e.g. scoff-balls4=SCOFF")
+        told.append((one, name))
+    named = [one for one, _ in told]
     twice = " ".join(word for word, one in zip(words, named, strict=True) if named.count(one) > 1)
     check.require(not twice, "--names", f"name each {of.lower()} once", twice, "leave one out")
-    return {one: word.partition("=")[2] for word, one in zip(words, named, strict=True)}
+    return dict(told)
 
 
 def own_names(runs: Sequence[Path]) -> list[str]:
@@ -69,7 +73,8 @@ def called(runs: Sequence[Path], words: Sequence[str]) -> list[str]:
     Raises:
         ValueError: there is no such run, or two would be called the same.
     """
-    told, own = read_names(words, "RUN"), own_names(runs)
+    own = own_names(runs)
+    told = read_names(words, "RUN", own)
     check.require(not told or len(runs) > 1, "--names", "be given with several runs", " ".join(words), "leave it out")
     for name in told:
         check.one_of("--names", name, own)

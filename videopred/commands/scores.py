@@ -18,6 +18,7 @@ from videopred.eval.settings import GivenConfig
 from videopred.settings import Part
 
 if TYPE_CHECKING:
+    from videopred.datasets import ClipSource
     from videopred.eval.scores import Scores
 
 _PATHS_HELP = "Runs, exports or folders of `train --seeds`, then the data; with --pred, DATA or nothing."
@@ -112,8 +113,7 @@ def _score_runs(
         notes = (*fitting.check_card(question.name, file), *fitting.trained_on(question.name, file, learned))
     elif "metrics" not in question.said:
         protocol = protocol.model_copy(update={"metrics": usual_metrics([of.model for of in settings.values()], file)})
-    calibrating = None if reference is None else open_dataset(reference)
-    return evaluate_runs(runs, file, protocol, notes=notes, reference=calibrating, **how)
+    return evaluate_runs(runs, file, protocol, notes=notes, reference=_calibrating(reference), **how)
 
 
 def _score_films(
@@ -130,8 +130,13 @@ def _score_films(
     if not protocol.one_step:  # else the trivial baselines are drawn from the true frames as well
         protocol = protocol.model_copy(update={"feedback": "elsewhere"})
     notes = () if question.name is None else fitting.check_card(question.name, truth)
-    calibrating = None if reference is None else open_dataset(reference)
-    return evaluating.evaluate_given(predicted, truth, protocol, notes=notes, reference=calibrating, **how)
+    return evaluating.evaluate_given(predicted, truth, protocol, notes=notes, reference=_calibrating(reference), **how)
+
+
+def _calibrating(reference: Path | None) -> "ClipSource | None":
+    """The file that --reference names."""
+    with check.named({"DATA": "--reference"}):
+        return None if reference is None else open_dataset(reference)
 
 
 def _split(paths: tuple[Path, ...], films: GivenConfig) -> tuple[list[Path], Path | None]:

@@ -103,7 +103,8 @@ class Comparison:
         if drawn is not None and others_drawn is not None:
             # Tables of as many clips are drawn alike, so draw r of one is draw r of the other.
             sides = () if row == self.relative_to else (means, others)
-            low, high = map(float, over_clips(drawn - others_drawn, self.first.clips, *sides))
+            clips = min(ours.clips(column, steps), theirs.clips(column, steps))
+            low, high = map(float, over_clips(drawn - others_drawn, clips, *sides))
         ratio = relative_error(value, other, ours.scores.metrics[column].best)
         return Difference(value, value - other, low, high, ratio, len(means), ours.deviation(column, steps))
 
@@ -116,6 +117,12 @@ class Comparison:
             for name, row in self.rows.items()
             for run in row.runs
             for remark in row.scores.remarks_on(run, column)
+        ] + [
+            f"{self.first.label(column)} of {name}: {remark}"
+            for column in self.first.metrics
+            for name, row in self.rows.items()
+            for remark in row.scores.remarks_on_seeds(row.runs, column)
+            if len(row.runs) > 1
         ]
 
     def head(self, column: str) -> str:

@@ -49,16 +49,23 @@ class Row(NamedTuple):
         return self.runs[0] in self.scores.models
 
     def means(self, column: str, steps: int | None = None) -> np.ndarray:
-        """(S,): each run's mean over the first steps; over all when None."""
-        return np.array([self.scores.mean(run, column, steps) for run in self.runs])
+        """(S,): each run's mean over the first steps; over all when None. NaN where they have values at different
+        ones."""
+        alike = self.scores.of_like_steps(self.runs, column, steps)
+        return np.array([self.scores.mean(run, column, steps) if alike else np.nan for run in self.runs])
 
     def deviation(self, column: str, steps: int | None = None) -> float:
         """Standard deviation of these means over seeds; NaN of a single run."""
         return float(np.std(self.means(column, steps), ddof=1)) if len(self.runs) > 1 else float("nan")
 
     def of_like_steps(self, other: "Row", column: str, steps: int | None = None) -> bool:
-        """Whether both rows have values at the same steps: where objects are lost, some have none."""
-        return np.array_equal(np.isnan(self.values(column)[:steps]), np.isnan(other.values(column)[:steps]))
+        """Whether all runs of both rows have values at the same steps."""
+        alike = np.array_equal(np.isnan(self.values(column)[:steps]), np.isnan(other.values(column)[:steps]))
+        return alike and all(row.scores.of_like_steps(row.runs, column, steps) for row in (self, other))
+
+    def clips(self, column: str, steps: int | None = None) -> int:
+        """How many clips have a value at any of the first steps, of the run with the fewest."""
+        return min(self.scores.clips_with_values(run, column, steps) for run in self.runs)
 
     def drawn(self, column: str, steps: int | None = None) -> np.ndarray | None:
         """(R,): the mean of `means` for resampled clips, the same for all runs; None for a single clip."""
@@ -71,7 +78,7 @@ class Row(NamedTuple):
     def mean(self, column: str, steps: int | None = None) -> Estimate:
         """The mean of `means`; its interval is NaN for a single clip."""
         means, drawn = self.means(column, steps), self.drawn(column, steps)
-        ends = over_clips(drawn, self.scores.clips, means) if drawn is not None else UNKNOWN[1:]
+        ends = over_clips(drawn, self.clips(column, steps), means) if drawn is not None else UNKNOWN[1:]
         return Estimate(float(means.mean()), *map(float, ends))
 
     def relative_to(self, other: "Row", column: str, steps: int | None = None) -> Estimate:
@@ -94,7 +101,8 @@ class Row(NamedTuple):
         ratios = np.where(perfect, np.nan, (best - drawn) / np.where(perfect, 1, best - others))
         short = best - others_means.mean()
         sides = () if other is self else ((best - means) / short, ratio * (best - others_means) / short)
-        return Estimate(ratio, *map(float, over_clips(ratios, self.scores.clips, *sides)))
+        clips = min(self.clips(column, steps), other.clips(column, steps))
+        return Estimate(ratio, *map(float, over_clips(ratios, clips, *sides)))
 
     def values(self, column: str) -> np.ndarray:
         """(horizon,): the mean over runs at each step."""
@@ -107,7 +115,8 @@ class Row(NamedTuple):
         if drawn is None:
             return None
         of_runs = np.mean([drawn[run][column] for run in self.runs], axis=0)
-        return over_clips(of_runs, self.scores.clips, np.stack([self.scores.values[run][column] for run in self.runs]))
+        clips = np.min([self.scores.clips_at_steps(run, column) for run in self.runs], axis=0)
+        return over_clips(of_runs, clips, np.stack([self.scores.values[run][column] for run in self.runs]))
 
 
 def model_rows(scores: Mapping[str, Scores], names: Mapping[str, str] | None = None) -> dict[str, Row]:

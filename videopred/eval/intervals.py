@@ -4,7 +4,8 @@ Over clips: the bootstrap. As many clips are drawn with repetition as there are,
 takes as weights how often each clip was drawn, so that pooled scores such as F1 are pooled anew each time. The draws
 depend only on the number of clips: two tables of the same clips have the same draws, and their differences are paired.
 The middle of the draws is too narrow: with B clips it has (B - 1) / B of the variance, and normal tails. So it is
-widened by sqrt(B / (B - 1)) and by Student's t over the normal quantile: of a mean, the interval is Student's.
+widened by sqrt(B / (B - 1)) and by Student's t over the normal quantile: of a mean, the interval is Student's. B counts
+the clips that have a value, which of objects that are lost, say, may be few; a single one has no interval.
 
 Over runs from several seeds: Student's t.
 
@@ -81,6 +82,17 @@ def resample(
     return {row: {name: np.concatenate(values) for name, values in of_row.items()} for row, of_row in drawn.items()}
 
 
+def having_value(metric: Quantity, measured: Measured) -> np.ndarray:
+    """Which clips have a value by themselves, at each step: (B, T) bool."""
+    tensors, clips = _tensors(measured), _clips({"": {"": measured}})
+    with naming(metric):
+        values = [
+            metric.reduce_each(tensors, torch.nn.functional.one_hot(some, clips).double())
+            for some in torch.arange(clips).split(_AT_ONCE)
+        ]
+    return ~torch.cat(values).isnan().numpy()
+
+
 def mean_over_steps(values: np.ndarray) -> np.ndarray:
     """Mean over the last axis without NaN; NaN only where all are."""
     said = ~np.isnan(values)
@@ -93,19 +105,20 @@ def over_runs(values: Sequence[float]) -> float:
     return float(_half_width([_of_mean(np.asarray(values))]))
 
 
-def over_clips(drawn: np.ndarray, clips: int, *sides: np.ndarray) -> Interval:
-    """The interval over clips, and over seeds where there are several runs.
+def over_clips(drawn: np.ndarray, clips: np.ndarray | int, *sides: np.ndarray) -> Interval:
+    """The interval over clips, and over seeds where there are several runs; NaN where fewer than two clips count.
 
     Args:
         drawn: (R, ...), a number for resampled clips; those that are NaN are left out.
-        clips: how many there are, at least two.
+        clips: how many have a value: one number, or (...).
         sides: values of the runs of each model in that number, (S, ...). A single run adds nothing, as its seeds are
             unknown.
     """
     low, high = _middle(drawn)
-    half = (high - low) / 2
-    of_clips = _Chance((half / _students_t(np.inf)) ** 2 * clips / (clips - 1), clips - 1)
+    half, several = (high - low) / 2, np.maximum(clips, 2)
+    of_clips = _Chance((half / _students_t(np.inf)) ** 2 * several / (several - 1), several - 1)
     more = _half_width([of_clips, *(_of_mean(values) for values in sides if len(values) > 1)]) - half
+    more = np.where(np.equal(several, clips), more, np.nan)
     return Interval(low - more, high + more)
 
 
@@ -144,7 +157,7 @@ class _Chance(NamedTuple):
     """One source of randomness in a number."""
 
     variance: np.ndarray
-    degrees: float
+    degrees: np.ndarray | float
 
 
 def _of_mean(values: np.ndarray) -> _Chance:

@@ -155,6 +155,7 @@ def check_measured(metric: Metric, measured: Any, frames: tuple[int, ...]) -> No
     require_kind(isinstance(measured, dict), name, "measure a dict", type(measured).__name__, fix)
     require(len(measured) > 0, name, "measure something", "an empty dict", fix)
     for key, values in measured.items():
+        require("/" not in str(key), name, "measure under names without /", key, "rename it")
         require_kind(isinstance(values, Tensor), name, "measure tensors", f"{type(values).__name__} as {key}", fix)
         must, got = f"measure one number of each of {frames} frames", f"{tuple(values.shape)} as {key}"
         require(values.shape == frames, name, must, got, "take means over the other axes")

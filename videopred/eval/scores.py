@@ -13,7 +13,16 @@ import torch
 from videopred import check
 from videopred.eval import known, make_metric
 from videopred.eval.file_names import SCORE_FILES, SCORES
-from videopred.eval.intervals import Interval, Measured, mean_over_steps, over_clips, over_runs, reduce, resample
+from videopred.eval.intervals import (
+    Interval,
+    Measured,
+    having_value,
+    mean_over_steps,
+    over_clips,
+    over_runs,
+    reduce,
+    resample,
+)
 from videopred.eval.metric import naming
 from videopred.eval.score_text import score_csv, score_dict
 from videopred.eval.settings import Protocol
@@ -79,6 +88,22 @@ class Scores:
         """row -> column -> (draws, horizon): the values for resampled clips; None for a single clip."""
         return None if self.clips == 1 else resample(self.measurements, self.metrics)
 
+    @cached_property
+    def _having_value(self) -> dict[str, dict[str, np.ndarray]]:
+        """row -> column -> (clips, horizon) bool: which clips have a value by themselves."""
+        return {
+            row: {name: having_value(self.metrics[name], measured) for name, measured in of_row.items()}
+            for row, of_row in self.measurements.items()
+        }
+
+    def clips_with_values(self, row: str, column: str, steps: int | None = None) -> int:
+        """How many clips have a value at any of the first steps, which the interval of their mean rests on."""
+        return int(self._having_value[row][column][:, :steps].any(1).sum())
+
+    def clips_at_steps(self, row: str, column: str) -> np.ndarray:
+        """How many clips have a value at each step: (horizon,)."""
+        return self._having_value[row][column].sum(0)
+
     def mean(self, row: str, column: str, steps: int | None = None) -> float:
         """Mean over the first steps of the rollout; over all when None.
 
@@ -88,14 +113,20 @@ class Scores:
         return float(mean_over_steps(self._of(self.values, row, column)[:steps]))
 
     def interval(self, row: str, column: str, steps: int | None = None) -> Interval | None:
-        """The 95 % interval over clips of the mean over the first steps; None for a single clip."""
+        """The 95 % interval over clips of the mean over the first steps; None for a single clip.
+
+        Its ends are NaN where fewer than two clips have a value, here and below.
+        """
         if self.drawn is None:
             return None
-        return over_clips(mean_over_steps(self._of(self.drawn, row, column)[:, :steps]), self.clips)
+        means = mean_over_steps(self._of(self.drawn, row, column)[:, :steps])
+        return over_clips(means, self.clips_with_values(row, column, steps))
 
     def intervals(self, row: str, column: str) -> Interval | None:
         """The interval at every step: two ends, each (horizon,); None for a single clip."""
-        return None if self.drawn is None else over_clips(self._of(self.drawn, row, column), self.clips)
+        if self.drawn is None:
+            return None
+        return over_clips(self._of(self.drawn, row, column), self.clips_at_steps(row, column))
 
     def _of(self, values: dict[str, dict[str, np.ndarray]], row: str, column: str) -> np.ndarray:
         """What is of a row and a column."""
@@ -109,15 +140,24 @@ class Scores:
         if "copy last" not in self.values:
             return None
         ours, theirs = self.values[row][column], self.values["copy last"][column]
-        won = float(skill(self.mean(row, column), self.mean("copy last", column), self.metrics[column]))
-        perfect = self.mean("copy last", column) == self.metrics[column].best
+        best, to_beat = self.metrics[column].best, self.mean("copy last", column)
+        won = float(skill(self.mean(row, column), to_beat, self.metrics[column]))
         alike = np.array_equal(np.isnan(ours), np.isnan(theirs))
-        return won if np.isfinite(won) and alike and not perfect else None
+        return won if np.isfinite([won, best]).all() and alike and to_beat != best else None
 
     def over_seeds(self, name: str, column: str) -> tuple[float, float]:
-        """Mean over the runs of `seeds`, and half of the width of its 95 % interval (Student's t over runs)."""
-        means = [self.mean(row, column) for row in self.seeds[name]]
+        """Mean over the runs of `seeds`, and half of the width of its 95 % interval (Student's t over runs).
+
+        Both are NaN where one has no value, or they have values at different steps.
+        """
+        rows = self.seeds[name]
+        means = [self.mean(row, column) if self.of_like_steps(rows, column) else np.nan for row in rows]
         return float(np.mean(means)), over_runs(means)
+
+    def of_like_steps(self, rows: Sequence[str], column: str, steps: int | None = None) -> bool:
+        """Whether these rows have values at the same of the first steps: where objects are lost, some have none."""
+        first, *others = (np.isnan(self._of(self.values, row, column)[:steps]) for row in rows)
+        return all(np.array_equal(first, other) for other in others)
 
     @cached_property
     def remarks(self) -> tuple[str, ...]:
@@ -128,11 +168,10 @@ class Scores:
             for row in self.values
             for remark in self.remarks_on(row, column)
         ) + tuple(
-            f"{self.label(column)} of {name}: no mean, as {row} has no value"
+            f"{self.label(column)} of {name}: {remark}"
             for column in self.metrics
             for name, rows in self.seeds.items()
-            for row in rows
-            if np.isnan(self.mean(row, column))
+            for remark in self.remarks_on_seeds(rows, column)
         )
 
     def remarks_on(self, row: str, column: str) -> list[str]:
@@ -142,6 +181,13 @@ class Scores:
             capped = metric.remark({key: torch.from_numpy(values) for key, values in measured.items()})
         time = self._time(row, column) if metric.is_time and row in self.models else ""
         return [remark for remark in (capped, self._coverage(row, column), time) if remark]
+
+    def remarks_on_seeds(self, rows: Sequence[str], column: str) -> list[str]:
+        """Why runs that differ in their seeds have no mean by one metric; empty if they have."""
+        silent = [f"no mean, as {row} has no value" for row in rows if np.isnan(self.mean(row, column))]
+        if silent or self.of_like_steps(rows, column):
+            return silent
+        return ["no mean, as its runs have values at different steps"]
 
     def _coverage(self, row: str, column: str) -> str:
         """Over how many steps the mean is, if other rows have values at more; of a model, also if no row has any."""

@@ -118,7 +118,7 @@ def _means(scores: "Scores", shown: Sequence[str], span: int) -> str:
         cells = []
         for row, star in zip(scores.values, stars, strict=True):
             mean, interval = scores.mean(row, column, span), scores.interval(row, column, span)
-            half = "" if interval is None or isnan(mean) else f" ±{written(interval.half, metric)}"
+            half = "" if interval is None or isnan(interval.half) else f" ±{written(interval.half, metric)}"
             cells.append(f"{written(mean, metric)}{half}{star}")
         columns.append(cells)
     corner = f"mean of {counted(span, 'step')}"

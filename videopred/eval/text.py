@@ -30,7 +30,12 @@ def markdown(corner: str, heads: Sequence[str], rows: Sequence[str], columns: Se
     """The same as a table of Markdown."""
     lines = [[corner, *heads], ["---", *["---:"] * len(heads)]]
     lines += [[name, *(column[i] for column in columns)] for i, name in enumerate(rows)]
-    return "\n".join(f"| {' | '.join(cell.strip() for cell in line)} |" for line in lines)
+    return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    """A cell of a table of Markdown, in which a bar would begin the next one."""
+    return text.strip().replace("|", r"\|")
 
 
 def csv_text(heads: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:

@@ -5,8 +5,9 @@ Light, like everything that runs before torch is loaded.
 
 import io
 import os
+import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import replace
 from functools import partial
@@ -21,7 +22,7 @@ from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, Pri
 
 from videopred import check
 from videopred.flags.unboxing import unboxed
-from videopred.settings import NO_DEFAULT_SHOWN
+from videopred.settings import NO_DEFAULT_SHOWN, Settings
 
 VALUES = ConstructorRegistry()
 """How words become values, where tyro's own ways are not ours."""
@@ -66,7 +67,19 @@ def call(command: Callable[..., None], name: str, words: list[str]) -> None:
         with redirect_stdout(help_text), _printing(), suppress(SystemExit):
             read(args=["--help"])
         raise ValueError(unboxed(complaint.getvalue(), words, help_text.getvalue())) from None
+    _check_given(kwargs, words)
     command(**kwargs)
+
+
+def _check_given(values: Mapping[str, Any], words: Sequence[str]) -> None:
+    """Refuse a flag that takes several values and was given none, as a shell does where a variable is empty."""
+    for name, value in values.items():
+        if isinstance(value, Settings):
+            _check_given(dict(value), words)
+        elif value == ():
+            flags = (word for word in words if re.fullmatch(rf"--([\w-]+\.)*{name.replace('_', '-')}", word))
+            for flag in flags:
+                check.require(False, flag, "have a value", "none", "give one, or leave it out")
 
 
 @contextmanager

@@ -40,6 +40,8 @@ def evaluate_runs(
     trivial = [name for name in names if name in ROWS]
     must = "be runs of other names than the trivial baselines"
     check.require(not trivial, "RUN", must, ", ".join(trivial), "rename the folder")
+    again = sorted({str(run) for run in runs if runs.count(run) > 1})
+    check.require(not again, "RUN", "be given once each", ", ".join(again), "leave one out")
     twice = sorted({name for name in names if names.count(name) > 1})
     check.require(not twice, "RUN", "be runs of different names", ", ".join(twice), "rename a folder")
     named = dict(zip(names, runs, strict=True))

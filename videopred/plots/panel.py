@@ -57,6 +57,7 @@ def over_steps(rows: Mapping[str, Row], column: str) -> Panel:
     for name, row in rows.items():
         values, ends = row.values(column), row.intervals(column)
         low, high = (values, values) if ends is None else np.clip(ends, *metric.range)
+        low, high = (np.where(np.isnan(end), values, end) for end in (low, high))  # of too few clips, no band
         curves[name] = Curve(values, low, high, faint=not row.is_model)
     return Panel(curves, metric.higher_is_better, metric.along)
 

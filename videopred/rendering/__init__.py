@@ -68,8 +68,11 @@ OF_ALL_CLIPS = ("top-down", "mask-out")
 OF_SEVERAL_MODELS = ("strip",)
 """Figures that show several models."""
 
+OF_CHANGES = ("changed", "change")
+"""Rows that need an intervention."""
+
 USUAL_ROWS = ("truth", "pred", "diff")
-USUAL_CHANGED_ROWS = ("truth", "pred", "changed", "change")
+USUAL_CHANGED_ROWS = ("truth", "pred", *OF_CHANGES)
 """With an intervention."""
 USUAL_ROWS_OF_SEVERAL = ("truth", "pred")
 """Of several models."""

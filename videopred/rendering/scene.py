@@ -9,7 +9,7 @@ from torch import Tensor
 
 from videopred.check import require
 from videopred.frames import to_frames
-from videopred.rendering import ROWS
+from videopred.rendering import OF_CHANGES, ROWS
 
 if TYPE_CHECKING:
     from videopred.rollout import Rollout
@@ -92,7 +92,7 @@ def check_row(scene: Scene, row: str) -> None:
     there = [name for name in ROWS if any(name in available(one) for one in scene.of_each)]
     of = "these models" if scene.beside else "this model"
     must, fix = f"be among {', '.join(there)} for {of} and data", "leave it out"
-    if row in ("changed", "change"):
+    if row in OF_CHANGES:
         fix = "give --without, --freeze, --swap or --schema"
     elif row == "boxes":
         fix = "leave it out, or use data with masks of objects"

@@ -9,10 +9,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from videopred import check
 from videopred.amounts import size
 from videopred.device import pick_device
+from videopred.eval.comparison import compare
 from videopred.eval.file_names import ScoreFile, score_files
 from videopred.eval.scores import Scores, load_scores
 from videopred.files import whole_file
-from videopred.rendering import USUAL_ROWS, check_rows
+from videopred.rendering import OF_CHANGES, USUAL_ROWS, check_rows
 from videopred.report.charts import line_chart, styles
 from videopred.report.clips import bytes_of
 from videopred.report.facts import thinned
@@ -23,6 +24,15 @@ from videopred.training.metrics_rows import curves
 
 LARGEST = 5_000_000
 """Bytes of a page at most."""
+
+
+class Common(NamedTuple):
+    """Scores of several runs on the same data."""
+
+    tables: Mapping[str, Scores]
+    """Name -> table; some may be of several of the runs, which were judged together."""
+    each: Mapping[str, Scores]
+    """Run -> its own row of its table, in the order of the runs."""
 
 
 class Compared(NamedTuple):
@@ -73,6 +83,8 @@ def write_report(
     check.require(out.suffix == ".html", "--out", "end in .html", out, "rename it")
     check.absent("--out", out, overwrite)
     check_rows(tuple(rows))
+    changed, fix = ",".join(name for name in rows if name in OF_CHANGES), "draw it with `videopred render`"
+    check.require(not changed, "--rows", "be of runs as they are", changed, fix)
     if results != Path("eval"):
         check.existing("--scores", results)
     found = [find_run(run, results) for run in runs]
@@ -84,7 +96,8 @@ def write_report(
     where = pick_device(device)
     common = _common_scores(found, data, results) if len(found) > 1 else None
     compared = _compared(found, common) if len(found) > 1 else None
-    together = next(iter(common.values())) if common and len(common) == 1 else None  # else each run has its own
+    tables = list(common.tables.values()) if common else []
+    together = tables[0] if len(tables) == 1 else None  # else each run has its own
     sections = []
     for run in found:
         shown = data or run.data
@@ -141,7 +154,7 @@ def _with_scores_among_others(run: FoundRun, results: Path) -> FoundRun:
     return run._replace(scores=dict(sorted({**among, **run.scores}.items())))
 
 
-def _compared(runs: Sequence[FoundRun], scores: Mapping[str, Scores] | None) -> Compared:
+def _compared(runs: Sequence[FoundRun], common: Common | None) -> Compared:
     """What can be said of several runs together, given their scores on the same data."""
     where = styles([run.name for run in runs], [])
     lines = {}
@@ -155,28 +168,46 @@ def _compared(runs: Sequence[FoundRun], scores: Mapping[str, Scores] | None) -> 
         if all(name in run.plausibility for run in runs):
             beside = plausibility_beside({run.name: run.plausibility[name] for run in runs})
             plausibility |= {name: beside} if beside else {}
-    if scores is None:
+    if common is None:
         problem = "They have no scores on the same data: evaluate them on it, together or each by itself."
         return Compared(None, problem, plausibility, learning, where)
     try:
-        return Compared(comparison_block(scores), "", plausibility, learning, where)
+        return Compared(comparison_block(common.each, common.tables), "", plausibility, learning, where)
     except ValueError as error:
         return Compared(None, f"Their scores cannot be compared: {error}.", plausibility, learning, where)
 
 
-def _common_scores(runs: Sequence[FoundRun], data: Path | None, results: Path) -> dict[str, Scores] | None:
-    """Scores of all runs on the same data: each run's own, or else those of runs that were judged together; or None."""
-    shared = set.intersection(*(set(run.scores) for run in runs))
-    for name in sorted(shared) if data is None else shared & {data.stem}:
-        return {run.name: run.scores[name] for run in runs}
+def _common_scores(runs: Sequence[FoundRun], data: Path | None, results: Path) -> Common | None:
+    """Scores of all runs on the same data: each run's own, or else those of runs that were judged together; or None.
+
+    Of several data sets, those on which the runs can be compared come first, and of these one whose clips are shown.
+    """
+    shown = {run.data.stem for run in runs if run.data is not None}
     files = score_files(results)
-    for name in sorted({file.data for file in files}) if data is None else [data.stem]:
-        if found := _tables_of({run.name: run.stamp for run in runs}, [one for one in files if one.data == name]):
-            return found
-    return None
+    own = set.intersection(*(set(run.scores) for run in runs))
+    names = sorted(own | {file.data for file in files}, key=lambda name: (name not in own, name not in shown, name))
+    found = None
+    for name in names if data is None else [data.stem]:
+        if name in own:
+            tables = {run.name: run.scores[name] for run in runs}
+            common: Common | None = Common(tables, tables)
+        else:
+            common = _tables_of({run.name: run.stamp for run in runs}, [one for one in files if one.data == name])
+        if common and _can_be_compared(common):
+            return common
+        found = found or common
+    return found
 
 
-def _tables_of(runs: Mapping[str, str | None], files: Sequence[ScoreFile]) -> dict[str, Scores]:
+def _can_be_compared(common: Common) -> bool:
+    try:
+        compare(common.each)
+    except ValueError:
+        return False
+    return True
+
+
+def _tables_of(runs: Mapping[str, str | None], files: Sequence[ScoreFile]) -> Common | None:
     """The scores of these runs, in few tables and without others that were judged with them; none if one has none.
 
     Args:
@@ -184,14 +215,16 @@ def _tables_of(runs: Mapping[str, str | None], files: Sequence[ScoreFile]) -> di
         files: of scores on the same data.
     """
     tables: dict[str, Scores] = {}
+    each: dict[str, Scores] = {}
     left = dict(runs)
     while left:
         first = next(iter(left))
         holding = [file for file in files if first in file.rows_of(left)]
         if not holding:
-            return {}
+            return None
         most = max(holding, key=lambda file: len(file.rows_of(left)))
-        rows = most.rows_of(left)
-        tables[first if len(rows) == 1 else most.filed_under] = load_scores(most.path).of_models(list(rows.values()))
+        rows, scores = most.rows_of(left), load_scores(most.path)
+        tables[first if len(rows) == 1 else most.filed_under] = scores.of_models(list(rows.values()))
+        each |= {run: scores.of_models([row]) for run, row in rows.items()}
         left = {run: stamp for run, stamp in left.items() if run not in rows}
-    return tables
+    return Common(tables, {run: each[run] for run in runs})

@@ -75,16 +75,20 @@ def score_block(name: str, scores: Scores) -> ScoreBlock:
     return ScoreBlock(title, [score_table(scores)], score_charts(scores), legend, [*scores.remarks, *scores.notes])
 
 
-def comparison_block(scores: Mapping[str, Scores]) -> ScoreBlock:
+def comparison_block(each: Mapping[str, Scores], tables: Mapping[str, Scores]) -> ScoreBlock:
     """What there is to say of several runs together: each by itself, and models of several seeds.
+
+    Args:
+        each: run -> its scores, without those of other runs.
+        tables: name -> scores of some of these runs, which tell of seeds.
 
     Raises:
         ValueError: the scores cannot be compared.
     """
-    compared = compare({name: replace(one, seeds={}) for name, one in scores.items()})
+    compared = compare({name: replace(one, seeds={}) for name, one in each.items()})
     interval, has_curves = "95 % interval over clips ({})", compared.first.protocol.horizon > 1
     legend = _legend(compared.first, "shaded", interval) if has_curves else conventions(compared.first)
-    found = [*comparison_tables(compared), *seed_tables(scores)]
+    found = [*comparison_tables(compared), *seed_tables(tables)]
     return ScoreBlock(compared.asked, found, comparison_charts(compared), legend, compared.remarks)
 
 
@@ -127,7 +131,10 @@ def seed_table(scores: Scores) -> Table | None:
     heads, rows = [_head(scores, column) for column in scores.metrics], []
     for name in scores.seeds:
         found = [(*scores.over_seeds(name, column), metric) for column, metric in scores.metrics.items()]
-        cells = [Cell(f"{written(mean, metric)} ±{written(half, metric)}") for mean, half, metric in found]
+        cells = [
+            Cell(written(mean, metric) + ("" if isnan(mean) else f" ±{written(half, metric)}"))
+            for mean, half, metric in found
+        ]
         rows.append(Row(name, cells))
     return Table("Mean over runs from several seeds, with half of the 95 % interval over them", heads, rows)
 
@@ -240,7 +247,10 @@ def _styles(rows: Mapping[str, ComparedRow]) -> dict[str, str]:
 
 
 def _charts(scores: Scores, rows: Mapping[str, ComparedRow]) -> list[str]:
-    """An SVG of each metric by which something can be said, in which models can be told apart."""
+    """An SVG of each metric by which something can be said, in which models can be told apart; none of a single step,
+    where a curve is a point."""
+    if scores.protocol.horizon == 1:
+        return []
     where, steps, charts = _styles(rows), range(1, scores.protocol.horizon + 1), []
     for column, metric in scores.metrics.items():
         panel = over_steps(rows, column)
