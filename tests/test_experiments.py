@@ -315,7 +315,8 @@ def test_small_keeps_the_model_but_scoffs_messages_first_states_and_decoder_and_
         kept = kept.model_copy(update={"core": core, "decoder": SharedConfig()})
     assert small.model == kept
     assert small.training.learning_rate == (1e-3 if paper.model.core.kind == "scoff" else 3e-3)
-    assert small.training.free_running == min(20, small.recipe.frames - 2)
+    own = 45 if paper.recipe.kind in ("motion", "switching") else 20
+    assert small.training.free_running == min(own, small.recipe.frames - 2)
     assert tiny.model.core.kind == paper.model.core.kind
     assert tiny.recipe.height != tiny.recipe.width
 
