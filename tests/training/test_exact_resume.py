@@ -76,6 +76,19 @@ def test_a_run_with_a_compiled_step_is_resumed_as_well(data, whole, tmp_path, mo
     assert_same(whole, everything_of(tmp_path / "run"))
 
 
+def test_a_run_in_64_bits_is_resumed_in_64_bits(data, tmp_path, monkeypatch):
+    """Weights that are rounded on the way are no longer those of the checkpoint."""
+    settings = tiny_training(updates=3, precision="64-true")
+    how: dict[str, Any] = {"watch": UNDRAWN, "device": "cpu"}
+    straight = train(data, tiny_model(), settings, out=tmp_path / "straight", **how)
+    stop_after(monkeypatch, 1)
+    with pytest.raises(KeyboardInterrupt):
+        train(data, tiny_model(), settings, out=tmp_path / "run", **how)
+    stop_after(monkeypatch, 0)
+    resume(tmp_path / "run", **how)
+    assert_same(everything_of(straight), everything_of(tmp_path / "run"))
+
+
 def test_work_since_the_last_checkpoint_is_done_again(data, whole, tmp_path, monkeypatch):
     """As after kill -9 or a failure: nothing is saved at that moment, and the log has gone on."""
     step = Learner.training_step

@@ -117,6 +117,14 @@ def test_the_first_weights_are_those_of_another_run(data, old, tmp_path):
     assert json.loads((run / "settings.json").read_text())["init_from"] == str(old)
 
 
+def test_first_weights_in_64_bits_are_not_rounded(data, tmp_path):
+    settings = tiny_training(updates=1, precision="64-true")
+    first = train(data, tiny_model(), settings, out=tmp_path / "first", device="cpu")
+    settings = tiny_training(updates=1, precision="64-true", learning_rate=1e-30)
+    run = train(data, tiny_model(), settings, out=tmp_path / "new", init_from=first, device="cpu")
+    torch.testing.assert_close(weights(run), weights(first, "best"), rtol=0, atol=1e-29)
+
+
 def test_first_weights_are_not_asked_for_again_once_something_is_saved(data, old, tmp_path, monkeypatch):
     """The run that they are from may be gone, or be named from another folder."""
     monkeypatch.chdir(tmp_path)

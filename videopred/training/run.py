@@ -241,7 +241,8 @@ def resume(
         start = find_start(run, config)
         # A checkpoint brings its weights; the run that the first were from may be gone.
         if start.checkpoint:
-            take_checkpoint(predictor := build(config.model, config.film_shape), start.checkpoint)
+            predictor = _as_it_learns(build(config.model, config.film_shape), config)
+            take_checkpoint(predictor, start.checkpoint)
         else:
             predictor = _first_predictor(config)
         learner = Learner(predictor, config)
@@ -294,11 +295,17 @@ def _first_predictor(config: RunConfig) -> Predictor:
     predictor = build(config.model, config.film_shape)
     if isinstance(config.model.core, OwnConfig):
         _try_out(predictor)
+    _as_it_learns(predictor, config)
     if config.init_from is not None:
         theirs, weights = read_run(check.run_folder(Path(config.init_from), "--init-from"))
         _check_same_model(config, theirs)
         take_weights(predictor, weights, config.init_from)
     return predictor
+
+
+def _as_it_learns(predictor: Predictor, config: RunConfig) -> Predictor:
+    """The predictor, in 64 bits if it learns in them: Lightning does that only after it has read weights, rounded."""
+    return predictor.double() if config.training.precision == "64-true" else predictor
 
 
 def _try_out(predictor: Predictor) -> None:
