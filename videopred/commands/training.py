@@ -23,6 +23,7 @@ from videopred.models.settings import CoreConfig, PredictorConfig, RIMsConfig
 from videopred.run_files import SUMMARY
 from videopred.settings import ComputeConfig, Settings, TrainingConfig, WatchConfig
 from videopred.spelling import nearest_path
+from videopred.training.aside import bring_back
 from videopred.training.places import check_free, check_room, run_of, seeds_of, spread, usual_folder
 from videopred.training.stopping import as_ctrl_c
 
@@ -212,10 +213,13 @@ def _check_left_out(words: dict[str, Any], beside: str, fix: str) -> None:
 def _check_room(out: Path, seeds: Sequence[int] | None, overwrite: bool) -> None:
     """Refuse a folder that is in use before torch is loaded and the clips of an experiment are made.
 
+    A run comes back that was to be replaced by a process that ended before it saved anything.
     In the first of several processes: the others may find the folder that it has made.
     """
     if any(os.environ.get(rank, "0") != "0" for rank in ("RANK", "LOCAL_RANK", "SLURM_PROCID")):
         return
+    for run in [out] if seeds is None else [run_of(out, seed) for seed in seeds]:
+        bring_back(run)
     if seeds is None:
         _check_no_seed(out)
         check_free(out, overwrite)

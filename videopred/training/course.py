@@ -126,7 +126,7 @@ class Course:
             told = f"stopped at once: {keep.saved_at} of {training.updates} updates are saved"
         self._state = "interrupted"
         if is_first():  # in other processes, Lightning takes an error for a crash
-            raise KeyboardInterrupt(f"{told}; continue with `{self._resuming}`")
+            raise KeyboardInterrupt(f"{told}{self.folder.replaces}; continue with `{self._resuming}`")
 
     def _train(self, keep: KeepCheckpoints) -> None:
         """Foresee where that is worth it, and let Lightning train."""
