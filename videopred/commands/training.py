@@ -24,7 +24,7 @@ from videopred.run_files import SUMMARY
 from videopred.settings import ComputeConfig, Settings, TrainingConfig, WatchConfig
 from videopred.spelling import nearest_path
 from videopred.training.aside import bring_back
-from videopred.training.places import check_free, check_room, run_of, seeds_of, spread, usual_folder
+from videopred.training.places import check_free, check_room, first_of, run_of, seeds_of, spread, usual_folder
 from videopred.training.stopping import as_ctrl_c
 
 if TYPE_CHECKING:
@@ -137,9 +137,13 @@ def _go_on(run: Path, data: Path | None, learning: _Learning) -> bool:
     """Resume a run, or runs from several seeds, and return whether any had something left to learn."""
     check.run_or_runs(run)
     from videopred.training import resume, resume_seeds
-    from videopred.training.resuming import is_finished
+    from videopred.training.resuming import is_finished, read_settings
 
     several = (run / SUMMARY).is_file()
+    if several:  # of which the first brings the settings that are not given
+        usual, seed = read_settings(first_of(run))[0].training.seed, learning.training.seed
+        must, fix = "be left out with runs from several seeds, as each keeps its own", "leave it out"
+        check.require(seed == usual, "--seed", must, seed, fix)
     unfinished = not all(map(is_finished, [run_of(run, seed) for seed in seeds_of(run)] if several else [run]))
     go_on = resume_seeds if several else resume
     with as_ctrl_c():
