@@ -102,6 +102,7 @@ def whole_checkpoint(path: Path) -> dict[str, Any]:
     """
     name, must = str(path), "be a whole checkpoint"
     unknown = check.complaint(name, must, "something else", _FALL_BACK)
+    check.require_sound(not path.is_dir(), name, must, "a folder", _FALL_BACK)
     try:
         with ZipFile(path) as archive:  # PyTorch's format, which has a CRC-32 for every tensor, but reads on regardless
             damaged = archive.testzip()

@@ -242,7 +242,7 @@ def test_data_that_was_moved_is_asked_for(stopped, data, tmp_path):
         resume(stopped, device="cpu")
 
 
-@pytest.mark.parametrize("record", [None, "{"])
+@pytest.mark.parametrize("record", [None, "{", "[]"])
 def test_a_run_goes_on_without_its_record(stopped, record):
     """It tells only of the past; and what is left of it after a crash may be nothing."""
     (stopped / "run.json").unlink() if record is None else (stopped / "run.json").write_text(record)

@@ -100,11 +100,13 @@ def test_a_command_brings_back_the_run_that_a_killed_one_had_set_aside(data, old
         old = run
 
 
-def test_a_run_that_waits_for_one_that_has_saved_nothing_can_be_found(data, old):
+def test_a_run_that_waits_for_one_that_has_saved_nothing_can_be_found(data, old, tmp_path):
     hidden = set_aside(old)
-    told = rf"RUN must hold checkpoints.*, got {old}; the run that it was to replace waits in {hidden}: delete {old}"
-    with pytest.raises(FileNotFoundError, match=told):
+    told = rf"must hold checkpoints.*, got {old}; the run that it was to replace waits in {hidden}: delete {old} and"
+    with pytest.raises(FileNotFoundError, match=f"^RUN {told}"):
         load_run(old)
+    with pytest.raises(FileNotFoundError, match=f"^--init-from {told}"):
+        train(data, tiny_model("lstm"), STILL, out=tmp_path / "new", init_from=old, device="cpu")
 
 
 def test_a_run_replaces_the_one_that_gives_its_weights(data, old, monkeypatch):

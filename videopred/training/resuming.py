@@ -59,10 +59,10 @@ def is_finished(run: Path) -> bool:
 
 def _record(run: Path) -> dict[str, Any]:
     try:
-        record: dict[str, Any] = json.loads((run / RECORD).read_text(encoding="utf-8"))
+        record = json.loads((run / RECORD).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}  # it tells only of the past
-    return record
+    return record if isinstance(record, dict) else {}
 
 
 def find_start(run: Path, config: RunConfig) -> Start:
@@ -71,7 +71,8 @@ def find_start(run: Path, config: RunConfig) -> Start:
     Says on stderr which were damaged, or that there is none.
 
     Raises:
-        FaultyFileError: a whole checkpoint is of another model or another program; it is left where it is.
+        FaultyFileError: a whole checkpoint is of another model or another program, and is left where it is; or all are
+            gone.
         OSError, MemoryError: the system does not give one out.
     """
     folder, start = run / "checkpoints", Start()
@@ -99,10 +100,20 @@ def find_start(run: Path, config: RunConfig) -> Start:
     if start.checkpoint is not None:
         instead = f"resuming from {start.checkpoint.name}"
     elif not damaged:
+        _check_nothing_saved(run)
         print(f"videopred: {run} has saved nothing yet; it starts from scratch", file=sys.stderr)
     for name, said in damaged.items():
         print(f"videopred: {said}; {'the best from here on is kept' if name == BEST else instead}", file=sys.stderr)
     return start
+
+
+def _check_nothing_saved(run: Path) -> None:
+    """Refuse a run whose checkpoints somebody has taken away: it would silently begin again."""
+    record, damaged = _record(run), any((run / "checkpoints").glob("*.damaged"))  # of which it was said
+    saved = record.get("updates", record.get("saved")) or 0  # the second if it was killed
+    got = f"{run} without any, though {RECORD} says that {saved} updates were saved"
+    fix = f"put checkpoints/ back, or train it anew with --out {run} --overwrite"
+    check.require_sound(damaged or not saved, "--resume", "hold its checkpoints", got, fix)
 
 
 def _kept(folder: Path) -> dict[str, int]:
