@@ -215,10 +215,10 @@ def test_other_settings_are_refused(stopped, changes, message):
 
 
 def test_clips_of_another_size_are_refused_by_their_size(stopped):
-    small: Any = SimpleNamespace(film_shape=(1, 8, 16), path="small.h5")
+    small: Any = SimpleNamespace(film_shape=(1, 8, 16))
     message = r"^DATA must hold the clips that .*, got small.h5 with frames 1×8×16 instead of 1×24×32; give that file"
     with pytest.raises(ValueError, match=message):
-        check_data(read_settings(stopped)[0].model_copy(update={"data": None}), small)
+        check_data(read_settings(stopped)[0].model_copy(update={"data": None}), small, "small.h5")
 
 
 def test_other_data_is_refused(stopped, data, tmp_path):

@@ -251,7 +251,7 @@ def test_training_on_a_recipe_with_workers_and_resumed(recipe, tmp_path, monkeyp
     assert equal(weights(resume(tmp_path / "run", device="cpu")), weights(straight))
     recipe.write_text(dump_recipe(RECIPE.model_copy(update={"speed": 0.3})))
     monkeypatch.setattr("videopred.training.run.is_finished", lambda run: False)
-    with pytest.raises(ValueError, match=r"^DATA must hold the clips that the run has learned from, got .*fingerprint"):
+    with pytest.raises(ValueError, match=r"^DATA must hold the clips .*, got \S+/two\.json, whose fingerprint"):
         resume(tmp_path / "run", device="cpu")
 
 

@@ -300,9 +300,10 @@ def _say_trained(
         if (folder / SUMMARY).is_file():
             runs = [run_of(folder, seed) for seed in seeds_of(folder)]
             print(spread(folder))
-        for run in runs if watch.profile else []:
+        for run in runs if watch.profile and wrote else []:
             print(f"{run}: {profiling.table(run)}")
     if wrote or json_:
         terminal.print_files([folder], json_)
-    if not json_:
-        terminal.print_next(experiments.next_command(folder, asked))
+    following = None if json_ else experiments.next_command(folder, asked)
+    if following is not None:
+        terminal.print_next(following)

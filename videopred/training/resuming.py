@@ -138,20 +138,25 @@ def check_same(config: RunConfig, model: PredictorConfig | None, training: Train
         check.require(ours[name] == value, f"--{name.replace('_', '-')}", must, value, fix)
 
 
-def check_data(config: RunConfig, file: ClipSource) -> None:
+def check_data(config: RunConfig, file: ClipSource, data: Path | str) -> None:
     """Refuse clips that are not those the run has learned from.
+
+    Args:
+        config: settings of the run.
+        file: the clips.
+        data: what they were opened as, which complaints name: those of a recipe are in no file.
 
     Raises:
         ValueError: says which of name, frames and content differs.
     """
     record, shape = config.data, file.film_shape
     must, fix = "hold the clips that the run has learned from", "give that file, or train another run"
-    got = f"{file.path} with frames {'×'.join(map(str, shape))} instead of {'×'.join(map(str, config.film_shape))}"
+    got = f"{data} with frames {'×'.join(map(str, shape))} instead of {'×'.join(map(str, config.film_shape))}"
     check.require(shape == config.film_shape, "DATA", must, got, fix)
     if record is None:
         return
     found = file.fingerprint()
-    got = f"{file.path}, whose fingerprint has changed from {record.sha256[:12]}… to {found[:12]}…"
+    got = f"{data}, whose fingerprint has changed from {record.sha256[:12]}… to {found[:12]}…"
     check.require(record.sha256 == found, "DATA", must, got, fix)
 
 

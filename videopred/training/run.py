@@ -282,7 +282,7 @@ def _same_clips(config: RunConfig, data: Path | str | None) -> ClipSource:
     if data is None and not preset and not Path(known).exists():
         raise check.nothing_there("DATA", "be where it was", Path(known), fix, None)
     file = open_clips(known, config.training, preset=preset)
-    check_data(config, file)
+    check_data(config, file, known)
     return file
 
 
