@@ -93,6 +93,7 @@ def test_other_cores_survive_json():
         (lambda: TrainingConfig(updates=10**400), "--updates must be less than or equal to 1000000000000, got 1000"),
         (lambda: TrainingConfig(updates=True), "--updates must be a valid integer, got True"),
         (lambda: TrainingConfig(updates=3.0), "--updates must be a valid integer, got 3.0"),
+        (lambda: TrainingConfig(learning_rate=1e38), "--learning-rate must be at most 1e36, got 1e+38; lower it"),
         (lambda: TrainingConfig(learning_rate=float("nan")), "--learning-rate must be a finite number, got nan"),
         (lambda: TrainingConfig(seed=-1), "--seed must be greater than or equal to 0, got -1"),
         (lambda: TrainingConfig(seed=2**64), "--seed must be less than 18446744073709551616, got 18446744073709551616"),

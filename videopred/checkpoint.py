@@ -22,7 +22,7 @@ from videopred.files import write_text
 from videopred.models import build
 from videopred.models.predictor import Predictor
 from videopred.models.settings import PredictorConfig
-from videopred.run_files import SETTINGS
+from videopred.run_files import SETTINGS, aside
 from videopred.settings import ComputeConfig, Settings, TrainingConfig, WatchConfig
 from videopred.weights import read_export, read_header
 
@@ -102,6 +102,7 @@ def whole_checkpoint(path: Path) -> dict[str, Any]:
     """
     name, must = str(path), "be a whole checkpoint"
     unknown = check.complaint(name, must, "something else", _FALL_BACK)
+    check.require_sound(not path.is_dir(), name, must, "a folder", _FALL_BACK)
     try:
         with ZipFile(path) as archive:  # PyTorch's format, which has a CRC-32 for every tensor, but reads on regardless
             damaged = archive.testzip()
@@ -143,6 +144,8 @@ def checkpoint_file(run: Path, name: str | None = None) -> Path:
         if (folder / usual).is_file():
             return folder / usual
     fix = "they were deleted, or it was stopped before the first of them; train it again"
+    if (old := aside(run)).exists():
+        fix = f"the run that it was to replace waits in {old}: delete {run} and give that its name"
     raise FileNotFoundError(check.complaint("RUN", f"hold checkpoints/{BEST} or {LAST}", run, fix))
 
 

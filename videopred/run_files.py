@@ -15,3 +15,9 @@ EXPORT = ".safetensors"
 def looks_like_run(path: Path) -> bool:
     """Whether a path is of a run, of runs from several seeds, or ends as an export's, which need not be there."""
     return path.suffix == EXPORT or any((path / name).is_file() for name in (SETTINGS, SUMMARY))
+
+
+def aside(run: Path) -> Path:
+    """Where a run waits, hidden, that another is to replace at its place, until that one has saved something."""
+    place = run.resolve()  # `.` has no name, and a link stays where it is
+    return place.with_name(f".{place.name}.replaced")

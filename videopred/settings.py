@@ -140,6 +140,8 @@ class TrainingConfig(Settings):
 
     @model_validator(mode="after")
     def _settings_agree(self) -> "TrainingConfig":
+        usable = self.learning_rate <= 1e36  # Adam's first step is ten times that, in 32 bits
+        check.require(usable, "--learning-rate", "be at most 1e36", self.learning_rate, "lower it")
         plateau, judged = self.schedule == "plateau", self.schedule == "plateau" or self.stop_after is not None
         for name, used, with_what in (
             ("deviation", self.loss == "gaussian", "--loss gaussian"),

@@ -69,6 +69,15 @@ def test_a_report_is_of_each_of_its_runs(seeds, tmp_path, monkeypatch):
     assert "gru, 2 seeds" in page
 
 
+def test_runs_that_are_gone_on_with_keep_their_seeds(seeds, monkeypatch, capfd):
+    monkeypatch.chdir(seeds)
+    assert run("train --resume models/gru --seed 7") == 2
+    told = (
+        "videopred: --seed must be left out with runs from several seeds, as each keeps its own, got 7; leave it out\n"
+    )
+    assert capfd.readouterr().err == told
+
+
 @pytest.mark.parametrize("words", ["render {} two.h5", "rollout {} two.h5", "export {}"])
 def test_what_takes_one_run_names_those_to_choose_from(seeds, monkeypatch, capfd, words):
     monkeypatch.chdir(seeds)

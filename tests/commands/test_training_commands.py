@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 from command_line import LEARNING, core_flags, run, unasked, written
-from tiny_runs import tiny_data
+from tiny_runs import RECIPE, tiny_data
 
 from videopred.checkpoint import load_run, read_run
 from videopred.commands.experiments import next_command
+from videopred.datasets.settings import dump_recipe
 from videopred.training import seeds
 from videopred.training.places import spread
 from videopred.training.run import train
@@ -112,7 +113,8 @@ def test_what_batch_systems_send_between_two_seeds_is_as_ctrl_c(place, tmp_path,
 
 def test_a_run_that_is_finished_already_is_said_to_be(place, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
-    for words in (f"--resume {place / 'gru'}", f"{place / 'balls4.h5'} --resume {place / 'gru'}"):
+    again = f"--resume {place / 'gru'}"
+    for words in (again, f"{place / 'balls4.h5'} {again}", f"{again} --profile"):
         assert run(f"train {words} --device cpu") == 0
         out, err = capfd.readouterr()
         assert re.fullmatch(r".*/gru is finished, and left as it was\n", err)
@@ -135,6 +137,14 @@ def test_runs_of_seeds_that_are_finished_already_are_not_said_to_be_written(plac
     assert written(capfd.readouterr().out) == [Path("runs")]
 
 
+def test_a_run_on_a_recipe_in_a_file_offers_no_command_that_cannot_be_typed(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    Path("two.json").write_text(dump_recipe(RECIPE))
+    words = f"{core_flags('gru')} {LEARNING} --updates 1 --validation-clips 2 --out run"
+    assert run(f"train two.json {words}") == 0
+    assert capfd.readouterr().out == "wrote run\n"
+
+
 def test_the_next_command_names_the_data_as_it_may_be_typed(place, tmp_path, monkeypatch):
     monkeypatch.chdir(place)
     assert next_command(Path("gru")) == ("evaluate", "gru", "balls4.h5")
@@ -143,10 +153,13 @@ def test_the_next_command_names_the_data_as_it_may_be_typed(place, tmp_path, mon
     settings = json.loads(Path("gru/settings.json").read_text())
     recipe = copy / "recipe.json"
     recipe.touch()
-    for path, shown in {str(recipe): "DATA", str(copy): str(copy)}.items():  # last, other clips
+    for path, command in {
+        str(recipe): None,
+        str(copy): ("evaluate", str(copy), str(copy)),
+    }.items():  # last, other clips
         settings["data"]["path"] = path
         (copy / "settings.json").write_text(json.dumps(settings))
-        assert next_command(copy) == ("evaluate", str(copy), shown)
+        assert next_command(copy) == command
     settings["data"]["path"] = "motion3"  # whose clips were made as they were needed
     (copy / "settings.json").write_text(json.dumps(settings))
     assert next_command(copy) == ("generate", "motion3", "--clips", "test=200", "--out", "datasets/motion3.h5")
@@ -163,7 +176,7 @@ def test_the_next_command_of_an_experiment_is_its_own(place, tmp_path):
     for experiment, asked in (({"name": "rims-balls4"}, " --context 4 --horizon 5"), ({"name": "mine"}, ""), (own, "")):
         settings["experiment"] = {**experiment, "scale": "paper"}
         (tmp_path / "seed-0/settings.json").write_text(json.dumps(settings))
-        assert " ".join(next_command(tmp_path)) == f"evaluate {tmp_path} {data}{asked}"
+        assert next_command(tmp_path) == tuple(f"evaluate {tmp_path} {data}{asked}".split())
 
 
 @pytest.mark.parametrize("experiment", [None, {"name": "rims-balls4", "scale": "paper"}])

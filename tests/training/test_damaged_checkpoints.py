@@ -1,6 +1,7 @@
 """What of a run's checkpoints is damaged is passed over, and what only cannot be read now stays."""
 
 import errno
+import json
 import shutil
 from pathlib import Path
 from types import SimpleNamespace as Namespace
@@ -53,6 +54,28 @@ def test_what_is_left_of_damaged_checkpoints_is_said(stopped, kept, capfd):
     find_start(stopped, read_settings(stopped)[0])
     anew = f"videopred: {stopped} has saved nothing yet; it starts from scratch\n"
     assert capfd.readouterr().err == ("" if kept else anew)
+
+
+@pytest.mark.parametrize("counted", ["updates", "saved"])
+def test_a_run_whose_checkpoints_are_gone_does_not_begin_again(stopped, counted):
+    """It would take as long again, and nobody asked for that."""
+    shutil.rmtree(stopped / "checkpoints")
+    record = json.loads((stopped / "run.json").read_text())
+    record[counted] = record.pop("updates")
+    (stopped / "run.json").write_text(json.dumps(record))
+    before = files_of(stopped)
+    told = rf"^--resume must hold its checkpoints, got {stopped} without any, though run\.json says that 3 updates were"
+    with pytest.raises(FaultyFileError, match=told):
+        resume(stopped, watch=UNDRAWN, device="cpu")
+    assert files_of(stopped) == before
+
+
+def test_a_folder_in_the_place_of_a_checkpoint_is_named(stopped):
+    last = stopped / "checkpoints" / "last.ckpt"
+    last.unlink()
+    last.mkdir()
+    with pytest.raises(FaultyFileError, match=rf"^{last} must be a whole checkpoint, got a folder; delete it to fall"):
+        resume(stopped, watch=UNDRAWN, device="cpu")
 
 
 def test_what_is_damaged_is_taken_away_before_it_takes_the_place_of_what_is_whole(stopped):

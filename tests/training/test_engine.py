@@ -67,9 +67,10 @@ def test_checkpoints_are_written_whole_or_not_at_all(monkeypatch, tmp_path):
     assert [type(plugin) for plugin in told(monkeypatch, tmp_path)["plugins"]] == [AtomicIO, LightningEnvironment]
 
 
-def test_both_curves_of_a_resumed_run_go_on_where_its_checkpoint_ends(monkeypatch, tmp_path):
-    """Of a run that came to update 4 and goes on from 2."""
-    for done, last, loss in ((0, 4, 1.5), (2, 3, 2.5)):
+@pytest.mark.parametrize("saved", [0, 2])
+def test_both_curves_of_a_resumed_run_go_on_where_its_checkpoint_ends(monkeypatch, tmp_path, saved):
+    """Of a run that came to update 4, and goes on from its checkpoint, or from nothing."""
+    for done, last, loss in ((0, 4, 1.5), (saved, 3, 2.5)):
         for file in (tmp_path / "tensorboard").glob("events.*"):  # which are read in the order of the seconds in names
             file.rename(file.with_name("events.out.tfevents.0000000001"))
         for logger in told(monkeypatch, tmp_path, done=done)["logger"]:
@@ -78,7 +79,7 @@ def test_both_curves_of_a_resumed_run_go_on_where_its_checkpoint_ends(monkeypatc
             logger.finalize("success")
     rows = [(int(row["update"]), float(row["loss"])) for row in read_metrics(tmp_path / "logs" / "metrics.csv")]
     events = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
-    assert rows == [(1, 1.5), (2, 1.5), (3, 2.5)]
+    assert rows == [(update, 1.5 if update <= saved else 2.5) for update in (1, 2, 3)]
     assert [(event.step + 1, event.value) for event in events.Scalars("loss")] == rows
     assert events.Tags()["scalars"] == ["loss"]
 

@@ -76,6 +76,19 @@ def test_a_run_with_a_compiled_step_is_resumed_as_well(data, whole, tmp_path, mo
     assert_same(whole, everything_of(tmp_path / "run"))
 
 
+def test_a_run_in_64_bits_is_resumed_in_64_bits(data, tmp_path, monkeypatch):
+    """Weights that are rounded on the way are no longer those of the checkpoint."""
+    settings = tiny_training(updates=3, precision="64-true")
+    how: dict[str, Any] = {"watch": UNDRAWN, "device": "cpu"}
+    straight = train(data, tiny_model(), settings, out=tmp_path / "straight", **how)
+    stop_after(monkeypatch, 1)
+    with pytest.raises(KeyboardInterrupt):
+        train(data, tiny_model(), settings, out=tmp_path / "run", **how)
+    stop_after(monkeypatch, 0)
+    resume(tmp_path / "run", **how)
+    assert_same(everything_of(straight), everything_of(tmp_path / "run"))
+
+
 def test_work_since_the_last_checkpoint_is_done_again(data, whole, tmp_path, monkeypatch):
     """As after kill -9 or a failure: nothing is saved at that moment, and the log has gone on."""
     step = Learner.training_step
@@ -202,10 +215,10 @@ def test_other_settings_are_refused(stopped, changes, message):
 
 
 def test_clips_of_another_size_are_refused_by_their_size(stopped):
-    small: Any = SimpleNamespace(film_shape=(1, 8, 16), path="small.h5")
+    small: Any = SimpleNamespace(film_shape=(1, 8, 16))
     message = r"^DATA must hold the clips that .*, got small.h5 with frames 1×8×16 instead of 1×24×32; give that file"
     with pytest.raises(ValueError, match=message):
-        check_data(read_settings(stopped)[0].model_copy(update={"data": None}), small)
+        check_data(read_settings(stopped)[0].model_copy(update={"data": None}), small, "small.h5")
 
 
 def test_other_data_is_refused(stopped, data, tmp_path):
@@ -229,7 +242,7 @@ def test_data_that_was_moved_is_asked_for(stopped, data, tmp_path):
         resume(stopped, device="cpu")
 
 
-@pytest.mark.parametrize("record", [None, "{"])
+@pytest.mark.parametrize("record", [None, "{", "[]"])
 def test_a_run_goes_on_without_its_record(stopped, record):
     """It tells only of the past; and what is left of it after a crash may be nothing."""
     (stopped / "run.json").unlink() if record is None else (stopped / "run.json").write_text(record)

@@ -244,6 +244,13 @@ def test_a_share_of_training_clips_is_refused_where_there_are_validation_clips(d
         train(data, tiny_model(), settings({"validation_share": 0.3}), out=tmp_path / "run", device="cpu")
 
 
+def test_a_share_that_leaves_no_clip_to_learn_from_is_named(tmp_path):
+    data = tiny_data(tmp_path / "few.h5", {"train": 7, "validation": 0})
+    message = "^--validation-share must leave some of the 7 training clips to learn from, got 0.99; lower it"
+    with pytest.raises(ValueError, match=message):
+        train(data, tiny_model(), settings({"validation_share": 0.99}), out=tmp_path / "run", device="cpu")
+
+
 # --- numbers that are not finite -----------------------------------------------------------------------------
 
 

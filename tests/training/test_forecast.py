@@ -15,6 +15,7 @@ from tiny_runs import CLIPS, FRAMES, HEIGHT, WIDTH, tiny_model, tiny_training
 from training_runs import equal, learner, weights
 
 from videopred.datasets import open_dataset
+from videopred.datasets.recipe_clips import open_recipe
 from videopred.models import CORES, build
 from videopred.settings import ComputeConfig, TrainingConfig
 from videopred.training import course
@@ -59,7 +60,15 @@ def test_clips_that_stay_on_disk_take_no_memory(data, slow):
         foresee(data, tiny_model(), tiny_training(), compute=ComputeConfig(hold=hold), device="cpu").memory
         for hold in ("memory", "disk")
     )
-    assert held - left == CLIPS["train"] * FRAMES * HEIGHT * WIDTH
+    assert held - left == (CLIPS["train"] + CLIPS["validation"]) * FRAMES * HEIGHT * WIDTH
+
+
+def test_validation_clips_of_a_recipe_take_memory(slow):
+    few, many = (
+        foresee("motion3", tiny_model(), tiny_training(updates=1, validation_clips=clips), device="cpu").memory
+        for clips in (2, 5)
+    )
+    assert many - few == 3 * open_recipe("motion3", {"test": 1}).bytes_per_clip
 
 
 def test_pieces_are_timed_one_by_one_and_need_less_memory(data, slow):

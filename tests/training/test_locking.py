@@ -3,6 +3,7 @@
 import errno
 import fcntl
 import pickle
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,8 +12,11 @@ from pathlib import Path
 
 import pytest
 from tiny_runs import files_of, tiny_model, tiny_training
+from training_runs import learner
 
 from videopred.run_files import LOCK
+from videopred.training.aside import bring_back
+from videopred.training.folder import RunFolder
 from videopred.training.locking import FolderLock
 from videopred.training.run import resume, train
 from videopred.training.stopping import StopSigns
@@ -69,6 +73,18 @@ def test_a_run_that_is_being_replaced_is_not_put_back(data, stopped):
         train(data, tiny_model(), tiny_training(), out=stopped, device="cpu", overwrite=True)
     assert files_of(aside) == before
     assert not stopped.exists()
+
+
+def test_a_run_that_is_gone_on_with_does_not_give_its_place_back(stopped):
+    """It has saved nothing yet, and the one that it is to replace waits beside."""
+    aside = shutil.copytree(stopped, stopped.with_name(".run.replaced"))
+    shutil.rmtree(stopped / "checkpoints")
+    before = files_of(stopped)
+    for begin in (lambda: bring_back(stopped), lambda: RunFolder(stopped).begin(learner().config, "cpu", True)):
+        with another_process_holds(stopped), pytest.raises(ValueError, match=f"^--out {REFUSED}"):
+            begin()
+    assert files_of(stopped) == before
+    assert aside.exists()
 
 
 def test_training_holds_its_folder_until_it_ends(data, tmp_path, monkeypatch):

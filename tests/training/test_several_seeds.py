@@ -1,5 +1,6 @@
 """One training from several seeds: which runs and what summary it leaves, and what is in its way."""
 
+import functools
 import gc
 import json
 import shutil
@@ -15,6 +16,7 @@ from command_line import run
 from tiny_runs import files_of, tiny_model, tiny_training
 from training_runs import UNDRAWN, equal, load, weights
 
+from videopred.check import FailedError
 from videopred.checkpoint import ExperimentRecord
 from videopred.settings import ComputeConfig, WatchConfig
 from videopred.training import seeds as several
@@ -83,6 +85,30 @@ def test_seeds_are_gone_on_with_where_the_first_was_stopped(data, tmp_path, monk
     monkeypatch.setattr(StopSigns, "reason", lambda self, trainer: "stopped" if next(count) == 0 else "")
     with pytest.raises(KeyboardInterrupt, match=f" for this seed, or `videopred train --resume {out}` for all$"):
         train_seeds(data, (3, 4), tiny_model(), tiny_training(), out=out, device="cpu")
+    assert set(json.loads((resume_seeds(out, device="cpu") / "seeds.json").read_text())["validation"]) == {"3", "4"}
+
+
+def test_seeds_behind_one_that_fails_are_trained_as_well(data, tmp_path, monkeypatch, capfd):
+    """And when all are gone on with; each failure keeps its words."""
+    plain, out = Learner.training_step, tmp_path / "runs"
+
+    def step(self: Learner, frames: torch.Tensor, batch: int) -> torch.Tensor:
+        if self.config.training.seed == 3 and self.global_step == 1:
+            self._complain("nan", "core")
+        return plain(self, frames, batch)
+
+    monkeypatch.setattr(Learner, "training_step", step)
+    settings = tiny_training(validate_every=1)
+    begin = functools.partial(train_seeds, data, (3, 4), tiny_model("gru"), settings, out=out, device="cpu")
+    told = f"^runs from several seeds must all be finished, got {out}, of which seed 3 failed as said above; `v"
+    for go in (begin, functools.partial(resume_seeds, out, device="cpu")):
+        with pytest.raises(FailedError, match=told):
+            go()
+        said = capfd.readouterr().err
+        assert said.startswith("videopred: seed 3 has failed: training must keep the loss finite, got nan at update 2")
+        states = [json.loads((out / f"seed-{seed}" / "run.json").read_text())["state"] for seed in (3, 4)]
+        assert states == ["failed", "finished"]
+    monkeypatch.undo()
     assert set(json.loads((resume_seeds(out, device="cpu") / "seeds.json").read_text())["validation"]) == {"3", "4"}
 
 

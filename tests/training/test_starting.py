@@ -1,11 +1,13 @@
 """How a run begins: over an old one, from other weights, on clips that are made as it goes."""
 
+import functools
 import json
 import shutil
 from pathlib import Path
 
 import pytest
 import torch
+from command_line import run as command
 from tiny_runs import CORE_SIZES, HEIGHT, RECIPE, WIDTH, tiny_model, tiny_training
 from training_runs import UNDRAWN, equal, learner, load, weights
 
@@ -17,6 +19,7 @@ from videopred.datasets.settings import dump_recipe
 from videopred.models import CORES
 from videopred.models.codec_settings import RNEMConfig
 from videopred.models.settings import PredictorConfig
+from videopred.run_files import aside
 from videopred.settings import ComputeConfig
 from videopred.training import course
 from videopred.training.batches import MadeBatches, Shares
@@ -26,6 +29,9 @@ from videopred.training.learner import Learner
 from videopred.training.resuming import read_settings
 from videopred.training.run import resume, train
 from videopred.training.stopping import StopSigns
+
+STILL = tiny_training(updates=1, learning_rate=1e-30)
+"""Leaves weights as they are."""
 
 # --- over an old run -----------------------------------------------------------------------------------------
 
@@ -72,12 +78,59 @@ def test_the_old_run_goes_when_the_new_one_has_saved(data, old, monkeypatch):
     assert [path.name for path in old.parent.iterdir()] == ["run"]
 
 
+def set_aside(run: Path) -> Path:
+    """As a process leaves a run that was killed before it saved the one that replaces it; returns where it waits."""
+    hidden = run.rename(aside(run))
+    (run / "checkpoints").mkdir(parents=True)
+    for name in ("settings.json", "run.json"):
+        shutil.copy(hidden / name, run)
+    record = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps(record | {"state": "running", "updates": 0}))
+    return hidden
+
+
+def test_a_command_brings_back_the_run_that_a_killed_one_had_set_aside(data, old, tmp_path, capfd):
+    """Also that of one of several seeds."""
+    before = weights(old)
+    for run, words in ((old, f"--out {old}"), (tmp_path / "seed-3", f"--out {tmp_path} --seeds 3")):
+        set_aside(old.rename(run))
+        assert command(f"train {data} --updates 1 {words}") == 1
+        assert "--out must be a new path, got" in capfd.readouterr().err
+        assert equal(weights(run), before)
+        old = run
+
+
+def test_a_run_that_waits_for_one_that_has_saved_nothing_can_be_found(data, old, tmp_path):
+    hidden = set_aside(old)
+    told = rf"must hold checkpoints.*, got {old}; the run that it was to replace waits in {hidden}: delete {old} and"
+    with pytest.raises(FileNotFoundError, match=f"^RUN {told}"):
+        load_run(old)
+    with pytest.raises(FileNotFoundError, match=f"^--init-from {told}"):
+        train(data, tiny_model("lstm"), STILL, out=tmp_path / "new", init_from=old, device="cpu")
+
+
+def test_a_run_replaces_the_one_that_gives_its_weights(data, old, monkeypatch):
+    """When it is stopped or killed before it has saved anything, these wait beside."""
+    before, how = weights(old), {"watch": UNDRAWN, "device": "cpu"}
+    again = functools.partial(train, data, tiny_model("lstm"), STILL, out=old, init_from=old, overwrite=True, **how)
+
+    def interrupted(*anything: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Learner, "training_step", interrupted)
+    told = rf"^stopped at once: 0 of 1 updates are saved, and the run .* waits in {aside(old)}; continue with `"
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt, match=told):
+            again()
+    monkeypatch.undo()
+    assert equal(weights(resume(old, **how)), before)
+    assert not aside(old).exists()
+
+
 def test_a_process_killed_before_it_saved_leaves_the_old_run_to_the_next(data, old):
     """It had set the old run aside, under a hidden name."""
     before = weights(old)
-    old.rename(old.with_name(".run.replaced"))
-    (old / "checkpoints").mkdir(parents=True)
-    (old / "settings.json").write_text("{}")
+    set_aside(old)
     with pytest.raises(FileExistsError, match="--out must be a new path"):
         train(data, tiny_model(), tiny_training(), out=old, device="cpu")
     assert equal(weights(old), before)
@@ -109,12 +162,19 @@ def test_a_run_that_was_stopped_before_it_saved_can_be_gone_on_with(old):
 
 
 def test_the_first_weights_are_those_of_another_run(data, old, tmp_path):
-    settings = tiny_training(updates=1, learning_rate=1e-30)
-    run = train(data, tiny_model("lstm"), settings, out=tmp_path / "new", init_from=old, device="cpu")
+    run = train(data, tiny_model("lstm"), STILL, out=tmp_path / "new", init_from=old, device="cpu")
     theirs = load(old / "checkpoints" / "best.ckpt")["state_dict"]
     assert equal(weights(run), theirs)
-    assert not equal(weights(train(data, tiny_model("lstm"), settings, out=tmp_path / "fresh", device="cpu")), theirs)
+    assert not equal(weights(train(data, tiny_model("lstm"), STILL, out=tmp_path / "fresh", device="cpu")), theirs)
     assert json.loads((run / "settings.json").read_text())["init_from"] == str(old)
+
+
+def test_first_weights_in_64_bits_are_not_rounded(data, tmp_path):
+    settings = tiny_training(updates=1, precision="64-true")
+    first = train(data, tiny_model(), settings, out=tmp_path / "first", device="cpu")
+    settings = tiny_training(updates=1, precision="64-true", learning_rate=1e-30)
+    run = train(data, tiny_model(), settings, out=tmp_path / "new", init_from=first, device="cpu")
+    torch.testing.assert_close(weights(run), weights(first, "best"), rtol=0, atol=1e-29)
 
 
 def test_first_weights_are_not_asked_for_again_once_something_is_saved(data, old, tmp_path, monkeypatch):
@@ -191,7 +251,7 @@ def test_training_on_a_recipe_with_workers_and_resumed(recipe, tmp_path, monkeyp
     assert equal(weights(resume(tmp_path / "run", device="cpu")), weights(straight))
     recipe.write_text(dump_recipe(RECIPE.model_copy(update={"speed": 0.3})))
     monkeypatch.setattr("videopred.training.run.is_finished", lambda run: False)
-    with pytest.raises(ValueError, match=r"^DATA must hold the clips that the run has learned from, got .*fingerprint"):
+    with pytest.raises(ValueError, match=r"^DATA must hold the clips .*, got \S+/two\.json, whose fingerprint"):
         resume(tmp_path / "run", device="cpu")
 
 

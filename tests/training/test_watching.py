@@ -2,6 +2,7 @@
 
 import io
 import sys
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 import torch
 from lightning.pytorch.loggers import CSVLogger
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-from tiny_runs import FRAMES, tiny_model, tiny_training
+from tiny_runs import FRAMES, no_file_longer_than, tiny_model, tiny_training
 from training_runs import Terminal, equal, weights
 
 from videopred.check import FailedError
@@ -47,6 +48,16 @@ def test_scalars_that_show_collapse_are_logged_at_each_look(run):
     curves = {"train_bce", "validation_bce", "learning_rate"}
     shown = {"modules/usage_entropy", "modules/dead", "modules/null_attention"}
     assert set(events(run).Tags()["scalars"]) == curves | shown
+
+
+def test_a_disk_that_is_full_of_pictures_is_named(data, tmp_path, capfd):
+    """The file is written by a thread of its own, whose failure is said once, and not by itself."""
+    watch, hook = WatchConfig(pictures_every=1), threading.excepthook
+    told = f"^{tmp_path}/run/tensorboard must be a folder that can be written, got File too large; free some space"
+    with no_file_longer_than(200_000), pytest.raises(OSError, match=told):
+        train(data, tiny_model(), tiny_training(updates=30, validate_every=1), watch=watch, out=tmp_path / "run")
+    assert capfd.readouterr().err == ""
+    assert threading.excepthook is hook
 
 
 def test_pictures_are_of_the_same_clips_at_every_nth_look(run):

@@ -79,11 +79,12 @@ def record_of(asked: Asked, run: ExperimentConfig) -> "ExperimentRecord":
     return ExperimentRecord(name=asked.name, own_file=asked.own_file, scale=asked.scale, changed=changed)
 
 
-def next_command(folder: Path, asked: Asked | None = None) -> Words:
+def next_command(folder: Path, asked: Asked | None = None) -> Words | None:
     """The command that judges a run, or runs from several seeds, on the data they learned from.
 
     Of a run of an experiment it is its own, if the data has test clips, which all experiments are judged by. Of a run
-    that learned from clips made as they were needed, it is the one that makes test clips.
+    that learned from clips made as they were needed, it is the one that makes test clips; None where these are gone,
+    or were of a recipe in a file, of which no command makes any.
 
     Args:
         folder: the run, or the folder of runs.
@@ -95,7 +96,10 @@ def next_command(folder: Path, asked: Asked | None = None) -> Words:
     if config.data and config.data.path in DATASETS:
         name = config.data.path
         return ("generate", name, "--clips", "test=200", "--out", f"datasets/{name}.h5")
-    data = from_here((kept_clips(config.data.path) if config.data else None) or Path("DATA"))
+    kept = kept_clips(config.data.path) if config.data else None
+    if kept is None:
+        return None
+    data = from_here(kept)
     clips = _opened(data)
     part = clips.part_to_judge if clips else "test"
     if part != "test":

@@ -23,7 +23,8 @@ from videopred.models.settings import CoreConfig, PredictorConfig, RIMsConfig
 from videopred.run_files import SUMMARY
 from videopred.settings import ComputeConfig, Settings, TrainingConfig, WatchConfig
 from videopred.spelling import nearest_path
-from videopred.training.places import check_free, check_room, run_of, seeds_of, spread, usual_folder
+from videopred.training.aside import bring_back
+from videopred.training.places import check_free, check_room, first_of, run_of, seeds_of, spread, usual_folder
 from videopred.training.stopping import as_ctrl_c
 
 if TYPE_CHECKING:
@@ -136,9 +137,13 @@ def _go_on(run: Path, data: Path | None, learning: _Learning) -> bool:
     """Resume a run, or runs from several seeds, and return whether any had something left to learn."""
     check.run_or_runs(run)
     from videopred.training import resume, resume_seeds
-    from videopred.training.resuming import is_finished
+    from videopred.training.resuming import is_finished, read_settings
 
     several = (run / SUMMARY).is_file()
+    if several:  # of which the first brings the settings that are not given
+        usual, seed = read_settings(first_of(run))[0].training.seed, learning.training.seed
+        must, fix = "be left out with runs from several seeds, as each keeps its own", "leave it out"
+        check.require(seed == usual, "--seed", must, seed, fix)
     unfinished = not all(map(is_finished, [run_of(run, seed) for seed in seeds_of(run)] if several else [run]))
     go_on = resume_seeds if several else resume
     with as_ctrl_c():
@@ -212,10 +217,13 @@ def _check_left_out(words: dict[str, Any], beside: str, fix: str) -> None:
 def _check_room(out: Path, seeds: Sequence[int] | None, overwrite: bool) -> None:
     """Refuse a folder that is in use before torch is loaded and the clips of an experiment are made.
 
+    A run comes back that was to be replaced by a process that ended before it saved anything.
     In the first of several processes: the others may find the folder that it has made.
     """
     if any(os.environ.get(rank, "0") != "0" for rank in ("RANK", "LOCAL_RANK", "SLURM_PROCID")):
         return
+    for run in [out] if seeds is None else [run_of(out, seed) for seed in seeds]:
+        bring_back(run)
     if seeds is None:
         _check_no_seed(out)
         check_free(out, overwrite)
@@ -292,9 +300,10 @@ def _say_trained(
         if (folder / SUMMARY).is_file():
             runs = [run_of(folder, seed) for seed in seeds_of(folder)]
             print(spread(folder))
-        for run in runs if watch.profile else []:
+        for run in runs if watch.profile and wrote else []:
             print(f"{run}: {profiling.table(run)}")
     if wrote or json_:
         terminal.print_files([folder], json_)
-    if not json_:
-        terminal.print_next(experiments.next_command(folder, asked))
+    following = None if json_ else experiments.next_command(folder, asked)
+    if following is not None:
+        terminal.print_next(following)

@@ -97,6 +97,11 @@ class TrainingClips:
         return self.to_learn * self.file.bytes_per_clip
 
     @property
+    def bytes_to_validate(self) -> int:
+        """What the clips for validation take in memory."""
+        return (self.validate.stop - self.validate.start) * self.file.bytes_per_clip
+
+    @property
     def are_read_each_time(self) -> bool:
         """Whether an update waits for its clips to be made, or read from a file as they are held nowhere."""
         return self.endless or not (self._are_made or self.held_on_device or self.learn.held)
@@ -171,6 +176,8 @@ def _kept_aside(file: ClipSource, training: TrainingConfig) -> int:
         check.require(share is None, "--validation-share", must, share, fix)
         return 0
     aside = max(1, round(count * (share or 0.1)))
+    must, fix = f"leave some of the {count} training clips to learn from", "lower it"
+    check.require(share is None or aside < count, "--validation-share", must, share, fix)
     must = "hold more training clips than are kept aside for validation"
     fix = "add some, or a validation part, or cut long films into clips with `videopred import --frames`"
     check.require(aside < count, "DATA", must, f"{count} and {aside}", fix)

@@ -19,7 +19,7 @@ from videopred.training.folder import RunFolder
 from videopred.training.forecast import forecast
 from videopred.training.keeping import KeepCheckpoints
 from videopred.training.learner import Learner
-from videopred.training.loggers import make_loggers
+from videopred.training.loggers import make_loggers, writing_quietly
 from videopred.training.processes import end_together, is_first, lost_another
 from videopred.training.resuming import Start
 from videopred.training.stopping import Stopped, StopSigns, TimeLimit
@@ -126,7 +126,7 @@ class Course:
             told = f"stopped at once: {keep.saved_at} of {training.updates} updates are saved"
         self._state = "interrupted"
         if is_first():  # in other processes, Lightning takes an error for a crash
-            raise KeyboardInterrupt(f"{told}; continue with `{self._resuming}`")
+            raise KeyboardInterrupt(f"{told}{self.folder.replaces}; continue with `{self._resuming}`")
 
     def _train(self, keep: KeepCheckpoints) -> None:
         """Foresee where that is worth it, and let Lightning train."""
@@ -136,7 +136,7 @@ class Course:
         shown = self.progress and is_first()
         callbacks = [keep, TellLooks(), *watchers(self.watch, path, clips, config.training, shown)]
         loggers = make_loggers(self.watch.logger, path)
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), writing_quietly():
             warnings.filterwarnings("ignore", module=r"lightning\.")  # hints about its own defaults, and to use srun
             warnings.filterwarnings("ignore", "This DataLoader will create", UserWarning)  # said by us, once
             self._trainer = make_trainer(config, path, self.device, callbacks, self.start.done, loggers)

@@ -56,7 +56,7 @@ def make_trainer(
         use_distributed_sampler=False,
         logger=[
             MetricsFile(run / "logs" / "metrics.csv", done),
-            Curves(run, name="tensorboard", version="", purge_step=done if done else None),
+            Curves(run, name="tensorboard", version="", purge_step=done),
             *loggers,
         ],
         log_every_n_steps=min(10, training.validate_every, training.updates),

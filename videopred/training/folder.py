@@ -7,7 +7,8 @@ from typing import Any
 
 from videopred import check
 from videopred.checkpoint import RunConfig, write_json
-from videopred.run_files import LOCK, RECORD, SETTINGS
+from videopred.run_files import LOCK, RECORD, SETTINGS, aside
+from videopred.training.aside import bring_back, settle_place
 from videopred.training.locking import FolderLock
 from videopred.training.places import check_free, is_unbegun
 from videopred.training.processes import is_first
@@ -26,11 +27,28 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path, self.checkpoints = path, path / "checkpoints"
-        self._place = path.resolve()  # `.` has no name, and a link stays where it is
-        self._old = self._place.with_name(f".{self._place.name}.replaced")
+        self._place, self._old = path.resolve(), aside(path)
         self._lock = FolderLock(path)
         self._record: dict[str, Any] = {}
         self._time = TimeSpent()
+
+    def mend(self) -> None:
+        """Bring back a run that was set aside by a process that ended before it saved anything.
+
+        Raises:
+            ValueError: another process trains there.
+        """
+        if is_first():
+            bring_back(self.path)
+
+    def whereabouts(self, run: Path) -> Path:
+        """Where a run is that first weights are from: beside, if it is the one that is to be replaced."""
+        return self._old if run.resolve() == self._place and self._old.exists() else run
+
+    @property
+    def replaces(self) -> str:
+        """Where the run waits that is to be replaced, in words to put behind others; empty if there is none."""
+        return f", and the run that it is to replace waits in {self._old}" if self._old.exists() else ""
 
     def begin(self, config: RunConfig, device: str, overwrite: bool) -> None:
         """Make the folder of a new run, with its settings; one that is empty is taken. If that fails, all is as before.
@@ -50,7 +68,9 @@ class RunFolder:
     def _begin(self, config: RunConfig, device: str, overwrite: bool, undo: ExitStack) -> None:
         """Do what `begin` says, and leave in `undo` how to take back each step."""
         self._lock.hold("--out", self._old)  # who sets a run aside holds it until there is a new one
-        self._mend()
+        if self._old.exists():
+            self._lock.hold("--out", self.path)  # which may be gone on with since
+        settle_place(self.path, self._lock)
         check_free(self.path, overwrite)
         there = self._place.exists()
         if replaces := there and not is_unbegun(self.path):
@@ -146,21 +166,10 @@ class RunFolder:
 
     def _note_the_end(self, state: str, updates: int) -> None:
         if state == "failed" and self._old.exists():
-            self._mend()
+            settle_place(self.path, self._lock)
             return
         ended = {"state": state, "finished": now(), **self._time.so_far(), "updates": updates}
         self._write({name: value for name, value in self._record.items() if name != "saved"} | ended)
-
-    def _mend(self) -> None:
-        """Put things right after a process that ended between setting the old run aside and saving a new one."""
-        if not self._old.exists():
-            return
-        with self._lock.lifted():
-            if any(self.checkpoints.glob("*.ckpt")):
-                shutil.rmtree(self._old)
-            else:
-                shutil.rmtree(self._place, ignore_errors=True)
-                self._old.rename(self._place)
 
     def _write(self, record: dict[str, Any]) -> None:
         self._record = record

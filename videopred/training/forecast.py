@@ -75,13 +75,12 @@ def forecast(learner: Learner, clips: TrainingClips, device: torch.device) -> Fo
         update = max(update, reading / workers) if workers else update + reading
     looks = -(-training.updates // training.validate_every)
     epoch = None if clips.endless else _updates_per_epoch(clips, config) * update
-    held = clips.bytes_to_learn if _are_held(clips, device) else 0
     every_n = training.updates // training.keep_every if training.keep_every else 0
     checkpoints = _LAST_AND_BEST + every_n + 1  # one more while it is written
     return Forecast(
         device=str(device),
         parameters=sum(weight.numel() for weight in learner.parameters()),
-        memory=taken + held,
+        memory=taken + _bytes_held(clips, device),
         seconds_per_update=update,
         seconds_per_epoch=epoch,
         updates=training.updates,
@@ -95,9 +94,11 @@ def _updates_per_epoch(clips: TrainingClips, config: RunConfig) -> int:
     return max(1, clips.to_learn // config.training.batch_size)
 
 
-def _are_held(clips: TrainingClips, device: torch.device) -> bool:
-    """Whether the clips to learn from take memory of the device, and do not stay on disk or in the host's memory."""
-    return not clips.endless and (clips.held_on_device or (device.type == "cpu" and clips.learn.held))
+def _bytes_held(clips: TrainingClips, device: torch.device) -> int:
+    """What clips take of the device's memory, those of validation too; others stay on disk or in the host's memory."""
+    on_cpu = device.type == "cpu"
+    learn = not clips.endless and (clips.held_on_device or (on_cpu and clips.learn.held))
+    return clips.bytes_to_learn * learn + clips.bytes_to_validate * (on_cpu and clips.validate.held)
 
 
 class _Trial:

@@ -1,6 +1,8 @@
 """Where a training's curves go: to TensorBoard, and to loggers of other libraries."""
 
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ from lightning.pytorch import loggers
 from lightning.pytorch.utilities import rank_zero_only
 
 from videopred import check
+from videopred.files import told_of
 from videopred.systems import typed
 
 LOGGERS: dict[str, tuple[str, str, Callable[[Path], dict[str, Any]]]] = {
@@ -41,7 +44,34 @@ class Curves(loggers.TensorBoardLogger):
 
     @rank_zero_only
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
-        super().log_metrics({name: value for name, value in metrics.items() if name != "epoch"}, step)
+        with told_of(Path(self.log_dir), "folder"):
+            super().log_metrics({name: value for name, value in metrics.items() if name != "epoch"}, step)
+
+    @rank_zero_only
+    def save(self) -> None:
+        with told_of(Path(self.log_dir), "folder"):
+            super().save()
+
+    @rank_zero_only
+    def finalize(self, status: str) -> None:
+        with told_of(Path(self.log_dir), "folder"):
+            super().finalize(status)
+
+
+@contextmanager
+def writing_quietly() -> Iterator[None]:
+    """Within it, the thread that writes TensorBoard's file does not print what it fails with: `Curves` raises that."""
+    plain = threading.excepthook
+
+    def hook(args: threading.ExceptHookArgs) -> None:
+        if not type(args.thread).__module__.startswith("tensorboard."):
+            plain(args)
+
+    threading.excepthook = hook
+    try:
+        yield
+    finally:
+        threading.excepthook = plain
 
 
 def make_loggers(names: Sequence[str], run: Path) -> list[loggers.Logger]:

@@ -59,10 +59,10 @@ def is_finished(run: Path) -> bool:
 
 def _record(run: Path) -> dict[str, Any]:
     try:
-        record: dict[str, Any] = json.loads((run / RECORD).read_text(encoding="utf-8"))
+        record = json.loads((run / RECORD).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}  # it tells only of the past
-    return record
+    return record if isinstance(record, dict) else {}
 
 
 def find_start(run: Path, config: RunConfig) -> Start:
@@ -71,7 +71,8 @@ def find_start(run: Path, config: RunConfig) -> Start:
     Says on stderr which were damaged, or that there is none.
 
     Raises:
-        FaultyFileError: a whole checkpoint is of another model or another program; it is left where it is.
+        FaultyFileError: a whole checkpoint is of another model or another program, and is left where it is; or all are
+            gone.
         OSError, MemoryError: the system does not give one out.
     """
     folder, start = run / "checkpoints", Start()
@@ -99,10 +100,20 @@ def find_start(run: Path, config: RunConfig) -> Start:
     if start.checkpoint is not None:
         instead = f"resuming from {start.checkpoint.name}"
     elif not damaged:
+        _check_nothing_saved(run)
         print(f"videopred: {run} has saved nothing yet; it starts from scratch", file=sys.stderr)
     for name, said in damaged.items():
         print(f"videopred: {said}; {'the best from here on is kept' if name == BEST else instead}", file=sys.stderr)
     return start
+
+
+def _check_nothing_saved(run: Path) -> None:
+    """Refuse a run whose checkpoints somebody has taken away: it would silently begin again."""
+    record, damaged = _record(run), any((run / "checkpoints").glob("*.damaged"))  # of which it was said
+    saved = record.get("updates", record.get("saved")) or 0  # the second if it was killed
+    got = f"{run} without any, though {RECORD} says that {saved} updates were saved"
+    fix = f"put checkpoints/ back, or train it anew with --out {run} --overwrite"
+    check.require_sound(damaged or not saved, "--resume", "hold its checkpoints", got, fix)
 
 
 def _kept(folder: Path) -> dict[str, int]:
@@ -127,20 +138,25 @@ def check_same(config: RunConfig, model: PredictorConfig | None, training: Train
         check.require(ours[name] == value, f"--{name.replace('_', '-')}", must, value, fix)
 
 
-def check_data(config: RunConfig, file: ClipSource) -> None:
+def check_data(config: RunConfig, file: ClipSource, data: Path | str) -> None:
     """Refuse clips that are not those the run has learned from.
+
+    Args:
+        config: settings of the run.
+        file: the clips.
+        data: what they were opened as, which complaints name: those of a recipe are in no file.
 
     Raises:
         ValueError: says which of name, frames and content differs.
     """
     record, shape = config.data, file.film_shape
     must, fix = "hold the clips that the run has learned from", "give that file, or train another run"
-    got = f"{file.path} with frames {'×'.join(map(str, shape))} instead of {'×'.join(map(str, config.film_shape))}"
+    got = f"{data} with frames {'×'.join(map(str, shape))} instead of {'×'.join(map(str, config.film_shape))}"
     check.require(shape == config.film_shape, "DATA", must, got, fix)
     if record is None:
         return
     found = file.fingerprint()
-    got = f"{file.path}, whose fingerprint has changed from {record.sha256[:12]}… to {found[:12]}…"
+    got = f"{data}, whose fingerprint has changed from {record.sha256[:12]}… to {found[:12]}…"
     check.require(record.sha256 == found, "DATA", must, got, fix)
 
 

@@ -83,8 +83,9 @@ def train(
     """
     out = None if out is None else check.as_path("--out", out)
     how = _checked(model, training, compute, watch, device)
+    folder = RunFolder(out or usual_folder(check.as_path("DATA", data), how.model))
+    folder.mend()  # it may be the run that gives its weights
     learner, clips = _prepare(data, how, init_from, experiment)
-    folder = RunFolder(out or usual_folder(Path(data), how.model))
     folder.begin(learner.config, str(how.device), overwrite)
     limit = limit or TimeLimit(how.compute.time_limit)
     return Course(folder, learner, clips, how.device, Start(), how.watch, progress, limit).to_the_end()
@@ -241,9 +242,10 @@ def resume(
         start = find_start(run, config)
         # A checkpoint brings its weights; the run that the first were from may be gone.
         if start.checkpoint:
-            take_checkpoint(predictor := build(config.model, config.film_shape), start.checkpoint)
+            predictor = _as_it_learns(build(config.model, config.film_shape), config)
+            take_checkpoint(predictor, start.checkpoint)
         else:
-            predictor = _first_predictor(config)
+            predictor = _first_predictor(config, folder)
         learner = Learner(predictor, config)
         folder.go_on(config, record, str(how.device), start.done)
     except BaseException:
@@ -280,12 +282,16 @@ def _same_clips(config: RunConfig, data: Path | str | None) -> ClipSource:
     if data is None and not preset and not Path(known).exists():
         raise check.nothing_there("DATA", "be where it was", Path(known), fix, None)
     file = open_clips(known, config.training, preset=preset)
-    check_data(config, file)
+    check_data(config, file, known)
     return file
 
 
-def _first_predictor(config: RunConfig) -> Predictor:
+def _first_predictor(config: RunConfig, folder: RunFolder | None = None) -> Predictor:
     """The model with its first weights: drawn from the run's seed, or those of another run.
+
+    Args:
+        config: settings of the run.
+        folder: that of the run, if it has begun.
 
     Raises:
         ValueError: that run has another model; the message says what differs.
@@ -294,11 +300,19 @@ def _first_predictor(config: RunConfig) -> Predictor:
     predictor = build(config.model, config.film_shape)
     if isinstance(config.model.core, OwnConfig):
         _try_out(predictor)
+    _as_it_learns(predictor, config)
     if config.init_from is not None:
-        theirs, weights = read_run(check.run_folder(Path(config.init_from), "--init-from"))
+        source = check.run_folder(Path(config.init_from), "--init-from")
+        with check.named({"RUN": "--init-from"}):
+            theirs, weights = read_run(folder.whereabouts(source) if folder else source)
         _check_same_model(config, theirs)
         take_weights(predictor, weights, config.init_from)
     return predictor
+
+
+def _as_it_learns(predictor: Predictor, config: RunConfig) -> Predictor:
+    """The predictor, in 64 bits if it learns in them: Lightning does that only after it has read weights, rounded."""
+    return predictor.double() if config.training.precision == "64-true" else predictor
 
 
 def _try_out(predictor: Predictor) -> None:

@@ -2,7 +2,8 @@
 
 import math
 import statistics
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,7 @@ def train_seeds(
 
     Raises:
         ValueError: no seeds, the same twice or one out of range, or several devices or machines.
-        FileExistsError: a run is there already. And what `train` raises.
+        FileExistsError: a run is there already. And what `train` raises; where one seed fails, after the others.
     """
     training, model = training or TrainingConfig(), model or PredictorConfig()
     out = out or usual_folder(Path(data), model)
@@ -61,18 +62,54 @@ def train_seeds(
     written_before = _written(first_settings)
     write_json(out / SUMMARY, {"seeds": list(seeds)})  # before the first, which may be killed
     how |= {"compute": compute, "limit": _limit_of(compute), "overwrite": overwrite}
-    for finished, seed in enumerate(seeds):
-        _check_time(how["limit"], out, finished, seeds)
-        chosen = training.model_copy(update={"seed": seed})
+
+    def begun() -> bool:
+        return _written(first_settings) != written_before
+
+    def learn(seed: int) -> None:
         try:
-            train(data, model, chosen, out=run_of(out, seed), **how)
+            train(data, model, training.model_copy(update={"seed": seed}), out=run_of(out, seed), **how)
+        finally:
+            if not begun():
+                _put_back(out, summary_before)
+
+    return _one_by_one(out, seeds, how["limit"], learn, begun)
+
+
+def _one_by_one(
+    out: Path, seeds: Sequence[int], limit: TimeLimit, learn: Callable[[int], None], begun: Callable[[], bool]
+) -> Path:
+    """Let each seed learn, also behind one that has failed, and return their folder, summed up.
+
+    Args:
+        out: the folder of the runs.
+        seeds: theirs.
+        limit: the time that they have together.
+        learn: trains one.
+        begun: whether there is any run to go on with.
+
+    Raises:
+        FailedError: some have failed; it names them, and stderr has said why. KeyboardInterrupt: somebody stopped it.
+    """
+    failed: list[int] = []
+    for number, seed in enumerate(seeds):
+        if number:
+            _check_time(limit, out, number - len(failed), seeds)
+        try:
+            learn(seed)
         except KeyboardInterrupt as stopped:
-            if _written(first_settings) == written_before:  # nothing has begun
+            if not begun():
                 raise
             raise _for_all(out, stopped) from None
-        finally:
-            if _written(first_settings) == written_before:  # nothing has begun
-                _put_back(out, summary_before)
+        except check.FailedError as error:
+            if not begun():
+                raise
+            print(f"videopred: seed {seed} has failed: {error}", file=sys.stderr)
+            failed.append(seed)
+    got = f"{out}, of which {', '.join(f'seed {seed}' for seed in failed)} failed as said above"
+    fix = f"`{_resuming(out)}` tries again"
+    if failed:
+        raise check.FailedError(check.complaint("runs from several seeds", "all be finished", got, fix))
     return _summed_up(out, seeds)
 
 
@@ -82,7 +119,7 @@ def _limit_of(compute: ComputeConfig | None) -> TimeLimit:
 
 def _check_time(limit: TimeLimit, out: Path, finished: int, seeds: Sequence[int]) -> None:
     """Stop between two seeds if the time is up."""
-    if finished and (said := limit.reached()):
+    if said := limit.reached():
         told = f"{said}: {finished} of {counted(len(seeds), 'seed')} are finished"
         raise KeyboardInterrupt(f"{told}; continue with `{_resuming(out)}`")
 
@@ -132,7 +169,7 @@ def resume_seeds(out: Path, training: TrainingConfig | None = None, **how: Any) 
         how: what else `resume` takes.
 
     Raises:
-        ValueError: several devices or machines. And what `resume` raises.
+        ValueError: several devices or machines. And what `resume` raises; where one seed fails, after the others.
     """
     _check_alone(how.get("compute"))
     seeds = seeds_of(out)
@@ -140,18 +177,16 @@ def resume_seeds(out: Path, training: TrainingConfig | None = None, **how: Any) 
     asked, compute = training or first.training, how.get("compute") or first.compute
     how |= {"compute": compute, "watch": how.get("watch") or first.watch, "limit": _limit_of(compute)}
     also = {name: value for name, value in how.items() if name not in ("data", "model")}
-    for finished, seed in enumerate(seeds):
-        _check_time(how["limit"], out, finished, seeds)
+
+    def learn(seed: int) -> None:
         run, chosen = run_of(out, seed), asked.model_copy(update={"seed": seed})
-        try:
-            if (run / SETTINGS).exists():  # and `resume` refuses others than its own
-                resume(run, training=chosen, **how)
-                continue
-            data = how.get("data") or (first.data.path if first.data else "")
-            train(data, first.model, chosen, out=run, init_from=first.init_from, experiment=first.experiment, **also)
-        except KeyboardInterrupt as stopped:
-            raise _for_all(out, stopped) from None
-    return _summed_up(out, seeds)
+        if (run / SETTINGS).exists():  # and `resume` refuses others than its own
+            resume(run, training=chosen, **how)
+            return
+        data = how.get("data") or (first.data.path if first.data else "")
+        train(data, first.model, chosen, out=run, init_from=first.init_from, experiment=first.experiment, **also)
+
+    return _one_by_one(out, seeds, how["limit"], learn, lambda: True)
 
 
 def _summed_up(out: Path, seeds: Sequence[int]) -> Path:

@@ -1,6 +1,7 @@
 """A few validation clips looked at closely while training goes on."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import lightning
@@ -10,6 +11,7 @@ from lightning.pytorch import loggers
 from lightning.pytorch.callbacks import Callback
 from tensorboard.compat.proto.summary_pb2 import Summary
 
+from videopred.files import told_of
 from videopred.frames import to_film
 from videopred.models.predictor import Predictor
 from videopred.pictures import gif_bytes, png_bytes
@@ -85,4 +87,5 @@ def show(logger: loggers.TensorBoardLogger, tag: str, height: int, width: int, c
     image = Summary.Image(height=height, width=width, colorspace=3, encoded_image_string=content)
     summary = Summary(value=[Summary.Value(tag=tag, image=image)])
     # SummaryWriter's own methods take arrays, not bytes, and films only with another package installed.
-    logger.experiment._get_file_writer().add_summary(summary, step)
+    with told_of(Path(logger.log_dir), "folder"):
+        logger.experiment._get_file_writer().add_summary(summary, step)
