@@ -198,6 +198,8 @@ def test_what_rests_on_a_single_clip_has_no_interval():
     assert scores.clips_with_values("model", "bce") == 1
     assert re.search(r"^model +[\d.]+\*?$", scores.table(), re.MULTILINE)
     assert "±" in scores.table().splitlines()[4]
+    assert "\nBCE of model: a single clip has a value, so there is no interval\n" in f"{scores.table()}\n"
+    assert "of blank" not in scores.table()
     assert np.isnan(compare({"a": scores}, "blank").difference("a", "bce").low)
 
 

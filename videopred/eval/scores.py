@@ -180,7 +180,9 @@ class Scores:
         with naming(metric):
             capped = metric.remark({key: torch.from_numpy(values) for key, values in measured.items()})
         time = self._time(row, column) if metric.is_time and row in self.models else ""
-        return [remark for remark in (capped, self._coverage(row, column), time) if remark]
+        lone = self.clips > 1 and self.clips_with_values(row, column) == 1
+        single = "a single clip has a value, so there is no interval" if lone else ""
+        return [remark for remark in (capped, self._coverage(row, column), single, time) if remark]
 
     def remarks_on_seeds(self, rows: Sequence[str], column: str) -> list[str]:
         """Why runs that differ in their seeds have no mean by one metric; empty if they have."""
