@@ -89,7 +89,7 @@ def roll_out(
         trace: keep what the core did at each step.
 
     Returns:
-        Tensors without gradients, which may go into computations that have some.
+        What was predicted carries no gradients, and may go into computations that have some.
 
     Raises:
         ValueError: no frame of context, no horizon, an unknown feedback, films of another shape, numbers outside
@@ -107,11 +107,9 @@ def roll_out(
     with evaluating(predictor), torch.inference_mode():
         said = predict_on(predictor, context, horizon - 1, feed=feed, trace=trace)
     # Made outside of that mode, whose own tensors no gradient may pass by.
-    with torch.no_grad():
-        film = torch.sigmoid(said.logits)
-        return Rollout(
-            context, film[:, :-horizon], film[:, -horizon:], {name: kept.clone() for name, kept in said.trace.items()}
-        )
+    film = torch.sigmoid(said.logits)
+    happened = {name: values.clone() if values.is_inference() else values for name, values in said.trace.items()}
+    return Rollout(context, film[:, :-horizon], film[:, -horizon:], happened)
 
 
 def predict_next(predictor: Predictor, film: Tensor) -> Tensor:

@@ -20,4 +20,4 @@ def looks_like_run(path: Path) -> bool:
 def aside(run: Path) -> Path:
     """Where a run waits, hidden, that another is to replace at its place, until that one has saved something."""
     place = run.resolve()  # `.` has no name, and a link stays where it is
-    return place.with_name(f".{place.name}.replaced")
+    return place.parent / f".{place.name}.replaced"

@@ -42,7 +42,7 @@ BAD = {
     "generate balls4 --out clips.hdf5": "--out must be a folder, or a file that ends in .h5, got clips.hdf5; rename it",
     "evaluate {gru} {data} --metrics f1 f1": "--metrics must name each once, got f1 f1; leave one out",
     "render {gru} {data} --clips 1 1": "--clips must name each clip once, got 1 1; leave one out",
-    "generate balls4 --clips": "--clips must have a value, got none; give one, or leave it out",
+    "generate balls4 --clips": "--clips must ask for at least one clip, got 0; try --clips train=100 test=10",
     "generate balls4 --seed 18446744073709551616": "--seed must be below 2**64, got 18446744073709551616; choose",
     "generate sm-mnist --mnist nowhere": "--mnist must hold train-images-idx3",
     "train {data} --core gruu": f"--core must be one of {', '.join(NAMED)}, got gruu; did you mean gru?",

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from scipy import stats
 
 from videopred.eval import make_metric
@@ -79,6 +80,36 @@ def test_which_clips_have_a_value():
     measured = {"tp": tp, "fn": fn, "fp": np.zeros((3, 2)), "tn": np.zeros((3, 2))}
     found = having_value(make_metric("recall"), measured)
     assert found.tolist() == [[True, True], [False, False], [True, False]]
+
+
+def test_clips_that_have_a_value_together_alone_count():
+    class Deviation(type(make_metric("mse"))):
+        def reduce(self, measured, clip_weights=None):
+            return measured["mse"].std(0)
+
+    values = np.array([[1.0, 2], [3, np.nan], [5, 4]])
+    assert having_value(Deviation(make_metric("mse").config), {"mse": values}).tolist() == [
+        [True, False],
+        [True, False],
+        [True, False],
+    ]
+
+
+@pytest.mark.parametrize("name", ["mse", "f1", "recall"])
+def test_clips_that_have_a_value_are_found_alike_one_by_one(name):
+    class Own(type(make_metric(name))):
+        def reduce(self, measured, clip_weights=None):
+            return super().reduce(measured, clip_weights)
+
+    chance, metric = np.random.default_rng(3), make_metric(name)
+    keys = ("mse",) if name == "mse" else ("tp", "fp", "fn", "tn")
+    measured = {key: chance.integers(0, 3, (6, 5)).astype(float) for key in keys}
+    measured[keys[0]][chance.random((6, 5)) < 0.3] = np.nan
+    expected = ~np.isnan(measured[keys[0]])
+    for one in (metric, Own(metric.config)):
+        np.testing.assert_array_equal(having_value(one, measured), expected)
+    tensors = {key: torch.from_numpy(values) for key, values in measured.items()}
+    torch.testing.assert_close(metric.of_each_clip(tensors), Own(metric.config).of_each_clip(tensors), equal_nan=True)
 
 
 def test_a_single_clip_that_has_a_value_has_no_interval():

@@ -89,6 +89,21 @@ def test_what_is_built_on_the_meta_device_is_filled_by_a_state_dict_alone(decode
 
 
 @pytest.mark.parametrize("decoder", DECODERS)
+def test_constants_are_filled_where_they_are(decoder):
+    """So that a recorded graph reads them, and one that was loaded where nothing is learned learns afterwards."""
+    model = make(decoder=DECODERS[decoder][0]()).train()
+    places = [buffer.data_ptr() for buffer in model.buffers()]
+    with torch.inference_mode():
+        model.load_state_dict(model.state_dict())
+    assert [buffer.data_ptr() for buffer in model.buffers()] == places
+    model(film()).logits.sum().backward()
+    with torch.device("meta"):
+        other = make(decoder=DECODERS[decoder][0]())
+        other.load_state_dict(model.state_dict(), assign=True)
+    close(other.eval()(film()).logits, model.eval()(film()).logits)
+
+
+@pytest.mark.parametrize("decoder", DECODERS)
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("name", CORES)
 def test_a_rollout_runs_with_any_core_codec_and_decoder(name, codec, decoder):

@@ -13,6 +13,7 @@ from tiny_runs import files_of, no_file_longer_than
 from training_runs import learner
 
 from videopred.checkpoint import DataRecord, write_json
+from videopred.run_files import aside as beside
 from videopred.training.folder import RunFolder
 from videopred.training.provenance import provenance
 from videopred.training.resuming import read_settings
@@ -211,6 +212,10 @@ def test_a_process_killed_right_after_it_set_a_run_aside_leaves_it_to_the_next(f
         RunFolder(folder.path).begin(CONFIG, "cpu", overwrite=False)
     assert files_of(folder.path) == before
     assert [path.name for path in folder.path.parent.iterdir()] == ["run"]
+
+
+def test_a_place_without_a_name_has_a_place_beside_it_too():
+    assert beside(Path("/")).name == "..replaced"
 
 
 @pytest.fixture

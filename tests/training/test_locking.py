@@ -14,7 +14,7 @@ import pytest
 from tiny_runs import files_of, tiny_model, tiny_training
 from training_runs import learner
 
-from videopred.run_files import LOCK
+from videopred.run_files import LOCK, SETTINGS
 from videopred.training.aside import bring_back
 from videopred.training.folder import RunFolder
 from videopred.training.locking import FolderLock
@@ -85,6 +85,41 @@ def test_a_run_that_is_gone_on_with_does_not_give_its_place_back(stopped):
             begin()
     assert files_of(stopped) == before
     assert aside.exists()
+
+
+def test_what_has_come_to_lie_at_the_place_of_a_run_that_waits_is_kept(stopped):
+    """Such as runs from several seeds, made there after that run's successor was removed."""
+    aside = shutil.copytree(stopped, stopped.with_name(".run.replaced"))
+    shutil.rmtree(stopped)
+    (stopped / "seed-0").mkdir(parents=True)
+    (stopped / "seed-0" / SETTINGS).write_text("{}")
+    (stopped / "notes.txt").write_text("mine")
+
+    def left() -> dict[Path, bytes]:
+        return {path: kept for path, kept in files_of(stopped.parent).items() if path.name != LOCK}
+
+    before = left()
+    bring_back(stopped)
+    with pytest.raises(ValueError, match=r"^--out must be a run folder or new"):
+        RunFolder(stopped).begin(learner().config, "cpu", overwrite=True)
+    with pytest.raises(FileExistsError, match=r"^--out must be a new path"):
+        RunFolder(stopped).begin(learner().config, "cpu", overwrite=False)
+    assert left() == before
+    assert aside.exists()
+
+
+def test_a_folder_that_is_held_is_not_locked_again(tmp_path, monkeypatch):
+    """By some systems' locks, the second would be refused as another's."""
+    taken: list[object] = []
+    monkeypatch.setattr("videopred.training.locking.take_lock", lambda file: taken.append(file) or True)
+    lock = FolderLock(tmp_path)
+    for _ in range(2):
+        lock.hold("--out", tmp_path)
+    assert len(taken) == 1
+    (tmp_path / LOCK).unlink()
+    lock.hold("--out", tmp_path)  # another file, which another process may hold
+    assert len(taken) == 2
+    lock.let_go()
 
 
 def test_training_holds_its_folder_until_it_ends(data, tmp_path, monkeypatch):

@@ -83,14 +83,15 @@ def resample(
 
 
 def having_value(metric: Quantity, measured: Measured) -> np.ndarray:
-    """Which clips have a value by themselves, at each step: (B, T) bool."""
-    tensors, clips = _tensors(measured), _clips({"": {"": measured}})
+    """Which clips have a value by themselves, at each step: (B, T) bool.
+
+    Where none has though all together have, as of a deviation over clips, those count of which all is known.
+    """
+    tensors = _tensors(measured)
     with naming(metric):
-        values = [
-            metric.reduce_each(tensors, torch.nn.functional.one_hot(some, clips).double())
-            for some in torch.arange(clips).split(_AT_ONCE)
-        ]
-    return ~torch.cat(values).isnan().numpy()
+        alone, together = ~metric.of_each_clip(tensors).isnan(), ~metric.reduce(tensors).isnan()
+    known = ~torch.stack([values.isnan() for values in tensors.values()]).any(0)
+    return torch.where(together & ~alone.any(0), known, alone).numpy()
 
 
 def mean_over_steps(values: np.ndarray) -> np.ndarray:

@@ -82,6 +82,17 @@ class Quantity(ABC):
             return self._pooled(measured, draws)
         return torch.stack([self.reduce(measured, weights) for weights in draws])
 
+    def of_each_clip(self, measured: dict[str, Tensor]) -> Tensor:
+        """What `reduce` gives for each clip by itself: (B, T) float64 of measurements (B, T)."""
+        if type(self).reduce is not Quantity.reduce:
+            clips = range(len(next(iter(measured.values()))))
+            return torch.stack(
+                [self.reduce({key: values[i : i + 1] for key, values in measured.items()}) for i in clips]
+            )
+        known = ~torch.stack([values.isnan() for values in measured.values()]).any(0)
+        sums = {key: values.where(known, 0) for key, values in measured.items()}
+        return self.of_sums(sums, known.double()).where(known, torch.nan)
+
     def of_sums(self, sums: dict[str, Tensor], clips: Tensor) -> Tensor:
         """The score from measurements summed over clips: the mean, for a single measurement.
 

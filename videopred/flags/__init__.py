@@ -5,7 +5,6 @@ Light, like everything that runs before torch is loaded.
 
 import io
 import os
-import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
@@ -67,19 +66,21 @@ def call(command: Callable[..., None], name: str, words: list[str]) -> None:
         with redirect_stdout(help_text), _printing(), suppress(SystemExit):
             read(args=["--help"])
         raise ValueError(unboxed(complaint.getvalue(), words, help_text.getvalue())) from None
-    _check_given(kwargs, words)
+    if name != "train":  # whose flags may take away what a file or a run says
+        _check_given(command, kwargs, words)
     command(**kwargs)
 
 
-def _check_given(values: Mapping[str, Any], words: Sequence[str]) -> None:
-    """Refuse a flag that takes several values and was given none, as a shell does where a variable is empty."""
-    for name, value in values.items():
-        if isinstance(value, Settings):
-            _check_given(dict(value), words)
-        elif value == ():
-            flags = (word for word in words if re.fullmatch(rf"--([\w-]+\.)*{name.replace('_', '-')}", word))
-            for flag in flags:
-                check.require(False, flag, "have a value", "none", "give one, or leave it out")
+def _check_given(command: Callable[..., None], given: Mapping[str, Any], words: Sequence[str]) -> None:
+    """Refuse a flag that has no values by default and was given none, as a shell does where a variable is empty."""
+    for name, parameter in signature(command).parameters.items():
+        usual, chosen = {name: parameter.default}, {name: given[name]}
+        if isinstance(parameter.default, Settings):
+            usual, chosen = dict(parameter.default), dict(given[name])
+        for field, value in usual.items():
+            flag, fix = f"--{field.replace('_', '-')}", "give one, or leave it out"
+            in_vain = flag in words and value == chosen.get(field) == ()
+            check.require(not in_vain, flag, "have a value", "none", fix)
 
 
 @contextmanager

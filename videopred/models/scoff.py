@@ -161,9 +161,11 @@ class SCOFF(Core):
         memory = (hidden, torch.zeros_like(hidden)) if config.cell == "lstm" else (hidden,)
         schema: Any = ()
         if config.frozen_schema:
-            drawn = torch.randint(config.schemata, (clips, self.rows), **source).to(device)
-            spread = torch.arange(self.rows, device=device) % config.schemata
-            schema = (spread if evenly else drawn).expand(batch, -1).clone()
+            if evenly:
+                schema = torch.arange(self.rows, device=device) % config.schemata
+            else:
+                schema = torch.randint(config.schemata, (clips, self.rows), **source).to(device)
+            schema = schema.expand(batch, -1).clone()
         return (memory, schema) if self.random is None else (memory, schema, self.random.initial_state(hidden))
 
     def given_out(self, state: State) -> Tensor:

@@ -3,8 +3,9 @@
 import shutil
 from pathlib import Path
 
-from videopred.run_files import aside
+from videopred.run_files import SETTINGS, aside
 from videopred.training.locking import FolderLock
+from videopred.training.places import is_unbegun
 
 
 def bring_back(out: Path) -> None:
@@ -27,6 +28,8 @@ def bring_back(out: Path) -> None:
 def settle_place(out: Path, lock: FolderLock) -> None:
     """Leave one run of two: the new one if it has saved something, else the one that was set aside.
 
+    Where something else has come to lie at their place, such as runs from several seeds, nothing is changed.
+
     Args:
         out: their place.
         lock: holds them.
@@ -37,6 +40,6 @@ def settle_place(out: Path, lock: FolderLock) -> None:
     with lock.lifted():
         if any((place / "checkpoints").glob("*.ckpt")):
             shutil.rmtree(old)
-        else:
+        elif not place.exists() or is_unbegun(place) or list(place.rglob(SETTINGS)) == [place / SETTINGS]:
             shutil.rmtree(place, ignore_errors=True)
             old.rename(place)

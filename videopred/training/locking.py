@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from os import fstat
+from os.path import samestat
 from pathlib import Path
 from typing import IO, Any
 
@@ -40,8 +42,11 @@ class FolderLock:
         self._asked[folder] = argument
         if not folder.is_dir():
             return
-        with told_of(folder / LOCK):
-            file = (folder / LOCK).open("ab")
+        lock = folder / LOCK
+        if lock.exists() and any(samestat(fstat(file.fileno()), lock.stat()) for file in self._held):
+            return  # a second lock on it would be another's on some systems
+        with told_of(lock):
+            file = lock.open("ab")
         self._held.append(file)
         if not (free := take_lock(file)):
             self.let_go()

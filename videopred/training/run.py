@@ -85,7 +85,7 @@ def train(
     how = _checked(model, training, compute, watch, device)
     folder = RunFolder(out or usual_folder(check.as_path("DATA", data), how.model))
     folder.mend()  # it may be the run that gives its weights
-    learner, clips = _prepare(data, how, init_from, experiment)
+    learner, clips = _prepare(data, how, init_from, experiment, folder)
     folder.begin(learner.config, str(how.device), overwrite)
     limit = limit or TimeLimit(how.compute.time_limit)
     return Course(folder, learner, clips, how.device, Start(), how.watch, progress, limit).to_the_end()
@@ -169,6 +169,7 @@ def _prepare(
     how: _How,
     init_from: Path | str | None,
     experiment: ExperimentRecord | None = None,
+    folder: RunFolder | None = None,
 ) -> tuple[Learner, TrainingClips]:
     """A learner that has learned nothing yet, and its clips, which fit one another."""
     init_from = None if init_from is None else check.as_path("--init-from", init_from)
@@ -186,7 +187,7 @@ def _prepare(
         init_from=None if init_from is None else str(init_from.resolve()),
         experiment=experiment,
     )
-    return Learner(_first_predictor(config), config), clips
+    return Learner(_first_predictor(config, folder), config), clips
 
 
 def resume(
@@ -291,7 +292,7 @@ def _first_predictor(config: RunConfig, folder: RunFolder | None = None) -> Pred
 
     Args:
         config: settings of the run.
-        folder: that of the run, if it has begun.
+        folder: that of the run; another process may have begun it.
 
     Raises:
         ValueError: that run has another model; the message says what differs.

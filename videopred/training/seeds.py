@@ -73,11 +73,17 @@ def train_seeds(
             if not begun():
                 _put_back(out, summary_before)
 
-    return _one_by_one(out, seeds, how["limit"], learn, begun)
+    again = "train again with --overwrite; runs that were replaced in vain are back" if overwrite else ""
+    return _one_by_one(out, seeds, how["limit"], learn, begun, again)
 
 
 def _one_by_one(
-    out: Path, seeds: Sequence[int], limit: TimeLimit, learn: Callable[[int], None], begun: Callable[[], bool]
+    out: Path,
+    seeds: Sequence[int],
+    limit: TimeLimit,
+    learn: Callable[[int], None],
+    begun: Callable[[], bool],
+    again: str = "",
 ) -> Path:
     """Let each seed learn, also behind one that has failed, and return their folder, summed up.
 
@@ -87,6 +93,7 @@ def _one_by_one(
         limit: the time that they have together.
         learn: trains one.
         begun: whether there is any run to go on with.
+        again: how to try again what failed, if not by resuming.
 
     Raises:
         FailedError: some have failed; it names them, and stderr has said why. KeyboardInterrupt: somebody stopped it.
@@ -94,7 +101,7 @@ def _one_by_one(
     failed: list[int] = []
     for number, seed in enumerate(seeds):
         if number:
-            _check_time(limit, out, number - len(failed), seeds)
+            _check_time(limit, out, number, failed, seeds)
         try:
             learn(seed)
         except KeyboardInterrupt as stopped:
@@ -107,7 +114,7 @@ def _one_by_one(
             print(f"videopred: seed {seed} has failed: {error}", file=sys.stderr)
             failed.append(seed)
     got = f"{out}, of which {', '.join(f'seed {seed}' for seed in failed)} failed as said above"
-    fix = f"`{_resuming(out)}` tries again"
+    fix = again or f"`{_resuming(out)}` tries again"
     if failed:
         raise check.FailedError(check.complaint("runs from several seeds", "all be finished", got, fix))
     return _summed_up(out, seeds)
@@ -117,10 +124,11 @@ def _limit_of(compute: ComputeConfig | None) -> TimeLimit:
     return TimeLimit(None if compute is None else compute.time_limit)
 
 
-def _check_time(limit: TimeLimit, out: Path, finished: int, seeds: Sequence[int]) -> None:
+def _check_time(limit: TimeLimit, out: Path, done: int, failed: Sequence[int], seeds: Sequence[int]) -> None:
     """Stop between two seeds if the time is up."""
     if said := limit.reached():
-        told = f"{said}: {finished} of {counted(len(seeds), 'seed')} are finished"
+        told = f"{said}: {done - len(failed)} of {counted(len(seeds), 'seed')} are finished"
+        told += f", and {', '.join(f'seed {seed}' for seed in failed)} failed" if failed else ""
         raise KeyboardInterrupt(f"{told}; continue with `{_resuming(out)}`")
 
 
