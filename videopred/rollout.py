@@ -106,9 +106,10 @@ def roll_out(
     feed = _feed(feedback, chance)
     with evaluating(predictor), torch.inference_mode():
         said = predict_on(predictor, context, horizon - 1, feed=feed, trace=trace)
-    # Made outside of that mode, whose own tensors no gradient may pass by.
-    film = torch.sigmoid(said.logits)
-    happened = {name: values.clone() if values.is_inference() else values for name, values in said.trace.items()}
+    # Made outside of that mode, whose own tensors no gradient may pass by; unless all around is in it, as in scoring.
+    film, happened = torch.sigmoid(said.logits), said.trace
+    if not torch.is_inference_mode_enabled():
+        happened = {name: values.clone() for name, values in happened.items()}
     return Rollout(context, film[:, :-horizon], film[:, -horizon:], happened)
 
 

@@ -25,13 +25,13 @@ def runs_and_data(paths: Sequence[Path], otherwise: str = "") -> tuple[list[Path
     return runs, data
 
 
-def read_names(words: Sequence[str], of: str, there: Collection[str] = ()) -> dict[str, str]:
+def read_names(words: Sequence[str], of: str, there: Collection[str]) -> dict[str, str]:
     """What --names says: name of a row or run -> what it is to be called.
 
     Args:
         words: as they were given.
         of: what is named, as in the help: ROW or RUN.
-        there: the names that there are, as far as they are known. Some may hold a =, as lr=0.01 does.
+        there: the names that there are, of which some may hold a =, as lr=0.01 does.
 
     Raises:
         ValueError: words of another form, or one that is named twice.

@@ -113,9 +113,9 @@ def _one_by_one(
                 raise
             print(f"videopred: seed {seed} has failed: {error}", file=sys.stderr)
             failed.append(seed)
-    got = f"{out}, of which {', '.join(f'seed {seed}' for seed in failed)} failed as said above"
-    fix = again or f"`{_resuming(out)}` tries again"
     if failed:
+        got = f"{out}, of which {', '.join(f'seed {seed}' for seed in failed)} failed as said above"
+        fix = again or f"`{_resuming(out)}` tries again"
         raise check.FailedError(check.complaint("runs from several seeds", "all be finished", got, fix))
     return _summed_up(out, seeds)
 
