@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from command_line import run as command
+from lightning.pytorch.utilities import rank_zero_only
 from tiny_runs import CORE_SIZES, HEIGHT, RECIPE, WIDTH, tiny_model, tiny_training
 from training_runs import UNDRAWN, equal, learner, load, weights
 
@@ -125,6 +126,15 @@ def test_a_run_replaces_the_one_that_gives_its_weights(data, old, monkeypatch):
     monkeypatch.undo()
     assert equal(weights(resume(old, **how)), before)
     assert not aside(old).exists()
+
+
+def test_other_processes_find_the_weights_that_the_first_has_set_aside(data, old, monkeypatch):
+    before, begun = weights(old), []
+    set_aside(old)
+    monkeypatch.setattr(rank_zero_only, "rank", 1, raising=False)
+    monkeypatch.setattr(course.Course, "to_the_end", lambda self: begun.append(self.learner.state_dict()))
+    train(data, tiny_model("lstm"), STILL, out=old, init_from=old, overwrite=True, device="cpu")
+    assert equal(begun[0], before)
 
 
 def test_a_process_killed_before_it_saved_leaves_the_old_run_to_the_next(data, old):
