@@ -46,7 +46,7 @@ def test_first_are_the_core_the_frames_and_the_lowest_loss(tmp_path):
         "frames": "24 × 32",
         "updates": "12,345",
         "state": "done",
-        "lowest validation loss": "7.25",
+        "lowest validation loss (bce)": "7.25",
         "MSE ↓": "0.2000",
     }
     bare = find_run(made_up_run(tmp_path / "bare", film_shape=[3, 24, 32]), tmp_path)

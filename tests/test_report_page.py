@@ -35,7 +35,17 @@ def two(tmp_path) -> Path:
 
 def test_validation_losses_stand_side_by_side(two):
     (chart,) = [chart for chart in page_of(two, "one", "other").charts if chart.startswith("validation loss")]
-    assert chart == "validation loss over the updates: one from 7.25 to 7.75; other from 7.25 to 7.75"
+    assert chart == "validation loss (bce) over the updates: one from 7.25 to 7.75; other from 7.25 to 7.75"
+
+
+def test_losses_of_different_kinds_have_charts_of_their_own(two):
+    log = [{name.replace("bce", "mse"): value for name, value in row.items()} for row in LOG]
+    made_up_run(two / "third", log)
+    charts = [chart for chart in page_of(two, "one", "third").charts if chart.startswith("validation loss")]
+    assert charts == [
+        f"validation loss ({kind}) over the updates: {run} from 7.25 to 7.75"
+        for run, kind in (("one", "bce"), ("third", "mse"))
+    ]
 
 
 def test_runs_are_compared_on_the_first_data_that_all_were_scored_on(two):

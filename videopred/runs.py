@@ -18,7 +18,7 @@ from videopred.eval.file_names import ScoreFile, score_files
 from videopred.run_files import EXPORT, RECORD, SETTINGS
 from videopred.spelling import nearest_path
 from videopred.systems import lives
-from videopred.training.metrics_rows import curves, read_metrics
+from videopred.training.metrics_rows import curves, losses, read_metrics
 from videopred.weights import read_header
 
 SILENT = 3600.0
@@ -226,8 +226,7 @@ def _losses(run: Path) -> tuple[float | None, float | None, int | None]:
     """Last training loss, lowest validation loss, and updates done, as its log has them."""
     found = curves(read_metrics(run / "logs" / "metrics.csv"))
     training, validation = (
-        [value for name, (_, values) in found.items() if name.startswith(kind) for value in values]
-        for kind in ("train_", "validation_")
+        [value for _, values in losses(found, part).values() for value in values] for part in ("train", "validation")
     )
     done = max((int(max(steps)) for steps, _ in found.values()), default=None)
     return training[-1] if training else None, min(validation, default=None), done

@@ -9,7 +9,7 @@ from videopred.eval.scores import Scores
 from videopred.report import tables
 from videopred.report.charts import Line, line_chart
 from videopred.report.found import FoundRun
-from videopred.training.metrics_rows import curves
+from videopred.training.metrics_rows import curves, losses
 
 _POINTS = 300
 """Points of a curve at most; of more rows, means of as many as it takes are drawn."""
@@ -24,8 +24,8 @@ def first_facts(run: FoundRun, scores: Scores | None) -> dict[str, str]:
     if "updates" in run.record:
         found["updates"] = f"{run.record['updates']:,}"
     found |= {"state": str(run.record["state"])} if "state" in run.record else {}
-    lowest = [min(values) for name, (_, values) in curves(run.log).items() if name.startswith("validation_")]
-    found |= {"lowest validation loss": f"{lowest[0]:.4g}"} if lowest else {}
+    of_kinds = losses(curves(run.log), "validation")
+    found |= {f"lowest validation loss ({kind})": f"{min(values):.4g}" for kind, (_, values) in of_kinds.items()}
     if scores is not None:
         column = next(iter(scores.metrics))
         (model, *_) = scores.models
@@ -38,19 +38,16 @@ def first_facts(run: FoundRun, scores: Scores | None) -> dict[str, str]:
 def learning_charts(run: FoundRun) -> list[str]:
     """The losses in one chart, and every other curve that moves in one of its own."""
     found = curves(run.log)
-    losses: dict[str, Line] = {}
-    others = []
-    for name, (steps, values) in found.items():
-        kind, _, loss = name.partition("_")
-        if kind in ("train", "validation") and loss:
-            losses[f"{kind} {loss}"] = thinned(steps, values, f"line-{int(kind == 'validation')}")
-        elif len(set(values)) > 1:
-            others.append(
-                line_chart(
-                    name.replace("/", ": ").replace("_", " "), {name: thinned(steps, values, "line-0")}, "updates"
-                )
-            )
-    return [chart for chart in [line_chart("loss", losses, "updates"), *others] if chart]
+    lines: dict[str, Line] = {}
+    for place, part in enumerate(("train", "validation")):
+        for kind, curve in losses(found, part).items():
+            lines[f"{part} {kind}"] = thinned(*curve, f"line-{place}")
+    others = [
+        line_chart(name.replace("/", ": ").replace("_", " "), {name: thinned(*curve, "line-0")}, "updates")
+        for name, curve in found.items()
+        if name.replace("_", " ", 1) not in lines and len(set(curve[1])) > 1
+    ]
+    return [chart for chart in [line_chart("loss", lines, "updates"), *others] if chart]
 
 
 def thinned(steps: Sequence[float], values: Sequence[float], style: str) -> Line:

@@ -14,13 +14,13 @@ from videopred.eval.file_names import ScoreFile, score_files
 from videopred.eval.scores import Scores, load_scores
 from videopred.files import whole_file
 from videopred.rendering import OF_CHANGES, USUAL_ROWS, check_rows
-from videopred.report.charts import line_chart, styles
+from videopred.report.charts import Line, line_chart, styles
 from videopred.report.clips import bytes_of
 from videopred.report.facts import thinned
 from videopred.report.found import FoundRun, find_run
 from videopred.report.section import Section, tell_run
 from videopred.report.tables import ScoreBlock, Table, comparison_block, plausibility_beside
-from videopred.training.metrics_rows import curves
+from videopred.training.metrics_rows import curves, losses
 
 LARGEST = 5_000_000
 """Bytes of a page at most."""
@@ -44,8 +44,8 @@ class Compared(NamedTuple):
     """Why they cannot."""
     plausibility: Mapping[str, Table]
     """Name of data -> their relative errors."""
-    learning: str
-    """SVG of their validation losses; empty if there are none."""
+    learning: Mapping[str, Sequence[str]]
+    """SVG of validation losses of one kind -> the runs that have it."""
     styles: dict[str, str]
     """Run -> class of its line in that."""
 
@@ -157,12 +157,14 @@ def _with_scores_among_others(run: FoundRun, results: Path) -> FoundRun:
 def _compared(runs: Sequence[FoundRun], common: Common | None) -> Compared:
     """What can be said of several runs together, given their scores on the same data."""
     where = styles([run.name for run in runs], [])
-    lines = {}
+    of_kinds: dict[str, dict[str, Line]] = {}
     for run in runs:
-        for column, (steps, values) in curves(run.log).items():
-            if column.startswith("validation_"):
-                lines[run.name] = thinned(steps, values, where[run.name])
-    learning = line_chart("validation loss", lines, "updates")
+        for kind, curve in losses(curves(run.log), "validation").items():
+            of_kinds.setdefault(kind, {})[run.name] = thinned(*curve, where[run.name])
+    charts = {
+        line_chart(f"validation loss ({kind})", lines, "updates"): list(lines) for kind, lines in of_kinds.items()
+    }
+    learning = {chart: names for chart, names in charts.items() if chart}
     plausibility: dict[str, Table] = {}
     for name in runs[0].plausibility:
         if all(name in run.plausibility for run in runs):

@@ -6,6 +6,9 @@ from pathlib import Path
 
 from videopred import check
 
+Curve = tuple[list[float], list[float]]
+"""Updates done, and values."""
+
 
 def read_metrics(path: Path) -> list[dict[str, str]]:
     """The rows of a metrics file, without what is empty in them; none if there is no file, or no whole row.
@@ -27,9 +30,9 @@ def read_metrics(path: Path) -> list[dict[str, str]]:
     return rows
 
 
-def curves(rows: Iterable[Mapping[str, str]]) -> dict[str, tuple[list[float], list[float]]]:
-    """Column of a metrics file -> updates done, and values; what is no number is left out."""
-    found: dict[str, tuple[list[float], list[float]]] = {}
+def curves(rows: Iterable[Mapping[str, str]]) -> dict[str, Curve]:
+    """Column of a metrics file -> its curve; what is no number is left out."""
+    found: dict[str, Curve] = {}
     for row in rows:
         for name, cell in row.items():
             if name == "update":
@@ -42,3 +45,8 @@ def curves(rows: Iterable[Mapping[str, str]]) -> dict[str, tuple[list[float], li
             steps.append(done)
             values.append(value)
     return found
+
+
+def losses(found: Mapping[str, Curve], part: str) -> dict[str, Curve]:
+    """Kind of loss, such as bce -> its curve on a part, which is train or validation."""
+    return {name.removeprefix(f"{part}_"): curve for name, curve in found.items() if name.startswith(f"{part}_")}
