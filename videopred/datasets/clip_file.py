@@ -190,7 +190,8 @@ class ClipFile(ClipSource):
                 return hash_files([self.path])
             groups = {PARTS[part]: _datasets(file[PARTS[part]]) for part in self.parts}
             arrays = {f"{group}/{name}": found[name] for group, found in groups.items() for name in sorted(found)}
-            return hash_values(self.path, arrays) or hash_files([self.path])
+            made = self.recipe is not None
+            return hash_values(self.path, arrays, from_recipe=made) or hash_files([self.path])
 
     def close(self) -> None:
         """Let go of the file; the next use opens it again."""
