@@ -1,5 +1,6 @@
 """What tells a run by its files: a folder with its settings, one of runs from several seeds, or an export. Light."""
 
+import re
 from pathlib import Path
 
 SETTINGS, RECORD = "settings.json", "run.json"
@@ -15,6 +16,30 @@ EXPORT = ".safetensors"
 def looks_like_run(path: Path) -> bool:
     """Whether a path is of a run, of runs from several seeds, or ends as an export's, which need not be there."""
     return path.suffix == EXPORT or any((path / name).is_file() for name in (SETTINGS, SUMMARY))
+
+
+def is_seed_folder(name: str) -> bool:
+    """Whether the name of a folder is that of the run from a seed, such as seed-0."""
+    return re.fullmatch(r"seed-\d+", name) is not None
+
+
+def run_name(run: Path, others: int = 0) -> str:
+    """What results of a run are filed under: its name, that of a seed behind that of its experiment.
+
+    Args:
+        run: run folder, or export.
+        others: how many more runs were judged together with it.
+    """
+    whole = run.resolve()
+    name = whole.name.removesuffix(EXPORT)
+    name = f"{whole.parent.name}/{name}" if is_seed_folder(name) else name
+    return f"{name}-and-{others}-more" if others else name
+
+
+def data_name(path: Path) -> str:
+    """What runs and results on clips are called after: the name of a folder, or of a file without its ending."""
+    whole = path.resolve()  # `.` has no name
+    return whole.name if whole.is_dir() else whole.stem
 
 
 def aside(run: Path) -> Path:

@@ -5,7 +5,6 @@ A run that says it is running is believed as long as its process lives, where th
 
 import json
 import platform
-import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple
 from videopred import check
 from videopred.amounts import duration
 from videopred.eval.file_names import ScoreFile, score_files
-from videopred.run_files import EXPORT, RECORD, SETTINGS
+from videopred.run_files import EXPORT, RECORD, SETTINGS, run_name
 from videopred.spelling import nearest_path
 from videopred.systems import lives
 from videopred.training.metrics_rows import curves, losses, read_metrics
@@ -54,19 +53,6 @@ class Run(NamedTuple):
     """Why it is damaged."""
     kind_of_loss: str = ""
     """What its losses are, such as bce."""
-
-
-def run_name(run: Path, others: int = 0) -> str:
-    """What results of a run are filed under: its name, that of a seed behind that of its experiment.
-
-    Args:
-        run: run folder, or export.
-        others: how many more runs were judged together with it.
-    """
-    whole = run.resolve()
-    name = whole.name.removesuffix(EXPORT)
-    name = f"{whole.parent.name}/{name}" if re.fullmatch(r"seed-\d+", name) else name
-    return f"{name}-and-{others}-more" if others else name
 
 
 def run_stamp(run: Path) -> str | None:

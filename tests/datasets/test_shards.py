@@ -97,6 +97,12 @@ def test_a_folder_can_be_pickled_closed_and_used_again(folder):
     assert (many.read_frames("train", 1, 9) == frames).all()
 
 
+def test_a_folder_that_one_stands_in_has_its_name(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    with open_dataset(".") as data:
+        assert data.path == folder
+
+
 def test_what_lies_beside_the_shards_is_named_and_left_out(mine):
     with open_dataset(mine) as data:
         assert "left_out" not in describe(data)

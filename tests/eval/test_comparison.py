@@ -5,6 +5,7 @@ import io
 import re
 from dataclasses import replace
 from itertools import permutations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from videopred.eval import make_metric
 from videopred.eval.comparison import compare
 from videopred.eval.comparison_over_data import compare_over_data
-from videopred.eval.data_names import names_of
+from videopred.eval.data_names import names_of, table_names
 from videopred.eval.scores import Scores
 from videopred.eval.settings import F1Config, Protocol
 
@@ -300,6 +301,15 @@ def test_one_clip_gives_no_interval():
     assert not compared.difference("blank", "mse").told_apart
     assert compared.to_dict()["rows"]["blank"]["mse"]["3"]["low"] is None
     assert "nan" not in compared.to_csv()
+
+
+def test_tables_are_called_after_runs_whatever_these_are_called_and_wherever_one_stands(tmp_path, monkeypatch):
+    folders = [tmp_path / "eval" / run / "two" for run in ("seed-test", "m", "sweep/seed-0")]
+    folders[0].mkdir(parents=True)
+    monkeypatch.chdir(folders[0])
+    one = scored(0)
+    tables = {Path("."): one, **dict.fromkeys(folders[1:], one)}
+    assert list(table_names(tables).values()) == ["seed-test", "m", "seed-0"]
 
 
 def test_short_names_tell_paths_apart():

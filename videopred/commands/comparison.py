@@ -11,7 +11,7 @@ from videopred.commands import terminal
 from videopred.commands.naming import read_names
 from videopred.commands.options import Json, Overwrite, out_flag
 from videopred.eval.file_names import PLAUSIBILITY_FILES, SCORES, score_files, scores_in
-from videopred.run_files import looks_like_run
+from videopred.run_files import looks_like_run, run_name
 from videopred.spelling import nearest_path, nearest_run
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _scores_of(path: Path, data: tuple[str, ...]) -> list[Path]:
         if (path / PLAUSIBILITY_FILES[0]).is_file():
             fix = "errors of plausibility are compared by `videopred plausibility RUN... DATA`"
         raise FileNotFoundError(check.complaint("SCORES", must, f"{path} (no {SCORES} there)", fix))
-    from videopred.runs import run_name, run_stamp
+    from videopred.runs import run_stamp
 
     name = run_name(path)
     found = Path("eval") / name

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from videopred import check
-from videopred.run_files import looks_like_run
+from videopred.run_files import looks_like_run, run_name
 
 
 def runs_and_data(paths: Sequence[Path], otherwise: str = "") -> tuple[list[Path], Path]:
@@ -55,7 +55,6 @@ def own_names(runs: Sequence[Path]) -> list[str]:
         ValueError: a run is given twice.
     """
     from videopred.eval.data_names import names_of
-    from videopred.runs import run_name
 
     twice = ", ".join(sorted({str(run) for run in runs if runs.count(run) > 1}))
     check.require(not twice, "RUN", "be given once each", twice, "leave one out")

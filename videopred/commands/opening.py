@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from videopred import check
 from videopred.command_lines import typed
 from videopred.datasets import how_to_make, open_dataset
-from videopred.run_files import SETTINGS, SUMMARY
+from videopred.run_files import SETTINGS, SUMMARY, data_name, run_name
 from videopred.training.places import run_of, seeds_of
 
 if TYPE_CHECKING:
@@ -22,9 +22,7 @@ def results(run: Path, data: Path, others: int = 0) -> Path:
         data: the data file, or folder of shards.
         others: how many more runs are judged together with it.
     """
-    from videopred.runs import run_name
-
-    return Path("eval") / run_name(run, others) / data.stem
+    return Path("eval") / run_name(run, others) / data_name(data)
 
 
 def check_not_of_others(file: Path, runs: Sequence[Path], overwrite: bool) -> None:

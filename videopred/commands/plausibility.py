@@ -13,6 +13,7 @@ from videopred.commands.opening import check_not_of_others, each_run, results
 from videopred.commands.options import Device, Json, Names, Overwrite, out_flag
 from videopred.eval.file_names import COMPARED_FILES, OVER_SEEDS_FILES, PLAUSIBILITY_FILES
 from videopred.eval.plausibility_settings import PlausibilityConfig
+from videopred.run_files import data_name
 
 if TYPE_CHECKING:
     from videopred.eval.plausibility_scores import PlausibilityScores
@@ -62,7 +63,7 @@ def plausibility(
     if out is not None:
         check.folder_for("--out", out, PLAUSIBILITY_FILES)
     compared = (out or results(runs[0], data, len(models) - 1)) if len(models) > 1 else None
-    of_scores = [out or Path("eval") / scores.stem / data.stem] if scores is not None else []
+    of_scores = [out or Path("eval") / scores.stem / data_name(data)] if scores is not None else []
     _check_new(models, of_scores, compared, draw, overwrite)
     if scores is not None:
         from videopred.surprise import score_file

@@ -15,6 +15,7 @@ from videopred.datasets import open_dataset
 from videopred.eval import DEFAULT_METRICS, known, metric_settings, read_metric_settings
 from videopred.eval.file_names import SCORE_FILES, SCORES
 from videopred.eval.settings import GivenConfig
+from videopred.run_files import data_name
 from videopred.settings import Part
 
 if TYPE_CHECKING:
@@ -160,6 +161,6 @@ def _check_metrics(metrics: tuple[str, ...]) -> None:
 def _results(runs: list[Path], data: Path | None, films: GivenConfig) -> Path:
     """Where results go unless --out says otherwise."""
     if films.pred is not None:
-        return Path("eval") / films.pred.stem / (data or films.true or films.pred).stem
+        return Path("eval") / data_name(films.pred) / data_name(data or films.true or films.pred)
     assert data is not None  # _split has asked for it
     return results(runs[0], data, len(runs) - 1)

@@ -1,7 +1,6 @@
 """The command that trains: on a data file, by an experiment, or from where a run stopped."""
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +19,7 @@ from videopred.experiments.settings import Scale
 from videopred.flags import model_flags
 from videopred.models.codec_settings import CodecConfig, DecoderConfig, RNEMConfig, SharedConfig
 from videopred.models.settings import CoreConfig, PredictorConfig, RIMsConfig
-from videopred.run_files import SUMMARY
+from videopred.run_files import SUMMARY, is_seed_folder
 from videopred.settings import ComputeConfig, Settings, TrainingConfig, WatchConfig
 from videopred.spelling import nearest_path
 from videopred.training.aside import bring_back
@@ -233,7 +232,7 @@ def _check_room(out: Path, seeds: Sequence[int] | None, overwrite: bool) -> None
 
 def _check_no_seed(out: Path) -> None:
     """Refuse the place of one of several seeds, which are trained alike and summed up together."""
-    is_one = re.fullmatch(r"seed-\d+", out.name) and (out.parent / SUMMARY).is_file()
+    is_one = is_seed_folder(out.name) and (out.parent / SUMMARY).is_file()
     among = is_one and out in [run_of(out.parent, seed) for seed in seeds_of(out.parent)]
     fix = f"choose another --out; to train that seed again, delete it and give --resume {out.parent}"
     check.require(not among, "--out", "be no run of several seeds", out, fix)

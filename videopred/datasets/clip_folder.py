@@ -32,7 +32,7 @@ class ClipFolder(ClipSource):
     """
 
     def __init__(self, path: Path | str) -> None:
-        self.path = Path(path)
+        self.path = Path(path) if Path(path).name not in ("", "..") else Path(path).resolve()
         names = shard_names(self.path)
         got = f"{self.path} (a folder without any)"
         check.require_sound(len(names) > 0, "DATA", "be a data file or a folder of shards", got, how_to_mend(self.path))

@@ -1,12 +1,12 @@
 """Tells clips from other clips: a hash of what a data file holds, however it was packed."""
 
 import hashlib
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from zlib_ng import zlib_ng
 
 if TYPE_CHECKING:
     import h5py
@@ -44,7 +44,8 @@ def hash_values(path: Path, arrays: Mapping[str, "h5py.Dataset"], *, from_recipe
             return None
         digest.update(repr((name, str(array.dtype), array.shape, array.chunks)).encode())
         for start, stop in chunks:
-            digest.update(content[stop - 4 : stop] if from_recipe else zlib_ng.decompress(content[start:stop]))
+            packed = content[stop - 4 if from_recipe else start : stop].tobytes()
+            digest.update(packed if from_recipe else zlib.decompress(packed))
     return digest.hexdigest()
 
 

@@ -7,6 +7,7 @@ from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from videopred import check
+from videopred.run_files import is_seed_folder
 
 if TYPE_CHECKING:
     from videopred.eval.scores import Scores
@@ -29,9 +30,10 @@ def table_names(tables: Mapping[Path, "Scores"]) -> dict[Path, str]:
     Args:
         tables: folder of the scores -> the table.
     """
-    often = Counter((_run_part(folder), table.fingerprint) for folder, table in tables.items())
+    runs = {folder: _run_part(folder.resolve()) for folder in tables}  # `.` has no name
+    often = Counter((runs[folder], table.fingerprint) for folder, table in tables.items())
     paths = {
-        folder: str(folder if often[_run_part(folder), table.fingerprint] > 1 else _run_part(folder))
+        folder: str(folder.resolve() if often[runs[folder], table.fingerprint] > 1 else runs[folder])
         for folder, table in tables.items()
     }
     once = list(dict.fromkeys(paths.values()))
@@ -95,7 +97,7 @@ def _run_part(folder: Path) -> Path:
     The <run> of one seed is two folders, <experiment>/seed-<n>.
     """
     run = folder.parent
-    above = run.parent.parent if run.name.startswith("seed-") else run.parent
+    above = run.parent.parent if is_seed_folder(run.name) else run.parent
     return run if above.name == "eval" else folder
 
 
@@ -107,4 +109,5 @@ def _data_names(found: Mapping[str, Mapping[str, "Scores"]]) -> list[str]:
         got = ", and ".join(f"{' and '.join(found[one])} with {one}" for one in contents)
         fix = "evaluate all again on the same clips"
         check.require(count == 1, "SCORES", f"be of one content of {file}", got, fix)
-    return names_of([str(Path(file).with_suffix("")) for file in files.values()])
+    short = [str(Path(file).with_suffix("")) for file in files.values()]
+    return names_of(short if len(set(short)) == len(short) else list(files.values()))  # a folder may be called a.v1

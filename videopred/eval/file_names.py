@@ -4,10 +4,11 @@ Light: commands look whether they are there before torch is loaded.
 """
 
 import json
-import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from videopred.run_files import data_name, is_seed_folder
 
 SCORES = "scores.json"
 """The file by which a folder of scores is known."""
@@ -36,7 +37,7 @@ class ScoreFile(NamedTuple):
     def data(self) -> str:
         """Name of the data: that of its file, or, where it is not told, of the folder that scores on it go to."""
         file = self.content.get("file")
-        return Path(file).stem if isinstance(file, str) else self.path.parent.name
+        return data_name(Path(file)) if isinstance(file, str) else self.path.parent.name
 
     @property
     def part(self) -> str:
@@ -111,4 +112,4 @@ def score_files(results: Path) -> list[ScoreFile]:
 
 def _name_of(row: str, filed_under: str) -> str:
     """The name of a run whose row this is among others: a row of a seed without a folder is of the one it lies in."""
-    return f"{filed_under.partition('/')[0]}/{row}" if re.fullmatch(r"seed-\d+", row) else row
+    return f"{filed_under.partition('/')[0]}/{row}" if is_seed_folder(row) else row

@@ -18,6 +18,7 @@ from videopred.eval.plausibility import Errors, Plausible, Scenes
 from videopred.eval.plausibility_text import LEGEND, NO_LABELS, Line, cell, kinds_table
 from videopred.eval.text import csv_text
 from videopred.files import array_bytes, write_all
+from videopred.run_files import run_name
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class PlausibilityScores:
     def table(self) -> str:
         """Plain text for a terminal: one table for each aggregate, without the kinds of three conditions."""
         run = self.settings.get("run")
-        title = self.title if run is None else f"{Path(run).name.removesuffix('.safetensors')} on {self.title}"
+        title = self.title if run is None else f"{run_name(Path(run))} on {self.title}"
         if self.scenes.possible is None:
             return f"{title}\n{NO_LABELS}"
         intervals = f"95 % intervals over scenes (Wilson's; of absolute: {OVER_CLIPS}; - for one scene)"

@@ -18,7 +18,8 @@ from videopred.export.card_text import Described, card_text
 from videopred.files import write_all
 from videopred.judging.drawing import scenes_of
 from videopred.rendering.film import film_frames
-from videopred.runs import run_name, stamp_of
+from videopred.run_files import run_name
+from videopred.runs import stamp_of
 from videopred.weights import export_bytes
 
 _PANEL_PX = 144

@@ -11,6 +11,7 @@ from videopred import check
 from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.fingerprint import hash_files
 from videopred.judging.given_files import holds_array, read_samples
+from videopred.run_files import data_name
 
 
 class GivenFilms:
@@ -143,7 +144,7 @@ class GivenTruth(ClipSource):
 
     def __init__(self, films: GivenFilms, part: str = "test") -> None:
         self.given = films
-        self.path, self.name = films.path, films.path.stem
+        self.path, self.name = films.path, data_name(films.path)
         self.recipe, self.seed, self.truth, self.binary = None, None, (), False
         self.parts = {part: films.clips}
         self.frames = films.frames

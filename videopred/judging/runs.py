@@ -12,7 +12,8 @@ from videopred.device import my_device, pick_device
 from videopred.eval.scores import Scores
 from videopred.judging.evaluating import evaluate_protocol
 from videopred.judging.rows import ROWS
-from videopred.runs import run_name, run_stamp
+from videopred.run_files import run_name
+from videopred.runs import run_stamp
 
 if TYPE_CHECKING:
     from videopred.datasets.clip_source import ClipSource

@@ -10,8 +10,8 @@ from videopred.command_lines import from_here
 from videopred.datasets import kept_clips
 from videopred.eval.file_names import PLAUSIBILITY_FILES, may_be_of, scores_in
 from videopred.eval.scores import Scores, load_scores
-from videopred.run_files import RECORD, SETTINGS
-from videopred.runs import run_name, stamp_of
+from videopred.run_files import RECORD, SETTINGS, run_name
+from videopred.runs import stamp_of
 from videopred.training.metrics_rows import read_metrics
 from videopred.weights import read_header
 

@@ -20,6 +20,7 @@ from videopred.report.facts import thinned
 from videopred.report.found import FoundRun, find_run
 from videopred.report.section import Section, tell_run
 from videopred.report.tables import ScoreBlock, Table, comparison_block, plausibility_beside
+from videopred.run_files import data_name
 from videopred.training.metrics_rows import curves, losses
 
 LARGEST = 5_000_000
@@ -101,10 +102,12 @@ def write_report(
     sections = []
     for run in found:
         shown = data or run.data
-        others = [other.scores[shown.stem].protocol for other in found if shown and shown.stem in other.scores]
+        others = [
+            other.scores[data_name(shown)].protocol for other in found if shown and data_name(shown) in other.scores
+        ]
         others += [] if together is None else [together.protocol]
         like = next(iter(others), None)
-        among = _with_scores_among_others(run, results).scores.get(shown.stem) if shown else None
+        among = _with_scores_among_others(run, results).scores.get(data_name(shown)) if shown else None
         told = tell_run(run, shown, by, where, rows=rows, like=like, among=among, together=together is not None)
         sections.append(told)
     text = set_page(_with_clips(sections, compared), compared)
@@ -184,12 +187,12 @@ def _common_scores(runs: Sequence[FoundRun], data: Path | None, results: Path) -
 
     Of several data sets, those on which the runs can be compared come first, and of these one whose clips are shown.
     """
-    shown = {run.data.stem for run in runs if run.data is not None}
+    shown = {data_name(run.data) for run in runs if run.data is not None}
     files = score_files(results)
     own = set.intersection(*(set(run.scores) for run in runs))
     names = sorted(own | {file.data for file in files}, key=lambda name: (name not in own, name not in shown, name))
     found = None
-    for name in names if data is None else [data.stem]:
+    for name in names if data is None else [data_name(data)]:
         if name in own:
             tables = {run.name: run.scores[name] for run in runs}
             common: Common | None = Common(tables, tables)

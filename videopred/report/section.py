@@ -20,6 +20,7 @@ from videopred.report.clips import Chosen, Predicted, Shown, address, choose_cli
 from videopred.report.facts import data_card, data_record, first_facts, learning_charts, provenance, settings_by_part
 from videopred.report.found import FoundRun
 from videopred.report.tables import ScoreBlock, Table
+from videopred.run_files import data_name
 
 if TYPE_CHECKING:
     from videopred.datasets.clip_source import ClipSource
@@ -97,7 +98,7 @@ def tell_run(
     Raises:
         ValueError: the data does not fit the run, or the metric was not scored.
     """
-    scores = run.scores.get(data.stem) if data else None
+    scores = run.scores.get(data_name(data)) if data else None
     choosing = among if scores is None else scores
     if by is not None:
         found, fix = f"{by}, but no clips of {run.name} were found", "name their file with --data"
@@ -133,7 +134,7 @@ def tell_run(
         same = choosing if choosing is not None and choosing.fingerprint == fingerprint else None
         predicted, span = _predicted(run, file, same, by, device, rows)
         if choosing is not same:
-            span += f". The scores on {data.stem} are of other clips than {data} holds, and say nothing of these"
+            span += f". The scores on {data_name(data)} are of other clips than {data} holds, and say nothing of these"
         return section._replace(predicted=predicted, span=span)
 
 
@@ -225,7 +226,7 @@ def _commands(run: FoundRun, made: str | None, data: Path | None, parts: Mapping
         words = training_words(command, str(data), str(data)) if data is not None and run.path.is_file() else None
         found["the run"] = typed(words) if words else unlimited(command)
     for name, scores in run.scores.items():
-        count = parts.get(scores.protocol.part) if data is not None and data.stem == name else None
+        count = parts.get(scores.protocol.part) if data is not None and data_name(data) == name else None
         words = evaluate_words(str(run.path), scores.file, scores.protocol, count, scores.reference)
         found[f"scores on {name}"] = typed(words)
     for name, judged in run.plausibility.items():

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from videopred import check
 from videopred.models.settings import PredictorConfig
-from videopred.run_files import LOCK, SETTINGS, SUMMARY
+from videopred.run_files import LOCK, SETTINGS, SUMMARY, data_name
 
 
 def usual_folder(data: Path, model: PredictorConfig) -> Path:
     """Where a run goes, or runs from several seeds go, unless --out says otherwise."""
-    return Path("models") / f"{data.stem}-{model.core.label}"
+    return Path("models") / f"{data_name(data)}-{model.core.label}"
 
 
 def run_of(out: Path, seed: int) -> Path:
