@@ -208,6 +208,17 @@ def reduced(metric: Quantity, measured: dict[str, Tensor]) -> Tensor:
     return values
 
 
+def clip_means(metric: Quantity, measured: dict[str, Tensor]) -> Tensor:
+    """Each clip's mean over those steps of which something can be said of it: (B,) float64; NaN where there are none.
+
+    Raises:
+        ValueError: see `reduced`.
+    """
+    reduced(metric, measured)
+    with naming(metric):
+        return metric.of_each_clip(measured).nanmean(1)
+
+
 def weights_of(values: Tensor, clip_weights: Tensor | None) -> Tensor:
     """The weight of each clip of a measurement (B, T): those given, else ones. (B,) float64.
 

@@ -8,7 +8,7 @@ from videopred import check
 from videopred.device import measuring_device
 from videopred.eval import METRICS, known, make_metric
 from videopred.eval.frame_metric import measure_all
-from videopred.eval.metric import check_measured, reduced
+from videopred.eval.metric import check_measured, clip_means
 from videopred.judging.batches import films
 from videopred.judging.fitting import check_fit
 from videopred.judging.forecasts import device_of
@@ -46,7 +46,7 @@ def clip_scores(
 
     Raises:
         ValueError: there is no such metric, the clips are too short, or the file's frames are not the model's.
-        TypeError, ValueError: see `measure_all`, `check_measured` and `reduced`.
+        TypeError, ValueError: see `measure_all`, `check_measured` and `clip_means`.
     """
     known("--by", metric, METRICS)
     scorer = make_metric(metric)
@@ -60,10 +60,8 @@ def clip_scores(
         prediction = roll_out(predictor, given.to(device), horizon).prediction
         (measured,) = measure_all([scorer], prediction.to(measured_on), truth.to(measured_on))
         check_measured(scorer, measured, tuple(truth.shape[:2]))
-        for clip in range(len(film)):
-            alone = {name: values[clip : clip + 1].cpu() for name, values in measured.items()}
-            scores.append(reduced(scorer, alone).nanmean().item())
-    return np.array(scores)
+        scores.append(clip_means(scorer, {name: values.cpu() for name, values in measured.items()}))
+    return np.concatenate(scores)
 
 
 def extreme_clips(scores: np.ndarray, metric: str, which: Literal["worst", "best"], count: int) -> list[int]:

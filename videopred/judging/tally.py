@@ -10,7 +10,7 @@ from torch import Tensor
 from videopred.check import named
 from videopred.eval.frame_metric import measure_all
 from videopred.eval.intervals import Measured, mean_over_steps, reduce
-from videopred.eval.metric import Metric, Quantity, check_measured, reduced
+from videopred.eval.metric import Metric, Quantity, check_measured, clip_means
 from videopred.eval.object_metric import ObjectMetric, nothing
 from videopred.eval.scene import Scene
 from videopred.judging.batches import Batch, Predicted
@@ -155,17 +155,12 @@ def _mean(_: Quantity, samples: list[dict[str, Tensor]]) -> dict[str, Tensor]:
 
 def _best(metric: Quantity, samples: list[dict[str, Tensor]]) -> dict[str, Tensor]:
     """The measurements of each clip's best sample, by the metric's own mean over its steps."""
-    clips = range(len(next(iter(samples[0].values()))))
-    values = torch.stack([torch.stack([_value(metric, one, clip) for clip in clips]) for one in samples])  # (N, B)
+    values = torch.stack([clip_means(metric, one) for one in samples])  # (N, B)
     worst = -torch.inf if metric.higher_is_better else torch.inf  # a sample of which nothing can be said
     values = values.nan_to_num(nan=worst)
-    chosen = (values.argmax(dim=0) if metric.higher_is_better else values.argmin(dim=0)).tolist()
-    return {key: torch.stack([samples[sample][key][clip] for clip, sample in enumerate(chosen)]) for key in samples[0]}
-
-
-def _value(metric: Quantity, measured: dict[str, Tensor], clip: int) -> Tensor:
-    """A metric's mean over those steps of a single clip of which something can be said."""
-    return reduced(metric, {key: values[clip : clip + 1] for key, values in measured.items()}).nanmean()
+    chosen = values.argmax(dim=0) if metric.higher_is_better else values.argmin(dim=0)
+    clips = torch.arange(len(chosen))
+    return {key: torch.stack([one[key] for one in samples])[chosen, clips] for key in samples[0]}
 
 
 def _joined(batches: list[dict[str, np.ndarray]]) -> Measured:
