@@ -58,6 +58,12 @@ def test_runs_are_compared_on_the_first_data_that_all_were_scored_on(two):
     assert "shaded 95 % interval over clips (bootstrap, widened by Student's t)" in page.text
 
 
+def test_scores_that_are_filed_elsewhere_are_told_once(two):
+    scored(**ONE).save(two / "eval" / "one" / "short")
+    page = page_of(two, "one")
+    assert page.text.count("5 clips of the test part") == 1
+
+
 def test_data_on_which_runs_cannot_be_compared_are_passed_over(two):
     longer = Protocol(context=3, horizon=3, metrics=("mse", "psnr"), clips=5)
     for name, mse in (("one", 0.2), ("other", 0.7)):

@@ -89,13 +89,14 @@ def write_report(
     if results != Path("eval"):
         check.existing("--scores", results)
     found = [find_run(run, results) for run in runs]
+    files = score_files(results)
     if len(found) == 1:
-        found = [_with_scores_among_others(found[0], results)]
+        found = [_with_scores_among_others(found[0], files)]
     names = [run.name for run in found]
     twice = sorted({name for name in names if names.count(name) > 1})
     check.require(not twice, "RUN", "be runs of different names", ", ".join(twice), "leave one out, or rename a folder")
     where = pick_device(device)
-    common = _common_scores(found, data, results) if len(found) > 1 else None
+    common = _common_scores(found, data, files) if len(found) > 1 else None
     compared = _compared(found, common) if len(found) > 1 else None
     tables = list(common.tables.values()) if common else []
     together = tables[0] if len(tables) == 1 else None  # else each run has its own
@@ -107,7 +108,7 @@ def write_report(
         ]
         others += [] if together is None else [together.protocol]
         like = next(iter(others), None)
-        among = _with_scores_among_others(run, results).scores.get(data_name(shown)) if shown else None
+        among = _with_scores_among_others(run, files).scores.get(data_name(shown)) if shown else None
         told = tell_run(run, shown, by, where, rows=rows, like=like, among=among, together=together is not None)
         sections.append(told)
     text = set_page(_with_clips(sections, compared), compared)
@@ -147,12 +148,12 @@ def _with_clips(sections: Sequence[Section], compared: Compared | None) -> list[
     return drawn
 
 
-def _with_scores_among_others(run: FoundRun, results: Path) -> FoundRun:
+def _with_scores_among_others(run: FoundRun, files: Sequence[ScoreFile]) -> FoundRun:
     """A run that is shown by itself, with its scores also on data on which it was judged with others only."""
     among: dict[str, Scores] = {}
-    for file in score_files(results):
+    for file in files:
         rows = file.rows_of({run.name: run.stamp})
-        if rows and file.data not in {**run.scores, **among}:
+        if rows and file.filed_under != run.name and file.data not in {**run.scores, **among}:
             among[file.data] = load_scores(file.path).of_models(list(rows.values()))
     return run._replace(scores=dict(sorted({**among, **run.scores}.items())))
 
@@ -182,13 +183,12 @@ def _compared(runs: Sequence[FoundRun], common: Common | None) -> Compared:
         return Compared(None, f"Their scores cannot be compared: {error}.", plausibility, learning, where)
 
 
-def _common_scores(runs: Sequence[FoundRun], data: Path | None, results: Path) -> Common | None:
+def _common_scores(runs: Sequence[FoundRun], data: Path | None, files: Sequence[ScoreFile]) -> Common | None:
     """Scores of all runs on the same data: each run's own, or else those of runs that were judged together; or None.
 
     Of several data sets, those on which the runs can be compared come first, and of these one whose clips are shown.
     """
     shown = {data_name(run.data) for run in runs if run.data is not None}
-    files = score_files(results)
     own = set.intersection(*(set(run.scores) for run in runs))
     names = sorted(own | {file.data for file in files}, key=lambda name: (name not in own, name not in shown, name))
     found = None
