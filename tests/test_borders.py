@@ -46,7 +46,7 @@ ROOMS: dict[str, set[str]] = {
     "processes": {"check", "slurm"},
     "runs": SHARED | {"eval", "spelling", "training", "weights"},
     "weights": SHARED,
-    "checkpoint": SHARED | {"models", "weights"},
+    "checkpoint": SHARED | {"device", "models", "weights"},
     "export": SHARED
     | {*SHELVES, "checkpoint", "command_lines", "experiments", "export", "judging", "rendering", "pictures", "runs"}
     | {"weights"},

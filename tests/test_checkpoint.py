@@ -58,6 +58,13 @@ def test_a_run_is_loaded_as_it_was_saved_and_ready_to_predict(tmp_path, core):
     assert loaded.config.codec == CODEC
 
 
+def test_where_the_weights_go_is_named_as_everywhere(tmp_path):
+    write_run(tmp_path, config_of())
+    assert next(load_run(tmp_path, "auto").parameters()).device.type in ("cpu", "cuda")
+    with pytest.raises(ValueError, match=r"^--device must be a device of this machine, which has .* of kind cuda"):
+        load_run(tmp_path, "cuda:99")
+
+
 def test_the_best_checkpoint_comes_before_the_last(tmp_path):
     last = write_run(tmp_path, config_of(), seed=1, name="last.ckpt")
     assert same_weights(load_run(tmp_path), last)

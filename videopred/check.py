@@ -140,6 +140,18 @@ def whole_number(argument: str, value: int, at_least: int, fix: str) -> int:
     return value
 
 
+def names(argument: str, value: Iterable[str]) -> tuple[str, ...]:
+    """Return names that stand in a list, a tuple or the like.
+
+    Raises:
+        TypeError: they do not; a text, too, would be taken for its letters.
+    """
+    several = isinstance(value, Iterable) and not isinstance(value, str)
+    fix = f"write ({value!r},)" if isinstance(value, str) else "leave it out for none"
+    require_kind(several, argument, "be names in a list or tuple", repr(value), fix)
+    return tuple(value)
+
+
 def existing_file(argument: str, path: Path, fix: str) -> Path:
     """Return the path if a file is there.
 

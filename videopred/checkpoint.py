@@ -18,6 +18,7 @@ from pydantic import Field, JsonValue, PositiveInt, ValidationError
 from torch import Tensor
 
 from videopred import check, systems
+from videopred.device import pick_device
 from videopred.files import write_text
 from videopred.models import build
 from videopred.models.predictor import Predictor
@@ -154,17 +155,18 @@ def load_run(run: Path | str, device: torch.device | str | None = None) -> Predi
 
     Args:
         run: folder written by `videopred train`, or file written by `videopred export`.
-        device: where its weights go, such as cuda; None is the CPU.
+        device: where its weights go, see `pick_device`; None is the CPU.
 
     Raises:
         FileNotFoundError: no run or no checkpoint there. TypeError: what is given is no path.
         ValueError: a damaged checkpoint, export or settings file, a checkpoint that is not of this run's model, or
             weights that are not finite.
     """
+    where = pick_device("cpu" if device is None else device)
     config, weights = read_run(check.as_path("RUN", run))
     predictor = build(config.model, config.film_shape)
     take_weights(predictor, weights, run)
-    return predictor.to("cpu" if device is None else device, torch.float32).eval()
+    return predictor.to(where, torch.float32).eval()
 
 
 def take_weights(predictor: Predictor, weights: dict[str, Tensor], source: Path | str) -> None:

@@ -94,7 +94,7 @@ def _run(out: Path, tiny: bool, device: str, progress: bool) -> Outcome:
     bars = progress and sys.stderr.isatty()  # a file would keep every state of a bar
     data = generate("balls", clips, recipe=RECIPE, out=out / "balls.h5", overwrite=True, progress=bars)
     run = train(data, MODEL, training, out=out / "run", device=device, overwrite=True, progress=progress)
-    predictor, file = load_run(run, pick_device(device)), open_dataset(data)
+    predictor, file = load_run(run, device), open_dataset(data)
     scores = evaluate(predictor, file, context=CONTEXT, horizon=HORIZON, progress=bars)
     scenes = scenes_of(predictor, file, "test", range(len(PICTURES)), CONTEXT, HORIZON)
     pictures = []

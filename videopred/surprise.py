@@ -17,7 +17,7 @@ from tqdm import tqdm
 from videopred import check
 from videopred.checkpoint import load_run, run_settings
 from videopred.datasets.quadruplets import Quadruplets, open_quadruplets
-from videopred.device import measuring_device, pick_device
+from videopred.device import measuring_device
 from videopred.eval.answers import read_scores
 from videopred.eval.mates import differing
 from videopred.eval.plausibility import Plausible, Scenes, aggregate, check_differing, compare, errors
@@ -97,7 +97,7 @@ def judge_run(
     if isinstance(run, str | Path):
         name, asked = str(run), {"run": str(run)}
         stamp = run_stamp(Path(run))  # before its weights, as it may go on
-        run = load_run(Path(run), pick_device(device))
+        run = load_run(Path(run), device)
     fix = "give its folder, or what videopred.load_run returns"
     check.require_kind(hasattr(run, "film_shape"), "run", "be a run folder or a predictor", repr(run), fix)
     films = open_scenes(data, config, run.film_shape[1:])

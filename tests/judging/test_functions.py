@@ -31,6 +31,13 @@ def test_a_function_says_for_itself_what_it_feeds_back(file):
         judge(grey, file, asked.model_copy(update={"feedback": "sample"}))
 
 
+def test_where_films_are_judged_is_named_as_everywhere(file):
+    asked = Protocol(context=3, horizon=5, metrics=("mse",))
+    assert judge(grey, file, asked, device="auto").mean("model", "mse") > 0
+    with pytest.raises(ValueError, match=r"^--device must be a device of this machine, which has .* of kind cuda"):
+        judge(grey, file, asked, device="cuda:99")
+
+
 @pytest.mark.parametrize("feedback", ["soft", "true"])
 @pytest.mark.parametrize(("made", "kind"), [(None, "NoneType"), (np.zeros((7, 5, 1, 13, 17)), "ndarray")])
 def test_a_prediction_that_is_no_tensor_is_refused(file, made, kind, feedback):

@@ -233,7 +233,7 @@ def test_imagine_rolls_out_the_chosen_clips(file):
         ({"metrics": ("bce", "msse")}, r"--metrics must be one of bce, .*, got msse; did you mean mse\?"),
         ({"metrics": ()}, "--metrics must name at least one, got none"),
         ({"first": 8}, "--first must be at most 7, the clips of the test part, got 8; lower it"),
-        ({"first": 0}, "--first must be at least 1, got 0"),
+        ({"first": 0}, "first must be at least 1, got 0; leave it out for all"),
         ({"batch_size": 0}, "--batch-size must be at least 1, got 0"),
     ],
 )
@@ -249,6 +249,10 @@ def test_what_is_no_model_or_no_list_of_metrics_is_named(file):
         evaluate({}, file, context=3, horizon=5)
     with pytest.raises(TypeError, match=r"^metrics must be names in a list or tuple, got 'bce'; write \('bce',\)"):
         evaluate(Fading(), file, context=3, horizon=5, metrics="bce")
+    with pytest.raises(TypeError, match=r"^metric_settings must be names in a list or tuple, got 'f1.threshold=.4'"):
+        evaluate(Fading(), file, context=3, horizon=5, metric_settings="f1.threshold=.4")
+    with pytest.raises(TypeError, match=r"^first must be a whole number, got 2\.5; leave it out for all"):
+        evaluate(Fading(), file, context=3, horizon=5, first=2.5)
 
 
 def test_frames_of_another_shape_name_both(file):

@@ -82,12 +82,11 @@ def rollout(
     check.require(first is None or first <= there, "--first", must, first, "lower it")
     chosen = range(min(16, there) if first is None else first)
     from videopred.checkpoint import load_run
-    from videopred.device import pick_device
     from videopred.judging import imagine
     from videopred.models.interventions import intervene
     from videopred.rollout import save_rollout, save_trace
 
-    predictor = load_run(run, pick_device(device))
+    predictor = load_run(run, device)
     if not intervention.idle:
         predictor = intervene(predictor, intervention, asked.context)
     rollout, truth = imagine(predictor, asked.file, part, chosen, asked.context, asked.horizon, feedback=feedback)

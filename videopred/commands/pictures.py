@@ -59,12 +59,10 @@ def render(
     if chosen is not None:
         new_paths(place, part, chosen, picture, overwrite)
     from videopred.checkpoint import load_run
-    from videopred.device import pick_device
     from videopred.judging.drawing import render
 
-    on = pick_device(device)
     made = render(
-        {name: load_run(run, on) for name, run in models.items()},
+        {name: load_run(run, device) for name, run in models.items()},
         asked.file,
         clips=choice if chosen is None else chosen,
         part=part,

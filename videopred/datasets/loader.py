@@ -65,10 +65,7 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
         truth: Iterable[str] = (),
     ) -> None:
         self.file = file = data if isinstance(data, ClipSource) else open_dataset(data)
-        named = isinstance(truth, Iterable) and not isinstance(truth, str)
-        fix = f"write ({truth!r},)" if isinstance(truth, str) else "leave it out for none"
-        check.require_kind(named, "truth", "be names in a list or tuple", repr(truth), fix)
-        self.part, self.start, self.truth = part, start, tuple(truth)
+        self.part, self.start, self.truth = part, start, check.names("truth", truth)
         self.stop = file.count(part) if stop is None else stop
         file.check_clips(part, start, self.stop)
         self.window = file.frames if window is None else window

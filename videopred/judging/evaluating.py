@@ -70,15 +70,14 @@ def evaluate(
     check.not_a_path("reference", reference, "be clips that are open", "open_dataset")
     if metrics is None:
         metrics = usual_metrics([one.config for one in models if isinstance(one, Predictor)], file)
-    check.require_kind(
-        not isinstance(metrics, str), "metrics", "be names in a list or tuple", repr(metrics), f"write ({metrics!r},)"
-    )
+    if first is not None:
+        check.whole_number("first", first, 1, "leave it out for all")
     protocol = Protocol(
         context=file.context if context is None else context,
         horizon=file.horizon if horizon is None else horizon,
         part=part,
-        metrics=tuple(metrics),
-        metric_settings=tuple(metric_settings),
+        metrics=check.names("metrics", metrics),
+        metric_settings=check.names("metric_settings", metric_settings),
         clips=first,
         feedback=feedback,
         samples=samples,
@@ -184,7 +183,7 @@ def judge(
             feedback `true` it is asked for one frame at a time, after each of the true ones; with any other, what it
             feeds back is its own matter, and the scores say so.
         seeds: name -> rows of models that differ in nothing but their seed, over which the mean is told as well.
-        file, protocol, how: see `judge_rows`.
+        file, protocol, how: see `judge_rows`; the device is a name as for `pick_device`.
 
     Raises:
         ValueError: `seeds` name a row that no model has or that is in two groups, or fewer than two, or are called as a
@@ -199,6 +198,7 @@ def judge(
         must, fix = "be left out or true for functions", "leave it out, and feed back in the function what you like"
         check.require(knows, "feedback", must, protocol.feedback, fix)
         protocol = protocol.model_copy(update={"feedback": "elsewhere"})
+    how["device"] = pick_device(my_device(str(how.get("device", "cpu"))))
     models = predict if isinstance(predict, Mapping) else {"model": predict}
     for name, model in models.items():
         must, fix = "be a function of (context, horizon)", "give one that returns the films, see docs/adding.md"
@@ -209,7 +209,7 @@ def judge(
 
     def forecast_by(name: str, model: Predict) -> Forecast:
         def forecast(batch: Batch, _: int) -> Tensor:
-            film = batch.film.to(how.get("device", "cpu"))
+            film = batch.film.to(how["device"])
             # Copies, since a function may write into what it is given, and these films are the truth of all rows.
             if not batch.one_step:
                 return model(film[:, : batch.given].clone(), batch.horizon)
