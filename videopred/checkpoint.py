@@ -3,8 +3,11 @@
 models/<run>/
     settings.json       the RunConfig: everything that is needed to build and train the model again
     run.json            where it came from: command, data and its fingerprint, versions, commit, times, state of the run
-    checkpoints/        best.ckpt (lowest validation loss) and last.ckpt; each holds the RunConfig too
+    log.txt             what was printed
+    checkpoints/        best.ckpt (lowest validation loss), last.ckpt and others, see `training.keeping`; each holds
+                        the RunConfig too
     logs/, tensorboard/ curves
+    profile.json        where the time went, if it was asked for
 """
 
 import json

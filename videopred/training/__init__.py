@@ -1,7 +1,7 @@
 """Learn: a predictor from a file of clips, on Lightning's Trainer. Its functions load torch when first asked for.
 
 Our part is the objective, the order of the clips and what is kept; devices, precision, loops and logs are Lightning's.
-Batch k of a run depends on (seed, k) alone, and noise is reseeded from (seed, step, rank) at each step.
+Batch k of a run depends on (seed, k) alone; noise, on the seed, the update and the share of its batch.
 """
 
 from importlib import import_module
