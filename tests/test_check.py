@@ -34,6 +34,12 @@ def test_require():
         check.require(False, "x", "be", 1, "do")
 
 
+def test_what_is_there_twice_is_named():
+    check.each_once("--draw", (3, 1, 2))
+    with pytest.raises(ValueError, match=r"^--draw must name each once, got 1, 3 twice; leave one out$"):
+        check.each_once("--draw", (1, 3, 1, 2, 3, 3))
+
+
 @pytest.mark.parametrize(
     ("value", "fix"),
     [("rimz", "did you mean rims[?]"), ("lsmt", "did you mean lstm[?]"), ("transformer", "choose one of these")],

@@ -348,7 +348,7 @@ def test_names_are_text_and_never_markup(made, tmp_path):
         (["--out", "there.html"], r"--out must be a new path, got there\.html \(already there\)"),
         (["nowhere"], r"RUN must be a run folder with a settings\.json, got nowhere"),
         (["--data", "nowhere.h5"], r"--data must be an existing file or folder, got nowhere\.h5"),
-        (["RIMS"], r"RUN must be runs of different names, got rims; leave one out"),
+        (["RIMS"], r"RUN must be runs of different names, got rims twice; leave one out"),
         (["--rows", "truth,prd"], r"--rows must be one of truth, pred, .*, got prd; did you mean pred"),
         (["--by", "msa"], r"--by must be one of mse, f1, got msa; did you mean mse\?"),
         (["--device", "tpu"], r"--device must be one of"),

@@ -5,6 +5,7 @@ Other modules say what was wrong through these functions, so that all messages r
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike
@@ -35,6 +36,12 @@ def require(condition: bool, argument: str, must: str, got: Any, fix: str) -> No
     """Raise ValueError with a `complaint` unless the condition holds."""
     if not condition:
         raise ValueError(complaint(argument, must, got, fix))
+
+
+def each_once(argument: str, values: Iterable[Any], must: str = "name each once", fix: str = "leave one out") -> None:
+    """Raise ValueError that names what is there twice or more often, if anything is; values are told by their text."""
+    often = [text for text, count in Counter(map(str, values)).items() if count > 1]
+    require(not often, argument, must, f"{', '.join(often)} twice", fix)
 
 
 def require_kind(condition: bool, argument: str, must: str, got: Any, fix: str) -> None:

@@ -173,7 +173,7 @@ def test_plausibility_is_said_to_be_compared_elsewhere(tmp_path, monkeypatch, ca
             "--relative-to must be left out with --curves, got gru; relative",
         ),
         ("{gru} --names gru", "--names must be ROW=NAME, got gru; write e.g. scoff-balls4=SCOFF"),
-        ("{gru} --names gru=A gru=B", "--names must name each row once, got gru=A gru=B; leave one out"),
+        ("{gru} --names gru=A gru=B", "--names must name each row once, got gru twice; leave one out"),
         ("{gru} --names gur=A", "--names must be one of gru, got gur; did you mean gru?"),
         ("eval/gru/balls1 --names gur=A", "--names must be one of gru, got gur; did you mean gru?"),
         (

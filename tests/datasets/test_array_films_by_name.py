@@ -155,7 +155,7 @@ def test_a_data_file_is_none_of_films_of_others_unless_an_array_is_named(tmp_pat
         (
             {"ab": GREY, "b": GREY},
             {"array": ("train=*", "test=a*")},
-            "--array must name each array once, got ab; ",
+            "--array must name each once, got ab twice; ",
         ),
         ({"a": GREY}, {"axes": "BTHW"}, "--axes must name each axis of the array, (3, 5, 8, 10, 1) in "),
         ({"a": GREY, "b": ACTIONS}, {"array": ("*",), "axes": "BTHWC"}, "array, (3, 5, 2) in b in "),

@@ -317,5 +317,6 @@ def test_short_names_tell_paths_apart():
     assert names_of(["eval/gru", "eval/rims"]) == ["gru", "rims"]
     assert names_of(["/eval/gru/two", r"eval\rims\two"]) == ["gru/two", "rims/two"]
     assert names_of([r"C:\gru", r"C:\rims"]) == ["gru", "rims"]
-    with pytest.raises(ValueError, match="SCORES must be given once each, got a/b; leave one out"):
+    assert names_of(["/gru", "gru"]) == ["/gru", "gru"]
+    with pytest.raises(ValueError, match="SCORES must be given once each, got a/b twice; leave one out"):
         names_of(["a/b", "a/b"])

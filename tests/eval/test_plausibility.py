@@ -234,7 +234,7 @@ def test_what_cannot_be_aggregated():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"aggregates": ("max", "max")}, "--aggregates must name each once, got max max"),
+        ({"aggregates": ("max", "max")}, "--aggregates must name each once, got max twice"),
         ({"aggregates": ()}, "--aggregates must have at least 1 item"),
         ({"burn_in": 0}, "--burn-in must be greater than 0, got 0"),
         ({"surprise": "mae"}, "--surprise must be 'bce', 'kl' or 'mse', got 'mae'"),

@@ -96,7 +96,7 @@ def test_runs_of_one_name_are_told_apart_by_their_folders(place, tmp_path):
         f"{place.name}/seed-0",
         "theirs/seed-0",
     )
-    twice = rf"RUN must be given once each, got .*{place.name}.seed-0; leave one out"
+    twice = rf"RUN must be given once each, got .*{place.name}.seed-0 twice; leave one out"
     with pytest.raises(ValueError, match=twice):
         judged(place, "seed-0", "seed-1", "seed-0")
 

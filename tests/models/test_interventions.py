@@ -186,8 +186,8 @@ def test_a_core_without_modules_refuses(core):
         ("rims", {"swap": ("1,1",)}, "--swap must be two different modules with a comma between them, got 1,1; write"),
         ("rims", {"swap": ("1,01",)}, "--swap must be two different modules with a comma between them, got 1,01"),
         ("rims", {"swap": ("a,1",)}, "--swap must be two different modules with a comma between them, got a,1; write"),
-        ("rims", {"without": (2, 2)}, "--without must name each module once, got 2 2; leave one out"),
-        ("rims", {"freeze": (0, 1, 0)}, "--freeze must name each module once, got 0 1 0; leave one out"),
+        ("rims", {"without": (2, 2)}, "--without must name each once, got 2 twice; leave one out"),
+        ("rims", {"freeze": (0, 1, 0)}, "--freeze must name each once, got 0 twice; leave one out"),
         ("rims", {"swap": ("0,1", "1,0")}, "--swap must name each pair once, got 0,1 1,0; the second undoes the first"),
         (
             "rims",

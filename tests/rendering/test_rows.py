@@ -275,7 +275,7 @@ def test_what_there_is_not_is_refused_with_what_there_is(row, changes, message):
     ("rows", "message"),
     [
         (("truth", "prd"), "--rows must be one of truth, pred, .*, got prd; did you mean pred?"),
-        (("truth", "truth"), "--rows must name each once, got truth,truth; leave one out"),
+        (("truth", "truth"), "--rows must name each once, got truth twice; leave one out"),
         ((), "--rows must name at least one, got none; choose among truth"),
     ],
 )

@@ -323,7 +323,7 @@ def test_seeds_that_cannot_begin_leave_nothing(data, tmp_path):
     ("seeds", "compute", "message"),
     [
         ((), {}, "^--seeds must name at least one, got none"),
-        ((1, 1), {}, "^--seeds must name each once, got 1,1"),
+        ((1, 1), {}, "^--seeds must name each once, got 1 twice"),
         ((-1, 2), {}, r"^--seeds must be whole numbers from 0 to 2\*\*64 - 1, got -1,2"),
         ((1, 2**64), {}, r"^--seeds must be whole numbers from 0 to 2\*\*64 - 1, got 1,18446744073709551616"),
         ((1, 2), {"devices": 2}, "^--devices must be 1 with --seeds, got 2; train one after the other"),

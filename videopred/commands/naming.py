@@ -42,9 +42,7 @@ def read_names(words: Sequence[str], of: str, there: Collection[str]) -> dict[st
         name = word[len(one) + 1 :]
         check.require(bool(one and name), "--names", f"be {of}=NAME", word, "write e.g. scoff-balls4=SCOFF")
         told.append((one, name))
-    named = [one for one, _ in told]
-    twice = " ".join(word for word, one in zip(words, named, strict=True) if named.count(one) > 1)
-    check.require(not twice, "--names", f"name each {of.lower()} once", twice, "leave one out")
+    check.each_once("--names", [one for one, _ in told], f"name each {of.lower()} once")
     return dict(told)
 
 
@@ -56,8 +54,7 @@ def own_names(runs: Sequence[Path]) -> list[str]:
     """
     from videopred.eval.data_names import names_of
 
-    twice = ", ".join(sorted({str(run) for run in runs if runs.count(run) > 1}))
-    check.require(not twice, "RUN", "be given once each", twice, "leave one out")
+    check.each_once("RUN", runs, "be given once each")
     names = [run_name(run) for run in runs]
     return names if len(set(names)) == len(names) else names_of([str(run.resolve()) for run in runs])
 
@@ -78,6 +75,5 @@ def called(runs: Sequence[Path], words: Sequence[str]) -> list[str]:
     for name in told:
         check.one_of("--names", name, own)
     found = [told.get(name, name) for name in own]
-    again = ", ".join(sorted({name for name in found if found.count(name) > 1}))
-    check.require(not again, "--names", "tell all runs apart", f"{again} twice", "choose another name")
+    check.each_once("--names", found, "tell all runs apart", "choose another name")
     return found

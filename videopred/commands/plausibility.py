@@ -52,7 +52,7 @@ def plausibility(
     *runs, data = _places(places, scores)
     check.device_kind(device)
     _check_idle(scoring, scores, draw, device)
-    check.require(len(set(draw)) == len(draw), "--draw", "name each scene once", draw, "leave one out")
+    check.each_once("--draw", draw)
     models = _models(runs, called(runs, names), data, out)
     several = len(models) > 1 or any(model.together for model in models)
     if answers is not None:
@@ -119,12 +119,10 @@ def _models(places: Sequence[Path], names: Sequence[str], data: Path, out: Path 
             continue
         folders = {run: above / run.name if above else results(run, data) for run in runs}
         models.append(_Model(name, folders, above or results(place, data)))
-    once = [run for model in models for run in model.runs]
-    again = ", ".join(sorted({str(run) for run in once if once.count(run) > 1}))
-    check.require(not again, "RUN", "name each run once", again, "leave out what is in a folder of seeds")
-    results_in = [str(folder) for model in models for folder in model.runs.values()]
-    shared = ", ".join(sorted({folder for folder in results_in if results_in.count(folder) > 1}))
-    check.require(not shared, "RUN", "have results in folders of their own", f"{shared} twice", "give --out")
+    each = [run for model in models for run in model.runs]
+    check.each_once("RUN", each, "name each run once", "leave out what is in a folder of seeds")
+    folders_of_runs = [folder for model in models for folder in model.runs.values()]
+    check.each_once("RUN", folders_of_runs, "have results in folders of their own", "give --out")
     return models
 
 

@@ -155,7 +155,7 @@ def _split(paths: tuple[Path, ...], films: GivenConfig) -> tuple[list[Path], Pat
 def _check_metrics(metrics: tuple[str, ...]) -> None:
     for name in metrics:
         known("--metrics", name)
-    check.require(len(set(metrics)) == len(metrics), "--metrics", "name each once", " ".join(metrics), "leave one out")
+    check.each_once("--metrics", metrics)
 
 
 def _results(runs: list[Path], data: Path | None, films: GivenConfig) -> Path:

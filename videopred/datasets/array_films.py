@@ -75,8 +75,7 @@ def read_named(
         [(_, name)] = chosen
         return films_of_array(source, f"{kind} array {name} of {len(there)}", opened(name), config)
     names = [name for _, name in chosen]
-    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
-    check.require(not twice, "--array", "name each array once", ", ".join(twice), "leave one of its names out")
+    check.each_once("--array", names, fix="leave one of its names out")
 
     @lru_cache(_OPEN)
     def films(name: str) -> RawFilms:

@@ -40,8 +40,7 @@ class PlausibilityConfig(Settings):
     @field_validator("aggregates")
     @classmethod
     def _each_once(cls, aggregates: tuple[str, ...]) -> tuple[str, ...]:
-        once = len(set(aggregates)) == len(aggregates)
-        check.require(once, "--aggregates", "name each once", " ".join(aggregates), "leave one out")
+        check.each_once("--aggregates", aggregates)
         return aggregates
 
 

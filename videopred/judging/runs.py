@@ -41,10 +41,8 @@ def evaluate_runs(
     trivial = [name for name in names if name in ROWS]
     must = "be runs of other names than the trivial baselines"
     check.require(not trivial, "RUN", must, ", ".join(trivial), "rename the folder")
-    again = sorted({str(run) for run in runs if runs.count(run) > 1})
-    check.require(not again, "RUN", "be given once each", ", ".join(again), "leave one out")
-    twice = sorted({name for name in names if names.count(name) > 1})
-    check.require(not twice, "RUN", "be runs of different names", ", ".join(twice), "rename a folder")
+    check.each_once("RUN", runs, "be given once each")
+    check.each_once("RUN", names, "be runs of different names", "rename a folder")
     named = dict(zip(names, runs, strict=True))
     # Before weights are read: of a run that goes on meanwhile, scores may be of later ones, but never of earlier ones.
     stamps = {name: told for name, run in named.items() if (told := run_stamp(run))}

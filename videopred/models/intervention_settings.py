@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import ValidationInfo, field_validator, model_validator
 from tyro.conf import arg
 
-from videopred.check import require, whole_number
+from videopred.check import each_once, require, whole_number
 from videopred.settings import Settings
 
 
@@ -26,8 +26,7 @@ class Intervention(Settings):
     @field_validator("without", "freeze")
     @classmethod
     def _are_named_once(cls, modules: tuple[int, ...], info: ValidationInfo) -> tuple[int, ...]:
-        once = len(set(modules)) == len(modules)
-        require(once, f"--{info.field_name}", "name each module once", " ".join(map(str, modules)), "leave one out")
+        each_once(f"--{info.field_name}", modules)
         return modules
 
     @field_validator("swap")

@@ -92,5 +92,5 @@ def check_rows(names: tuple[str, ...]) -> tuple[str, ...]:
     check.require(len(names) > 0, "--rows", "name at least one", "none", f"choose among {', '.join(ROWS)}")
     for name in names:
         check.one_of("--rows", name, ROWS)
-    check.require(len(set(names)) == len(names), "--rows", "name each once", ",".join(names), "leave one out")
+    check.each_once("--rows", names)
     return names

@@ -49,8 +49,7 @@ class ClipChoice(Settings):
             check.require(flag == chosen, flag, f"be left out with {chosen}", value, "leave one out")
             if isinstance(value, int):
                 check.whole_number(flag, value, 1, "ask for at least one clip")
-        clips = " ".join(map(str, self.clips))
-        check.require(len(set(self.clips)) == len(self.clips), "--clips", "name each clip once", clips, "leave one out")
+        check.each_once("--clips", self.clips)
         check.whole_number("--seed", self.seed, 0, "give a whole number such as 0")
         for flag, fits, told, choices in (
             ("--by", self.by == "mse" or self.ranked, self.by, "--worst or --best"),
@@ -87,8 +86,7 @@ class PictureConfig(Settings):
     def _can_be_drawn(self) -> "PictureConfig":
         check.whole_number("--frame-ms", self.frame_ms, 1, "try 100, ten frames a second")
         check.require(len(self.format) > 0, "--format", "name at least one", "none", "choose among gif, mp4 and png")
-        once = len(set(self.format)) == len(self.format)
-        check.require(once, "--format", "name each once", " ".join(self.format), "leave one out")
+        check.each_once("--format", self.format)
         if self.rows is not None:
             check_rows(rows_in(self.rows))
         if self.figure is None:

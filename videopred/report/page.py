@@ -93,8 +93,7 @@ def write_report(
     if len(found) == 1:
         found = [_with_scores_among_others(found[0], files)]
     names = [run.name for run in found]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    check.require(not twice, "RUN", "be runs of different names", ", ".join(twice), "leave one out, or rename a folder")
+    check.each_once("RUN", names, "be runs of different names", "leave one out, or rename a folder")
     where = pick_device(device)
     common = _common_scores(found, data, files) if len(found) > 1 else None
     compared = _compared(found, common) if len(found) > 1 else None

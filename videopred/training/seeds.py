@@ -51,10 +51,9 @@ def train_seeds(
     training, model = training or TrainingConfig(), model or PredictorConfig()
     out = out or usual_folder(Path(data), model)
     check.require(len(seeds) > 0, "--seeds", "name at least one", "none", "write e.g. --seeds 0,1,2")
-    given = ",".join(map(str, seeds))
-    check.require(len(set(seeds)) == len(seeds), "--seeds", "name each once", given, "leave one out")
-    must, fix = "be whole numbers from 0 to 2**64 - 1", "write e.g. --seeds 0,1,2"
-    check.require(all(0 <= seed < 2**64 for seed in seeds), "--seeds", must, given, fix)
+    check.each_once("--seeds", seeds)
+    must, got, fix = "be whole numbers from 0 to 2**64 - 1", ",".join(map(str, seeds)), "write e.g. --seeds 0,1,2"
+    check.require(all(0 <= seed < 2**64 for seed in seeds), "--seeds", must, got, fix)
     _check_alone(compute)
     check_room(out, seeds, overwrite)
     summary_before = (out / SUMMARY).read_bytes() if (out / SUMMARY).exists() else None
