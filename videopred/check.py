@@ -341,6 +341,11 @@ def run_or_runs(folder: Path) -> Path:
     return folder
 
 
+def flag(setting: str) -> str:
+    """How commands call a setting, such as --batch-size."""
+    return f"--{_as_flag(setting)}"
+
+
 _BOUNDS = ("be greater", "be less")
 
 

@@ -153,7 +153,7 @@ class TrainingConfig(Settings):
             ("sampling_share", self.sampling != "none", "--sampling"),
             ("sampling_over", self.sampling != "none", "--sampling"),
         ):
-            flag, value = f"--{name.replace('_', '-')}", getattr(self, name)
+            flag, value = check.flag(name), getattr(self, name)
             check.require(value is None or used, flag, f"come with {with_what}", f"{value} without", "leave it out")
         missing = self.schedule == "step" and self.decay_every is None
         fix = "say after how many updates the learning rate falls"

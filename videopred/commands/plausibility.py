@@ -191,7 +191,7 @@ def _check_idle(scoring: PlausibilityConfig, scores: Path | None, draw: tuple[in
         return
     idle = [name for name, value in PlausibilityConfig() if getattr(scoring, name) != value and name not in _OF_SCORES]
     idle += ["draw"] * bool(draw) + ["device"] * (device != "auto")
-    flags, fix = ", ".join(f"--{name.replace('_', '-')}" for name in idle), "it is about a run's surprise at frames"
+    flags, fix = ", ".join(map(check.flag, idle)), "it is about a run's surprise at frames"
     check.require(not idle, flags, "be left out with --scores", "both", fix)
 
 

@@ -204,7 +204,7 @@ def _foresee(data: "Path | ClipSource", learning: _Learning, init_from: Path | N
 def _given(settings: Settings) -> dict[str, str]:
     """Flag -> what was given for it, of those that differ from their defaults."""
     usual = type(settings)()
-    return {f"--{name.replace('_', '-')}": str(value) for name, value in settings if value != getattr(usual, name)}
+    return {check.flag(name): str(value) for name, value in settings if value != getattr(usual, name)}
 
 
 def _check_left_out(words: dict[str, Any], beside: str, fix: str) -> None:

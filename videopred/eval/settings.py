@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from videopred.check import complaint, feedback, require, whole_number
+from videopred.check import complaint, feedback, flag, require, whole_number
 from videopred.settings import Settings
 
 
@@ -92,10 +92,10 @@ class GivenConfig(Settings):
 
     @model_validator(mode="after")
     def _goes_together(self) -> "GivenConfig":
-        said = [f"--{name.replace('_', '-')}" for name, value in self if value is not None]
+        said = [flag(name) for name, value in self if value is not None]
         fits = self.pred is not None or not said
         require(fits, "--pred", "be given for films made elsewhere", " ".join(said), "name the predicted films")
-        about = [flag for flag in said if flag.startswith("--true-")]
+        about = [word for word in said if word.startswith("--true-")]
         fits = self.true is not None or not about
         require(fits, "--true", "be given with words about it", " ".join(about), "a data file says these itself")
         return self

@@ -78,7 +78,7 @@ def _check_given(command: Callable[..., None], given: Mapping[str, Any], words: 
         if isinstance(parameter.default, Settings):
             usual, chosen = dict(parameter.default), dict(given[name])
         for field, value in usual.items():
-            flag, fix = f"--{field.replace('_', '-')}", "give one, or leave it out"
+            flag, fix = check.flag(field), "give one, or leave it out"
             in_vain = flag in words and value == chosen.get(field) == ()
             check.require(not in_vain, flag, "have a value", "none", fix)
 

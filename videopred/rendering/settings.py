@@ -96,7 +96,7 @@ class PictureConfig(Settings):
             told = getattr(self, name)
             same, got = told == type(self).model_fields[name].default, " ".join(told) if name == "format" else told
             fix = "a figure has rows and formats of its own"
-            check.require(same, f"--{name.replace('_', '-')}", "be left out with --figure", got, fix)
+            check.require(same, check.flag(name), "be left out with --figure", got, fix)
         return self
 
     def row_names(self, *, changed: bool = False, several: bool = False) -> tuple[str, ...]:

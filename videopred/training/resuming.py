@@ -135,7 +135,7 @@ def check_same(config: RunConfig, model: PredictorConfig | None, training: Train
     for name, value in theirs.items():  # of two cores that differ, their name comes before their settings
         must = f"be {ours[name]}, as in the run that is resumed"
         fix = "leave it out, or train another run, which may begin with --init-from"
-        check.require(ours[name] == value, f"--{name.replace('_', '-')}", must, value, fix)
+        check.require(ours[name] == value, check.flag(name), must, value, fix)
 
 
 def check_data(config: RunConfig, file: ClipSource, data: Path | str) -> None:
