@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from videopred import check
 from videopred.amounts import duration
 from videopred.eval.file_names import ScoreFile, score_files
+from videopred.eval.text import aligned_lines
 from videopred.run_files import EXPORT, RECORD, SETTINGS, run_name
 from videopred.spelling import nearest_path
 from videopred.systems import lives
@@ -103,15 +104,7 @@ def table(runs: list[Run]) -> str:
         return "no runs"
     heads = ("run", "state", "updates", "loss", "validation", "time", "CPU time", "idle", "scores")
     lines = [heads, *(line for run in runs for line in _lines(run))]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(heads) - 1)]
-    return "\n".join(_aligned(line, widths) for line in lines)
-
-
-def _aligned(line: tuple[str, ...], widths: list[int]) -> str:
-    left, right = line[:2], line[2:-1]
-    cells = [cell.ljust(width) for cell, width in zip(left, widths[:2], strict=True)]
-    cells += [cell.rjust(width) for cell, width in zip(right, widths[2:], strict=True)]
-    return "  ".join([*cells, line[-1]]).rstrip()
+    return aligned_lines(lines, left=(0, 1, len(heads) - 1))
 
 
 def _lines(run: Run) -> Iterator[tuple[str, ...]]:

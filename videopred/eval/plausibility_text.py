@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from videopred.eval.text import markdown
+from videopred.eval.text import aligned_lines, markdown
 
 RELATIVE = "share of scenes whose impossible films are more plausible than the possible ones; a tie counts one half"
 """What a relative error is, in a legend's words."""
@@ -32,12 +32,7 @@ def kinds_table(aggregate: str, heads: Sequence[str], lines: Sequence[Line]) -> 
 
     Of kinds that share two conditions, only blocks seen and hidden are shown.
     """
-    rows = _rows(aggregate, heads, lines)
-    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join([row[0].ljust(wide[0]), *(cell.rjust(w) for cell, w in zip(row[1:], wide[1:], strict=True))]).rstrip()
-        for row in rows
-    )
+    return aligned_lines(_rows(aggregate, heads, lines))
 
 
 def kinds_markdown(aggregate: str, heads: Sequence[str], lines: Sequence[Line]) -> str:

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 
@@ -17,13 +17,17 @@ class Block(NamedTuple):
 
 def aligned(corner: str, heads: Sequence[str], rows: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
     """Lines with the names flush left and the columns flush right."""
-    width = max(20, *map(len, (corner, *rows)))
-    names = [name.ljust(width) for name in (corner, *rows)]
-    numbers = [
-        [cell.rjust(max(8, *map(len, (head, *column)))) for cell in (head, *column)]
-        for head, column in zip(heads, columns, strict=True)
-    ]
-    return "\n".join("  ".join(line).rstrip() for line in zip(names, *numbers, strict=True))
+    head = [corner.ljust(20), *(head.rjust(8) for head in heads)]  # tables below one another look alike
+    return aligned_lines([head, *zip(rows, *columns, strict=True)])
+
+
+def aligned_lines(lines: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:
+    """Lines, of which the columns at these places, counted from 0, stand flush left and the others flush right."""
+    columns = []
+    for place, column in enumerate(zip(*lines, strict=True)):
+        width = max(map(len, column))
+        columns.append([cell.ljust(width) if place in left else cell.rjust(width) for cell in column])
+    return "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))
 
 
 def markdown(corner: str, heads: Sequence[str], rows: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
