@@ -101,9 +101,11 @@ def test_of_several_files_all_are_written_or_none(tmp_path):
     contents = {old: b"o", new: b"n", last: 101 * b"l"}
     must = f"^{last} must be a file that can be written, got File too large; free some space"
     with no_file_longer_than(100), pytest.raises(OSError, match=must):
-        write_all(contents)
+        write_all(contents, overwrite=True)
     assert (old.read_text(), list(tmp_path.rglob("*"))) == ("old", [old])
-    assert write_all(contents) == [old, new, last]
+    with pytest.raises(FileExistsError, match=f"^--out must be a new path, got {old} "):
+        write_all(contents, overwrite=False)
+    assert write_all(contents, overwrite=True) == [old, new, last]
     assert {path: path.read_bytes() for path in contents} == contents
 
 

@@ -1,6 +1,5 @@
 """A card for each data set: its recipe as JSON, and a small GIF of its first clips."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import numpy as np
 
 from videopred import check
 from videopred.datasets import DATASETS, make_world
-from videopred.files import write_text
+from videopred.files import json_text, write_text
 from videopred.preview import preview_gif
 
 _CLIPS = 3
@@ -43,6 +42,6 @@ def write_cards(folder: Path, names: Sequence[str] = tuple(DATASETS)) -> list[Pa
             "recipe": world.recipe.model_dump(mode="json"),
             "shown": {"part": part, "clips": count, "seed": 0, "every": every},
         }
-        paths.append(write_text(folder / f"{name}.json", json.dumps(card, indent=2) + "\n"))
+        paths.append(write_text(folder / f"{name}.json", json_text(card)))
         paths.append(preview_gif(frames, folder / f"{name}.gif", columns=4, panel_px=128))
     return paths

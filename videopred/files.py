@@ -1,6 +1,7 @@
 """Files written whole or not at all, and what is said of arrays that are not."""
 
 import errno
+import json
 import os
 import shutil
 import tokenize
@@ -70,12 +71,24 @@ def write_arrays(path: Path, arrays: Mapping[str, Any]) -> Path:
     return path
 
 
-def write_all(contents: Mapping[Path, bytes]) -> list[Path]:
-    """Write several whole files, all of them or none, see `whole_file`, and return their paths."""
+def write_all(contents: Mapping[Path, bytes | str], *, overwrite: bool) -> list[Path]:
+    """Write several whole files below --out, all of them or none, see `whole_file`, and return their paths.
+
+    Raises:
+        FileExistsError: one is there and `overwrite` is false.
+    """
+    for path in contents:
+        check.absent("--out", path, overwrite)
     with ExitStack() as files:
         for path, content in contents.items():
-            files.enter_context(whole_file(path)).write_bytes(content)
+            file = files.enter_context(whole_file(path))
+            file.write_bytes(content.encode() if isinstance(content, str) else content)
     return list(contents)
+
+
+def json_text(content: Mapping[str, Any]) -> str:
+    """The text of a JSON file; ValueError for NaN, which JSON does not know."""
+    return json.dumps(content, indent=2, allow_nan=False) + "\n"
 
 
 def array_bytes(arrays: Mapping[str, Any]) -> bytes:

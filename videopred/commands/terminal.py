@@ -1,6 +1,5 @@
 """What commands say: rows, paths and JSON on stdout; and whether somebody watches."""
 
-import json
 import shutil
 import sys
 import textwrap
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from videopred.command_lines import Words, typed
+from videopred.files import json_text
 
 _GOES_ON = ContextVar("_GOES_ON", default=False)
 """Whether this command is run by another one, which goes on by itself."""
@@ -75,4 +75,4 @@ def going_on() -> Iterator[None]:
 
 
 def print_json(content: Mapping[str, Any]) -> None:
-    print(json.dumps(content, indent=2, allow_nan=False))
+    print(json_text(content), end="")

@@ -4,7 +4,6 @@ All are asked about the same films, so scenes are paired: the interval of a diff
 errors say. It is over scenes, and over seeds where models have several.
 """
 
-import json
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from videopred.eval.plausibility_scores import PlausibilityScores
 from videopred.eval.plausibility_settings import asked_of_films
 from videopred.eval.plausibility_text import NO_LABELS, RELATIVE, Line, cell, kinds_markdown, kinds_table
 from videopred.eval.text import csv_text
-from videopred.files import write_all
+from videopred.files import json_text, write_all
 
 
 class Compared(NamedTuple):
@@ -199,6 +198,6 @@ class PlausibilityComparison:
         Raises:
             FileExistsError: one is there and `overwrite` is false; then none is written.
         """
-        texts = (json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n", self.to_csv(), self.markdown())
-        paths = [check.absent("--out", folder / name, overwrite) for name in COMPARED_FILES]
-        return write_all({path: text.encode() for path, text in zip(paths, texts, strict=True)})
+        texts = (json_text(self.to_dict()), self.to_csv(), self.markdown())
+        paths = [folder / name for name in COMPARED_FILES]
+        return write_all(dict(zip(paths, texts, strict=True)), overwrite=overwrite)

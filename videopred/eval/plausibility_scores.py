@@ -1,6 +1,5 @@
 """What comes out when plausibility is judged: a table as text, JSON and CSV, and the films' own numbers."""
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -17,7 +16,7 @@ from videopred.eval.intervals import OVER_CLIPS
 from videopred.eval.plausibility import Errors, Plausible, Scenes
 from videopred.eval.plausibility_text import LEGEND, NO_LABELS, Line, cell, kinds_table
 from videopred.eval.text import csv_text
-from videopred.files import array_bytes, write_all
+from videopred.files import array_bytes, json_text, write_all
 from videopred.run_files import run_name
 
 
@@ -115,20 +114,17 @@ class PlausibilityScores:
             FileExistsError: one is there and `overwrite` is false; then none is written.
             ValueError: answers are wanted, and the films have no names for them.
         """
-        texts = {
-            folder / PLAUSIBILITY_FILES[0]: json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n",
+        contents: dict[Path, bytes | str] = {
+            folder / PLAUSIBILITY_FILES[0]: json_text(self.to_dict()),
             folder / PLAUSIBILITY_FILES[1]: self.to_csv(),
             folder / PLAUSIBILITY_FILES[2]: self.films_csv(),
         }
         if answers is not None:
-            texts[answers] = self.answers()
-        contents = {path: text.encode() for path, text in texts.items()}
+            contents[check.absent("--answers", answers, overwrite)] = self.answers()
         if self.surprise is not None and self.differs is not None:
             arrays = {"surprise": self.surprise, "differs": self.differs, "films": np.array(self.scenes.names)}
             contents[folder / PLAUSIBILITY_FILES[3]] = array_bytes(arrays)
-        for path in contents:
-            check.absent("--answers" if path == answers else "--out", path, overwrite)
-        written = write_all(contents)
+        written = write_all(contents, overwrite=overwrite)
         ours = re.compile(rf"scene-\d+\.(png|gif)|{re.escape(PLAUSIBILITY_FILES[3])}")
         for path in list(folder.iterdir()) if overwrite else ():
             if ours.fullmatch(path.name) and path not in contents:

@@ -1,17 +1,15 @@
 """Plausibility over runs from several seeds: the mean of each error, and its standard deviation."""
 
-import json
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from videopred import check
 from videopred.eval.file_names import OVER_SEEDS_FILES
 from videopred.eval.plausibility_scores import PlausibilityScores
 from videopred.eval.plausibility_text import LEGEND, Line, cell, kinds_table
 from videopred.eval.text import csv_text
-from videopred.files import write_all
+from videopred.files import json_text, write_all
 
 _ERRORS = ("relative", "strict", "absolute")
 
@@ -63,9 +61,8 @@ def save_over_seeds(runs: Sequence[PlausibilityScores], folder: Path, *, overwri
     asked = {name: value for name, value in runs[0].settings.items() if name != "run"}
     settings = {**asked, "runs": [one.settings["run"] for one in runs]}
     content = {"settings": settings, "over_seeds": over_seeds(runs)}
-    text = json.dumps(content, indent=2, allow_nan=False) + "\n"
-    paths = [check.absent("--out", folder / name, overwrite) for name in OVER_SEEDS_FILES]
-    return write_all(dict(zip(paths, (text.encode(), _csv(runs).encode()), strict=True)))
+    paths = [folder / name for name in OVER_SEEDS_FILES]
+    return write_all(dict(zip(paths, (json_text(content), _csv(runs)), strict=True)), overwrite=overwrite)
 
 
 def _csv(runs: Sequence[PlausibilityScores]) -> str:

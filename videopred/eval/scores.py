@@ -28,7 +28,7 @@ from videopred.eval.score_text import score_csv, score_dict
 from videopred.eval.settings import Protocol
 from videopred.eval.skill import skill
 from videopred.eval.tables import score_table
-from videopred.files import array_bytes, whole_npz, write_all
+from videopred.files import array_bytes, json_text, whole_npz, write_all
 
 if TYPE_CHECKING:
     from videopred.eval.metric import Quantity
@@ -264,18 +264,15 @@ class Scores:
         Raises:
             FileExistsError: one is there and `overwrite` is false; then none is written.
         """
-        paths = [Path(folder) / name for name in SCORE_FILES]
-        for path in paths:
-            check.absent("--out", path, overwrite)
         arrays = {
             f"{row}/{column}/{key}": values
             for row, of_row in self.measurements.items()
             for column, measured in of_row.items()
             for key, values in measured.items()
         }
-        text = json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n"
-        contents = (text.encode(), self.to_csv().encode(), array_bytes(arrays))
-        return write_all(dict(zip(paths, contents, strict=True)))
+        paths = [Path(folder) / name for name in SCORE_FILES]
+        contents = (json_text(self.to_dict()), self.to_csv(), array_bytes(arrays))
+        return write_all(dict(zip(paths, contents, strict=True)), overwrite=overwrite)
 
 
 def load_scores(path: Path | str) -> Scores:

@@ -55,10 +55,7 @@ def export_with_card(
     scores = _scores_of(run, results, export.record)
     described = Described(out.stem, export, load_run(run, "cpu"), file, file.fingerprint(), scores)
     text, frames = card_text(described), _film(described)  # all that can fail, before anything is written
-    for path in (out, card, film):
-        check.absent("--out", path, overwrite)  # another command may have made it meanwhile
-    write_all({out: export_bytes(export), card: text.encode(), film: pictures.gif_bytes(frames)})
-    return [out, card, film]
+    return write_all({out: export_bytes(export), card: text, film: pictures.gif_bytes(frames)}, overwrite=overwrite)
 
 
 def _clips(run: Path, data: Path | None) -> ClipSource:

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from videopred import check
 from videopred.eval.comparison import Comparison
 from videopred.eval.comparison_over_data import DataComparison
 from videopred.eval.comparison_rows import UNKNOWN
@@ -36,17 +35,16 @@ def save_comparison(
     Raises:
         FileExistsError: one is there and `overwrite` is false; then none is written.
     """
-    for path in targets.values():
-        check.absent("--out", path, overwrite)
-    write_all({path: _content(comparison, ending, curves) for ending, path in targets.items()})
+    contents = {path: _content(comparison, ending, curves) for ending, path in targets.items()}
+    write_all(contents, overwrite=overwrite)
 
 
-def _content(comparison: Comparison | DataComparison, ending: str, curves: bool) -> bytes:
-    """The bytes of a file with that ending."""
+def _content(comparison: Comparison | DataComparison, ending: str, curves: bool) -> bytes | str:
+    """What goes into the file with that ending."""
     if ending == ".md":
-        return comparison.markdown().encode()
+        return comparison.markdown()
     if ending == ".csv":
-        return comparison.to_csv().encode()
+        return comparison.to_csv()
     return figure_bytes(draw_comparison(comparison, curves=curves), ending[1:])
 
 
