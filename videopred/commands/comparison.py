@@ -67,11 +67,7 @@ def compare(
     fix = "relative errors are of means: leave one out"
     check.require(relative_to is None or not curves, "--relative-to", "be left out with --curves", relative_to, fix)
     save_comparison(compared, targets, curves=curves, overwrite=overwrite)
-    if json_:
-        terminal.print_json(compared.to_dict() | {"files": [str(path) for path in targets.values()]})
-        return
-    print(compared.table(), end="\n\n")
-    terminal.print_files(list(targets.values()), False)
+    terminal.print_found(compared.to_dict(), list(targets.values()), json_, compared.table())
 
 
 def _compare(folders: list[Path], relative_to: str | None, words: tuple[str, ...]) -> "Comparison | DataComparison":

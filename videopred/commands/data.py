@@ -76,11 +76,7 @@ def import_(
     from videopred.datasets.importing import import_films
 
     path, found = import_films(source, out, reading, overwrite=overwrite, progress=terminal.watched())
-    if json_:
-        terminal.print_json(found | {"files": [str(path)]})
-        return
-    terminal.print_rows(found)
-    terminal.print_files([path], False)
+    terminal.print_found(found, [path], json_)
 
 
 def inspect(
@@ -103,12 +99,7 @@ def inspect(
         rows = describe(file)
         if preview is not None:
             _write_preview(file, preview, overwrite)
-    if json_:
-        terminal.print_json(rows | ({"files": [str(preview)]} if preview else {}))
-        return
-    terminal.print_rows(rows)
-    if preview is not None:
-        terminal.print_files([preview], False)
+    terminal.print_found(rows, [preview] if preview else [], json_)
 
 
 def _write_preview(file: "ClipSource", path: Path, overwrite: bool) -> None:

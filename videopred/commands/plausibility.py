@@ -69,25 +69,27 @@ def plausibility(
         from videopred.surprise import score_file
 
         found = score_file(scores, data, scoring)
-        _tell(found.table(), found.to_dict(), found.save(of_scores[0], answers=answers, overwrite=overwrite), json_)
+        paths = found.save(of_scores[0], answers=answers, overwrite=overwrite)
+        terminal.print_found(found.to_dict(), paths, json_, found.table())
         return
     _check_fit(data, scoring, draw, answers)
     from videopred.surprise import check_runs
 
     check_runs([run for model in models for run in model.runs], data, scoring)
-    paths: list[Path] = []
+    paths = []
     how = _How(device, draw, answers, overwrite)
     judged = {model.name: _judge(model, data, scoring, how, paths) for model in models}
     contents = {model.name: _content(model, judged[model.name]) for model in models}
     if compared is None:
-        _tell(_table(models[0], judged[models[0].name]), contents[models[0].name], paths, json_)
+        terminal.print_found(contents[models[0].name], paths, json_, _table(models[0], judged[models[0].name]))
         return
     from videopred.eval.plausibility_comparison import PlausibilityComparison
 
     comparison = PlausibilityComparison(judged)
     if comparison.labelled:
         paths += comparison.save(compared, overwrite=overwrite)
-    _tell(comparison.table(), {"models": contents, "comparison": comparison.to_dict()}, paths, json_)
+    content = {"models": contents, "comparison": comparison.to_dict()}
+    terminal.print_found(content, paths, json_, comparison.table())
 
 
 class _How(NamedTuple):
@@ -163,15 +165,6 @@ def _content(model: _Model, judged: Sequence["PlausibilityScores"]) -> dict[str,
         return judged[0].to_dict()
     runs = {run.name: of_run.to_dict() for run, of_run in zip(model.runs, judged, strict=True)}
     return {"runs": runs, "over_seeds": over_seeds(judged)}
-
-
-def _tell(table: str, content: dict[str, Any], paths: Sequence[Path], json_: bool) -> None:
-    """Print scores, and what was written."""
-    if json_:
-        terminal.print_json(content | {"files": [str(path) for path in paths]})
-        return
-    print(table, end="\n\n")
-    terminal.print_files(paths, False)
 
 
 def _places(places: tuple[Path, ...], scores: Path | None) -> tuple[Path, ...]:

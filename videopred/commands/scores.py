@@ -86,11 +86,7 @@ def evaluate(
     if my_place()[0] > 0:  # another process writes and prints
         return
     paths_written = scores.save(folder, overwrite=overwrite)
-    if json_:
-        terminal.print_json(scores.to_dict() | {"files": [str(path) for path in paths_written]})
-        return
-    print(scores.table(), end="\n\n")
-    terminal.print_files(paths_written, False)
+    terminal.print_found(scores.to_dict(), paths_written, json_, scores.table())
 
 
 def _score_runs(

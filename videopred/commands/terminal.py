@@ -58,6 +58,15 @@ def print_files(paths: Sequence[Path], as_json: bool) -> None:
         print(f"wrote {path}")
 
 
+def print_found(content: Mapping[str, Any], paths: Sequence[Path], as_json: bool, table: str | None = None) -> None:
+    """What was found, as JSON, or else as a table or, without one, as rows; and the files that were written, if any."""
+    if as_json:
+        print_json({**content, "files": [str(path) for path in paths]} if paths else content)
+        return
+    print_rows(content) if table is None else print(table, end="\n\n")
+    print_files(paths, False)
+
+
 def print_next(command: Words) -> None:
     """Offer the command that a user may want to type next, unless another one is running this one."""
     if not _GOES_ON.get():
