@@ -202,7 +202,7 @@ def test_a_single_seed_has_no_deviation(place):
         "mean": scores.errors["max"][0].relative.value,
         "deviation": None,
     }
-    assert seeds_table([scores]).count("  -") >= 3
+    assert seeds_table([scores]).count("  –") >= 3
 
 
 def test_films_without_labels_can_be_answered(place, tmp_path, monkeypatch, capfd):

@@ -7,6 +7,7 @@ from scipy import stats
 
 from videopred.eval import make_metric
 from videopred.eval.intervals import (
+    Estimate,
     Interval,
     having_value,
     mean_over_steps,
@@ -214,3 +215,9 @@ def test_values_are_those_of_the_metric():
 
 def test_half_of_an_interval():
     assert Interval(np.array(2.0), np.array(5.0)).half == 1.5
+    assert Estimate(3, 2, 5).half == 1.5
+
+
+def test_an_interval_excludes_what_lies_outside():
+    assert [Estimate(3, 2, 5).excludes(number) for number in (1, 2, 3, 5, 6)] == [True, False, False, False, True]
+    assert not Estimate(3).excludes(0)

@@ -40,7 +40,10 @@ def test_errors_and_differences_by_hand():
     assert [kind.models["bad"].relative for kind in of] == [15 / 20, 1, 3 / 8]
     assert [kind.models["bad"].difference for kind in of] == pytest.approx([14 / 20, 1, 2 / 8])
     first = of[0].models["good"]
-    assert (first.difference, first.low, first.high, first.deviation, first.told_apart) == (0, None, None, None, False)
+    assert (first.difference, first.told_apart) == (0, False)
+    assert np.isnan([first.low, first.high, first.deviation]).all()
+    kept = PlausibilityComparison({"good": [GOOD], "bad": [BAD]}).to_dict()["compared"]["mean"][0]["models"]["good"]
+    assert kept == {"relative": 1 / 20, "deviation": None, "difference": 0, "low": None, "high": None}
     assert [kind.models["bad"].told_apart for kind in of] == [True, True, False]
     turned = PlausibilityComparison({"bad": [BAD], "good": [GOOD]}).kinds["mean"]
     for kind, other in zip(turned, of, strict=True):
@@ -83,7 +86,7 @@ def test_the_table_stars_what_differs_from_the_first():
     assert "seeds" not in legend
     told = PlausibilityComparison({"good": [GOOD], "bad": [BAD, BAD_AGAIN]}).table()
     assert told.splitlines()[2].split() == ["mean", "scenes", "good", "sd", "bad", "sd"]
-    assert told.splitlines()[3].split() == ["all", "20", "0.050", "-", "0.688!", "0.088"]
+    assert told.splitlines()[3].split() == ["all", "20", "0.050", "–", "0.688!", "0.088"]
     assert "and seeds" in told
 
 
@@ -103,7 +106,7 @@ def test_files_hold_what_the_table_does(tmp_path):
         assert [float(line[name]) for name in one._fields] == list(one)
     pasted = paths[2].read_text()
     assert "\n\n| mean | scenes | good | sd | bad | sd |\n| --- | ---: |" in pasted
-    assert "\n| O1 | 12 | 0.000 | - | 1.000! | 0.000 |\n" in pasted
+    assert "\n| O1 | 12 | 0.000 | – | 1.000! | 0.000 |\n" in pasted
     assert pasted.startswith("good, bad on films.h5: 20 scenes of four films; surprise kl\n\n|")
     assert (lines[0]["low"], lines[0]["deviation"]) == ("", "")
     assert kept["compared"]["mean"][1]["models"]["bad"] == comparison.kinds["mean"][1].models["bad"]._asdict()

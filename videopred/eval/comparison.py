@@ -10,7 +10,7 @@ import numpy as np
 
 from videopred import check
 from videopred.eval.comparison_rows import Row, model_rows, relative_error
-from videopred.eval.intervals import OVER_CLIPS, over_clips
+from videopred.eval.intervals import OVER_CLIPS, Estimate, over_clips
 from videopred.eval.scores import Scores
 from videopred.eval.tables import arrow, own_feedback, what_was_asked, written, written_interval
 from videopred.eval.text import Block, aligned, csv_text, markdown, without_nan
@@ -38,7 +38,7 @@ class Difference(NamedTuple):
     @property
     def told_apart(self) -> bool:
         """Whether the interval excludes 0."""
-        return self.low > 0 or self.high < 0
+        return Estimate(self.difference, self.low, self.high).excludes(0)
 
 
 @dataclass(frozen=True)

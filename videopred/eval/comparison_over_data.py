@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 from videopred import check
 from videopred.amounts import counted
 from videopred.eval.comparison import Comparison, by_shared_metrics, check_asked_alike, compare, first_known
-from videopred.eval.comparison_rows import UNKNOWN, Estimate, model_rows
+from videopred.eval.comparison_rows import model_rows
 from videopred.eval.data_names import Series, series_of
 from videopred.eval.data_tables import data_document, data_table
+from videopred.eval.intervals import UNKNOWN, Estimate
 from videopred.eval.scores import Scores
 from videopred.eval.tables import arrow, how_asked, own_feedback
 from videopred.eval.text import csv_text, without_nan

@@ -8,24 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from videopred import check
-from videopred.eval.intervals import Interval, mean_over_steps, over_clips
+from videopred.eval.intervals import UNKNOWN, Estimate, Interval, mean_over_steps, over_clips
 from videopred.eval.scores import Scores
-
-
-class Estimate(NamedTuple):
-    """A number with its 95 % interval over clips and seeds; NaN where it has none."""
-
-    value: float
-    low: float
-    high: float
-
-    @property
-    def half(self) -> float:
-        """Half of the width of the interval."""
-        return (self.high - self.low) / 2
-
-
-UNKNOWN = Estimate(*[float("nan")] * 3)
 
 
 def relative_error(value: float, other: float, best: float) -> float:
@@ -76,7 +60,7 @@ class Row(NamedTuple):
         return of_runs
 
     def mean(self, column: str, steps: int | None = None) -> Estimate:
-        """The mean of `means`; its interval is NaN for a single clip."""
+        """The mean of `means`, with its interval over clips and seeds, which is NaN for a single clip."""
         means, drawn = self.means(column, steps), self.drawn(column, steps)
         ends = over_clips(drawn, self.clips(column, steps), means) if drawn is not None else UNKNOWN[1:]
         return Estimate(float(means.mean()), *map(float, ends))
@@ -96,7 +80,7 @@ class Row(NamedTuple):
             return UNKNOWN
         drawn, others = self.drawn(column, steps), other.drawn(column, steps)
         if drawn is None or others is None:
-            return UNKNOWN._replace(value=ratio)
+            return Estimate(ratio)
         perfect = others == best
         ratios = np.where(perfect, np.nan, (best - drawn) / np.where(perfect, 1, best - others))
         short = best - others_means.mean()

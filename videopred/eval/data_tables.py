@@ -4,8 +4,7 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from videopred.amounts import counted
-from videopred.eval.comparison_rows import Estimate
-from videopred.eval.intervals import OVER_CLIPS
+from videopred.eval.intervals import OVER_CLIPS, Estimate
 from videopred.eval.tables import best_rows
 from videopred.eval.text import Block, aligned, markdown
 
@@ -59,7 +58,7 @@ def _ratios(comparison: "DataComparison", data: str, column: str, steps: int) ->
     cells = []
     for row in comparison.rows:
         cell = comparison.cell(row, data, column, steps)
-        told_apart = cell is not None and (cell.ratio.low > 1 or cell.ratio.high < 1)
+        told_apart = cell is not None and cell.ratio.excludes(1)
         cells.append(f"{'–' if cell is None else _told(cell.ratio, 3)}{'!' if told_apart else ' '}")
     return cells
 

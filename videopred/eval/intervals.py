@@ -21,6 +21,7 @@ width. What a seed does to single clips is in both variances, so intervals are s
 
 import warnings
 from collections.abc import Mapping, Sequence
+from math import nan
 from typing import NamedTuple
 
 import numpy as np
@@ -49,6 +50,26 @@ class Interval(NamedTuple):
     def half(self) -> float:
         """Half of the width of a single interval."""
         return float(self.high - self.low) / 2
+
+
+class Estimate(NamedTuple):
+    """A number with its 95 % interval; NaN where it has none."""
+
+    value: float
+    low: float = nan
+    high: float = nan
+
+    @property
+    def half(self) -> float:
+        """Half of the width of the interval."""
+        return (self.high - self.low) / 2
+
+    def excludes(self, number: float) -> bool:
+        """Whether there is an interval, and the number lies outside."""
+        return self.low > number or self.high < number
+
+
+UNKNOWN = Estimate(nan)
 
 
 def reduce(metric: Quantity, measured: Measured) -> np.ndarray:

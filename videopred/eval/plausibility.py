@@ -22,12 +22,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from statistics import NormalDist
-from typing import NamedTuple
 
 import numpy as np
 
 from videopred import check
-from videopred.eval.intervals import over_clips
+from videopred.eval.intervals import Estimate, over_clips
 
 _AT_ONCE = 200  # resamples
 
@@ -142,14 +141,6 @@ def compare(films: np.ndarray, possible: np.ndarray | None) -> Plausible:
 # --- errors --------------------------------------------------------------------------------------------------
 
 
-class Estimate(NamedTuple):
-    """A number with its 95 % interval; None where a single scene gives none."""
-
-    value: float
-    low: float | None
-    high: float | None
-
-
 @dataclass(frozen=True)
 class Errors:
     """The errors in scenes of one kind."""
@@ -238,7 +229,7 @@ def _absolute(films: np.ndarray, possible: np.ndarray, resamples: int, seed: int
     scenes = len(films)
     value = float(_weighted_absolute(films, possible, np.ones((1, scenes)))[0])
     if scenes == 1:
-        return Estimate(value, None, None)
+        return Estimate(value)
     draws = np.random.default_rng(seed).multinomial(scenes, np.full(scenes, 1 / scenes), size=resamples).astype(float)
     low, high = over_clips(_weighted_absolute(films, possible, draws), scenes)
     return Estimate(value, max(0.0, float(low)), min(1.0, float(high)))

@@ -8,6 +8,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import nan
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,12 +16,12 @@ import numpy as np
 
 from videopred import check
 from videopred.eval.file_names import COMPARED_FILES
-from videopred.eval.intervals import of_shares
+from videopred.eval.intervals import UNKNOWN, Estimate, of_shares
 from videopred.eval.plausibility import kinds_of, wrong
 from videopred.eval.plausibility_scores import PlausibilityScores
 from videopred.eval.plausibility_settings import asked_of_films
 from videopred.eval.plausibility_text import NO_LABELS, RELATIVE, Line, cell, kinds_markdown, kinds_table
-from videopred.eval.text import csv_text
+from videopred.eval.text import csv_text, without_nan
 from videopred.files import json_text, write_all
 
 
@@ -29,18 +30,18 @@ class Compared(NamedTuple):
 
     relative: float
     """Mean over its seeds; 0 is best, 0.5 is chance."""
-    deviation: float | None
-    """Standard deviation over its seeds; None of a single one."""
+    deviation: float
+    """Standard deviation over its seeds; NaN of a single one."""
     difference: float
     """Its error less that of the first model."""
-    low: float | None
-    """The 95 % interval of the difference; None of the first model."""
-    high: float | None
+    low: float
+    """The 95 % interval of the difference; NaN of the first model."""
+    high: float
 
     @property
     def told_apart(self) -> bool:
         """Whether the interval excludes 0."""
-        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
+        return Estimate(self.difference, self.low, self.high).excludes(0)
 
 
 class Kind(NamedTuple):
@@ -110,9 +111,9 @@ class PlausibilityComparison:
         found = {}
         for number, (name, ours) in enumerate(each.items()):
             of_seeds = ours.mean(1)
-            deviation = statistics.stdev(of_seeds.tolist()) if len(ours) > 1 else None
+            deviation = statistics.stdev(of_seeds.tolist()) if len(ours) > 1 else nan
             difference = ours.mean(0) - theirs.mean(0)
-            ends = map(float, of_shares(difference, of_seeds, theirs.mean(1))) if number else (None, None)
+            ends = map(float, of_shares(difference, of_seeds, theirs.mean(1))) if number else UNKNOWN[1:]
             found[name] = Compared(float(ours.mean()), deviation, float(difference.mean()), *ends)
         return found
 
@@ -154,12 +155,12 @@ class PlausibilityComparison:
         if self._of_seeds:
             chances += " and seeds (Welch's t); a single run stands for itself alone"
         lines = [f"relative errors: {RELATIVE}", "0 is best, 0.5 is chance"]
-        lines += ["sd: standard deviation over seeds (- for one)"] * self._of_seeds
+        lines += ["sd: standard deviation over seeds (– for one)"] * self._of_seeds
         lines.append(f"! where the 95 % interval of the difference from {self.relative_to} excludes 0: over {chances}")
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, in types that JSON knows."""
+        """Everything, in types that JSON knows; null where nothing can be said."""
         return {
             "settings": self._asked,
             "relative_to": self.relative_to,
@@ -169,7 +170,7 @@ class PlausibilityComparison:
                     {
                         "where": dict(kind.where),
                         "scenes": kind.scenes,
-                        "models": {name: one._asdict() for name, one in kind.models.items()},
+                        "models": {name: without_nan(one._asdict()) for name, one in kind.models.items()},
                     }
                     for kind in kinds
                 ]

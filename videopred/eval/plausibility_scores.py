@@ -15,7 +15,7 @@ from videopred.eval.file_names import PLAUSIBILITY_FILES
 from videopred.eval.intervals import OVER_CLIPS
 from videopred.eval.plausibility import Errors, Plausible, Scenes
 from videopred.eval.plausibility_text import LEGEND, NO_LABELS, Line, cell, kinds_table
-from videopred.eval.text import csv_text
+from videopred.eval.text import csv_text, without_nan
 from videopred.files import array_bytes, json_text, write_all
 from videopred.run_files import run_name
 
@@ -51,17 +51,17 @@ class PlausibilityScores:
         title = self.title if run is None else f"{run_name(Path(run))} on {self.title}"
         if self.scenes.possible is None:
             return f"{title}\n{NO_LABELS}"
-        intervals = f"95 % intervals over scenes (Wilson's; of absolute: {OVER_CLIPS}; - for one scene)"
+        intervals = f"95 % intervals over scenes (Wilson's; of absolute: {OVER_CLIPS}; – for one scene)"
         legend = f"{LEGEND}; from and to: {intervals}"
         return "\n\n".join([title, *(_errors_table(name, rows) for name, rows in self.errors.items()), legend])
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, in types that JSON knows; scores of films in full precision."""
+        """Everything, in types that JSON knows, null where nothing can be said; scores of films in full precision."""
         possible = self.scenes.possible
         return {
             "settings": dict(self.settings),
             "stamps": {} if self.stamp is None else {"model": self.stamp},
-            "errors": {name: [_plain(row) for row in rows] for name, rows in self.errors.items()},
+            "errors": without_nan({name: [_plain(row) for row in rows] for name, rows in self.errors.items()}),
             "scenes": [
                 {
                     "films": list(films),

@@ -42,7 +42,7 @@ def seeds_table(runs: Sequence[PlausibilityScores]) -> str:
         return first.table()
     heads = ["relative", "sd", "strict", "sd", "absolute", "sd"]
     tables = [kinds_table(name, heads, [_line(row) for row in rows]) for name, rows in over_seeds(runs).items()]
-    legend = f"{LEGEND}; sd: standard deviation over seeds (- for one)"
+    legend = f"{LEGEND}; sd: standard deviation over seeds (– for one)"
     title = f"{Path(first.settings['run']).parent.name} on {first.title}; mean of {len(runs)} seeds"
     return "\n\n".join([title, *tables, legend])
 

@@ -1,6 +1,7 @@
 """Errors of plausibility as text for a terminal: a line for each kind of scenes."""
 
 from collections.abc import Mapping, Sequence
+from math import isnan
 from typing import NamedTuple
 
 from videopred.eval.text import aligned_lines, markdown
@@ -48,8 +49,8 @@ def _rows(aggregate: str, heads: Sequence[str], lines: Sequence[Line]) -> list[l
 
 
 def cell(number: float | None) -> str:
-    """A number, or a dash for none."""
-    return "-" if number is None else f"{number:.3f}"
+    """A number, or a dash for none and for NaN."""
+    return "–" if number is None or isnan(number) else f"{number:.3f}"
 
 
 def _kind(where: Mapping[str, str]) -> str:

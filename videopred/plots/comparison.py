@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from videopred.eval.comparison import Comparison
 from videopred.eval.comparison_over_data import DataComparison
-from videopred.eval.comparison_rows import UNKNOWN
+from videopred.eval.intervals import UNKNOWN
 from videopred.eval.tables import curve_title, what_steps_are
 from videopred.files import write_all
 from videopred.plots.curves import draw_curves
