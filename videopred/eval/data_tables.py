@@ -1,11 +1,10 @@
 """Tables with a row for each model and a column for each data set, as plain text and in Markdown."""
 
-from math import isnan
 from typing import TYPE_CHECKING
 
 from videopred.amounts import counted
-from videopred.eval.intervals import OVER_CLIPS, Estimate
-from videopred.eval.tables import best_rows
+from videopred.eval.intervals import OVER_CLIPS, UNKNOWN
+from videopred.eval.tables import best_rows, with_half
 from videopred.eval.text import Block, aligned, markdown
 
 if TYPE_CHECKING:
@@ -48,8 +47,8 @@ def _means(comparison: "DataComparison", data: str, column: str, steps: int) -> 
     cells = []
     for row in comparison.rows:
         cell = comparison.cell(row, data, column, steps)
-        told = "–" if cell is None else _told(cell.mean, metric.decimals)
-        cells.append(f"{told}{'*' if row in best else ' '}")
+        mean = UNKNOWN if cell is None else cell.mean
+        cells.append(f"{with_half(mean.value, mean.half, metric.decimals)}{'*' if row in best else ' '}")
     return cells
 
 
@@ -58,16 +57,9 @@ def _ratios(comparison: "DataComparison", data: str, column: str, steps: int) ->
     cells = []
     for row in comparison.rows:
         cell = comparison.cell(row, data, column, steps)
-        told_apart = cell is not None and cell.ratio.excludes(1)
-        cells.append(f"{'–' if cell is None else _told(cell.ratio, 3)}{'!' if told_apart else ' '}")
+        ratio = UNKNOWN if cell is None else cell.ratio
+        cells.append(f"{with_half(ratio.value, ratio.half, 3)}{'!' if ratio.excludes(1) else ' '}")
     return cells
-
-
-def _told(estimate: Estimate, decimals: int) -> str:
-    if isnan(estimate.value):
-        return "–"
-    half = "" if isnan(estimate.half) else f" ±{estimate.half:.{decimals}f}"
-    return f"{estimate.value:z.{decimals}f}{half}"
 
 
 def _legend(comparison: "DataComparison") -> str:

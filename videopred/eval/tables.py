@@ -1,7 +1,7 @@
 """Tables of scores as plain text."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import isnan
+from math import isnan, nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,6 +61,17 @@ def written_interval(low: float, high: float, metric: "Quantity") -> str:
     return "–" if isnan(low) else f"{written(low, metric)} to {written(high, metric)}"
 
 
+def with_half(value: float, half: float, decimals: int) -> str:
+    """A value ± half of its interval, if it has one; a dash for NaN."""
+    return "–" if isnan(value) else f"{value:z.{decimals}f}" + ("" if isnan(half) else f" ±{half:.{decimals}f}")
+
+
+def mean_with_half(scores: "Scores", row: str, column: str, steps: int | None = None) -> str:
+    """The mean over the first steps ± half of its interval over clips."""
+    mean, interval = scores.mean(row, column, steps), scores.interval(row, column, steps)
+    return with_half(mean, nan if interval is None else interval.half, scores.metrics[column].decimals)
+
+
 def conventions(scores: "Scores") -> dict[str, str]:
     """Label of a metric -> what fixes its numbers; with several samples also how the best is chosen."""
     found = {metric.label: metric.convention for metric in scores.metrics.values()}
@@ -113,26 +124,18 @@ def _means(scores: "Scores", shown: Sequence[str], span: int) -> str:
     """Means over the first steps, each with half of its interval."""
     columns = []
     for column in shown:
-        metric = scores.metrics[column]
         stars = _stars(scores, column, slice(span))
-        cells = []
-        for row, star in zip(scores.values, stars, strict=True):
-            mean, interval = scores.mean(row, column, span), scores.interval(row, column, span)
-            half = "" if interval is None or isnan(interval.half) else f" ±{written(interval.half, metric)}"
-            cells.append(f"{written(mean, metric)}{half}{star}")
-        columns.append(cells)
+        starred = zip(scores.values, stars, strict=True)
+        columns.append([f"{mean_with_half(scores, row, column, span)}{star}" for row, star in starred])
     corner = f"mean of {counted(span, 'step')}"
     return aligned(corner, _heads(scores, shown), list(scores.values), columns)
 
 
 def _over_seeds(scores: "Scores", shown: Sequence[str]) -> str:
-    columns = []
-    for column in shown:
-        metric = scores.metrics[column]
-        found = [scores.over_seeds(name, column) for name in scores.seeds]
-        columns.append(
-            [f"{written(mean, metric)}{'' if isnan(mean) else f' ±{written(half, metric)}'} " for mean, half in found]
-        )
+    columns = [
+        [f"{with_half(*scores.over_seeds(name, column), scores.metrics[column].decimals)} " for name in scores.seeds]
+        for column in shown
+    ]
     return aligned("mean over runs", _heads(scores, shown), list(scores.seeds), columns)
 
 

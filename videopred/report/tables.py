@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from videopred.amounts import counted
@@ -16,8 +15,10 @@ from videopred.eval.tables import (
     best_rows,
     conventions,
     curve_title,
+    mean_with_half,
     what_steps_are,
     what_was_asked,
+    with_half,
     written,
     written_interval,
 )
@@ -107,7 +108,7 @@ def score_table(scores: Scores) -> Table:
     }
     rows = []
     for row, style in _styles(_rows(scores)).items():
-        cells = [_mean(scores, row, column, strong=row in best[column]) for column in scores.metrics]
+        cells = [Cell(mean_with_half(scores, row, column), row in best[column]) for column in scores.metrics]
         rows.append(Row(row, cells, row not in scores.models, style))
     horizon = scores.protocol.horizon
     return Table(f"Mean of {counted(horizon, 'step')}; the best of a column is bold", heads, rows)
@@ -130,10 +131,9 @@ def seed_table(scores: Scores) -> Table | None:
         return None
     heads, rows = [_head(scores, column) for column in scores.metrics], []
     for name in scores.seeds:
-        found = [(*scores.over_seeds(name, column), metric) for column, metric in scores.metrics.items()]
         cells = [
-            Cell(written(mean, metric) + ("" if isnan(mean) else f" ±{written(half, metric)}"))
-            for mean, half, metric in found
+            Cell(with_half(*scores.over_seeds(name, column), metric.decimals))
+            for column, metric in scores.metrics.items()
         ]
         rows.append(Row(name, cells))
     return Table("Mean over runs from several seeds, with half of the 95 % interval over them", heads, rows)
@@ -223,13 +223,6 @@ def _estimate(said: dict[str, float | None]) -> Cell:
     low, high = said["low"], said["high"]
     ends = "" if low is None or high is None else f" ({low:.3f} to {high:.3f})"
     return Cell("–" if said["value"] is None else f"{said['value']:.3f}{ends}")
-
-
-def _mean(scores: Scores, row: str, column: str, *, strong: bool) -> Cell:
-    metric, mean = scores.metrics[column], scores.mean(row, column)
-    interval = scores.interval(row, column)
-    half = "" if interval is None or isnan(interval.half) else f" ±{written(interval.half, metric)}"
-    return Cell(f"{written(mean, metric)}{half}", strong)
 
 
 def _head(scores: Scores, column: str) -> str:
