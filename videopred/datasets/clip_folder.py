@@ -32,10 +32,10 @@ class ClipFolder(ClipSource):
     """
 
     def __init__(self, path: Path | str) -> None:
-        self.path = Path(path) if Path(path).name not in ("", "..") else Path(path).resolve()
-        names = shard_names(self.path)
-        got = f"{self.path} (a folder without any)"
-        check.require_sound(len(names) > 0, "DATA", "be a data file or a folder of shards", got, how_to_mend(self.path))
+        path = Path(path)
+        names, got = shard_names(path), f"{path} (a folder without any)"
+        check.require_sound(len(names) > 0, "DATA", "be a data file or a folder of shards", got, how_to_mend(path))
+        self.path = path if path.name not in ("", "..") else path.resolve()  # `.` says nothing to who reads it later
         self._check_names(names)
         self.shards = [ClipFile(self.path / str(name)) for name in names]
         first = self.shards[0]
