@@ -50,7 +50,7 @@ def require_kind(condition: bool, argument: str, must: str, got: Any, fix: str) 
         raise TypeError(complaint(argument, must, got, fix))
 
 
-def kind_of(argument: str, value: Any, kind: type) -> None:
+def require_instance(argument: str, value: Any, kind: type) -> None:
     """Raise TypeError unless a value is an object of that class, one of the public ones."""
     shown, fix = f"{value!r}, of class {type(value).__name__}", f"make it with videopred.{kind.__name__}(…)"
     must = f"be {'an' if kind.__name__[0] in 'AEIO' else 'a'} {kind.__name__}"

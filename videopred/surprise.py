@@ -20,7 +20,7 @@ from videopred.datasets.quadruplets import Quadruplets, open_quadruplets
 from videopred.device import measuring_device
 from videopred.eval.answers import read_scores
 from videopred.eval.mates import differing
-from videopred.eval.plausibility import Plausible, Scenes, aggregate, check_differing, compare, errors
+from videopred.eval.plausibility import Plausible, Scenes, aggregate, check_differing, errors, from_numbers
 from videopred.eval.plausibility_scores import PlausibilityScores
 from videopred.eval.plausibility_settings import PlausibilityConfig
 from videopred.frames import shape_told, to_film
@@ -92,7 +92,7 @@ def judge_run(
 ) -> tuple[PlausibilityScores, Quadruplets]:
     """What `plausibility` gives, and the films."""
     config = PlausibilityConfig() if config is None else config
-    check.kind_of("config", config, PlausibilityConfig)
+    check.require_instance("config", config, PlausibilityConfig)
     stamp, asked, name = None, {}, "the model"
     if isinstance(run, str | Path):
         name, asked = str(run), {"run": str(run)}
@@ -200,7 +200,7 @@ def score_file(scores: Path, data: Path | str, config: PlausibilityConfig | None
     films = open_scenes(data, config)
     scenes = Scenes(films.names, films.possible, films.conditions)
     given = read_scores(scores, films.names, films.folders, films.possible)
-    plausible = {name: compare(values, scenes.possible) for name, values in given.items()}
+    plausible = {name: from_numbers(values, scenes.possible) for name, values in given.items()}
     return _scored(scenes, plausible, config, {"data": str(films.path), "scores": str(scores)})
 
 

@@ -10,7 +10,7 @@ from scipy.stats import rankdata
 
 from videopred.check import FaultyFileError
 from videopred.eval.answers import check_names, read_scores, write_answers
-from videopred.eval.plausibility import compare
+from videopred.eval.plausibility import from_numbers
 
 POSSIBLE = np.array([[1, 0, 0, 1], [1, 1, 0, 0], [0, 0, 1, 1], [0, 1, 0, 1], [1, 0, 1, 0]], bool)
 
@@ -70,7 +70,7 @@ def numbers_in(answers: str) -> np.ndarray:
 def test_answers_keep_every_order_and_tie(seed, digits, scale):
     chance = np.random.default_rng(seed)
     films = (chance.normal(size=(5, 4)).round(digits) * 7 - 4000) * scale
-    margins = compare(films, POSSIBLE).margins
+    margins = from_numbers(films, POSSIBLE).margins
     assert kept(films, numbers_in(write_answers(named(5), films, POSSIBLE, margins)), POSSIBLE, margins)
 
 
@@ -80,7 +80,7 @@ def test_ties_of_numbers_on_a_grid_outlive_rounding(unit):
     chance = np.random.default_rng(10)
     films = chance.integers(0, 40, (1000, 4)) * unit - 90 * unit
     possible = chance.permuted(np.tile([True, True, False, False], (1000, 1)), axis=1)
-    margins = compare(films, possible).margins
+    margins = from_numbers(films, possible).margins
     assert (margins == 0).sum() > 20
     answers = write_answers(named(1000), films, possible, margins)
     assert kept(films, numbers_in(answers), possible, margins)
@@ -90,10 +90,10 @@ def test_ties_of_numbers_on_a_grid_outlive_rounding(unit):
 def test_curves_and_ranks_would_not():
     """What scores usually go through: a sigmoid in float32 underflows, ranks do not add up."""
     films = np.random.default_rng(4).normal(size=(5, 4)) * 40 - 4000
-    margins = compare(films, POSSIBLE).margins
+    margins = from_numbers(films, POSSIBLE).margins
     assert not kept(films, sigmoid(films), POSSIBLE, margins)
     films = np.array([[0.0, 10, 11, 30]] * 5) + np.arange(5)[:, None] / 8
-    margins = compare(films, POSSIBLE).margins
+    margins = from_numbers(films, POSSIBLE).margins
     assert not kept(films, ranks(films), POSSIBLE, margins)
     assert kept(films, films / 64, POSSIBLE, margins)
 
@@ -113,7 +113,7 @@ def test_exact_ties_of_pairs_outlive_rounding():
 
 def test_the_benchmarks_script_counts_what_we_count():
     films = np.random.default_rng(8).normal(size=(5, 4)) * 50 - 3000
-    margins = compare(films, POSSIBLE).margins
+    margins = from_numbers(films, POSSIBLE).margins
     labels = {name: bool(p) for names, row in zip(named(5), POSSIBLE, strict=True) for name, p in zip(names, row)}  # noqa: B905
     found = official(write_answers(named(5), films, POSSIBLE, margins), labels)
     assert found["all"] == np.mean(margins < 0)
@@ -127,7 +127,7 @@ def test_a_constant_can_be_answered():
 
 def test_answers_without_labels_are_the_same():
     films = np.random.default_rng(8).normal(size=(5, 4))
-    labelled = write_answers(named(5), films, POSSIBLE, compare(films, POSSIBLE).margins)
+    labelled = write_answers(named(5), films, POSSIBLE, from_numbers(films, POSSIBLE).margins)
     assert write_answers(named(5), films, None, None) == labelled
 
 
@@ -152,7 +152,7 @@ def test_what_cannot_be_answered():
 @pytest.mark.parametrize("called", [named(5), folders(5)], ids=["names", "folders"])
 def test_answers_are_read_back(tmp_path, called):
     films = np.random.default_rng(8).normal(size=(5, 4))
-    text = write_answers(named(5), films, POSSIBLE, compare(films, POSSIBLE).margins)
+    text = write_answers(named(5), films, POSSIBLE, from_numbers(films, POSSIBLE).margins)
     long = [name for scene in named(5) for name in scene]
     short = [name for scene in called for name in scene]
     lines = [f"{short[long.index(line.split()[0])]} {line.split()[1]}" for line in text.splitlines()]

@@ -11,7 +11,7 @@ from scipy import stats
 from scipy.stats import binomtest, mannwhitneyu
 
 from videopred.check import FaultyFileError
-from videopred.eval.plausibility import AGGREGATES, Errors, Plausible, Scenes, aggregate, compare, errors
+from videopred.eval.plausibility import AGGREGATES, Errors, Plausible, Scenes, aggregate, errors, from_numbers
 from videopred.eval.plausibility_settings import PlausibilityConfig
 
 ORDERS = np.array([[1, 1, 0, 0], [0, 1, 1, 0], [1, 0, 0, 1], [0, 1, 0, 1], [0, 0, 1, 1], [1, 0, 1, 0]], bool)
@@ -28,7 +28,7 @@ def orders(count: int, seed: int = 0) -> np.ndarray:
 
 
 def judged(films: np.ndarray, possible: np.ndarray, **more: int) -> Errors:
-    return errors(compare(films, possible), scenes_of(possible), **more)[0]
+    return errors(from_numbers(films, possible), scenes_of(possible), **more)[0]
 
 
 def test_errors_by_hand():
@@ -172,15 +172,16 @@ def test_aggregates_by_hand():
 
 def test_what_rounding_can_do_counts_as_a_tie():
     """In decimals 0.1 + 0.2 is 0.3 + 0.0; a step of 2^-50, as answers have, is a difference."""
-    assert compare(np.array([[0.1, 0.2, 0.3, 0.0]]), ORDERS[:1]).margins == [0]
-    assert compare(np.array([[0.75, 0.25, 0.75 - 2.0**-50, 0.25]]), ORDERS[:1]).margins == [2.0**-50]
+    assert from_numbers(np.array([[0.1, 0.2, 0.3, 0.0]]), ORDERS[:1]).margins == [0]
+    assert from_numbers(np.array([[0.75, 0.25, 0.75 - 2.0**-50, 0.25]]), ORDERS[:1]).margins == [2.0**-50]
 
 
 def test_rows_are_those_of_each_condition_and_of_blocks_with_others():
     possible = orders(6)
     blocks, occlusion = ["O1", "O1", "O2", "O2", "O2", "O1"], ["visible", "occluded"] * 3
     rows = errors(
-        compare(possible * 1.0, possible), scenes_of(possible, block=blocks, occlusion=occlusion, objects=["2"] * 6)
+        from_numbers(possible * 1.0, possible),
+        scenes_of(possible, block=blocks, occlusion=occlusion, objects=["2"] * 6),
     )
     assert [(row.where, row.scenes) for row in rows] == [
         ({}, 6),
@@ -198,7 +199,7 @@ def test_rows_are_those_of_each_condition_and_of_blocks_with_others():
 
 def test_numbers_of_objects_are_in_the_order_of_their_size():
     possible = orders(4)
-    rows = errors(compare(possible * 1.0, possible), scenes_of(possible, objects=["10", "9", "2", "10"]))
+    rows = errors(from_numbers(possible * 1.0, possible), scenes_of(possible, objects=["10", "9", "2", "10"]))
     assert [(row.where, row.scenes) for row in rows[1:]] == [
         ({"objects": "2"}, 1), ({"objects": "9"}, 1), ({"objects": "10"}, 2)
     ]  # fmt: skip
@@ -207,7 +208,7 @@ def test_numbers_of_objects_are_in_the_order_of_their_size():
 def test_a_row_is_what_its_scenes_alone_give():
     possible, films = orders(12), np.random.default_rng(2).normal(size=(12, 4))
     blocks = np.array(["O1", "O2", "O3"] * 4)
-    for row in errors(compare(films, possible), scenes_of(possible, block=blocks.tolist()))[1:]:
+    for row in errors(from_numbers(films, possible), scenes_of(possible, block=blocks.tolist()))[1:]:
         alone = blocks == row.where["block"]
         assert judged(films[alone], possible[alone]) == replace(row, where={})
 

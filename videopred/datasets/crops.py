@@ -38,7 +38,7 @@ class CropDataset(Dataset[dict[str, Tensor]]):
     """
 
     def __init__(self, films: FilmDataset, crops: int = 10, size: int = 11, *, seed: int = 0) -> None:
-        check.kind_of("films", films, FilmDataset)
+        check.require_instance("films", films, FilmDataset)
         check.whole_number("crops", crops, 1, "10 is usual")
         check.whole_number("size", size, 1, "11 is usual")
         check.require(size % 2 == 1, "size", "be odd", size, f"choose {size + 1}")

@@ -69,7 +69,7 @@ def read_films(source: Path | str, config: ImportConfig | None = None, *, progre
         ValueError: it is of no such format or of several, or as the reader of its format says.
     """
     config = ImportConfig() if config is None else config
-    check.kind_of("config", config, ImportConfig)
+    check.require_instance("config", config, ImportConfig)
     films = _read(check.as_path("SOURCE", source), config)
     return convert(films, config, progress=progress) if isinstance(films, RawFilms) else films
 

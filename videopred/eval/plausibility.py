@@ -124,7 +124,7 @@ def _margin(terms: list[list[float]], possible: np.ndarray) -> float:
     return math.fsum(sign * term for sign, film in films for term in film * (whole // len(film)))
 
 
-def compare(films: np.ndarray, possible: np.ndarray | None) -> Plausible:
+def from_numbers(films: np.ndarray, possible: np.ndarray | None) -> Plausible:
     """Plausibility made elsewhere, one number per film. Margins no larger than rounding makes them count as ties.
 
     Args:

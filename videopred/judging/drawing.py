@@ -135,8 +135,8 @@ def render(
     check_opened(file, models.values())
     picture = PictureConfig() if picture is None else picture
     intervention = Intervention() if intervention is None else intervention
-    check.kind_of("picture", picture, PictureConfig)
-    check.kind_of("intervention", intervention, Intervention)
+    check.require_instance("picture", picture, PictureConfig)
+    check.require_instance("intervention", intervention, Intervention)
     out = check.as_path("--out", out)
     clips = clips.tolist() if isinstance(clips, np.ndarray | np.generic) else clips
     whole = isinstance(clips, int)

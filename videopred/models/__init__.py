@@ -138,7 +138,7 @@ def build(config: PredictorConfig, film_shape: tuple[int, int, int]) -> "Predict
     """
     from videopred.models.predictor import Predictor
 
-    check.kind_of("config", config, PredictorConfig)
+    check.require_instance("config", config, PredictorConfig)
     sizes = film_shape if isinstance(film_shape, Sequence) else ()
     fits = len(sizes) == 3 and all(isinstance(size, Integral) and size > 0 for size in sizes)
     must, fix = "be (channels, height, width), whole numbers of at least 1", "give e.g. (1, 64, 64)"

@@ -49,7 +49,7 @@ def intervene(predictor: Predictor, intervention: Intervention, context: int) ->
     Raises:
         ValueError: the core has no modules, or not those, or no schemata. TypeError: `intervention` is no such.
     """
-    check.kind_of("intervention", intervention, Intervention)
+    check.require_instance("intervention", intervention, Intervention)
     check.whole_number("--context", context, 1, "give at least one frame to start from")
     changed = copy.copy(predictor)
     changed._modules = dict(predictor._modules)  # a shallow copy of a module shares the table of its parts

@@ -270,7 +270,7 @@ def _check_kinds(
         ("watch", watch, WatchConfig),
     ):
         if value is not None:
-            check.kind_of(name, value, kind)
+            check.require_instance(name, value, kind)
 
 
 def _same_clips(config: RunConfig, data: Path | str | None) -> ClipSource:
