@@ -24,7 +24,7 @@ The modules, by what they are about:
     any clips     clip_source, recipe_clips; for training: loader, crops
     checking      description, predictability, verification, fingerprint
     importing     importing, import_settings: film_formats, foreign_films, converting
-    its formats   array_films: numpy_arrays, h5_arrays; picture_films, video_films
+    its formats   array_films: numpy_arrays, h5_arrays; picture_films: gif_times; video_films
     IntPhys       intphys, intphys_layout, intphys_export, scene_names, quadruplets
 """
 

@@ -1,19 +1,18 @@
 """Films in pictures: folders of PNG frames, and GIFs."""
 
-import math
 import re
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from statistics import fmean
 
 import numpy as np
 from PIL import Image
 
 from videopred import check
 from videopred.datasets.foreign_films import RawFilms, visible, whole_source
+from videopred.datasets.gif_times import TICK_MS, read_times
 from videopred.datasets.import_settings import ImportConfig
 
 
@@ -47,76 +46,41 @@ def read_gifs(source: Path, config: ImportConfig) -> RawFilms:
     """The film of a GIF, or the films of a folder of them.
 
     Writers of GIFs merge equal frames into one that is shown longer. So a frame that is shown for n periods comes n
-    times. GIFs count time in hundredths of a second, to which writers round the moments at which frames follow.
+    times.
 
     Raises:
-        ValueError: a GIF is damaged or transparent, or its frames do not follow at one rate.
+        ValueError: a GIF is damaged or transparent, or its frames do not follow at one rate that can be told.
     """
     paths = [source] if source.is_file() else [path for path in visible(source) if path.suffix.lower() == ".gif"]
-    times = {path: _times(path) for path in paths}
-    period = _period(list(times.values()))
-    repeats = {path: _counts(shown, period) for path, shown in times.items()}
-    for path, shown in times.items():
-        must, fix = "show frames at one rate, each for one period or several", "save its frames as PNG"
-        got = f"times of {min(shown)} to {max(shown)} ms in {path}"
-        check.require_sound(_follows(shown, period), "SOURCE", must, got, fix)
+    times = [_times(path) for path in paths]
+    readings = read_times(times)
+    must, fix = "show frames at one rate, each for one period or several", "save its frames as PNG"
+    shown = [TICK_MS * time for film in times for time in film]
+    got = f"times of {min(shown)} to {max(shown)} ms in {source}"
+    check.require_sound(len(readings) > 0, "SOURCE", must, got, fix)
+    rates = " or ".join(f"{100 / period:.4g}" for period in readings.values() if period)
+    got += f", which may be at {rates} frames a second"
+    check.require_sound(len(readings) == 1, "SOURCE", must, got, fix)
+    [(repeats, period)] = readings.items()
 
     def frames(clip: int) -> Iterator[np.ndarray]:
         path = paths[clip]
         with _whole(path) as image:
-            for index, times_shown in enumerate(repeats[path]):
+            for index, times_shown in enumerate(repeats[clip]):
                 image.seek(index)
                 pixels = _pixels(image, path, color=True)
                 for _ in range(times_shown):
                     yield pixels
 
-    again = sum(sum(counts) - len(counts) for counts in repeats.values())
+    again = sum(sum(counts) - len(counts) for counts in repeats)
+    period_ms = round(TICK_MS * period, 1)
     found = {
         "format": "GIF" if source.is_file() else "folder of GIFs",
-        "frame_ms": round(period, 1) if period % 1 else int(period),
+        "frame_ms": period_ms if period_ms % 1 else int(period_ms),
         "repeated": f"{again} frames that are shown for longer than others" if again else "none",
     }
     names = [str(path) for path in paths]
     return RawFilms(source, found, names, frames, grey_in_color=True)
-
-
-_TICK_MS = 10
-"""In which GIFs count time."""
-_SIXTIETH = 1000 / 60
-"""Period in ms at 60 frames a second, the only one near a tick that can be told by when frames begin."""
-_SIXTIETHS = ({0, 20, 30}, {0, 10, 30}, {0, 20, 40})
-"""When frames begin at 60 frames a second, in ms modulo 50: at the nearest tick, the one before, the one after."""
-
-
-def _period(times: Sequence[Sequence[int]]) -> float:
-    """Time from frame to frame in ms: about the shortest of all, which may be a tick off.
-
-    It is 0 if frames have no time, and infinite if some are shown for a tick and it cannot be told.
-    """
-    shown = [time for film in times for time in film]
-    shortest = min(shown)
-    if not shortest:
-        return 0.0
-    before_last = [time for film in times for time in film[:-1]]  # the last frame is often held for some other time
-    if before_last and min(before_last) == _TICK_MS < max(before_last):
-        begins = [{int(begin) % 50 for begin in np.cumsum(film[:-1])} for film in times]
-        return _SIXTIETH if all(any(of <= these for these in _SIXTIETHS) for of in begins) else math.inf
-    about = fmean(time for time in shown if time <= shortest + _TICK_MS)
-    rounded = sum(shown) / sum(round(time / about) for time in shown)
-    return rounded if all(_follows(film, rounded) for film in times) else shortest
-
-
-def _counts(shown: Sequence[int], period: float) -> list[int]:
-    """How many periods each frame is shown."""
-    return [round(time / period) if period else 1 for time in shown]
-
-
-def _follows(shown: Sequence[int], period: float) -> bool:
-    """Whether each frame begins when its turn is, up to a tick."""
-    if math.isinf(period):
-        return False
-    begins = period * np.cumsum(_counts(shown, period))
-    return bool((np.abs(np.cumsum(shown) - begins) <= _TICK_MS).all())
 
 
 def _is_png(path: Path) -> bool:
@@ -154,12 +118,12 @@ def _numbered(folder: Path) -> list[Path]:
 
 
 def _times(path: Path) -> list[int]:
-    """How long each frame of a GIF is shown, in ms."""
+    """For how many ticks each frame of a GIF is shown."""
     with _whole(path) as image:
         times = []
         for index in range(getattr(image, "n_frames", 1)):
             image.seek(index)
-            times.append(int(image.info.get("duration", 0)))
+            times.append(int(image.info.get("duration", 0)) // TICK_MS)
         whole = path.read_bytes().rstrip(b"\0").endswith(b";")
         check.require_sound(whole, "SOURCE", "hold whole pictures", f"{path}, which has no end", "replace it")
         return times

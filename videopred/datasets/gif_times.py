@@ -1,0 +1,119 @@
+"""How many frames those of a GIF stand for: n equal ones are merged into one that is shown for n periods."""
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import accumulate, chain, islice, pairwise
+
+TICK_MS = 10
+"""In which GIFs count time."""
+
+Counts = tuple[tuple[int, ...], ...]
+"""Of each film, for how many periods each of its frames is shown."""
+
+_SIXTIETH = 5 / 3
+"""Period in ticks at 60 frames a second, the only one near a tick that can be told by when frames begin."""
+_SIXTIETHS = ({0, 2, 3}, {0, 1, 3}, {0, 2, 4})
+"""When frames begin at 60 frames a second, in ticks modulo 5: at the nearest tick, the one before, the one after."""
+
+_MORE: dict[Callable[[Fraction], int], Fraction] = {
+    math.floor: Fraction(0),
+    round: Fraction(1, 2),
+    math.ceil: Fraction(1),
+}
+"""How a time comes to whole ticks -> how much longer it is then at most, in ticks; at least it is one tick less."""
+
+
+def read_times(films: Sequence[Sequence[int]]) -> dict[Counts, float]:
+    """All counts that the times of films of one rate may mean, each with a period, in ticks, that it fits.
+
+    The shortest time of a frame is that of one period, which is a sixtieth of a second, or at least two ticks. Most
+    writers round the moments at which frames follow to ticks, up or down. Pillow merges equal frames first, and then
+    drops what each time has beyond whole ticks.
+
+    The last frame is often held until a film begins again. So it counts once if its time fits no rate, or if no other
+    frame is shown for several periods.
+
+    Args:
+        films: of each, for how many ticks each frame is shown.
+
+    Returns:
+        nothing if frames follow at no rate, or at one that cannot be told.
+    """
+    told = [film[:-1] or film for film in films]
+    shortest, longest = min(chain(*told)), max(chain(*told))
+    if shortest in (0, longest):
+        return {tuple((1,) * len(film) for film in films): float(shortest)}
+    if shortest == 1:
+        begins = [{begin % 5 for begin in accumulate(film)} for film in told]
+        if not all(any(of <= these for these in _SIXTIETHS) for of in begins):
+            return {}
+        fits = {tuple(tuple(max(1, round(time / _SIXTIETH)) for time in film) for film in films): _SIXTIETH}
+    else:
+        fits = _fits(films, shortest)
+    if not fits:
+        fits = {
+            tuple((*counts, 1)[: len(film)] for film, counts in zip(films, found, strict=True)): period
+            for found, period in _fits(told, shortest).items()
+        }
+    return {_held(counts): period for counts, period in fits.items()}
+
+
+def _held(counts: Counts) -> Counts:
+    """The counts, with one for each last frame if no other is shown for several periods."""
+    several = any(count > 1 for film in counts for count in film[:-1] or film)
+    return counts if several else tuple((1,) * len(film) for film in counts)
+
+
+def _fits(films: Sequence[Sequence[int]], shortest: int) -> dict[Counts, float]:
+    """All counts that fit if times were cut to ticks, or moments rounded, each with the period nearest to the mean."""
+    times = list(chain(*films))
+    moments = list(chain.from_iterable(accumulate(film) for film in films))
+    fits = {
+        _split(counts, films): bounds
+        for counts, bounds in _multiples(times, math.floor, shortest, shortest + 1).items()
+    }
+    for rule in _MORE:
+        for passed, bounds in _multiples(moments, rule, max(2, shortest - 1), shortest + 1).items():
+            of_films = [pairwise((0, *film)) for film in _split(passed, films)]
+            counts = tuple(tuple(after - before for before, after in film) for film in of_films)
+            if all(map(all, counts)):
+                fits[counts] = bounds
+    return {
+        counts: float(min(max(Fraction(sum(times), sum(chain(*counts))), low), high))
+        for counts, (low, high) in fits.items()
+    }
+
+
+def _split(numbers: Sequence[int], films: Sequence[Sequence[int]]) -> Counts:
+    """Of numbers of all frames, those of each film."""
+    left = iter(numbers)
+    return tuple(tuple(islice(left, len(film))) for film in films)
+
+
+def _multiples(
+    numbers: Sequence[int], rule: Callable[[Fraction], int], low: int, high: int
+) -> dict[tuple[int, ...], tuple[Fraction, Fraction]]:
+    """Each way in which numbers are multiples of one period that a rule made whole -> bounds of that period.
+
+    Args:
+        numbers: in ticks.
+        rule: one of _MORE.
+        low: the shortest period to try, at least two ticks: of such, one multiple is so near to a number.
+        high: the longest.
+    """
+    more = _MORE[rule]
+    ways: list[tuple[tuple[int, ...], Fraction, Fraction]] = [((), Fraction(low), Fraction(high))]
+    for number in numbers:
+        least, most = number - more, number + 1 - more
+        ways = [
+            ((*counts, count), lower, upper)
+            for counts, low, high in ways
+            for count in range(max(1, math.ceil(least / high)), math.floor(most / low) + 1)
+            if (lower := max(low, least / count)) <= (upper := min(high, most / count))
+        ]
+    return {
+        counts: (low, high)
+        for counts, low, high in ways
+        if all(rule(count * (low + high) / 2) == number for count, number in zip(counts, numbers, strict=True))
+    }
