@@ -141,6 +141,8 @@ def test_a_description_counts_what_is_there(path):
     assert facts["values"] == "binary"
     assert facts["bytes"] == path.stat().st_size
     assert facts["recipe"]["balls"] == [2, 6]
+    assert {"groups", "positions", "objects/mass"} <= set(facts["truth"])
+    assert not facts.keys() & {"imported", "unknown"}
 
 
 def test_a_missing_file_names_the_command_that_makes_it(tmp_path):

@@ -342,3 +342,12 @@ def test_float_frames_outside_0_to_1_are_refused_and_can_be_imported(tmp_path):
     config = ImportConfig(array=("train=training/features",), axes="TBHWC", values=(-0.25, 1.5))
     path, _ = import_films(tmp_path / "x.h5", tmp_path / "converted.h5", config)
     assert set(np.unique(ClipFile(path).read_frames("train", 0, 1))) == {0, 255}
+
+
+def test_a_name_that_the_layout_does_not_know_is_told(tmp_path):
+    places = np.zeros((5, 7, 2, 2), np.float32)
+    own = {"test__features": LIT, "test__position": places, "test__qqq": places, "test__objects__mass": places[0]}
+    write_group(**own)(tmp_path / "x.h5")
+    facts = describe(ClipFile(tmp_path / "x.h5"))
+    assert facts["unknown"].startswith("position (did you mean positions?), qqq (nothing like it is known): no command")
+    assert facts["truth"] == ["objects/mass", "position", "qqq"]

@@ -9,6 +9,7 @@ import torch
 from PIL import Image
 
 from videopred.datasets import open_dataset
+from videopred.datasets.description import describe
 from videopred.datasets.import_settings import ImportConfig
 from videopred.datasets.importing import import_films
 from videopred.datasets.loader import FilmDataset
@@ -30,6 +31,8 @@ def test_a_file_holds_what_was_brought_in(tmp_path, films, binary):
     assert torch.equal(FilmDataset(path, "train")[18], torch.from_numpy(file.read_frames("train", 18, 19)[0]))
     assert json.loads(json.dumps(found)) == found
     assert (found["source"], found["format"], found["clips"]) == ("theirs.npy", "NumPy array", B)
+    facts = describe(file)
+    assert (facts["truth"], facts["imported"]) == ([], found)
 
 
 def test_the_folder_one_is_in_is_called_by_its_name(tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 """Reads data files: HDF5 as file_layout.py lays it out, and R-NEM's original files. One of the three doors of h5py."""
 
+import json
 import math
 import os
 from collections.abc import Iterator, Mapping
@@ -14,7 +15,7 @@ from videopred import check
 from videopred.datasets import how_to_import, how_to_make, how_to_mend
 from videopred.datasets.clip import PARTS, Clip
 from videopred.datasets.clip_source import ClipSource
-from videopred.datasets.file_layout import CONTACTS, FORMAT, NOT_TRUTH, has_time, without_thin_axes
+from videopred.datasets.file_layout import CONTACTS, FORMAT, NAMES, NOT_TRUTH, has_time, without_thin_axes
 from videopred.datasets.fingerprint import hash_files, hash_values
 from videopred.datasets.foreign_values import CONVERT, to_levels, to_our_type, unit_and_offset
 from videopred.datasets.settings import BallsConfig, DatasetSettings, load_recipe
@@ -238,6 +239,7 @@ class ClipFile(ClipSource):
         usual: DatasetSettings = BallsConfig(frames=self.frames)
         if self._is_ours:
             self.name = str(attributes["name"])
+            self.imported = json.loads(attributes.get("source", "{}"))
         if self._is_ours and "recipe" in attributes:
             self._require(str(attributes["seed"]).isdecimal(), "hold the seed of its recipe", attributes["seed"])
             self.seed = int(attributes["seed"])
@@ -249,11 +251,12 @@ class ClipFile(ClipSource):
 
     def _read_truth(self, file: h5py.File) -> None:
         """Find what every part holds of each clip, in a shape that says which clip is where."""
-        known, fitting, still, words = set(), [], set(), set()
+        known, fitting, still, words, strange = set(), [], set(), set(), set()
         for part, count in self.parts.items():
             arrays = {name: data for name, data in _datasets(file[PARTS[part]]).items() if name not in NOT_TRUTH}
             if not self._is_ours:
                 words |= {name for name, data in arrays.items() if data.dtype.kind not in "biuf"}
+                strange |= {name.partition("/")[0] for name in arrays}.difference(NAMES)
                 arrays = {name: data for name, data in arrays.items() if name not in words}
             known |= arrays.keys() & _WHOLE_TRUTH
             fitting.append({name for name, data in arrays.items() if self._fits(name, data.shape, count)})
@@ -262,6 +265,9 @@ class ClipFile(ClipSource):
         if odd := known.difference(self.truth):
             names = ", ".join(sorted(odd))
             self.remarks["left_out"] = f"{names}, of other axes than such files have, or not in all parts"
+        if strange:
+            told = [f"{name} ({check.suggest(name, [*NAMES], 'nothing like it is known')})" for name in sorted(strange)]
+            self.remarks["unknown"] = f"{', '.join(told)}: no command uses what is called so"
         if words:
             self.remarks["no_numbers"] = f"{', '.join(sorted(words))}, left out"
         if still := still.intersection(self.truth):

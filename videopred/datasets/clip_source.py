@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +30,7 @@ class ClipSource(ABC):
         binary: whether pixels are only on or off.
         truth: names that `read` knows, such as positions, groups, objects/mass or labels/possible.
         places_known: whether positions, if there are any, lie where groups show the objects.
+        imported: what `videopred import` found out about the films; empty if it did not make the file.
         remarks: what is odd about what is there, and what was made of it; a word -> a sentence.
     """
 
@@ -46,6 +48,7 @@ class ClipSource(ABC):
     binary: bool
     truth: tuple[str, ...]
     places_known: bool = True
+    imported: Mapping[str, Any] = MappingProxyType({})
     remarks: Mapping[str, str] = MappingProxyType({})
 
     def __repr__(self) -> str:

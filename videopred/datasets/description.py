@@ -16,11 +16,11 @@ def describe(file: ClipSource) -> dict[str, Any]:
 
     Returns:
         path, name, seed, recipe (None if the file is not ours), frames, height, width, channels, values ("binary",
-        "grey levels" or "colors", and how they stand in a file that is not ours), context, horizon, bytes, what the
-        source remarks; and under `parts`, for each part there is: clips, and over its first 100 clips mean_intensity in
-        [0, 1]; if the file is ours, objects_per_clip and contacts_per_clip (means); and for bouncing balls
-        frames_predictable, how many frames pass until who knew the law and almost the start has lost the balls (see
-        predictability.py).
+        "grey levels" or "colors", and how they stand in a file that is not ours), context, horizon, bytes, truth (names
+        of what is known beside frames), imported (what was found out about imported films), what the source remarks;
+        and under `parts`, for each part there is: clips, and over its first 100 clips mean_intensity in [0, 1]; if the
+        file is ours, objects_per_clip and contacts_per_clip (means); and for bouncing balls frames_predictable, how
+        many frames pass until who knew the law and almost the start has lost the balls (see predictability.py).
     """
     return {
         "path": str(file.path),
@@ -35,6 +35,8 @@ def describe(file: ClipSource) -> dict[str, Any]:
         "context": file.context,
         "horizon": file.horizon,
         "bytes": sum(path.stat().st_size for path in file.files()),
+        "truth": list(file.truth),
+        **({"imported": dict(file.imported)} if file.imported else {}),
         **file.remarks,
         "parts": {
             part: {"clips": count, **_statistics(file, part, min(count, _SAMPLE))} for part, count in file.parts.items()

@@ -38,6 +38,12 @@ _WITHOUT_TIME = (CONTACTS, "contact_offsets", "seed", "index")
 NOT_TRUTH = ("features", *_WITHOUT_TIME)
 """Names in the file that are no truth to be read clip by clip."""
 
+NAMES = (
+    *("features", "groups", "collisions", "events", "positions", "velocities", "visibility", "series", "objects"),
+    *("labels", *_WITHOUT_TIME),
+)
+"""What the group of a part may hold: arrays, and groups of arrays."""
+
 _THIN_AXES = {"groups": 1, "collisions": 1, "events": 3}  # axes of length 1 at the end, for R-NEM's readers
 
 

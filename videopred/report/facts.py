@@ -67,10 +67,10 @@ def data_card(facts: Mapping[str, Any], fingerprint: str, run: FoundRun) -> dict
     """What there is to say of the data shown."""
     trained = data_record(run).get("sha256")
     same = "the data it was trained on" if trained == fingerprint else "not the data it was trained on"
-    alone = {name: value for name, value in facts.items() if name not in ("recipe", "parts")}
+    alone = {name: value for name, value in facts.items() if name not in ("recipe", "parts", "imported")}
     alone |= {"sha256": fingerprint} | ({"this is": same} if trained else {})
     parts = {part: of_part for part, of_part in facts["parts"].items() if of_part["clips"]}
-    return _written_groups({"": alone, **parts, "recipe": facts["recipe"] or {}})
+    return _written_groups({"": alone, **parts, "imported": facts.get("imported", {}), "recipe": facts["recipe"] or {}})
 
 
 def settings_by_part(run: FoundRun) -> dict[str, dict[str, str]]:
