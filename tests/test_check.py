@@ -126,12 +126,18 @@ def test_of_runs_from_several_seeds_one_must_be_named(tmp_path):
 
 def test_what_is_there_stays_unless_overwriting_is_asked_for(tmp_path):
     assert check.absent("--out", tmp_path / "new", False) == tmp_path / "new"
-    assert check.absent("--out", tmp_path, True) == tmp_path
+    assert check.absent("--out", tmp_path, True, folder=True) == tmp_path
     message = rf"^--out must be a new path, got {tmp_path} \(already there\); choose another name, or give --overwrite"
     with pytest.raises(FileExistsError, match=message):
-        check.absent("--out", tmp_path, False)
+        check.absent("--out", tmp_path, False, folder=True)
     with pytest.raises(TypeError, match=r"^overwrite must be True or False, got 'no'; choose one of these$"):
         check.absent("--out", tmp_path, "no")
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_file_never_comes_in_the_place_of_a_folder(tmp_path, overwrite):
+    with pytest.raises(OSError, match=rf"^--out must be a file, got {tmp_path}, a folder; choose another name$"):
+        check.absent("--out", tmp_path, overwrite)
 
 
 def test_a_folder_for_files_is_not_called_like_one(tmp_path):

@@ -192,14 +192,23 @@ def existing(argument: str, path: Path) -> Path:
     return path
 
 
-def absent(argument: str, path: Path, overwrite: bool) -> Path:
+def absent(argument: str, path: Path, overwrite: bool, *, folder: bool = False) -> Path:
     """Return the path if nothing is there, or if overwriting was asked for; and if the folder above takes new files.
+
+    Args:
+        argument: what the user gave the path as.
+        path: where something is to come.
+        overwrite: whether it may replace what is there.
+        folder: whether it is a folder; where a file is to come, a folder is never replaced.
 
     Raises:
         FileExistsError: something is there and `overwrite` is false. TypeError: `overwrite` is neither true nor false.
+        IsADirectoryError: a folder is there, and a file is to come.
         OSError: what is above it is no folder, or may not be written into.
     """
     require_kind(isinstance(overwrite, bool), "overwrite", "be True or False", repr(overwrite), "choose one of these")
+    if not folder and path.is_dir():
+        raise IsADirectoryError(complaint(argument, "be a file", f"{path}, a folder", "choose another name"))
     if path.exists() and not overwrite:
         fix = "choose another name, or give --overwrite to replace it"
         raise FileExistsError(complaint(argument, "be a new path", f"{path} (already there)", fix))
@@ -237,7 +246,7 @@ def free_folder(argument: str, path: Path, overwrite: bool) -> Path:
     Raises:
         FileExistsError: something is there and `overwrite` is false.
     """
-    return path if empty_folder(path) else absent(argument, path, overwrite)
+    return path if empty_folder(path) else absent(argument, path, overwrite, folder=True)
 
 
 def context_and_horizon(

@@ -47,7 +47,9 @@ def reproduce(
         place.is_dir() or not place.exists(), "--out", "be a folder", f"{place}, a file", "choose another name"
     )
     if not dry_run:
-        check.absent("--out", place / "scores", overwrite=True)  # it takes new files, which come after all training
+        check.absent(
+            "--out", place / "scores", overwrite=True, folder=True
+        )  # it takes new files, which come after all training
     plan = make_plan(of, scale, place, device)
     comment = "# " if dry_run else ""
     print(f"{comment}{of.place}: {of.summary}")

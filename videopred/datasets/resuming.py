@@ -61,7 +61,7 @@ def _missing(job: Job, mine: Sequence[Target], overwrite: bool, alone: bool) -> 
             _refuse(overwrite, f"{target.path}, with other content")
             missing.append(target)
     if alone and not missing:
-        check.absent("--out", job.path, overwrite)
+        check.absent("--out", job.path, overwrite, folder=True)
     return missing
 
 

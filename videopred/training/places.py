@@ -35,7 +35,7 @@ def check_free(out: Path, overwrite: bool) -> None:
         FileExistsError: something is there and `overwrite` is false.
     """
     if not is_unbegun(out):
-        check.absent("--out", out, overwrite)
+        check.absent("--out", out, overwrite, folder=True)
 
 
 def check_room(out: Path, seeds: Sequence[int], overwrite: bool) -> None:
