@@ -34,7 +34,7 @@ from videopred.commands import (
     terminal,
     training,
 )
-from videopred.datasets import DATASETS
+from videopred.datasets import DATASETS, read_recipe
 from videopred.flags import model_flags
 
 GROUPS: dict[str, dict[str, Callable[..., None]]] = {
@@ -190,7 +190,10 @@ def run(argv: list[str]) -> None:
     command = COMMANDS[name]
     if name == "generate":
         preset = _first("PRESET", words, "balls4", "videopred generate balls4 --seed 1")
-        recipe = DATASETS[check.one_of("PRESET", preset, DATASETS)].recipe
+        if preset.endswith(".json"):
+            recipe = read_recipe("PRESET", "be a recipe if it is JSON", Path(preset))
+        else:
+            recipe = DATASETS[check.one_of("PRESET", preset, DATASETS)].recipe
         command = flags.with_default(command, "recipe", recipe, Annotated[type(recipe), OmitArgPrefixes])
     if name == "train":
         command = model_flags.with_model_flags(command, words)

@@ -280,7 +280,7 @@ def test_what_is_wrong_is_one_clear_line(place, bad_place, monkeypatch, capfd, w
         ("generate sm-mnist --digit-size 63", "--digit-size must be at most 60"),
         ("generate balls4 --height", "--height must be followed by a value, got nothing; see --help"),
         ("generate balls4 --curtain 3", "--curtain must be followed by 2 values, got 3; see --help"),
-        ("generate", "PRESET must be given, got nothing; see --help: One of `videopred list datasets`."),
+        ("generate", "PRESET must be given, got nothing; see --help: One of `videopred list datasets`, or"),
         ("import x", "--out must be given, got nothing; see --help: Data file to make; ends in .h5."),
         ("train", "DATA must be given, got nothing; "),
         ("train x.h5 --core.active 9", "--core.active must be at most 6, got 9"),

@@ -234,6 +234,16 @@ def test_inspect_says_what_is_in_a_file(place, tmp_path, capfd):
     assert iio.imread(tmp_path / "p.gif").shape[-1] == 3
 
 
+def test_a_described_file_can_be_made_again(place, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    assert run(f"inspect {place / 'balls4.h5'} --json") == 0
+    Path("again.json").write_text(capfd.readouterr().out)
+    assert run("generate again.json --width 40 --clips test=2") == 0
+    made, from_ = open_dataset("datasets/again.h5"), open_dataset(place / "balls4.h5")
+    assert made.name == "again"
+    assert made.recipe == from_.recipe.model_copy(update={"width": 40})
+
+
 def test_a_preview_shows_how_long_films_begin(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     films = np.random.default_rng(0).integers(0, 256, (207, 9, 11), np.uint8)

@@ -17,6 +17,7 @@ from videopred.checkpoint import load_run
 from videopred.datasets.clip_file import ClipFile
 from videopred.datasets.generation import generate
 from videopred.datasets.settings import dump_recipe
+from videopred.experiments import holds_experiment
 from videopred.models import CORES
 from videopred.models.codec_settings import RNEMConfig
 from videopred.models.settings import PredictorConfig
@@ -263,6 +264,13 @@ def test_training_on_a_recipe_with_workers_and_resumed(recipe, tmp_path, monkeyp
     monkeypatch.setattr("videopred.training.run.is_finished", lambda run: False)
     with pytest.raises(ValueError, match=r"^DATA must hold the clips .*, got \S+/two\.json, whose fingerprint"):
         resume(tmp_path / "run", device="cpu")
+
+
+def test_a_recipe_may_stand_in_a_card_or_a_description(recipe):
+    kept = json.loads(recipe.read_text())
+    recipe.write_text(json.dumps({"name": "two", "summary": "Two balls.", "recipe": kept, "seed": 3}))
+    assert not holds_experiment(recipe)
+    assert open_clips(recipe, tiny_training()).recipe == RECIPE
 
 
 def test_recipes_that_do_not_do(recipe, tmp_path, data):

@@ -25,7 +25,10 @@ _PREVIEWED_FRAMES = 200
 def generate(
     preset: Annotated[
         Positional[str],
-        arg(metavar="PRESET", help="One of `videopred list datasets`. `generate PRESET --help` shows its own options."),
+        arg(
+            metavar="PRESET",
+            help="One of `videopred list datasets`, or a JSON recipe. `generate PRESET --help` shows its own options.",
+        ),
     ],
     *,
     recipe: DatasetSettings = DATASETS["balls4"].recipe,
@@ -43,6 +46,7 @@ def generate(
 ) -> None:
     """Generate a data set from a recipe, as an HDF5 file."""
     counts = flags.counts(clips)
+    name = Path(preset).stem if preset.endswith(".json") else preset
     from videopred.datasets import generation
 
     asked: dict[str, Any] = {
@@ -50,12 +54,12 @@ def generate(
         "overwrite": overwrite,
     }  # fmt: skip
     if dry_run:
-        told = generation.foresee(preset, counts, **asked)
+        told = generation.foresee(name, counts, **asked)
         terminal.print_json(told._asdict()) if json_ else print(told)
         if told.lacking:
             raise OSError(told.lacking)
         return
-    path = generation.generate(preset, counts, progress=terminal.watched(), **asked)
+    path = generation.generate(name, counts, progress=terminal.watched(), **asked)
     terminal.print_files([path], json_)
 
 

@@ -28,9 +28,13 @@ The modules, by what they are about:
     IntPhys       intphys, intphys_layout, intphys_export, scene_names, quadruplets
 """
 
+import json
+from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic import ValidationError
 
 from videopred import check
 from videopred.addresses import find
@@ -41,6 +45,7 @@ from videopred.datasets.settings import (
     MovingMNISTConfig,
     OcclusionConfig,
     SwitchingConfig,
+    load_recipe,
 )
 from videopred.run_files import looks_like_run
 from videopred.systems import typed
@@ -175,6 +180,30 @@ def find_recipe(name: str, **changes: Any) -> DatasetSettings:
     """
     recipe = DATASETS[check.one_of("the data set", name, DATASETS)].recipe
     return type(recipe)(**{**dict(recipe), **changes}) if changes else recipe
+
+
+def read_recipe(argument: str, must: str, path: Path) -> DatasetSettings:
+    """The recipe in a JSON file, alone or under `recipe`: as in cards, and in what `videopred inspect --json` prints.
+
+    Args:
+        argument: what the user gave the path as.
+        must: what that must be.
+        path: the file.
+
+    Raises:
+        FileNotFoundError: it is not there. FaultyFileError: it holds no recipe of this version.
+    """
+    fix = "write one, as `videopred inspect FILE --json` does"
+    text = check.existing_file(argument, path, fix).read_bytes()
+    with suppress(ValueError):  # no JSON, which `load_recipe` tells
+        content = json.loads(text)
+        if isinstance(content, dict) and "recipe" in content:
+            text = json.dumps(content["recipe"]).encode()
+    try:
+        return load_recipe(text)
+    except ValidationError as error:
+        got = f"{path} ({check.explain(error)})"
+        raise check.FaultyFileError(check.complaint(argument, must, got, fix)) from None
 
 
 def check_recipe(recipe: Any) -> None:

@@ -115,7 +115,8 @@ def holds_experiment(path: Path) -> bool:
         return False
     content = _content(path)
     is_recipe = not isinstance(content, dict) or "kind" in content
-    return not is_recipe and not content.keys().isdisjoint(ExperimentConfig.model_fields)
+    own = ExperimentConfig.model_fields.keys() - {"summary", "recipe"}  # which cards of data have, too
+    return not is_recipe and not content.keys().isdisjoint(own)
 
 
 def _content(path: Path) -> Any:

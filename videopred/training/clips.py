@@ -5,15 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from pydantic import ValidationError
 from torch import Tensor
 
 from videopred import check
-from videopred.datasets import DATASETS, open_dataset
+from videopred.datasets import DATASETS, open_dataset, read_recipe
 from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.loader import MEMORY_LIMIT, FilmDataset
 from videopred.datasets.recipe_clips import RecipeClips, open_recipe
-from videopred.datasets.settings import DatasetSettings, load_recipe
+from videopred.datasets.settings import DatasetSettings
 from videopred.device import my_device
 from videopred.interrupt import HeldInterrupt
 from videopred.settings import ComputeConfig, TrainingConfig
@@ -145,7 +144,7 @@ def open_clips(data: Path | str, training: TrainingConfig, *, preset: bool = Fal
     path = check.as_path("DATA", data)
     recipe: str | DatasetSettings | None = None
     if path.suffix == ".json":
-        recipe = _read_recipe(path)
+        recipe = read_recipe("DATA", "be a recipe or an experiment if it is JSON", path)
     elif str(data) in DATASETS and (preset or not path.exists()):
         recipe = str(data)
     if recipe is None:
@@ -182,16 +181,3 @@ def _kept_aside(file: ClipSource, training: TrainingConfig) -> int:
     fix = "add some, or a validation part, or cut long films into clips with `videopred import --frames`"
     check.require(aside < count, "DATA", must, f"{count} and {aside}", fix)
     return aside
-
-
-def _read_recipe(path: Path) -> DatasetSettings:
-    """The recipe in a JSON file, as `videopred inspect --json` shows it under `recipe`."""
-    fix = "write one, such as the `recipe` that `videopred inspect FILE --json` shows"
-    text = check.existing_file("DATA", path, fix).read_bytes()
-    try:
-        return load_recipe(text)
-    except ValidationError as error:
-        got = f"{path} ({check.explain(error)})"
-        raise check.FaultyFileError(
-            check.complaint("DATA", "be a recipe or an experiment if it is JSON", got, fix)
-        ) from None
