@@ -321,6 +321,17 @@ def test_foreign_and_broken_files_are_one_clear_line(tmp_path, write, complaint)
     assert "\n" not in str(caught.value)
 
 
+def test_frames_without_an_axis_for_channels_can_be_brought_in_as_is_said(tmp_path):
+    write_group(training__features=LIT[..., 0], test__features=LIT[:, :2, ..., 0])(tmp_path / "x.h5")
+    with pytest.raises(ValueError, match="with `videopred import ") as caught:
+        ClipFile(tmp_path / "x.h5")
+    said = "x.h5 --array train=training/features test=test/features --axes TBHW --out x-films.h5`"
+    assert str(caught.value).endswith(said)
+    config = ImportConfig(array=("train=training/features", "test=test/features"), axes="TBHW")
+    path, _ = import_films(tmp_path / "x.h5", tmp_path / "x-films.h5", config)
+    assert (ClipFile(path).read_frames("train", 0, 7).swapaxes(0, 1) == 255 * LIT).all()
+
+
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_float_frames_are_256_levels_or_refused(tmp_path, dtype):
     levels = np.arange(256).reshape(2, 1, 8, 16, 1)

@@ -56,3 +56,11 @@ def test_arrays_of_others_are_said_to_be_brought_in(tmp_path):
         ValueError, match=r"or bring in arrays of others with `videopred import \S+ --out theirs-films\.h5`"
     ):
         open_dataset(tmp_path / "theirs.h5")
+
+
+def test_a_file_of_films_is_named_after_the_folder_one_is_in(tmp_path, monkeypatch):
+    (tmp_path / "films").mkdir()
+    np.save(tmp_path / "films" / "a.npy", np.zeros((2, 3, 4), np.uint8))
+    monkeypatch.chdir(tmp_path / "films")
+    with pytest.raises(ValueError, match=r"bring it in with `videopred import \. --out films\.h5`"):
+        open_dataset(".")

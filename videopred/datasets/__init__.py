@@ -29,6 +29,7 @@ The modules, by what they are about:
 """
 
 import json
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
@@ -217,10 +218,11 @@ def how_to_make(path: Path) -> str:
     return f"make one with `videopred generate {path.stem if path.stem in DATASETS else 'NAME'}`"
 
 
-def how_to_import(path: Path) -> str:
-    """The command that makes a data file of films of others."""
-    out = f"{path.stem}-films.h5" if path.suffix == ".h5" else f"{path.stem}.h5"
-    return f"`{typed(('videopred', 'import', str(path), '--out', out))}`"
+def how_to_import(path: Path, flags: Sequence[str] = ()) -> str:
+    """The command that makes a data file of films of others, with flags that say how they are kept."""
+    name = path.resolve().stem  # of the folder one is in, too
+    out = f"{name}-films.h5" if path.suffix == ".h5" else f"{name}.h5"
+    return f"`{typed(('videopred', 'import', str(path), *flags, '--out', out))}`"
 
 
 def how_to_mend(path: Path) -> str:

@@ -210,7 +210,12 @@ class ClipFile(ClipSource):
 
     def _read_shapes(self, file: h5py.File) -> None:
         features = {part: file.get(f"{group}/features") for part, group in PARTS.items() if group in file}
-        fix = f"make a file with `videopred generate`, or bring in arrays of others with {how_to_import(self.path)}"
+        flags = []
+        if features and all(isinstance(frames, h5py.Dataset) for frames in features.values()):
+            flags = ["--array", *(f"{part}={PARTS[part]}/features" for part in features)]
+            flags += ["--axes", "TBHW"] if {frames.ndim for frames in features.values()} == {4} else []
+        how = how_to_import(self.path, flags)
+        fix = f"make a file with `videopred generate`, or bring in arrays of others with {how}"
         must = f"hold some of the groups {', '.join(PARTS.values())}"
         self._require(len(features) > 0, must, "none of them", fix)
         for part, frames in features.items():
