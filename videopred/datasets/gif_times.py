@@ -42,8 +42,10 @@ def read_times(films: Sequence[Sequence[int]]) -> dict[Counts, float]:
     """
     told = [film[:-1] or film for film in films]
     shortest, longest = min(chain(*told)), max(chain(*told))
-    if shortest in (0, longest):
+    if shortest == longest:
         return {tuple((1,) * len(film) for film in films): float(shortest)}
+    if shortest == 0:
+        return {}
     if shortest == 1:
         begins = [{begin % 5 for begin in accumulate(film)} for film in told]
         if not all(any(of <= these for these in _SIXTIETHS) for of in begins):
