@@ -4,7 +4,7 @@
         features                         bool or uint8 (T, N, H, W, C)
         groups                           uint8 (T, N, H, W, 1), the object seen, counted from 1; 0 is background
         collisions                       bool (T, N, H, W, 1), pixels of objects that collide in (t, t + 1]
-        events                           uint8 (T, N, 1, 1, 1), number of contacts in (t, t + 1]
+        events                           uint8 (T, N, 1, 1, 1), number of contacts in (t, t + 1], at most 255
         positions, velocities            float32 (T, N, K, 2), px and px per frame
         visibility/fraction              float16 (T, N, K)
         series/<name>                    (T, N, ...)
