@@ -308,6 +308,10 @@ def test_truth_is_what_all_parts_hold(tmp_path):
             "DATA must hold features of one kind, got ['bool', 'int64'] in",
         ),
         (
+            write_group(training__features=FILM, test__features=FILM.astype(np.uint8)),
+            "got ['bool', 'uint8'] in {path}; store all parts as uint8, or make a file with `videopred generate`",
+        ),
+        (
             write_group(training__features=FILM, test__features=FILM[:4]),
             "DATA must hold clips of one shape, got [(4, 8, 10, 1), (5, 8, 10, 1)]",
         ),
@@ -315,7 +319,7 @@ def test_truth_is_what_all_parts_hold(tmp_path):
 )
 def test_foreign_and_broken_files_are_one_clear_line(tmp_path, write, complaint):
     write(tmp_path / "x.h5")
-    with pytest.raises(ValueError, match=re.escape(complaint)) as caught:
+    with pytest.raises(ValueError, match=re.escape(complaint.format(path=tmp_path / "x.h5"))) as caught:
         ClipFile(tmp_path / "x.h5")
     assert re.search("`videopred (generate|import)`", str(caught.value))
     assert "\n" not in str(caught.value)

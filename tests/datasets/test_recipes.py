@@ -96,6 +96,7 @@ def test_balls_at_every_bound_can_be_placed():
         ({"digits": (4,)}, "--digits must be less than or equal to 3, got 4"),
         ({"test_digits": (10,)}, "--test-digits must be less than or equal to 9, got 10"),
         ({"speed": 0}, "speed must be greater than 0, got 0"),
+        ({"speed": 1e9}, "--speed must be below 64, the frame's shorter side, got 1000000000.0; choose a lower speed"),
         ({"digit_size": 65}, "--digit-size must be at most 60, the frame's shorter side less --speed, got 65; choose"),
         ({"digit_size": 62, "speed": 2.5, "law": "srivastava"}, "--digit-size must be at most 61, the frame's"),
         ({"frames": 0}, "--frames must be greater than or equal to 2, got 0"),

@@ -160,7 +160,7 @@ def test_nobody_makes_a_file_that_another_process_makes(tmp_path, monkeypatch, w
     folder = stopped(tmp_path, monkeypatch)
     with (folder / "lock").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        for request in ({}, {"seed": 4, "overwrite": True}):
+        for request in ({}, {"seed": 4}, {"seed": 4, "overwrite": True}):
             with pytest.raises(
                 OSError, match=r"^--out must be a file that no other process is making, got .*/balls4\.h5, which is"
             ):

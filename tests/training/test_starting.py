@@ -287,6 +287,8 @@ def test_recipes_that_do_not_do(recipe, tmp_path, data):
     recipe.write_text("[]")
     with pytest.raises(FaultyFileError, match=r"two\.json \(settings must be an object, got \[\];"):
         open_clips(recipe, tiny_training())
+    with pytest.raises(ValueError, match=r"^DATA must be one whose clips have addresses, got clips from one stream"):
+        open_clips("sm-mnist-svg", tiny_training())
     with pytest.raises(FileNotFoundError, match=r"^DATA must be an existing file, got"):
         open_clips(tmp_path / "gone.json", tiny_training())
     with pytest.raises(ValueError, match=r"^--validation-clips must come with a preset or a recipe as DATA, got 5"):

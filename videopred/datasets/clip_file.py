@@ -234,7 +234,9 @@ class ClipFile(ClipSource):
         if "train" in file and "train" not in self.parts:
             self.remarks["unread"] = "the group train; call it training"
         kinds = {str(frames.dtype) for frames in features.values()}
-        self._require(len(kinds) == 1, "hold features of one kind", sorted(kinds))
+        alike = "uint8" if kinds == {"bool", "uint8"} else "one of these"
+        fix = f"store all parts as {alike}, or make a file with `videopred generate`"
+        self._require(len(kinds) == 1, "hold features of one kind", sorted(kinds), fix)
         self.dtype = np.dtype(kinds.pop())
 
     def _read_attributes(self, attributes: dict[str, Any]) -> None:

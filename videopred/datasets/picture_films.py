@@ -104,9 +104,8 @@ def _numbered(folder: Path) -> list[Path]:
         one = numbered[1] == prefix and int(numbered[2]) not in frames
         other = frames.get(int(numbered[2])) or next(iter(frames.values()), path)
         got = f"{path.name} beside {other.name} in {folder}"
-        check.require_sound(
-            one, "SOURCE", "hold one film in a folder, and each number once", got, "move the others away"
-        )
+        fix = "move the others away, or rename them: the last number in a name is that of the frame"
+        check.require_sound(one, "SOURCE", "hold one film in a folder, and each number once", got, fix)
         frames[int(numbered[2])] = path
     numbers = sorted(frames)
     gaps = [number + 1 for number, following in pairwise(numbers) if following != number + 1]

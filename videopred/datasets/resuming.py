@@ -35,9 +35,12 @@ def still_to_make(job: Job, mine: Sequence[Target], overwrite: bool, alone: bool
 
     Raises:
         FileExistsError: something else is there or half made, or all is there already, and `overwrite` is false.
+        OSError: another process is making one of them otherwise.
     """
     missing = _missing(job, mine, overwrite, alone)
     others = [folder for target in missing for folder in PieceFolder(target).others()]
+    for folder in filter(_is_held, others):
+        raise _busy(folder)
     if others and not overwrite:
         must = "hold no clips of another command that was stopped"
         got = f"{others[0]}, made with other arguments or by another version"

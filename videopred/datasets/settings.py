@@ -194,7 +194,10 @@ class MovingMNISTConfig(DatasetSettings):
 
     @model_validator(mode="after")
     def _digits_can_move(self) -> "MovingMNISTConfig":
-        most = min(self.height, self.width) - math.ceil(self.speed)
+        side = min(self.height, self.width)
+        most = side - math.ceil(self.speed)
+        must, fix = f"be below {side}, the frame's shorter side", "choose a lower speed or larger frames"
+        check.require(most > 0, "--speed", must, self.speed, fix)
         must = f"be at most {most}, the frame's shorter side less --speed"
         fix = "choose smaller digits or larger frames"
         check.require(self.digit_size <= most, "--digit-size", must, self.digit_size, fix)

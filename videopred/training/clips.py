@@ -152,7 +152,8 @@ def open_clips(data: Path | str, training: TrainingConfig, *, preset: bool = Fal
         check.require(asked is None, "--validation-clips", must, f"{asked} with {path}", "leave it out")
         return open_dataset(path)
     counts = {"train": training.updates * training.batch_size, "validation": training.validation_clips or 200}
-    return open_recipe(recipe, counts, seed=training.seed)
+    with check.named({"recipe": "DATA"}):
+        return open_recipe(recipe, counts, seed=training.seed)
 
 
 def _check_length(file: ClipSource, training: TrainingConfig) -> None:
