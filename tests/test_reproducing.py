@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 from documents import commands
+from tiny_runs import HEIGHT, WIDTH, tiny_data
 
 from videopred import cli
 from videopred.check import FaultyFileError
+from videopred.checkpoint import RunConfig
 from videopred.commands.reproducing import _check_run
 from videopred.datasets import DATASETS, find_recipe
 from videopred.datasets.generation import generate
@@ -271,6 +273,24 @@ def test_a_run_is_of_a_figure_if_its_flags_are(workplace, flags, suffix, fits):
     )
     with refused:
         _check_run(training._replace(run=Path("run")))
+
+
+def test_every_figure_finds_the_runs_that_it_has_begun(workplace, monkeypatch):
+    """Also those whose flags change more than they name, as another core brings its own decoder."""
+    data = tiny_data(Path("clips.h5"), {"train": 2})
+
+    def begin(data, model, training, *, out, experiment, **_):
+        config = RunConfig(model=model, film_shape=(1, HEIGHT, WIDTH), training=training, experiment=experiment)
+        out.mkdir(parents=True)
+        (out / "settings.json").write_text(config.model_dump_json())
+        return out
+
+    monkeypatch.setattr("videopred.training.train", begin)
+    for figure in PAPER_FIGURES.values():
+        for one in make_plan(figure, "tiny", Path("eval")).trainings:
+            if not one.run.exists():
+                cli.run([*one.words, "--data", str(data)])
+            _check_run(one)
 
 
 def test_a_run_that_began_with_other_weights_is_none_of_a_figure(workplace):

@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
-from videopred import check
+from videopred import check, flags
 from videopred.command_lines import Words, generate_words, typed
 from videopred.commands import terminal
 from videopred.commands.options import Device, out_flag
+from videopred.commands.training import train
 from videopred.experiments.figures import find_figure
 from videopred.experiments.planning import Plan, Training, make_plan
-from videopred.experiments.settings import Scale
+from videopred.experiments.scales import changes
+from videopred.experiments.settings import ExperimentConfig, Scale
+from videopred.flags import model_flags
+from videopred.models.settings import PredictorConfig
 from videopred.training.places import is_unbegun
 
 if TYPE_CHECKING:
@@ -120,32 +124,26 @@ def _check_run(training: Training) -> None:
     elif run.init_from is not None:
         fits, got = False, f"a run that began with the weights of {run.init_from}"
     else:
-        fits = (found.name, found.scale) == (asked.name, asked.scale) and _is_flagged(run, found, training.flags)
+        fits = (found.name, found.scale) == (asked.name, asked.scale) and _is_flagged(run, found, training)
         got = f"a run of {found.name} at scale {found.scale}{found.own}"
     check.require(fits, str(training.run), must, got, "move it away")
 
 
-def _is_flagged(run: "RunConfig", experiment: "ExperimentRecord", flags: Words) -> bool:
-    """Whether a run of an experiment is as flags of a figure change it, which are about the model."""
-    asked: dict[str, list[str]] = {}
-    values: list[str] = []
-    for word in flags:
-        if word.startswith("--"):
-            part, _, name = word.removeprefix("--").replace("-", "_").partition(".")
-            values = ["False"] if name.startswith("no_") else []
-            asked[f"{part}.{name.removeprefix('no_') or 'kind'}"] = values
-        else:
-            values.append(word)
-    replaced = tuple(setting.removesuffix("kind") for setting in asked if setting.endswith(".kind"))
-    others = {setting for setting in experiment.changed if not setting.startswith(replaced)}
-    return others <= asked.keys() and all(_words(run, setting) == words for setting, words in asked.items())
+def _is_flagged(run: "RunConfig", experiment: "ExperimentRecord", training: Training) -> bool:
+    """Whether a run of an experiment is as the flags of a figure change it, and as no others do."""
+    wanted = _with_flags(training)
+    flagged = {*changes(training.asked.scaled, wanted), *experiment.changed}
+    differing = changes(wanted, wanted.model_copy(update={"model": run.model, "training": run.training}))
+    return flagged.isdisjoint(differing)
 
 
-def _words(run: "RunConfig", setting: str) -> list[str]:
-    """The value of a setting of a model, as it is given to a flag."""
-    part, _, name = setting.partition(".")
-    value = getattr(getattr(run.model, part), name, None)
-    return [str(one) for one in (value if isinstance(value, tuple) else (value,))]
+def _with_flags(training: Training) -> ExperimentConfig:
+    """The experiment with the flags of a figure, read as `train` reads them: they may change more than they name."""
+    words = list(training.words[1:])
+    given = flags.read(model_flags.with_model_flags(train, words), "train", words)
+    core = model_flags.chosen_core(given["core_name"], given["core"])
+    model = PredictorConfig(core=core, codec=given["codec"], decoder=given["decoder"], stack=given["stack"])
+    return training.asked.with_flags(model, given["training"])
 
 
 def _check_learned_from(trainings: Sequence[Training]) -> None:

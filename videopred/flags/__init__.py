@@ -43,6 +43,15 @@ def call(command: Callable[..., None], name: str, words: list[str]) -> None:
     """Read the flags of a command and run it.
 
     Raises:
+        ValueError: as `read`.
+    """
+    command(**read(command, name, words))
+
+
+def read(command: Callable[..., None], name: str, words: list[str]) -> dict[str, Any]:
+    """The values of the flags of a command.
+
+    Raises:
         ValueError: the words do not fit the flags; tyro's complaint in the words of `check`.
     """
     complaint = io.StringIO()
@@ -54,21 +63,21 @@ def call(command: Callable[..., None], name: str, words: list[str]) -> None:
 
     keep.__signature__ = signature(command)  # type: ignore[attr-defined]
     keep.__annotations__, keep.__doc__ = {**command.__annotations__, **_without_default_shown(command)}, command.__doc__
-    read = partial(tyro.cli, keep, prog=f"videopred {name}", config=(FlagCreatePairsOff,), registry=VALUES)
+    parse = partial(tyro.cli, keep, prog=f"videopred {name}", config=(FlagCreatePairsOff,), registry=VALUES)
     asked_for_help = not {"-h", "--help"}.isdisjoint(words)
     try:
         with redirect_stderr(complaint), _printing(plainly=not asked_for_help):
-            read(args=["--help"] if asked_for_help else words)  # tyro's help leaves out arguments that were given
+            parse(args=["--help"] if asked_for_help else words)  # tyro's help leaves out arguments that were given
     except SystemExit as stopped:
         if not stopped.code:
             raise
         help_text = io.StringIO()
         with redirect_stdout(help_text), _printing(), suppress(SystemExit):
-            read(args=["--help"])
+            parse(args=["--help"])
         raise ValueError(unboxed(complaint.getvalue(), words, help_text.getvalue())) from None
     if name != "train":  # whose flags may take away what a file or a run says
         _check_given(command, kwargs, words)
-    command(**kwargs)
+    return kwargs
 
 
 def _check_given(command: Callable[..., None], given: Mapping[str, Any], words: Sequence[str]) -> None:
