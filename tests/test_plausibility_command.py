@@ -82,6 +82,15 @@ def test_a_run_does_not_take_the_plausibility_of_another_of_its_name_or_of_what_
     assert taken in capfd.readouterr().err
 
 
+def test_a_run_that_is_not_finished_is_said_to_be_so(place, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(place / "gru", "half")
+    record = json.loads(Path("half/run.json").read_text())
+    Path("half/run.json").write_text(json.dumps(record | {"state": "interrupted", "updates": 1}))
+    assert run(f"plausibility half {place / 'films.h5'}") == 0
+    assert capfd.readouterr().err == "half is not finished: 1 of 2 updates\n"
+
+
 def test_settings_reach_the_scores(place, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     words = f"plausibility {place / 'gru'} {place / 'intphys'} --json --out here --device cpu"

@@ -181,7 +181,8 @@ def test_each_figure_is_made_from_nothing(name, workplace):
 
 def test_a_dry_run_prints_a_script_and_makes_nothing(workplace, capsys):
     cli.run(["reproduce", "brims-figure-4", "--dry-run"])
-    title, *lines = capsys.readouterr().out.splitlines()
+    first, title, *lines = capsys.readouterr().out.splitlines()
+    assert first == "set -e"  # else a script would go on after a command that failed
     assert title.startswith("# BRIMs, figure 4: ")
     assert all(line.startswith("videopred ") for line in lines)
     clips = "--clips train=50000 validation=1000 test=10000 --out datasets/balls4-rnem.h5"
@@ -194,7 +195,7 @@ def test_a_dry_run_leaves_out_clips_that_are_there_and_goes_on_with_runs(workpla
     cli.run(["train", "rims-balls678", "--scale", "tiny", "--device", "cpu"])
     capsys.readouterr()
     cli.run(["reproduce", "rims-figure-12", "--scale", "tiny", "--device", "cpu", "--dry-run"])
-    made, trained = capsys.readouterr().out.splitlines()[1:3]
+    made, trained = capsys.readouterr().out.splitlines()[2:4]
     assert made.startswith("videopred generate balls4 --frames 12 ")
     assert trained == "videopred train --resume models/rims-balls678-tiny --device cpu"
 

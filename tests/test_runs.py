@@ -20,7 +20,7 @@ from videopred import runs
 from videopred.checkpoint import write_json
 from videopred.export import export_run
 from videopred.run_files import data_name, run_name
-from videopred.runs import Run, list_runs, run_stamp, table
+from videopred.runs import Run, how_far, list_runs, run_stamp, table
 
 NOW = 2_000_000_000.0
 """When the tests look: seconds since 1970."""
@@ -63,6 +63,28 @@ def look(folder: Path, scores: Path = Path("gone")) -> dict[str, Run]:
 
 def dead_process() -> int:
     return int(subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True).stdout)
+
+
+@pytest.mark.parametrize(
+    ("state", "record", "far"),
+    [
+        ("finished", {"updates": 7}, None),
+        ("interrupted", {"updates": 7}, "7 of 20 updates"),
+        ("running", {"saved": 6}, "6 of 20 updates"),
+        ("running", {}, "0 of 20 updates"),
+    ],
+)
+def test_a_run_that_is_not_finished_says_how_far_it_is(tmp_path, state, record, far):
+    run = make_run(tmp_path / "one", state, **record)
+    settings = json.loads((run / "settings.json").read_text())
+    write_json(run / "settings.json", settings | {"training": settings["training"] | {"updates": 20}})
+    assert how_far(run) == far
+
+
+def test_what_tells_nothing_of_its_end_is_not_said_to_be_unfinished(tmp_path):
+    (tmp_path / "run.json").write_text("{}")
+    assert how_far(tmp_path) is None
+    assert how_far(tmp_path / "an.safetensors") is None
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,16 @@ def stamp_of(record: Mapping[str, Any]) -> str | None:
     return f"{record['started']}{after}" + (f", {record['weights']}" if "weights" in record else "")
 
 
+def how_far(run: Path) -> str | None:
+    """How far a run has learned that is not finished, as `25 of 700 updates`; None of any other, and of an export."""
+    try:
+        record, settings = (_read_json(run / name) for name in (RECORD, SETTINGS))
+        done, asked = record.get("updates", record.get("saved", 0)), settings["training"]["updates"]
+        return None if record["state"] == "finished" else f"{done} of {asked} updates"
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
 def list_runs(folder: Path = Path("models"), *, scores: Path = Path("eval"), now: float | None = None) -> list[Run]:
     """The runs and exports in a folder and in folders in it, in order of their names; never changes any.
 

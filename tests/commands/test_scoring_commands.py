@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -143,6 +144,18 @@ def judged(place, tmp_path_factory) -> Path:
     assert run(f"evaluate {place / 'gru'} {place / 'balls4.h5'} --context 3 --horizon 3 --metrics mse psnr "
                f"--out {folder}/eval/short/balls4") == 0  # fmt: skip
     return folder
+
+
+def test_a_run_that_is_not_finished_is_judged_and_said_to_be_so(place, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(place / "gru", "half")
+    record = json.loads(Path("half/run.json").read_text())
+    Path("half/run.json").write_text(json.dumps(record | {"state": "interrupted", "updates": 1}))
+    data = place / "balls4.h5"
+    assert run(f"evaluate half {place / 'rims'} {data} {ASKED}") == 0
+    assert capfd.readouterr().err == "half is not finished: 1 of 2 updates\n"
+    assert run(f"render half {data} --clips 1 --figure strip") == 0
+    assert "half is not finished: 1 of 2 updates\n" in capfd.readouterr().err
 
 
 def test_scores_of_runs_judged_together_are_offered(place, tmp_path, monkeypatch, capfd):

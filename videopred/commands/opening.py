@@ -1,5 +1,6 @@
 """What commands work on, checked before torch is loaded: runs and clips; and where their results go."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -65,6 +66,16 @@ def each_run(runs: Sequence[Path]) -> list[Path]:
         check.require_sound(not missing, "RUN", must, f"{run} without {', '.join(missing)}", fix)
         found += of_seeds
     return found
+
+
+def say_unfinished(runs: Sequence[Path]) -> None:
+    """Say on stderr which of the runs are judged before they have learned all that was asked for; once per launch."""
+    from videopred.processes import my_place
+    from videopred.runs import how_far
+
+    for run in runs if my_place()[0] == 0 else ():
+        if (far := how_far(run)) is not None:
+            print(f"{run} is not finished: {far}", file=sys.stderr)
 
 
 class Opened(NamedTuple):

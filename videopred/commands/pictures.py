@@ -8,7 +8,7 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 from videopred import check
 from videopred.commands import terminal
 from videopred.commands.naming import called, runs_and_data
-from videopred.commands.opening import opened, results
+from videopred.commands.opening import opened, results, say_unfinished
 from videopred.commands.options import Context, Device, Horizon, Json, Names, Overwrite, out_flag
 from videopred.eval import METRICS, known
 from videopred.models.intervention_settings import Intervention
@@ -58,6 +58,7 @@ def render(
     chosen = known_clips(choice, asked.file.count(part))
     if chosen is not None:
         new_paths(place, part, chosen, picture, overwrite)
+    say_unfinished(runs)
     from videopred.checkpoint import load_run
     from videopred.judging.drawing import render
 

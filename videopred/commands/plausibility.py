@@ -9,7 +9,7 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 from videopred import check
 from videopred.commands import terminal
 from videopred.commands.naming import called, own_names, runs_and_data
-from videopred.commands.opening import check_not_of_others, each_run, results
+from videopred.commands.opening import check_not_of_others, each_run, results, say_unfinished
 from videopred.commands.options import Device, Json, Names, Overwrite, out_flag
 from videopred.eval.file_names import COMPARED_FILES, OVER_SEEDS_FILES, PLAUSIBILITY_FILES
 from videopred.eval.plausibility_settings import PlausibilityConfig
@@ -73,9 +73,11 @@ def plausibility(
         terminal.print_found(found.to_dict(), paths, json_, found.table())
         return
     _check_fit(data, scoring, draw, answers)
+    judging = [run for model in models for run in model.runs]
+    say_unfinished(judging)
     from videopred.surprise import check_runs
 
-    check_runs([run for model in models for run in model.runs], data, scoring)
+    check_runs(judging, data, scoring)
     paths = []
     how = _How(device, draw, answers, overwrite)
     judged = {model.name: _judge(model, data, scoring, how, paths) for model in models}

@@ -56,6 +56,8 @@ def reproduce(
         )  # it takes new files, which come after all training
     plan = make_plan(of, scale, place, device)
     comment = "# " if dry_run else ""
+    if dry_run:
+        print("set -e")  # of the script: it ends where a command fails
     print(f"{comment}{of.place}: {of.summary}")
     if of.differs:
         print(f"{comment}differs: {of.differs}")

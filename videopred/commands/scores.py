@@ -8,7 +8,7 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 from videopred import check
 from videopred.commands import terminal
 from videopred.commands.naming import runs_and_data
-from videopred.commands.opening import check_data, check_not_of_others, each_run, results
+from videopred.commands.opening import check_data, check_not_of_others, each_run, results, say_unfinished
 from videopred.commands.options import Context, Device, Horizon, Json, Overwrite, out_flag
 from videopred.commands.question import Question
 from videopred.datasets import open_dataset
@@ -79,6 +79,7 @@ def evaluate(
     if films.pred is not None:
         scores = _score_films(films, data, question, reference, how)
     else:
+        say_unfinished(runs)
         assert data is not None  # _split has asked for it
         scores = _score_runs(runs, data, question, reference, how)
     from videopred.processes import my_place
