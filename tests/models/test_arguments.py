@@ -196,6 +196,16 @@ def test_a_step_that_makes_something_that_is_not_finite_is_found_when_debugging(
         unroll(core, slots(core))
 
 
+def test_the_step_of_a_nan_is_named_when_debugging_where_all_steps_are_done_at_once(monkeypatch):
+    """Masked attention lets a NaN reach the steps before it."""
+    core, given = make("transformer"), slots()
+    given[1, 5] = torch.finfo(given.dtype).max
+    assert not unroll(core, given).output.isfinite().all()
+    monkeypatch.setenv("VIDEOPRED_DEBUG", "1")
+    with pytest.raises(ValueError, match=r"output must be finite, got nan in clip 1 at step 5; look there first"):
+        unroll(core, given)
+
+
 @pytest.mark.parametrize("name", CORES)
 def test_nothing_waits_for_the_device(name):
     """No number is read back from the tensors, neither by the checks nor in the loop."""

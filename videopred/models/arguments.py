@@ -43,10 +43,14 @@ def autocast_on(device: torch.device) -> bool:
     return torch.amp.is_autocast_available(device.type) and torch.is_autocast_enabled(device.type)
 
 
+def looks() -> bool:
+    """Whether numbers are to be looked at: with VIDEOPRED_DEBUG, but where torch.compile makes a program."""
+    return bool(os.environ.get("VIDEOPRED_DEBUG")) and not torch.compiler.is_compiling()
+
+
 def check_finite(name: str, values: Tensor) -> None:
-    """With VIDEOPRED_DEBUG, raise ValueError for the earliest step at which a clip of values (B, T, …) holds NaN or
-    infinity; not where torch.compile makes a program, which cannot look."""
-    if not os.environ.get("VIDEOPRED_DEBUG") or torch.compiler.is_compiling():
+    """Raise ValueError for the earliest step at which a clip of values (B, T, …) holds NaN or infinity, if `looks`."""
+    if not looks():
         return
     wrong = ~values.isfinite().flatten(2).all(-1)  # (B, T)
     if not wrong.any():
