@@ -91,6 +91,22 @@ def test_a_state_from_autocast_is_taken_without_it(name):
     assert layer(given, state)[0].isfinite().all()
 
 
+@pytest.mark.parametrize("name", CORES)
+def test_a_replica_as_data_parallel_makes_it_does_the_same(name):
+    """Its weights are tensors in the place of parameters."""
+    layer = make(name)
+    close(replica(layer)(inputs())[0], layer(inputs())[0])
+
+
+def replica(module: nn.Module) -> nn.Module:
+    """What torch.nn.parallel.replicate gives for each of several GPUs."""
+    copied = module._replicate_for_data_parallel()
+    copied._modules = {name: part and replica(part) for name, part in module._modules.items()}
+    for name, parameter in module._parameters.items():
+        setattr(copied, name, None if parameter is None else parameter.clone())
+    return copied
+
+
 def test_layers_of_one_kind_run_together_by_vmap():
     """An ensemble, as torch.func makes it."""
     layers, given = [make("rmc"), make("rmc")], inputs()

@@ -148,8 +148,3 @@ def unroll(core: Any, slots: Tensor, state: State | None = None, *, trace: bool 
 def projects(core: Any) -> bool:
     """Whether a core gives `project` and `advance`; one that derives from `Core` may give `step` alone."""
     return hasattr(core, "project") and getattr(type(core), "project", None) is not Core.project
-
-
-def zeros_for(core: nn.Module, *shape: int) -> Tensor:
-    """Zeros of that shape with the device and dtype of a core's parameters."""
-    return next(core.parameters()).new_zeros(shape)

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from videopred.models.brims import BRIMs, HierarchicalRIMs
-from videopred.models.core import Core, Trace, zeros_for
+from videopred.models.core import Core, Trace
 from videopred.models.modular_settings import BRIMsConfig, HierarchicalRIMsConfig
 from videopred.models.recurrent import lstm_update, one_vector
 from videopred.models.rival_settings import (
@@ -57,7 +57,8 @@ class Ladder(Core):
 
     def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> tuple[LayerState, ...]:
         """Zeros."""
-        return tuple((zeros_for(self, batch, units), zeros_for(self, batch, units)) for units in self.config.units)
+        weight = self.layers[0].own.weight
+        return tuple((weight.new_zeros(batch, units), weight.new_zeros(batch, units)) for units in self.config.units)
 
     def project(self, slots: Tensor) -> Iterable[Tensor]:
         """The input's share of the lowest layer's gates: T entries of (B, 4 D)."""

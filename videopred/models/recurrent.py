@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from videopred.check import complaint
-from videopred.models.core import Core, Trace, zeros_for
+from videopred.models.core import Core, Trace
 from videopred.models.rival_settings import GRUConfig, LSTMConfig
 
 
@@ -58,7 +58,8 @@ class LSTM(Core):
 
     def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
         """Zeros."""
-        return zeros_for(self, batch, self.units), zeros_for(self, batch, self.units)
+        weight = self.weights.weight_hh
+        return weight.new_zeros(batch, self.units), weight.new_zeros(batch, self.units)
 
     def project(self, slots: Tensor) -> Sequence[Tensor]:
         """The input's share of the gates, both biases included: T entries of (B, 4 D)."""
@@ -83,7 +84,7 @@ class GRU(Core):
 
     def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> Tensor:
         """Zeros."""
-        return zeros_for(self, batch, self.units)
+        return self.weights.weight_hh.new_zeros(batch, self.units)
 
     def project(self, slots: Tensor) -> Sequence[Tensor]:
         """The input's half of the gates: T entries of (B, 3 D)."""

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from videopred.models.core import Core, State, Trace, Unrolled, zeros_for
+from videopred.models.core import Core, State, Trace, Unrolled
 from videopred.models.recurrent import one_vector
 from videopred.models.rival_settings import TransformerConfig
 
@@ -38,7 +38,7 @@ class Transformer(Core):
 
     def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> State:
         """Nothing seen."""
-        kept = [zeros_for(self, batch, self.config.window, 2 * self.units) for _ in self.layers]
+        kept = [self.input.weight.new_zeros(batch, self.config.window, 2 * self.units) for _ in self.layers]
         return tuple(kept), torch.zeros(batch, dtype=torch.int64, device=kept[0].device)
 
     def step(self, inputs: Tensor, state: State) -> tuple[Tensor, State, Trace]:
