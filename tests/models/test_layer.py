@@ -107,6 +107,16 @@ def replica(module: nn.Module) -> nn.Module:
     return copied
 
 
+@pytest.mark.filterwarnings("ignore")  # of what a trace keeps as it was
+@pytest.mark.parametrize("name", CORES)
+def test_a_layer_can_be_traced(name):
+    layer = make(name)
+    state = layer.initial_state(BATCH)
+    traced = torch.jit.trace(layer, (inputs(), state))
+    others = inputs().flip(1)
+    close(traced(others, state)[0], layer(others, state)[0])
+
+
 def test_layers_of_one_kind_run_together_by_vmap():
     """An ensemble, as torch.func makes it."""
     layers, given = [make("rmc"), make("rmc")], inputs()

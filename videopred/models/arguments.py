@@ -86,9 +86,10 @@ def check_state(core: Any, batch: int, state: Any) -> None:
 
     It is compared with the core's initial state; an axis that has size 0 there may have grown, as a cache does. With
     VIDEOPRED_DEBUG, its numbers must be finite, too. Nothing is checked where torch.compile makes a program, which the
-    generator for that initial state would cut in pieces, nor where CUDA records a graph, which refuses one.
+    generator for that initial state would cut in pieces, where torch.jit.trace writes one, in which sizes are tensors,
+    nor where CUDA records a graph, which refuses a generator.
     """
-    if torch.compiler.is_compiling():
+    if torch.compiler.is_compiling() or torch.jit.is_tracing():
         return
     parameter = next(core.parameters(), None)
     if parameter is not None and parameter.is_cuda and torch.cuda.is_current_stream_capturing():

@@ -11,7 +11,8 @@ def lowest(scores: Tensor, count: int, silent: Tensor | None = None) -> Tensor:
     """
     scores = scores.detach() if silent is None else scores.detach().masked_fill(silent, torch.inf)
     order = torch.sort(scores, dim=-1, stable=True).indices
-    return awake(torch.zeros_like(scores, dtype=torch.bool).scatter_(-1, order[..., :count], True), silent)
+    chosen = torch.zeros_like(scores, dtype=torch.bool).scatter_(-1, order[..., :count], 1)  # jit.trace takes no True
+    return awake(chosen, silent)
 
 
 def awake(active: Tensor, silent: Tensor | None) -> Tensor:
