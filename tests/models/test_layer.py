@@ -82,10 +82,11 @@ def test_what_is_built_on_the_meta_device_is_filled_by_a_state_dict_alone(name, 
 
 
 @pytest.mark.parametrize("name", CORES)
-def test_a_state_from_autocast_is_taken_without_it(name):
+def test_autocast_leaves_outputs_and_states_in_the_precision_of_the_weights(name):
     layer, given = make(name).float(), inputs().float()
     with torch.autocast("cpu", torch.bfloat16):
-        _, state = layer(given)
+        output, state = layer(given)
+    assert output.dtype == torch.float32
     initial = tree.tree_leaves(layer.initial_state(BATCH))
     assert [leaf.dtype for leaf in tree.tree_leaves(state)] == [leaf.dtype for leaf in initial]
     assert layer(given, state)[0].isfinite().all()

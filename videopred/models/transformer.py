@@ -66,7 +66,8 @@ class Transformer(Core):
         for layer, past in zip(self.layers, kept, strict=True):
             rows, past = layer(rows, past, mask)
             new.append(past)
-        return self.norm(rows).unsqueeze(2), (tuple(new), seen + len(steps))
+        output = self.norm(rows).to(self.norm.weight.dtype)  # autocast leaves some norms in fewer bits
+        return output.unsqueeze(2), (tuple(new), seen + len(steps))
 
     def positions(self, steps: Tensor, dtype: torch.dtype) -> Tensor:
         """Step numbers (…) -> sines, then cosines, at units / 2 wavelengths each: (…, D)."""
