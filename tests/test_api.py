@@ -1,5 +1,6 @@
 """The public names: each is there, annotated, in docs/api.md with its arguments, and used by a program there."""
 
+import importlib.metadata
 import inspect
 import re
 import subprocess
@@ -51,6 +52,10 @@ def test_the_page_says_how_each_is_called_and_what_it_gives(name):
 def test_the_page_promises_these_names_and_no_others():
     rows = re.findall(r"^\| `(\w+)[`(]", PAGE, re.MULTILINE)
     assert sorted(rows) == sorted(videopred.__all__)
+
+
+def test_the_package_says_its_version():
+    assert videopred.__version__ == importlib.metadata.version("videopred")
 
 
 def test_its_programs_use_every_name_and_run(tmp_path, monkeypatch):

@@ -86,6 +86,8 @@ __all__ = list(_HOMES)
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
+    if name == "__version__":
+        return import_module("importlib.metadata").version("videopred")  # which takes longer to load than all of this
     raise AttributeError(f"module 'videopred' has no attribute {name!r}; it has {', '.join(_HOMES)}")
 
 
