@@ -230,6 +230,10 @@ def test_a_damaged_run_and_a_file_for_the_results_are_refused_before_anything_is
     told = f"^{run} must be of rims-balls678 at scale tiny, got what holds no settings of a run; move it away"
     with pytest.raises(FaultyFileError, match=told):
         cli.run(["reproduce", "rims-figure-12", "--scale", "tiny"])
+    (run / "seeds.json").write_text('{"seeds": [0, 1]}')
+    with pytest.raises(FaultyFileError, match=f"^{run} must be of .*, got runs from several seeds; move it away"):
+        cli.run(["reproduce", "rims-figure-12", "--scale", "tiny"])
+    (run / "seeds.json").unlink()
     (run / "settings.json").unlink()
     cli.run(["reproduce", "rims-figure-12", "--scale", "tiny", "--dry-run"])  # an empty folder holds nothing
     assert "videopred train rims-balls678 --scale tiny --out models/rims-balls678-tiny\n" in capsys.readouterr().out

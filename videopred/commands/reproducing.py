@@ -18,6 +18,7 @@ from videopred.experiments.scales import changes
 from videopred.experiments.settings import ExperimentConfig, Scale
 from videopred.flags import model_flags
 from videopred.models.settings import PredictorConfig
+from videopred.run_files import SUMMARY
 from videopred.training.places import is_unbegun
 
 if TYPE_CHECKING:
@@ -118,7 +119,8 @@ def _check_run(training: Training) -> None:
     try:
         run = read_settings(training.run)[0]
     except (OSError, ValueError):
-        got = "what holds no settings of a run"
+        several = (training.run / SUMMARY).is_file()
+        got = "runs from several seeds" if several else "what holds no settings of a run"
         raise check.FaultyFileError(check.complaint(str(training.run), must, got, "move it away")) from None
     found = run.experiment
     if found is None:
