@@ -179,6 +179,19 @@ def test_each_figure_is_made_from_nothing(name, workplace):
         assert rows[1] == panels[0].models[0].name
 
 
+@pytest.mark.parametrize(
+    ("said", "told"), [("continue with …", "continue with …; give"), ("", "what was saved before is intact; give")]
+)
+def test_who_interrupts_a_figure_is_told_how_to_continue_it(workplace, monkeypatch, said, told):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt(said)
+
+    monkeypatch.setattr("videopred.training.train", interrupted)
+    Path("models/rims-balls678-tiny").mkdir(parents=True)
+    with pytest.raises(KeyboardInterrupt, match=f"^{told} this command again to continue the figure$"):
+        cli.run(["reproduce", "rims-figure-12", "--scale", "tiny", "--device", "cpu"])
+
+
 def test_a_dry_run_prints_a_script_and_makes_nothing(workplace, capsys):
     cli.run(["reproduce", "brims-figure-4", "--dry-run"])
     first, title, *lines = capsys.readouterr().out.splitlines()

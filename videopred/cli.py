@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, NoReturn, get_args
 
 from tyro.conf import OmitArgPrefixes
 
@@ -215,6 +215,8 @@ def _command_and_its_words(argv: list[str]) -> tuple[str, list[str]]:
     longer = _beginning_with(argv[0])
     if two_words in longer or (longer and argv[0] not in COMMANDS):
         return check.one_of("COMMAND", two_words, longer), argv[2:]
+    must, fix = f"be one of {', '.join(COMMANDS)}", f"`videopred list {argv[0]}` shows them"
+    check.require(argv[0] not in get_args(start.Shelf), "COMMAND", must, argv[0], fix)
     return check.one_of("COMMAND", argv[0], COMMANDS), argv[1:]
 
 

@@ -94,7 +94,7 @@ def test_the_benchmark_runs_and_can_be_read():
     assert set(rows["growth"]) == {"1", "3"}
     assert rows["whole"]["clips"] == 2
     shown = table(rows)
-    assert all(word in shown for word in ("balls678", "times faster", "2 clips, 1 workers"))
+    assert all(word in shown for word in ("balls678", "times faster", "2 clips, 1 worker:"))
     rows["making"]["balls4"] |= {"ratio": 63.6, "ratio_lowest": 52.5, "ratio_highest": 110.0}
     head, row, *_ = table(rows).splitlines()
     assert row[head.index("bound by") :].startswith(next(iter(rows["making"]["balls4"]["bound_by"])))

@@ -297,6 +297,7 @@ def test_what_is_wrong_is_one_clear_line(place, bad_place, monkeypatch, capfd, w
             "--engine must be one of exact, rnem, sutskever, got exakt; did you mean e",
         ),
         ("list balls", "SHELF must be one of all, datasets, cores"),
+        ("experiments", "got experiments; `videopred list experiments` shows them\n"),
         (
             "train x.h5 --core.active 7",
             "videopred: --core.active must be at most 6, got 7; lower --core.active or raise --core.modules\n",

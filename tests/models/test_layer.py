@@ -228,6 +228,10 @@ def test_what_does_not_fit_is_named(build, message):
         ),
         (lambda: Layer("gru", 5.0), "input_size must be a whole number, got 5.0"),
         (lambda: make("gru")([[[1.0]]]), "inputs must be a tensor, got list; make one"),
+        (
+            lambda: make("gru")(nn.utils.rnn.pack_sequence(list(inputs()))),
+            r"inputs must be a tensor, got PackedSequence; give pad_packed_sequence\(…, batch_first=True\)\[0\]",
+        ),
         (lambda: make("gru")(inputs().long()), "inputs must be floating point numbers, got torch.int64"),
         (
             lambda: make("rims").initial_state(2, generator=3),

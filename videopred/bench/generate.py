@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from videopred import check
+from videopred.amounts import counted
 from videopred.bench.plain_worlds import plain_balls, plain_digits
 from videopred.bench.timing import Comparison, compare, cpu_seconds, shares
 from videopred.datasets import make_world
@@ -153,7 +154,9 @@ def table(rows: dict[str, Any]) -> str:
     if "whole" in rows:
         row = rows["whole"]
         lines += ["", "balls4 from the recipe to the file, by the clock"]
-        lines.append(f"  {row['clips']} clips, {row['workers']} workers: {row['seconds']:.1f} s, {row['MB']:.0f} MB")
+        lines.append(
+            f"  {row['clips']} clips, {counted(row['workers'], 'worker')}: {row['seconds']:.1f} s, {row['MB']:.0f} MB"
+        )
     lines += ["", "Times are per clip, CPU time of one process. Plain: one clip, object and frame at a time; for balls"]
     lines.append("Sutskever's generator, which draws no instance masks, for digits the law of sm-mnist, with masks.")
     return "\n".join(lines)

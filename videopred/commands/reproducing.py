@@ -100,8 +100,12 @@ def _do(words: Words) -> None:
     from videopred.cli import run  # which imports this module
 
     print(f"\n$ {typed(words)}", flush=True)
-    with terminal.going_on():
-        run(list(words))
+    try:
+        with terminal.going_on():
+            run(list(words))
+    except KeyboardInterrupt as interrupt:
+        said = str(interrupt) or "what was saved before is intact"
+        raise KeyboardInterrupt(f"{said}; give this command again to continue the figure") from None
 
 
 def _is_there(run: Path) -> bool:

@@ -16,26 +16,23 @@ from videopred.experiments.figures import PAPER_FIGURES
 from videopred.models import CODECS, CORES, DECODERS
 from videopred.models.presets import PRESETS
 
+Shelf = Literal[
+    "all",
+    "datasets",
+    "cores",
+    "presets",
+    "codecs",
+    "decoders",
+    "metrics",
+    "object-metrics",
+    "protocols",
+    "experiments",
+    "figures",
+]
+
 
 def list_shelves(
-    shelf: Annotated[
-        Positional[
-            Literal[
-                "all",
-                "datasets",
-                "cores",
-                "presets",
-                "codecs",
-                "decoders",
-                "metrics",
-                "object-metrics",
-                "protocols",
-                "experiments",
-                "figures",
-            ]
-        ],
-        arg(help="What to list."),
-    ] = "all",
+    shelf: Annotated[Positional[Shelf], arg(help="The SHELF to list.")] = "all",
     *,
     json_: Json = False,
 ) -> None:

@@ -97,6 +97,8 @@ def _as_slots(inputs: Tensor, most: int, axes: str) -> Tensor:
         ValueError: they have other axes. TypeError: they are no tensor.
     """
     kind, fix = type(inputs).__name__, "make one, e.g. with torch.as_tensor"
+    if isinstance(inputs, nn.utils.rnn.PackedSequence):
+        fix = "give pad_packed_sequence(…, batch_first=True)[0]"
     check.require_kind(isinstance(inputs, Tensor), "inputs", "be a tensor", kind, fix)
     fits, fix = inputs.dim() in (most - 1, most), "a single clip is B = 1"
     check.require(fits, "inputs", f"be {axes}", tuple(inputs.shape), fix)
