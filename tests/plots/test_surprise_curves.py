@@ -28,7 +28,8 @@ from videopred.plots.surprise_curves import (
     scene_gif_frames,
     scene_still,
 )
-from videopred.rendering.page import Page
+from videopred.rendering.lettering import text_width
+from videopred.rendering.page import LETTERS, Page
 from videopred.surprise import judge_scorer, score_file
 
 HEIGHT, WIDTH, FRAMES = 26, 38, 31
@@ -171,6 +172,21 @@ def test_all_that_is_drawn_is_named(place, monkeypatch):
     written.clear()
     scene_gif_frames(pairs, "O1/0001", "nats")
     assert {"O1/0001", *(name for pair in pairs for name in pair.names)} == set(written)
+
+
+def test_captions_of_narrow_films_stand_apart_over_them_and_within_the_page(place, monkeypatch):
+    """As wide as they are when they are written, and a little more."""
+    pairs = pairs_of(*judged(place / "films.h5"), 0)
+    narrow = [pair._replace(shown=pair.shown[:, :, :, 10:22]) for pair in pairs]
+    captions = {}
+    monkeypatch.setattr(Page, "write", lambda self, words, x, *_, **__: captions.update({words: x}))
+    moving_picture = scene_gif_frames(narrow, "O1/0001", "nats")
+    for pair in narrow:
+        half = text_width("film 0, impossible", LETTERS) / 2 + 2
+        one, other = (captions[name] for name in pair.names)
+        assert one + half < other - half < moving_picture.shape[2] - 2 * half
+        for name, film in zip(pair.names, pair.shown, strict=True):
+            assert captions[name] - 6 * 12 / 2 in {x for _, x in where(moving_picture[-1], film[-1], 6)}
 
 
 def test_flat_curves_of_both_films_are_seen_and_that_of_the_possible_one_where_they_agree(place):

@@ -19,6 +19,7 @@ from videopred.eval.mates import differences, mates
 from videopred.eval.plausibility_scores import PlausibilityScores
 from videopred.palette import BLUE, GREEN, VERMILION
 from videopred.rendering.canvas import hue
+from videopred.rendering.lettering import text_width
 from videopred.rendering.page import LETTERS, Page, blank_page, enlarged, points
 
 POSSIBLE, IMPOSSIBLE, OTHER = BLUE, VERMILION, GREEN
@@ -134,7 +135,8 @@ def scene_gif_frames(pairs: Sequence[Pair], name: str, unit: str, *, panel_px: i
         (T, height, width, 3) uint8.
     """
     height, width = pairs[0].shown.shape[2:4]
-    layout = _Layout.of(height, width, panel_px)
+    widest = max(text_width(label, LETTERS) for pair in pairs for label in pair.names)
+    layout = _Layout.of(height, width, panel_px, widest)
     bare, full = (_gif_page(pairs, name, unit, layout, curves=curves) for curves in (False, True))
     made = []
     for t in range(len(pairs[0].numbers)):
@@ -161,15 +163,20 @@ class _Layout(NamedTuple):
     high: int
     wide: int
     """Width of a film, without its border."""
-    span: int
-    """Width of a plot."""
+    across: int
+    """Width of a film with its border, or of its caption if that is wider."""
     top: int = 74
     """Upper edge of the films."""
 
     @classmethod
-    def of(cls, height: int, width: int, panel_px: int) -> "_Layout":
+    def of(cls, height: int, width: int, panel_px: int, caption: int) -> "_Layout":
         scale = max(1, panel_px // max(height, width))
-        return cls(scale, height * scale, width * scale, max(2 * (width * scale + 2 * _BORDER) + 12, 330))
+        return cls(scale, height * scale, width * scale, max(width * scale + 2 * _BORDER, caption))
+
+    @property
+    def span(self) -> int:
+        """Width of a plot."""
+        return max(2 * self.across + 12, 330)
 
     @property
     def below(self) -> int:
@@ -180,8 +187,8 @@ class _Layout(NamedTuple):
         return 76 + pair * (self.span + 76)
 
     def film_left(self, pair: int, film: int) -> int:
-        step = self.wide + 2 * _BORDER + 12
-        return self.plot_left(pair) + (self.span - 2 * step + 12) // 2 + film * step + _BORDER
+        step = self.across + 12
+        return self.plot_left(pair) + (self.span - 2 * step + 12) // 2 + film * step + (self.across - self.wide) // 2
 
 
 def _gif_page(pairs: Sequence[Pair], name: str, unit: str, layout: _Layout, *, curves: bool) -> np.ndarray:

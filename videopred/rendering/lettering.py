@@ -53,11 +53,11 @@ def paint_legend(page: np.ndarray, swatches: tuple[Swatch, ...], x: int, y: int)
 
 
 @cache
-def text_width(text: str) -> int:
+def text_width(text: str, size: int = TEXT) -> int:
     """How wide a text is, px."""
     if not text:
         return 0
-    return ceil(TextPath((0, 0), literal(text), size=TEXT, prop=FontProperties(family=FONT)).get_extents().width)
+    return ceil(TextPath((0, 0), literal(text), size=size, prop=FontProperties(family=FONT)).get_extents().width)
 
 
 def write(image: np.ndarray, labels: list[Label]) -> np.ndarray:
