@@ -154,6 +154,21 @@ def test_a_still_shows_first_and_last_frames_and_both_curves(place):
     assert has(image, IMPOSSIBLE)
 
 
+def test_names_of_low_films_stand_apart_in_a_still(place, monkeypatch):
+    pairs = pairs_of(*judged(place / "films.h5"), 0)
+    low = [pair._replace(shown=pair.shown[:, :, 10:14]) for pair in pairs]
+    lines = []
+    monkeypatch.setattr(Page, "write", lambda self, words, x, y, *_, **__: lines.append((words, y)))
+    image = scene_still(low, "O1/0001", "nats")
+    heights = sorted(y for words, y in lines if re.match("film|.*possible", words))
+    assert len(heights) == 8
+    assert min(after - before for before, after in pairwise(heights)) > LETTERS
+    for pair in low:
+        for name, film in zip(pair.names, pair.shown, strict=True):
+            (y,) = (y for words, y in lines if words == name.partition(",")[0])
+            assert y + 9 - 4 in {top for top, _ in where(image, film[0], 2)}, "the picture is beside the two lines"
+
+
 def test_curves_of_every_second_frame_are_whole_at_the_end(place):
     pairs = pairs_of(*judged(place / "folder", every=2), 1)
     picture = scene_gif_frames(pairs, "O1/0001", "surprise, nats")

@@ -1,5 +1,7 @@
 """Rows: each draws what it is named after at the frame where it happened, and says so when there is nothing to draw."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scene_samples import (
@@ -19,8 +21,11 @@ from scene_samples import (
 
 from videopred.palette import INK, INVENTED, MISSED, OBJECT_COLORS, PAGE, ROLLOUT, SCHEMA_COLORS, TRACK
 from videopred.rendering import FIGURES, ROWS, check_rows, raster_rows
+from videopred.rendering import strip as strips
 from videopred.rendering.film import film_frames, headings
 from videopred.rendering.film_rows import difference, laid_over
+from videopred.rendering.lettering import write
+from videopred.rendering.page import blank_page
 from videopred.rendering.panel import draw_rows
 from videopred.rendering.raster_rows import GUTTER
 from videopred.rendering.scene import Scene
@@ -190,8 +195,8 @@ def test_what_the_model_did_is_drawn_untouched_and_changed(row):
     np.testing.assert_array_equal(untouched.film, draw(row, scene(), SCALE).film)
     np.testing.assert_array_equal(changed.film, draw(row, scene(trace=intervened().changed_trace), SCALE).film)
     assert (untouched.caption, changed.caption) == (f"{row}, untouched", f"{row}, changed")
-    alone = strip(scene(), ["truth", row], panel_px=2 * WIDTH).shape[0]
-    assert strip(intervened(), ["truth", row], panel_px=2 * WIDTH).shape[0] - alone == HEIGHT * 2 + 6
+    alone = strip(scene(), ["truth", row], panel_px=4 * WIDTH).shape[0]
+    assert strip(intervened(), ["truth", row], panel_px=4 * WIDTH).shape[0] - alone == HEIGHT * 4 + 6
     assert len(film_frames(intervened(), [row], panel_px=SCALE * WIDTH)) == FRAMES
 
 
@@ -245,6 +250,27 @@ def test_a_strip_has_the_rows_that_were_asked_for():
     assert three.shape[0] - one.shape[0] == 2 * (HEIGHT * 6 + 6)
     for color in (MISSED, INVENTED):
         assert not (one == color).all(-1).any()
+
+
+def test_names_of_low_rows_stand_apart_in_a_strip_each_beside_its_pictures(monkeypatch):
+    """Pictures are 24 px high, as a line of a name is; one name here has five."""
+    written = []
+    monkeypatch.setattr(strips, "write", lambda page, labels: written.extend(labels) or write(page, labels))
+    told = intervened()._replace(intervention=("without 1", "freeze 0", "swap 2,3", "from step 3"))
+    still = strip(told, ["changed", "truth", "modules", "changed"], panel_px=2 * WIDTH)
+    names = [label for label in written if label.text.splitlines()[0] in ("changed", "truth", "modules")]
+    assert [len(name.text.splitlines()) for name in names] == [5, 1, 2, 2, 5]
+    steps = [label for label in written if label.text == "step"]
+    inked = [
+        np.flatnonzero((write(blank_page(*still.shape[:2]), [one]) != PAGE).any((1, 2))) for one in (*steps, *names)
+    ]
+    for above, below in pairwise(inked):
+        assert above[-1] < below[0]
+    assert inked[-1][-1] < still.shape[0] - 1
+    for name, rows in ((names[0], told.changed), (names[1], told.truth)):
+        left = steps[0].x + 14
+        picture = still[round(name.y) - HEIGHT : round(name.y) + HEIGHT : 2, left : left + 2 * WIDTH : 2]
+        np.testing.assert_array_equal(picture, np.broadcast_to(rows[0], picture.shape))
 
 
 @pytest.mark.parametrize(

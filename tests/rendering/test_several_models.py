@@ -68,11 +68,11 @@ def test_each_model_is_named_beside_its_colours_and_left_of_its_strip():
     assert [(model.caption, len(legend.swatches)) for model, legend in lines] == [("ours", 2), ("theirs", 2)]
     shown = headings(draw_rows(["pred"], beside({}), SCALE)[0], SCALE * WIDTH)
     assert [line.caption for line in shown] == ["ours", "prediction"]
-    narrow = strip(beside({}), ["pred"], panel_px=WIDTH)
+    narrow = strip(beside({}), ["pred"], panel_px=4 * WIDTH)
     long = beside({})._replace(model="a model whose name is long")
-    wide = strip(long, ["pred"], panel_px=WIDTH)
-    assert narrow.shape[0] == wide.shape[0] == strip(scene(), ["pred", "overlay"], panel_px=WIDTH).shape[0]
-    assert wide.shape[1] > narrow.shape[1] == strip(scene(), ["pred", "overlay"], panel_px=WIDTH).shape[1]
+    wide = strip(long, ["pred"], panel_px=4 * WIDTH)
+    assert narrow.shape[0] == wide.shape[0] == strip(scene(), ["pred", "overlay"], panel_px=4 * WIDTH).shape[0]
+    assert wide.shape[1] > narrow.shape[1] == strip(scene(), ["pred", "overlay"], panel_px=4 * WIDTH).shape[1]
     first = next(x for x in range(wide.shape[1]) if (wide[134 : 134 + HEIGHT, x] != PAGE).any(-1).mean() > 0.9)
     assert first == 28 + text_width(long.model)
 

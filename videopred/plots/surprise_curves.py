@@ -27,7 +27,7 @@ POSSIBLE, IMPOSSIBLE, OTHER = BLUE, VERMILION, GREEN
 TRICK, CALM = (80, 80, 80), (200, 206, 212)
 UNITS = {"bce": "surprise, nats", "kl": "surprise, nats", "mse": "surprise, MSE"}
 
-_MARGIN, _BORDER, _COLUMNS = 16, 4, 9
+_MARGIN, _BORDER, _COLUMNS, _LINE = 16, 4, 9, 18
 
 
 class Pair(NamedTuple):
@@ -105,7 +105,8 @@ def scene_still(pairs: Sequence[Pair], name: str, unit: str) -> np.ndarray:
     _, frames, height, width, _ = pairs[0].shown.shape
     shown = np.unique(np.linspace(0, frames - 1, _COLUMNS).round().astype(int))
     scale, left = max(1, 88 // max(height, width)), 150
-    high, pitch = height * scale + 6, width * scale + 4
+    high, pitch = max(height * scale, 2 * _LINE) + 6, width * scale + 4
+    inset = (high - 6 - height * scale) // 2
     tall, span = 2 * high + 250, len(shown) * pitch - 4
     page = Page(blank_page(52 + len(pairs) * tall, left + span + _MARGIN))
     page.write(name, _MARGIN, 22, align="left", size=LETTERS + 3)
@@ -113,9 +114,11 @@ def scene_still(pairs: Sequence[Pair], name: str, unit: str) -> np.ndarray:
         top = 48 + number * tall
         for row in range(2):
             for line, words in enumerate(pair.names[row].split(", ")):
-                page.write(words, left - 10, top + row * high + high / 2 - 12 + 18 * line, _color(pair, row), "right")
+                page.write(
+                    words, left - 10, top + row * high + high / 2 - 12 + _LINE * line, _color(pair, row), "right"
+                )
             for column, t in enumerate(shown):
-                page.paste(pair.shown[row, t], scale, left + column * pitch, top + row * high)
+                page.paste(pair.shown[row, t], scale, left + column * pitch, top + row * high + inset)
         for column, t in enumerate(shown):
             page.write(f"{pair.numbers[t]}", left + column * pitch + width * scale / 2, top + 2 * high + 8)
         _plot(page.axes(left, top + 2 * high + 28, span, 160), pair, unit)

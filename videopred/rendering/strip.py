@@ -16,8 +16,8 @@ from videopred.rendering.scene import Scene
 
 GAP, NAMES, TOP = 6, 128, 134
 """Room between pictures; left of them, at least, for the names of rows; and above them. In px."""
-_APART = 28
-"""Room between legends, in px."""
+_APART, _LINE = 28, 22
+"""Room between legends, and height of a line of a name, in px."""
 
 
 def strip(scene: Scene, rows: Sequence[str] = USUAL_ROWS, *, columns: int = 12, panel_px: int = 128) -> np.ndarray:
@@ -44,10 +44,11 @@ def strip(scene: Scene, rows: Sequence[str] = USUAL_ROWS, *, columns: int = 12, 
     times = every_nth(scene.context, frames, columns)
     names = [_name(panel) for panel in panels]
     left = max(NAMES, *(28 + text_width(line) for name in names for line in name.splitlines()))
-    grid = _Grid(times, scene.context, len(panels), height * scale, width * scale, left)
+    lines = [len(name.splitlines()) for name in names]
+    grid = _Grid(times, scene.context, lines, height * scale, width * scale, left)
     legends = _legends(panels)
     right = max(grid.lefts[-1] + grid.wide, left + 320, left + sum(map(_width, legends.items())))
-    page = blank_page(grid.tops[-1] + grid.high + MARGIN, right + MARGIN)
+    page = blank_page(grid.bottom + MARGIN, right + MARGIN)
     labels = [*_paste_stills(page, panels, names, grid), *_paint_spans(page, grid), *_paint_legends(page, legends)]
     return write(page, labels)
 
@@ -59,7 +60,8 @@ class _Grid(NamedTuple):
     """Index of the frame in each column."""
     context: int
     """Frames given, before a wider gap."""
-    rows: int
+    lines: list[int]
+    """Lines of the name of each row."""
     high: int
     wide: int
     """Size of a picture."""
@@ -74,8 +76,19 @@ class _Grid(NamedTuple):
 
     @property
     def tops(self) -> list[int]:
-        """Upper edges of the rows."""
-        return [TOP + row * (self.high + GAP) for row in range(self.rows)]
+        """Upper edges of the pictures of each row."""
+        heights = self._heights
+        return [TOP + sum(heights[:row]) + row * GAP + (height - self.high) // 2 for row, height in enumerate(heights)]
+
+    @property
+    def bottom(self) -> int:
+        """Lower edge of the last row."""
+        return TOP + sum(self._heights) + (len(self.lines) - 1) * GAP
+
+    @property
+    def _heights(self) -> list[int]:
+        """Of rows: of their pictures, or of their names if these are higher."""
+        return [max(self.high, _LINE * lines) for lines in self.lines]
 
 
 def _paste_stills(page: np.ndarray, panels: Sequence[Panel], names: Sequence[str], grid: _Grid) -> list[Label]:
