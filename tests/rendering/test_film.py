@@ -11,10 +11,11 @@ import torch
 from torch import Tensor
 
 from videopred.frames import to_frames
-from videopred.palette import AGREED, CONTEXT, DISCOLORED, INVENTED, MISSED, ROLLOUT, TRACK
+from videopred.palette import AGREED, CONTEXT, DISCOLORED, INVENTED, MISSED, PAGE, ROLLOUT, TRACK
 from videopred.rendering import film as rendering
 from videopred.rendering.film import film_frames
 from videopred.rendering.film_rows import difference
+from videopred.rendering.lettering import text_width
 from videopred.rendering.scene import Scene, scene_of_rollout
 from videopred.rendering.strip import GAP, NAMES, TOP, every_nth, strip
 from videopred.rendering.writing import write_scene
@@ -73,6 +74,22 @@ def test_panels_show_the_right_frames_in_the_colour_of_their_time(channels):
         given, own, rest = (int((timeline == color).all(-1).sum()) for color in (CONTEXT, ROLLOUT, TRACK))
         whole = given + own + rest
         assert (given, own) == (round(whole * min(t + 1, 3) / 7), round(whole * (t + 1) / 7) - given)
+
+
+@pytest.mark.parametrize(("rows", "panel_px"), [(["pred"], WIDTH), (["pred", "diff"], WIDTH), (["pred"], 8 * WIDTH)])
+def test_what_stands_under_narrow_panels_is_whole_and_apart(rows, panel_px):
+    """The frame's number on the left, what happens at it on the right, over a line as wide as both."""
+    gif = film_frames(scene_of(*films(horizon=11)), rows, panel_px=panel_px)
+    for t in (0, 12):
+        line = np.flatnonzero((gif[t][-17] != PAGE).any(-1))
+        inked = np.flatnonzero((gif[t][-50:-20] != PAGE).any((0, 2)))
+        gaps = np.diff(inked)
+        assert gaps.max() > 10, "the widest gap is between the two"
+        widths = inked[gaps.argmax()] - inked[0], inked[-1] - inked[gaps.argmax() + 1]
+        words = f"frame {t + 1}", "context" if t == 0 else f"rollout step {t - 2}"
+        np.testing.assert_allclose(widths, [text_width(text) for text in words], atol=3)
+        assert 0 < line[0] <= inked[0] + 1
+        assert inked[-1] - 2 <= line[-1] < gif.shape[2] - 1
 
 
 def test_every_pixel_becomes_a_square():

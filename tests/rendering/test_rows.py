@@ -46,7 +46,7 @@ def test_panels_of_a_scene_are_of_one_size_and_can_be_put_together(row):
 
 
 @pytest.mark.parametrize(
-    ("rows", "abreast"), [(PLAIN, 3), (["modules"], 1), (["pred", "truth", "masks", "schemata", "overlay"], 3)]
+    ("rows", "abreast"), [(PLAIN, 3), (["modules", "truth"], 2), (["pred", "truth", "masks", "schemata", "overlay"], 3)]
 )
 def test_panels_stand_where_the_film_says(rows, abreast):
     """At most four abreast, in even lines, each with its pixels inside its border."""

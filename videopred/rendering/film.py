@@ -43,7 +43,10 @@ def film_frames(scene: Scene, rows: Sequence[str] = USUAL_ROWS, *, panel_px: int
         scale, panels = fitting, draw_rows(rows, scene, fitting)
     cells = _in_columns(panels, [one.model for one in scene.of_each]) if scene.beside else _in_lines(len(panels))
     above = [headings(panel, width * scale) for panel in panels]
-    layout = _Layout(height * scale, width * scale, cells, widest, header=16 + LINE * max(map(len, above)))
+    columns = 1 + max(column for _, column in cells)
+    below = text_width(f"frame {frames}") + MARGIN + text_width(_state(frames - scene.context))
+    widest = max(widest, -(-(below - (columns - 1) * MARGIN) // columns))
+    layout = _Layout(height * scale, width * scale, cells, widest, below, header=16 + LINE * max(map(len, above)))
     page = _captioned_page(layout, above)
     return np.stack([_frame(page, layout, panels, t, scene.context) for t in range(frames)])
 
@@ -76,7 +79,9 @@ class _Layout(NamedTuple):
     cells: list[tuple[int, int]]
     """Line and column of each panel."""
     caption: int
-    """Width of the widest caption."""
+    """Width of the widest caption, or of a column's share of the text below if that is more."""
+    below: int
+    """Width of the text under the panels."""
     header: int
     """Height of what stands above a panel and its border."""
 
@@ -90,9 +95,11 @@ class _Layout(NamedTuple):
 
     @property
     def span(self) -> slice:
-        """Columns from the first panel's border to the rightmost one's."""
+        """Columns from the first panel's border to the rightmost one's, or more if the text below them is wider."""
         lefts = [left for _, left in self.places]
-        return slice(min(lefts) - BORDER, max(lefts) + self.wide + BORDER)
+        first, last = min(lefts) - BORDER, max(lefts) + self.wide + BORDER
+        more = max(0, self.below - (last - first))
+        return slice(first - more // 2, last + more - more // 2)
 
     @property
     def footer(self) -> slice:
@@ -155,9 +162,8 @@ def _frame(page: np.ndarray, layout: _Layout, panels: list[Panel], t: int, conte
         right, bottom = left + layout.wide, top + layout.high
         image[top - BORDER : bottom + BORDER, left - BORDER : right + BORDER] = ROLLOUT if step > 0 else CONTEXT
         image[top:bottom, left:right] = panel.film[t]
-    state = f"rollout step {step}" if step > 0 else "context"
     first, last = layout.span.start, layout.span.stop
-    labels = [Label(f"frame {t + 1}", first, 14, "left"), Label(state, last, 14, "right")]
+    labels = [Label(f"frame {t + 1}", first, 14, "left"), Label(_state(step), last, 14, "right")]
     image[layout.footer] = write(image[layout.footer], labels)
     timeline = image[layout.footer.stop : layout.footer.stop + 4, layout.span]
     timeline[:] = TRACK
@@ -165,3 +171,8 @@ def _frame(page: np.ndarray, layout: _Layout, panels: list[Panel], t: int, conte
     timeline[:, : min(now, turn)] = CONTEXT
     timeline[:, turn : max(now, turn)] = ROLLOUT
     return image
+
+
+def _state(step: int) -> str:
+    """What happens at a step, counted from the rollout's first at 1."""
+    return f"rollout step {step}" if step > 0 else "context"
