@@ -24,7 +24,7 @@ from videopred.rendering import FIGURES, ROWS, check_rows, raster_rows
 from videopred.rendering import strip as strips
 from videopred.rendering.film import film_frames, headings
 from videopred.rendering.film_rows import difference, laid_over
-from videopred.rendering.lettering import write
+from videopred.rendering.lettering import Label, write
 from videopred.rendering.page import blank_page
 from videopred.rendering.panel import draw_rows
 from videopred.rendering.raster_rows import GUTTER
@@ -101,7 +101,26 @@ def test_numbers_of_many_bands_leave_out_some(monkeypatch):
         draw("modules", scene(trace={"active": np.ones((FRAMES, bands))}), SCALE)
         assert [label.text for label in written] == shown
         places = [label.y for label in written]
-        assert places == [pytest.approx((int(number) + 0.5) * HEIGHT * SCALE / bands, abs=1) for number in shown]
+        middles = [max(9, (int(number) + 0.5) * HEIGHT * SCALE / bands) for number in shown]  # above 9 it would be cut
+        assert places == [pytest.approx(middle, abs=1) for middle in middles]
+
+
+def test_numbers_of_low_bands_are_whole_and_narrow_or_very_low_panels_have_a_legend_instead():
+    """Six bands of 4 px and numbers of 22; then panels in which numbers have no room."""
+    active = {"active": np.ones((FRAMES, 6))}
+    low = draw("modules", scene(trace=active, truth=scene().truth.repeat(4, axis=2)), 2)
+    alone = write(blank_page(90, GUTTER), [Label("0", GUTTER / 2, 40)])
+    whole, found = ((image != PAGE).any((1, 2)) for image in (alone, low.film[0][:, :GUTTER]))
+    assert found.sum() == pytest.approx(whole.sum(), abs=1)
+    assert not found[[0, -1]].any()
+    assert low.numbered
+    for axis, films in (("narrow", scene().truth[:, :, :4]), ("very low", scene().truth[:, :2])):
+        panel = draw("modules", scene(trace=active, truth=films), 6)
+        assert not panel.numbered, axis
+        for k in range(6):
+            across = panel.film[-1][round((k + 0.5) * panel.film.shape[1] / 6)]
+            known = len(across) * (FRAMES - 1) / FRAMES  # all but the first frame
+            assert (across == OBJECT_COLORS[k]).all(-1).sum() > 0.8 * known, axis
 
 
 def test_layers_stand_below_one_another_the_lowest_on_top():

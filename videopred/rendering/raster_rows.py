@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from videopred.palette import INK, PAGE, SCHEMA_COLORS, TRACK, as_pixels, module_colors, schema_cells, tinted
-from videopred.rendering.lettering import Label, write
+from videopred.rendering.lettering import TEXT, Label, write
 from videopred.rendering.panel import Panel, Swatch, numbers, shown
 from videopred.rendering.scene import Scene
 
@@ -75,20 +75,23 @@ def _raster(
     frames, bands = cells.shape[:2]
     high, wide = scene.truth.shape[1] * scale, scene.truth.shape[2] * scale
     places = _bands(high, layers or [bands])
-    edges = np.linspace(GUTTER, wide, frames + 1).round().astype(int)
+    numbered = wide >= 2 * GUTTER and high >= LETTER  # else there is no room: a legend stands above
+    gutter = GUTTER if numbered else 0
+    edges = np.linspace(gutter, wide, frames + 1).round().astype(int)
     film = np.full((frames, high, wide, 3), PAGE, np.uint8)
     stills = film.copy()
     for k, (top, bottom) in enumerate(places):
-        film[:, top:bottom, GUTTER:] = TRACK
+        film[:, top:bottom, gutter:] = TRACK
         for t in range(frames):
             film[t:, top:bottom, edges[t] : edges[t + 1]] = cells[t, k]
             stills[t, top:bottom] = cells[t, k]
     turn = edges[scene.context]
     film[:, :, turn - 1 : turn + 1] = INK  # no module has it
     every = -(-LETTER * bands // high)
-    labels = [Label(str(k), GUTTER / 2, places[k].mean()) for k in range(0, bands, every)]
-    film[:, :, :GUTTER] = write(film[0], labels)[:, :GUTTER]
-    return Panel(film, stills, caption, swatches, kind, numbered=True)
+    middles = places.mean(1).clip(TEXT / 2, high - TEXT / 2)  # so that no number is cut
+    labels = [Label(str(k), GUTTER / 2, middles[k]) for k in range(0, bands, every)]
+    film[:, :, :gutter] = write(film[0], labels)[:, :gutter]
+    return Panel(film, stills, caption, swatches, kind, numbered)
 
 
 def _bands(high: int, layers: Sequence[int]) -> np.ndarray:
