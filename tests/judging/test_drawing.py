@@ -15,7 +15,7 @@ from videopred.judging import drawing, imagine
 from videopred.judging.choosing import clip_scores, extreme_clips
 from videopred.judging.drawing import render, scenes_of
 from videopred.models.intervention_settings import Intervention
-from videopred.models.interventions import intervene
+from videopred.models.interventions import intervene, without_each
 from videopred.rendering.planning import new_paths
 from videopred.rendering.settings import ClipChoice, PictureConfig
 
@@ -220,6 +220,10 @@ def test_masking_out_draws_the_model_and_it_without_each_module(place, monkeypat
     assert (name, len(scenes)) == ("mask-out", 1 + 4)
     (usual,) = scenes_of(predictor, file, "test", [3], 3, 5)
     np.testing.assert_array_equal(scenes[0].prediction, usual.prediction)
+    for made, of in zip(scenes, (predictor, *without_each(predictor, 3)), strict=True):
+        rollout, truth = imagine(of, file, "test", [3], 3, 5)
+        exact = ((rollout.prediction.double() - truth.double()) ** 2).mean().item()
+        assert made.error == pytest.approx(exact, rel=1e-6), "not of the prediction rounded to pixels"
     assert all(np.array_equal(scene.truth, usual.truth) for scene in scenes)
     asked.clear()
     render(

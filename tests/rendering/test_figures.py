@@ -236,7 +236,8 @@ def test_each_module_silenced_has_a_row_of_shares_and_an_error():
             dark = np.zeros((FRAMES, 12, 20, 1), np.uint8)
             wrong = dark.copy()
             wrong[CONTEXT:, : 3 * silenced] = 255 * clip
-            scenes.append(Scene(CONTEXT, dark, wrong, {"active": active}))
+            error = ((wrong[CONTEXT:] / 255) ** 2).mean()
+            scenes.append(Scene(CONTEXT, dark, wrong, {"active": active}, error=error))
     shares, errors = masked_out_measure(scenes)
     np.testing.assert_allclose(shares, [[0, 1, k / 2 / (FRAMES - CONTEXT)] for k in range(MODULES + 1)])
     np.testing.assert_allclose(errors, [k / 8 for k in range(MODULES + 1)])
@@ -253,7 +254,7 @@ def test_each_module_silenced_has_a_row_of_shares_and_an_error():
 
 
 def test_errors_that_are_close_are_written_out_below_their_axis():
-    nearly = [scene(prediction=np.full((FRAMES, 12, 20, 1), 200 + (k == 1), np.uint8)) for k in range(MODULES + 1)]
+    nearly = [scene(error=0.2 + 1e-5 * (k == 1)) for k in range(MODULES + 1)]
     figure = masked_out(nearly)
     figure.draw_without_rendering()
     assert figure.axes[1].xaxis.get_offset_text().get_text() == ""

@@ -65,8 +65,7 @@ def measure(scenes: Sequence[Scene]) -> tuple[np.ndarray, np.ndarray]:
     active, errors = [], []
     for scene in scenes:
         active.append(_active(scene)[scene.context :].mean(0))
-        wrong = scene.truth[scene.context :] / 255 - scene.prediction[scene.context :] / 255
-        errors.append((wrong**2).mean())
+        errors.append(scene.error)
     modules = len(active[0])
     shares = np.array(active).reshape(modules + 1, -1, modules).mean(1)
     if not scenes[0].traced("active"):

@@ -49,6 +49,9 @@ class Scene(NamedTuple):
     """What the model is called; empty where it is alone."""
     beside: Sequence["Scene"] = ()
     """What other models made of the same clip."""
+    error: float = float("nan")
+    """Mean squared error of the rollout's intensities, before they were rounded to pixels; NaN where it is not known.
+    """
 
     @property
     def of_each(self) -> list["Scene"]:
@@ -164,4 +167,5 @@ def scene_of_rollout(
         map_shape=map_shape,
         strips=strips,
         truths=truths or {},
+        error=(predicted.double() - true.double()).square().mean().item(),
     )
