@@ -106,7 +106,7 @@ def test_without_a_file_it_says_how_to_get_one(tmp_path, monkeypatch):
         "lpips must have the weights of its trunk, vgg16-397923af.pth as torchvision publishes it"
     )
     assert f"got nothing at {path}; run, where there is internet, `python -c " in message
-    assert message.endswith("or name it with --metric-settings lpips.weights=FILE")
+    assert message.endswith("; `videopred evaluate` also takes --metric-settings lpips.weights=FILE"), "others do not"
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,10 @@ def _trunk_file(config: LPIPSConfig) -> Path:
     path = config.weights or Path(torch.hub.get_dir()) / "checkpoints" / trunk.file
     if not path.is_file():
         must = f"have the weights of its trunk, {trunk.file} as torchvision publishes it"
-        fix = f"run, where there is internet, `{trunk.program}`, or name it with --metric-settings lpips.weights=FILE"
+        fix = (
+            f"run, where there is internet, `{trunk.program}`, and copy what it gets to there; "
+            "`videopred evaluate` also takes --metric-settings lpips.weights=FILE"
+        )
         raise FileNotFoundError(complaint("lpips", must, f"nothing at {path}", fix))
     begins = trunk.file.removesuffix(".pth").rpartition("-")[2]
     with path.open("rb") as file:
