@@ -214,7 +214,7 @@ def test_chance_is_one_generator_for_each_clip(predictor):
         (
             clock_film(3),
             {"horizon": 2, "feedback": "hard"},
-            "^--feedback must be one of soft, threshold:0.5, sample, true",
+            "^--feedback must be one of soft, threshold:0.5, sample, got hard",
         ),
         (
             clock_film(3) * 255,

@@ -269,11 +269,16 @@ def context_and_horizon(
     )
 
 
-def feedback(name: str) -> float | None:
+def feedback(name: str, *, rolled: bool = False) -> float | None:
     """The threshold in a kind of feedback, such as 0.5 in `threshold:0.5`; None for kinds without one.
 
+    Args:
+        name: the kind.
+        rolled: whether the model must be fed its own predictions, as in a rollout.
+
     Raises:
-        ValueError: it is none of soft, threshold:NUMBER, sample, true and elsewhere, or the number is not in (0, 1].
+        ValueError: it is none of soft, threshold:NUMBER, sample and, unless rolled, true and elsewhere; or the number
+            is not in (0, 1].
         TypeError: it is no text.
     """
     require_kind(isinstance(name, str), "--feedback", "be text", repr(name), "give soft, threshold:0.5 or sample")
@@ -286,8 +291,8 @@ def feedback(name: str) -> float | None:
             threshold = float("nan")
         require(0 < threshold <= 1, "--feedback", "have a threshold above 0 and at most 1", name, fix)
         return threshold
-    if name != "elsewhere":  # said of films that were made elsewhere, never typed
-        one_of("--feedback", name, ["soft", "threshold:0.5", "sample", "true"])
+    if rolled or name != "elsewhere":  # said of films that were made elsewhere, never typed
+        one_of("--feedback", name, ["soft", "threshold:0.5", "sample", *([] if rolled else ["true"])])
     return None
 
 

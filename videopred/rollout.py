@@ -84,7 +84,7 @@ def roll_out(
         context: (B, T, C, H, W) float in [0, 1], T at least 1.
         horizon: frames to predict, at least 1.
         feedback: what is fed back. `soft`: the predicted probabilities. `threshold:0.5`: 1 where they are at least
-            0.5 (or another number between 0 and 1), else 0. `sample`: 1 with that probability, else 0.
+            0.5 (or another number above 0 and at most 1), else 0. `sample`: 1 with that probability, else 0.
         chance: for `sample`, a generator on the CPU for each clip; seeded with the clip's place in the batch when None.
         trace: keep what the core did at each step.
 
@@ -163,7 +163,7 @@ def evaluating(predictor: Predictor) -> Iterator[None]:
 
 def _feed(feedback: str, chance: Sequence[torch.Generator]) -> Feed:
     """What a feedback makes of predicted probabilities."""
-    threshold = check.feedback(feedback)
+    threshold = check.feedback(feedback, rolled=True)
     if feedback == "soft":
         return lambda said: said
     if threshold is not None:
