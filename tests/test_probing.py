@@ -64,6 +64,20 @@ def test_states_that_hold_the_next_place_and_the_mode_show_it(tmp_path, known):
     assert "attention" not in report
 
 
+def test_films_of_a_scene_are_in_one_half_and_its_number_is_no_label(tmp_path):
+    """The mode is one of each scene, which a state tells apart: it can be told of no scene that was not fitted."""
+    scenes = np.repeat(np.arange(3), 4)
+    known = {"labels/scene": scenes, "labels/possible": np.tile([0, 0, 1, 1], 3), "labels/mode": scenes % 2}
+    states = np.repeat(np.eye(12)[scenes][:, None, None], STEPS, axis=1)
+    report = probe_trace(kept(tmp_path / "t.npz", known, states))
+    assert "labels/scene" not in report
+    assert report["labels/mode"]["commonest"] in (0, 0.5), "of one scene, or of two"
+    assert report["labels/possible"]["accuracy"] == report["labels/possible"]["commonest"] == 0.5
+    one = {name: values[:4] for name, values in known.items()}
+    with pytest.raises(ValueError, match="TRACE must hold clips of two scenes at least, got 1; roll out more clips"):
+        probe_trace(kept(tmp_path / "one.npz", one, states[:4]))
+
+
 def test_clips_are_known_in_the_order_that_is_asked():
     file = open_recipe(SwitchingConfig(frames=12, height=24, width=32, switch=(3, 8)), {"test": B}, seed=2)
     some = known_of(file, "test", [5, 1], 7)

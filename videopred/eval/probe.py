@@ -38,19 +38,22 @@ class LabelProbe(NamedTuple):
     """Share that the commonest label of the fitted clips has."""
 
 
-def probe_places(states: np.ndarray, places: np.ndarray, penalty: float | None = None) -> PlaceProbe:
+def probe_places(
+    states: np.ndarray, places: np.ndarray, penalty: float | None = None, fitted: int | None = None
+) -> PlaceProbe:
     """How well the places of objects can be read from states.
 
     Args:
         states: (B, T, D) float.
         places: (B, T, N, 2) px; NaN where an object is not there.
         penalty: of PENALTIES or another; None chooses one for each object.
+        fitted: how many clips are fitted, from the first on; half of them when None. The others are scored.
 
     Raises:
         ValueError: fewer than two clips, or states and places of other clips or steps. TypeError: no arrays.
     """
     _check(states, places, "places")
-    half = len(states) // 2
+    half = len(states) // 2 if fitted is None else fitted
     read, mean = np.empty((2, *places[half:].shape))
     for one in range(places.shape[2]):
         read[:, :, one], mean[:, :, one] = _read(states, places[:, :, one], half, penalty)
@@ -61,19 +64,22 @@ def probe_places(states: np.ndarray, places: np.ndarray, penalty: float | None =
     return PlaceProbe(_mean(missed), _mean(guessed), float(share))
 
 
-def probe_labels(states: np.ndarray, labels: np.ndarray, penalty: float | None = None) -> LabelProbe:
+def probe_labels(
+    states: np.ndarray, labels: np.ndarray, penalty: float | None = None, fitted: int | None = None
+) -> LabelProbe:
     """How well a label can be read from states.
 
     Args:
         states: (B, T, D) float.
         labels: (B, T) whole numbers.
         penalty: of PENALTIES or another; None chooses one.
+        fitted: as for `probe_places`.
 
     Raises:
         ValueError: fewer than two clips, or states and labels of other clips or steps. TypeError: no arrays.
     """
     _check(states, labels, "labels")
-    half = len(states) // 2
+    half = len(states) // 2 if fitted is None else fitted
     classes, kind = np.unique(labels, return_inverse=True)
     kind = kind.reshape(labels.shape)
     scores, _ = _read(states, np.eye(len(classes))[kind], half, penalty)

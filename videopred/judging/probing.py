@@ -1,6 +1,7 @@
 """What can be read from the states that `rollout --trace` kept: places, velocities, labels and modes."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ Probe = Callable[[np.ndarray, np.ndarray], Any]
 _MOST_KINDS = 50
 """A label with more values than this is a number, not a label."""
 _MOVING = ("positions", "velocities")
+_SCENE = "truth/labels/scene"
 _OTHERS = 20
 """How many clips away the labels are at most that choices tell about by chance."""
 
@@ -49,8 +51,8 @@ def probe_trace(path: Path | str) -> dict[str, Any]:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it holds no states, or none after its context, states that are not finite, a single clip, or no
-            truth that could be read from states.
+        ValueError: it holds no states, or none after its context, states that are not finite, a single clip or scene,
+            or no truth that could be read from states.
     """
     fix = "make it with `videopred rollout RUN DATA --trace FILE`"
     path = check.existing_file("TRACE", Path(path), fix)
@@ -67,12 +69,14 @@ def probe_trace(path: Path | str) -> dict[str, Any]:
     check.require(bool(np.isfinite(states).all()), "TRACE", "hold finite states", f"others in {path}", "train again")
     report: dict[str, Any] = {"clips": clips, "steps": steps, "modules": modules}
     check.require(clips > 1, "TRACE", "hold two clips at least", clips, "roll out more with --first")
+    fitted = _fitted(kept.get(_SCENE), clips)
     moving = {name: kept[f"truth/{name}"][:, first + 1 :][:, :steps] for name in _MOVING if f"truth/{name}" in kept}
     if "positions" in moving:
-        report |= {name: _read_moving(name, states, moving[name], moving["positions"]) for name in moving}
+        places = moving["positions"]
+        report |= {name: _read_moving(name, states, moving[name], places, fitted) for name in moving}
     kinds = _kinds(kept, first, steps)
     for name, labels in kinds.items():
-        report[name] = _from_all_and_each(states, labels, probe_labels, "accuracy")
+        report[name] = _from_all_and_each(states, labels, partial(probe_labels, fitted=fitted), "accuracy")
     for name, choices in kept.items():
         if name.startswith("trace/") and choices.dtype.kind in "biu" and choices.ndim == 3 and kinds:
             told = {kind: _told(choices[:, first:].astype(int), labels) for kind, labels in kinds.items()}
@@ -94,18 +98,37 @@ def _from_all_and_each(states: np.ndarray, truth: np.ndarray, probe: Probe, key:
     return {name: _number(value) for name, value in together.items()} | {"modules": [_number(value) for value in each]}
 
 
-def _read_moving(name: str, states: np.ndarray, values: np.ndarray, places: np.ndarray) -> dict[str, Any]:
+def _read_moving(name: str, states: np.ndarray, values: np.ndarray, places: np.ndarray, fitted: int) -> dict[str, Any]:
     """What a probe reads of the places or velocities of objects, which are told apart by their places."""
-    read = _from_all_and_each(states, from_left_to_right(places, values), probe_places, "r2")
+    read = _from_all_and_each(states, from_left_to_right(places, values), partial(probe_places, fitted=fitted), "r2")
     unit = "px_per_frame" if name == "velocities" else "px"
     return {key.replace("px", unit): value for key, value in read.items()}
 
 
+def _fitted(scenes: np.ndarray | None, clips: int) -> int:
+    """How many of the clips are fitted, from the first on: half, or about as many if that would part a scene's films.
+
+    Args:
+        scenes: (B,) the scene that each clip is of, those of a scene behind one another; None where there are none.
+        clips: B.
+    """
+    half = clips // 2
+    if scenes is None:
+        return half
+    ends = np.flatnonzero(np.diff(scenes)) + 1
+    fix = "roll out more clips with --first, since films of one scene are alike"
+    check.require(len(ends) > 0, "TRACE", "hold clips of two scenes at least", "1", fix)
+    return int(ends[np.abs(ends - half).argmin()])
+
+
 def _kinds(kept: dict[str, np.ndarray], first: int, steps: int) -> dict[str, np.ndarray]:
-    """Labels (B, T) of each step: what the file knows that has a few whole values, and more than one."""
+    """Labels (B, T) of each step: what the file knows that has a few whole values, and more than one.
+
+    The number of a scene is none: no scene that is scored was fitted.
+    """
     kinds = {}
     for name, values in kept.items():
-        if name.startswith("truth/labels/") and values.ndim == 1:
+        if name.startswith("truth/labels/") and name != _SCENE and values.ndim == 1:
             values = np.repeat(values[:, None], steps, axis=1)
         elif name.startswith("truth/series/") and values.ndim == 2:
             values = values[:, first : first + steps]
