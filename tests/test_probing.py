@@ -8,6 +8,7 @@ from videopred.check import FaultyFileError
 from videopred.commands.probes import probe
 from videopred.datasets.one_ball_settings import SwitchingConfig
 from videopred.datasets.recipe_clips import open_recipe
+from videopred.eval.probe import LabelProbe
 from videopred.judging import probing
 from videopred.judging.probing import known_of, probe_trace
 from videopred.rollout import Rollout, save_trace
@@ -158,6 +159,25 @@ def test_the_screen_says_what_its_numbers_mean(tmp_path, known, capsys):
     told = [line.split()[0] for line in capsys.readouterr().out.split("\n\n")[1].splitlines()]
     assert told == ["r2", "error_px", "error_px_per_frame", "accuracy", "nmi", "purity", "modules"]
     assert "nmi  " not in some  # nothing was chosen
+
+
+def test_what_there_is_not_is_a_dash_on_the_screen_with_the_reason_below(tmp_path, capsys):
+    states = np.random.default_rng(0).standard_normal((B, STEPS, K, D))
+    places = np.random.default_rng(1).random((B, CONTEXT + HORIZON, 1, 2))
+    probe(kept(tmp_path / "whole.npz", {"positions": places}, states))
+    assert "–" not in capsys.readouterr().out
+    places[: B // 2] = np.nan
+    probe(kept(tmp_path / "t.npz", {"positions": places}, states))
+    said = capsys.readouterr().out
+    assert "None" not in said
+    assert "positions.modules        – – –\n" in said
+    assert "\n\n–: no object is in the clips fitted or scored, or what" in said
+
+
+def test_a_share_that_rounds_to_zero_has_no_sign(tmp_path, monkeypatch):
+    monkeypatch.setattr(probing, "probe_labels", lambda *_, **__: LabelProbe(-1e-9, 0.0))
+    report = probe_trace(kept(tmp_path / "t.npz", {"labels/kind": np.arange(B) % 2}, np.zeros((B, STEPS, 1, D))))
+    assert str(report["labels/kind"]["accuracy"]) == "0.0"
 
 
 def test_too_few_clips_are_said_to_be(tmp_path, known, capsys):

@@ -21,6 +21,8 @@ _MEANINGS = {
 }
 """Last word of a row -> what its number says."""
 
+_NOTHING = "–"
+"""What stands for a number that there is not."""
 _SLACK = 0.05
 """How much lower r2 may be than of a map that ignores more, before a user is told that there are too few clips."""
 
@@ -38,12 +40,24 @@ def probe(
     if json_:
         terminal.print_json(report)
     else:
-        terminal.print_rows(report)
+        shown = _dashed(report)
+        terminal.print_rows(shown)
         there = {name for told in report.values() if isinstance(told, dict) for name in _words(told)}
         print()
         terminal.print_rows({name: meaning for name, meaning in _MEANINGS.items() if name in there})
+        if shown != report:
+            print(f"\n{_NOTHING}: no object is in the clips fitted or scored, or what would be read is always the same")
         if any(_fits_noise(report.get(name, {})) for name in ("positions", "velocities")):
             print("\nr2 far below 0, or lower for all modules than for one, comes from too few clips; roll out more")
+
+
+def _dashed(told: Any) -> Any:
+    """The same with a dash for each number that there is not."""
+    if isinstance(told, Mapping):
+        return {name: _dashed(value) for name, value in told.items()}
+    if isinstance(told, list):
+        return list(map(_dashed, told))
+    return _NOTHING if told is None else told
 
 
 def _fits_noise(places: Mapping[str, Any]) -> bool:

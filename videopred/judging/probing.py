@@ -87,8 +87,8 @@ def probe_trace(path: Path | str) -> dict[str, Any]:
 
 
 def _number(value: float) -> float | None:
-    """The value for JSON, which knows no NaN."""
-    return round(float(value), 4) if np.isfinite(value) else None
+    """The value for JSON, which knows no NaN; a zero has no sign."""
+    return round(float(value), 4) + 0.0 if np.isfinite(value) else None
 
 
 def _from_all_and_each(states: np.ndarray, truth: np.ndarray, probe: Probe, key: str) -> dict[str, Any]:
