@@ -213,6 +213,16 @@ def test_flat_curves_of_both_films_are_seen_and_that_of_the_possible_one_where_t
         assert has(plot, IMPOSSIBLE) == both
 
 
+def test_a_single_value_is_a_dot_at_its_frame(place):
+    pair = pairs_of(*judged(place / "films.h5", burn_in=FRAMES - 1), 0)[0]
+    assert pair.surprise.shape == (2, 1)
+    plot = scene_still([pair._replace(surprise=np.array([[0.0], [1.0]]))], "O1", "nats")[190:, 150:]
+    assert has(plot, POSSIBLE)
+    assert has(plot, IMPOSSIBLE)
+    picture = scene_gif_frames([pair], "O1", "nats")
+    assert (picture[-1] != picture[0])[190:].any()
+
+
 def test_a_curve_stands_at_the_frames_that_it_is_of(place):
     """A peak at one frame is drawn at the same place whether or not the first frames count."""
     peaks = []

@@ -228,7 +228,11 @@ def _plot(axes: Axes, pair: Pair, unit: str, *, curves: bool = True) -> None:
         )  # fmt: skip
     for row, width in ((1, 3.2), (0, 1.6)):
         frames = pair.numbers[-pair.surprise.shape[1] :]
-        axes.plot(frames, pair.surprise[row], color=hue(_color(pair, row)), linewidth=width, visible=curves)
+        dot = "o" if len(frames) == 1 else None  # through a single value there is no line
+        color = hue(_color(pair, row))
+        axes.plot(
+            frames, pair.surprise[row], color=color, linewidth=width, marker=dot, markersize=3 * width, visible=curves
+        )
 
 
 def _end(pair: Pair) -> int:
