@@ -212,6 +212,7 @@ def test_a_single_seed_has_no_deviation(place):
         "deviation": None,
     }
     assert seeds_table([scores]).count("  –") >= 3
+    assert "; mean of 1 seed\n" in seeds_table([scores])
 
 
 def test_films_without_labels_can_be_answered(place, tmp_path, monkeypatch, capfd):

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from videopred.amounts import counted
 from videopred.eval.file_names import OVER_SEEDS_FILES
 from videopred.eval.plausibility_scores import PlausibilityScores
 from videopred.eval.plausibility_text import LEGEND, Line, cell, kinds_table
@@ -43,7 +44,7 @@ def seeds_table(runs: Sequence[PlausibilityScores]) -> str:
     heads = ["relative", "sd", "strict", "sd", "absolute", "sd"]
     tables = [kinds_table(name, heads, [_line(row) for row in rows]) for name, rows in over_seeds(runs).items()]
     legend = f"{LEGEND}; sd: standard deviation over seeds (– for one)"
-    title = f"{Path(first.settings['run']).parent.name} on {first.title}; mean of {len(runs)} seeds"
+    title = f"{Path(first.settings['run']).parent.name} on {first.title}; mean of {counted(len(runs), 'seed')}"
     return "\n\n".join([title, *tables, legend])
 
 
