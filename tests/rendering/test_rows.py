@@ -271,6 +271,17 @@ def test_a_strip_has_the_rows_that_were_asked_for():
         assert not (one == color).all(-1).any()
 
 
+def test_words_in_the_legends_of_several_rows_of_a_strip_have_the_rows_name_before_them(monkeypatch):
+    """Missed, of the difference, and the truth, of the overlay, have the same colour."""
+    written = []
+    monkeypatch.setattr(strips, "write", lambda page, labels: written.append([one.text for one in labels]) or page)
+    strip(scene(), ["diff", "overlay", "modules"])
+    numbered = ["object file", "0", "1", "2"]
+    assert written[0][-9:] == ["difference", "missed", "invented", "overlay", "truth", *numbered]
+    strip(scene(), ["diff", "modules"])
+    assert written[1][-7:] == ["", "missed", "invented", *numbered]
+
+
 def test_names_of_low_rows_stand_apart_in_a_strip_each_beside_its_pictures(monkeypatch):
     """Pictures are 24 px high, as a line of a name is; one name here has five."""
     written = []

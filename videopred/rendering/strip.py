@@ -136,11 +136,13 @@ def _name(panel: Panel) -> str:
 
 
 def _legends(panels: Sequence[Panel]) -> dict[str, tuple[Swatch, ...]]:
-    """Kind of panel -> its swatches, each once."""
+    """Kind of panel -> its swatches, each once; words that are in several rows have the row's name for a kind."""
     found: dict[str, tuple[Swatch, ...]] = {}
+    words = {panel.caption.split()[-1] for panel in panels if panel.swatches and not panel.kind}
     for panel in panels:
         if panel.swatches:
-            found[panel.kind] = tuple(dict.fromkeys((*found.get(panel.kind, ()), *panel.swatches)))
+            kind = panel.kind or (panel.caption.split()[-1] if len(words) > 1 else "")
+            found[kind] = tuple(dict.fromkeys((*found.get(kind, ()), *panel.swatches)))
     return found
 
 
