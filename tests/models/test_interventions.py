@@ -208,3 +208,12 @@ def test_an_intervention_says_in_words_what_is_done():
     assert Intervention(without=(2,)).words == ("without 2",)
     both = Intervention(freeze=(0, 3), swap=("1,2",), force_schema=0, from_step=4)
     assert both.words == ("freeze 0 3", "swap 1,2", "schema 0", "from step 4")
+
+
+def test_a_predictor_under_an_intervention_is_not_changed_again():
+    once = intervene(model("rims"), Intervention(without=(1,)), 3)
+    message = (
+        "^predictor must be without an intervention, got one under an intervention already; name all changes in one"
+    )
+    with pytest.raises(ValueError, match=message):
+        intervene(once, Intervention(freeze=(2,)), 3)

@@ -47,10 +47,13 @@ def intervene(predictor: Predictor, intervention: Intervention, context: int) ->
         context: true frames that will be given, at least 1.
 
     Raises:
-        ValueError: the core has no modules, or not those, or no schemata. TypeError: `intervention` is no such.
+        ValueError: the core has no modules, or not those, or no schemata, or is under an intervention.
+        TypeError: `intervention` is no such.
     """
     check.require_instance("intervention", intervention, Intervention)
     check.whole_number("--context", context, 1, "give at least one frame to start from")
+    fresh, fix = not isinstance(predictor.core, Intervened), "name all changes in one Intervention"
+    check.require(fresh, "predictor", "be without an intervention", "one under an intervention already", fix)
     changed = copy.copy(predictor)
     changed._modules = dict(predictor._modules)  # a shallow copy of a module shares the table of its parts
     changed.core = Intervened(predictor.core, intervention, context + intervention.from_step - 2)
