@@ -265,3 +265,16 @@ def test_no_clip_at_all_is_refused(place, tmp_path):
         render(*place, clips=np.int64(0), out=tmp_path / "seen")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="--part must be one of"):
         render(*place, part="tset", out=tmp_path / "seen")
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"horizon": 0}, "^--horizon must be at least 1, got 0"),
+        ({"context": 0}, "^--context must be at least 1, got 0"),
+    ],
+)
+def test_frames_to_give_and_predict_are_checked_first(place, tmp_path, how, message):
+    predictor, file = place
+    with pytest.raises(ValueError, match=message):
+        render(predictor, file, **({"context": 3, "horizon": 5} | how), out=tmp_path)

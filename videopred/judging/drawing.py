@@ -148,6 +148,7 @@ def render(
         clips = ClipChoice(clips=tuple(numbers))
     context = file.context if context is None else context
     horizon = file.horizon if horizon is None else horizon
+    check.context_and_horizon(context, horizon, file.frames)
     check_intervention(intervention, picture, horizon)
     check_several(len(models), intervention, picture)
     if "mp4" in picture.kinds(out):
