@@ -36,6 +36,19 @@ def test_what_was_there_is_replaced_at_the_end(tmp_path):
     assert path.read_text() == "new"
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path, there):
+    (tmp_path / "large disk").mkdir()
+    target, path = tmp_path / "large disk" / "real.txt", tmp_path / "link.txt"
+    path.symlink_to(target)
+    if there:
+        target.write_text("old")
+    write_text(path, "new")
+    assert path.is_symlink()
+    assert target.read_text() == "new"
+    assert names(tmp_path) == ["large disk", "link.txt"]
+
+
 def test_texts_bytes_and_arrays_are_written_as_they_are_and_whole(tmp_path):
     path = tmp_path / "new" / "file"
     assert write_text(path, "π\n").read_bytes() == "π\n".encode()

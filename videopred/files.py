@@ -29,8 +29,9 @@ def whole_file(path: Path, argument: str | None = None) -> Iterator[Path]:
     """A name beside `path` to write to; what stands there becomes `path` if the block ends well, else it goes away.
 
     The folder is made, and goes away again if nothing comes of it; what was at `path` is replaced at the very end. A
-    killed process leaves the temporary file, `.<name>.<process>.partial`, and never half a file under the final name;
-    whoever writes the same file next clears it away.
+    link stays, and the file comes to where it leads, such as another disk. A killed process leaves the temporary file,
+    `.<name>.<process>.partial`, and never half a file under the final name; whoever writes the same file next clears it
+    away.
 
     Args:
         path: the file to make.
@@ -39,12 +40,13 @@ def whole_file(path: Path, argument: str | None = None) -> Iterator[Path]:
     Raises:
         OSError: the disk is full, or the folder cannot be written to; one line that names `path`.
     """
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    with told_of(path, argument=argument), _folders_of(path):
+    target = path.resolve() if path.is_symlink() else path
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    with told_of(path, argument=argument), _folders_of(target):
         try:
-            _clear(path)
+            _clear(target)
             yield partial
-            partial.replace(path)
+            partial.replace(target)
         finally:
             with suppress(OSError):  # nothing there: renamed, or never made
                 partial.unlink()
