@@ -51,10 +51,8 @@ def reproduce(
     check.require(
         place.is_dir() or not place.exists(), "--out", "be a folder", f"{place}, a file", "choose another name"
     )
-    if not dry_run:
-        check.absent(
-            "--out", place / "scores", overwrite=True, folder=True
-        )  # it takes new files, which come after all training
+    if not dry_run:  # it takes new files, which come after all training
+        check.absent("--out", place / "scores", overwrite=True, folder=True)
     plan = make_plan(of, scale, place, device)
     comment = "# " if dry_run else ""
     if dry_run:
