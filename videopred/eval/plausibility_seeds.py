@@ -11,6 +11,7 @@ from videopred.eval.plausibility_scores import PlausibilityScores
 from videopred.eval.plausibility_text import LEGEND, Line, cell, kinds_table
 from videopred.eval.text import csv_text
 from videopred.files import json_text, write_all
+from videopred.run_files import run_name
 
 _ERRORS = ("relative", "strict", "absolute")
 
@@ -44,7 +45,8 @@ def seeds_table(runs: Sequence[PlausibilityScores]) -> str:
     heads = ["relative", "sd", "strict", "sd", "absolute", "sd"]
     tables = [kinds_table(name, heads, [_line(row) for row in rows]) for name, rows in over_seeds(runs).items()]
     legend = f"{LEGEND}; sd: standard deviation over seeds (– for one)"
-    title = f"{Path(first.settings['run']).parent.name} on {first.title}; mean of {counted(len(runs), 'seed')}"
+    name = run_name(Path(first.settings["run"])).partition("/")[0]
+    title = f"{name} on {first.title}; mean of {counted(len(runs), 'seed')}"
     return "\n\n".join([title, *tables, legend])
 
 
