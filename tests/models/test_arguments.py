@@ -63,6 +63,16 @@ def test_a_state_of_another_precision_unless_autocast_settles_it():
 
 
 @pytest.mark.parametrize("name", CORES)
+def test_a_state_on_another_device(name):
+    core = make(name)
+    elsewhere = tree.tree_map(lambda leaf: leaf.to("meta"), core.initial_state(BATCH))
+    with pytest.raises(
+        ValueError, match=r"^state must be on cpu, as the first state of \w+ is, got meta; move it with"
+    ):
+        unroll(core, slots(core), elsewhere)
+
+
+@pytest.mark.parametrize("name", CORES)
 def test_a_state_of_another_core(name):
     core, others = make(name), [make(other).initial_state(BATCH) for other in CORES]
     others = [state for state in others if outline(state) != outline(core.initial_state(BATCH))]

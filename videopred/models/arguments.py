@@ -82,7 +82,8 @@ def check_step(core: Any, done: Any, batch: int) -> None:
 
 
 def check_state(core: Any, batch: int, state: Any) -> None:
-    """Raise ValueError unless this is a state of this core for so many clips, and TypeError unless in its precision.
+    """Raise ValueError unless this is a state of this core for so many clips and on its device, and TypeError unless in
+    its precision.
 
     It is compared with the core's initial state; an axis that has size 0 there may have grown, as a cache does. With
     VIDEOPRED_DEBUG, its numbers must be finite, too. Nothing is checked where torch.compile makes a program, which the
@@ -112,6 +113,9 @@ def check_state(core: Any, batch: int, state: Any) -> None:
     elsewhere = got_tree != expected_tree and _shapes(got) == _shapes(expected)
     shown = f"these in other containers, the outermost a {type(state).__name__}" if elsewhere else _shapes(got)
     check.require(same, "state", must, shown, fix)
+    for leaf, initial in zip(got, expected, strict=True):
+        must = f"be on {initial.device}, as the first state of {name} is"
+        check.require(leaf.device == initial.device, "state", must, leaf.device, "move it with .to()")
     if parameter is not None and not autocast_on(parameter.device):
         for leaf, initial in zip(got, expected, strict=True):
             must = f"be {initial.dtype}, as the first state of {name} is"
