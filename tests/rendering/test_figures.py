@@ -270,8 +270,16 @@ def test_bins_hold_means_over_clips_and_their_error():
     hidden = np.array([[0, 0, 0.5], [0, 0.5, 0.5]])
     x, y, error = _binned(hidden, np.array([[1.0, 3, 7], [4, 0, 2]]), (hidden > 0).astype(int))
     np.testing.assert_allclose(x, [0, 0.5])
-    np.testing.assert_allclose(y, [8 / 3, 3])
+    np.testing.assert_allclose(y, [3, 4])  # as each clip counts once, however many of its frames are in the bin
     np.testing.assert_allclose(error, [1, 3])  # of clips' means 2 and 4, and 7 and 1: half their difference
+
+
+def test_a_point_of_one_clip_has_no_bar_and_the_figure_says_so():
+    several, alone = top_down([brims_scene(seed) for seed in range(40)]), top_down([brims_scene()])
+    assert several.axes[0].get_ylabel() == "attention, ± standard error"
+    assert alone.axes[0].get_ylabel() == "attention, ± standard error\n(no bar: one clip)"
+    for bars in alone.axes[0].containers:
+        assert not np.size(bars[2][0].get_segments())
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,8 @@ def top_down(scenes: Sequence[Scene]) -> Figure:
     """Mean attention on what is below, above and null, against the share of an object that is hidden, on average.
 
     Only steps that read a true frame with an object in it count, because nobody knows what an imagined frame hides: so
-    give as much context as there is. Bars are a standard error over clips. A panel for each layer that reads one above.
+    give as much context as there is. Bars are a standard error over clips; a point of one clip has none. A panel for
+    each layer that reads one above.
 
     Source: BRIMs, figure 2, whose abscissa is the number of random pixels; ours is occlusion.
 
@@ -35,16 +36,18 @@ def top_down(scenes: Sequence[Scene]) -> Figure:
     places[np.isnan(hidden)] = np.nan
     figure = empty_figure(1.2 + 3.2 * len(shares), 3.2)
     plots = figure.subplots(1, len(shares), squeeze=False, sharey=True)[0]
+    lone = False
     for plot, (layer, kinds) in zip(plots, shares.items(), strict=True):
         dress(plot, layer.replace("layer", "layer "), "share of the objects hidden", "")
         for kind, values in kinds.items():
             x, y, error = _binned(hidden, values, places)
+            lone |= bool(np.isnan(error).any())
             look: dict[str, Any] = {"linestyle": "--", "zorder": 3} if kind == "above" else {}  # null may be the same
             plot.errorbar(
                 x, y, error, color=hue(_KINDS[kind]), linewidth=2, marker="o", markersize=4, label=kind, **look
             )
         plot.set_ylim(0, 1)
-    plots[0].set_ylabel("attention, ± standard error", fontsize=LETTERS)
+    plots[0].set_ylabel("attention, ± standard error" + "\n(no bar: one clip)" * lone, fontsize=LETTERS)
     plots[-1].legend(fontsize=SMALL, frameon=False)
     return figure
 
@@ -81,13 +84,17 @@ def measure(scenes: Sequence[Scene]) -> tuple[np.ndarray, dict[str, dict[str, np
 
 
 def _binned(hidden: np.ndarray, values: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mean abscissa, mean value and standard error over clips of each bin that holds something."""
+    """Mean abscissa, mean value and its standard error over clips of each bin that holds something.
+
+    Means are of clips' means, each of the frames in the bin; of a single clip there is no error, but NaN.
+    """
     points = []
     for place in np.unique(places[~np.isnan(places)]):
         inside = places == place
         counts = inside.sum(1)
-        clips = np.where(inside, values, 0).sum(1)[counts > 0] / counts[counts > 0]
-        error = clips.std(ddof=1) / np.sqrt(len(clips)) if len(clips) > 1 else 0.0
-        points.append((hidden[inside].mean(), values[inside].mean(), error))
+        of_clips = [np.where(inside, told, 0).sum(1)[counts > 0] / counts[counts > 0] for told in (hidden, values)]
+        clips = of_clips[1]
+        error = clips.std(ddof=1) / np.sqrt(len(clips)) if len(clips) > 1 else np.nan
+        points.append((*(means.mean() for means in of_clips), error))
     x, y, errors = np.array(points).T
     return x, y, errors
