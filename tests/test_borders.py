@@ -13,7 +13,18 @@ import videopred.check
 
 PACKAGE = Path(videopred.check.__file__).parent
 SHELVES = ("datasets", "models", "eval")
-SHARED = {"addresses", "amounts", "check", "files", "frames", "interrupt", "run_files", "settings", "systems"}
+SHARED = {
+    "addresses",
+    "amounts",
+    "check",
+    "explaining",
+    "files",
+    "frames",
+    "interrupt",
+    "run_files",
+    "settings",
+    "systems",
+}
 
 ROOMS: dict[str, set[str]] = {
     "": set(),
@@ -23,7 +34,8 @@ ROOMS: dict[str, set[str]] = {
     "child_process": {"check"},
     "frames": {"check"},
     "files": {"check", "systems"},
-    "settings": {"check"},
+    "explaining": {"check"},
+    "settings": {"check", "explaining"},
     "systems": {"amounts", "check"},
     "device": {"check", "slurm"},
     "addresses": {"check"},
@@ -172,6 +184,7 @@ LIGHT = {
     "amounts",
     "",
     "check",
+    "explaining",
     "files",
     "interrupt",
     "run_files",

@@ -1,4 +1,4 @@
-"""Every complaint to a user is worded here: `<argument> must …, got <value>; <what to do>`.
+"""How a complaint to a user reads: `<argument> must …, got <value>; <what to do>`.
 
 Other modules say what was wrong through these functions, so that all messages read alike.
 """
@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
-
-from pydantic import ValidationError
 
 from videopred.run_files import EXPORT, SETTINGS, SUMMARY, looks_like_run
 from videopred.spelling import nearest, nearest_path, nearest_run
@@ -118,10 +116,10 @@ def one_of(argument: str, value: str, choices: Iterable[str]) -> str:
     names = list(choices)
     if value in names:
         return value
-    raise ValueError(_none_of(argument, value, names))
+    raise ValueError(none_of(argument, value, names))
 
 
-def _none_of(argument: str, value: str, names: list[str]) -> str:
+def none_of(argument: str, value: str, names: list[str]) -> str:
     """The complaint about a value that is none of these names."""
     several = str(value).split(",")
     spaced = len(several) > 1 and set(several) <= set(names)
@@ -357,57 +355,4 @@ def run_or_runs(folder: Path) -> Path:
 
 def flag(setting: str) -> str:
     """How commands call a setting, such as --batch-size."""
-    return f"--{_as_flag(setting)}"
-
-
-_BOUNDS = ("be greater", "be less")
-
-
-def explain(error: ValidationError, prefix: str = "", known: Iterable[str] = ()) -> str:
-    """The first complaint of a pydantic error, in the form of `complaint`.
-
-    Args:
-        error: what pydantic raised while building settings.
-        prefix: put before the setting's name, e.g. `--`.
-        known: names of the settings that there are, from which the nearest is offered.
-    """
-    errors = error.errors()
-    unknown = [one for one in errors if one["type"] == "extra_forbidden" and one["loc"][:-1] == errors[0]["loc"][:-1]]
-    first = unknown[0] if unknown and errors[0]["type"] == "missing" else errors[0]  # misspelt, rather than left out
-    words = [_as_flag(part) for part in first["loc"] if isinstance(part, str)]
-    name = prefix + ".".join(words) if words else "settings"
-    kind, message, got = first["type"], first["msg"], first["input"]
-    if kind == "value_error":
-        # Our own validators already speak in complaints; pydantic only puts its prefix before them.
-        return message.removeprefix("Value error, ")
-    if kind == "extra_forbidden":
-        flags = [_as_flag(setting) for setting in known if setting != "kind"]
-        fix = suggest(words[-1], flags, "remove it, or see --help for the names", prefix)
-        return complaint(name, "be a known setting", "settings" if isinstance(got, Mapping) else repr(got), fix)
-    if kind == "missing" and isinstance(first["loc"][-1], int):
-        return complaint(name, "have one more value", repr(got), "see --help")
-    if kind == "missing":
-        return complaint(name, "be given", "nothing", "see --help")
-    if kind == "union_tag_invalid":
-        return _none_of(name, first["ctx"]["tag"], re.findall("'(.+?)'", first["ctx"]["expected_tags"]))
-    if kind == "union_tag_not_found" and isinstance(got, Mapping):
-        return complaint(
-            f"{name}.kind" if words else "kind", "be given", "nothing", "say what the other settings are of"
-        )
-    if kind in ("union_tag_not_found", "model_type", "model_attributes_type"):
-        fix = "give an object of their class, or a dict with their kind"
-        return complaint(name, "be settings", repr(got), fix)
-    if kind == "invalid-json-value":  # of a core of one's own, whose settings are kept as JSON
-        must, fix = "be numbers, texts, True, False or None, or lists or dicts of such", "convert it"
-        return complaint(prefix + words[-1], must, repr(got), fix)
-    if kind == "json_invalid":
-        return complaint(name, "be JSON", message.removeprefix("Invalid JSON: "), "mend it there")
-    must = message.removeprefix("Input should ").removeprefix("Tuple should ")
-    must = re.sub(r"( after validation, not \d+|, unable to parse .*)$", "", must)
-    must = {"be a valid tuple": "be a list", "be a valid dictionary": "be an object or a dict"}.get(must, must)
-    shown = "nothing" if kind == "too_short" and not got else repr(got)
-    return complaint(name, must, shown, "choose one that is" if must.startswith(_BOUNDS) else "see --help")
-
-
-def _as_flag(setting: str) -> str:
-    return setting.replace("_", "-")
+    return f"--{setting.replace('_', '-')}"

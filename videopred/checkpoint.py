@@ -22,6 +22,7 @@ from torch import Tensor
 
 from videopred import check, systems
 from videopred.device import pick_device
+from videopred.explaining import explain
 from videopred.files import write_text
 from videopred.models import build
 from videopred.models.predictor import Predictor
@@ -285,7 +286,7 @@ def _parsed(path: Path, text: str | bytes) -> RunConfig:
     try:
         return RunConfig.model_validate_json(text)
     except ValidationError as error:
-        fix = f"restore the file, or train again ({check.explain(error)})"
+        fix = f"restore the file, or train again ({explain(error)})"
         raise check.FaultyFileError(check.complaint("RUN", "hold the settings of a run", path, fix)) from None
 
 

@@ -19,6 +19,7 @@ from pydantic import (
 from tyro.conf import arg
 
 from videopred import check
+from videopred.explaining import explain
 
 Part = Literal["train", "validation", "test"]
 """A part of a data set."""
@@ -68,7 +69,7 @@ class Settings(BaseModel):
         try:
             super().__init__(**values)
         except ValidationError as error:
-            raise ValueError(check.explain(error, self.flag_prefix, type(self).model_fields)) from None
+            raise ValueError(explain(error, self.flag_prefix, type(self).model_fields)) from None
 
 
 def _tupled(value: Any) -> Any:

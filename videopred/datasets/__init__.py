@@ -48,6 +48,7 @@ from videopred.datasets.settings import (
     SwitchingConfig,
     load_recipe,
 )
+from videopred.explaining import explain
 from videopred.run_files import looks_like_run
 from videopred.systems import typed
 
@@ -203,7 +204,7 @@ def read_recipe(argument: str, must: str, path: Path) -> DatasetSettings:
     try:
         return load_recipe(text)
     except ValidationError as error:
-        got = f"{path} ({check.explain(error)})"
+        got = f"{path} ({explain(error)})"
         raise check.FaultyFileError(check.complaint(argument, must, got, fix)) from None
 
 
