@@ -19,7 +19,6 @@ from tiny_runs import files_of
 from videopred import runs
 from videopred.checkpoint import write_json
 from videopred.export import export_run
-from videopred.run_files import data_name, run_name
 from videopred.runs import Run, how_far, list_runs, run_stamp, table
 
 NOW = 2_000_000_000.0
@@ -388,20 +387,6 @@ def test_the_table():
         "models/b     damaged                                                                       no run.json in it",
     ]
     assert table([]) == "no runs"
-
-
-def test_the_name_that_results_are_filed_under(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    names = {"models/a": "a", "models/sweep/seed-12": "sweep/seed-12", "x/a.b.safetensors": "a.b", ".": tmp_path.name}
-    assert {run: run_name(Path(run)) for run in names} == names
-
-
-def test_the_name_of_clips_is_that_of_their_folder_or_of_their_file_without_its_ending(tmp_path, monkeypatch):
-    (tmp_path / "balls.v1" / "below").mkdir(parents=True)
-    monkeypatch.chdir(tmp_path / "balls.v1")
-    names = {"x/balls4.h5": "balls4", "x/balls4.v2.h5": "balls4.v2", "../balls.v1": "balls.v1", ".": "balls.v1"}
-    names |= {"below/..": "balls.v1", "..": tmp_path.name}
-    assert {data: data_name(Path(data)) for data in names} == names
 
 
 def test_the_command(tmp_path, monkeypatch, capfd):
