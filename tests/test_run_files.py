@@ -17,3 +17,9 @@ def test_the_name_of_clips_is_that_of_their_folder_or_of_their_file_without_its_
     names = {"x/balls4.h5": "balls4", "x/balls4.v2.h5": "balls4.v2", "../balls.v1": "balls.v1", ".": "balls.v1"}
     names |= {"below/..": "balls.v1", "..": tmp_path.name}
     assert {data: data_name(Path(data)) for data in names} == names
+
+
+def test_the_name_of_clips_is_that_of_a_link_and_not_of_what_it_leads_to(tmp_path):
+    (tmp_path / "8f3a21c").touch()
+    (tmp_path / "two.h5").symlink_to(tmp_path / "8f3a21c")
+    assert data_name(tmp_path / "two.h5") == "two"

@@ -151,10 +151,11 @@ def names(argument: str, value: Iterable[str]) -> tuple[str, ...]:
     Raises:
         TypeError: they do not; a text, too, would be taken for its letters.
     """
-    several = isinstance(value, Iterable) and not isinstance(value, str)
+    found = None if isinstance(value, str) or not isinstance(value, Iterable) else tuple(value)
     fix = f"write ({value!r},)" if isinstance(value, str) else "leave it out for none"
-    require_kind(several, argument, "be names in a list or tuple", repr(value), fix)
-    return tuple(value)
+    fits = found is not None and all(isinstance(name, str) for name in found)
+    require_kind(fits, argument, "be names in a list or tuple", repr(value), fix)
+    return found or ()
 
 
 def existing_file(argument: str, path: Path, fix: str) -> Path:

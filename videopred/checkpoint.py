@@ -159,14 +159,14 @@ def load_run(run: Path | str, device: torch.device | str | None = None) -> Predi
 
     Args:
         run: folder written by `videopred train`, or file written by `videopred export`.
-        device: where its weights go, see `pick_device`; None is the CPU.
+        device: where its weights go: any of torch's, or the name of one, see `pick_device`; None is the CPU.
 
     Raises:
         FileNotFoundError: no run or no checkpoint there. TypeError: what is given is no path.
         ValueError: a damaged checkpoint, export or settings file, a checkpoint that is not of this run's model, or
             weights that are not finite.
     """
-    where = pick_device("cpu" if device is None else device)
+    where = device if isinstance(device, torch.device) else pick_device(device or "cpu")
     config, weights = read_run(check.as_path("RUN", run))
     predictor = build(config.model, config.film_shape)
     take_weights(predictor, weights, run)

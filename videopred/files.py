@@ -40,7 +40,7 @@ def whole_file(path: Path, argument: str | None = None) -> Iterator[Path]:
     Raises:
         OSError: the disk is full, or the folder cannot be written to; one line that names `path`.
     """
-    target = path.resolve() if path.is_symlink() else path
+    target = Path(os.path.realpath(path)) if path.is_symlink() else path
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     with told_of(path, argument=argument), _folders_of(target):
         try:

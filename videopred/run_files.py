@@ -11,6 +11,8 @@ LOCK = ".lock"
 """In the folder of a run: what the process holds that trains it."""
 EXPORT = ".safetensors"
 """How the name of an export ends."""
+_ENDINGS = {".h5", ".hdf5", ".npy", ".npz", ".gif", ".mp4", ".json"}
+"""How names of files of clips, and of recipes, end; the dot in another name is part of it."""
 
 
 def looks_like_run(path: Path) -> bool:
@@ -37,9 +39,12 @@ def run_name(run: Path, others: int = 0) -> str:
 
 
 def data_name(path: Path) -> str:
-    """What runs and results on clips are called after: the name of a folder, or of a file without its ending."""
-    whole = path.resolve()  # `.` has no name
-    return whole.name if whole.is_dir() else whole.stem
+    """What runs and results on clips are called after: the name of a folder, or of a file without its ending.
+
+    It is told by the path alone, so that what a file of results says later, elsewhere, gives the same name.
+    """
+    named = path if path.name not in ("", "..") else path.resolve()
+    return named.stem if named.suffix.lower() in _ENDINGS else named.name
 
 
 def aside(run: Path) -> Path:

@@ -83,7 +83,7 @@ def how_far(run: Path) -> str | None:
     """How far a run has learned that is not finished, as `25 of 700 updates`; None of any other, and of an export."""
     try:
         record, settings = (_read_json(run / name) for name in (RECORD, SETTINGS))
-        done, asked = record.get("updates", record.get("saved", 0)), settings["training"]["updates"]
+        done, asked = record.get("updates", record.get("saved")) or 0, settings["training"]["updates"]
         return None if record["state"] == "finished" else f"{done} of {asked} updates"
     except (OSError, ValueError, KeyError, TypeError):
         return None

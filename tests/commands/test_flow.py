@@ -238,6 +238,8 @@ def test_a_described_file_can_be_made_again(place, tmp_path, monkeypatch, capfd)
     monkeypatch.chdir(tmp_path)
     assert run(f"inspect {place / 'balls4.h5'} --json") == 0
     Path("again.json").write_text(capfd.readouterr().out)
+    assert run("generate again.json --clips test=2 --shards 2") == 2
+    assert "--shards must be 1 for a recipe that is not called after a preset, got 2; rename" in capfd.readouterr().err
     assert run("generate again.json --width 40 --clips test=2") == 0
     made, from_ = open_dataset("datasets/again.h5"), open_dataset(place / "balls4.h5")
     assert made.name == "again"

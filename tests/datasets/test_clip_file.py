@@ -220,6 +220,7 @@ def test_attributes_of_another_version_are_refused(path, tmp_path):
         ("format", "videopred/2", "DATA must be of format videopred/1, got videopred/2"),
         ("recipe", '{"kind": "cubes"}', 'DATA must hold a recipe of this version, got {"kind": "cubes"}'),
         ("seed", "zero", "DATA must hold the seed of its recipe, got zero in "),
+        ("source", "a folder", "DATA must say as JSON what its films were imported from, got a folder in "),
     ):
         (tmp_path / "new.h5").write_bytes(path.read_bytes())
         with h5py.File(tmp_path / "new.h5", "r+") as file:

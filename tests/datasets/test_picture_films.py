@@ -14,6 +14,8 @@ import pytest
 from film_samples import CHANCE, COLOR, GREY, read
 from PIL import Image
 
+from videopred.datasets.gif_times import read_times
+
 # --- pictures ----------------------------------------------------------------------------------------------
 
 MODES = {
@@ -207,12 +209,26 @@ def test_a_single_frame_that_was_merged_is_counted(tmp_path, rate):
 
 
 def test_a_gif_that_may_be_of_two_rates_is_refused(tmp_path):
-    """80 ms are three periods of 28 ms, cut to hundredths of a second, or four of 20 ms."""
+    """110 ms are four periods of 28 ms, cut to hundredths of a second, or five of 22 ms."""
     first, *others = moving(range(6))
-    first.save(tmp_path / "f.gif", save_all=True, append_images=others, duration=[20, 20, 80, 20, 20, 20])
-    said = r"got times of 20 to 80 ms in \S+f\.gif, which may be at (37\.5 or 50|50 or 37\.5) frames a second; save"
+    first.save(tmp_path / "f.gif", save_all=True, append_images=others, duration=[20, 20, 110, 20, 20, 20])
+    said = r"got times of 20 to 110 ms in \S+f\.gif, which may be at 2 rates, from 34.78 to 47.38 frames a second; save"
     with pytest.raises(ValueError, match=said):
         read(tmp_path / "f.gif")
+
+
+def test_times_that_are_multiples_of_the_shortest_mean_what_they_say(tmp_path):
+    first, *others = moving(range(15))
+    times = [100] * 10 + [200] + [100] * 3 + [3000]
+    first.save(tmp_path / "f.gif", save_all=True, append_images=others, duration=times)
+    clips, found = read(tmp_path / "f.gif")
+    assert clips.shape[1] == 10 + 2 + 3 + 30
+    assert found["frame_ms"] == 100
+
+
+def test_a_thousand_films_share_one_rate():
+    (counts,) = read_times([[3, 3, 4] * 13] * 1000)
+    assert counts == ((1,) * 39,) * 1000
 
 
 @pytest.mark.parametrize("last", [20, 100, 150, 1000])

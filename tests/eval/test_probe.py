@@ -119,3 +119,11 @@ def test_what_cannot_be_probed(states, places, message):
         probe_places(draw(*states), draw(*places))
     with pytest.raises(ValueError, match=message.replace("places", "labels")):
         probe_labels(draw(*states), np.zeros(places[:2], int))
+
+
+@pytest.mark.parametrize(("fitted", "kind"), [(0, ValueError), (B, ValueError), (-1, ValueError), (2.5, TypeError)])
+def test_some_clips_are_fitted_and_some_scored(fitted, kind):
+    states = draw(B, T, D)
+    for probe, truth in ((probe_places, draw(B, T, N, 2)), (probe_labels, np.ones((B, T), int))):
+        with pytest.raises(kind, match=f"^fitted must .*, got {fitted}; give a number from 1 to {B - 1}"):
+            probe(states, truth, fitted=fitted)

@@ -47,6 +47,8 @@ def generate(
     """Generate a data set from a recipe, as an HDF5 file."""
     counts = flags.counts(clips)
     name = Path(preset).stem if preset.endswith(".json") else preset
+    must, fix = "be 1 for a recipe that is not called after a preset", "rename the file, or name a preset"
+    check.require(shards == 1 or name in DATASETS, "--shards", must, shards, fix)
     from videopred.datasets import generation
 
     asked: dict[str, Any] = {

@@ -246,7 +246,11 @@ class ClipFile(ClipSource):
         usual: DatasetSettings = BallsConfig(frames=self.frames)
         if self._is_ours:
             self.name = str(attributes["name"])
-            self.imported = json.loads(attributes.get("source", "{}"))
+            source = attributes.get("source", "{}")
+            try:
+                self.imported = json.loads(source)
+            except ValueError:
+                self._require(False, "say as JSON what its films were imported from", source)
         if self._is_ours and "recipe" in attributes:
             self._require(str(attributes["seed"]).isdecimal(), "hold the seed of its recipe", attributes["seed"])
             self.seed = int(attributes["seed"])

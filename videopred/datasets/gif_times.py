@@ -1,7 +1,7 @@
 """How many frames those of a GIF stand for: n equal ones are merged into one that is shown for n periods."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import accumulate, chain, islice, pairwise
 
@@ -27,9 +27,10 @@ _MORE: dict[Callable[[Fraction], int], Fraction] = {
 def read_times(films: Sequence[Sequence[int]]) -> dict[Counts, float]:
     """All counts that the times of films of one rate may mean, each with a period, in ticks, that it fits.
 
-    The shortest time of a frame is that of one period, which is a sixtieth of a second, or at least two ticks. Most
-    writers round the moments at which frames follow to ticks, up or down. Pillow merges equal frames first, and then
-    drops what each time has beyond whole ticks.
+    The shortest time of a frame is that of one period, which is a sixtieth of a second, or at least two ticks. If all
+    others are multiples of it, they mean what they say. Else the period is no whole number of ticks: most writers round
+    the moments at which frames follow to ticks, up or down; Pillow merges equal frames first, and then drops what each
+    time has beyond whole ticks.
 
     The last frame is often held until a film begins again. So it counts once if its time fits no rate, or if no other
     frame is shown for several periods.
@@ -52,13 +53,23 @@ def read_times(films: Sequence[Sequence[int]]) -> dict[Counts, float]:
             return {}
         fits = {tuple(tuple(max(1, round(time / _SIXTIETH)) for time in film) for film in films): _SIXTIETH}
     else:
-        fits = _fits(films, shortest)
-    if not fits:
-        fits = {
-            tuple((*counts, 1)[: len(film)] for film, counts in zip(films, found, strict=True)): period
-            for found, period in _fits(told, shortest).items()
-        }
+        fits = _fits(_as_told, films, shortest) or _fits(_rounded, films, shortest)
     return {_held(counts): period for counts, period in fits.items()}
+
+
+def _fits(
+    reading: Callable[[Sequence[Sequence[int]], int], dict[Counts, float]],
+    films: Sequence[Sequence[int]],
+    shortest: int,
+) -> dict[Counts, float]:
+    """What a reading gives of the films, or else of all but their last frames, which then count once."""
+    if of_all := reading(films, shortest):
+        return of_all
+    before_last = reading([film[:-1] or film for film in films], shortest)
+    return {
+        tuple((*of_film, 1)[: len(film)] for film, of_film in zip(films, counts, strict=True)): period
+        for counts, period in before_last.items()
+    }
 
 
 def _held(counts: Counts) -> Counts:
@@ -67,24 +78,25 @@ def _held(counts: Counts) -> Counts:
     return counts if several else tuple((1,) * len(film) for film in counts)
 
 
-def _fits(films: Sequence[Sequence[int]], shortest: int) -> dict[Counts, float]:
-    """All counts that fit if times were cut to ticks, or moments rounded, each with the period nearest to the mean."""
+def _as_told(films: Sequence[Sequence[int]], shortest: int) -> dict[Counts, float]:
+    """The counts if all times are multiples of the shortest."""
+    if any(time % shortest for time in chain(*films)):
+        return {}
+    return {tuple(tuple(time // shortest for time in film) for film in films): float(shortest)}
+
+
+def _rounded(films: Sequence[Sequence[int]], shortest: int) -> dict[Counts, float]:
+    """All counts that fit if times were cut to ticks, or moments rounded, each with a period."""
     times = list(chain(*films))
     moments = list(chain.from_iterable(accumulate(film) for film in films))
-    fits = {
-        _split(counts, films): bounds
-        for counts, bounds in _multiples(times, math.floor, shortest, shortest + 1).items()
-    }
+    fits = {_split(counts, films): period for counts, period in _multiples(times, math.floor, shortest, shortest + 1)}
     for rule in _MORE:
-        for passed, bounds in _multiples(moments, rule, max(2, shortest - 1), shortest + 1).items():
+        for passed, period in _multiples(moments, rule, max(2, shortest - 1), shortest + 1):
             of_films = [pairwise((0, *film)) for film in _split(passed, films)]
             counts = tuple(tuple(after - before for before, after in film) for film in of_films)
             if all(map(all, counts)):
-                fits[counts] = bounds
-    return {
-        counts: float(min(max(Fraction(sum(times), sum(chain(*counts))), low), high))
-        for counts, (low, high) in fits.items()
-    }
+                fits[counts] = period
+    return fits
 
 
 def _split(numbers: Sequence[int], films: Sequence[Sequence[int]]) -> Counts:
@@ -95,27 +107,28 @@ def _split(numbers: Sequence[int], films: Sequence[Sequence[int]]) -> Counts:
 
 def _multiples(
     numbers: Sequence[int], rule: Callable[[Fraction], int], low: int, high: int
-) -> dict[tuple[int, ...], tuple[Fraction, Fraction]]:
-    """Each way in which numbers are multiples of one period that a rule made whole -> bounds of that period.
+) -> Iterator[tuple[list[int], float]]:
+    """Each way in which numbers are multiples of one period that a rule made whole, and such a period.
+
+    Periods are at least two ticks, so that never two multiples of one come to the same number.
 
     Args:
         numbers: in ticks.
         rule: one of _MORE.
-        low: the shortest period to try, at least two ticks: of such, one multiple is so near to a number.
-        high: the longest.
+        low, high: the shortest and the longest period to try.
     """
     more = _MORE[rule]
-    ways: list[tuple[tuple[int, ...], Fraction, Fraction]] = [((), Fraction(low), Fraction(high))]
+    ranges = [(Fraction(low), Fraction(high))]  # of periods that fit the numbers so far
     for number in numbers:
         least, most = number - more, number + 1 - more
-        ways = [
-            ((*counts, count), lower, upper)
-            for counts, low, high in ways
-            for count in range(max(1, math.ceil(least / high)), math.floor(most / low) + 1)
-            if (lower := max(low, least / count)) <= (upper := min(high, most / count))
+        ranges = [
+            (shortest, longest)
+            for begin, end in ranges
+            for count in range(max(1, math.ceil(least / end)), math.floor(most / begin) + 1)
+            if (shortest := max(begin, least / count)) <= (longest := min(end, most / count))
         ]
-    return {
-        counts: (low, high)
-        for counts, low, high in ways
-        if all(rule(count * (low + high) / 2) == number for count, number in zip(counts, numbers, strict=True))
-    }
+    for begin, end in ranges:
+        period = (begin + end) / 2
+        counts = [math.ceil((number - more) / period) for number in numbers]
+        if all(rule(count * period) == number for count, number in zip(counts, numbers, strict=True)):
+            yield counts, float(period)

@@ -58,8 +58,9 @@ def read_gifs(source: Path, config: ImportConfig) -> RawFilms:
     shown = [TICK_MS * time for film in times for time in film]
     got = f"times of {min(shown)} to {max(shown)} ms in {source}"
     check.require_sound(len(readings) > 0, "SOURCE", must, got, fix)
-    rates = " or ".join(f"{100 / period:.4g}" for period in readings.values() if period)
-    got += f", which may be at {rates} frames a second"
+    if len(readings) > 1:
+        rates = sorted(100 / period for period in readings.values())
+        got += f", which may be at {len(rates)} rates, from {rates[0]:.4g} to {rates[-1]:.4g} frames a second"
     check.require_sound(len(readings) == 1, "SOURCE", must, got, fix)
     [(repeats, period)] = readings.items()
 

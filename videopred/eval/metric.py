@@ -216,7 +216,11 @@ def clip_means(metric: Quantity, measured: dict[str, Tensor]) -> Tensor:
     """
     reduced(metric, measured)
     with naming(metric):
-        return metric.of_each_clip(measured).nanmean(1)
+        values = metric.of_each_clip(measured)
+    require(
+        not values.isinf().any(), f"metric {metric.name}", "reduce to finite numbers or NaN", "infinity", _NO_INFINITY
+    )
+    return values.nanmean(1)
 
 
 def weights_of(values: Tensor, clip_weights: Tensor | None) -> Tensor:

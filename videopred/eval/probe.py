@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from videopred.check import require, require_kind
+from videopred.check import require, require_kind, whole_number
 
 PENALTIES = (1e3, 1e2, 1e1, 1.0, 1e-1, 1e-2, 1e-3)
 """Weights of the squared coefficients beside the mean squared error, of inputs of variance 1, to choose among."""
@@ -50,10 +50,11 @@ def probe_places(
         fitted: how many clips are fitted, from the first on; half of them when None. The others are scored.
 
     Raises:
-        ValueError: fewer than two clips, or states and places of other clips or steps. TypeError: no arrays.
+        ValueError: fewer than two clips, states and places of other clips or steps, or no clip to fit or to score.
+        TypeError: no arrays, or no whole number.
     """
     _check(states, places, "places")
-    half = len(states) // 2 if fitted is None else fitted
+    half = _half(len(states), fitted)
     read, mean = np.empty((2, *places[half:].shape))
     for one in range(places.shape[2]):
         read[:, :, one], mean[:, :, one] = _read(states, places[:, :, one], half, penalty)
@@ -76,10 +77,10 @@ def probe_labels(
         fitted: as for `probe_places`.
 
     Raises:
-        ValueError: fewer than two clips, or states and labels of other clips or steps. TypeError: no arrays.
+        ValueError, TypeError: as for `probe_places`.
     """
     _check(states, labels, "labels")
-    half = len(states) // 2 if fitted is None else fitted
+    half = _half(len(states), fitted)
     classes, kind = np.unique(labels, return_inverse=True)
     kind = kind.reshape(labels.shape)
     scores, _ = _read(states, np.eye(len(classes))[kind], half, penalty)
@@ -98,6 +99,16 @@ def from_left_to_right(places: np.ndarray, values: np.ndarray | None = None) -> 
     """
     order = np.argsort(places[..., 0], axis=-1, kind="stable")  # NaN comes last
     return np.take_along_axis(places if values is None else values, order[..., None], axis=-2)
+
+
+def _half(clips: int, fitted: int | None) -> int:
+    """How many clips are fitted."""
+    if fitted is None:
+        return clips // 2
+    fix = f"give a number from 1 to {clips - 1}"
+    whole_number("fitted", fitted, 1, fix)
+    require(fitted < clips, "fitted", f"leave some of the {clips} clips to be scored", fitted, fix)
+    return fitted
 
 
 def _read(states: np.ndarray, target: np.ndarray, half: int, penalty: float | None) -> tuple[np.ndarray, np.ndarray]:
