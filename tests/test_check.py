@@ -133,9 +133,11 @@ def test_what_is_there_stays_unless_overwriting_is_asked_for(tmp_path):
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
-def test_a_file_never_comes_in_the_place_of_a_folder(tmp_path, overwrite):
-    with pytest.raises(OSError, match=rf"^--out must be a file, got {tmp_path}, a folder; choose another name$"):
-        check.absent("--out", tmp_path, overwrite)
+def test_a_file_never_comes_in_the_place_of_a_folder_or_a_device(tmp_path, overwrite):
+    for path, kind in ((tmp_path, "a folder"), (Path(os.devnull), "a device or a pipe")):
+        said = rf"^--out must be a file, got {re.escape(str(path))} \({kind}\); choose another name$"
+        with pytest.raises(FileExistsError, match=said):
+            check.absent("--out", path, overwrite)
 
 
 def test_a_folder_for_files_is_not_called_like_one(tmp_path):

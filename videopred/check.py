@@ -169,8 +169,12 @@ def existing_file(argument: str, path: Path, fix: str) -> Path:
     must = "be an existing file"
     if not path.exists():
         raise nothing_there(argument, must, path, fix, nearest_path(path))
-    kind = "a folder" if path.is_dir() else "a device or a pipe"
-    raise FileNotFoundError(complaint(argument, must, f"{path} ({kind})", fix))
+    raise FileNotFoundError(complaint(argument, must, f"{path} ({_no_file(path)})", fix))
+
+
+def _no_file(path: Path) -> str:
+    """What is at a path where no file is."""
+    return "a folder" if path.is_dir() else "a device or a pipe"
 
 
 def nothing_there(argument: str, must: str, path: Path, fix: str, near: str | None) -> FileNotFoundError:
@@ -198,16 +202,16 @@ def absent(argument: str, path: Path, overwrite: bool, *, folder: bool = False) 
         argument: what the user gave the path as.
         path: where something is to come.
         overwrite: whether it may replace what is there.
-        folder: whether it is a folder; where a file is to come, a folder is never replaced.
+        folder: whether it is a folder; where a file is to come, no folder and no device is ever replaced.
 
     Raises:
-        FileExistsError: something is there and `overwrite` is false. TypeError: `overwrite` is neither true nor false.
-        IsADirectoryError: a folder is there, and a file is to come.
+        FileExistsError: something is there and `overwrite` is false, or a file is to come and there is something else.
+        TypeError: `overwrite` is neither true nor false.
         OSError: what is above it is no folder, or may not be written into.
     """
     require_kind(isinstance(overwrite, bool), "overwrite", "be True or False", repr(overwrite), "choose one of these")
-    if not folder and path.is_dir():
-        raise IsADirectoryError(complaint(argument, "be a file", f"{path}, a folder", "choose another name"))
+    if not folder and path.exists() and not path.is_file():
+        raise FileExistsError(complaint(argument, "be a file", f"{path} ({_no_file(path)})", "choose another name"))
     if path.exists() and not overwrite:
         fix = "choose another name, or give --overwrite to replace it"
         raise FileExistsError(complaint(argument, "be a new path", f"{path} (already there)", fix))
