@@ -92,6 +92,12 @@ class Dividing(Power):
         return super().reduce(measured, clip_weights) / 0
 
 
+class Spread(Power):
+    def reduce(self, measured, clip_weights=None):
+        pooled = super().reduce(measured, clip_weights)
+        return pooled / (len(measured["power"]) - 1)
+
+
 class Number(Pooled):
     def reduce(self, measured, clip_weights=None):
         return super().reduce(measured, clip_weights).item()
@@ -274,6 +280,7 @@ def test_a_metric_that_gives_something_else_than_it_should_is_refused(place, nam
         ("Array", "must measure tensors, got ndarray as array"),
         ("Empty", "must measure something, got an empty dict"),
         ("Number", "must reduce to a tensor of shape (4,), one value per step, got float"),
+        ("Spread", "must reduce to finite numbers or NaN, got infinity"),
     ],
 )
 def test_so_it_is_where_clips_are_chosen_by_it(place, name, message):
