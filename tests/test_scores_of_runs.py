@@ -1,0 +1,103 @@
+"""Which scores the list of runs tells of which run."""
+
+import json
+
+from test_runs import look, make_run
+
+from videopred.checkpoint import write_json
+from videopred.runs import run_stamp
+
+
+def test_scores_are_those_of_the_model_on_each_file(tmp_path):
+    make_run(tmp_path / "models" / "a")
+    make_run(tmp_path / "models" / "sweep" / "seed-1")
+    scores = tmp_path / "eval"
+    for name, data, mse in (("a", "balls", 0.25), ("a", "curtain", 0.5), ("sweep/seed-1", "balls", 0.75)):
+        rows = {"model": {"mse": {"mean": mse, "steps": [mse]}}, "blank": {"mse": {"mean": 9.0, "steps": [9.0]}}}
+        write_json(scores / name / data / "scores.json", {"models": ["model"], "rows": rows})
+    several = {"models": ["model", "rival"], "rows": {"model": {"mse": {"mean": 0.125}}}}
+    write_json(scores / "a" / "compared" / "scores.json", several)
+    write_json(scores / "a" / "other" / "scores.json", {"of": "another program"})
+    found = look(tmp_path / "models", scores)
+    assert found["a"].scores == {"balls": {"mse": 0.25}, "curtain": {"mse": 0.5}}
+    assert found["sweep/seed-1"].scores == {"balls": {"mse": 0.75}}
+
+
+def test_a_metric_without_a_value_does_not_hide_the_others(tmp_path):
+    """Such as survival where nothing was hidden."""
+    make_run(tmp_path / "models" / "a")
+    rows = {"model": {"mse": {"mean": 0.25}, "survival": {"mean": None}}}
+    write_json(tmp_path / "eval" / "a" / "balls" / "scores.json", {"models": ["model"], "rows": rows})
+    assert look(tmp_path / "models", tmp_path / "eval")["a"].scores == {"balls": {"mse": 0.25}}
+
+
+def test_scores_of_seeds_judged_together_are_those_of_each(tmp_path):
+    """By the folder they lie in; what was said of one alone stands before it."""
+    rows = {}
+    for seed, mse in ((0, 0.5), (1, 0.25)):
+        make_run(tmp_path / "models" / "sweep" / f"seed-{seed}")
+        rows[f"seed-{seed}"] = {"mse": {"mean": mse, "steps": [mse]}}
+    scores = tmp_path / "eval"
+    for data in ("balls", "curtain"):
+        write_json(scores / "sweep" / data / "scores.json", {"models": ["seed-0", "seed-1"], "rows": rows})
+    alone = {"models": ["model"], "rows": {"model": {"mse": {"mean": 0.125, "steps": [0.125]}}}}
+    write_json(scores / "sweep" / "seed-1" / "balls" / "scores.json", alone)
+    found = look(tmp_path / "models", scores)
+    assert found["sweep/seed-0"].scores == {"balls": {"mse": 0.5}, "curtain": {"mse": 0.5}}
+    assert found["sweep/seed-1"].scores == {"balls": {"mse": 0.125}, "curtain": {"mse": 0.25}}
+
+
+def test_scores_of_runs_judged_together_are_those_of_each(tmp_path):
+    """Of a run that was judged alone as well, what was said of it alone; seeds of other folders are passed over."""
+    make_run(tmp_path / "models" / "a")
+    for seed in (0, 1):
+        make_run(tmp_path / "models" / "sweep" / f"seed-{seed}")
+    scores = tmp_path / "eval"
+    for name, mses in {
+        "a/balls": {"model": 0.125},
+        "b-and-2-more/balls": {"b": 0.5, "a": 0.25, "sweep/seed-1": 0.75},
+        "b-and-2-more/curtain": {"b": 0.5, "a": 0.375, "seed-0": 0.875},
+        "sweep/seed-0-and-1-more/few": {"seed-0": 0.625, "seed-2": 0.5},
+    }.items():
+        rows = {row: {"mse": {"mean": mse, "steps": [mse]}} for row, mse in mses.items()}
+        write_json(scores / name / "scores.json", {"models": list(mses), "rows": rows})
+    found = look(tmp_path / "models", scores)
+    assert found["a"].scores == {"balls": {"mse": 0.125}, "curtain": {"mse": 0.375}}
+    assert found["sweep/seed-0"].scores == {"few": {"mse": 0.625}}
+    assert found["sweep/seed-1"].scores == {"balls": {"mse": 0.75}}
+
+
+def test_scores_of_other_parts_say_so(tmp_path):
+    make_run(tmp_path / "models" / "a")
+    for data, protocol in {"own": {"part": "train"}, "x": {"part": "test"}, "y": {}}.items():
+        content = {"models": ["a"], "rows": {"a": {"mse": {"mean": 0.5}}}, "protocol": protocol}
+        write_json(tmp_path / "eval" / "a" / data / "scores.json", content)
+    assert set(look(tmp_path / "models", tmp_path / "eval")["a"].scores) == {"own, train part", "x", "y"}
+
+
+def test_scores_over_other_numbers_of_frames_are_told_apart(tmp_path):
+    make_run(tmp_path / "models" / "a")
+    for name, horizon in {"a": 6, "a-and-1-more": 3}.items():
+        protocol = {"context": 4, "horizon": horizon, "part": "train" if horizon == 3 else "test"}
+        rows = {row: {"mse": {"mean": horizon / 8}} for row in ("a", "b")[: len(name) // 5 + 1]}
+        content = {"models": list(rows), "rows": rows, "protocol": protocol}
+        write_json(tmp_path / "eval" / name / "x" / "scores.json", content)
+    found = look(tmp_path / "models", tmp_path / "eval")["a"].scores
+    assert found == {"x 4+6": {"mse": 0.75}, "x 4+3, train part": {"mse": 0.375}}
+
+
+def test_scores_of_another_run_of_the_same_name_are_passed_over(tmp_path):
+    """By its stamp, alone and among others."""
+    stamps = {}
+    for folder in ("x", "y"):
+        path = make_run(tmp_path / folder / "a") / "run.json"
+        record = json.loads(path.read_text()) | {"started": f"of {folder}"}
+        path.write_text(json.dumps(record))
+        stamps[folder] = run_stamp(path.parent)
+    rows = {row: {"mse": {"mean": 0.5}} for row in ("a", "b")}
+    alone = {"models": ["a"], "rows": rows, "stamps": {"a": stamps["x"]}}
+    write_json(tmp_path / "eval" / "a" / "balls" / "scores.json", alone)
+    both = {"models": ["a", "b"], "rows": rows, "stamps": {"a": stamps["y"]}}
+    write_json(tmp_path / "eval" / "b-and-1-more" / "curtain" / "scores.json", both)
+    found = {folder: look(tmp_path / folder, tmp_path / "eval")["a"].scores for folder in ("x", "y")}
+    assert found == {"x": {"balls": {"mse": 0.5}}, "y": {"curtain": {"mse": 0.5}}}
