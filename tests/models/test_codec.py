@@ -1,5 +1,6 @@
 """Codecs: their sizes layer by layer, slow statements, parameter counts, positions, and what they refuse."""
 
+import copy
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +13,7 @@ from torch.nn import functional
 
 from videopred.models import CODECS, build_codec
 from videopred.models.codec_settings import MilaConfig, RNEMConfig, SharedConfig
+from videopred.models.columns import by_columns
 from videopred.models.decoder import SharedDecoder
 from videopred.models.encoder import Encoder, build_encoder
 from videopred.models.modular_settings import RIMsConfig
@@ -119,6 +121,29 @@ def test_r_nem_normalises_before_the_activation_and_its_last_layer_is_bare():
     assert [type(layer) for layer in decoder.layers] == expected
     norms = [layer for layer in (*encoder.layers, *decoder.layers) if isinstance(layer, nn.GroupNorm)]
     assert all(norm.num_groups == 1 for norm in norms)
+
+
+@pytest.mark.parametrize("config", EACH.values(), ids=EACH)
+def test_linear_weights_lie_by_columns_also_when_copied_and_loaded(config):
+    film_shape = (1, 24, 40)
+    made = [Encoder(config, film_shape), decoding(config, 14, film_shape)]
+    torch.manual_seed(8)
+    loaded = [Encoder(config, film_shape), decoding(config, 14, film_shape)]
+    for one, other in zip(made, loaded, strict=True):
+        other.load_state_dict({name: weight.contiguous() for name, weight in one.state_dict().items()})
+    linear = [layer for part in [*made, *loaded, *copy.deepcopy(made)] for layer in part.modules()]
+    linear = [layer for layer in linear if isinstance(layer, nn.Linear)]
+    assert len(linear) == 3 * (3 if config is SMALL else 2)
+    assert all(layer.weight.T.is_contiguous() and not layer.weight.is_contiguous() for layer in linear)
+
+
+def test_laying_weights_by_columns_changes_no_number():
+    layer = nn.Linear(3, 5, dtype=torch.float64)
+    before, vectors = layer.weight.detach().clone(), torch.randn(2, 3, dtype=torch.float64)
+    said = layer(vectors)
+    assert by_columns(layer) is layer
+    assert torch.equal(layer.weight, before)
+    close(layer(vectors), said)
 
 
 def test_r_nems_weights_start_glorot_uniform_and_biases_at_zero():

@@ -1,4 +1,4 @@
-"""A predictor as plainly as possible: each frame on its own through encoder, core and decoder, nothing folded."""
+"""A predictor as plainly as possible: frame by frame through encoder, core and decoder, whose layers are torch's."""
 
 import copy
 from typing import Any
@@ -34,8 +34,8 @@ class PlainPredictor(nn.Module):
 
     def __init__(self, predictor: Predictor, core: Any):
         super().__init__()
-        self.encoder, self.core = _unfolded(copy.deepcopy(predictor.encoder)), core
-        self.decoder = _unfolded(copy.deepcopy(predictor.decoder))
+        self.encoder, self.core = _plain(copy.deepcopy(predictor.encoder)), core
+        self.decoder = _plain(copy.deepcopy(predictor.decoder))
 
     def forward(self, film: Tensor, own: int = 0, state: Any = None) -> Tensor:
         """Logits (B, T + own, C, H, W) of the next frames, first after each of film (B, T, C, H, W), then `own` more.
@@ -52,13 +52,16 @@ class PlainPredictor(nn.Module):
         return torch.stack(said, 1)
 
 
-def _unfolded(module: nn.Module) -> nn.Module:
-    """The module with every folded convolution, and every activation that writes over its input, replaced in place."""
+def _plain(module: nn.Module) -> nn.Module:
+    """The module with every folded convolution, every activation that writes over its input, and every order of weights
+    in memory that is ours, replaced in place."""
     for name, child in module.named_children():
         if isinstance(child, UpsampleConv):
             setattr(module, name, PlainUpsampleConv(child))
         elif isinstance(child, nn.ELU):
             setattr(module, name, nn.ELU())
+        elif isinstance(child, nn.Linear):
+            child.weight.data = child.weight.data.contiguous()
         else:
-            _unfolded(child)
+            _plain(child)
     return module

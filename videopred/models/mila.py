@@ -4,6 +4,7 @@ from torch import nn
 
 from videopred import check
 from videopred.models.codec_settings import MilaConfig
+from videopred.models.columns import by_columns
 
 _SMALLEST = 24
 
@@ -52,13 +53,14 @@ class Mila:
         """Maps (N, *shrunk_shape) -> vectors (N, embedding)."""
         channels, rows, columns = self.shrunk_shape
         width = self.config.embedding
-        return [nn.Flatten(), nn.Linear(channels * rows * columns, width), nn.ELU(inplace=True), _norm_of_vector(width)]
+        linear = by_columns(nn.Linear(channels * rows * columns, width))
+        return [nn.Flatten(), linear, nn.ELU(inplace=True), _norm_of_vector(width)]
 
     def expand(self, features: int) -> list[nn.Module]:
         """Vectors (N, features) -> maps (N, *start_shape)."""
         channels, rows, columns = self.start_shape
         size = channels * rows * columns
-        layers = [nn.Sigmoid(), _norm_of_vector(features), nn.Linear(features, size), nn.ReLU()]
+        layers = [nn.Sigmoid(), _norm_of_vector(features), by_columns(nn.Linear(features, size)), nn.ReLU()]
         return [*layers, _norm_of_vector(size), nn.Unflatten(1, self.start_shape)]
 
     def grow(self, outputs: int) -> list[nn.Module]:

@@ -6,6 +6,7 @@ from torch.nn import functional
 
 from videopred import check
 from videopred.models.codec_settings import RNEMConfig
+from videopred.models.columns import by_columns
 from videopred.models.constants import keep_constants
 
 
@@ -109,4 +110,6 @@ def _drawn(layers: list[nn.Module]) -> list[nn.Module]:
             nn.init.xavier_uniform_(layer.weight)
             if layer.bias is not None:
                 nn.init.zeros_(layer.bias)
+        if isinstance(layer, nn.Linear):
+            by_columns(layer)
     return layers
