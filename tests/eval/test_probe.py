@@ -127,3 +127,22 @@ def test_some_clips_are_fitted_and_some_scored(fitted, kind):
     for probe, truth in ((probe_places, draw(B, T, N, 2)), (probe_labels, np.ones((B, T), int))):
         with pytest.raises(kind, match=f"^fitted must .*, got {fitted}; give a number from 1 to {B - 1}"):
             probe(states, truth, fitted=fitted)
+
+
+@pytest.mark.parametrize("spoilt", [np.nan, np.inf])
+@pytest.mark.parametrize("clip", [1, B - 2])
+def test_states_that_are_not_finite_are_refused(spoilt, clip):
+    """In the fitted half nothing can be solved; in the other, what is read of them would drop out of the score."""
+    states = draw(B, T, D)
+    states[clip, 3, 2] = spoilt
+    for probe, truth in ((probe_places, draw(B, T, N, 2)), (probe_labels, np.ones((B, T), int))):
+        with pytest.raises(ValueError, match=r"^states must be finite, got others among them; leave such clips out"):
+            probe(states, truth)
+
+
+@pytest.mark.parametrize("penalty", [0.0, -1.0, np.nan])
+def test_a_penalty_is_above_0(penalty):
+    states = draw(B, T, D)
+    for probe, truth in ((probe_places, draw(B, T, N, 2)), (probe_labels, np.ones((B, T), int))):
+        with pytest.raises(ValueError, match=f"^penalty must be above 0, got {penalty}; leave it out to have one"):
+            probe(states, truth, penalty=penalty)

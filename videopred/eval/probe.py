@@ -44,16 +44,17 @@ def probe_places(
     """How well the places of objects can be read from states.
 
     Args:
-        states: (B, T, D) float.
+        states: (B, T, D) float, all finite.
         places: (B, T, N, 2) px; NaN where an object is not there.
-        penalty: of PENALTIES or another; None chooses one for each object.
+        penalty: of PENALTIES or another above 0; None chooses one for each object.
         fitted: how many clips are fitted, from the first on; half of them when None. The others are scored.
 
     Raises:
-        ValueError: fewer than two clips, states and places of other clips or steps, or no clip to fit or to score.
+        ValueError: fewer than two clips, states and places of other clips or steps, states that are not finite, no clip
+            to fit or to score, or a penalty of 0 or less.
         TypeError: no arrays, or no whole number.
     """
-    _check(states, places, "places")
+    _check(states, places, "places", penalty)
     half = _half(len(states), fitted)
     read, mean = np.empty((2, *places[half:].shape))
     for one in range(places.shape[2]):
@@ -71,15 +72,15 @@ def probe_labels(
     """How well a label can be read from states.
 
     Args:
-        states: (B, T, D) float.
+        states: (B, T, D) float, all finite.
         labels: (B, T) whole numbers.
-        penalty: of PENALTIES or another; None chooses one.
+        penalty: of PENALTIES or another above 0; None chooses one.
         fitted: as for `probe_places`.
 
     Raises:
         ValueError, TypeError: as for `probe_places`.
     """
-    _check(states, labels, "labels")
+    _check(states, labels, "labels", penalty)
     half = _half(len(states), fitted)
     classes, kind = np.unique(labels, return_inverse=True)
     kind = kind.reshape(labels.shape)
@@ -156,8 +157,8 @@ def _mean(values: np.ndarray) -> float:
     return float(known.mean()) if known.size else float("nan")
 
 
-def _check(states: np.ndarray, truth: np.ndarray, name: str) -> None:
-    """Refuse what are no arrays, states and truths of other clips and steps, and what cannot be halved."""
+def _check(states: np.ndarray, truth: np.ndarray, name: str, penalty: float | None) -> None:
+    """Refuse what are no arrays, states and truths of other clips and steps, and what cannot be fitted."""
     for argument, value in (("states", states), (name, truth)):
         kind = type(value).__name__
         require_kind(isinstance(value, np.ndarray), argument, "be an array", kind, "use NumPy's asarray")
@@ -167,3 +168,6 @@ def _check(states: np.ndarray, truth: np.ndarray, name: str) -> None:
     must, fix = f"have the clips and steps of the states, {states.shape[:2]}", "cut both alike"
     require(truth.shape[:2] == states.shape[:2], name, must, truth.shape[:2], fix)
     require(len(states) > 1, "states", "be of two clips at least", len(states), "one half is fitted, the other scored")
+    fix = "leave such clips out, or train again"
+    require(bool(np.isfinite(states).all()), "states", "be finite", "others among them", fix)
+    require(penalty is None or penalty > 0, "penalty", "be above 0", penalty, "leave it out to have one chosen")
