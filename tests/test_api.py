@@ -130,7 +130,14 @@ NO_CLIPS = "file must be clips that are open, got a.h5; give videopred.open_data
             lambda model, clips: videopred.evaluate(model, clips, context=3, horizon=2, reference="a.h5"),
             "reference must be clips that are open, got a.h5; give videopred.open_dataset('a.h5')",
         ),
-        (lambda *_: videopred.train(3), "DATA must be a path, got 3, of class int; give it as text or as"),
+        (
+            lambda *_: videopred.train(3),
+            "DATA must be a path, got 3, of class int; give that of a file or folder of clips or of a recipe's JSON",
+        ),
+        (
+            lambda _, clips: videopred.train(clips, tiny_model(), tiny_training(updates=1), out="run"),
+            "DATA must be a path, got <ClipFile ",
+        ),
         (lambda _, clips: videopred.train(clips.path, out=5), "--out must be a path, got 5, of class int; give it as"),
         (lambda _, clips: videopred.train(clips.path, init_from=5), "--init-from must be a path, got 5, of class"),
         (lambda *_: videopred.resume(None), "RUN must be a path, got None, of class NoneType; give it as text"),

@@ -55,13 +55,13 @@ def require_instance(argument: str, value: Any, kind: type) -> None:
     require_kind(isinstance(value, kind), argument, must, shown, fix)
 
 
-def as_path(argument: str, value: Any) -> Path:
+def as_path(argument: str, value: Any, fix: str = "give it as text or as a pathlib.Path") -> Path:
     """The path that a text or a path means.
 
     Raises:
         TypeError: it is neither.
     """
-    got, fix = f"{value!r}, of class {type(value).__name__}", "give it as text or as a pathlib.Path"
+    got = f"{value!r}, of class {type(value).__name__}"
     require_kind(isinstance(value, str | PathLike), argument, "be a path", got, fix)
     return Path(value)
 

@@ -81,9 +81,11 @@ def train(
         OSError: it cannot be written to.
         KeyboardInterrupt: stopped before the last update; the message says why and how to go on.
     """
+    fix = "give that of a file or folder of clips or of a recipe's JSON file, or a preset"
+    path = check.as_path("DATA", data, fix)  # clips that are open cannot be found again to resume the run
     out = None if out is None else check.as_path("--out", out)
     how = _checked(model, training, compute, watch, device)
-    folder = RunFolder(out or usual_folder(check.as_path("DATA", data), how.model))
+    folder = RunFolder(out or usual_folder(path, how.model))
     folder.mend()  # it may be the run that gives its weights
     learner, clips = _prepare(data, how, init_from, experiment, folder)
     folder.begin(learner.config, str(how.device), overwrite)
