@@ -242,7 +242,8 @@ def test_flags_of_own_settings_are_shown(place, capsys):
             ("rows, units", "settings = 3\n    rows, units"),
             "broken:Plain: settings must be a class of setti",
         ),
-        ("broken", ('"map"', '"maps"'), "broken:Plain: reads must be one of vector, map, strips, got maps; did you"),
+        ("broken", ('"map"', '"maps"'), "broken:Plain: reads must be one of vector, map, got maps; did you mean map"),
+        ("broken", ('"map"', '"strips"'), "broken:Plain: reads must be one of vector, map, got strips; choose one of"),
     ],
 )
 def test_what_is_no_core_is_named(place, source, change, message):

@@ -89,4 +89,4 @@ def own_reads(config: OwnConfig) -> Any:
         ValueError: see `own_class`; or it wants something else.
     """
     wanted = getattr(own_settings(config), "reads", getattr(own_class(config.source), "reads", "vector"))
-    return check.one_of(f"core {config.source}: reads", wanted, ["vector", "map", "strips"])
+    return check.one_of(f"core {config.source}: reads", wanted, ["vector", "map"])
