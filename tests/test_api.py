@@ -19,6 +19,7 @@ from videopred.commands.terminal import first_line
 from videopred.datasets.clip_source import ClipSource
 from videopred.eval.settings import Protocol
 from videopred.judging import judge
+from videopred.rollout import predict_next
 from videopred.settings import Settings
 
 PAGE = (Path(__file__).parents[1] / "docs" / "api.md").read_text()
@@ -81,6 +82,30 @@ NO_CLIPS = "file must be clips that are open, got a.h5; give videopred.open_data
         (lambda model, clips: videopred.evaluate({"b": model, "a": Path("models/a")}, clips), NO_MODEL),
         (lambda _, clips: videopred.imagine("models/a", clips, "test", [0], 3, 2), NO_MODEL),
         (lambda _, clips: videopred.render("models/a", clips, out="seen"), NO_MODEL),
+        (lambda *_: videopred.roll_out("models/a", torch.zeros(1, 2, 1, 16, 24), 3), NO_MODEL),
+        (lambda *_: predict_next("models/a", torch.zeros(1, 2, 1, 16, 24)), NO_MODEL),
+        (lambda *_: videopred.intervene("models/a", videopred.Intervention(without=(1,)), 3), NO_MODEL),
+        (
+            lambda model, clips: videopred.evaluate([model, model], clips),
+            "predictor must be a model, got list; give what videopred.load_run returns, or several in a dict; ",
+        ),
+        (
+            lambda _, clips: videopred.evaluate(lambda context, horizon: context, clips),
+            "predictor must be a model, got function; give what videopred.load_run returns, or several in a dict; "
+            "videopred.judging.judge scores functions",
+        ),
+        (
+            lambda _, clips: videopred.evaluate(torch.nn.Conv2d(1, 1, 3), clips),
+            "predictor must be a model, got Conv2d;",
+        ),
+        (
+            lambda model, clips: videopred.render([model], clips, out="seen"),
+            "predictor must be a model, got list; give what videopred.load_run returns, or several in a dict",
+        ),
+        (
+            lambda model, clips: videopred.evaluate(model, videopred.FilmDataset(clips, "test")),
+            "file must be clips that are open, got FilmDataset; give what videopred.open_dataset returns",
+        ),
         (lambda model, _: videopred.evaluate(model, "a.h5"), NO_CLIPS),
         (lambda model, _: judge(model, "a.h5", Protocol(context=3, horizon=2)), NO_CLIPS),
         (lambda model, _: videopred.imagine(model, Path("a.h5"), "test", [0], 3, 2), NO_CLIPS),

@@ -19,6 +19,8 @@ B, CONTEXT, HORIZON, C, H, W = 2, 4, 3, 1, 5, 7
 class Clock(nn.Module):
     """Knows the time: reads a frame that is t/100 all over, says (t + 1)/100, and counts its steps in its state."""
 
+    film_shape = (C, H, W)
+
     def __init__(self) -> None:
         super().__init__()
         self.seen: list[Tensor] = []

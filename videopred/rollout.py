@@ -15,7 +15,7 @@ from videopred import check
 from videopred.amounts import counted
 from videopred.files import write_arrays
 from videopred.models.core import Trace
-from videopred.models.predictor import Prediction, Predictor, check_precision
+from videopred.models.predictor import Prediction, Predictor, check_model, check_precision
 
 Feed = Callable[[Tensor], Tensor]
 """From predicted probabilities to what is fed back as the next input, both (B, 1, C, H, W)."""
@@ -94,7 +94,8 @@ def roll_out(
     Raises:
         ValueError: no frame of context, no horizon, an unknown feedback, films of another shape, numbers outside
             [0, 1], or not one generator for each clip.
-        TypeError: a context that is no tensor, or of another precision than the model; `chance` without generators.
+        TypeError: no model; a context that is no tensor, or of another precision than the model; `chance` without
+            generators.
     """
     check.whole_number("--horizon", horizon, 1, "ask for at least one frame")
     rolls, fix = feedback not in ("true", "elsewhere"), "predict_next predicts each frame from the true ones"
@@ -130,7 +131,8 @@ def predict_next(predictor: Predictor, film: Tensor) -> Tensor:
 
 
 def _check_film(name: str, film: Tensor, predictor: Predictor, frames: int) -> None:
-    """Refuse what is no film of at least so many frames for this predictor."""
+    """Refuse what is no model, and what is no film of at least so many frames for it."""
+    check_model(predictor)
     kind, fix = type(film).__name__, "make it with videopred.to_film"
     check.require_kind(isinstance(film, Tensor), name, "be a tensor", kind, fix)
     must, whole = f"be (B, T, C, H, W) with T at least {frames}", film.dim() == 5 and film.shape[1] >= frames

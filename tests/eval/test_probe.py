@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 from videopred.eval.probe import PENALTIES, from_left_to_right, probe_labels, probe_places
 
@@ -95,10 +96,47 @@ def test_absent_objects_and_constant_states_do_not_count():
     assert np.isnan(probe_places(states, np.full_like(places, np.nan)).error_px)
 
 
+def test_places_have_two_coordinates():
+    with pytest.raises(
+        ValueError, match=r"^places must have the axes \(clips, steps, objects, 2\), got shape \(10, 7, 2"
+    ):
+        probe_places(draw(B, T, D), draw(B, T, N))
+
+
 def test_objects_are_put_from_left_to_right():
     places = np.array([[[[5.0, 1], [2, 9], [np.nan, np.nan]], [[1.0, 1], [3, 9], [2, 4]]]])
     expected = [[[2.0, 9], [5, 1], [np.nan, np.nan]], [[1.0, 1], [2, 4], [3, 9]]]
     np.testing.assert_array_equal(from_left_to_right(places)[0], expected)
+
+
+@pytest.mark.parametrize(
+    ("places", "values", "error", "message"),
+    [
+        (torch.zeros(B, T, N, 2), None, TypeError, "places must be an array, got Tensor; use NumPy's asarray"),
+        (
+            draw(B, T, N),
+            None,
+            ValueError,
+            r"places must have the axes \(clips, steps, objects, 2\), got shape \(10, 7, 2",
+        ),
+        (
+            draw(B, T, N, 3),
+            None,
+            ValueError,
+            r"places must have the axes .* got shape \(10, 7, 2, 3\); give what a data",
+        ),
+        (draw(B, T, N, 2), torch.zeros(B, T, N, 2), TypeError, "values must be an array, got Tensor; use NumPy's"),
+        (
+            draw(B, T, N, 2),
+            draw(B, T, 4, 2),
+            ValueError,
+            r"values must have the clips, steps and objects of the places, \(10, 7, 2\), got \(10, 7, 4, 2\); cut both",
+        ),
+    ],
+)
+def test_what_cannot_be_put_from_left_to_right(places, values, error, message):
+    with pytest.raises(error, match=f"^{message}"):
+        from_left_to_right(places, values)
 
 
 @pytest.mark.parametrize(

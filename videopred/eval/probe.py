@@ -50,11 +50,12 @@ def probe_places(
         fitted: how many clips are fitted, from the first on; half of them when None. The others are scored.
 
     Raises:
-        ValueError: fewer than two clips, states and places of other clips or steps, states that are not finite, no clip
-            to fit or to score, or a penalty of 0 or less.
+        ValueError: fewer than two clips, arrays of other axes, states and places of other clips or steps, states that
+            are not finite, no clip to fit or to score, or a penalty of 0 or less.
         TypeError: no arrays, or no whole number.
     """
     _check(states, places, "places", penalty)
+    _check_places(places)
     half = _half(len(states), fitted)
     read, mean = np.empty((2, *places[half:].shape))
     for one in range(places.shape[2]):
@@ -97,7 +98,15 @@ def from_left_to_right(places: np.ndarray, values: np.ndarray | None = None) -> 
     Args:
         places: (B, T, N, 2) px; NaN where an object is not there.
         values: (B, T, N, 2), what is put into this order, such as velocities; the places themselves when None.
+
+    Raises:
+        ValueError: arrays of other axes. TypeError: no arrays.
     """
+    _check_places(places)
+    if values is not None:
+        _check_array("values", values)
+        must, fix = f"have the clips, steps and objects of the places, {places.shape[:3]}", "cut both alike"
+        require(values.ndim == 4 and values.shape[:3] == places.shape[:3], "values", must, values.shape, fix)
     order = np.argsort(places[..., 0], axis=-1, kind="stable")  # NaN comes last
     return np.take_along_axis(places if values is None else values, order[..., None], axis=-2)
 
@@ -157,11 +166,21 @@ def _mean(values: np.ndarray) -> float:
     return float(known.mean()) if known.size else float("nan")
 
 
+def _check_places(places: np.ndarray) -> None:
+    """Refuse what are no places of objects."""
+    _check_array("places", places)
+    fits, fix = places.ndim == 4 and places.shape[3] == 2, "give what a data file has of `positions`"
+    require(fits, "places", "have the axes (clips, steps, objects, 2)", f"shape {places.shape}", fix)
+
+
+def _check_array(argument: str, value: object) -> None:
+    require_kind(isinstance(value, np.ndarray), argument, "be an array", type(value).__name__, "use NumPy's asarray")
+
+
 def _check(states: np.ndarray, truth: np.ndarray, name: str, penalty: float | None) -> None:
     """Refuse what are no arrays, states and truths of other clips and steps, and what cannot be fitted."""
     for argument, value in (("states", states), (name, truth)):
-        kind = type(value).__name__
-        require_kind(isinstance(value, np.ndarray), argument, "be an array", kind, "use NumPy's asarray")
+        _check_array(argument, value)
     require(
         states.ndim == 3, "states", "have the axes (clips, steps, features)", f"shape {states.shape}", "flatten them"
     )

@@ -132,7 +132,7 @@ def render(
     """
     models = dict(predictor) if isinstance(predictor, Mapping) else {"": predictor}
     check.require(len(models) > 0, "predictor", "hold at least one model", "none", "give one, or name several")
-    check_opened(file, models.values())
+    check_opened(file, models.values(), ", or several in a dict")
     picture = PictureConfig() if picture is None else picture
     intervention = Intervention() if intervention is None else intervention
     check.require_instance("picture", picture, PictureConfig)

@@ -63,10 +63,10 @@ def evaluate(
 
     Raises:
         ValueError: the file's frames are not what the model was built for; or see `judge_rows`.
-        TypeError: a path in the place of a model or of clips.
+        TypeError: a path or another thing in the place of a model or of clips.
     """
     models = predictor.values() if isinstance(predictor, Mapping) else [predictor]
-    check_opened(file, models)
+    check_opened(file, models, ", or several in a dict; videopred.judging.judge scores functions")
     check.not_a_path("reference", reference, "be clips that are open", "open_dataset")
     if metrics is None:
         metrics = usual_metrics([one.config for one in models if isinstance(one, Predictor)], file)

@@ -13,6 +13,7 @@ from videopred.eval.settings import Protocol
 from videopred.frames import shape_told
 from videopred.judging.given_films import GivenTruth
 from videopred.judging.objects import check_truth
+from videopred.models.predictor import check_model
 
 if TYPE_CHECKING:
     from videopred.datasets.clip_source import ClipSource
@@ -42,11 +43,13 @@ def check_protocol(protocol: Protocol, file: "ClipSource") -> int:
     return clips
 
 
-def check_opened(file: "ClipSource", predictors: Iterable[object] = ()) -> None:
-    """Refuse paths where open clips and loaded models are wanted; the message says how to open them."""
-    check.not_a_path("file", file, "be clips that are open", "open_dataset")
+def check_opened(file: "ClipSource", predictors: Iterable[object] = (), also: str = "") -> None:
+    """Refuse what are no open clips and loaded models; the message says how to open them, see `check_model`."""
+    must, fix = "be clips that are open", "give what videopred.open_dataset returns"
+    check.not_a_path("file", file, must, "open_dataset")
+    check.require_kind(hasattr(file, "read_frames"), "file", must, type(file).__name__, fix)
     for predictor in predictors:
-        check.not_a_path("predictor", predictor, "be a model", "load_run")
+        check_model(predictor, also)
 
 
 def check_part(part: str, file: "ClipSource") -> int:

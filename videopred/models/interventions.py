@@ -24,7 +24,7 @@ from torch.utils import _pytree as tree
 from videopred import check
 from videopred.models.core import Core, State, Trace, projects
 from videopred.models.intervention_settings import Intervention
-from videopred.models.predictor import Predictor
+from videopred.models.predictor import Predictor, check_model
 
 
 class Counted(NamedTuple):
@@ -48,8 +48,9 @@ def intervene(predictor: Predictor, intervention: Intervention, context: int) ->
 
     Raises:
         ValueError: the core has no modules, or not those, or no schemata, or is under an intervention.
-        TypeError: `intervention` is no such.
+        TypeError: no model, or `intervention` is no such.
     """
+    check_model(predictor)
     check.require_instance("intervention", intervention, Intervention)
     check.whole_number("--context", context, 1, "give at least one frame to start from")
     fresh, fix = not isinstance(predictor.core, Intervened), "name all changes in one Intervention"

@@ -106,6 +106,19 @@ class Predictor(nn.Module):
         return state.core, state.recent
 
 
+def check_model(model: object, also: str = "") -> None:
+    """Raise TypeError for what is no model; for a path, the message has the call that loads one.
+
+    Args:
+        model: what was given as `predictor`.
+        also: what else could have been meant, behind the advice to load one.
+    """
+    check.not_a_path("predictor", model, "be a model", "load_run")
+    fits = isinstance(model, nn.Module) and hasattr(model, "film_shape")
+    fix = f"give what videopred.load_run returns{also}"
+    check.require_kind(fits, "predictor", "be a model", type(model).__name__, fix)
+
+
 def check_precision(name: str, film: Tensor, model: nn.Module) -> None:
     """Raise TypeError unless a film is of the precision of a model's weights, or autocast is to settle that."""
     weight = next(model.parameters(), None)
