@@ -99,6 +99,18 @@ NO_CLIPS = "file must be clips that are open, got a.h5; give videopred.open_data
             "predictor must be a model, got Conv2d;",
         ),
         (
+            lambda model, clips: videopred.evaluate({1: model, "b": model}, clips, context=3, horizon=2),
+            "models must have text as names, got [1, 'b']; put quotes around them",
+        ),
+        (
+            lambda _, clips: judge({(2, 3): lambda film, horizon: 1 / 0}, clips, Protocol(context=3, horizon=2)),
+            "models must have text as names, got [(2, 3)]; put",
+        ),
+        (
+            lambda model, clips: videopred.render({1: model, 2: model}, clips, out="seen", context=3, horizon=2),
+            "models must have text as names, got [1, 2]; put",
+        ),
+        (
             lambda model, clips: videopred.render([model], clips, out="seen"),
             "predictor must be a model, got list; give what videopred.load_run returns, or several in a dict",
         ),

@@ -10,7 +10,7 @@ from videopred import check, pictures
 from videopred.datasets.motion import MODES
 from videopred.datasets.switching import AXES
 from videopred.judging.choosing import clip_scores, extreme_clips
-from videopred.judging.fitting import check_fit, check_opened, check_part
+from videopred.judging.fitting import check_fit, check_names, check_opened, check_part
 from videopred.judging.forecasts import imagine
 from videopred.models.intervention_settings import Intervention
 from videopred.models.interventions import intervene, without_each
@@ -133,6 +133,7 @@ def render(
     models = dict(predictor) if isinstance(predictor, Mapping) else {"": predictor}
     check.require(len(models) > 0, "predictor", "hold at least one model", "none", "give one, or name several")
     check_opened(file, models.values(), ", or several in a dict")
+    check_names(models)
     picture = PictureConfig() if picture is None else picture
     intervention = Intervention() if intervention is None else intervention
     check.require_instance("picture", picture, PictureConfig)

@@ -52,6 +52,13 @@ def check_opened(file: "ClipSource", predictors: Iterable[object] = (), also: st
         check_model(predictor, also)
 
 
+def check_names(models: Iterable[object]) -> None:
+    """Refuse models whose names are no text."""
+    names = list(models)
+    fits = all(isinstance(name, str) for name in names)
+    check.require_kind(fits, "models", "have text as names", names, "put quotes around them")
+
+
 def check_part(part: str, file: "ClipSource") -> int:
     """The number of clips in a part of the file, if it is there."""
     return file.parts[check.one_of("--part", part, [name for name, clips in file.parts.items() if clips > 0])]

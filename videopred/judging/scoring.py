@@ -15,7 +15,7 @@ from videopred.eval.positions import Kept
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.judging.batches import Batch, Predicted, films, seed_torch
-from videopred.judging.fitting import check_protocol, check_reference
+from videopred.judging.fitting import check_names, check_protocol, check_reference
 from videopred.judging.forecasts import Forecast, check_predicted
 from videopred.judging.given_films import GivenTruth
 from videopred.judging.objects import notes_on_places
@@ -70,6 +70,7 @@ def judge_rows(
         ValueError: an unknown metric or part, more clips than there are, context and horizon longer than the clips, a
             reference without a train part or of other frames, a name that a trivial baseline has, or a prediction of
             another shape.
+        TypeError: a name that is no text.
     """
     clips, batch_size = check_protocol(protocol, file), how.get("batch_size", 32)
     check.whole_number("--batch-size", batch_size, 1, "give at least one clip at a time")
@@ -77,6 +78,7 @@ def judge_rows(
     device = torch.device(how.get("device", "cpu"))
     measured_on = measuring_device(device)
     rows = rows_for(file, protocol.context, reference is not None)
+    check_names(forecasts)
     taken = ", ".join(name for name in forecasts if name in rows)
     check.require(not taken, "models", "have other names than the trivial baselines", taken, "choose another name")
     tally, varied = Tally(_metrics(protocol), protocol.samples), set[str]()
