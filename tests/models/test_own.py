@@ -267,6 +267,15 @@ def test_a_setting_may_say_what_it_reads(place, capsys, read):
     assert capsys.readouterr().out.startswith("5\n" if read == "map" else "1\n")
 
 
+def test_a_setting_without_a_default_is_named_though_its_flag_is_given(place, capsys):
+    (place / "requiring.py").write_text(MINE.replace("units: int = 64", "units: int"))
+    assert run("check-core requiring:Leaky --core.units 8") == 2
+    message = "core requiring:Leaky: settings must have a default for every field, got none for units; give it one"
+    assert capsys.readouterr().err.startswith(f"videopred: {message}")
+    with pytest.raises(ValueError, match=f"^{message}"):
+        Layer("requiring:Leaky", 5, units=8)
+
+
 def test_a_setting_may_be_a_tuple(place):
     (place / "mycores.py").write_text(
         MINE.replace("units: int = 64", "sizes: tuple[int, ...] = (4, 5)\n    units: int = 64")
