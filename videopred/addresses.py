@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import Any
 
 from videopred import check
+from videopred.user_errors import error_told
 
 
 def find(address: str) -> Any:
@@ -32,7 +33,9 @@ def find_own(argument: str, address: str) -> tuple[ModuleType, Any]:
     try:
         module = import_module(name)
     except Exception as error:  # the module is a stranger's, and may fail in any way
-        got, fix = f"{type(error).__name__}: {error}", "run where it lies, or put its folder on PYTHONPATH"
-        fix = f"did you mean {name.removesuffix('.py')}:{attribute}?" if name.endswith(".py") else fix
-        raise ValueError(check.complaint(argument, "be importable", got, fix)) from error
+        fix = "mend it there"
+        if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):  # it, or its package
+            fix = "run where it lies, or put its folder on PYTHONPATH"
+            fix = f"did you mean {name.removesuffix('.py')}:{attribute}?" if name.endswith(".py") else fix
+        raise ValueError(check.complaint(argument, "be importable", error_told(error), fix)) from error
     return module, getattr(module, attribute, None)

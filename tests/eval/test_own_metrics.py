@@ -234,6 +234,10 @@ def test_settings_are_read_only_of_what_has_them():
 @pytest.mark.parametrize(
     ("address", "message"),
     [
+        (
+            "meine.masse:Power",
+            "be importable, got ModuleNotFoundError: No module named 'meine'; run where it lies, or put",
+        ),
         ("mein:Power", "be importable, got ModuleNotFoundError: No module named 'mein'; run where it lies, or put"),
         ("mine:Powre", "derive from videopred.eval.metric.Metric, got nothing of that name; did you mean Power?"),
         ("mine:Other", "derive from videopred.eval.metric.Metric, got nothing of that name; the metrics there are Po"),

@@ -223,8 +223,31 @@ def test_flags_of_own_settings_are_shown(place, capsys):
     [
         ("broken", ("class Plain", "class Stepping:\n    step = 1\nclass Other"), r"its cores are Other$"),
         ("broken", (PLAIN, ""), r"got nothing of that name; it has no class with initial_state and step$"),
-        ("broken", ("from torch", "1 / 0\nfrom torch"), "must be importable, got ZeroDivisionError: division by zero"),
-        ("broken", ("import nn", "import nnn"), r"must be importable, got ImportError: cannot import name 'nnn'"),
+        (
+            "broken",
+            ("from torch", "1 / 0\nfrom torch"),
+            r"must be importable, got ZeroDivisionError: division by zero \(broken.py, line 2\); mend it there$",
+        ),
+        (
+            "broken",
+            ("import nn", "import nnn"),
+            r"must be importable, got ImportError: cannot import name 'nnn' .* \(broken.py, line 2\); mend it there$",
+        ),
+        (
+            "broken",
+            ("class Plain", "import eniops\nclass Plain"),
+            r"got ModuleNotFoundError: No module named 'eniops' \(broken.py, line 5\); mend it there$",
+        ),
+        (
+            "broken",
+            ("def step(", "def step"),
+            r"importable, got SyntaxError: .* \(broken.py, line 15\); mend it there$",
+        ),
+        (
+            "broken.part",
+            ("", ""),
+            r"importable, got ModuleNotFoundError: No module named 'broken'; run where it lies, or put its folder on",
+        ),
         ("broken", ("class Plain", "class Other"), r"must be a class in .*broken.py, got nothing .*; its cores are O"),
         ("broken", ("class Plain", "class Plane"), r"of that name; did you mean Plane\?$"),
         ("broken", ("class Plain", "Plain = 3\nclass Other"), "must be a class in .*, got 3; its cores are Other"),
