@@ -285,6 +285,20 @@ def test_learns_under_autocast(settings):
     assert all(parameter.grad.isfinite().all() and parameter.grad.any() for parameter in core.parameters())
 
 
+@pytest.mark.parametrize("how", ["bfloat16", "float16", "autocast"])
+def test_half_precision_tells_apart_which_fresh_files_read_most(how):
+    """Their mean attentions differ by less than it has digits for: of the choices in bfloat16, half were others."""
+    torch.manual_seed(0)
+    core = SCOFF(SCOFFConfig(files=6, active=3, units=20, input_gain=0.3), FEATURES).eval()
+    slots, state = torch.randn(50, 1, 64, FEATURES), core.initial_state(50)
+    whole = unroll(core, slots, state, trace=True).trace
+    half = torch.float32 if how == "autocast" else getattr(torch, how)
+    (hidden,), schema = state
+    with torch.autocast("cpu", torch.bfloat16, enabled=how == "autocast"):
+        trace = unroll(core.to(half), slots.to(half), ((hidden.to(half),), schema), trace=True).trace
+    assert (trace["active"] == whole["active"]).all(-1).float().mean() > 0.95
+
+
 def test_active_files_by_chance_are_as_many_and_no_matter_of_attention():
     core = make(active=2, competition="random", schemata=1).train()
     slots = random_slots(batch=200)

@@ -44,7 +44,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from videopred.check import complaint
-from videopred.models.attention import heads_together, per_head, unheard
+from videopred.models.attention import heads_together, per_head, unheard, widened
 from videopred.models.competition import RandomChoice, lowest
 from videopred.models.core import Core, State, Trace
 from videopred.models.dropout import dropout_masks
@@ -270,8 +270,9 @@ class SCOFF(Core):
             scores = torch.bmm(per_head(query, config.input_heads), keys.transpose(1, 2))  # (B heads, K, L)
         else:
             scores = values.new_zeros(len(values), self.rows, values.shape[1])
+        scores = scores if config.active is None else widened(scores)
         attention = torch.softmax(unheard(scores, silent, 1), 1)
-        read = heads_together(torch.bmm(attention, values), config.input_heads, projected.read_mask)
+        read = heads_together(torch.bmm(attention.to(values.dtype), values), config.input_heads, projected.read_mask)
         if config.norm == "mean":
             read = read / values.shape[1]
         return attention.unflatten(0, (-1, config.input_heads)), read
