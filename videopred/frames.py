@@ -3,6 +3,8 @@
 *Frames* are uint8, channels last, 0 to 255. A *film* is float, channels first, in [0, 1].
 """
 
+from math import isnan
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -53,10 +55,10 @@ def to_frames(film: Tensor) -> np.ndarray:
     """
     if not film.is_floating_point():
         raise TypeError(f"film must be floating point in [0, 1], got {film.dtype}; frames need no conversion")
-    low, high = film.aminmax()
-    if not (low >= 0 and high <= 1):  # also false when a value is NaN
-        got = f"values from {low.item():.3g} to {high.item():.3g}"
-        raise ValueError(f"film must lie in [0, 1], got {got}; apply a sigmoid to logits first")
+    low, high = (end.item() for end in film.aminmax())  # both NaN when a value is
+    check.require(not isnan(low), "film", "lie in [0, 1]", "NaN", "look for the first step at which it arises")
+    got = f"values from {low:.3g} to {high:.3g}"
+    check.require(low >= 0 and high <= 1, "film", "lie in [0, 1]", got, "apply a sigmoid to logits first")
     return (film.movedim(-3, -1) * 255).round().to(torch.uint8).cpu().numpy()
 
 
