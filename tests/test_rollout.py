@@ -219,6 +219,11 @@ def test_chance_is_one_generator_for_each_clip(predictor):
             "^--feedback must be one of soft, threshold:0.5, sample, got hard",
         ),
         (
+            clock_film(3),
+            {"horizon": 2, "feedback": "true"},
+            "^--feedback must be soft, threshold:0.5 or sample, got true; videopred.rollout.predict_next predicts each",
+        ),
+        (
             clock_film(3) * 255,
             {"horizon": 2},
             r"^context must hold numbers in \[0, 1\], got 25.5 to 30.6; make",

@@ -98,7 +98,8 @@ def roll_out(
             generators.
     """
     check.whole_number("--horizon", horizon, 1, "ask for at least one frame")
-    rolls, fix = feedback not in ("true", "elsewhere"), "predict_next predicts each frame from the true ones"
+    fix = "videopred.rollout.predict_next predicts each frame from the true ones"
+    rolls = feedback not in ("true", "elsewhere")
     check.require(rolls, "--feedback", "be soft, threshold:0.5 or sample", feedback, fix)
     _check_film("context", context, predictor, 1)
     if chance is None:
