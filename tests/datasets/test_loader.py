@@ -131,6 +131,18 @@ def test_items_out_of_range_end_iteration(path, item):
         FilmDataset(path, "train", start=3, stop=9)[item]
 
 
+@pytest.mark.parametrize("item", [slice(0, 3), 1.0, "a"])
+def test_an_item_is_no_slice(path, item):
+    message = f"item must be a whole number, got {item!r}; take several with torch.utils.data.Subset"
+    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+        FilmDataset(path, "train")[item]
+
+
+def test_a_number_of_numpy_is_an_item(path):
+    films = FilmDataset(path, "train")
+    assert torch.equal(films[np.int64(2)], films[2])
+
+
 def test_wrong_ranges_and_parts(path):
     with pytest.raises(ValueError, match="clips must be at least one, between 0 and 11"):
         FilmDataset(path, "train", stop=12)

@@ -1,7 +1,7 @@
 """Clips for training, from any source, whole or in windows. With crops.py the only door of torch on this shelf."""
 
 from collections.abc import Iterable
-from numbers import Real
+from numbers import Integral, Real
 from pathlib import Path
 
 import numpy as np
@@ -109,8 +109,10 @@ class FilmDataset(Dataset[Tensor | dict[str, Tensor]]):
         """The clip of an item, counted from the beginning of the part, and the frame at which its window starts.
 
         Raises:
-            IndexError: there is no such item.
+            IndexError: there is no such item. TypeError: it is no whole number.
         """
+        fix = "take several with torch.utils.data.Subset"
+        check.require_kind(isinstance(item, Integral), "item", "be a whole number", repr(item), fix)
         if not 0 <= item < len(self):
             raise IndexError(f"item must be between 0 and {len(self) - 1}, got {item}")
         clip, number = divmod(item, self.windows_per_clip)
