@@ -55,6 +55,15 @@ def test_checkpoints_load_safely_and_hold_all_settings(run):
     assert [file.name for file in sorted((run / "checkpoints").iterdir())] == names
 
 
+@pytest.mark.parametrize("switched_on", [True, False])
+def test_gradients_are_as_the_caller_left_them(data, tmp_path, switched_on):
+    with torch.set_grad_enabled(switched_on):
+        foresee(data, tiny_model(), tiny_training(updates=1), device="cpu")
+        assert torch.is_grad_enabled() == switched_on
+        train(data, tiny_model(), tiny_training(updates=1), out=tmp_path / "run", device="cpu")
+        assert torch.is_grad_enabled() == switched_on
+
+
 def test_losses_are_logged(run):
     """The last update is looked at too, though it is no multiple of two."""
     (path,) = run.glob("logs/metrics.csv")
