@@ -232,12 +232,48 @@ def test_seeds_judged_together_are_known_by_their_rows(tmp_path, runs, rows):
     page = page_of(tmp_path, *runs)
     assert "They have no scores" not in page.text
     assert "gru, 2 seeds 0.3500 ±" in page.text
-    lack = "scores of this run alone; those side by side are of all runs together"
+    lack = "scores of this run alone; those side by side are of several runs together"
     assert page.text.count(lack) == 2
     data = tiny_data(tmp_path / "a.h5")
     shown = page_of(tmp_path, *runs, data=data, overwrite=True).text
     assert shown.count(f"scores on a.h5{lack.removeprefix('scores')}") == 2
     assert shown.count(f"{data} --context 2 --horizon 3 --metrics mse psnr") == 2, "asked for as all were"
+
+
+def test_seeds_judged_by_their_folders_lack_scores_of_each_alone_asked_for_alike(tmp_path):
+    """Not if the folders were asked differently, as then nothing stands side by side."""
+    runs = [f"{model}/seed-{seed}" for model in ("rims", "gru") for seed in (0, 1)]
+    for run in runs:
+        made_up_run(tmp_path / run)
+    data = tiny_data(tmp_path / "a.h5")
+    scores = replace(scored(**{"seed-0": ONE["model"], "seed-1": ONE["blank"]}), models=("seed-0", "seed-1"))
+    longer = replace(scores, protocol=scores.protocol.model_copy(update={"context": 7}))
+    lack = "scores on a.h5 of this run alone; those side by side are of several runs together"
+    for theirs, count in ((scores, 4), (longer, 0)):
+        scores.save(tmp_path / "eval" / "rims" / "a", overwrite=True)
+        theirs.save(tmp_path / "eval" / "gru" / "a", overwrite=True)
+        text = page_of(tmp_path, *runs, data=data, overwrite=True).text
+        assert text.count(lack) == count
+        assert text.count("scores on a.h5") == 4
+        assert text.count(f"{data} --context 2 --horizon 3 --metrics mse psnr") == 4
+        assert ("Their scores cannot be compared" in text) == (count == 0)
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_scores_on_other_data_do_not_say_how_these_are_scored(two, at_once):
+    data = tiny_data(two / "b.h5")
+    made_up_run(two / "learned" / "one", data={"path": str(data)})
+    if at_once:
+        scores = replace(scored(**dict(zip(("one", "other"), ONE.values(), strict=True))), models=("one", "other"))
+        scores.save(two / "eval" / "one-and-1-more" / "a")
+    else:
+        for name in ("one", "other"):
+            scored(**ONE).save(two / "eval" / name / "a")
+    words = page_of(two, "learned/one", "other").words
+    assert "Side by side" in words
+    (lack,) = [line for line in words if line.startswith("scores on b.h5")]
+    assert lack == "scores on b.h5"
+    assert f"videopred evaluate {two / 'learned' / 'one'} {data} --context 4 --horizon 5" in words
 
 
 def test_scores_on_the_data_shown_are_compared_and_those_who_lack_them_told(two):

@@ -30,6 +30,8 @@ LARGEST = 5_000_000
 class Common(NamedTuple):
     """Scores of several runs on the same data."""
 
+    data: str
+    """Name of the data."""
     tables: Mapping[str, Scores]
     """Name -> table; some may be of several of the runs, which were judged together."""
     each: Mapping[str, Scores]
@@ -97,18 +99,16 @@ def write_report(
     where = pick_device(device)
     common = _common_scores(found, data, files) if len(found) > 1 else None
     compared = _compared(found, common) if len(found) > 1 else None
-    tables = list(common.tables.values()) if common else []
-    together = tables[0] if len(tables) == 1 else None  # else each run has its own
     sections = []
     for run in found:
         shown = data or run.data
-        others = [
-            other.scores[data_name(shown)].protocol for other in found if shown and data_name(shown) in other.scores
-        ]
-        others += [] if together is None else [together.protocol]
-        like = next(iter(others), None)
-        among = _with_scores_among_others(run, files).scores.get(data_name(shown)) if shown else None
-        told = tell_run(run, shown, by, where, rows=rows, like=like, among=among, together=together is not None)
+        name = data_name(shown) if shown else ""
+        beside = common if common and name in ("", common.data) else None
+        asked = [other.scores[name].protocol for other in found if name in other.scores]
+        asked += [table.protocol for table in beside.tables.values()] if beside else []
+        like, together = next(iter(asked), None), bool(beside and compared and compared.scores)
+        among = _with_scores_among_others(run, files).scores.get(name)
+        told = tell_run(run, shown, by, where, rows=rows, like=like, among=among, together=together)
         sections.append(told)
     text = set_page(_with_clips(sections, compared), compared)
     length = len(text.encode())
@@ -194,7 +194,7 @@ def _common_scores(runs: Sequence[FoundRun], data: Path | None, files: Sequence[
     for name in names if data is None else [data_name(data)]:
         if name in own:
             tables = {run.name: run.scores[name] for run in runs}
-            common: Common | None = Common(tables, tables)
+            common: Common | None = Common(name, tables, tables)
         else:
             common = _tables_of({run.name: run.stamp for run in runs}, [one for one in files if one.data == name])
         if common and _can_be_compared(common):
@@ -231,4 +231,4 @@ def _tables_of(runs: Mapping[str, str | None], files: Sequence[ScoreFile]) -> Co
         tables[first if len(rows) == 1 else most.filed_under] = scores.of_models(list(rows.values()))
         each |= {run: scores.of_models([row]) for run, row in rows.items()}
         left = {run: stamp for run, stamp in left.items() if run not in rows}
-    return Common(tables, {run: each[run] for run in runs})
+    return Common(files[0].data, tables, {run: each[run] for run in runs})

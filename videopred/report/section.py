@@ -33,7 +33,7 @@ class Missing(NamedTuple):
     command: str
 
 
-_ALONE = " of this run alone; those side by side are of all runs together"
+_ALONE = " of this run alone; those side by side are of several runs together"
 """What is missing where runs, such as those of one folder of seeds, were scored together only."""
 
 
@@ -93,7 +93,7 @@ def tell_run(
         rows: what is drawn of them, names of `videopred.rendering.ROWS`.
         like: how others were scored on the data, which this run should be if it was not.
         among: its scores on the data where it was judged with others, by which clips are chosen if it has none alone.
-        together: whether the page has scores of this run and the others together.
+        together: whether the page has its scores on the data side by side with those of others.
 
     Raises:
         ValueError: the data does not fit the run, or the metric was not scored.
