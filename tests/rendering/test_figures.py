@@ -260,6 +260,15 @@ def test_errors_that_are_close_are_written_out_below_their_axis():
     assert figure.axes[1].xaxis.get_offset_text().get_text() == ""
 
 
+@pytest.mark.parametrize("modules", [1, 2, 3, 4, 6])
+def test_titles_of_few_modules_stand_apart(modules):
+    active = {"active": np.ones((FRAMES, modules))}
+    figure = masked_out([scene(trace=active, error=0.1 * k) for k in range(modules + 1)])
+    figure.draw_without_rendering()
+    left, right = (plot._left_title.get_window_extent() for plot in figure.axes)
+    assert left.x1 + 10 < right.x0
+
+
 def test_modules_that_never_rest_are_active_but_when_they_are_silenced():
     read = {"input_attention": np.full((FRAMES, 2, MODULES, 5), 0.25)}
     shares, _ = masked_out_measure([scene(trace=read)] * (MODULES + 1))

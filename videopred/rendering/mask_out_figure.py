@@ -22,8 +22,9 @@ def masked_out(scenes: Sequence[Scene]) -> Figure:
     """
     shares, errors = measure(scenes)
     silenced, modules = shares.shape
-    figure = empty_figure(3.2 + 0.55 * modules, 1.2 + 0.34 * silenced)
-    plot, dots = figure.subplots(1, 2, sharey=True, gridspec_kw={"width_ratios": [0.55 * modules, 1.8]})
+    width = max(0.55 * modules, 2.2)  # inches; the title of few modules takes as much
+    figure = empty_figure(3.2 + width, 1.2 + 0.34 * silenced)
+    plot, dots = figure.subplots(1, 2, sharey=True, gridspec_kw={"width_ratios": [width, 1.8]})
     dark, light = np.array(INK), np.array(PAGE)
     colors = shares[..., None] * dark + (1 - shares[..., None]) * light
     plot.imshow(colors.round().astype(np.uint8), aspect="auto", interpolation="nearest")
