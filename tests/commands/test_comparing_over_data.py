@@ -76,6 +76,18 @@ def test_data_are_chosen_by_name_and_a_single_one_is_compared_as_ever(place, jud
     assert told["rows"]["gru"]["mse"]["3"]["difference"] == pytest.approx(mean("gru", 2) - mean("rims", 2))
 
 
+def test_a_run_that_lacks_some_of_the_data_has_empty_cells_there(place, judged, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(judged)
+    capfd.readouterr()
+    assert run(f"compare {place / 'rims'} {place / 'gru'} --data balls3 balls1 --out {tmp_path}") == 0
+    printed = capfd.readouterr().out
+    assert printed.startswith("2 data sets: ")
+    assert "): rims on datasets/balls1.h5\n" in printed
+    cells = {(line["row"], line["data"]) for line in csv.DictReader((tmp_path / "comparison.csv").open())}
+    assert {("gru", "balls1"), ("gru", "balls3"), ("rims", "balls3")} <= cells
+    assert ("rims", "balls1") not in cells
+
+
 def test_rows_take_the_names_that_are_given(judged, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(judged)
     capfd.readouterr()
@@ -163,7 +175,18 @@ def test_plausibility_is_said_to_be_compared_elsewhere(tmp_path, monkeypatch, ca
             "SCORES must be of the same data, or have a model that is on several, got ",
         ),
         ("eval/gru/balls1 eval/gru/balls2 short", "SCORES must be of the same protocol as gru, got short with "),
-        ("{gru} {rims} --data balls1", "got {rims}, of which balls2, balls3 are in "),
+        (
+            "{gru} {rims} --data balls1",
+            "SCORES must have scores of balls1, got {rims}, of which balls2, balls3 are in ",
+        ),
+        (
+            "{rims} {gru} --data balls2 balls1 ball3",
+            "have scores of ball3, got {rims}, of which balls2, balls3 are in eval/rims; did you mean --data balls3?",
+        ),
+        (
+            "{rims} nowhere --data balls2 balls7",
+            "SCORES must have scores of balls7, got {rims}, of which",
+        ),
         (
             "eval/gru/balls1 --curves",
             "--curves must be given with scores on several data sets, got one; on one",

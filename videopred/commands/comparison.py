@@ -1,5 +1,6 @@
 """The command that holds the scores of models against each other."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -54,7 +55,9 @@ def compare(
     check.require(not data or len(of_runs) > 0, "--data", "be given with runs", " ".join(data), fix)
     files = {suffix: f"comparison{suffix}" for suffix in (".md", ".csv", ".png", ".svg")}
     check.folder_for("--out", out, files.values())
-    folders = [folder for path in paths for folder in _scores_of(path, data)]
+    scored = {name for run in of_runs for name in _scored_on(run)}
+    nowhere = [name for name in data if name not in scored]
+    folders = [folder for path in paths for folder in _scores_of(path, data, nowhere)]
     targets = {suffix: out / name for suffix, name in files.items()}
     for target in targets.values():
         check.absent("--out", target, overwrite)
@@ -91,8 +94,14 @@ def _holds_scores(path: Path) -> bool:
     return path.name == SCORES or (path / SCORES).is_file()
 
 
-def _scores_of(path: Path, data: tuple[str, ...]) -> list[Path]:
-    """The folders of scores that a path means: itself, or where `evaluate` puts those of a run."""
+def _scores_of(path: Path, data: Sequence[str], nowhere: Sequence[str]) -> list[Path]:
+    """The folders of scores that a path means: itself, or where `evaluate` puts those of a run.
+
+    Args:
+        path: a folder of scores, a run or a folder of seeds.
+        data: names of those data of which a run's scores are meant; all when empty.
+        nowhere: those of them on which no run was scored, which is refused.
+    """
     if _holds_scores(path):
         return [path.parent if path.name == SCORES else path]
     if not looks_like_run(path):
@@ -106,25 +115,29 @@ def _scores_of(path: Path, data: tuple[str, ...]) -> list[Path]:
         raise FileNotFoundError(check.complaint("SCORES", must, f"{path} (no {SCORES} there)", fix))
     from videopred.runs import run_stamp
 
-    name = run_name(path)
-    found = Path("eval") / name
-    stamp = run_stamp(path)
-    stamps = [told for run in (path, *path.glob("seed-*")) if (told := run_stamp(run))]
-    there = [file.parent.name for file in scores_in(found, stamps)]
-    missing = [name for name in data if name not in there]
+    found, there = Path("eval") / run_name(path), _scored_on(path)
+    missing = nowhere or [name for name in data if name not in there]
+    stamps = {run_name(path): run_stamp(path)}
     files = [
-        file
-        for file in score_files(Path("eval"))
-        if file.rows_of({name: stamp}) and (not missing or file.data in missing)
+        file for file in score_files(Path("eval")) if file.rows_of(stamps) and (not missing or file.data in missing)
     ]
     among = [file.path.parent for file in files if len(file.rows) > 1]
     folder = f"{among[0]}, where it was scored with others" if among else "the folder of its scores"
     fix = f"score it with `{typed(('evaluate', str(path), 'DATA'))}`, or name {folder}"
     fix = check.suggest(missing[0], there, fix, "--data ") if missing else fix
     got = f"{path}, of which {', '.join(there) or 'nothing'} {'are' if len(there) > 1 else 'is'} in {found}"
-    must = f"have scores of {', '.join(data)}" if data else "have scores"
-    check.require(len(there) > 0 and not missing, "SCORES", must, got, fix)
-    return [found / name for name in data or there]
+    must = f"have scores of {', '.join(missing)}" if data else "have scores"
+    named = [found / name for name in data or there if name in there]
+    check.require(len(named) > 0 and not nowhere, "SCORES", must, got, fix)
+    return named
+
+
+def _scored_on(run: Path) -> list[str]:
+    """Names of the data on which a run, or those of a folder of seeds, were scored by themselves."""
+    from videopred.runs import run_stamp
+
+    stamps = [told for one in (run, *run.glob("seed-*")) if (told := run_stamp(one))]
+    return [file.parent.name for file in scores_in(Path("eval") / run_name(run), stamps)]
 
 
 def _offer_below(path: Path) -> str:
