@@ -118,6 +118,14 @@ def test_the_commands_about_experiments_run_one_after_the_other(tmp_path, monkey
         cli.run(shlex.split(line)[1:])
 
 
+@pytest.mark.parametrize("page", ["results.md", "scoring.md"])
+def test_comparisons_that_are_run_one_after_the_other_go_to_places_of_their_own(page):
+    for block in blocks((DOCS / page).read_text(), "text"):
+        lines = block.replace("\\\n", " ").splitlines()
+        places = [line.partition("--out ")[2] for line in lines if line.startswith("videopred compare ")]
+        assert len(set(places)) == len(places)
+
+
 def test_what_is_not_run_is_a_launcher_of_many_machines():
     others = blocks(DATA, "text")[0].splitlines()
     assert others
