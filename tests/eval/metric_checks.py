@@ -133,6 +133,8 @@ def check_refusals(metric: Metric) -> None:
         (prediction, truth[0], ValueError, f"truth {axes}"),
         (prediction[:0], truth[:0], ValueError, "prediction must hold at least one value"),
         ((prediction * 255).byte(), truth, TypeError, "prediction must be floating point .* got torch.uint8"),
+        (prediction.numpy(), truth, TypeError, "prediction must be a tensor, got ndarray; make it one with"),
+        (prediction, truth.numpy(), TypeError, "truth must be a tensor, got ndarray"),
         (prediction, truth.bool(), TypeError, "truth must be floating point .* got torch.bool"),
         (prediction * 2 - 1, truth, ValueError, r"prediction must lie in \[0, 1\], got values from -"),
         (prediction, truth * 255, ValueError, r"truth must lie in \[0, 1\], got values from 0 to 255"),
@@ -142,11 +144,12 @@ def check_refusals(metric: Metric) -> None:
             metric.measure(ours, true)
     measured = metric.measure(prediction, truth)
     for weights, message in (
+        ([1.0] * CLIPS, "clip_weights must be a tensor, got list"),
         (torch.ones(CLIPS + 1), r"clip_weights must have shape \(5,\), got \(6,\)"),
         (torch.zeros(CLIPS), "clip_weights must be at least 0 and not all 0"),
         (torch.tensor([1.0, 1, -1, 1, 1]), "clip_weights must be at least 0"),
     ):
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises((TypeError, ValueError), match=message):
             metric.reduce(measured, weights)
 
 

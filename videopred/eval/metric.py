@@ -227,10 +227,12 @@ def weights_of(values: Tensor, clip_weights: Tensor | None) -> Tensor:
     """The weight of each clip of a measurement (B, T): those given, else ones. (B,) float64.
 
     Raises:
+        TypeError: they are no tensor.
         ValueError: one is negative or not a number, all are zero, or there are not B of them.
     """
     if clip_weights is None:
         return values.new_ones(len(values))
+    _check_tensor("clip_weights", clip_weights)
     fix = "give one number of at least 0 for each clip"
     got = tuple(clip_weights.shape)
     require(got == (len(values),), "clip_weights", f"have shape ({len(values)},)", got, fix)
@@ -243,7 +245,7 @@ def check_films(prediction: Tensor, truth: Tensor) -> None:
     """Refuse what is not a pair of films; nothing is broadcast, cast or clipped.
 
     Raises:
-        TypeError: one of them is not floating point.
+        TypeError: one of them is no tensor, or not floating point.
         ValueError: they have not five axes, differ in shape, hold nothing, leave [0, 1] or hold NaN.
     """
     check_pair(prediction, truth)
@@ -259,13 +261,20 @@ def check_pair(prediction: Tensor, truth: Tensor) -> None:
 
 
 def check_axes(name: str, film: Tensor) -> None:
-    """Refuse a film that is not floating point (TypeError), or has not the five axes, or holds nothing (ValueError)."""
+    """Refuse what is no tensor of floating point (TypeError), has not the five axes, or holds nothing (ValueError)."""
+    _check_tensor(name, film)
     if not film.is_floating_point():
         fix = "convert stored frames with videopred.frames.to_film"
         raise TypeError(complaint(name, "be floating point in [0, 1]", film.dtype, fix))
     axes = "have the axes (clips, frames, channels, height, width)"
     require(film.dim() == 5, name, axes, f"shape {tuple(film.shape)}", "add the missing axes")
     require(film.numel() > 0, name, "hold at least one value", f"shape {tuple(film.shape)}", "add clips")
+
+
+def _check_tensor(name: str, value: Tensor) -> None:
+    """Refuse with a TypeError what is no tensor, such as an array of NumPy."""
+    fix = "make it one with torch.as_tensor"
+    require_kind(isinstance(value, Tensor), name, "be a tensor", type(value).__name__, fix)
 
 
 def check_same_shape(name: str, film: Tensor, truth: Tensor) -> None:

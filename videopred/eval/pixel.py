@@ -180,7 +180,7 @@ def bce_of_logits(logits: Tensor, truth: Tensor) -> Tensor:
         (B, T) float64; 0 is best.
 
     Raises:
-        TypeError: one of them is not floating point.
+        TypeError: one of them is no tensor, or not floating point.
         ValueError: the truth is no film in [0, 1], the shapes differ, or a logit is infinite or not a number.
     """
     check_axes("logits", logits)
