@@ -293,6 +293,12 @@ def test_steps_outside_the_rollout_are_refused(scores):
         scores.table(steps=[0])
     with pytest.raises(ValueError, match="steps must lie in 1 to 3, got 4"):
         scores.table(steps=[1, 4])
+    for steps in (-1, 0, 4):
+        for told in (scores.mean, scores.interval, scores.clips_with_values):
+            with pytest.raises(ValueError, match=f"steps must lie in 1 to 3, got {steps}; step 1 is"):
+                told("model", "bce", steps)
+        with pytest.raises(ValueError, match=f"steps must lie in 1 to 3, got {steps}; step 1 is"):
+            scores.of_like_steps(["model", "blank"], "bce", steps)
 
 
 def test_saved_files_hold_every_value_exactly(scores, tmp_path):

@@ -27,7 +27,7 @@ from videopred.eval.metric import naming
 from videopred.eval.score_text import score_csv, score_dict
 from videopred.eval.settings import Protocol
 from videopred.eval.skill import skill
-from videopred.eval.tables import score_table
+from videopred.eval.tables import check_step, score_table
 from videopred.files import array_bytes, json_text, whole_npz, write_all
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class Scores:
 
     def clips_with_values(self, row: str, column: str, steps: int | None = None) -> int:
         """How many clips have a value at any of the first steps, which the interval of their mean rests on."""
-        return int(self._having_value[row][column][:, :steps].any(1).sum())
+        return int(self._of(self._having_value, row, column, steps).any(1).sum())
 
     def clips_at_steps(self, row: str, column: str) -> np.ndarray:
         """How many clips have a value at each step: (horizon,)."""
@@ -108,9 +108,9 @@ class Scores:
         """Mean over the first steps of the rollout; over all when None.
 
         Raises:
-            ValueError: there is no such row or column, here and below.
+            ValueError: there is no such row or column, or the steps are not in the rollout, here and below.
         """
-        return float(mean_over_steps(self._of(self.values, row, column)[:steps]))
+        return float(mean_over_steps(self._of(self.values, row, column, steps)))
 
     def interval(self, row: str, column: str, steps: int | None = None) -> Interval | None:
         """The 95 % interval over clips of the mean over the first steps; None for a single clip.
@@ -119,7 +119,7 @@ class Scores:
         """
         if self.drawn is None:
             return None
-        means = mean_over_steps(self._of(self.drawn, row, column)[:, :steps])
+        means = mean_over_steps(self._of(self.drawn, row, column, steps))
         return over_clips(means, self.clips_with_values(row, column, steps))
 
     def intervals(self, row: str, column: str) -> Interval | None:
@@ -128,9 +128,13 @@ class Scores:
             return None
         return over_clips(self._of(self.drawn, row, column), self.clips_at_steps(row, column))
 
-    def _of(self, values: dict[str, dict[str, np.ndarray]], row: str, column: str) -> np.ndarray:
-        """What is of a row and a column."""
-        return values[check.one_of("row", row, values)][check.one_of("column", column, self.metrics)]
+    def _of(
+        self, values: dict[str, dict[str, np.ndarray]], row: str, column: str, steps: int | None = None
+    ) -> np.ndarray:
+        """What is of a row and a column, at the first steps."""
+        if steps is not None:
+            check_step(steps, self.protocol.horizon)
+        return values[check.one_of("row", row, values)][check.one_of("column", column, self.metrics)][..., :steps]
 
     def skill(self, row: str, column: str) -> float | None:
         """How much of the way from copy last to the metric's best value: 0 is copy last, below 0 worse; see `skill`.
@@ -156,7 +160,7 @@ class Scores:
 
     def of_like_steps(self, rows: Sequence[str], column: str, steps: int | None = None) -> bool:
         """Whether these rows have values at the same of the first steps: where objects are lost, some have none."""
-        first, *others = (np.isnan(self._of(self.values, row, column)[:steps]) for row in rows)
+        first, *others = (np.isnan(self._of(self.values, row, column, steps)) for row in rows)
         return all(np.array_equal(first, other) for other in others)
 
     @cached_property

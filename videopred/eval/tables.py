@@ -27,8 +27,7 @@ def score_table(scores: "Scores", steps: Sequence[int] | None) -> str:
     horizon = scores.protocol.horizon
     steps = _few_steps(horizon) if steps is None else steps
     for step in steps:
-        inside = 1 <= step <= horizon
-        require(inside, "steps", f"lie in 1 to {horizon}", step, "step 1 is the first predicted frame")
+        check_step(step, horizon)
     blocks = [
         f"{Path(scores.file).name}: {what_was_asked(scores)}; * marks the best of a column",
         *(_means(scores, columns, span) for span in scores.protocol.spans for columns in _side_by_side(scores)),
@@ -39,6 +38,12 @@ def score_table(scores: "Scores", steps: Sequence[int] | None) -> str:
         _legend(scores),
     ]
     return "\n\n".join(filter(None, blocks))
+
+
+def check_step(step: int, horizon: int) -> None:
+    """Refuse with a ValueError a step outside the rollout."""
+    inside = 1 <= step <= horizon
+    require(inside, "steps", f"lie in 1 to {horizon}", step, "step 1 is the first predicted frame")
 
 
 def arrow(metric: "Quantity") -> str:
