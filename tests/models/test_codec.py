@@ -15,6 +15,7 @@ from videopred.models import CODECS, build_codec
 from videopred.models.codec_settings import MilaConfig, RNEMConfig, SharedConfig
 from videopred.models.columns import by_columns
 from videopred.models.decoder import SharedDecoder
+from videopred.models.elu import ELU
 from videopred.models.encoder import Encoder, build_encoder
 from videopred.models.modular_settings import RIMsConfig
 from videopred.models.rnem import UpsampleConv
@@ -114,8 +115,8 @@ def test_r_nem_has_as_many_parameters_as_its_formula():
 def test_r_nem_normalises_before_the_activation_and_its_last_layer_is_bare():
     # Over all of channels, rows and columns: one group.
     encoder, decoder = Encoder(SMALL, (1, 16, 24)), decoding(SMALL, 14, (1, 16, 24))
-    halving, linear = [nn.Conv2d, nn.GroupNorm, nn.ELU], [nn.Linear, nn.LayerNorm]
-    assert [type(layer) for layer in encoder.layers] == [*halving * 3, nn.Flatten, *linear, nn.ELU, nn.Unflatten]
+    halving, linear = [nn.Conv2d, nn.GroupNorm, ELU], [nn.Linear, nn.LayerNorm]
+    assert [type(layer) for layer in encoder.layers] == [*halving * 3, nn.Flatten, *linear, ELU, nn.Unflatten]
     doubling = [UpsampleConv, nn.GroupNorm, nn.ReLU]
     expected = [nn.Flatten, *[*linear, nn.ReLU] * 2, nn.Unflatten, *doubling * 2, UpsampleConv]
     assert [type(layer) for layer in decoder.layers] == expected

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from videopred.models.elu import ELU
 from videopred.models.predictor import Predictor
 from videopred.models.rnem import UpsampleConv
 
@@ -53,12 +54,11 @@ class PlainPredictor(nn.Module):
 
 
 def _plain(module: nn.Module) -> nn.Module:
-    """The module with every folded convolution, every activation that writes over its input, and every order of weights
-    in memory that is ours, replaced in place."""
+    """The module, in place, with torch's layers for its folded convolutions, its ELU and its order of weights."""
     for name, child in module.named_children():
         if isinstance(child, UpsampleConv):
             setattr(module, name, PlainUpsampleConv(child))
-        elif isinstance(child, nn.ELU):
+        elif isinstance(child, ELU):
             setattr(module, name, nn.ELU())
         elif isinstance(child, nn.Linear):
             child.weight.data = child.weight.data.contiguous()

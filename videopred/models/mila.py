@@ -5,6 +5,7 @@ from torch import nn
 from videopred import check
 from videopred.models.codec_settings import MilaConfig
 from videopred.models.columns import by_columns
+from videopred.models.elu import ELU
 
 _SMALLEST = 24
 
@@ -45,7 +46,7 @@ class Mila:
         layers: list[nn.Module] = []
         channels = self.film_shape[0]
         for out in self.config.channels:
-            layers += [nn.Conv2d(channels, out, 4, stride=2), nn.ELU(inplace=True), _norm_of_map(out)]
+            layers += [nn.Conv2d(channels, out, 4, stride=2), ELU(), _norm_of_map(out)]
             channels = out
         return layers
 
@@ -54,7 +55,7 @@ class Mila:
         channels, rows, columns = self.shrunk_shape
         width = self.config.embedding
         linear = by_columns(nn.Linear(channels * rows * columns, width))
-        return [nn.Flatten(), linear, nn.ELU(inplace=True), _norm_of_vector(width)]
+        return [nn.Flatten(), linear, ELU(), _norm_of_vector(width)]
 
     def expand(self, features: int) -> list[nn.Module]:
         """Vectors (N, features) -> maps (N, *start_shape)."""

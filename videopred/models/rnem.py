@@ -8,6 +8,7 @@ from videopred import check
 from videopred.models.codec_settings import RNEMConfig
 from videopred.models.columns import by_columns
 from videopred.models.constants import keep_constants
+from videopred.models.elu import ELU
 
 
 class RNEM:
@@ -42,7 +43,7 @@ class RNEM:
         layers: list[nn.Module] = []
         channels = self.film_shape[0]
         for out in self.config.channels:
-            layers += [nn.Conv2d(channels, out, 4, stride=2, padding=1), nn.GroupNorm(1, out), nn.ELU(inplace=True)]
+            layers += [nn.Conv2d(channels, out, 4, stride=2, padding=1), nn.GroupNorm(1, out), ELU()]
             channels = out
         return _drawn(layers)
 
@@ -50,7 +51,7 @@ class RNEM:
         """Maps (N, *shrunk_shape) -> vectors (N, embedding)."""
         channels, rows, columns = self.shrunk_shape
         width = self.config.embedding
-        layers = [nn.Flatten(), nn.Linear(channels * rows * columns, width), nn.LayerNorm(width), nn.ELU(inplace=True)]
+        layers = [nn.Flatten(), nn.Linear(channels * rows * columns, width), nn.LayerNorm(width), ELU()]
         return _drawn(layers)
 
     def expand(self, features: int) -> list[nn.Module]:
