@@ -1,6 +1,7 @@
 """One file of tiny clips for all tests of training, and one run that was stopped."""
 
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,12 @@ from tiny_runs import tiny_data, tiny_model, tiny_training
 from training_runs import UNDRAWN, stop_after
 
 from videopred.training.run import train
+
+
+@pytest.fixture(autouse=True)
+def in_a_file(monkeypatch) -> None:
+    """The program is a file that other processes could run; those that pytest-xdist starts are in none."""
+    monkeypatch.setattr(sys, "argv", [__file__])
 
 
 @pytest.fixture(scope="session")

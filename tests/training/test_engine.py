@@ -2,8 +2,10 @@
 
 import logging
 import re
+import sys
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import lightning
@@ -136,7 +138,7 @@ def test_apples_gpu_is_not_asked_for_what_it_lacks(two_gpus):
 @pytest.mark.parametrize(
     ("device", "precision", "strategy", "message"),
     [
-        ("cuda", "bf16-mixed", "ddp_spawn", None),
+        ("cuda", "bf16-mixed", "ddp_find_unused_parameters_true", None),
         ("cpu", "32-true", "auto", "come with a CUDA device, got cpu; leave it out, or give --device cuda"),
         ("cuda", "16-mixed", "auto", "come without scaled losses, got --precision 16-mixed; give --precision bf16-"),
         (
@@ -152,6 +154,41 @@ def test_graphs_are_recorded_where_they_can_be(two_gpus, device, precision, stra
     refused = nullcontext() if message is None else pytest.raises(ValueError, match=rf"^--cuda-graphs must {message}")
     with refused:
         check_compute(training, compute, torch.device(device))
+
+
+NO_FILE = [
+    {"ps1": ">>> "},
+    {"flags": SimpleNamespace(interactive=1)},
+    {"argv": ["-c"]},
+    {"argv": ["-"]},
+    {"argv": [""]},
+    {"argv": ["elsewhere.py"]},
+]
+
+
+@pytest.mark.parametrize("program", NO_FILE, ids=str)
+def test_a_program_that_cannot_be_run_again_has_one_device(monkeypatch, program):
+    """As in a notebook, after python -i, -c, - and <, and of a script that has left the folder that it was found in."""
+    for name, value in program.items():
+        monkeypatch.setattr(sys, name, value, raising=False)
+    message = (
+        "--devices must be 1 where other processes cannot run the same file, as in a notebook, got 3; write a script"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}, or run `videopred train … --devices 3`$"):
+        check_compute(tiny_training(batch_size=6), ComputeConfig(devices=3), torch.device("cpu"))
+    check_compute(tiny_training(batch_size=6), ComputeConfig(), torch.device("cpu"))
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "1")  # it has started the others already
+    monkeypatch.setenv("WORLD_SIZE", "3")
+    check_compute(tiny_training(batch_size=6), ComputeConfig(devices=3), torch.device("cpu"))
+
+
+@pytest.mark.parametrize("strategy", ["ddp_spawn", "ddp_fork", "ddp_notebook_find_unused_parameters_true"])
+@pytest.mark.parametrize("devices", [1, 3])
+def test_a_training_under_way_is_not_copied(strategy, devices):
+    """Its record would be that of the process that was copied, which learns nothing, also where there is one copy."""
+    compute = ComputeConfig(devices=devices, strategy=strategy)
+    with pytest.raises(ValueError, match=f"^--strategy must be one of auto, ddp, .*, got {strategy}; "):
+        check_compute(tiny_training(batch_size=6), compute, torch.device("cpu"))
 
 
 @pytest.mark.parametrize("devices", [1, 3])

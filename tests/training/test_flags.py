@@ -155,7 +155,7 @@ def as_torchrun_would(monkeypatch: pytest.MonkeyPatch, processes: int) -> None:
     [
         ({"devices": 2}, "devices", 2),
         ({"nodes": 2}, "num_nodes", 2),
-        ({"strategy": "ddp_spawn"}, "strategy", "ddp_spawn"),
+        ({"strategy": "ddp"}, "strategy", "ddp"),
     ],
 )
 def test_what_the_trainer_is_told(data, tmp_path, monkeypatch, changes, argument, value):

@@ -2,7 +2,6 @@
 
 import errno
 import fcntl
-import pickle
 import shutil
 import subprocess
 import sys
@@ -168,15 +167,3 @@ def test_a_folder_that_cannot_be_written_to_is_named(tmp_path, monkeypatch):
         OSError, match=r"\.lock must be a file that can be written, got Permission denied; choose anoth"
     ):
         FolderLock(tmp_path).hold("--out", tmp_path)
-
-
-def test_a_copy_for_another_process_holds_nothing(tmp_path):
-    """As --strategy ddp_spawn makes one; when it goes, the lock stays."""
-    lock = FolderLock(tmp_path)
-    lock.hold("--out", tmp_path)
-    pickle.loads(pickle.dumps(lock)).let_go()
-    with pytest.raises(AssertionError), another_process_holds(tmp_path):
-        pass
-    lock.let_go()
-    with another_process_holds(tmp_path):
-        pass

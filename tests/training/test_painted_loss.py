@@ -115,7 +115,7 @@ def test_mixed_precision_gives_weights_gradients_of_their_own_kind():
     ("changes", "compute", "core", "expected"),
     [
         ({}, {}, "gru", True),
-        ({"precision": "bf16-mixed"}, {"devices": 2, "strategy": "ddp_spawn", "compile": "inductor"}, "gru", True),
+        ({"precision": "bf16-mixed"}, {"devices": 2, "strategy": "ddp", "compile": "inductor"}, "gru", True),
         ({"precision": "16-mixed"}, {}, "gru", False),
         ({}, {"strategy": "fsdp"}, "gru", False),
         ({}, {"cuda_graphs": True}, "gru", True),

@@ -1,6 +1,7 @@
 """Lightning's Trainer as our runs need it."""
 
 import logging
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -91,7 +92,7 @@ def check_compute(training: TrainingConfig, compute: ComputeConfig, device: torc
     Raises:
         ValueError: names the flag, or the variable.
     """
-    check.one_of("--strategy", compute.strategy, ["auto", *StrategyRegistry.available_strategies()])
+    check.one_of("--strategy", compute.strategy, ["auto", *_strategies()])
     lacking = device.type == "cpu" and training.precision == "16-mixed"  # Lightning would take bf16-mixed instead
     fix = "choose bf16-mixed, or a --device that can"
     check.require(not lacking, "--precision", "be one that a CPU can compute in", training.precision, fix)
@@ -120,6 +121,15 @@ def check_compute(training: TrainingConfig, compute: ComputeConfig, device: torc
     if compute.nodes > 1 and device.type == "cpu":
         check_reachable()
     _check_strategy(compute, device)
+
+
+def _strategies() -> list[str]:
+    """Those whose processes run the program again, or are started by a launcher.
+
+    Others copy a training under way: what it writes and says in the end is that of a process that has learned nothing.
+    """
+    known = StrategyRegistry.items()
+    return [name for name, how in known if how["init_params"].get("start_method") not in ("spawn", "fork")]
 
 
 def _check_recordable(training: TrainingConfig, compute: ComputeConfig, device: torch.device) -> None:
@@ -160,6 +170,7 @@ def _check_launcher(compute: ComputeConfig) -> None:
     )
     check.require(compute.nodes == 1 or launcher is not None, "--nodes", must, f"{compute.nodes} without", fix)
     if launcher is None:
+        _check_runs_again(compute)
         return
     name, started = launcher
     options = {"torchrun": ("--nproc-per-node", "--nnodes"), "srun": ("--ntasks-per-node", "--nodes")}[name]
@@ -173,3 +184,11 @@ def _check_launcher(compute: ComputeConfig) -> None:
         must = f"be the machines that srun's {started} tasks are on, with --devices on each: they are {task.layout}"
         fix = "give srun --nodes and --ntasks-per-node, and the same numbers as --nodes and --devices"
         check.require(task.layout == asked, "--nodes", must, f"{compute.nodes} with --devices {compute.devices}", fix)
+
+
+def _check_runs_again(compute: ComputeConfig) -> None:
+    """Refuse several devices where Lightning would run a file that is not there, or copy an interpreter as it runs."""
+    typed_in = hasattr(sys, "ps1") or sys.flags.interactive or not Path(sys.argv[0]).is_file()
+    must = "be 1 where other processes cannot run the same file, as in a notebook"
+    fix = f"write a script, or run `videopred train … --devices {compute.devices}`"
+    check.require(compute.devices == 1 or not typed_in, "--devices", must, compute.devices, fix)

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from os import fstat
 from os.path import samestat
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from videopred import check
 from videopred.files import told_of
@@ -65,10 +65,6 @@ class FolderLock:
         if not open_files_move():
             for folder, argument in self._asked.items():
                 self.hold(argument, folder)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """For processes that are started with a copy: locks stay with the one that holds them."""
-        return {"_run": self._run, "_held": [], "_asked": {}}
 
     def let_go(self) -> None:
         """Leave the folders to others."""
