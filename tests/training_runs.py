@@ -2,6 +2,9 @@
 
 import io
 import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +47,15 @@ class Terminal(io.StringIO):
 
     def isatty(self) -> bool:
         return True
+
+
+@contextmanager
+def stderr_unread() -> Iterator[None]:
+    """Within it, whoever read stderr has left."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb", buffering=0) as pipe, redirect_stderr(io.TextIOWrapper(pipe, write_through=True)):
+        yield
 
 
 def everything_of(run: Path) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, NoReturn, get_args
@@ -93,19 +94,29 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         _end(f"interrupted; {str(interrupt) or 'what was saved before is intact'}", 130)
     except Exception as error:
         if systems.nobody_reads(error):  # whoever read our output, such as `head`, has had enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(141)  # as tools that die of SIGPIPE
+            _exit(141)  # as tools that die of SIGPIPE
         said = _in_our_words(error)
         if said is None or os.environ.get("VIDEOPRED_TRACEBACK"):
             raise
         usage = isinstance(error, ValueError | TypeError)
         _end(said, 2 if usage and not isinstance(error, check.FailedError | UnicodeEncodeError) else 1)
-    sys.exit(0)
+    _exit(0)
 
 
 def _end(said: str, status: int) -> NoReturn:
-    """Say one line, and exit."""
-    print(f"videopred: {said}", file=sys.stderr)
+    """Say one line, whether or not anybody reads it, and exit."""
+    with suppress(OSError):
+        print(f"videopred: {said}", file=sys.stderr)
+    _exit(status)
+
+
+def _exit(status: int) -> NoReturn:
+    """Exit. Python would do so with 120 if it could not write the rest of what nobody reads."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     sys.exit(status)
 
 

@@ -42,6 +42,19 @@ def test_who_reads_no_further_is_told_nothing(words):
     assert (process.returncode, err) == (141, b"")
 
 
+@pytest.mark.parametrize(
+    ("program", "status"), [("cli.main(['frobnicate'])", 2), ("cli._end('interrupted', 130)", 130)]
+)
+def test_a_complaint_that_nobody_reads_ends_as_it_would(program, status):
+    """As of a training behind `2>&1 | tee log`, where Ctrl-C ends tee first."""
+    command = [sys.executable, "-c", f"from videopred import cli; {program}"]
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, env=buffered) as process:
+        assert process.stderr is not None
+        process.stderr.close()
+        assert process.wait() == status
+
+
 def test_help_that_nobody_reads_may_have_failed_in_silence(monkeypatch):
     """As it does since Python 3.14, whose argparse passes over an output that is closed."""
     reader, writer = os.pipe()

@@ -14,7 +14,7 @@ import pytest
 import torch
 from command_line import run
 from tiny_runs import files_of, tiny_model, tiny_training
-from training_runs import UNDRAWN, equal, load, weights
+from training_runs import UNDRAWN, equal, load, stderr_unread, weights
 
 from videopred.check import FailedError
 from videopred.checkpoint import ExperimentRecord
@@ -110,6 +110,19 @@ def test_seeds_behind_one_that_fails_are_trained_as_well(data, tmp_path, monkeyp
         assert states == ["failed", "finished"]
     monkeypatch.undo()
     assert set(json.loads((resume_seeds(out, device="cpu") / "seeds.json").read_text())["validation"]) == {"3", "4"}
+
+
+def test_a_seed_is_trained_even_if_nobody_reads_that_the_one_before_has_failed(data, tmp_path, monkeypatch):
+    def failing(*args: Any, out: Path, **how: Any) -> Path:
+        if out.name == "seed-4":
+            raise FailedError("nan")
+        return train(*args, out=out, **how)
+
+    monkeypatch.setattr(several, "train", failing)
+    out = tmp_path / "runs"
+    with pytest.raises(FailedError, match="of which seed 4 failed"), stderr_unread():
+        train_seeds(data, (3, 4, 5), tiny_model("gru"), tiny_training(updates=1), out=out, device="cpu")
+    assert sorted(path.name for path in out.iterdir()) == ["seed-3", "seed-5", "seeds.json"]
 
 
 def test_one_time_limit_holds_for_all_seeds(data, tmp_path, monkeypatch):

@@ -5,6 +5,7 @@ import re
 
 import pytest
 from tiny_runs import no_file_longer_than, tiny_model, tiny_training
+from training_runs import stderr_unread
 
 from videopred.training.run import resume, train
 from videopred.training.stopping import StopSigns
@@ -43,6 +44,13 @@ def test_a_full_disk_is_not_the_log_s_matter(tmp_path, capfd):
         say("more than ten letters")
         say("and more")
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_training_does_not_end_because_nobody_reads(data, tmp_path):
+    """As behind `2>&1 | head`, or `| tee` which Ctrl-C has ended, too; the log has it all."""
+    with stderr_unread():
+        run = train(data, tiny_model(), tiny_training(), out=tmp_path / "run", device="cpu", progress=True)
+    assert lines(run / "log.txt")[-1] == "finished"
 
 
 def test_a_run_that_stopped_and_went_on(data, tmp_path, monkeypatch):

@@ -110,7 +110,8 @@ def _one_by_one(
         except check.FailedError as error:
             if not begun():
                 raise
-            print(f"videopred: seed {seed} has failed: {error}", file=sys.stderr)
+            with suppress(OSError):  # the log of that run has it, too
+                print(f"videopred: seed {seed} has failed: {error}", file=sys.stderr)
             failed.append(seed)
     if failed:
         got = f"{out}, of which {', '.join(f'seed {seed}' for seed in failed)} failed as said above"

@@ -3,7 +3,7 @@
 import logging
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import lightning
@@ -62,10 +62,14 @@ class _LogFile(logging.FileHandler):
 
 
 class _AboveTheBar(logging.Handler):
-    """Writes lines to stderr where they do not tear a progress bar."""
+    """Writes lines to stderr where they do not tear a progress bar.
+
+    Whoever reads them may leave, as `tee` does on Ctrl-C.
+    """
 
     def emit(self, record: logging.LogRecord) -> None:
-        tqdm.write(record.getMessage(), file=sys.stderr)
+        with suppress(OSError):
+            tqdm.write(record.getMessage(), file=sys.stderr)
 
 
 class TellLooks(Callback):
