@@ -127,6 +127,32 @@ def test_clips_that_only_fill_up_a_batch_do_not_count(data):
     assert model._sums.tolist() == pytest.approx([sum(each), 2.0])
 
 
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+def test_looks_are_not_rounded_to_the_digits_of_the_weights(data, reduction):
+    """Losses that bfloat16 cannot tell apart, of which it has 8 bits, would end a training by --stop-after."""
+    frames = torch.from_numpy(ClipFile(data).read_frames("train", 0, 3))
+    model = learner(reduction=reduction).bfloat16()
+    film = to_film(frames, torch.bfloat16)
+    logits = model.predictor(film[:, :-1]).logits.double()
+    exact = torch.nn.functional.binary_cross_entropy_with_logits(logits, film[:, 1:].double()).item()
+    exact *= HEIGHT * WIDTH if reduction == "sum" else 1
+    model.validation_step((frames, torch.ones(3)), 0)
+    assert (model._sums[0] / model._sums[1]).item() == pytest.approx(exact, rel=1e-6)
+
+
+@pytest.mark.parametrize("precision", ["16", "32", "64"])
+def test_what_is_logged_is_of_32_bits_at_least(data, monkeypatch, precision):
+    frames = torch.from_numpy(ClipFile(data).read_frames("train", 0, 2))
+    model = learner().to({"16": torch.bfloat16, "32": torch.float32, "64": torch.float64}[precision])
+    logged: list[torch.Tensor] = []
+    monkeypatch.setattr(type(model), "global_step", 0)
+    monkeypatch.setattr(model, "_log_update", logged.append)
+    learned = model.training_step(frames, 0)
+    expected = torch.float64 if precision == "64" else torch.float32
+    assert [model.losses_of(frames).dtype, logged[0].dtype] == [expected, expected]
+    assert learned.dtype == (torch.bfloat16 if precision == "16" else expected)
+
+
 @pytest.mark.parametrize(("patience", "decays"), [(None, [0, 0, 0, 0, 0, 1]), (2, [0, 0, 1, 1, 2, 2])])
 def test_the_plateau_waits_for_five_looks_unless_said(monkeypatch, patience, decays):
     model = learner(schedule="plateau", patience=patience)
