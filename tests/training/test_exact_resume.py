@@ -19,7 +19,7 @@ from videopred.settings import ComputeConfig
 from videopred.training.course import Course
 from videopred.training.learner import Learner
 from videopred.training.resuming import check_data, read_settings
-from videopred.training.run import resume, train
+from videopred.training.run import foresee, resume, train
 
 EVERYTHING = {
     "updates": 7,
@@ -262,3 +262,24 @@ def test_what_cannot_be_resumed(stopped, tmp_path):
     (stopped / "settings.json").write_text("{}")
     with pytest.raises(ValueError, match=r"^RUN must hold the settings of a run, got"):
         resume(stopped)
+
+
+@pytest.mark.parametrize("core", ["gru", "scoff"])
+def test_what_torch_makes_by_default_changes_nothing(data, tmp_path, monkeypatch, core):
+    """Neither what is drawn and learned, also by a run that is gone on with, nor what the caller has set."""
+    settings = tiny_training(updates=3)
+    how: dict[str, Any] = {"watch": UNDRAWN, "device": "cpu"}
+    straight = train(data, tiny_model(core), settings, out=tmp_path / "straight", **how)
+    torch.set_default_dtype(torch.float64)
+    try:
+        stop_after(monkeypatch, 2)
+        with pytest.raises(KeyboardInterrupt):
+            train(data, tiny_model(core), settings, out=tmp_path / "run", **how)
+        stop_after(monkeypatch, 0)
+        resume(tmp_path / "run", device="cpu")
+        memory = foresee(data, tiny_model(core), settings, device="cpu").memory
+        assert torch.get_default_dtype() == torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert_same(everything_of(tmp_path / "run"), everything_of(straight))
+    assert memory == foresee(data, tiny_model(core), settings, device="cpu").memory

@@ -1,6 +1,8 @@
 """One run, from data and a model to a run folder: begun, foreseen, or gone on with."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,6 +37,18 @@ from videopred.training.stopping import TimeLimit
 from videopred.training.watching import check_watch
 
 
+@contextmanager
+def _in_single_precision() -> Iterator[None]:
+    """Within it, and in what it decorates, torch makes numbers of 32 bits, whatever the caller has it make."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float32)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+@_in_single_precision()
 def train(
     data: Path | str,
     model: PredictorConfig | None = None,
@@ -93,6 +107,7 @@ def train(
     return Course(folder, learner, clips, how.device, Start(), how.watch, progress, limit).to_the_end()
 
 
+@_in_single_precision()
 def foresee(
     data: Path | str | ClipSource,
     model: PredictorConfig | None = None,
@@ -192,6 +207,7 @@ def _prepare(
     return Learner(_first_predictor(config, folder), config), clips
 
 
+@_in_single_precision()
 def resume(
     run: Path | str,
     *,
