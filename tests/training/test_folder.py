@@ -243,6 +243,15 @@ def test_the_time_of_all_its_processes_adds_up(tmp_path, clocks):
     assert (told["state"], told["seconds"], told["cpu_seconds"], told["updates"]) == ("finished", 65, 108, 5)
 
 
+@pytest.mark.parametrize("state", ["finished", "interrupted", "failed"])
+def test_a_run_that_was_taken_away_meanwhile_leaves_its_place_free(folder, state):
+    """A record without settings could be neither taken as an empty folder nor replaced as a run."""
+    folder.path.rename(folder.path.with_name("elsewhere"))
+    folder.settle(3)
+    folder.end(state, 5)
+    assert [path.name for path in folder.path.parent.iterdir()] == ["elsewhere"]
+
+
 def test_a_disk_that_is_full_does_not_end_a_training_that_has_just_saved(folder):
     with no_file_longer_than(10):
         folder.settle(3)

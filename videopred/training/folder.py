@@ -173,4 +173,5 @@ class RunFolder:
 
     def _write(self, record: dict[str, Any]) -> None:
         self._record = record
-        write_json(self.path / RECORD, record)
+        if (self.path / SETTINGS).exists():  # else the run was moved or deleted, and a record alone is none
+            write_json(self.path / RECORD, record)
