@@ -100,7 +100,10 @@ def test_seeds_behind_one_that_fails_are_trained_as_well(data, tmp_path, monkeyp
     monkeypatch.setattr(Learner, "training_step", step)
     settings = tiny_training(validate_every=1)
     begin = functools.partial(train_seeds, data, (3, 4), tiny_model("gru"), settings, out=out, device="cpu")
-    told = f"^runs from several seeds must all be finished, got {out}, of which seed 3 failed as said above; `v"
+    told = f"^runs from several seeds must all be finished, got {out}, of which seed 3 failed as said above; "
+    told += (
+        f"`videopred train --resume {out}` tries again; a loss that is not finite comes again: then train anew, with "
+    )
     for go in (begin, functools.partial(resume_seeds, out, device="cpu")):
         with pytest.raises(FailedError, match=told):
             go()

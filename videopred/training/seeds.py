@@ -116,6 +116,7 @@ def _one_by_one(
     if failed:
         got = f"{out}, of which {', '.join(f'seed {seed}' for seed in failed)} failed as said above"
         fix = again or f"`{_resuming(out)}` tries again"
+        fix += "; a loss that is not finite comes again: then train anew, with other settings and --overwrite"
         raise check.FailedError(check.complaint("runs from several seeds", "all be finished", got, fix))
     return _summed_up(out, seeds)
 
