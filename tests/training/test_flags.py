@@ -198,6 +198,11 @@ def test_loader_processes_are_as_many_as_asked_for(data, tmp_path, monkeypatch):
             {"strategy": "fsdp"},
             r"^--strategy must be one that can compute here, on cpu, got fsdp \(.* requires a GPU .*; choose another",
         ),
+        (
+            {},
+            {"strategy": "single_device", "devices": 2},
+            "^--strategy must be one for 2 processes, got single_device; leave it out",
+        ),
         ({}, {"strategy": "xla"}, r"^--strategy must be .*, got xla \(.*torch_xla.*\); choose another"),
         ({}, {"compile": "inductor"}, r"^--compile inductor must find the C\+\+ compiler no-such-compiler, got none"),
     ],

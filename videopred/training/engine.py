@@ -11,7 +11,7 @@ import torch
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch.callbacks import Callback
 from lightning.pytorch.loggers import Logger
-from lightning.pytorch.strategies import StrategyRegistry
+from lightning.pytorch.strategies import SingleDeviceStrategy, StrategyRegistry
 
 from videopred import check
 from videopred.checkpoint import RunConfig
@@ -145,15 +145,18 @@ def _check_recordable(training: TrainingConfig, compute: ComputeConfig, device: 
 
 
 def _check_strategy(compute: ComputeConfig, device: torch.device) -> None:
-    """Refuse a strategy without its library or its devices; a Trainer is made to find out."""
+    """Refuse a strategy without its library or its devices, or for fewer of them; a Trainer is made to find out."""
     if compute.strategy == "auto":
         return
     quiet_lightning()
     try:
-        lightning.Trainer(**_where(compute, device), plugins=[environment()], logger=False, barebones=True)
+        trainer = lightning.Trainer(**_where(compute, device), plugins=[environment()], logger=False, barebones=True)
     except (MisconfigurationException, ImportError, RuntimeError, TypeError, ValueError) as error:
         must, got = f"be one that can compute here, on {device.type}", f"{compute.strategy} ({error})"
         raise ValueError(check.complaint("--strategy", must, got, "choose another, or leave it out")) from error
+    processes = compute.devices * compute.nodes
+    fits = processes == 1 or not isinstance(trainer.strategy, SingleDeviceStrategy)
+    check.require(fits, "--strategy", f"be one for {processes} processes", compute.strategy, "leave it out")
 
 
 def _check_launcher(compute: ComputeConfig) -> None:
