@@ -34,8 +34,10 @@ def test_its_first_and_second_derivatives_are_right():
     assert torch.autograd.gradgradcheck(ELU(), given)
 
 
-def test_it_can_be_mapped_and_compiled():
+def test_it_can_be_mapped_compiled_and_traced(tmp_path):
     given = torch.linspace(-3, 2, 24).view(2, 3, 4)
     expected = ELU()(given)
     assert torch.equal(torch.func.vmap(ELU())(given), expected)
     assert torch.equal(torch.compile(ELU(), backend="eager", fullgraph=True)(given), expected)
+    torch.jit.trace(ELU(), given.clone()).save(tmp_path / "elu.pt")
+    torch.testing.assert_close(torch.jit.load(tmp_path / "elu.pt")(given), expected)

@@ -14,8 +14,8 @@ class ELU(nn.Module):
     """
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Any axes, floating point; on other devices it may be written over its input."""
-        if inputs.device.type != "cpu":
+        """Any axes, floating point; on other devices than a CPU, it is written over its input."""
+        if inputs.device.type != "cpu" or torch.jit.is_tracing():  # whose programs hold no function of Python's
             return functional.elu(inputs, inplace=True)
         output: Tensor = _ELU.apply(inputs)
         return output
