@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor
 
+from videopred.models.precision import widened
+
 # What the authors add to thresholds and sums, so that equal entries give zeros and not a division by zero.
 _EPSILON = 1e-7
 
@@ -18,15 +20,6 @@ def heads_together(rows: Tensor, heads: int, mask: Tensor | None = None) -> Tens
     if mask is not None:
         rows = mask.unflatten(-1, (heads, -1)) * rows  # laid out as the first, so that nothing is copied below
     return rows.flatten(2)
-
-
-def widened(scores: Tensor) -> Tensor:
-    """Scores in float32 at least, for a softmax by which modules are chosen.
-
-    Fresh weights give modules attentions that differ by less than half precision tells apart: they would tie, and the
-    modules with the lowest numbers would win at every step.
-    """
-    return scores.float() if torch.finfo(scores.dtype).bits < 32 else scores
 
 
 def softmax_over_few(scores: Tensor) -> Tensor:

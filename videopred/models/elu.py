@@ -6,6 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from videopred.models.precision import widened
+
 
 class ELU(nn.Module):
     """torch.nn.ELU's function, but for rounding: in float32 a subtraction from exp(x) leaves an error below 1e-7.
@@ -26,8 +28,7 @@ class _ELU(torch.autograd.Function):
 
     @staticmethod
     def forward(inputs: Tensor) -> Tensor:
-        wide = torch.promote_types(inputs.dtype, torch.float32)
-        below = inputs.clamp(max=0).to(wide).exp_().sub_(1).to(inputs.dtype)
+        below = widened(inputs.clamp(max=0)).exp_().sub_(1).to(inputs.dtype)
         return torch.maximum(inputs, below)  # as exp(x) − 1 is at least x, and 0 where x is above 0
 
     @staticmethod

@@ -6,12 +6,13 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from videopred.models.attention import heads_together, per_head, softmax_over_few, unheard, widened
+from videopred.models.attention import heads_together, per_head, softmax_over_few, unheard
 from videopred.models.core import Trace
 from videopred.models.dropout import dropout_masks
 from videopred.models.grouped import GroupedLinear
 from videopred.models.modular import Read, bound_of, gates_of
 from videopred.models.modular_settings import StackSettings
+from videopred.models.precision import widened
 
 
 class Asking(NamedTuple):

@@ -14,12 +14,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from videopred.check import require
-from videopred.models.attention import sparsified, unheard, widened
+from videopred.models.attention import sparsified, unheard
 from videopred.models.core import Trace
 from videopred.models.dropout import dropout_mask, dropout_masks
 from videopred.models.grouped import GroupedLinear
 from videopred.models.modular import Read, bound_of, gates_of
 from videopred.models.modular_settings import RIMsConfig
+from videopred.models.precision import widened
 from videopred.models.recurrent import one_vector
 
 

@@ -44,11 +44,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from videopred.check import complaint
-from videopred.models.attention import heads_together, per_head, unheard, widened
+from videopred.models.attention import heads_together, per_head, unheard
 from videopred.models.competition import RandomChoice, lowest
 from videopred.models.core import Core, State, Trace
 from videopred.models.dropout import dropout_masks
 from videopred.models.file_communication import FileCommunication
+from videopred.models.precision import widened
 from videopred.models.recurrent import gru_update, lstm_update
 from videopred.models.schemata import choose, pick
 from videopred.models.scoff_settings import SCOFFConfig

@@ -13,6 +13,7 @@ from videopred import check
 from videopred.checkpoint import CONFIG_KEY, RunConfig
 from videopred.frames import to_film
 from videopred.models.compiling import compiles_whole
+from videopred.models.precision import widened
 from videopred.models.predictor import Predictor
 from videopred.training.chance import NOISE, source_of
 from videopred.training.faults import first_bad_gradient, first_fault
@@ -29,11 +30,6 @@ class _Piece(NamedTuple):
 
     frames: Tensor
     loss: Tensor
-
-
-def _wide(values: Tensor) -> Tensor:
-    """Values in at least 32 bits: the mean of many keeps no more digits than they have."""
-    return values.to(torch.promote_types(values.dtype, torch.float32))
 
 
 class Learner(lightning.LightningModule):
@@ -67,7 +63,7 @@ class Learner(lightning.LightningModule):
         training = self.config.training
         own, sampling = own_frames(training, self.global_step), share_of_samples(training, self.global_step)
         loss = self.loss_to_learn(frames, own, sampling)
-        self._pieces.append(_Piece(frames, _wide(loss.detach())))
+        self._pieces.append(_Piece(frames, widened(loss.detach())))
         if len(self._pieces) == training.accumulate:
             self._log_update(torch.stack([piece.loss for piece in self._pieces]).mean())
         return loss
@@ -120,7 +116,7 @@ class Learner(lightning.LightningModule):
         # A whole predictor that is compiled would be so anew for the shapes of a rollout.
         with torch.compiler.set_stance("force_eager"):
             logits = logits_of_next(self.predictor, film, self.config.training.free_running)
-        return loss_between(self.config.training, _wide(logits), _wide(film[:, 1:]), "none")
+        return loss_between(self.config.training, widened(logits), widened(film[:, 1:]), "none")
 
     @property
     def dtype_of_films(self) -> torch.dtype:
