@@ -128,7 +128,6 @@ class Course:
         if is_first():  # in other processes, Lightning takes an error for a crash
             raise KeyboardInterrupt(f"{told}{self.folder.replaces}; continue with `{self._resuming}`")
 
-    @torch.enable_grad()  # put back at the end: Lightning leaves gradients on for a caller who had switched them off
     def _train(self, keep: KeepCheckpoints) -> None:
         """Foresee where that is worth it, and let Lightning train."""
         config, clips, path = self.learner.config, self.clips, self.folder.path

@@ -53,7 +53,6 @@ class Forecast(NamedTuple):
         )
 
 
-@torch.enable_grad()
 def forecast(learner: Learner, clips: TrainingClips, device: torch.device) -> Forecast:
     """What training will take on a device; leaves the learner and torch's random stream as they are.
 

@@ -38,17 +38,19 @@ from videopred.training.watching import check_watch
 
 
 @contextmanager
-def _in_single_precision() -> Iterator[None]:
-    """Within it, and in what it decorates, torch makes numbers of 32 bits, whatever the caller has it make."""
+def _as_usual() -> Iterator[None]:
+    """Within it, and in what it decorates, torch makes numbers of 32 bits and keeps gradients; behind it, both are as
+    the caller had them."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float32)
     try:
-        yield
+        with torch.enable_grad():  # which Lightning would leave switched on
+            yield
     finally:
         torch.set_default_dtype(before)
 
 
-@_in_single_precision()
+@_as_usual()
 def train(
     data: Path | str,
     model: PredictorConfig | None = None,
@@ -107,7 +109,7 @@ def train(
     return Course(folder, learner, clips, how.device, Start(), how.watch, progress, limit).to_the_end()
 
 
-@_in_single_precision()
+@_as_usual()
 def foresee(
     data: Path | str | ClipSource,
     model: PredictorConfig | None = None,
@@ -207,7 +209,7 @@ def _prepare(
     return Learner(_first_predictor(config, folder), config), clips
 
 
-@_in_single_precision()
+@_as_usual()
 def resume(
     run: Path | str,
     *,
