@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from core_checks import SMALL
+from torch import nn
 
 from videopred.bench import cores as bench
 from videopred.bench import generate as making
@@ -25,6 +26,7 @@ from videopred.bench.train import bench_train
 from videopred.command_lines import evaluate_words
 from videopred.eval.settings import Protocol
 from videopred.models import build
+from videopred.models.elu import ELU
 from videopred.models.modular_settings import RIMsConfig
 from videopred.models.settings import PredictorConfig
 from videopred.rollout import predict_on
@@ -166,6 +168,9 @@ def test_the_plain_predictor_is_the_same_function():
     plain = PlainPredictor(predictor, plain_rims(predictor.core)).eval()
     with torch.no_grad():
         torch.testing.assert_close(plain(film, own=2), predict_on(predictor, film, 2).logits, rtol=1e-4, atol=1e-5)
+    layers = [layer for part in (plain.encoder, plain.decoder) for layer in part.modules()]
+    assert not any(isinstance(layer, ELU) for layer in layers)
+    assert all(layer.weight.is_contiguous() for layer in layers if isinstance(layer, nn.Linear))
 
 
 def test_an_unknown_core_is_refused():
