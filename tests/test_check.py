@@ -4,6 +4,7 @@ import os
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from videopred import check
@@ -55,6 +56,7 @@ def test_a_wrong_choice_lists_all_and_offers_the_nearest(value, fix):
         (2, ValueError, "be at least 3, got 2"),
         (-7, ValueError, "be at least 3, got -7"),
         (4.0, TypeError, r"be a whole number, got 4\.0"),
+        (np.float32(4), TypeError, r"be a whole number, got np\.float32\(4\.0\)"),
         (True, TypeError, "be a whole number, got True"),
         ("5", TypeError, "be a whole number, got '5'"),
     ],
@@ -62,7 +64,10 @@ def test_a_wrong_choice_lists_all_and_offers_the_nearest(value, fix):
 def test_a_number_that_is_not_whole_or_too_small(value, error, must):
     with pytest.raises(error, match=f"^--clips must {must}; give more$"):
         check.whole_number("--clips", value, 3, "give more")
-    assert check.whole_number("--clips", 3, 3, "give more") == 3
+    for value in (3, np.int64(3), np.uint8(3)):
+        taken = check.whole_number("--clips", value, 3, "give more")
+        assert taken == 3
+        assert type(taken) is int  # what JSON can hold
 
 
 def test_a_file_must_be_there_and_be_a_file(tmp_path):

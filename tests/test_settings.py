@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 from videopred.check import complaint
@@ -138,3 +139,11 @@ def test_a_list_is_taken_for_a_tuple_and_nothing_else_is_cast():
     assert RNEMConfig(channels=[2, 5]).channels == (2, 5)
     with pytest.raises(ValueError, match=r"^--codec.channels must be a valid integer, got '2'"):
         RNEMConfig(channels=["2"])
+
+
+def test_whole_numbers_of_numpy_become_those_of_python():
+    taken = RNEMConfig(channels=[np.int64(2), np.uint8(5)]), TrainingConfig(updates=np.int32(7))
+    assert taken == (RNEMConfig(channels=(2, 5)), TrainingConfig(updates=7))
+    assert [type(number) for number in (*taken[0].channels, taken[1].updates)] == [int, int, int]
+    with pytest.raises(ValueError, match=r"^--updates must be a valid integer, got np\.float64\(7\.0\)"):
+        TrainingConfig(updates=np.float64(7))

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from numbers import Integral
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -134,15 +135,15 @@ def suggest(value: str, names: list[str], otherwise: str, prefix: str = "") -> s
 
 
 def whole_number(argument: str, value: int, at_least: int, fix: str) -> int:
-    """Return the value if it is an int (not a bool) of at least `at_least`.
+    """Return the value as an int if it is a whole number, Python's or NumPy's (no bool), of at least `at_least`.
 
     Raises:
-        TypeError: it is no int. ValueError: it is too small.
+        TypeError: it is no whole number. ValueError: it is too small.
     """
-    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
     require_kind(is_whole, argument, "be a whole number", repr(value), fix)
     require(value >= at_least, argument, f"be at least {at_least}", value, fix)
-    return value
+    return int(value)
 
 
 def names(argument: str, value: Iterable[str]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 import io
 from importlib.util import find_spec
+from numbers import Integral
 from pathlib import Path
 
 import imageio.v3 as iio
@@ -39,7 +40,7 @@ def write_gif(frames: np.ndarray, path: Path, *, frame_ms: int = 100) -> Path:
 def gif_bytes(frames: np.ndarray, *, frame_ms: int = 100) -> bytes:
     """The content of that file; arguments and complaints are those of `write_gif`."""
     _check_pixels("frames", frames, axes=4)
-    allowed = isinstance(frame_ms, int) and frame_ms >= 20 and frame_ms % 10 == 0
+    allowed = isinstance(frame_ms, Integral) and frame_ms >= 20 and frame_ms % 10 == 0
     require(allowed, "frame_ms", "be a multiple of 10, at least 20", frame_ms, "try 100, ten frames a second")
     first, *others = map(_with_palette, frames)  # by imageio, Pillow would look for a palette again, for twice as long
     content = io.BytesIO()

@@ -3,6 +3,7 @@
 One settings class is at once the flags, the help text, the saved JSON and the Python API.
 """
 
+from numbers import Integral
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
@@ -34,8 +35,8 @@ def _switch_hint(default: str) -> str:
 
 
 class Settings(BaseModel):
-    """Frozen, strict settings: unknown keys are refused, nothing is cast (but a list is taken for a tuple), and a
-    changed copy is a new object.
+    """Frozen, strict settings: unknown keys are refused, nothing is cast (but a list is taken for a tuple, and
+    NumPy's whole numbers for Python's), and a changed copy is a new object.
 
     Raises:
         ValueError: a setting is unknown or out of range; one line that names it.
@@ -65,16 +66,18 @@ class Settings(BaseModel):
 
     def __init__(self, **values: Any) -> None:
         # JSON knows lists only, and pydantic sends JSON through here as well.
-        values = {name: _tupled(value) for name, value in values.items()}
+        values = {name: _plain(value) for name, value in values.items()}
         try:
             super().__init__(**values)
         except ValidationError as error:
             raise ValueError(explain(error, self.flag_prefix, type(self).model_fields)) from None
 
 
-def _tupled(value: Any) -> Any:
-    """The value with every list in it as a tuple."""
-    return tuple(map(_tupled, value)) if isinstance(value, list | tuple) else value
+def _plain(value: Any) -> Any:
+    """The value with every list in it as a tuple, and every whole number of NumPy as one of Python."""
+    if isinstance(value, list | tuple):
+        return tuple(map(_plain, value))
+    return int(value) if isinstance(value, Integral) and not isinstance(value, int) else value
 
 
 class TrainingConfig(Settings):

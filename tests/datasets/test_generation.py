@@ -5,6 +5,7 @@ import sys
 import tracemalloc
 from pathlib import Path
 
+import numpy as np
 import pytest
 from small_worlds import small
 
@@ -59,6 +60,16 @@ def test_the_file_lies_in_the_folder_or_where_it_was_asked_for(tmp_path):
     assert sorted(path.name for path in tmp_path.rglob("*.*")) == ["balls4.h5", "c.h5"]
     (tmp_path / "v0.5").mkdir()  # an ending only in looks
     assert generate("balls4", {"test": 1}, out=tmp_path / "v0.5", recipe=SMALL) == tmp_path / "v0.5" / "balls4.h5"
+
+
+@pytest.mark.parametrize("shards", [1, 2])
+def test_numbers_may_be_numpys(tmp_path, shards):
+    made = []
+    for kind in (int, np.int64):
+        request = {"seed": kind(5), "shards": kind(shards), "recipe": SMALL, "out": tmp_path / kind.__name__ / "made"}
+        path = generate("balls4", {"train": kind(3), "test": kind(2)}, **request, workers=kind(1))
+        made.append([file.read_bytes() for file in sorted(path.parent.rglob("*.h5"))])
+    assert made[0] == made[1]
 
 
 def test_a_file_is_replaced_only_on_request(tmp_path):

@@ -39,11 +39,11 @@ class CropDataset(Dataset[dict[str, Tensor]]):
 
     def __init__(self, films: FilmDataset, crops: int = 10, size: int = 11, *, seed: int = 0) -> None:
         check.require_instance("films", films, FilmDataset)
-        check.whole_number("crops", crops, 1, "10 is usual")
-        check.whole_number("size", size, 1, "11 is usual")
+        self.films = films
+        self.crops = check.whole_number("crops", crops, 1, "10 is usual")
+        self.size = check.whole_number("size", size, 1, "11 is usual")
         check.require(size % 2 == 1, "size", "be odd", size, f"choose {size + 1}")
-        check.whole_number("seed", seed, 0, "give a whole number such as 0")
-        self.films, self.crops, self.size, self.seed = films, crops, size, seed
+        self.seed = check.whole_number("seed", seed, 0, "give a whole number such as 0")
         # In shared memory, so that workers that live on into the next epoch learn of it.
         self._epoch = torch.zeros((), dtype=torch.int64).share_memory_()
 

@@ -124,21 +124,22 @@ def plan(name: str, clips: Mapping[str, int], seed: int, out: Path, recipe: Data
     plain = Path(name).name == name and name not in ("", "..") and "\0" not in name
     check.require(plain, "PRESET", "be a plain name, as of a file", repr(name), "give folders with --out")
     check_recipe(recipe)
-    check_seed("--seed", seed)
+    seed = check_seed("--seed", seed)
     parts = parts_asked("--clips", clips, recipe, "--clips train=100 test=10")
     must, got = f"be at most {_MOST:,} in all", " ".join(f"{part}={count}" for part, count in parts.items())
     check.require(sum(parts.values()) <= _MOST, "--clips", must, got, "ask for fewer")
-    check_shards(shards, parts, recipe)
+    shards = check_shards(shards, parts, recipe)
     check.require(shards == 1 or out.suffix != ".h5", "--out", "be a folder for several shards", out, "leave .h5 out")
     must, fix = "be a folder, or a file that ends in .h5", "rename it"
     check.require(out.suffix in ("", ".h5") or out.is_dir(), "--out", must, out, fix)
     return Job(name, recipe, seed, parts, out, shards)
 
 
-def check_seed(argument: str, seed: int) -> None:
-    """Refuse what is no seed of a data set."""
-    check.whole_number(argument, seed, 0, "give a whole number such as 0")
+def check_seed(argument: str, seed: int) -> int:
+    """The seed of a data set as an int; refuses what is none."""
+    seed = check.whole_number(argument, seed, 0, "give a whole number such as 0")
     check.require(seed < 2**64, argument, "be below 2**64", seed, "choose a smaller one")
+    return seed
 
 
 def parts_asked(argument: str, clips: Mapping[str, int], recipe: DatasetSettings, example: Any) -> dict[str, int]:
@@ -155,11 +156,12 @@ def parts_asked(argument: str, clips: Mapping[str, int], recipe: DatasetSettings
         TypeError: a number alone, or one that is not whole.
     """
     check.require_kind(isinstance(clips, Mapping), argument, "say how many of which part", clips, f"try {example}")
+    counts = {}
     for part, count in clips.items():
         check.one_of(argument, part, PARTS)
-        check.whole_number(f"{argument} {part}", count, 0, "give a number of clips such as 100")
+        counts[part] = check.whole_number(f"{argument} {part}", count, 0, "give a number of clips such as 100")
         scene = recipe.clips_per_scene(part)
         must, fix = f"be a multiple of {scene}, the clips of a scene", "ask for whole scenes"
         check.require(count % scene == 0, f"{argument} {part}", must, count, fix)
-    check.require(sum(clips.values()) > 0, argument, "ask for at least one clip", 0, f"try {example}")
-    return {part: clips[part] for part in PARTS if clips.get(part)}
+    check.require(sum(counts.values()) > 0, argument, "ask for at least one clip", 0, f"try {example}")
+    return {part: counts[part] for part in PARTS if counts.get(part)}

@@ -55,7 +55,7 @@ class RecipeClips(ClipSource):
     def __init__(
         self, recipe: str | DatasetSettings, clips: Mapping[str, int], seed: int, mnist: Path | None = None
     ) -> None:
-        check_seed("seed", seed)
+        self.seed: int = check_seed("seed", seed)
         asked = find_recipe(recipe) if isinstance(recipe, str) else recipe
         check_recipe(asked)
         self.name = recipe if isinstance(recipe, str) else recipe.model_dump()["kind"]
@@ -66,7 +66,6 @@ class RecipeClips(ClipSource):
         self._mnist = mnist
         self._world: World | None = make_world(asked, mnist)
         self.recipe: DatasetSettings = self._world.recipe
-        self.seed: int = seed
         self.context, self.horizon = self.recipe.context, self.recipe.horizon
         self.frames, self.height, self.width = self.recipe.frames, self.recipe.height, self.recipe.width
         self.channels, self.binary = self.recipe.channels, self.recipe.binary

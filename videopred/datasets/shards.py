@@ -58,11 +58,12 @@ def shard_ranges(clips: Mapping[str, int], recipe: DatasetSettings, shards: int,
     return ranges
 
 
-def check_shards(shards: int, clips: Mapping[str, int], recipe: DatasetSettings) -> None:
-    """Raise ValueError unless a set can be cut into so many shards, none of them empty."""
-    check.whole_number("--shards", shards, 1, "give a number of files, 1 for a single one")
+def check_shards(shards: int, clips: Mapping[str, int], recipe: DatasetSettings) -> int:
+    """The number of shards as an int; raises ValueError unless a set can be cut into so many, none of them empty."""
+    shards = check.whole_number("--shards", shards, 1, "give a number of files, 1 for a single one")
     must, fix = "be 1 for clips that are drawn in order from one stream", "leave it out"
     check.require(shards == 1 or not recipe.in_order, "--shards", must, shards, fix)
     most = max(count // recipe.clips_per_scene(part) for part, count in clips.items())
     must = f"be at most {most}, so that each holds some of the largest part"
     check.require(shards <= most, "--shards", must, shards, "give fewer shards or more clips")
+    return shards

@@ -1,6 +1,7 @@
 """From a file and what predicts its clips to pictures."""
 
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -139,14 +140,13 @@ def render(
     check.require_instance("picture", picture, PictureConfig)
     check.require_instance("intervention", intervention, Intervention)
     out = check.as_path("--out", out)
-    clips = clips.tolist() if isinstance(clips, np.ndarray | np.generic) else clips
-    whole = isinstance(clips, int)
+    clips = clips.tolist() if isinstance(clips, np.ndarray) else clips
+    whole = isinstance(clips, Integral)
     check.require_kind(not whole, "--clips", "be numbers of clips", clips, f"write ({clips},)")
     named = not isinstance(clips, Sequence) or len(clips) > 0
     check.require(named, "--clips", "name at least one", "none", "leave it out")
     if not isinstance(clips, ClipChoice):
-        numbers = (int(clip) if isinstance(clip, np.integer) else clip for clip in clips or ())
-        clips = ClipChoice(clips=tuple(numbers))
+        clips = ClipChoice(clips=tuple(clips or ()))
     context = file.context if context is None else context
     horizon = file.horizon if horizon is None else horizon
     check.context_and_horizon(context, horizon, file.frames)

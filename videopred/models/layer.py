@@ -38,8 +38,8 @@ class Layer(nn.Module):
         if not isinstance(config, OwnConfig):
             _check_names(config, settings)
         config = core_config(core, **settings) if isinstance(core, str) else core.changed(**settings)
-        self.core = build_core(config, check.whole_number("input_size", input_size, 1, "it is the width of the inputs"))
-        self.input_size = input_size
+        self.input_size = check.whole_number("input_size", input_size, 1, "it is the width of the inputs")
+        self.core = build_core(config, self.input_size)
         self.output_size = self.core.rows * self.core.units
 
     def initial_state(self, batch: int, *, generator: Generator | None = None) -> State:
@@ -48,7 +48,7 @@ class Layer(nn.Module):
         Raises:
             ValueError: fewer than one clip. TypeError: no whole number of them, or no generator.
         """
-        check.whole_number("batch", batch, 1, "it is the number of clips")
+        batch = check.whole_number("batch", batch, 1, "it is the number of clips")
         must, fix = "be a torch.Generator or None", "make one, e.g. torch.Generator().manual_seed(3)"
         check.require_kind(generator is None or isinstance(generator, Generator), "generator", must, generator, fix)
         return self.core.initial_state(batch, generator=generator)

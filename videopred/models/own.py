@@ -6,6 +6,7 @@ for every field, as CLASS(settings, features). A class attribute or setting `rea
 map instead of one vector per frame.
 """
 
+from numbers import Integral
 from typing import Any
 
 from videopred import check
@@ -77,7 +78,7 @@ def build_own(config: OwnConfig, features: int) -> Any:
         raise check.FailedError(check.complaint(f"core {config.source}", "be built", error_told(error), fix)) from error
     for name in ("rows", "units"):
         value, fix = getattr(core, name, None), "set it in __init__: its output is (B, rows, units)"
-        is_size = isinstance(value, int) and value > 0
+        is_size = isinstance(value, Integral) and int(value) > 0
         check.require(is_size, f"core {config.source}", f"have a whole number {name}", value, fix)
     for name in ("trace_axes", "state_rows"):
         if not hasattr(core, name):  # an nn.Module need not say that it traces nothing and has no modules
