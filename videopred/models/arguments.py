@@ -43,14 +43,14 @@ def autocast_on(device: torch.device) -> bool:
     return torch.amp.is_autocast_available(device.type) and torch.is_autocast_enabled(device.type)
 
 
-def looks() -> bool:
+def debugging() -> bool:
     """Whether numbers are to be looked at: with VIDEOPRED_DEBUG, but where torch.compile makes a program."""
     return bool(os.environ.get("VIDEOPRED_DEBUG")) and not torch.compiler.is_compiling()
 
 
 def check_finite(name: str, values: Tensor) -> None:
-    """Raise ValueError for the earliest step at which a clip of values (B, T, …) holds NaN or infinity, if `looks`."""
-    if not looks():
+    """When `debugging`, raise ValueError for the earliest step at which values (B, T, …) are NaN or infinite."""
+    if not debugging():
         return
     wrong = ~values.isfinite().flatten(2).all(-1)  # (B, T)
     if not wrong.any():

@@ -23,7 +23,7 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from videopred.models.arguments import check_finite, check_slots, check_state, check_step, looks
+from videopred.models.arguments import check_finite, check_slots, check_state, check_step, debugging
 
 State = Any
 """A tree of tensors."""
@@ -121,7 +121,7 @@ def unroll(core: Any, slots: Tensor, state: State | None = None, *, trace: bool 
         state = core.initial_state(slots.shape[0])
     else:
         check_state(core, slots.shape[0], state)
-    if hasattr(core, "run") and not looks():  # who looks wants to know the step that went wrong
+    if hasattr(core, "run") and not debugging():  # who debugs wants to know the step that went wrong
         output, state, happened = core.run(slots, state)
         return Unrolled(output, state, {name: value.detach() for name, value in happened.items()} if trace else {})
     projecting = projects(core)
