@@ -243,6 +243,9 @@ def test_films_are_of_the_precision_of_the_model():
         roll_out(model, film.double(), 2)
     with pytest.raises(TypeError, match="^film" + message):
         predict_next(model, film.double())
+    fix = "got torch.float32; convert the model with .float()"  # films that are read from data are of that precision
+    with pytest.raises(TypeError, match=fix):
+        roll_out(build(tiny_model("gru"), (1, HEIGHT, WIDTH)).double(), film, 2)
     with pytest.raises(ValueError, match=r"^film must be \(B, T, C, H, W\) with T at least 2, got \(2, 1, 1, "):
         predict_next(model, film[:, :1])
 

@@ -148,6 +148,8 @@ def test_what_holds_no_scenes_is_refused(place, tmp_path):
             {"film_names": balls},
             r"--film-names must be left out, except for folders of IntPhys, got .*balls.h5 for",
         ),
+        (folder / "dev/O1", {}, r"DATA must be a whole folder of IntPhys, or its dev or test, got .*O1; give .*dev$"),
+        (folder / "dev/O1/0001", {}, r"DATA must be a whole folder of IntPhys, .*, got .*0001; give .*dev$"),
         (folder / "train", {}, r"DATA must hold films to be scored, such as dev/O1/01/1/scene, got none in "),
     ):
         with pytest.raises(ValueError, match=message):

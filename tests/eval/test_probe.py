@@ -103,6 +103,13 @@ def test_places_have_two_coordinates():
         probe_places(draw(B, T, D), draw(B, T, N))
 
 
+def test_places_are_finite_or_absent():
+    places = draw(B, T, N, 2)
+    places[1, 2] = np.inf
+    with pytest.raises(ValueError, match=r"^places must be finite or NaN, got infinite ones among them; give NaN"):
+        probe_places(draw(B, T, D), places)
+
+
 def test_objects_are_put_from_left_to_right():
     places = np.array([[[[5.0, 1], [2, 9], [np.nan, np.nan]], [[1.0, 1], [3, 9], [2, 4]]]])
     expected = [[[2.0, 9], [5, 1], [np.nan, np.nan]], [[1.0, 1], [2, 4], [3, 9]]]
@@ -143,6 +150,7 @@ def test_what_cannot_be_put_from_left_to_right(places, values, error, message):
     ("states", "places", "message"),
     [
         ((B, T, D), (B, T - 1, N, 2), r"places must have the clips and steps of the states, \(10, 7\), got \(10, 6\)"),
+        ((B, T, 0), (B, T, N, 2), r"states must have at least one feature, got shape \(10, 7, 0\); give some"),
         ((B, T, D), (B + 1, T, N, 2), "places must have the clips and steps of the states"),
         ((1, T, D), (1, T, N, 2), "states must be of two clips at least, got 1; one half is fitted, the other scored"),
         (

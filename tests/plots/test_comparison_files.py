@@ -179,6 +179,15 @@ def test_the_intervals_of_a_single_step_are_bars_beside_each_other_and_so_called
         np.testing.assert_allclose(bar, [[place, low], [place, high]])
 
 
+def test_every_model_is_in_the_legend_whatever_it_is_called():
+    """Matplotlib leaves out names that begin with _, and takes what is between dollars for a formula."""
+    curve = Curve(*[np.array([0.1, 0.2])] * 3)
+    figure = draw_curves({"MSE": Panel({"_lstm": curve, "$rims$": curve, "gru": curve}, False)})
+    pixels(figure)
+    (legend,) = figure.legends
+    assert [text.get_text().lstrip("\u200b") for text in legend.get_texts()] == ["_lstm", r"\$rims\$", "gru"]
+
+
 def test_a_panel_without_values_says_so():
     nothing = Curve(*[np.full(3, np.nan)] * 3)
     ones = Curve(*[np.ones(3)] * 3)

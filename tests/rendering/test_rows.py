@@ -243,6 +243,8 @@ def test_films_in_color_say_what_a_wrong_color_is():
     films = np.random.default_rng(2).integers(0, 256, (2, FRAMES, HEIGHT, WIDTH, 3), np.uint8)
     colored = Scene(CONTEXT, *films)
     assert [swatch.name for swatch in draw("diff", colored, SCALE).swatches] == ["missed", "invented", "wrong color"]
+    moved = colored._replace(changed=colored.truth)
+    assert [swatch.name for swatch in draw("change", moved, SCALE).swatches] == ["lost", "new", "other color"]
     assert [swatch.name for swatch in draw("diff", scene(), SCALE).swatches] == ["missed", "invented"]
 
 

@@ -52,6 +52,13 @@ def part_folders(folder: Path) -> dict[str, Path]:
     return there or ({"train": folder} if _holds_films(folder) and not scene else {})
 
 
+def part_around(folder: Path) -> Path | None:
+    """The dev or test that a folder is a block or a scene of; only names are looked at."""
+    whole = folder.resolve()
+    above = [whole.parent] if whole.name in BLOCKS else [whole.parent.parent] if whole.parent.name in BLOCKS else []
+    return next((part for part in above if folder.is_dir() and part.name in PARTS), None)
+
+
 def _holds_blocks(folder: Path) -> bool:
     return any((folder / block).is_dir() for block in BLOCKS)
 

@@ -10,7 +10,7 @@ from videopred import check
 from videopred.datasets import open_dataset
 from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.intphys import ScoredFilms, scored_films
-from videopred.datasets.intphys_layout import holds_intphys
+from videopred.datasets.intphys_layout import holds_intphys, part_around
 from videopred.datasets.scene_names import condition, condition_in, conditions_in, names_in, number_scenes
 
 _NAMES = {"SOURCE": "DATA"}
@@ -87,6 +87,9 @@ def open_quadruplets(
         must, fix = "be left out for folders of IntPhys", "dev is judged, or test where there is no dev"
         check.require(part == "test", "--part", must, part, fix)
         return _of_folder(path, height, width, every or 2, film_names)
+    around = part_around(path)
+    must = "be a whole folder of IntPhys, or its dev or test"
+    check.require(around is None, "DATA", must, path, f"give {around}")
     got, fix = f"{film_names} for {path}", "the labels of a data file name its films"
     check.require(film_names is None, "--film-names", "be left out, except for folders of IntPhys", got, fix)
     return scenes_of(open_dataset(path), part, every or 1)

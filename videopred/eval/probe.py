@@ -171,6 +171,8 @@ def _check_places(places: np.ndarray) -> None:
     _check_array("places", places)
     fits, fix = places.ndim == 4 and places.shape[3] == 2, "give what a data file has of `positions`"
     require(fits, "places", "have the axes (clips, steps, objects, 2)", f"shape {places.shape}", fix)
+    finite, fix = not np.isinf(places).any(), "give NaN where an object is not there"
+    require(finite, "places", "be finite or NaN", "infinite ones among them", fix)
 
 
 def _check_array(argument: str, value: object) -> None:
@@ -184,6 +186,7 @@ def _check(states: np.ndarray, truth: np.ndarray, name: str, penalty: float | No
     require(
         states.ndim == 3, "states", "have the axes (clips, steps, features)", f"shape {states.shape}", "flatten them"
     )
+    require(states.shape[2] > 0, "states", "have at least one feature", f"shape {states.shape}", "give some")
     must, fix = f"have the clips and steps of the states, {states.shape[:2]}", "cut both alike"
     require(truth.shape[:2] == states.shape[:2], name, must, truth.shape[:2], fix)
     require(len(states) > 1, "states", "be of two clips at least", len(states), "one half is fitted, the other scored")

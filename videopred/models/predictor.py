@@ -124,7 +124,11 @@ def check_precision(name: str, film: Tensor, model: nn.Module) -> None:
     weight = next(model.parameters(), None)
     fits = weight is None or film.dtype == weight.dtype or autocast_on(film.device)
     must = f"be {getattr(weight, 'dtype', None)}, as the model's weights are"
-    fix = "convert it with .to()" if film.is_floating_point() else "make it with videopred.to_film"
+    fix = "convert it with .to()"
+    if not film.is_floating_point():
+        fix = "make it with videopred.to_film"
+    elif film.dtype == torch.float32:  # as all films are that were read from data
+        fix = "convert the model with .float(), or what it is given with .to()"
     check.require_kind(fits, name, must, film.dtype, fix)
 
 

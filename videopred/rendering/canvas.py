@@ -26,8 +26,11 @@ def hue(color: Sequence[int] | np.ndarray) -> tuple[float, float, float]:
 
 
 def literal(text: str) -> str:
-    """Text of a user as it stands, without the formulas that matplotlib sees between dollars."""
-    return text.replace("$", r"\$")
+    """Text of a user as it stands, without the formulas that matplotlib sees between dollars.
+
+    A name that begins with _ is behind a character without width, or matplotlib leaves it out of legends.
+    """
+    return ("\u200b" if text.startswith("_") else "") + text.replace("$", r"\$")
 
 
 def empty_figure(width: float, height: float) -> Figure:

@@ -19,8 +19,8 @@ def prediction(scene: Scene, scale: int) -> Panel:
 
 def differing(scene: Scene, scale: int) -> Panel:
     """Where they differ, see `difference`."""
-    swatches = (Swatch(MISSED, "missed"), Swatch(INVENTED, "invented"))
-    return shown(difference(scene.truth, scene.prediction), scale, "difference", _of_colors(scene, swatches))
+    swatches = (Swatch(MISSED, "missed"), Swatch(INVENTED, "invented"), *_in_color(scene, "wrong color"))
+    return shown(difference(scene.truth, scene.prediction), scale, "difference", swatches)
 
 
 def difference(truth: np.ndarray, prediction: np.ndarray) -> np.ndarray:
@@ -46,9 +46,9 @@ def difference(truth: np.ndarray, prediction: np.ndarray) -> np.ndarray:
     return (strongest @ np.array([AGREED, MISSED, INVENTED, DISCOLORED])).round().astype(np.uint8)
 
 
-def _of_colors(scene: Scene, swatches: tuple[Swatch, ...]) -> tuple[Swatch, ...]:
-    """The swatches of a difference, with one more for films in color."""
-    return swatches + (Swatch(DISCOLORED, "wrong color"),) * (scene.truth.shape[-1] > 1)
+def _in_color(scene: Scene, name: str) -> tuple[Swatch, ...]:
+    """The swatch of other colors, for films that have some."""
+    return (Swatch(DISCOLORED, name),) if scene.truth.shape[-1] > 1 else ()
 
 
 def overlay(scene: Scene, scale: int) -> Panel:
@@ -78,9 +78,9 @@ def changed(scene: Scene, scale: int) -> Panel:
 
 def change(scene: Scene, scale: int) -> Panel:
     """Where the intervention changed the prediction, as `difference` from the untouched one to the changed."""
-    swatches = (Swatch(MISSED, "lost"), Swatch(INVENTED, "new"))
+    swatches = (Swatch(MISSED, "lost"), Swatch(INVENTED, "new"), *_in_color(scene, "other color"))
     assert scene.changed is not None
-    return shown(difference(scene.prediction, scene.changed), scale, "change", _of_colors(scene, swatches))
+    return shown(difference(scene.prediction, scene.changed), scale, "change", swatches)
 
 
 def boxes(scene: Scene, scale: int) -> Panel:
