@@ -22,6 +22,7 @@ SHARED = {
     "frames",
     "interrupt",
     "run_files",
+    "run_record",
     "settings",
     "systems",
 }
@@ -30,6 +31,7 @@ ROOMS: dict[str, set[str]] = {
     "": set(),
     "check": {"run_files", "spelling"},
     "run_files": set(),
+    "run_record": {"check", "files", "run_files"},
     "spelling": {"run_files"},
     "child_process": {"check"},
     "frames": {"check"},
@@ -60,8 +62,7 @@ ROOMS: dict[str, set[str]] = {
     "weights": SHARED,
     "checkpoint": SHARED | {"device", "models", "weights"},
     "export": SHARED
-    | {*SHELVES, "checkpoint", "command_lines", "experiments", "export", "judging", "rendering", "pictures", "runs"}
-    | {"weights"},
+    | {*SHELVES, "checkpoint", "command_lines", "experiments", "export", "judging", "rendering", "pictures", "weights"},
     "command_lines": SHARED | {"datasets", "eval"},
     "rollout": SHARED | {"models"},
     "training": SHARED
@@ -70,7 +71,7 @@ ROOMS: dict[str, set[str]] = {
     | {"judging", *SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "processes", "slurm", "runs"},
     "surprise": SHARED | {"datasets", "eval", "rollout", "checkpoint", "device", "runs"},
     "report": SHARED
-    | {"datasets", "eval", "rendering", "checkpoint", "device", "pictures", "training", "judging", "runs", "weights"}
+    | {"datasets", "eval", "rendering", "checkpoint", "device", "pictures", "training", "judging", "weights"}
     | {"command_lines", "plots", "report"},
     "demo": SHARED | {*SHELVES, "rendering", "checkpoint", "device", "training", "judging"},
     "doctor": SHARED | {*SHELVES, "checkpoint", "device", "training", "judging"},
@@ -188,6 +189,7 @@ LIGHT = {
     "files",
     "interrupt",
     "run_files",
+    "run_record",
     "settings",
     "spelling",
     "systems",

@@ -93,6 +93,15 @@ def json_text(content: Mapping[str, Any]) -> str:
     return json.dumps(content, indent=2, allow_nan=False) + "\n"
 
 
+def read_json(path: Path) -> dict[str, Any] | None:
+    """The object in a JSON file; None if the file is damaged or holds something else."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        return None
+    return content if isinstance(content, dict) else None
+
+
 def array_bytes(arrays: Mapping[str, Any]) -> bytes:
     """Arrays as the content of an .npz file."""
     import numpy as np

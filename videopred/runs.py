@@ -3,7 +3,6 @@
 A run that says it is running is believed as long as its process lives, where that can be seen, and it writes.
 """
 
-import json
 import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +14,9 @@ from videopred import check
 from videopred.amounts import duration
 from videopred.eval.file_names import ScoreFile, score_files
 from videopred.eval.text import aligned_lines
+from videopred.files import read_json
 from videopred.run_files import EXPORT, RECORD, SETTINGS, run_name
+from videopred.run_record import read_record, stamp_of, updates_learned, updates_saved
 from videopred.spelling import nearest_path
 from videopred.systems import lives
 from videopred.training.metrics_rows import curves, losses, read_metrics
@@ -63,27 +64,16 @@ def run_stamp(run: Path) -> str | None:
         run: run folder, or export.
     """
     try:
-        record = read_header(run)[1] if run.is_file() else _read_json(run / RECORD)
-        return stamp_of(record)
+        return stamp_of(read_header(run)[1] if run.is_file() else read_record(run))
     except (OSError, ValueError):
         return None
-
-
-def stamp_of(record: Mapping[str, Any]) -> str | None:
-    """The stamp in the record of a run: when it was started, how many updates of it are saved, and of an export also
-    how its weights differ from those that stand for the run; None if that is not known."""
-    if "started" not in record:
-        return None
-    saved = record.get("updates", record.get("saved"))  # the second while it has not ended
-    after = "" if saved is None else f" after {saved} updates"
-    return f"{record['started']}{after}" + (f", {record['weights']}" if "weights" in record else "")
 
 
 def how_far(run: Path) -> str | None:
     """How far a run has learned that is not finished, as `25 of 700 updates`; None of any other, and of an export."""
     try:
-        record, settings = (_read_json(run / name) for name in (RECORD, SETTINGS))
-        done, asked = record.get("updates", record.get("saved")) or 0, settings["training"]["updates"]
+        record, settings = read_record(run), _read_json(run / SETTINGS)
+        done, asked = updates_saved(record) or 0, settings["training"]["updates"]
         return None if record["state"] == "finished" else f"{done} of {asked} updates"
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -160,10 +150,11 @@ def _look_at(path: Path, scores: Sequence[ScoreFile], now: float) -> Run:
             losses, written = _losses(path), _last_written(path)
             state = _state(record, now - written)
         loss, validation, logged = losses
+        learned = updates_learned(record)
         return Run(
             str(path),
             state,
-            updates=record.get("updates", record.get("learned", logged)),
+            updates=logged if learned is None else learned,
             asked=settings["training"]["updates"],
             loss=loss,
             kind_of_loss=str(settings["training"].get("loss", "")),
@@ -181,11 +172,7 @@ def _look_at(path: Path, scores: Sequence[ScoreFile], now: float) -> Run:
 def _read_json(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise ValueError(f"no {path.name} in it")
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        content = None
-    if not isinstance(content, dict):
+    if (content := read_json(path)) is None:
         raise ValueError(f"{path.name} is not what was written there")
     return content
 

@@ -60,7 +60,7 @@ class ScoreFile(NamedTuple):
         """Name -> row of those runs that are told of; the only seed of a folder is filed under the folder's name.
 
         Args:
-            runs: name -> its stamp, see `videopred.runs`; None if that is not known.
+            runs: name -> its stamp, see `videopred.run_record`; None if that is not known.
         """
         rows = {run: self.rows.get(run) or self.rows.get(run.rpartition("/")[0]) for run in runs}
         said = self.content.get("stamps", {})

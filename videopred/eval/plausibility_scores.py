@@ -36,7 +36,7 @@ class PlausibilityScores:
     differs: np.ndarray | None = None
     """(scenes, 4, T) bool: frames at which a film differs from the one with the same beginning; None likewise."""
     stamp: str | None = None
-    """What tells the run from others of its name, see `videopred.runs`; None if it is no run, or that is not known."""
+    """What tells the run from others of its name, see `videopred.run_record`; None if not known, or of no run."""
 
     @property
     def title(self) -> str:

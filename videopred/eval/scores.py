@@ -59,7 +59,7 @@ class Scores:
     seeds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Name -> rows of models that differ only in the seed of their training."""
     stamps: Mapping[str, str] = field(default_factory=dict)
-    """Row of a run -> what tells it from others of its name, see `videopred.runs`; nothing of other models."""
+    """Row of a run -> what tells it from others of its name, see `videopred.run_record`; nothing of other models."""
     notes: tuple[str, ...] = ()
     """What else a reader should know."""
     best_of: Mapping[str, Mapping[str, Mapping[int, float]]] = field(default_factory=dict)

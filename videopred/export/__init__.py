@@ -1,13 +1,13 @@
 """Share a trained model: from a run folder to one small file, which stands for the run wherever one is asked for."""
 
-import json
 import shlex
 from pathlib import Path
 from typing import Any
 
 from videopred import check
 from videopred.checkpoint import BEST, LAST, RunConfig, checkpoint_file, read_checkpoint
-from videopred.run_files import EXPORT, RECORD
+from videopred.run_files import EXPORT
+from videopred.run_record import read_record, updates_learned
 from videopred.weights import Export, write_export
 
 
@@ -64,7 +64,7 @@ def gather(run: Path, half: bool, checkpoint: str | None = None) -> Export:
     kept, record = checkpoint_file(run, checkpoint), _record(run)
     if kept.name != BEST:
         record |= {"checkpoint": kept.stem, "updates": done}
-    elif "updates" not in record:  # it was killed, or still goes on
+    elif updates_learned(record) is None:  # it was killed, or still goes on
         record["learned"] = done
     stands_for_the_run = kept.name == BEST or (kept.name == LAST and not kept.with_name(BEST).is_file())
     unlike = [] if stands_for_the_run else [kept.stem]
@@ -85,15 +85,9 @@ def _settings(config: RunConfig) -> dict[str, Any]:
 
 def _record(run: Path) -> dict[str, Any]:
     """What run.json says, without what has a meaning on this machine only."""
-    file = run / RECORD
-    record: Any = {}
-    try:
-        record = json.loads(file.read_bytes()) if file.is_file() else record
-    except ValueError:
-        record = None
-    fix = "restore it, or delete it, and the export tells nothing of how the run went"
-    check.require_sound(isinstance(record, dict), str(file), "hold JSON", "something else", fix)
-    record = {name: value for name, value in record.items() if name not in ("host", "process", "job", "resumed")}
+    record = {
+        name: value for name, value in read_record(run).items() if name not in ("host", "process", "job", "resumed")
+    }
     if record.get("data"):
         record["data"] = {name: value for name, value in record["data"].items() if name != "path"}
     if "command" in record:

@@ -17,6 +17,7 @@ from videopred.eval.scores import Scores
 from videopred.eval.tables import CEILING
 from videopred.experiments import experiment_names
 from videopred.models.predictor import Predictor
+from videopred.run_record import updates_learned
 from videopred.weights import Export
 
 
@@ -164,7 +165,8 @@ def _training(of: Described) -> Iterator[str]:
     record, training = of.export.record, of.config.training
     if words := training_words(record.get("command", ""), str(of.file.path), of.data):
         yield _shell(words)
-    done = record.get("updates", record.get("learned", training.updates))
+    learned = updates_learned(record)
+    done = training.updates if learned is None else learned
     asked = "" if done == training.updates else f", where {training.updates:,} were asked for"
     told = [f"{counted(done, 'update')} of {counted(training.batch_size, 'clip')} from seed {training.seed}{asked}"]
     if "seconds" in record:

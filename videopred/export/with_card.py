@@ -19,7 +19,7 @@ from videopred.files import write_all
 from videopred.judging.drawing import scenes_of
 from videopred.rendering.film import film_frames
 from videopred.run_files import run_name
-from videopred.runs import stamp_of
+from videopred.run_record import is_of_run, stamp_of
 from videopred.weights import export_bytes
 
 _PANEL_PX = 144
@@ -85,7 +85,7 @@ def _scores_of(run: Path, results: Path, record: Mapping[str, Any]) -> list[Scor
     for path in scores_in(results / run_name(run)):
         scores = load_scores(path)
         (told,) = scores.stamps.values() if len(scores.stamps) == 1 else ("",)
-        if len(scores.models) > 1 or (told and stamp and not told.startswith(record["started"])):
+        if len(scores.models) > 1 or (told and stamp and not is_of_run(told, record)):
             continue
         # Times are all that tells of those that were saved from Python, and of a run that has not ended.
         old = path.stat().st_mtime < ended if not told or (told == stamp and "updates" not in record) else told != stamp

@@ -1,6 +1,5 @@
 """What there is of a run on the disk: settings, record, curves, scores and drawings."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,8 +9,9 @@ from videopred.command_lines import from_here
 from videopred.datasets import kept_clips
 from videopred.eval.file_names import PLAUSIBILITY_FILES, may_be_of, scores_in
 from videopred.eval.scores import Scores, load_scores
-from videopred.run_files import RECORD, SETTINGS, run_name
-from videopred.runs import stamp_of
+from videopred.files import read_json
+from videopred.run_files import SETTINGS, run_name
+from videopred.run_record import read_record, stamp_of
 from videopred.training.metrics_rows import read_metrics
 from videopred.weights import read_header
 
@@ -37,7 +37,7 @@ class FoundRun(NamedTuple):
 
     @property
     def stamp(self) -> str | None:
-        """What tells it from others of its name, see `videopred.runs`."""
+        """What tells it from others of its name, see `videopred.run_record`."""
         return stamp_of(self.record)
 
     @property
@@ -68,8 +68,7 @@ def find_run(path: Path, results: Path) -> FoundRun:
         settings, record = read_header(path)
         log: list[dict[str, str]] = []
     else:
-        settings = _read_json(path / SETTINGS)
-        record = _read_json(path / RECORD) if (path / RECORD).is_file() else {}
+        settings, record = _read_json(path / SETTINGS), read_record(path)
         log = read_metrics(path / "logs" / "metrics.csv")
     check.require_sound("core" in settings.get("model", {}), "RUN", "hold the settings of a run", path, "train again")
     name = run_name(path)
@@ -89,9 +88,7 @@ def _drawn_scene(folder: Path) -> list[tuple[Path, Path]]:
 
 
 def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        content = None
-    check.require_sound(isinstance(content, dict), str(path), "hold JSON", "something else", "make it again")
+    content = read_json(path)
+    check.require_sound(content is not None, str(path), "hold JSON", "something else", "make it again")
+    assert content is not None
     return content

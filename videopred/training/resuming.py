@@ -1,6 +1,5 @@
 """Going on with a run as if it had never stopped: where from, and whether settings and data are still its own."""
 
-import json
 import math
 import re
 import sys
@@ -22,6 +21,7 @@ from videopred.checkpoint import (
 from videopred.datasets.clip_source import ClipSource
 from videopred.models.settings import PredictorConfig
 from videopred.run_files import RECORD
+from videopred.run_record import read_record, updates_saved
 from videopred.settings import TrainingConfig
 
 PREVIOUS = "previous.ckpt"
@@ -59,10 +59,9 @@ def is_finished(run: Path) -> bool:
 
 def _record(run: Path) -> dict[str, Any]:
     try:
-        record = json.loads((run / RECORD).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return read_record(run)
+    except (OSError, check.FaultyFileError):
         return {}  # it tells only of the past
-    return record if isinstance(record, dict) else {}
 
 
 def find_start(run: Path, config: RunConfig) -> Start:
@@ -110,7 +109,7 @@ def find_start(run: Path, config: RunConfig) -> Start:
 def _check_nothing_saved(run: Path) -> None:
     """Refuse a run whose checkpoints somebody has taken away: it would silently begin again."""
     record, damaged = _record(run), any((run / "checkpoints").glob("*.damaged"))  # of which it was said
-    saved = record.get("updates", record.get("saved")) or 0  # the second if it was killed
+    saved = updates_saved(record) or 0
     got = f"{run} without any, though {RECORD} says that {saved} updates were saved"
     fix = f"put checkpoints/ back, or train it anew with --out {run} --overwrite"
     check.require_sound(damaged or not saved, "--resume", "hold its checkpoints", got, fix)

@@ -1,0 +1,53 @@
+"""The record of a run, run.json: what it says, how far the run is, and what tells it from others. Light.
+
+A run can be used without its record, as settings and checkpoints make it; then nothing is told of its past. A damaged
+record is refused by whatever tells of that past, which would otherwise be silently false or gone.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from videopred import check
+from videopred.files import read_json
+from videopred.run_files import RECORD
+
+
+def read_record(run: Path) -> dict[str, Any]:
+    """What the record in a run folder says; nothing if there is none.
+
+    Raises:
+        FaultyFileError: it is damaged.
+    """
+    path = run / RECORD
+    if not path.is_file():
+        return {}
+    content, fix = read_json(path), "restore it, or delete it, and nothing is told of how the run went"
+    check.require_sound(content is not None, str(path), "hold JSON", "something else", fix)
+    assert content is not None
+    return content
+
+
+def updates_saved(record: Mapping[str, Any]) -> int | None:
+    """How many updates of a run are saved: `updates` if it has ended, else `saved`; None if nothing says."""
+    return record.get("updates", record.get("saved"))
+
+
+def updates_learned(record: Mapping[str, Any]) -> int | None:
+    """How many updates a run came to, or, if it had not ended when it was exported, its weights; None while it runs."""
+    return record.get("updates", record.get("learned"))
+
+
+def stamp_of(record: Mapping[str, Any]) -> str | None:
+    """The stamp in the record of a run: when it was started, how many updates of it are saved, and of an export also
+    how its weights differ from those that stand for the run; None if that is not known."""
+    if "started" not in record:
+        return None
+    saved = updates_saved(record)
+    after = "" if saved is None else f" after {saved} updates"
+    return f"{record['started']}{after}" + (f", {record['weights']}" if "weights" in record else "")
+
+
+def is_of_run(stamp: str, record: Mapping[str, Any]) -> bool:
+    """Whether a stamp is of the run with this record, also after more or fewer updates, or of other weights of it."""
+    return stamp.startswith(record["started"])
