@@ -1,7 +1,8 @@
 """The record of a run, run.json: what it says, how far the run is, and what tells it from others. Light.
 
 A run can be used without its record, as settings and checkpoints make it; then nothing is told of its past. A damaged
-record is refused by whatever tells of that past, which would otherwise be silently false or gone.
+record is refused by whatever tells of that past, which would otherwise be silently false or gone. Only a resume goes
+on: it keeps the damaged file beside, says so, and begins a record with a stamp of its own.
 """
 
 from collections.abc import Mapping

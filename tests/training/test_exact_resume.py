@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,9 +13,12 @@ from tiny_runs import CODEC, tiny_data, tiny_model, tiny_training
 from training_runs import UNDRAWN, assert_same, equal, everything_of, load, stop_after, weights
 
 from videopred.checkpoint import write_json
+from videopred.eval.file_names import scores_in
 from videopred.export import export_run
 from videopred.models.rival_settings import GRUConfig
 from videopred.models.settings import PredictorConfig
+from videopred.run_record import is_of_run, stamp_of
+from videopred.runs import run_stamp
 from videopred.settings import ComputeConfig
 from videopred.training.course import Course
 from videopred.training.learner import Learner
@@ -242,13 +246,41 @@ def test_data_that_was_moved_is_asked_for(stopped, data, tmp_path):
         resume(stopped, device="cpu")
 
 
-@pytest.mark.parametrize("record", [None, "{", "[]"])
-def test_a_run_goes_on_without_its_record(stopped, record):
-    """It tells only of the past; and what is left of it after a crash may be nothing."""
-    (stopped / "run.json").unlink() if record is None else (stopped / "run.json").write_text(record)
+@pytest.mark.parametrize("record", [None, "", "{", "[]", "{}"])
+def test_a_run_goes_on_without_its_record(stopped, tmp_path, record, capsys):
+    """It tells only of the past, and what is left of it after a crash may be nothing. Earlier scores are then of
+    another run, as far as can be told."""
+    path, scores = stopped / "run.json", tmp_path / "eval" / stopped.name / "balls" / "scores.json"
+    write_json(scores, {"models": ["model"], "rows": {"model": {}}, "stamps": {"model": run_stamp(stopped)}})
+    before = run_stamp(stopped)
+    path.unlink() if record is None else path.write_text(record)
     resume(stopped, watch=UNDRAWN, device="cpu")
-    told = json.loads((stopped / "run.json").read_text())
+    told = json.loads(path.read_text())
     assert (told["state"], told["updates"], [one["updates"] for one in told["resumed"]]) == ("finished", 5, [3])
+    assert (told["started"], stamp_of(told)) == (told["resumed"][0]["started"], f"{told['started']} after 5 updates")
+    assert not is_of_run(before, told)
+    assert scores_in(scores.parent.parent, [run_stamp(stopped)]) == []
+    kept = stopped / "run.json.damaged"
+    assert (kept.read_text() if kept.exists() else None) == record
+    got = "is not there" if record is None else "is damaged, and kept as run.json.damaged"
+    so = "the run counts as started now, so earlier scores are not taken for its own"
+    assert f"videopred: {path} {got}; {so}\n" in capsys.readouterr().err
+
+
+def test_a_record_that_cannot_be_read_is_not_replaced(stopped, monkeypatch):
+    """It may be whole."""
+    before, read = (stopped / "run.json").read_bytes(), Path.read_text
+
+    def refused(path: Path, *how: Any, **more: Any) -> str:
+        if path.name == "run.json":
+            raise PermissionError(13, "Permission denied", str(path))
+        return read(path, *how, **more)
+
+    with monkeypatch.context() as system:
+        system.setattr(Path, "read_text", refused)
+        with pytest.raises(PermissionError, match=r"run\.json"):
+            resume(stopped, watch=UNDRAWN, device="cpu")
+    assert (stopped / "run.json").read_bytes() == before
 
 
 def test_what_cannot_be_resumed(stopped, tmp_path):

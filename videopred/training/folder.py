@@ -1,6 +1,7 @@
 """The folder of a run: made, gone on with, or put in the place of an older one."""
 
 import shutil
+import sys
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
@@ -125,17 +126,34 @@ class RunFolder:
             self._lock.hold("--resume", self.path)
 
     def go_on(self, config: RunConfig, record: dict[str, Any], device: str, done: int) -> None:
-        """Note in the settings and the record of a run how it is resumed, and after how many updates."""
+        """Note in the settings and the record of a run how it is resumed, and after how many updates.
+
+        A record that does not say when the run was started is kept under another name. The run then counts as started
+        now: without a time, scores of any run of its name would pass for its own.
+        """
         if not is_first():
             return
         write_json(self.path / SETTINGS, config.model_dump(mode="json"))
         self._time.add(record)
         start = {"updates": done, **provenance()}
+        if "started" not in record:
+            record = {"started": start["started"], **record}
+            self._set_record_aside()
         starts = [*record.get("resumed", []), start]
         record = {name: value for name, value in record.items() if name not in ("updates", "finished", "job")}  # past
         record |= {"data": config.data.model_dump()} if config.data else {}
         here = {name: start[name] for name in ("host", "process", "job") if name in start}
         self._write(record | {"state": "running", "device": device, "resumed": starts, "saved": done} | here)
+
+    def _set_record_aside(self) -> None:
+        """Keep a record that is of no use, and say what becomes of it."""
+        path = self.path / RECORD
+        kept, got = path.with_name(f"{RECORD}.damaged"), "is not there"
+        if path.exists():
+            path.replace(kept)
+            got = f"is damaged, and kept as {kept.name}"
+        result = "the run counts as started now, so earlier scores are not taken for its own"
+        print(f"videopred: {path} {got}; {result}", file=sys.stderr)
 
     def settle(self, saved: int) -> None:
         """The run has saved something after so many updates: what it replaces may go, and what it took so far is noted.

@@ -42,10 +42,10 @@ class Start(NamedTuple):
 
 
 def read_settings(run: Path) -> tuple[RunConfig, dict[str, Any]]:
-    """Settings and record of a run folder.
+    """Settings and record of a run folder; of a record that is damaged, nothing.
 
     Raises:
-        FileNotFoundError: there is no run. ValueError: its files are damaged, or it is an export.
+        FileNotFoundError: there is no run. ValueError: its settings are damaged, or it is an export.
     """
     must, fix = "be a run folder", "an export has no checkpoint to go on from; start from it with --init-from"
     check.require(not check.run_folder(run).is_file(), "--resume", must, run, fix)
@@ -60,8 +60,8 @@ def is_finished(run: Path) -> bool:
 def _record(run: Path) -> dict[str, Any]:
     try:
         return read_record(run)
-    except (OSError, check.FaultyFileError):
-        return {}  # it tells only of the past
+    except check.FaultyFileError:
+        return {}  # checkpoints are what counts; `RunFolder.go_on` keeps it and says so
 
 
 def find_start(run: Path, config: RunConfig) -> Start:
