@@ -1,6 +1,5 @@
 """Run folders: which checkpoint is kept, that it is whole, and what is said when it is not."""
 
-import json
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_runs import CODEC, CORE_SIZES, HEIGHT, WIDTH, no_file_longer_than, tiny_model, tiny_training
+from tiny_runs import CODEC, CORE_SIZES, HEIGHT, WIDTH, tiny_model, tiny_training
 
 from videopred.checkpoint import (
     CONFIG_KEY,
@@ -16,9 +15,9 @@ from videopred.checkpoint import (
     checkpoint_file,
     load_run,
     read_run,
-    write_json,
 )
 from videopred.export import export_run
+from videopred.files import write_json
 from videopred.models import CORES, build
 from videopred.models.codec_settings import RNEMConfig
 from videopred.models.settings import PredictorConfig
@@ -177,16 +176,6 @@ def test_a_run_that_is_not_there(tmp_path):
         FileNotFoundError, match=r"^RUN must hold checkpoints/best\.ckpt or last\.ckpt, got .*; train it"
     ):
         load_run(tmp_path)
-
-
-def test_json_is_replaced_whole_or_not_at_all(tmp_path):
-    write_json(tmp_path / "run.json", {"state": "running"})
-    with pytest.raises(TypeError, match="not JSON serializable"):
-        write_json(tmp_path / "run.json", {"state": torch.zeros(2)})
-    with pytest.raises(OSError, match=r"run\.json must be a file that can be written"), no_file_longer_than(20):
-        write_json(tmp_path / "run.json", {"state": "finished", "updates": 5000})
-    assert json.loads((tmp_path / "run.json").read_text()) == {"state": "running"}
-    assert [file.name for file in tmp_path.iterdir()] == ["run.json"]
 
 
 def test_weights_that_are_no_numbers_are_refused(tmp_path):

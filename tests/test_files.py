@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 from tiny_runs import no_file_longer_than
 
-from videopred.files import whole_file, whole_folder, write_all, write_arrays, write_bytes, write_text
+from videopred.files import (
+    read_json,
+    whole_file,
+    whole_folder,
+    write_all,
+    write_arrays,
+    write_bytes,
+    write_json,
+    write_text,
+)
 
 
 def names(folder: Path) -> list[str]:
@@ -59,6 +68,24 @@ def test_texts_bytes_and_arrays_are_written_as_they_are_and_whole(tmp_path):
         write_bytes(path, bytes(1000))
     with np.load(path) as arrays:
         assert arrays.files == ["a/b"]
+
+
+def test_json_is_replaced_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "run.json"
+    write_json(path, {"state": "running"})
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        write_json(path, {"state": np.zeros(2)})
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_json(path, {"loss": float("nan")})
+    with pytest.raises(OSError, match=r"run\.json must be a file that can be written"), no_file_longer_than(20):
+        write_json(path, {"state": "finished", "updates": 5000})
+    assert read_json(path) == {"state": "running"}
+    assert [file.name for file in tmp_path.iterdir()] == ["run.json"]
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe{", b"[1]"])
+def test_a_file_without_a_json_object_holds_none(tmp_path, content):
+    assert read_json(write_bytes(tmp_path / "run.json", content)) is None
 
 
 @pytest.mark.parametrize("stop", [RuntimeError("stop"), KeyboardInterrupt(), SystemExit(3)])

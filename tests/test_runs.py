@@ -17,8 +17,8 @@ from test_checkpoint import config_of, write_run
 from tiny_runs import files_of
 
 from videopred import runs
-from videopred.checkpoint import write_json
 from videopred.export import export_run
+from videopred.files import write_json
 from videopred.runs import Run, how_far, list_runs, table
 
 NOW = 2_000_000_000.0

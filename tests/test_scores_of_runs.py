@@ -4,7 +4,7 @@ import json
 
 from test_runs import look, make_run
 
-from videopred.checkpoint import write_json
+from videopred.files import write_json
 from videopred.runs import run_stamp
 
 

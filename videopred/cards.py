@@ -7,7 +7,7 @@ import numpy as np
 
 from videopred import check
 from videopred.datasets import DATASETS, make_world
-from videopred.files import json_text, write_text
+from videopred.files import write_json
 from videopred.preview import preview_gif
 
 _CLIPS = 3
@@ -42,6 +42,6 @@ def write_cards(folder: Path, names: Sequence[str] = tuple(DATASETS)) -> list[Pa
             "recipe": world.recipe.model_dump(mode="json"),
             "shown": {"part": part, "clips": count, "seed": 0, "every": every},
         }
-        paths.append(write_text(folder / f"{name}.json", json_text(card)))
+        paths.append(write_json(folder / f"{name}.json", card))
         paths.append(preview_gif(frames, folder / f"{name}.gif", columns=4, panel_px=128))
     return paths

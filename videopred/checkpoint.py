@@ -23,7 +23,6 @@ from torch import Tensor
 from videopred import check, systems
 from videopred.device import pick_device
 from videopred.explaining import explain
-from videopred.files import write_text
 from videopred.models import build
 from videopred.models.predictor import Predictor
 from videopred.models.settings import PredictorConfig
@@ -123,11 +122,6 @@ def whole_checkpoint(path: Path) -> dict[str, Any]:
         if systems.is_to_blame(error):
             raise
         raise check.FaultyFileError(unknown) from error
-
-
-def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Write a JSON file, whole or not at all."""
-    write_text(path, json.dumps(content, indent=2) + "\n")
 
 
 def checkpoint_file(run: Path, name: str | None = None) -> Path:

@@ -93,6 +93,11 @@ def json_text(content: Mapping[str, Any]) -> str:
     return json.dumps(content, indent=2, allow_nan=False) + "\n"
 
 
+def write_json(path: Path, content: Mapping[str, Any]) -> Path:
+    """Write a JSON file as a whole file, see `whole_file`, and return its path; ValueError as for `json_text`."""
+    return write_text(path, json_text(content))
+
+
 def read_json(path: Path) -> dict[str, Any] | None:
     """The object in a JSON file; None if the file is damaged or holds something else."""
     try:

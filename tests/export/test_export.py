@@ -13,8 +13,9 @@ from test_checkpoint import config_of, same_weights, write_run
 from tiny_runs import no_file_longer_than
 
 from videopred.check import FaultyFileError
-from videopred.checkpoint import DataRecord, load_run, read_run, write_json
+from videopred.checkpoint import DataRecord, load_run, read_run
 from videopred.export import export_run
+from videopred.files import write_json
 from videopred.models import CORES
 from videopred.training.folder import RunFolder
 from videopred.weights import read_export

@@ -12,9 +12,9 @@ import torch
 from tiny_runs import CODEC, tiny_data, tiny_model, tiny_training
 from training_runs import UNDRAWN, assert_same, equal, everything_of, load, stop_after, weights
 
-from videopred.checkpoint import write_json
 from videopred.eval.file_names import scores_in
 from videopred.export import export_run
+from videopred.files import write_json
 from videopred.models.rival_settings import GRUConfig
 from videopred.models.settings import PredictorConfig
 from videopred.run_record import is_of_run, stamp_of

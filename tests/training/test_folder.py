@@ -12,7 +12,8 @@ from test_locking import another_process_holds
 from tiny_runs import files_of, no_file_longer_than
 from training_runs import learner
 
-from videopred.checkpoint import DataRecord, write_json
+from videopred.checkpoint import DataRecord
+from videopred.files import write_json
 from videopred.run_files import aside as beside
 from videopred.training.folder import RunFolder
 from videopred.training.provenance import provenance

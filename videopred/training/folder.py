@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from videopred import check
-from videopred.checkpoint import RunConfig, write_json
+from videopred.checkpoint import RunConfig
+from videopred.files import write_json
 from videopred.run_files import LOCK, RECORD, SETTINGS, aside
 from videopred.training.aside import bring_back, settle_place
 from videopred.training.locking import FolderLock

@@ -11,7 +11,7 @@ import torch
 from lightning.pytorch.callbacks import Callback
 from torch import Tensor
 
-from videopred.checkpoint import write_json
+from videopred.files import write_json
 from videopred.models.predictor import Predictor
 
 PARTS = ("data", "encoder", "core", "decoder", "optimizer", "rest")

@@ -10,8 +10,8 @@ from typing import Any
 
 from videopred import check
 from videopred.amounts import counted
-from videopred.checkpoint import LAST, whole_checkpoint, write_json
-from videopred.files import write_bytes
+from videopred.checkpoint import LAST, whole_checkpoint
+from videopred.files import write_bytes, write_json
 from videopred.models.settings import PredictorConfig
 from videopred.run_files import SETTINGS, SUMMARY
 from videopred.settings import ComputeConfig, TrainingConfig
