@@ -25,6 +25,7 @@ SHARED = {
     "run_record",
     "settings",
     "systems",
+    "typed_commands",
 }
 
 ROOMS: dict[str, set[str]] = {
@@ -39,6 +40,7 @@ ROOMS: dict[str, set[str]] = {
     "explaining": {"check"},
     "settings": {"check", "explaining"},
     "systems": {"amounts", "check"},
+    "typed_commands": {"systems"},
     "device": {"check", "slurm"},
     "addresses": {"check", "user_errors"},
     "user_errors": set(),
@@ -193,6 +195,7 @@ LIGHT = {
     "settings",
     "spelling",
     "systems",
+    "typed_commands",
     "user_errors",
     "datasets",
     "eval",

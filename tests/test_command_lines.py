@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 
 from videopred import cli
-from videopred.command_lines import evaluate_words, generate_words, plausibility_words, typed
+from videopred.command_lines import evaluate_words, generate_words, plausibility_words
 from videopred.datasets import DATASETS
 from videopred.datasets.settings import BallsConfig
 from videopred.eval.protocols import PROTOCOLS
 from videopred.eval.settings import Protocol
 from videopred.experiments import EXPERIMENTS, find_experiment
 from videopred.experiments.scales import SCALES, at_scale
+from videopred.typed_commands import typed_command
 
 
 @pytest.fixture
@@ -86,12 +87,12 @@ def test_the_nearest_preset_is_chosen():
 @pytest.mark.parametrize(("called", "preset"), [("balls4", "balls4 --balls 3"), ("mine", "balls3")])
 def test_a_folder_of_shards_is_called_as_it_was_where_that_is_a_preset(called, preset):
     words = generate_words(DATASETS["balls3"].recipe, {"train": 7, "test": 5}, 0, f"sets/{called}", shards=2)
-    assert typed(words) == f"videopred generate {preset} --clips train=7 test=5 --shards 2 --out sets"
+    assert typed_command(words) == f"videopred generate {preset} --clips train=7 test=5 --shards 2 --out sets"
 
 
 def test_empty_parts_are_left_out_and_names_of_several_words_are_one():
     words = generate_words(DATASETS["curtain"].recipe, {"train": 0, "validation": 2, "test": 3}, 4, "a b.h5")
-    assert typed(words) == "videopred generate curtain --clips validation=2 test=3 --seed 4 --out 'a b.h5'"
+    assert typed_command(words) == "videopred generate curtain --clips validation=2 test=3 --seed 4 --out 'a b.h5'"
 
 
 ASKED = Protocol(context=4, horizon=3, part="validation", metrics=("mse", "f1"), clips=7)
@@ -114,7 +115,7 @@ WORDS = "videopred evaluate models/mine data.h5 --context 4 --horizon 3 --part v
 )
 def test_all_that_was_asked_is_said(other, clips, more):
     asked = ASKED.model_copy(update=other)
-    assert typed(evaluate_words("models/mine", "data.h5", asked, clips)) == WORDS + more
+    assert typed_command(evaluate_words("models/mine", "data.h5", asked, clips)) == WORDS + more
 
 
 def test_what_is_usual_is_not_said():
@@ -124,7 +125,7 @@ def test_what_is_usual_is_not_said():
 
 @pytest.mark.parametrize(("reference", "more"), [(None, ""), ("data.h5", ""), ("old.h5", " --reference old.h5")])
 def test_another_reference_is_named(reference, more):
-    assert typed(evaluate_words("models/mine", "data.h5", ASKED, 7, reference)) == WORDS + more
+    assert typed_command(evaluate_words("models/mine", "data.h5", ASKED, 7, reference)) == WORDS + more
 
 
 @pytest.mark.parametrize(
@@ -139,7 +140,8 @@ def test_another_reference_is_named(reference, more):
 def test_a_named_protocol_says_all_but_what_was_changed(name, other, more):
     asked = PROTOCOLS[name].protocol.model_copy(update={"clips": 7, **other})
     assert (
-        typed(evaluate_words("run", "data.h5", asked, 7)) == f"videopred evaluate run data.h5 --protocol {name}{more}"
+        typed_command(evaluate_words("run", "data.h5", asked, 7))
+        == f"videopred evaluate run data.h5 --protocol {name}{more}"
     )
 
 

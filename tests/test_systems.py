@@ -80,9 +80,9 @@ def test_windows_tells_of_a_reader_who_has_gone_in_its_own_way(monkeypatch):
 
 def test_commands_are_quoted_as_the_shell_wants_it(monkeypatch):
     words = ("videopred", "train", "--resume", r"my models\run")
-    assert systems.typed(words) == r"videopred train --resume 'my models\run'"
+    assert systems.quoted(words) == r"videopred train --resume 'my models\run'"
     monkeypatch.setattr(systems, "sys", SimpleNamespace(platform="win32"))
-    assert systems.typed(words) == r'videopred train --resume "my models\run"'
+    assert systems.quoted(words) == r'videopred train --resume "my models\run"'
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from videopred import systems
 from videopred.datasets import DATASETS
 from videopred.datasets.settings import DatasetSettings
 from videopred.eval.plausibility_settings import PlausibilityConfig
@@ -15,11 +14,6 @@ from videopred.eval.settings import Protocol, flag_name
 
 Words = tuple[str, ...]
 """The words of a command, after `videopred`."""
-
-
-def typed(words: Words) -> str:
-    """A command as it is typed."""
-    return systems.typed(("videopred", *words))
 
 
 def from_here(path: Path) -> Path:

@@ -106,7 +106,7 @@ def stop_signals() -> tuple[signal.Signals, ...]:
     return (signal.SIGTERM, signal.SIGUSR1)
 
 
-def typed(words: Sequence[str]) -> str:
+def quoted(words: Sequence[str]) -> str:
     """Words as one types them into the system's shell."""
     return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
 

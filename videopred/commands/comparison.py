@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 from tyro.conf import Positional, arg
 
 from videopred import check
-from videopred.command_lines import typed
 from videopred.commands import terminal
 from videopred.commands.naming import read_names
 from videopred.commands.options import Json, Overwrite, out_flag
 from videopred.eval.file_names import PLAUSIBILITY_FILES, SCORES, score_files, scores_in
 from videopred.run_files import looks_like_run, run_name
 from videopred.spelling import nearest_path, nearest_run
+from videopred.typed_commands import typed_command
 
 if TYPE_CHECKING:
     from videopred.eval.comparison import Comparison
@@ -123,7 +123,7 @@ def _scores_of(path: Path, data: Sequence[str], nowhere: Sequence[str]) -> list[
     ]
     among = [file.path.parent for file in files if len(file.rows) > 1]
     folder = f"{among[0]}, where it was scored with others" if among else "the folder of its scores"
-    fix = f"score it with `{typed(('evaluate', str(path), 'DATA'))}`, or name {folder}"
+    fix = f"score it with `{typed_command(('evaluate', str(path), 'DATA'))}`, or name {folder}"
     fix = check.suggest(missing[0], there, fix, "--data ") if missing else fix
     got = f"{path}, of which {', '.join(there) or 'nothing'} {'are' if len(there) > 1 else 'is'} in {found}"
     must = f"have scores of {', '.join(missing)}" if data else "have scores"

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from videopred import check
-from videopred.command_lines import typed
 from videopred.datasets import how_to_make, open_dataset
 from videopred.run_files import SETTINGS, SUMMARY, data_name, run_name
 from videopred.training.places import run_of, seeds_of
+from videopred.typed_commands import resume_command
 
 if TYPE_CHECKING:
     from videopred.datasets.clip_source import ClipSource
@@ -61,7 +61,7 @@ def each_run(runs: Sequence[Path]) -> list[Path]:
             continue
         of_seeds = [run_of(run, seed) for seed in seeds_of(run)]
         missing = [path.name for path in of_seeds if not (path / SETTINGS).is_file()]
-        fix = f"`{typed(('train', '--resume', str(run)))}` trains it, or give those that are there"
+        fix = f"`{resume_command(run)}` trains it, or give those that are there"
         must = "hold a run from each of its seeds"
         check.require_sound(not missing, "RUN", must, f"{run} without {', '.join(missing)}", fix)
         found += of_seeds

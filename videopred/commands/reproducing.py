@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from tyro.conf import Positional, arg
 
 from videopred import check, flags
-from videopred.command_lines import Words, generate_words, typed
+from videopred.command_lines import Words, generate_words
 from videopred.commands import terminal
 from videopred.commands.options import Device, out_flag
 from videopred.commands.training import train
@@ -20,6 +20,7 @@ from videopred.flags import model_flags
 from videopred.models.settings import PredictorConfig
 from videopred.run_files import SUMMARY
 from videopred.training.places import is_unbegun
+from videopred.typed_commands import typed_command
 
 if TYPE_CHECKING:
     from videopred.checkpoint import ExperimentRecord, RunConfig
@@ -64,7 +65,7 @@ def reproduce(
         _check_run(one)
     if dry_run:
         for words in (*_generating(plan), *map(_training, plan.trainings), *plan.judging):
-            print(typed(words))
+            print(typed_command(words))
         return
     from videopred.experiments.clips import find_or_make_clips
 
@@ -97,7 +98,7 @@ def _do(words: Words) -> None:
     """Print a command and run it."""
     from videopred.cli import run  # which imports this module
 
-    print(f"\n$ {typed(words)}", flush=True)
+    print(f"\n$ {typed_command(words)}", flush=True)
     try:
         with terminal.going_on():
             run(list(words))

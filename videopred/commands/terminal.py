@@ -9,8 +9,9 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-from videopred.command_lines import Words, typed
+from videopred.command_lines import Words
 from videopred.files import json_text
+from videopred.typed_commands import typed_command
 
 _GOES_ON = ContextVar("_GOES_ON", default=False)
 """Whether this command is run by another one, which goes on by itself."""
@@ -70,7 +71,7 @@ def print_found(content: Mapping[str, Any], paths: Sequence[Path], as_json: bool
 def print_next(command: Words) -> None:
     """Offer the command that a user may want to type next, unless another one is running this one."""
     if not _GOES_ON.get():
-        print(f"next: {typed(command)}")
+        print(f"next: {typed_command(command)}")
 
 
 @contextmanager

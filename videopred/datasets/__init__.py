@@ -50,7 +50,7 @@ from videopred.datasets.settings import (
 )
 from videopred.explaining import explain
 from videopred.run_files import looks_like_run
-from videopred.systems import typed
+from videopred.typed_commands import resume_command, typed_command
 
 if TYPE_CHECKING:
     from videopred.datasets.clip_source import ClipSource
@@ -223,7 +223,7 @@ def how_to_import(path: Path, flags: Sequence[str] = ()) -> str:
     """The command that makes a data file of films of others, with flags that say how they are kept."""
     name = path.resolve().stem  # of the folder one is in, too
     out = f"{name}-films.h5" if path.suffix == ".h5" else f"{name}.h5"
-    return f"`{typed(('videopred', 'import', str(path), *flags, '--out', out))}`"
+    return f"`{typed_command(('import', str(path), *flags, '--out', out))}`"
 
 
 def how_to_mend(path: Path) -> str:
@@ -236,8 +236,8 @@ def how_to_mend(path: Path) -> str:
     if holds_intphys(path) or any(one.suffix.lower() in _OF_FILMS for one in there):
         return f"bring it in with {how_to_import(path)}"
     if looks_like_run(path):
-        look, resume = (typed(("videopred", *words, str(path))) for words in (("runs",), ("train", "--resume")))
-        return f"it is a run: look at it with `{look}`" + (f", or go on with it by `{resume}`" if path.is_dir() else "")
+        go_on = f", or go on with it by `{resume_command(path)}`" if path.is_dir() else ""
+        return f"it is a run: look at it with `{typed_command(('runs', str(path)))}`{go_on}"
     return "make it again with `videopred generate`"
 
 

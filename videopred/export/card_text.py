@@ -11,13 +11,14 @@ import numpy as np
 
 from videopred.amounts import counted, duration, parts_told, size
 from videopred.checkpoint import DataRecord, ExperimentRecord, RunConfig
-from videopred.command_lines import Words, evaluate_words, generate_words, training_words, typed
+from videopred.command_lines import Words, evaluate_words, generate_words, training_words
 from videopred.datasets.clip_source import ClipSource
 from videopred.eval.scores import Scores
 from videopred.eval.tables import CEILING
 from videopred.experiments import experiment_names
 from videopred.models.predictor import Predictor
 from videopred.run_record import updates_learned
+from videopred.typed_commands import typed_command
 from videopred.weights import Export
 
 
@@ -249,4 +250,4 @@ def _called(file: str) -> str:
 
 def _shell(*commands: Words) -> str:
     """Commands as a block that can be copied."""
-    return "\n".join(["```sh", *map(typed, commands), "```"])
+    return "\n".join(["```sh", *map(typed_command, commands), "```"])

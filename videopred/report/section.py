@@ -9,7 +9,7 @@ import torch
 from videopred import check
 from videopred.amounts import counted
 from videopred.checkpoint import checkpoint_file, load_run
-from videopred.command_lines import evaluate_words, generate_words, plausibility_words, training_words, typed, unlimited
+from videopred.command_lines import evaluate_words, generate_words, plausibility_words, training_words, unlimited
 from videopred.datasets import open_dataset
 from videopred.datasets.description import describe
 from videopred.eval.scores import Scores
@@ -21,6 +21,7 @@ from videopred.report.facts import data_card, data_record, first_facts, learning
 from videopred.report.found import FoundRun
 from videopred.report.tables import ScoreBlock, Table
 from videopred.run_files import data_name
+from videopred.typed_commands import resume_command, typed_command
 
 if TYPE_CHECKING:
     from videopred.datasets.clip_source import ClipSource
@@ -149,14 +150,14 @@ def _missing_scores(run: FoundRun, data: Path, file: "ClipSource", like: Protoco
     """Scores on the clips shown, asked for as others were scored, or as is usual."""
     asked = like or Protocol(part=file.part_to_judge, context=file.context, horizon=file.horizon)
     words = evaluate_words(str(run.path), str(data), asked, file.parts.get(asked.part))
-    return Missing(f"scores on {data.name}{_ALONE if together else ''}", typed(words))
+    return Missing(f"scores on {data.name}{_ALONE if together else ''}", typed_command(words))
 
 
 def _making(file: "ClipSource") -> str | None:
     """The command that makes a data file, clip for clip; None if it is not ours."""
     if file.recipe is None or file.seed is None:
         return None
-    return typed(generate_words(file.recipe, file.parts, file.seed, str(file.path), len(file.files())))
+    return typed_command(generate_words(file.recipe, file.parts, file.seed, str(file.path), len(file.files())))
 
 
 def _missing(run: FoundRun, data: Path | None, together: bool) -> list[Missing]:
@@ -164,18 +165,18 @@ def _missing(run: FoundRun, data: Path | None, together: bool) -> list[Missing]:
     found = []
     if data is None:
         what = "clips: no file of its clips was found"
-        found.append(Missing(what, typed(("report", str(run.path), "--data", "DATA", "--out", "OTHER.html"))))
+        found.append(Missing(what, typed_command(("report", str(run.path), "--data", "DATA", "--out", "OTHER.html"))))
     elif not _has_checkpoint(run.path):
-        found.append(Missing("clips: the run has no checkpoint", typed(("train", "--resume", str(run.path)))))
+        found.append(Missing("clips: the run has no checkpoint", resume_command(run.path)))
     if data is None and not run.scores:
-        found.append(Missing(f"scores{_ALONE if together else ''}", typed(("evaluate", str(run.path), "DATA"))))
+        found.append(Missing(f"scores{_ALONE if together else ''}", typed_command(("evaluate", str(run.path), "DATA"))))
     for name, judged in run.plausibility.items():
         if not run.surprise[name]:
             words = (*plausibility_words(str(run.path), judged), "--draw", "0", "--overwrite")
-            found.append(Missing(f"films of {name} beside the model's surprise at them", typed(words)))
+            found.append(Missing(f"films of {name} beside the model's surprise at them", typed_command(words)))
     if not run.plausibility:
         what = "plausibility: how much impossible films surprise it, on the data set `occlusion` or IntPhys"
-        found.append(Missing(what, typed(("plausibility", str(run.path), "DATA"))))
+        found.append(Missing(what, typed_command(("plausibility", str(run.path), "DATA"))))
     return found
 
 
@@ -224,11 +225,11 @@ def _commands(run: FoundRun, made: str | None, data: Path | None, parts: Mapping
     found = {"the data": made} if made else {}
     if command := str(run.record.get("command", "")):
         words = training_words(command, str(data), str(data)) if data is not None and run.path.is_file() else None
-        found["the run"] = typed(words) if words else unlimited(command)
+        found["the run"] = typed_command(words) if words else unlimited(command)
     for name, scores in run.scores.items():
         count = parts.get(scores.protocol.part) if data is not None and data_name(data) == name else None
         words = evaluate_words(str(run.path), scores.file, scores.protocol, count, scores.reference)
-        found[f"scores on {name}"] = typed(words)
+        found[f"scores on {name}"] = typed_command(words)
     for name, judged in run.plausibility.items():
-        found[f"plausibility on {name}"] = typed(plausibility_words(str(run.path), judged))
+        found[f"plausibility on {name}"] = typed_command(plausibility_words(str(run.path), judged))
     return found

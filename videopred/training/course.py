@@ -11,7 +11,7 @@ from videopred import check
 from videopred.amounts import counted
 from videopred.models.compiling import compile_predictor
 from videopred.settings import WatchConfig
-from videopred.systems import processors, typed
+from videopred.systems import processors
 from videopred.training.batches import Batches
 from videopred.training.clips import TrainingClips
 from videopred.training.engine import make_trainer
@@ -25,6 +25,7 @@ from videopred.training.resuming import Start
 from videopred.training.stopping import Stopped, StopSigns, TimeLimit
 from videopred.training.telling import TellLooks, listening, say
 from videopred.training.watching import watchers
+from videopred.typed_commands import resume_command
 
 if TYPE_CHECKING:
     from lightning.pytorch import Trainer
@@ -57,7 +58,7 @@ class Course:
     @property
     def _resuming(self) -> str:
         """The command that resumes the run."""
-        return typed(("videopred", "train", "--resume", str(self.folder.path)))
+        return resume_command(self.folder.path)
 
     @property
     def _too_soon(self) -> str:

@@ -12,7 +12,7 @@ from lightning.pytorch.utilities import rank_zero_only
 
 from videopred import check
 from videopred.files import told_of
-from videopred.systems import typed
+from videopred.typed_commands import resume_command
 
 LOGGERS: dict[str, tuple[str, str, Callable[[Path], dict[str, Any]]]] = {
     "wandb": ("WandbLogger", "wandb", lambda run: {"project": "videopred", "name": run.name, "save_dir": run}),
@@ -88,8 +88,7 @@ def make_loggers(names: Sequence[str], run: Path) -> list[loggers.Logger]:
             _ = logger.experiment  # which starts it, in the first process
         except Exception as error:  # of any kind, as its library has it
             got = f"{name}, which says: {' '.join(str(error).split()) or type(error).__name__}"
-            resume = typed(("videopred", "train", "--resume", str(run), "--logger", *names))
-            fix = f"set what it asks for, and continue with `{resume}`"
+            fix = f"set what it asks for, and continue with `{resume_command(run, '--logger', *names)}`"
             raise check.FailedError(check.complaint("--logger", "start", got, fix)) from error
         made.append(logger)
     return made

@@ -15,11 +15,11 @@ from videopred.files import write_bytes, write_json
 from videopred.models.settings import PredictorConfig
 from videopred.run_files import SETTINGS, SUMMARY
 from videopred.settings import ComputeConfig, TrainingConfig
-from videopred.systems import typed
 from videopred.training.places import check_room, first_of, run_of, seeds_of, usual_folder
 from videopred.training.resuming import LOOKS_KEY, read_settings
 from videopred.training.run import resume, train
 from videopred.training.stopping import TimeLimit
+from videopred.typed_commands import resume_command
 
 
 def train_seeds(
@@ -115,7 +115,7 @@ def _one_by_one(
             failed.append(seed)
     if failed:
         got = f"{out}, of which {', '.join(f'seed {seed}' for seed in failed)} failed as said above"
-        fix = again or f"`{_resuming(out)}` tries again"
+        fix = again or f"`{resume_command(out)}` tries again"
         fix += "; a loss that is not finite comes again: then train anew, with other settings and --overwrite"
         raise check.FailedError(check.complaint("runs from several seeds", "all be finished", got, fix))
     return _summed_up(out, seeds)
@@ -130,20 +130,15 @@ def _check_time(limit: TimeLimit, out: Path, done: int, failed: Sequence[int], s
     if said := limit.reached():
         told = f"{said}: {done - len(failed)} of {counted(len(seeds), 'seed')} are finished"
         told += f", and {', '.join(f'seed {seed}' for seed in failed)} failed" if failed else ""
-        raise KeyboardInterrupt(f"{told}; continue with `{_resuming(out)}`")
+        raise KeyboardInterrupt(f"{told}; continue with `{resume_command(out)}`")
 
 
 def _for_all(out: Path, stopped: KeyboardInterrupt) -> KeyboardInterrupt:
     """What says how to go on with all seeds, too, where one was stopped."""
-    said = str(stopped)
+    said, resuming = str(stopped), resume_command(out)
     return KeyboardInterrupt(
-        f"{said} for this seed, or `{_resuming(out)}` for all" if said else f"continue with `{_resuming(out)}`"
+        f"{said} for this seed, or `{resuming}` for all" if said else f"continue with `{resuming}`"
     )
-
-
-def _resuming(out: Path) -> str:
-    """The command that resumes all seeds."""
-    return typed(("videopred", "train", "--resume", str(out)))
 
 
 def _written(path: Path) -> int | None:
