@@ -74,7 +74,7 @@ def test_a_folder_that_is_in_use_is_said_before_clips_are_made(tmp_path, monkeyp
     assert not Path("datasets").exists()
 
 
-@pytest.mark.parametrize("rank", ["RANK", "LOCAL_RANK", "SLURM_PROCID"])
+@pytest.mark.parametrize("rank", ["RANK", "LOCAL_RANK", "SLURM_PROCID", "JSM_NAMESPACE_RANK"])
 def test_a_second_process_finds_the_folder_that_the_first_made(tmp_path, monkeypatch, rank):
     (tmp_path / "settings.json").touch()
     monkeypatch.setenv(rank, "0")

@@ -6,6 +6,18 @@ import sys
 from videopred import check
 from videopred.slurm import my_task
 
+_LIGHTNING = ("RANK", "LOCAL_RANK", "SLURM_PROCID", "JSM_NAMESPACE_RANK")
+"""Where Lightning looks for the place of a process, in its order."""
+
+
+def is_first_of_training() -> bool:
+    """Whether Lightning, which need not be loaded, will take this process for the first of a training.
+
+    `my_place` does not know that: processes that Lightning starts have their place in LOCAL_RANK alone until they have
+    met. So this follows Lightning, from which `training.processes.is_first` has it.
+    """
+    return next((os.environ[name] for name in _LIGHTNING if name in os.environ), "0") == "0"
+
 
 def my_place() -> tuple[int, int]:
     """Which of the processes that were started together this is, and how many they are; 0 and 1 if it is alone.

@@ -12,11 +12,13 @@ from typing import Any, ClassVar
 
 import pytest
 import torch
+from lightning.fabric.utilities import rank_zero
 from lightning.pytorch.plugins.environments import LightningEnvironment, TorchElasticEnvironment
 from lightning.pytorch.utilities import rank_zero_only
 from tiny_runs import tiny_model, tiny_training
 from torch.distributed import DistNetworkError
 
+from videopred.processes import is_first_of_training
 from videopred.settings import ComputeConfig
 from videopred.training import processes
 from videopred.training.engine import check_compute
@@ -36,6 +38,16 @@ SCRIPT = {"SLURM_NTASKS": "2", "SLURM_PROCID": "0", "SLURM_JOB_ID": "12", "SLURM
 SHELL = SCRIPT | {"SLURM_STEP_ID": "4294967290", "SLURM_STEP_NUM_TASKS": "1", "SLURM_JOB_NAME": "interactive"}
 SRUN = SCRIPT | {"SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "2", "SLURM_STEP_TASKS_PER_NODE": "2"}
 SRUN |= {"SLURM_PROCID": "1", "SLURM_NODEID": "0", "SLURM_LOCALID": "1", "SLURM_STEP_NODELIST": "gpu[07-08]"}
+
+
+@pytest.mark.parametrize("value", ["0", "3"])
+@pytest.mark.parametrize("name", ["RANK", "LOCAL_RANK", "SLURM_PROCID", "JSM_NAMESPACE_RANK", "ANOTHER"])
+@pytest.mark.parametrize("more", [{}, {"SLURM_PROCID": "1"}, {"LOCAL_RANK": "0", "SLURM_PROCID": "1"}], ids=str)
+def test_the_first_is_known_before_lightning_is_loaded(monkeypatch, name, value, more):
+    """As it will say itself, also where several variables do."""
+    for variable, said in {**more, name: value}.items():
+        monkeypatch.setenv(variable, said)
+    assert is_first_of_training() == ((rank_zero._get_rank() or 0) == 0)
 
 
 @pytest.mark.parametrize(

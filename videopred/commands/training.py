@@ -1,6 +1,5 @@
 """The command that trains: on a data file, by an experiment, or from where a run stopped."""
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from videopred.experiments.settings import Scale
 from videopred.flags import model_flags
 from videopred.models.codec_settings import CodecConfig, DecoderConfig, RNEMConfig, SharedConfig
 from videopred.models.settings import CoreConfig, PredictorConfig, RIMsConfig
+from videopred.processes import is_first_of_training
 from videopred.run_files import SUMMARY, is_seed_folder
 from videopred.settings import ComputeConfig, Settings, TrainingConfig, WatchConfig
 from videopred.spelling import nearest_path
@@ -219,7 +219,7 @@ def _check_room(out: Path, seeds: Sequence[int] | None, overwrite: bool) -> None
     A run comes back that was to be replaced by a process that ended before it saved anything.
     In the first of several processes: the others may find the folder that it has made.
     """
-    if any(os.environ.get(rank, "0") != "0" for rank in ("RANK", "LOCAL_RANK", "SLURM_PROCID")):
+    if not is_first_of_training():
         return
     for run in [out] if seeds is None else [run_of(out, seed) for seed in seeds]:
         bring_back(run)
