@@ -38,6 +38,11 @@ def my_device(name: str) -> str:
     return f"cuda:{int(place) % torch.cuda.device_count()}"
 
 
+def device_of(model: torch.nn.Module) -> torch.device:
+    """Where a model is, or a part of one."""
+    return next(model.parameters()).device
+
+
 def measuring_device(device: torch.device) -> torch.device:
     """Where scores of a model on that device are computed: there, or, as Apple's GPU has no float64, on the CPU."""
     return torch.device("cpu") if device.type == "mps" else device

@@ -17,7 +17,7 @@ from tqdm import tqdm
 from videopred import check
 from videopred.checkpoint import load_run, run_settings
 from videopred.datasets.quadruplets import Quadruplets, open_quadruplets
-from videopred.device import measuring_device
+from videopred.device import device_of, measuring_device
 from videopred.eval.answers import read_scores
 from videopred.eval.mates import differing
 from videopred.eval.plausibility import Plausible, Scenes, aggregate, check_differing, errors, from_numbers
@@ -128,7 +128,7 @@ def open_scenes(data: Path | str, config: PlausibilityConfig, size: tuple[int, i
 def scorer_of(predictor: "Predictor", config: PlausibilityConfig) -> Scorer:
     """Surprise of a model, on its device and in evaluation mode; it is left in the mode it was in."""
     measure = SURPRISES[config.surprise]
-    device = next(predictor.parameters()).device
+    device = device_of(predictor)
     measured_on = measuring_device(device)
 
     def score(film: Tensor) -> Tensor:

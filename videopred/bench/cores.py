@@ -15,7 +15,7 @@ from videopred.bench.plain_cores import plain_brims, plain_rims
 from videopred.bench.plain_scoff import PlainSCOFF
 from videopred.bench.timing import compare
 from videopred.bench.training_step import MODELS, pair_of, training_step
-from videopred.device import one_thread
+from videopred.device import device_of, one_thread
 from videopred.models import build_core
 from videopred.models.compiling import check_compiler
 from videopred.models.core import unroll
@@ -143,8 +143,7 @@ def _device_row(subject: Subject, steps: int, batch: int, repeats: int) -> dict[
     """Milliseconds per step on a CUDA device."""
 
     def work_of(core: Any) -> Callable[[], None]:
-        device = next(core.parameters()).device
-        slots = torch.randn(batch, steps, subject.slots, subject.features, device=device)
+        slots = torch.randn(batch, steps, subject.slots, subject.features, device=device_of(core))
         return _learning_step(core, lambda: unroll(core, slots).output)
 
     found = device_rows(build_core(subject.config, subject.features), work_of, repeats)

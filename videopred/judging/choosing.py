@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from videopred import check
-from videopred.device import measuring_device
+from videopred.device import device_of, measuring_device
 from videopred.eval import METRICS, known, make_metric
 from videopred.eval.frame_metric import measure_all
 from videopred.eval.metric import check_measured, clip_means
 from videopred.judging.batches import films
 from videopred.judging.fitting import check_fit
-from videopred.judging.forecasts import device_of
 from videopred.rollout import roll_out
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from torch import Tensor
 
 from videopred import check
 from videopred.amounts import counted
-from videopred.device import my_device, pick_device
+from videopred.device import device_of, my_device, pick_device
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.frames import shape_told
 from videopred.judging.batches import Batch, read_film
 from videopred.judging.fitting import check_fit, check_opened, check_protocol
-from videopred.judging.forecasts import Forecast, Predict, check_predicted, device_of, forecast_of
+from videopred.judging.forecasts import Forecast, Predict, check_predicted, forecast_of
 from videopred.judging.given_films import GivenFilms, GivenTruth
 from videopred.judging.own_masks import asks_for_masks, check_masks, source_of, usual_metrics
 from videopred.judging.rows import ROWS

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from videopred import check
+from videopred.device import device_of
 from videopred.frames import to_film
 from videopred.judging.batches import Batch, Predicted
 from videopred.judging.fitting import check_fit, check_opened, check_part
@@ -106,11 +107,6 @@ def check_predicted(name: str, film: Any) -> Tensor:
     kind, fix = type(film).__name__, "make it one, e.g. with torch.from_numpy"
     check.require_kind(isinstance(film, Tensor), f"prediction of {name}", "be a tensor", kind, fix)
     return film
-
-
-def device_of(predictor: Predictor) -> torch.device:
-    """Where a model is."""
-    return next(predictor.parameters()).device
 
 
 def _chance(clips: Iterable[int], sample: int) -> list[torch.Generator]:
