@@ -273,7 +273,7 @@ def context_and_horizon(
     )
 
 
-def feedback(name: str, *, rolled: bool = False) -> float | None:
+def threshold_of(name: str, *, rolled: bool = False) -> float | None:
     """The threshold in a kind of feedback, such as 0.5 in `threshold:0.5`; None for kinds without one.
 
     Args:

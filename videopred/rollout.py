@@ -166,7 +166,7 @@ def evaluating(predictor: Predictor) -> Iterator[None]:
 
 def _feed(feedback: str, chance: Sequence[torch.Generator]) -> Feed:
     """What a feedback makes of predicted probabilities."""
-    threshold = check.feedback(feedback, rolled=True)
+    threshold = check.threshold_of(feedback, rolled=True)
     if feedback == "soft":
         return lambda said: said
     if threshold is not None:

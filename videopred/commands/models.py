@@ -73,7 +73,7 @@ def rollout(
     check.whole_number("--first", 1 if first is None else first, 1, "ask for at least one clip")
     fix = "`videopred evaluate` scores it; `one_step` in the file has the predictions within the context"
     check.require(feedback != "true", "--feedback", "be soft, threshold:0.5 or sample", feedback, fix)
-    check.feedback(feedback, rolled=True)
+    check.threshold_of(feedback, rolled=True)
 
     asked = opened(data, device, run, context, horizon)
     intervention.check_beginning(asked.horizon)

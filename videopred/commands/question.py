@@ -47,7 +47,7 @@ class Question(NamedTuple):
             ValueError: one of them does; the message names it.
         """
         said = self.said
-        check.feedback(said.get("feedback", "soft"))
+        check.threshold_of(said.get("feedback", "soft"))
         check.whole_number("--samples", said.get("samples", 1), 1, "1 asks for a single film of each clip")
         start = "give at least one frame to start from" if least_context else "0 says that every frame was predicted"
         check.whole_number("--context", said.get("context", 1), least_context, start)

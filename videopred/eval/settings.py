@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from videopred.check import complaint, feedback, flag, require, whole_number
+from videopred.check import complaint, flag, require, threshold_of, whole_number
 from videopred.settings import Settings
 
 
@@ -39,7 +39,7 @@ class Protocol(Settings):
 
     @model_validator(mode="after")
     def _goes_together(self) -> "Protocol":
-        feedback(self.feedback)
+        threshold_of(self.feedback)
         whole_number("--samples", self.samples, 1, "1 asks for a single film of each clip")
         for steps in self.means:
             inside = 1 <= steps <= self.horizon
