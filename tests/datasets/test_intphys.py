@@ -18,6 +18,9 @@ from videopred.datasets.intphys import read_intphys
 from videopred.datasets.intphys_layout import films_in, holds_intphys
 from videopred.datasets.recipe_clips import RecipeClips
 
+NO_GROUPS = "left out; not every film has masks, and a status.json that says which grey is whose"
+"""What is said of films some of which have no objects that are known."""
+
 
 def in_their_order(source: RecipeClips) -> list[Clip]:
     """Our test clips as the folders have them: block by block."""
@@ -142,7 +145,7 @@ def test_unlabelled_films_are_read(intphys_films):
     assert [path.name for path in folder.rglob("status.json")] == []
     found = read_intphys(folder)
     assert found.found["labels"] == "scene, block; no status.json says what is possible"
-    assert found.found["groups"] == "left out; no status.json says which grey is whose"
+    assert found.found["groups"] == NO_GROUPS
 
     record, ours = found.record("test", 9), in_their_order(clips_of_ours())[9]
     assert sorted(record) == ["features", "labels/block", "labels/scene"]
@@ -227,12 +230,15 @@ def test_levels_of_2017_stand_in_the_header(intphys_copy):
 
 
 def test_labels_alone_are_enough(intphys_copy):
-    """The released dev set says no more than what is possible."""
+    """The released dev set says no more than what is possible, beside a train set that says all."""
     for film in (intphys_copy / "dev").glob("O1/*/*"):
         possible = json.loads((film / "status.json").read_text())["header"]["is_possible"]
         (film / "status.json").write_text(json.dumps({"header": {"is_possible": possible}}))
-    found = read_intphys(intphys_copy / "dev")
-    assert sorted(found.record("test", 0)) == ["features", "labels/block", "labels/possible", "labels/scene"]
+    for folder, parts in {intphys_copy / "dev": ("test",), intphys_copy: ("train", "test")}.items():
+        found = read_intphys(folder)
+        assert found.found["groups"] == NO_GROUPS
+        for part in parts:
+            assert sorted(found.record(part, 1)) == ["features", "labels/block", "labels/possible", "labels/scene"]
 
 
 def test_they_are_imported_into_a_data_file(intphys_films, tmp_path):

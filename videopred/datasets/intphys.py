@@ -28,6 +28,8 @@ from videopred.datasets.intphys_layout import (
     status_of,
 )
 
+_NO_GROUPS = "left out; not every film has masks, and a status.json that says which grey is whose"
+
 
 class _Known(NamedTuple):
     """What is the same in all films, and what is known of every one of them."""
@@ -142,7 +144,7 @@ def _found(known: _Known, size: tuple[int, int], clips: Mapping[str, int], every
         "width": size[1],
         "channels": 3,
         "labels": "possible, scene, block" if known.possible else "scene, block; no status.json says what is possible",
-        "groups": "objects, but not occluders" if known.groups else "left out; no status.json says which grey is whose",
+        "groups": "objects, but not occluders" if known.groups else _NO_GROUPS,
         "depth": _depth(known.deep, sum(clips.values())),
         "resized": "no" if size == (known.height, known.width) else before,
     }
@@ -155,7 +157,7 @@ def _depth(films: int, of: int) -> str:
 
 
 def _look(films: Sequence[Film]) -> _Known:
-    """What is known of all films. Only the first is opened; of the others, names are looked at."""
+    """What is known of all films. Only the first of each kind is opened; of the others, names are looked at."""
     lengths: dict[int, Path] = {}
     for film in films:
         lengths.setdefault(len(pictures_of(film.path, "scene")), film.path)
@@ -168,7 +170,7 @@ def _look(films: Sequence[Film]) -> _Known:
     masks = _all_have(scored, "masks"), _all_have(others, "masks")
     height, width, _ = _picture(pictures_of(first, "scene")[0], "RGB").shape
     told = all(masks) and all((film.path / "status.json").is_file() for film in films)
-    groups = told and greys_at(status_of(first), 0) is not None
+    groups = told and all(greys_at(status_of(kind[0]), 0) is not None for kind in (scored, others) if kind)
     return _Known(frames, height, width, possible, groups, sum((film.path / "depth").is_dir() for film in films))
 
 
