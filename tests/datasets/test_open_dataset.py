@@ -1,4 +1,4 @@
-"""What is no data is told apart: films of others, runs, and files that must be made again."""
+"""What is no data is told apart: films of others, recipes, runs, and files that must be made again."""
 
 import re
 import shlex
@@ -7,7 +7,7 @@ import h5py
 import numpy as np
 import pytest
 
-from videopred.datasets import open_dataset
+from videopred.datasets import find_recipe, open_dataset
 
 
 @pytest.mark.parametrize("name", ["a film.npy", "f.NPZ", "f.gif", "f.mp4"])
@@ -47,6 +47,13 @@ def test_an_export_is_said_to_be_a_run(tmp_path):
     (tmp_path / "mine.safetensors").write_bytes(b"weights")
     with pytest.raises(ValueError, match=r"; it is a run: look at it with `videopred runs \S+mine\.safetensors`$"):
         open_dataset(tmp_path / "mine.safetensors")
+
+
+def test_clips_of_a_recipe_are_said_to_be_made_first(tmp_path):
+    (tmp_path / "my balls.json").write_text(find_recipe("balls4").model_dump_json())
+    command = shlex.join(("videopred", "generate", str(tmp_path / "my balls.json")))
+    with pytest.raises(ValueError, match=re.escape(f"; if it is a recipe, make its clips with `{command}`")):
+        open_dataset(tmp_path / "my balls.json")
 
 
 def test_arrays_of_others_are_said_to_be_brought_in(tmp_path):

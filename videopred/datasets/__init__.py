@@ -227,7 +227,7 @@ def how_to_import(path: Path, flags: Sequence[str] = ()) -> str:
 
 
 def how_to_mend(path: Path) -> str:
-    """What to do about a path that is no data file: import films of others, show a run as a run, or make it again."""
+    """What to do about a path that is no data file: import films, follow a recipe, look at a run, or make it again."""
     if path.is_dir() and (files := sorted(path.glob("*.h5"))):
         return f"name one of its files, such as {files[0]}"
     from videopred.datasets.intphys_layout import holds_intphys
@@ -235,6 +235,8 @@ def how_to_mend(path: Path) -> str:
     there = islice(chain(path.glob("*"), path.glob("*/*")), _LOOKED_AT) if path.is_dir() else [path]
     if holds_intphys(path) or any(one.suffix.lower() in _OF_FILMS for one in there):
         return f"bring it in with {how_to_import(path)}"
+    if path.suffix == ".json":
+        return f"if it is a recipe, make its clips with `{typed(('videopred', 'generate', str(path)))}`"
     if looks_like_run(path):
         go_on = f", or go on with it by `{resume_command(path)}`" if path.is_dir() else ""
         return f"it is a run: look at it with `{typed_command(('runs', str(path)))}`{go_on}"
