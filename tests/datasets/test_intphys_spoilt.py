@@ -61,6 +61,22 @@ SPOILT = {
         lambda dev, train: shutil.copytree(dev.parent, dev.parents[1] / "block 4"),
         "SOURCE must hold scenes in O1, O2, O3 alone, got block 4 in ",
     ),
+    "a block and a scene of other names": (
+        lambda dev, train: shutil.copytree(dev, dev.parents[1] / "block 4" / "scene1"),
+        "SOURCE must hold scenes in O1, O2, O3 alone, got block 4 in ",
+    ),
+    "a scene without a number": (
+        lambda dev, train: shutil.copytree(dev, dev.parent / "scene1"),
+        "SOURCE must hold films and scenes in folders whose names are numbers, got {dev}/O1/scene1; give it a number",
+    ),
+    "a film of a scene without a number": (
+        lambda dev, train: shutil.copytree(dev / "2", dev / "2b"),
+        "SOURCE must hold films and scenes in folders whose names are numbers, got {dev}/O1/0001/2b; give it a number",
+    ),
+    "a film of train without a number": (
+        lambda dev, train: (train / "00001").rename(train / "first"),
+        "SOURCE must hold films and scenes in folders whose names are numbers, got {train}/first; give it a number",
+    ),
     "frames that are numbers": (
         lambda dev, train: say(dev / "2/status.json", frames=[1, 2, 3]),
         "SOURCE must hold status.json files with a list of what is in each frame, got something else in ",
@@ -137,15 +153,19 @@ def test_what_is_wrong_is_one_clear_line(intphys_copy, spoil):
     spoiled, complaint = SPOILT[spoil]
     assert read_intphys(intphys_copy).record("test", 1)["features"].any()
     spoiled(intphys_copy / "dev/O1/0001", intphys_copy / "train")
-    with pytest.raises(ValueError, match=re.escape(complaint)) as caught:
+    places = {part: intphys_copy / part for part in ("dev", "train")}
+    with pytest.raises(ValueError, match=re.escape(complaint.format(**places))) as caught:
         read_intphys(intphys_copy).record("test", 1)
     assert "\n" not in str(caught.value)
     assert str(intphys_copy) in str(caught.value)
 
 
-def test_a_file_beside_the_films_of_a_scene_is_passed_by(intphys_copy):
+def test_what_holds_no_films_is_passed_by_and_what_is_hidden(intphys_copy):
     before = read_intphys(intphys_copy)
     (intphys_copy / "dev/O1/0001/7").write_text("mine")
+    for name in ("train", "dev", "dev/O1", "dev/O1/0001"):
+        (intphys_copy / name / "models" / "run").mkdir(parents=True)
+        shutil.copytree(intphys_copy / "train/00002", intphys_copy / name / ".kept/00003")
     assert read_intphys(intphys_copy).parts == before.parts
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from videopred import check
-from videopred.datasets.foreign_films import whole_source
+from videopred.datasets.foreign_films import visible, whole_source
 from videopred.datasets.scene_names import BLOCKS
 
 PARTS = {"train": "train", "validation": "validation", "dev": "test", "test": "test"}
@@ -68,9 +68,17 @@ def _holds_films(folder: Path) -> bool:
 
 
 def _numbered(folder: Path) -> list[Path]:
-    """The folders in it whose names are numbers, in their order."""
-    numbered = (path for path in folder.iterdir() if path.name.isdecimal() and path.is_dir())
-    return sorted(numbered, key=lambda path: int(path.name))
+    """The folders in it whose names are numbers, in their order; no other may hold films."""
+    folders = [path for path in visible(folder) if path.is_dir()]
+    odd = next((path for path in folders if not path.name.isdecimal() and _holds_pictures(path)), None)
+    must, fix = "hold films and scenes in folders whose names are numbers", "give it a number, or move it away"
+    check.require_sound(odd is None, "SOURCE", must, odd, fix)
+    return [path for path in folders if path.name.isdecimal()]
+
+
+def _holds_pictures(folder: Path) -> bool:
+    """Whether it seems to be a film, a scene or a block, whatever it and the folders in it are called."""
+    return any(any(folder.glob(f"{above}scene")) for above in ("", "*/", "*/*/"))
 
 
 def films_in(folder: Path) -> Iterator[Film]:
@@ -78,8 +86,8 @@ def films_in(folder: Path) -> Iterator[Film]:
     if not _holds_blocks(folder):
         yield from (Film(path, scene, 0) for scene, path in enumerate(_numbered(folder)))
         return
-    others = [path.name for path in sorted(folder.iterdir()) if path.name not in BLOCKS and path.is_dir()]
-    beside = ", ".join(name for name in others if _numbered(folder / name))
+    others = [path for path in visible(folder) if path.name not in BLOCKS and path.is_dir()]
+    beside = ", ".join(path.name for path in others if _holds_pictures(path))
     require_in(not beside, f"hold scenes in {', '.join(BLOCKS)} alone", beside, folder)
     blocks = {number: folder / name for number, name in enumerate(BLOCKS, start=1) if (folder / name).is_dir()}
     scenes = [(number, scene) for number, block in blocks.items() for scene in _numbered(block)]
