@@ -313,7 +313,8 @@ def test_truth_is_what_all_parts_hold(tmp_path):
         ),
         (
             write_group(training__features=FILM, test__features=FILM[:4]),
-            "DATA must hold clips of one shape, got [(4, 8, 10, 1), (5, 8, 10, 1)]",
+            "DATA must hold clips of one shape as features (T, N, H, W, C), time first, "
+            "got [(5, 2, 8, 10, 1), (4, 2, 8, 10, 1)] in {path}; make a file with `videopred generate`, or bring in",
         ),
     ],
 )

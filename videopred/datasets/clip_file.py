@@ -228,7 +228,8 @@ class ClipFile(ClipSource):
             must = "hold clips of two frames or more, for there is nothing to predict in one"
             self._require(len(frames) > 1, must, f"features {frames.shape} in {PARTS[part]}")
         shapes = {(frames.shape[0], *frames.shape[2:]) for frames in features.values()}
-        self._require(len(shapes) == 1, "hold clips of one shape", sorted(shapes))
+        must = "hold clips of one shape as features (T, N, H, W, C), time first"
+        self._require(len(shapes) == 1, must, [frames.shape for frames in features.values()], fix)
         self.frames, self.height, self.width, self.channels = map(int, shapes.pop())
         self.parts = {part: int(frames.shape[1]) for part, frames in features.items()}
         if "train" in file and "train" not in self.parts:
