@@ -172,6 +172,17 @@ def test_another_file_in_its_place_is_refused_when_it_is_opened_again(path, tmp_
     assert (ClipFile(place).read_frames("train", 0, 2) == frames).all()
 
 
+def test_a_file_that_is_gone_is_not_called_damaged(path, tmp_path):
+    place = tmp_path / "x.h5"
+    place.write_bytes(path.read_bytes())
+    closed, opened = ClipFile(place), ClipFile(place)
+    opened.read_frames("train", 0, 2)
+    place.unlink()
+    for read in (lambda: closed.read_frames("train", 0, 2), opened.fingerprint):
+        with pytest.raises(FileNotFoundError, match=r"^DATA must be an existing file, got .*x\.h5 \(nothing there\); "):
+            read()
+
+
 def test_in_files_of_ours_nothing_stands_once(path, tmp_path):
     (tmp_path / "x.h5").write_bytes(path.read_bytes())
     with h5py.File(tmp_path / "x.h5", "r+") as file:

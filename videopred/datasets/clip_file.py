@@ -347,6 +347,7 @@ class ClipFile(ClipSource):
             yield self._handle
         except (OSError, KeyError, RuntimeError) as error:
             check.require_access(error, self.path)
+            check.existing_file("DATA", self.path, how_to_make(self.path))
             raise check.FaultyFileError(self._damage(f"{self.path} ({error})")) from None
 
     def _check_same(self) -> None:
