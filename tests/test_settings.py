@@ -119,6 +119,22 @@ def test_a_wrong_setting_is_one_line_that_names_it(make, message):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("field", "meant"),
+    [
+        ("deviation", "gaussian_deviation"),
+        ("decay", "decay_factor"),
+        ("patience", "plateau_patience"),
+        ("validation_share", "share_held_out"),
+        ("validation_clips", "validation_clips_made"),
+    ],
+)
+def test_help_says_what_none_stands_for(field, meant):
+    training = TrainingConfig()
+    assert getattr(training, field) is None
+    assert str(TrainingConfig.model_fields[field].description).endswith(f"default: {getattr(training, meant)}.")
+
+
 def test_largest_seed():
     assert TrainingConfig(seed=2**64 - 1).seed == 2**64 - 1
 

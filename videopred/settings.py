@@ -142,6 +142,31 @@ class TrainingConfig(Settings):
     seed: Annotated[int, Field(ge=0, lt=2**64)] = 0
     """Random seed of the initial weights, the order of clips and all noise; of the clips too when DATA is a recipe."""
 
+    @property
+    def gaussian_deviation(self) -> float:
+        """`deviation`, or what None stands for."""
+        return 0.1 if self.deviation is None else self.deviation
+
+    @property
+    def decay_factor(self) -> float:
+        """`decay`, or what None stands for."""
+        return 0.5 if self.decay is None else self.decay
+
+    @property
+    def plateau_patience(self) -> int:
+        """`patience`, or what None stands for."""
+        return 5 if self.patience is None else self.patience
+
+    @property
+    def share_held_out(self) -> float:
+        """`validation_share`, or what None stands for."""
+        return 0.1 if self.validation_share is None else self.validation_share
+
+    @property
+    def validation_clips_made(self) -> int:
+        """`validation_clips`, or what None stands for."""
+        return 200 if self.validation_clips is None else self.validation_clips
+
     @model_validator(mode="after")
     def _settings_agree(self) -> "TrainingConfig":
         usable = self.learning_rate <= 1e36  # Adam's first step is ten times that, in 32 bits

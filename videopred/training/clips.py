@@ -151,7 +151,7 @@ def open_clips(data: Path | str, training: TrainingConfig, *, preset: bool = Fal
         must, asked = "come with a preset or a recipe as DATA", training.validation_clips
         check.require(asked is None, "--validation-clips", must, f"{asked} with {path}", "leave it out")
         return open_dataset(path)
-    counts = {"train": training.updates * training.batch_size, "validation": training.validation_clips or 200}
+    counts = {"train": training.updates * training.batch_size, "validation": training.validation_clips_made}
     with check.named({"recipe": "DATA"}):
         return open_recipe(recipe, counts, seed=training.seed)
 
@@ -175,7 +175,7 @@ def _kept_aside(file: ClipSource, training: TrainingConfig) -> int:
         must, fix = "be left out where DATA has a validation part", "leave it out"
         check.require(share is None, "--validation-share", must, share, fix)
         return 0
-    aside = max(1, round(count * (share or 0.1)))
+    aside = max(1, round(count * training.share_held_out))
     must, fix = f"leave some of the {count} training clips to learn from", "lower it"
     check.require(share is None or aside < count, "--validation-share", must, share, fix)
     must = "hold more training clips than are kept aside for validation"

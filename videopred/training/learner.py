@@ -143,7 +143,7 @@ class Learner(lightning.LightningModule):
             self._sums = parts.sum(0).cpu()
         total, count = self._sums
         loss = as_logged(training, total / count, self.pixels)
-        self.looks.note(loss.item(), self.global_step, training.patience or 5)
+        self.looks.note(loss.item(), self.global_step, training.plateau_patience)
         self.log(f"validation_{training.loss}", loss.float())
         if self.has_stopped_falling:
             self.trainer.should_stop = True

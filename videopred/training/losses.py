@@ -41,7 +41,7 @@ def loss_between(training: TrainingConfig, logits: Tensor, truth: Tensor, by: st
         truth: (…, C, H, W) float in [0, 1].
         by: mean for one number, none for (…, C, H, W) numbers whose mean it is.
     """
-    loss = LOSSES[training.loss](logits, truth, 0.1 if training.deviation is None else training.deviation, by)
+    loss = LOSSES[training.loss](logits, truth, training.gaussian_deviation, by)
     return loss * truth.shape[-3:].numel() if training.reduction == "sum" else loss
 
 

@@ -13,12 +13,11 @@ def share_of_step_size(training: TrainingConfig, update: int, decays: int) -> fl
         update: counted from 0.
         decays: how often the validation loss has stopped falling so far.
     """
-    decay = 0.5 if training.decay is None else training.decay
     if training.schedule == "step":
         assert training.decay_every is not None  # the settings see to it
-        return decay ** (update // training.decay_every)
+        return training.decay_factor ** (update // training.decay_every)
     if training.schedule == "plateau":
-        return decay**decays
+        return training.decay_factor**decays
     if training.schedule == "cosine":
         rise = min(1.0, (update + 1) / max(1, training.updates // 20))
         return rise * (0.5 + 0.5 * math.cos(math.pi * update / training.updates))
