@@ -93,7 +93,7 @@ def make_metric(name: str, config: Settings | None = None) -> Any:
         ValueError: there is no metric of that name, or making one's own raises an error.
         TypeError: the settings are another metric's, or one's own has no sentence as its convention.
     """
-    settings_class, found = known("--metrics", name)
+    settings_class, found = find_metric("--metrics", name)
     config = settings_class() if config is None else config
     if not isinstance(config, settings_class):
         fix = "give that metric's own settings, or none for the defaults"
@@ -106,7 +106,7 @@ def make_metric(name: str, config: Settings | None = None) -> Any:
     return made_own(found, config)
 
 
-def known(
+def find_metric(
     argument: str, name: str, table: Mapping[str, tuple[type[Settings], str]] | None = None
 ) -> tuple[type[Settings], Any]:
     """Settings class of any metric, and its class, or where that is.
@@ -126,6 +126,11 @@ def known(
         return found.settings, found
     table = METRICS | OBJECT_METRICS if table is None else table
     return table[check.one_of(argument, name, table)]
+
+
+def check_metric(argument: str, name: str, table: Mapping[str, tuple[type[Settings], str]] | None = None) -> None:
+    """Raise ValueError unless there is a metric of that name; see `find_metric`."""
+    find_metric(argument, name, table)
 
 
 def metric_settings() -> list[str]:
@@ -153,13 +158,13 @@ def read_metric_settings(metrics: Iterable[str], words: Iterable[str]) -> dict[s
             check.suggest(name, asked, "add it to --metrics"),
         )
         check.require(name in asked, "--metric-settings", must, word, near)
-        fields = list(known("--metrics", name)[0].model_fields)
+        fields = list(find_metric("--metrics", name)[0].model_fields)
         check.require(len(fields) > 0, "--metric-settings", "be of a metric that has any", word, f"{name} has none")
         check.one_of(f"--metric-settings {name}", field, fields)
         of_metric = said.setdefault(name, {})
         check.require(field not in of_metric, "--metric-settings", "say each once", word, "leave one out")
         of_metric[field] = value
-    return {name: _read(known("--metrics", name)[0], name, values) for name, values in said.items()}
+    return {name: _read(find_metric("--metrics", name)[0], name, values) for name, values in said.items()}
 
 
 def _read(settings_class: type[Settings], name: str, values: dict[str, str]) -> Settings:

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from videopred import check
-from videopred.eval import known, make_metric
+from videopred.eval import find_metric, make_metric
 from videopred.eval.file_names import SCORE_FILES, SCORES
 from videopred.eval.intervals import (
     Interval,
@@ -334,4 +334,4 @@ def _read(folder: Path) -> Scores:
 
 def _metric(said: Mapping[str, Any]) -> "Quantity":
     name = said["metric"]
-    return make_metric(name, known(f"a metric in {SCORES}", name)[0](**said["settings"]))
+    return make_metric(name, find_metric(f"a metric in {SCORES}", name)[0](**said["settings"]))

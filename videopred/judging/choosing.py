@@ -6,7 +6,7 @@ import numpy as np
 
 from videopred import check
 from videopred.device import device_of, measuring_device
-from videopred.eval import METRICS, known, make_metric
+from videopred.eval import METRICS, check_metric, make_metric
 from videopred.eval.frame_metric import measure_all
 from videopred.eval.metric import check_measured, clip_means
 from videopred.judging.batches import films
@@ -47,7 +47,7 @@ def clip_scores(
         ValueError: there is no such metric, the clips are too short, or the file's frames are not the model's.
         TypeError, ValueError: see `measure_all`, `check_measured` and `clip_means`.
     """
-    known("--by", metric, METRICS)
+    check_metric("--by", metric, METRICS)
     scorer = make_metric(metric)
     check_fit(predictor, file)
     clips = file.parts[part] if first is None else first

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from videopred import check
 from videopred.datasets import DATASETS
 from videopred.datasets.digits import read_digits
-from videopred.eval import known
+from videopred.eval import check_metric
 from videopred.eval.protocols import FREE, PROTOCOLS, Card
 from videopred.eval.settings import Protocol
 from videopred.frames import shape_told
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def check_protocol(protocol: Protocol, file: "ClipSource") -> int:
     """The number of clips to score, if the file can answer the protocol."""
     for name in protocol.metrics:
-        known("--metrics", name)
+        check_metric("--metrics", name)
     named = len(protocol.metrics)
     check.require(named > 0, "--metrics", "name at least one", "none", "leave it out for the usual ones")
     there = check_part(protocol.part, file)
