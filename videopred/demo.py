@@ -20,6 +20,7 @@ from videopred.datasets.settings import BallsConfig
 from videopred.device import one_thread, pick_device
 from videopred.eval.file_names import SCORE_FILES
 from videopred.eval.scores import Scores
+from videopred.eval.tables import COPY_LAST
 from videopred.judging import ROWS, evaluate
 from videopred.judging.drawing import scenes_of
 from videopred.models.codec_settings import RNEMConfig
@@ -105,7 +106,7 @@ def _run(out: Path, tiny: bool, device: str, progress: bool) -> Outcome:
 
 def verdict(scores: Scores) -> str:
     """Whether the model's BCE is below every trivial baseline's at steps 1 to 5, its F1 above copy-last's at 2 to 8."""
-    model, copied = scores.values["model"], scores.values["copy last"]
+    model, copied = scores.values["model"], scores.values[COPY_LAST]
     trivial = [name for name, row in ROWS.items() if not row.needs_physics]
     best_bce = np.min([scores.values[name]["bce"] for name in trivial], axis=0)
     claims = {

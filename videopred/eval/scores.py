@@ -27,7 +27,7 @@ from videopred.eval.metric import naming
 from videopred.eval.score_text import score_csv, score_dict
 from videopred.eval.settings import Protocol
 from videopred.eval.skill import skill
-from videopred.eval.tables import check_step, score_table
+from videopred.eval.tables import COPY_LAST, check_step, score_table
 from videopred.files import array_bytes, json_text, whole_npz, write_all
 
 if TYPE_CHECKING:
@@ -141,10 +141,10 @@ class Scores:
 
         None where copy last is missing or perfect or has values at other steps, or the metric has no finite best value.
         """
-        if "copy last" not in self.values:
+        if COPY_LAST not in self.values:
             return None
-        ours, theirs = self.values[row][column], self.values["copy last"][column]
-        best, to_beat = self.metrics[column].best, self.mean("copy last", column)
+        ours, theirs = self.values[row][column], self.values[COPY_LAST][column]
+        best, to_beat = self.metrics[column].best, self.mean(COPY_LAST, column)
         won = float(skill(self.mean(row, column), to_beat, self.metrics[column]))
         alike = np.array_equal(np.isnan(ours), np.isnan(theirs))
         return won if np.isfinite([won, best]).all() and alike and to_beat != best else None

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 CEILING = "physics oracle"
 """The row that knows what no frame shows. It gets no star."""
 
+COPY_LAST = "copy last"
+"""The row that skills are measured from."""
+
 
 def score_table(scores: "Scores", steps: Sequence[int] | None) -> str:
     """Means with intervals, skill, every metric at a few steps, and a legend; see `Scores.table`."""
@@ -158,11 +161,11 @@ def _best_of(scores: "Scores") -> list[str]:
 
 def _skills(scores: "Scores", of: Sequence[str]) -> str:
     """How much better than copy last; empty where no metric has a skill."""
-    known = "copy last" in scores.values
-    shown = [column for column in of if known and scores.skill("copy last", column) is not None]
+    known = COPY_LAST in scores.values
+    shown = [column for column in of if known and scores.skill(COPY_LAST, column) is not None]
     if not shown:
         return ""
-    rows = [row for row in scores.values if row != "copy last"]
+    rows = [row for row in scores.values if row != COPY_LAST]
     skills = [[scores.skill(row, column) for row in rows] for column in shown]
     columns = [["– " if skill is None else f"{skill:z.3f} " for skill in of_column] for of_column in skills]
     return aligned("skill", [f"{scores.label(column)} " for column in shown], rows, columns)

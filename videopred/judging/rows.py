@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from torch import Tensor
 
 from videopred.eval.baselines import TrainingStatistics, blank, copy_last, copy_last_calibrated, mean_frame
+from videopred.eval.tables import CEILING, COPY_LAST
 from videopred.judging.batches import Batch
 from videopred.judging.oracle import knows_physics, physics_oracle
 
@@ -47,11 +48,11 @@ def _from_last(draw: Callable[[Tensor, int, Any], Tensor]) -> Draw:
 ROWS: dict[str, Row] = {
     "blank": Row(lambda batch, _: blank(batch.film, batch.horizon), needs_context=False),
     "mean frame": Row(_from_last(lambda context, _, statistics: mean_frame(context, statistics)), needs_training=True),
-    "copy last": Row(_from_last(lambda context, horizon, _: copy_last(context, horizon))),
+    COPY_LAST: Row(_from_last(lambda context, horizon, _: copy_last(context, horizon))),
     "copy last calibrated": Row(
         _from_last(lambda context, _, statistics: copy_last_calibrated(context, statistics)), needs_training=True
     ),
-    "physics oracle": Row(lambda batch, _: physics_oracle(batch), needs_physics=True),
+    CEILING: Row(lambda batch, _: physics_oracle(batch), needs_physics=True),
 }
 """Name -> row, in the order of tables."""
 
