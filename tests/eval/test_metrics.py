@@ -8,8 +8,8 @@ import torch
 from known_bad_metrics import BAD_METRICS
 from metric_checks import CHECKS, REFERENCES
 
-from videopred.eval import DEFAULT_METRICS, METRICS, make_metric, metric_settings, read_metric_settings
-from videopred.eval.settings import F1Config, SSIMConfig
+from videopred.eval import METRICS, make_metric, metric_settings, read_metric_settings
+from videopred.eval.settings import DEFAULT_METRICS, F1Config, SSIMConfig
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)

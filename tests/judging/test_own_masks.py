@@ -8,8 +8,7 @@ from torch import Tensor
 from torchmetrics.functional.clustering import adjusted_rand_score
 
 from videopred.datasets.recipe_clips import RecipeClips, open_recipe
-from videopred.eval import DEFAULT_METRICS
-from videopred.eval.settings import Protocol
+from videopred.eval.settings import DEFAULT_METRICS, Protocol
 from videopred.frames import to_film
 from videopred.judging import evaluate
 from videopred.judging.evaluating import evaluate_given, evaluate_protocol

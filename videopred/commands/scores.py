@@ -12,9 +12,9 @@ from videopred.commands.opening import check_data, check_not_of_others, each_run
 from videopred.commands.options import Context, Device, Horizon, Json, Overwrite, out_flag
 from videopred.commands.question import Question
 from videopred.datasets import open_dataset
-from videopred.eval import DEFAULT_METRICS, check_metric, metric_settings, read_metric_settings
+from videopred.eval import check_metric, metric_settings, read_metric_settings
 from videopred.eval.file_names import SCORE_FILES, SCORES
-from videopred.eval.settings import GivenConfig
+from videopred.eval.settings import DEFAULT_METRICS, GivenConfig
 from videopred.run_files import data_name
 from videopred.settings import Part
 

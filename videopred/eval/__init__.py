@@ -54,10 +54,6 @@ METRICS: dict[str, tuple[type[Settings], str]] = {
 }
 """Name -> (settings class, "module:Class"). The class is imported on use: a listing loads no torch."""
 
-DEFAULT_METRICS = ("bce", "mse", "ssim", "f1")
-"""What films are scored with unless metrics are named."""
-
-
 OBJECT_METRICS: dict[str, tuple[type[Settings], str]] = {
     "position": (PositionConfig, "videopred.eval.positions:Position"),
     "missed": (MissedConfig, "videopred.eval.positions:Missed"),

@@ -8,6 +8,9 @@ from pydantic import Field, field_validator, model_validator
 from videopred.check import complaint, flag, require, threshold_of, whole_number
 from videopred.settings import Settings
 
+DEFAULT_METRICS = ("bce", "mse", "ssim", "f1")
+"""What films are scored with unless metrics are named."""
+
 
 class Protocol(Settings):
     """What is asked of a model: scores are comparable only under the same one."""
@@ -22,7 +25,7 @@ class Protocol(Settings):
     """Frames to predict, at least 1."""
     part: str = "test"
     """train, validation or test."""
-    metrics: tuple[str, ...] = ("bce", "mse", "ssim", "f1")
+    metrics: tuple[str, ...] = DEFAULT_METRICS
     """Names in METRICS and OBJECT_METRICS, or MODULE:CLASS of one's own."""
     metric_settings: tuple[str, ...] = ()
     """Settings of metrics other than the defaults, such as lpips.net=vgg."""

@@ -12,8 +12,9 @@ import torch
 from torch import Tensor
 
 from videopred import check
-from videopred.eval import DEFAULT_METRICS, OBJECT_METRICS, make_metric
+from videopred.eval import OBJECT_METRICS, make_metric
 from videopred.eval.segmentation import OWN
+from videopred.eval.settings import DEFAULT_METRICS
 from videopred.models.core import Trace
 from videopred.models.predictor import Predictor
 
