@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from videopred.eval.settings import Protocol
 from videopred.judging import evaluate, imagine, judge
+from videopred.judging.evaluating import evaluate_protocol
 from videopred.judging.rows import ROWS
 from videopred.models.predictor import Prediction
 
@@ -145,6 +146,12 @@ def test_a_model_is_scored_in_evaluation_mode_and_left_as_it_was(file):
     truth = file.read_frames("test", 0, 7)[:, 3:4] / 255
     np.testing.assert_allclose(scores.values["model"]["mse"][0], ((first - truth) ** 2).mean(), rtol=1e-6)
     assert scores.protocol == Protocol(context=3, horizon=5, metrics=("mse",), clips=7)
+
+
+def test_a_model_is_scored_where_it_is_and_nowhere_else(file):
+    """To name a device would be in vain, so that nobody can."""
+    with pytest.raises(TypeError, match="device"):
+        evaluate_protocol(Fading(), file, Protocol(context=3, horizon=5), device="cpu")
 
 
 def test_the_global_random_stream_is_left_alone_and_cannot_change_scores(file):

@@ -19,7 +19,7 @@ from videopred.judging.forecasts import Forecast, Predict, check_predicted, fore
 from videopred.judging.given_films import GivenFilms, GivenTruth
 from videopred.judging.own_masks import asks_for_masks, check_masks, source_of, usual_metrics
 from videopred.judging.rows import ROWS
-from videopred.judging.scoring import How, judge_rows
+from videopred.judging.scoring import How, HowAndWhere, judge_rows
 from videopred.models.predictor import Predictor
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def evaluate(
 def evaluate_protocol(
     predictor: Predictor | Mapping[str, Predictor], file: "ClipSource", protocol: Protocol, **how: Unpack[How]
 ) -> Scores:
-    """Scores of a model's rollouts under a protocol; see `evaluate` and `judge_rows`."""
+    """Scores of a model's rollouts under a protocol, on the device of the first; see `evaluate` and `judge_rows`."""
     predictors = predictor if isinstance(predictor, Mapping) else {"model": predictor}
     check.require(len(predictors) > 0, "predictor", "hold at least one model", "none", "give one, or name several")
     for one in predictors.values():
@@ -98,19 +98,19 @@ def evaluate_protocol(
         name: forecast_of(one, protocol.feedback, masks=bool(told) and source_of(one) is not None)
         for name, one in predictors.items()
     }
-    how["device"] = device_of(next(iter(predictors.values())))
+    device = device_of(next(iter(predictors.values())))
     how["notes"] = (*how.get("notes", ()), *told)
-    return judge_rows(forecasts, file, protocol, **how)
+    return judge_rows(forecasts, file, protocol, device=device, **how)
 
 
-def evaluate_given(predicted: GivenFilms, file: "ClipSource", protocol: Protocol, **how: Unpack[How]) -> Scores:
+def evaluate_given(predicted: GivenFilms, file: "ClipSource", protocol: Protocol, **how: Unpack[HowAndWhere]) -> Scores:
     """Scores of films made elsewhere; see `judge_rows`.
 
     Args:
         predicted: the frames that follow the context, of the clips to score, in their order.
         file: the truth: a data file, or a `GivenTruth`.
         protocol: what is asked; its feedback is `elsewhere`, or `true` of films made one step ahead.
-        how: see `How`; the device is a name as for `pick_device`.
+        how: see `HowAndWhere`; the device is a name as for `pick_device`.
 
     Raises:
         ValueError: there are fewer films, they are shorter than the horizon, or of other frames than the truth's; a
@@ -174,7 +174,7 @@ def judge(
     protocol: Protocol,
     *,
     seeds: Mapping[str, Sequence[str]] | None = None,
-    **how: Unpack[How],
+    **how: Unpack[HowAndWhere],
 ) -> Scores:
     """Scores of any predictions, in the row *model*, or of several, each in a row of its name.
 

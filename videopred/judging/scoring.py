@@ -39,12 +39,17 @@ class How(TypedDict, total=False):
     """The file whose train part gives the mean frame and the calibration; None, as usual, is the judged file itself."""
     batch_size: int
     """Clips at a time; 32 unless said."""
-    device: torch.device | str
-    """Where films are predicted and measured; the CPU unless said."""
     progress: bool
     """Show a bar on stderr."""
     notes: Sequence[str]
     """What else a reader of the scores should know."""
+
+
+class HowAndWhere(How, total=False):
+    """How and on which device to score predictions that may come from anywhere; a model has a device of its own."""
+
+    device: torch.device | str
+    """Where films are predicted and measured; the CPU unless said."""
 
 
 @torch.inference_mode()
@@ -52,7 +57,7 @@ def judge_rows(
     forecasts: Mapping[str, Forecast],
     file: "ClipSource",
     protocol: Protocol,
-    **how: Unpack[How],
+    **how: Unpack[HowAndWhere],
 ) -> Scores:
     """Scores of several predictions of the same clips, beside the rows of ROWS that apply, at each step of the horizon.
 
@@ -64,7 +69,7 @@ def judge_rows(
         forecasts: name of a row -> what makes its films.
         file: holds the clips to predict.
         protocol: what is asked.
-        how: see `How`.
+        how: see `HowAndWhere`.
 
     Raises:
         ValueError: an unknown metric or part, more clips than there are, context and horizon longer than the clips, a
