@@ -78,6 +78,7 @@ def plausibility(
     Raises:
         FileNotFoundError: there is no such run or data.
         ValueError: the frames are not what the model was built for; or see `open_quadruplets` and `judge_scorer`.
+        TypeError: settings of another kind, or neither a run folder nor a predictor.
     """
     return judge_run(run, data, config, device=device, progress=progress)[0]
 
@@ -90,7 +91,11 @@ def judge_run(
     device: str = "auto",
     progress: bool = False,
 ) -> tuple[PlausibilityScores, Quadruplets]:
-    """What `plausibility` gives, and the films."""
+    """What `plausibility` gives, and the films.
+
+    Raises:
+        FileNotFoundError, ValueError, TypeError: as `plausibility`.
+    """
     config = PlausibilityConfig() if config is None else config
     check.require_instance("config", config, PlausibilityConfig)
     stamp, asked, name = None, {}, "the model"

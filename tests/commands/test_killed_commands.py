@@ -45,7 +45,7 @@ def kill_at(count: int, words: str, folder: Path, sign: signal.Signals = signal.
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 40, 500, 3000])
 def test_generate_interrupted_ends_with_130_and_leaves_no_file(tmp_path, count):
-    # In the middle of HDF5's calls an interrupt used to hang the writer, so several moments are tried.
+    # An interrupt in the middle of one of HDF5's calls can hang a writer, so several moments are tried.
     words = f"generate balls4 {SIZES} --balls 2 --clips train=90000 --out balls4.h5"
     assert kill_at(count, words, tmp_path, signal.SIGINT) == 130
     assert [path.name.endswith(".pieces") for path in tmp_path.iterdir()] == [True]

@@ -44,6 +44,7 @@ def train(
     core_name: Annotated[str, arg(name="core", metavar="NAME", help=CORE_HELP)] = "rims",
     training: OmitArgPrefixes[TrainingConfig] = TrainingConfig(),
     core: CoreConfig = RIMsConfig(),
+    # The names of codec and decoder choose the settings beside them: `model_flags` reads them, before this is called.
     codec_name: Annotated[str, arg(name="codec", metavar="NAME", help="One of `videopred list codecs`.")] = "rnem",
     codec: CodecConfig = RNEMConfig(),
     decoder_name: Annotated[

@@ -54,6 +54,8 @@ class Piece:
         arrays |= {f"rows:{name}": rows for name, rows in self.tables.items()}
         content = io.BytesIO()
         np.savez(content, clips=self.clips, contact_counts=self.contact_counts, **arrays)
+        # `whole_file` would look through the folder, where more and more pieces stand, for what dead processes left.
+        # Here that goes away with the folder.
         partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
         with partial.open("wb") as file:
             file.write(_checksum(content.getbuffer()))

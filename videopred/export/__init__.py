@@ -35,7 +35,13 @@ def export_run(
 
 
 def export_file(run: Path, out: Path | None, overwrite: bool, checkpoint: str | None = None) -> Path:
-    """Where the export of a run goes, after a look whether it may; see `export_run`."""
+    """Where the export of a run goes, after a look whether it may; see `export_run`.
+
+    Raises:
+        FileNotFoundError: there is no such run, or it has no checkpoint.
+        ValueError: it is an export, it has no such checkpoint, or the file is not called as exports are.
+        FileExistsError: the file is there and `overwrite` is false.
+    """
     check.run_folder(run)
     check.require(run.is_dir(), "RUN", "be a run folder", f"{run}, an export", "copy the file")
     folder = run if run.name not in ("", "..") else run.resolve()  # the path stays as it was typed where it can

@@ -69,6 +69,7 @@ def extreme_clips(scores: np.ndarray, metric: str, which: Literal["worst", "best
     Args:
         scores: (clips,), see `clip_scores`; clips without one are left out.
         metric: says whether high is good.
+        which: which end of the scores.
         count: how many, at least 1.
 
     Raises:

@@ -50,7 +50,9 @@ def evaluate(
 
     Args:
         predictor: a trained model; or several, each under the name of its row.
+        file: holds the clips.
         context, horizon: frames given and predicted; the data's own when None.
+        part: train, validation or test.
         metrics: names in METRICS and OBJECT_METRICS, or MODULE:CLASS of one's own; the usual ones when None: BCE, MSE,
             SSIM and F1, and for a decoder that paints masks, how well these segment, if the file has true masks.
         metric_settings: what differs from their defaults, such as `f1.threshold=0.4`.

@@ -21,7 +21,13 @@ if TYPE_CHECKING:
 
 
 def check_protocol(protocol: Protocol, file: "ClipSource") -> int:
-    """The number of clips to score, if the file can answer the protocol."""
+    """The number of clips to score, if the file can answer the protocol.
+
+    Raises:
+        ValueError: there is no such metric or part, no metric, too few clips or frames, or a truth that a metric needs
+            is not known.
+        TypeError: a number of clips or frames that is not whole.
+    """
     for name in protocol.metrics:
         check_metric("--metrics", name)
     named = len(protocol.metrics)
@@ -60,7 +66,11 @@ def check_names(models: Iterable[object]) -> None:
 
 
 def check_part(part: str, file: "ClipSource") -> int:
-    """The number of clips in a part of the file, if it is there."""
+    """The number of clips in a part of the file, if it is there.
+
+    Raises:
+        ValueError: it is not, or holds none.
+    """
     return file.parts[check.one_of("--part", part, [name for name, clips in file.parts.items() if clips > 0])]
 
 

@@ -65,7 +65,11 @@ class Predictor(nn.Module):
         return Prediction(logits, state, happened)
 
     def observe(self, film: Tensor, state: State | None = None, *, trace: bool = False) -> Unrolled:
-        """Read T frames as `forward` does, and paint none: the core's outputs, where it stands, and what it did."""
+        """Read T frames as `forward` does, and paint none: the core's outputs, where it stands, and what it did.
+
+        Raises:
+            ValueError, TypeError: see `forward`; or the film is no tensor of floating point numbers.
+        """
         kind, fix = type(film).__name__, "make it with videopred.to_film"
         check.require_kind(isinstance(film, Tensor), "film", "be a tensor", kind, fix)
         fits = film.dim() == 5 and tuple(film.shape[2:]) == self.film_shape

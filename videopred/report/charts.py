@@ -81,9 +81,9 @@ def raster(title: str, shares: np.ndarray, context: int, *, chosen: bool, first:
 
     Args:
         title: above the bands.
-        shares: (T, K), of steps that led to frames 2, 3, …; in [0, 1], or whole numbers that `chosen` says are choices,
-            each with a colour of its own, and −1 none.
+        shares: (T, K), of steps that led to frames 2, 3, …; in [0, 1], or choices.
         context: true frames given, after which the line stands.
+        chosen: whether they are choices: whole numbers, each with a colour of its own, and −1 none.
         first: number of the first module.
     """
     steps, bands = shares.shape

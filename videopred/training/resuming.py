@@ -146,7 +146,7 @@ def check_data(config: RunConfig, file: ClipSource, data: Path | str) -> None:
         data: what they were opened as, which complaints name: those of a recipe are in no file.
 
     Raises:
-        ValueError: says which of name, frames and content differs.
+        ValueError: says whether the shape of frames or the content differs.
     """
     record, shape = config.data, file.film_shape
     must, fix = "hold the clips that the run has learned from", "give that file, or train another run"
