@@ -73,7 +73,9 @@ def say_unfinished(runs: Sequence[Path]) -> None:
     from videopred.processes import my_place
     from videopred.runs import how_far
 
-    for run in runs if my_place()[0] == 0 else ():
+    if my_place()[0] != 0:
+        return
+    for run in runs:
         if (far := how_far(run)) is not None:
             print(f"{run} is not finished: {far}", file=sys.stderr)
 

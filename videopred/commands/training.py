@@ -300,8 +300,9 @@ def _say_trained(
         if (folder / SUMMARY).is_file():
             runs = [run_of(folder, seed) for seed in seeds_of(folder)]
             print(spread(folder))
-        for run in runs if watch.profile and wrote else []:
-            print(f"{run}: {profiling.table(run)}")
+        if watch.profile and wrote:
+            for run in runs:
+                print(f"{run}: {profiling.table(run)}")
     if wrote or json_:
         terminal.print_files([folder], json_)
     following = None if json_ else experiments.next_command(folder, asked)

@@ -92,8 +92,9 @@ def read_named(
     called = [f"clip {clip} of {name}" for name, count in zip(names, counts, strict=True) for clip in range(count)]
     found = {"format": f"{len(names)} {kind} arrays of {len(there)}", "axes": axes[names[0]]}
     parts = dict.fromkeys(of_part, 0)
-    for (part, _), count in zip(chosen, counts, strict=True) if of_part else ():
-        parts[part] += count
+    if of_part:
+        for (part, _), count in zip(chosen, counts, strict=True):
+            parts[part] += count
     return RawFilms(source, found, called, frames, parts=parts or None)
 
 

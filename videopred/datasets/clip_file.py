@@ -174,7 +174,8 @@ class ClipFile(ClipSource):
                     array[place]
                 except OSError as error:
                     clip = f", from clip {place[1].start} on" if has_time(name) and array.chunks else ""
-                    self._require_whole(False, f"damaged {name} of {part}{clip} ({error})")
+                    got = f"damaged {name} of {part}{clip} ({error}) in {self.path}"
+                    raise check.FaultyFileError(self._damage(got)) from None
                 yield name
 
     def pixel_values(self) -> str:
@@ -358,7 +359,7 @@ class ClipFile(ClipSource):
 
     def _require_whole(self, condition: bool, got: str) -> None:
         if not condition:
-            raise check.FaultyFileError(self._damage(f"{got} in {self.path}")) from None
+            raise check.FaultyFileError(self._damage(f"{got} in {self.path}"))
 
     def _damage(self, got: str) -> str:
         return check.complaint("DATA", "be a whole, undamaged HDF5 file", got, how_to_mend(self.path))

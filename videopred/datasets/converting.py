@@ -91,9 +91,9 @@ def _look(raw: RawFilms, bar: tqdm) -> _Seen:
                 shape, dtype = frame.shape, frame.dtype
             if (frame.shape, frame.dtype) != (shape, dtype):
                 first, this = (f"{_written(one[0])} {one[1]}" for one in ((shape, dtype), (frame.shape, frame.dtype)))
-                got = f"{this} in {raw.called(clip, length)}, after {first} in {raw.called(0, 0)}"
-                fix = "make them alike, or leave some out"
-                _require(False, "hold frames of one size and kind", got, fix, raw.path)
+                got = f"{this} in {raw.called(clip, length)}, after {first} in {raw.called(0, 0)} in {raw.path}"
+                must, fix = "hold frames of one size and kind", "make them alike, or leave some out"
+                raise check.FaultyFileError(check.complaint("SOURCE", must, got, fix))
             low, high = np.minimum(low, frame.min()), np.maximum(high, frame.max())  # unlike min, they keep NaN
             grey = grey and bool((frame == frame[..., :1]).all())
             length += 1

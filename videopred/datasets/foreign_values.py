@@ -105,11 +105,13 @@ def unit_and_offset(positions: np.ndarray, masks: np.ndarray) -> tuple[float | N
             places.append(positions[frame, number])
             centres.append((column[mine].mean(), row[mine].mean()))
             radii.append(np.sqrt(mine.sum() / np.pi))
+    if not places:
+        return None, 0.0
 
     def most(condition: np.ndarray) -> bool:
         return int(condition.sum()) > len(places) / 2
 
-    for px in (1.0, masks.shape[1] / ARENA_HEIGHT) if places else ():
+    for px in (1.0, masks.shape[1] / ARENA_HEIGHT):
         apart = px * np.array(places) - centres
         if most(np.hypot(*apart.T) < radii):
             offsets = (offset for offset in (-0.5, 0.5) if most((np.abs(apart - offset) < 0.25).all(1)))

@@ -74,8 +74,9 @@ def generate(
                 make_file(target, maker, bar.update, overwrite=overwrite)
     except KeyboardInterrupt:
         raise KeyboardInterrupt("the same command continues where this one stopped") from None
-    for path in strays(work.job) if overwrite else []:
-        path.unlink(missing_ok=True)
+    if overwrite:
+        for path in strays(work.job):
+            path.unlink(missing_ok=True)
     return work.job.path
 
 

@@ -117,7 +117,8 @@ def model_rows(scores: Mapping[str, Scores], names: Mapping[str, str] | None = N
     for name in Counter(called.values()) - Counter(set(called.values())):
         alike = " and ".join(row for row, of_row in called.items() if of_row == name)
         fix = f"all are on {Path(next(iter(scores.values())).file).name}"
-        check.require(False, "--names", "be another for each row on the same data", f"{name} for {alike}", fix)
+        must = "be another for each row on the same data"
+        raise ValueError(check.complaint("--names", must, f"{name} for {alike}", fix))
     return {called[name]: row for name, row in rows.items()}
 
 

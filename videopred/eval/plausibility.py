@@ -190,9 +190,9 @@ def kinds_of(scenes: Scenes) -> list[tuple[dict[str, str], np.ndarray]]:
     ]
     blocks = known.pop("block", np.array([]))
     for name, values in known.items():
-        both = product(_sorted(blocks), _sorted(values))
-        for block, value in both if len(set(blocks)) > 1 < len(set(values)) else ():
-            kinds.append(({"block": block, name: value}, np.flatnonzero((blocks == block) & (values == value))))
+        if len(set(blocks)) > 1 < len(set(values)):
+            for block, value in product(_sorted(blocks), _sorted(values)):
+                kinds.append(({"block": block, name: value}, np.flatnonzero((blocks == block) & (values == value))))
     return [(where, chosen) for where, chosen in kinds if len(chosen)]
 
 

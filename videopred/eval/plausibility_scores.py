@@ -125,10 +125,11 @@ class PlausibilityScores:
             arrays = {"surprise": self.surprise, "differs": self.differs, "films": np.array(self.scenes.names)}
             contents[folder / PLAUSIBILITY_FILES[3]] = array_bytes(arrays)
         written = write_all(contents, overwrite=overwrite)
-        ours = re.compile(rf"scene-\d+\.(png|gif)|{re.escape(PLAUSIBILITY_FILES[3])}")
-        for path in list(folder.iterdir()) if overwrite else ():
-            if ours.fullmatch(path.name) and path not in contents:
-                path.unlink()
+        if overwrite:
+            ours = re.compile(rf"scene-\d+\.(png|gif)|{re.escape(PLAUSIBILITY_FILES[3])}")
+            for path in list(folder.iterdir()):
+                if ours.fullmatch(path.name) and path not in contents:
+                    path.unlink()
         return written
 
 

@@ -149,8 +149,10 @@ def _over_seeds(scores: "Scores", shown: Sequence[str]) -> str:
 
 def _best_of(scores: "Scores") -> list[str]:
     """How the best grows with the number of samples, for each metric."""
+    if not scores.best_of:
+        return []
     blocks = []
-    for metric in dict.fromkeys(scores.metrics.values()) if scores.best_of else ():
+    for metric in dict.fromkeys(scores.metrics.values()):
         curves = {row: of_row[metric.name] for row, of_row in scores.best_of.items()}
         counts = list(next(iter(curves.values())))
         columns = [[written(curve[count], metric) for curve in curves.values()] for count in counts]

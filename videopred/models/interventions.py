@@ -106,8 +106,9 @@ class Intervened(Core):
         if step < self.first or todo.idle:
             output, after, trace = advance(projected, before)
             return output, Counted(after, steps + 1), trace
-        for pair in todo.pairs if step == self.first else ():
-            before = self._edited(_swapped(*pair), before)
+        if step == self.first:
+            for pair in todo.pairs:
+                before = self._edited(_swapped(*pair), before)
         before = self._edited(_silenced(todo.without), before)
         if todo.force_schema is not None:
             projected, before = self.core.with_schema(projected, before, todo.force_schema)

@@ -158,7 +158,9 @@ def _put_back(out: Path, summary: bytes | None) -> None:
 
 def _check_alone(compute: ComputeConfig | None) -> None:
     """Refuse several processes, which are started once and would not be there for the next seed."""
-    for flag, number in () if compute is None else (("--devices", compute.devices), ("--nodes", compute.nodes)):
+    if compute is None:
+        return
+    for flag, number in (("--devices", compute.devices), ("--nodes", compute.nodes)):
         check.require(number == 1, flag, "be 1 with --seeds", number, "train one after the other with --seed")
 
 
