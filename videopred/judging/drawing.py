@@ -140,13 +140,7 @@ def render(
     check.require_instance("picture", picture, PictureConfig)
     check.require_instance("intervention", intervention, Intervention)
     out = check.as_path("--out", out)
-    clips = clips.tolist() if isinstance(clips, np.ndarray) else clips
-    whole = isinstance(clips, Integral)
-    check.require_kind(not whole, "--clips", "be numbers of clips", clips, f"write ({clips},)")
-    named = not isinstance(clips, Sequence) or len(clips) > 0
-    check.require(named, "--clips", "name at least one", "none", "leave it out")
-    if not isinstance(clips, ClipChoice):
-        clips = ClipChoice(clips=tuple(clips or ()))
+    choice = _choice(clips)
     context = file.context if context is None else context
     horizon = file.horizon if horizon is None else horizon
     check.context_and_horizon(context, horizon, file.frames)
@@ -154,12 +148,12 @@ def render(
     check_several(len(models), intervention, picture)
     if "mp4" in picture.kinds(out):
         pictures.check_mp4()
-    chosen = known_clips(clips, check_part(part, file))
+    chosen = known_clips(choice, check_part(part, file))
     first = next(iter(models.values()))
     if chosen is None:
-        scores = clip_scores(first, file, part, clips.by, context, horizon, first=clips.first)
-        which: Literal["worst", "best"] = "best" if clips.worst is None else "worst"
-        chosen = extreme_clips(scores, clips.by, which, getattr(clips, which))
+        scores = clip_scores(first, file, part, choice.by, context, horizon, first=choice.first)
+        which: Literal["worst", "best"] = "best" if choice.worst is None else "worst"
+        chosen = extreme_clips(scores, choice.by, which, getattr(choice, which))
     paths = new_paths(out, part, chosen, picture, overwrite)
     if len(models) > 1:
         scenes = scenes_of_each(models, file, part, chosen, context, horizon)
@@ -171,6 +165,17 @@ def render(
     new_paths(out, part, chosen, picture, overwrite)  # another command may have made one meanwhile
     rows = picture.row_names(changed=not intervention.idle, several=len(models) > 1)
     return _write(scenes, paths, picture, rows)
+
+
+def _choice(clips: Sequence[int] | np.ndarray | ClipChoice | None) -> ClipChoice:
+    """How clips are chosen that `render` was given."""
+    clips = clips.tolist() if isinstance(clips, np.ndarray) else clips
+    if isinstance(clips, ClipChoice):
+        return clips
+    check.require_kind(not isinstance(clips, Integral), "--clips", "be numbers of clips", clips, f"write ({clips},)")
+    named = not isinstance(clips, Sequence) or len(clips) > 0
+    check.require(named, "--clips", "name at least one", "none", "leave it out")
+    return ClipChoice(clips=tuple(clips or ()))
 
 
 def _write(scenes: list[Scene], paths: list[list[Path]], picture: PictureConfig, rows: tuple[str, ...]) -> list[Path]:

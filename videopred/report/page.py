@@ -12,6 +12,7 @@ from videopred.device import pick_device
 from videopred.eval.comparison import compare
 from videopred.eval.file_names import ScoreFile, score_files
 from videopred.eval.scores import Scores, load_scores
+from videopred.eval.settings import Protocol
 from videopred.files import whole_file
 from videopred.rendering import OF_CHANGES, USUAL_ROWS, check_rows
 from videopred.report.charts import Line, line_chart, styles
@@ -104,12 +105,9 @@ def write_report(
         shown = data or run.data
         name = data_name(shown) if shown else ""
         beside = common if common and name in ("", common.data) else None
-        asked = [other.scores[name].protocol for other in found if name in other.scores]
-        asked += [table.protocol for table in beside.tables.values()] if beside else []
-        like, together = next(iter(asked), None), bool(beside and compared and compared.scores)
+        like, together = _asked_on(name, found, beside), bool(beside and compared and compared.scores)
         among = _with_scores_among_others(run, files).scores.get(name)
-        told = tell_run(run, shown, by, where, rows=rows, like=like, among=among, together=together)
-        sections.append(told)
+        sections.append(tell_run(run, shown, by, where, rows=rows, like=like, among=among, together=together))
     text = set_page(_with_clips(sections, compared), compared)
     length = len(text.encode())
     must, got = f"make a page of at most {size(LARGEST)}", size(length)
@@ -130,6 +128,13 @@ def set_page(sections: Sequence[Section], compared: Compared | None) -> str:
     *others, last = (one.run.name for one in sections)
     title = f"{', '.join(others)} and {last}" if others else last
     return environment.get_template("page.html").render(title=title, sections=sections, compared=compared, style=style)
+
+
+def _asked_on(data: str, runs: Sequence[FoundRun], common: Common | None) -> Protocol | None:
+    """What was asked of the first run that has scores on the data, by itself or else with others; None if none has."""
+    scores = [run.scores[data] for run in runs if data in run.scores]
+    scores += common.tables.values() if common else []
+    return scores[0].protocol if scores else None
 
 
 def _with_clips(sections: Sequence[Section], compared: Compared | None) -> list[Section]:
