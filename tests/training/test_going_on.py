@@ -13,8 +13,9 @@ from training_runs import equal, learner
 from videopred.settings import ComputeConfig, WatchConfig
 from videopred.training.clips import TrainingClips
 from videopred.training.course import Course
+from videopred.training.first_weights import first_predictor
 from videopred.training.resuming import read_settings
-from videopred.training.run import _first_predictor, resume, train
+from videopred.training.run import resume, train
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def begin(data: Path | str, out: Path, **how: Any) -> Path:
 
 def test_the_first_weights_are_drawn_from_the_seed():
     """Else the spread of several seeds would leave out that of their beginnings."""
-    one, again, other = (_first_predictor(learner(seed=seed).config).state_dict() for seed in (1, 1, 2))
+    one, again, other = (first_predictor(learner(seed=seed).config).state_dict() for seed in (1, 1, 2))
     assert equal(one, again)
     assert not equal(one, other)
 

@@ -9,25 +9,17 @@ from typing import NamedTuple
 import torch
 
 from videopred import check
-from videopred.checkpoint import (
-    DataRecord,
-    ExperimentRecord,
-    RunConfig,
-    choices,
-    read_run,
-    take_checkpoint,
-    take_weights,
-)
+from videopred.checkpoint import DataRecord, ExperimentRecord, RunConfig, take_checkpoint
 from videopred.datasets import DATASETS
 from videopred.datasets.clip_source import ClipSource
 from videopred.device import pick_device
 from videopred.models import build
-from videopred.models.predictor import Predictor
-from videopred.models.settings import OwnConfig, PredictorConfig
+from videopred.models.settings import PredictorConfig
 from videopred.settings import ComputeConfig, TrainingConfig, WatchConfig
 from videopred.training.clips import TrainingClips, open_clips
 from videopred.training.course import Course
 from videopred.training.engine import check_compute
+from videopred.training.first_weights import as_it_learns, first_predictor
 from videopred.training.folder import RunFolder
 from videopred.training.forecast import Forecast, forecast
 from videopred.training.learner import Learner
@@ -206,7 +198,7 @@ def _prepare(
         init_from=None if init_from is None else str(init_from.resolve()),
         experiment=experiment,
     )
-    return Learner(_first_predictor(config, folder), config), clips
+    return Learner(first_predictor(config, folder), config), clips
 
 
 @_as_usual()
@@ -263,10 +255,10 @@ def resume(
         start = find_start(run, config)
         # A checkpoint brings its weights; the run that the first were from may be gone.
         if start.checkpoint:
-            predictor = _as_it_learns(build(config.model, config.film_shape), config)
+            predictor = as_it_learns(build(config.model, config.film_shape), config)
             take_checkpoint(predictor, start.checkpoint)
         else:
-            predictor = _first_predictor(config, folder)
+            predictor = first_predictor(config, folder)
         learner = Learner(predictor, config)
         folder.go_on(config, record, str(how.device), start.done)
     except BaseException:
@@ -305,52 +297,6 @@ def _same_clips(config: RunConfig, data: Path | str | None) -> ClipSource:
     file = open_clips(known, config.training, preset=preset)
     check_data(config, file, known)
     return file
-
-
-def _first_predictor(config: RunConfig, folder: RunFolder | None = None) -> Predictor:
-    """The model with its first weights: drawn from the run's seed, or those of another run.
-
-    Args:
-        config: settings of the run.
-        folder: that of the run; another process may have begun it.
-
-    Raises:
-        ValueError: that run has another model; the message says what differs.
-    """
-    torch.manual_seed(config.training.seed)
-    predictor = build(config.model, config.film_shape)
-    if isinstance(config.model.core, OwnConfig):
-        _try_out(predictor)
-    _as_it_learns(predictor, config)
-    if config.init_from is not None:
-        source = check.run_folder(Path(config.init_from), "--init-from")
-        with check.named({"RUN": "--init-from"}):
-            theirs, weights = read_run(folder.whereabouts(source) if folder else source)
-        _check_same_model(config, theirs)
-        take_weights(predictor, weights, config.init_from)
-    return predictor
-
-
-def _as_it_learns(predictor: Predictor, config: RunConfig) -> Predictor:
-    """The predictor, in 64 bits if it learns in them: Lightning does that only after it has read weights, rounded."""
-    return predictor.double() if config.training.precision == "64-true" else predictor
-
-
-def _try_out(predictor: Predictor) -> None:
-    """Have a core of one's own, and what is built on it, see a film once before anything is written."""
-    with torch.random.fork_rng(devices=()), torch.no_grad():
-        predictor(torch.zeros(2, 2, *predictor.film_shape))
-
-
-def _check_same_model(config: RunConfig, theirs: RunConfig) -> None:
-    """Refuse weights of another model, and say what differs."""
-    ours, other = choices(config), choices(theirs)
-    differing = [name for name in ours if ours[name] != other.get(name)]
-    # Where the kind of a part differs, saying so is enough: its settings differ because of that.
-    told = [name for name in differing if "." not in name or name.partition(".")[0] not in differing]
-    must = "hold the same model, with " + ", ".join(f"{name} {ours[name]}" for name in told)
-    got = ", ".join(f"{name} {other.get(name)}" for name in told)
-    check.require(not differing, "--init-from", must, got, "give a run of this model, or these settings")
 
 
 def _recorded(data: Path | str, file: ClipSource) -> DataRecord:
