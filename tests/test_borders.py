@@ -202,6 +202,7 @@ LIGHT = {
     "datasets",
     "eval",
     "models",
+    "datasets.advice",
     "datasets.settings",
     "datasets.import_settings",
     "datasets.one_ball_settings",

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from videopred import check
 from videopred.command_lines import Words, from_here
 from videopred.commands import terminal
-from videopred.datasets import DATASETS, kept_clips, open_dataset
+from videopred.datasets import DATASETS, open_dataset
+from videopred.datasets.advice import kept_clips
 from videopred.experiments import experiment_names
 from videopred.experiments.asking import Asked, ask_by_name
 from videopred.experiments.settings import ExperimentConfig

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from videopred import check
-from videopred.datasets import how_to_make, open_dataset
+from videopred.datasets import open_dataset
+from videopred.datasets.advice import how_to_make
 from videopred.run_files import SETTINGS, SUMMARY, data_name, run_name
 from videopred.training.places import run_of, seeds_of
 from videopred.typed_commands import resume_command

@@ -11,7 +11,8 @@ from videopred import check, flags
 from videopred.commands import experiments, terminal
 from videopred.commands.opening import opened
 from videopred.commands.options import CORE_HELP, Device, Json, Overwrite, out_flag
-from videopred.datasets import DATASETS, how_to_make
+from videopred.datasets import DATASETS
+from videopred.datasets.advice import how_to_make
 from videopred.experiments import experiment_names
 from videopred.experiments.asking import Asked, ask
 from videopred.experiments.settings import Scale

@@ -22,6 +22,7 @@ The modules, by what they are about:
     generating    generation: plan, shards, making, workers, resuming, forecasting
     files         file_layout; to write: writer, piece, unfailing_file; to read: clip_file, clip_folder, foreign_values
     any clips     clip_source, recipe_clips; for training: loader, crops
+    any path      advice
     checking      description, predictability, verification, fingerprint
     importing     importing, import_settings: film_formats, foreign_films, converting
     its formats   array_films: numpy_arrays, h5_arrays; picture_films: gif_times; video_films
@@ -29,9 +30,7 @@ The modules, by what they are about:
 """
 
 import json
-from collections.abc import Sequence
 from contextlib import suppress
-from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -49,19 +48,10 @@ from videopred.datasets.settings import (
     load_recipe,
 )
 from videopred.explaining import explain
-from videopred.run_files import looks_like_run
-from videopred.typed_commands import resume_command, typed_command
 
 if TYPE_CHECKING:
     from videopred.datasets.clip_source import ClipSource
     from videopred.datasets.world import World
-
-
-_OF_FILMS = (".npy", ".npz", ".gif", ".mp4", ".png")
-"""Suffixes that `videopred import` reads, and that no data file has."""
-
-_LOOKED_AT = 1000
-"""How many things in a folder are looked at, at most, to tell what it holds."""
 
 
 class Preset(NamedTuple):
@@ -214,35 +204,6 @@ def check_recipe(recipe: Any) -> None:
     check.require_kind(isinstance(recipe, DatasetSettings), "recipe", "be settings of a world", got, fix)
 
 
-def how_to_make(path: Path) -> str:
-    """The command that makes a missing data file: of the preset that the file is named after, if there is one."""
-    return f"make one with `videopred generate {path.stem if path.stem in DATASETS else 'NAME'}`"
-
-
-def how_to_import(path: Path, flags: Sequence[str] = ()) -> str:
-    """The command that makes a data file of films of others, with flags that say how they are kept."""
-    name = path.resolve().stem  # of the folder one is in, too
-    out = f"{name}-films.h5" if path.suffix == ".h5" else f"{name}.h5"
-    return f"`{typed_command(('import', str(path), *flags, '--out', out))}`"
-
-
-def how_to_mend(path: Path) -> str:
-    """What to do about a path that is no data file: import films, follow a recipe, look at a run, or make it again."""
-    if path.is_dir() and (files := sorted(path.glob("*.h5"))):
-        return f"name one of its files, such as {files[0]}"
-    from videopred.datasets.intphys_layout import holds_intphys
-
-    there = islice(chain(path.glob("*"), path.glob("*/*")), _LOOKED_AT) if path.is_dir() else [path]
-    if holds_intphys(path) or any(one.suffix.lower() in _OF_FILMS for one in there):
-        return f"bring it in with {how_to_import(path)}"
-    if path.suffix == ".json":
-        return f"if it is a recipe, make its clips with `{typed(('videopred', 'generate', str(path)))}`"
-    if looks_like_run(path):
-        go_on = f", or go on with it by `{resume_command(path)}`" if path.is_dir() else ""
-        return f"it is a run: look at it with `{typed_command(('runs', str(path)))}`{go_on}"
-    return "make it again with `videopred generate`"
-
-
 def open_dataset(path: Path | str) -> "ClipSource":
     """The clips at a path, open for reading: a data file, or a folder of shards.
 
@@ -253,12 +214,6 @@ def open_dataset(path: Path | str) -> "ClipSource":
     path = check.as_path("DATA", path)
     source = "videopred.datasets.clip_folder:ClipFolder" if path.is_dir() else "videopred.datasets.clip_file:ClipFile"
     return find(source)(path)
-
-
-def kept_clips(learned_from: str) -> Path | None:
-    """Where the clips are that a run learned from, as its settings name them; None if they are in no file, or gone."""
-    path = Path(learned_from)
-    return path if path.exists() and path.suffix != ".json" else None  # a recipe, which they were made from
 
 
 def make_world(recipe: DatasetSettings | str, mnist: Path | None = None) -> "World":

@@ -12,7 +12,7 @@ import h5py
 import numpy as np
 
 from videopred import check
-from videopred.datasets import how_to_import, how_to_make, how_to_mend
+from videopred.datasets.advice import how_to_import, how_to_make, how_to_mend
 from videopred.datasets.clip import PARTS, Clip
 from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.file_layout import CONTACTS, FORMAT, NAMES, NOT_TRUTH, has_time, without_thin_axes

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from videopred import check
-from videopred.datasets import how_to_mend
+from videopred.datasets.advice import how_to_mend
 from videopred.datasets.clip import Clip
 from videopred.datasets.clip_file import ClipFile
 from videopred.datasets.clip_source import ClipSource

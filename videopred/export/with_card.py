@@ -9,7 +9,8 @@ import numpy as np
 
 from videopred import check, pictures
 from videopred.checkpoint import checkpoint_file, load_run, run_settings
-from videopred.datasets import kept_clips, open_dataset
+from videopred.datasets import open_dataset
+from videopred.datasets.advice import kept_clips
 from videopred.datasets.clip_source import ClipSource
 from videopred.eval.file_names import scores_in
 from videopred.eval.scores import Scores, load_scores

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from videopred import check
 from videopred.command_lines import from_here
-from videopred.datasets import kept_clips
+from videopred.datasets.advice import kept_clips
 from videopred.eval.file_names import PLAUSIBILITY_FILES, may_be_of, scores_in
 from videopred.eval.scores import Scores, load_scores
 from videopred.files import read_json
