@@ -14,7 +14,7 @@ from tiny_runs import tiny_data
 from videopred.datasets import open_dataset
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
-from videopred.rendering.scene import Scene
+from videopred.rendering.clip_view import ClipView
 from videopred.report import clips, section
 from videopred.report.clips import Chosen, Predicted, bytes_of, choose_clips
 from videopred.report.found import find_run
@@ -57,9 +57,9 @@ def predicted(monkeypatch) -> Predicted:
     chance = np.random.default_rng(0)
 
     truth, made = chance.integers(0, 255, (2, FRAMES, 6, 8, 1), dtype=np.uint8)
-    scene = Scene(CONTEXT, truth, made, {"active": chance.random((FRAMES, 2)), "states": np.zeros((FRAMES, 2, 5))})
+    view = ClipView(CONTEXT, truth, made, {"active": chance.random((FRAMES, 2)), "states": np.zeros((FRAMES, 2, 5))})
     monkeypatch.setattr(clips, "SIZES", ((80, 1), (40, 1), (40, 8)))  # quickly drawn
-    monkeypatch.setattr(clips, "scenes_of", lambda *asked: [scene for _ in asked[3]])
+    monkeypatch.setattr(clips, "views_of", lambda *asked: [view for _ in asked[3]])
     model: Any = SimpleNamespace(core=SimpleNamespace(trace_axes={"active": "K", "states": "KD", "gone": "K"}))
     chosen = [Chosen(clip, f"Clip {clip}") for clip in (5, 0, 2)]
     return Predicted(model, SimpleNamespace(), "test", chosen, CONTEXT, FRAMES - CONTEXT)  # type: ignore[arg-type]

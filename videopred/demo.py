@@ -22,10 +22,10 @@ from videopred.eval.file_names import SCORE_FILES
 from videopred.eval.scores import Scores
 from videopred.eval.tables import COPY_LAST
 from videopred.judging import ROWS, evaluate
-from videopred.judging.drawing import scenes_of
+from videopred.judging.drawing import views_of
 from videopred.models.codec_settings import RNEMConfig
 from videopred.models.settings import PredictorConfig, RIMsConfig
-from videopred.rendering.writing import write_scene
+from videopred.rendering.writing import write_view
 from videopred.settings import TrainingConfig
 from videopred.training import train
 
@@ -97,10 +97,10 @@ def _run(out: Path, tiny: bool, device: str, progress: bool) -> Outcome:
     run = train(data, MODEL, training, out=out / "run", device=device, overwrite=True, progress=progress)
     predictor, file = load_run(run, device), open_dataset(data)
     scores = evaluate(predictor, file, context=CONTEXT, horizon=HORIZON, progress=bars)
-    scenes = scenes_of(predictor, file, "test", range(len(PICTURES)), CONTEXT, HORIZON)
+    views = views_of(predictor, file, "test", range(len(PICTURES)), CONTEXT, HORIZON)
     pictures = []
-    for scene, names in zip(scenes, PICTURES, strict=True):
-        pictures += write_scene(scene, [out / name for name in names])
+    for view, names in zip(views, PICTURES, strict=True):
+        pictures += write_view(view, [out / name for name in names])
     return Outcome(scores, verdict(scores), [data, run, *scores.save(out, overwrite=True), *pictures])
 
 

@@ -1,4 +1,4 @@
-"""Scenes to draw: of which clips, over which frames, with what is known of them, and under an intervention."""
+"""Views to draw: of which clips, over which frames, with what is known of them, and under an intervention."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from videopred.datasets.switching import AXES
 from videopred.experiments.figures import PAPER_FIGURES
 from videopred.judging import drawing, imagine
 from videopred.judging.choosing import clip_scores, extreme_clips
-from videopred.judging.drawing import render, scenes_of
+from videopred.judging.drawing import render, views_of
 from videopred.models.intervention_settings import Intervention
 from videopred.models.interventions import intervene, without_each
 from videopred.rendering.planning import new_paths
@@ -29,36 +29,36 @@ def place(tmp_path_factory):
 
 @pytest.fixture
 def written(monkeypatch) -> list:
-    """The scenes that would be written, each with its paths, rows and other words, in place of their pictures."""
+    """The views that would be written, each with its paths, rows and other words, in place of their pictures."""
     asked: list = []
 
-    def write(scene, paths, rows, **more):
-        asked.append((scene, paths, rows, more))
+    def write(view, paths, rows, **more):
+        asked.append((view, paths, rows, more))
         return list(paths)
 
-    monkeypatch.setattr(drawing, "write_scene", write)
+    monkeypatch.setattr(drawing, "write_view", write)
     return asked
 
 
-def test_a_scene_is_of_its_own_clip(place):
+def test_a_view_is_of_its_own_clip(place):
     predictor, file = place
-    for scene, clip in zip(scenes_of(predictor, file, "test", [4, 1], 3, 5), [4, 1], strict=True):
-        assert scene.context == 3
-        np.testing.assert_array_equal(scene.truth, file.read_frames("test", clip, clip + 1)[0, :8])
-        np.testing.assert_array_equal(scene.masks, file.read("test", "groups", clip, clip + 1)[0, :8])
+    for view, clip in zip(views_of(predictor, file, "test", [4, 1], 3, 5), [4, 1], strict=True):
+        assert view.context == 3
+        np.testing.assert_array_equal(view.truth, file.read_frames("test", clip, clip + 1)[0, :8])
+        np.testing.assert_array_equal(view.masks, file.read("test", "groups", clip, clip + 1)[0, :8])
         positions = file.read("test", "positions", clip, clip + 1)[0, :8]
-        np.testing.assert_array_equal(scene.truths["positions"], positions)
-        assert scene.map_shape == predictor.encoder.map_shape
-        assert (scene.changed, dict(scene.changed_trace)) == (None, {})
-        (alone,) = scenes_of(predictor, file, "test", [clip], 3, 5, Intervention())
-        np.testing.assert_array_equal(alone.prediction, scene.prediction)
+        np.testing.assert_array_equal(view.truths["positions"], positions)
+        assert view.map_shape == predictor.encoder.map_shape
+        assert (view.changed, dict(view.changed_trace)) == (None, {})
+        (alone,) = views_of(predictor, file, "test", [clip], 3, 5, Intervention())
+        np.testing.assert_array_equal(alone.prediction, view.prediction)
 
 
-def scenes_of_one_ball(folder, preset: str, clips: list[int]) -> list:
+def views_of_one_ball(folder, preset: str, clips: list[int]) -> list:
     """Of a small film of one ball, in the clips that figures of SCOFF draw."""
     recipe = DATASETS[preset].recipe.model_copy(update={"frames": 9, "height": 24, "width": 32})
     file = open_dataset(generate(preset, {"test": 5}, recipe=recipe, out=folder))
-    return scenes_of(models.build(tiny_model("gru"), (1, 24, 32)), file, "test", clips, 3, 6)
+    return views_of(models.build(tiny_model("gru"), (1, 24, 32)), file, "test", clips, 3, 6)
 
 
 def test_a_motion_is_the_one_that_its_positions_show(tmp_path):
@@ -66,9 +66,9 @@ def test_a_motion_is_the_one_that_its_positions_show(tmp_path):
     for panel in PAPER_FIGURES["scoff-figure-3"].panels:
         assert panel.drawn == ("--clips", *map(str, clips))
     shown = []
-    for scene in scenes_of_one_ball(tmp_path, "motion3", clips):
-        (word,) = set(scene.truths["motion"])
-        changes = np.diff(scene.truths["positions"][:, 0], n=2, axis=0)
+    for view in views_of_one_ball(tmp_path, "motion3", clips):
+        (word,) = set(view.truths["motion"])
+        changes = np.diff(view.truths["positions"][:, 0], n=2, axis=0)
         even = np.allclose(changes, changes[0], atol=1e-4)
         assert word == ("walk" if not even else "constant" if np.allclose(changes, 0, atol=1e-4) else "accelerate")
         shown.append(word)
@@ -80,28 +80,28 @@ def test_a_switch_stands_at_the_frame_to_which_the_ball_first_moved_otherwise(tm
     for panel in PAPER_FIGURES["scoff-figure-15"].panels:
         assert panel.drawn == ("--clips", *map(str, clips))
     firsts = []
-    for scene in scenes_of_one_ball(tmp_path, "switching", clips):
-        steps = np.abs(np.diff(scene.truths["positions"][:, 0], axis=0))
-        np.testing.assert_array_equal(scene.truths["motion"][1:], np.array(AXES)[steps.argmax(1)])
-        firsts.append(scene.truths["motion"][0])
+    for view in views_of_one_ball(tmp_path, "switching", clips):
+        steps = np.abs(np.diff(view.truths["positions"][:, 0], axis=0))
+        np.testing.assert_array_equal(view.truths["motion"][1:], np.array(AXES)[steps.argmax(1)])
+        firsts.append(view.truths["motion"][0])
     assert sorted(firsts) == sorted(AXES)
 
 
 def test_under_an_intervention_the_other_rollout_stands_beside(place):
     predictor, file = place
     clips = [2, 0]
-    usual = scenes_of(predictor, file, "test", clips, 3, 5)
-    happened = np.min([scene.trace["active"][3:].sum(0) for scene in usual], 0)
+    usual = views_of(predictor, file, "test", clips, 3, 5)
+    happened = np.min([view.trace["active"][3:].sum(0) for view in usual], 0)
     without = Intervention(without=(int(happened.argmax()),))  # one that is missed in both
     rollout, truth = imagine(intervene(predictor, without, 3), file, "test", clips, 3, 5)
-    for i, scene in enumerate(scenes_of(predictor, file, "test", clips, 3, 5, without)):
-        expected = drawing.scene_of_rollout(rollout, truth, i)
-        np.testing.assert_array_equal(scene.changed, expected.prediction)
-        assert scene.intervention == (f"without {without.without[0]}",)
-        np.testing.assert_array_equal(scene.changed_trace["active"], expected.trace["active"])
-        np.testing.assert_array_equal(scene.prediction, usual[i].prediction)
-        np.testing.assert_array_equal(scene.trace["active"], usual[i].trace["active"])
-        assert not np.array_equal(scene.changed_trace["active"], scene.trace["active"], equal_nan=True)
+    for i, view in enumerate(views_of(predictor, file, "test", clips, 3, 5, without)):
+        expected = drawing.view_of_rollout(rollout, truth, i)
+        np.testing.assert_array_equal(view.changed, expected.prediction)
+        assert view.intervention == (f"without {without.without[0]}",)
+        np.testing.assert_array_equal(view.changed_trace["active"], expected.trace["active"])
+        np.testing.assert_array_equal(view.prediction, usual[i].prediction)
+        np.testing.assert_array_equal(view.trace["active"], usual[i].trace["active"])
+        assert not np.array_equal(view.changed_trace["active"], view.trace["active"], equal_nan=True)
 
 
 @pytest.mark.parametrize("which", ["worst", "best"])
@@ -112,8 +112,8 @@ def test_the_worst_and_the_best_are_drawn_first_to_last(place, written, tmp_path
     choice = ClipChoice(by="mae", first=4, **{which: 2})
     render(predictor, file, clips=choice, context=3, horizon=5, out=tmp_path / "seen")
     assert [paths[0].stem for _, paths, *_ in written] == [f"test-{clip}" for clip in expected]
-    for (scene, *_), clip in zip(written, expected, strict=True):
-        np.testing.assert_array_equal(scene.truth, file.read_frames("test", clip, clip + 1)[0, :8])
+    for (view, *_), clip in zip(written, expected, strict=True):
+        np.testing.assert_array_equal(view.truth, file.read_frames("test", clip, clip + 1)[0, :8])
 
 
 def test_several_models_stand_beside_one_another_and_the_first_chooses(place, written, monkeypatch, tmp_path):
@@ -123,21 +123,21 @@ def test_several_models_stand_beside_one_another_and_the_first_chooses(place, wr
     how = {"context": 3, "horizon": 5}
     expected = extreme_clips(clip_scores(other, file, "test", "mse", 3, 5), "mse", "worst", 1)
     render({"B": other, "A": predictor}, file, clips=ClipChoice(worst=1), **how, out=tmp_path / "seen")
-    ((scene, paths, rows, _),) = written
+    ((view, paths, rows, _),) = written
     assert [paths[0].stem, rows] == [f"test-{expected[0]}", ("truth", "pred")]
-    assert [one.model for one in scene.of_each] == ["B", "A"]
-    for one, alone in zip(scene.of_each, (other, predictor), strict=True):
-        (usual,) = scenes_of(alone, file, "test", expected, 3, 5)
+    assert [one.model for one in view.of_each] == ["B", "A"]
+    for one, alone in zip(view.of_each, (other, predictor), strict=True):
+        (usual,) = views_of(alone, file, "test", expected, 3, 5)
         np.testing.assert_array_equal(one.prediction, usual.prediction)
         assert one.trace.keys() == usual.trace.keys()
     render({"A": predictor}, file, clips=[0], **how, out=tmp_path / "alone")
-    scene, _, rows, _ = written[1]
-    assert (scene.model, scene.beside, rows) == ("", (), ("truth", "pred", "diff"))
+    view, _, rows, _ = written[1]
+    assert (view.model, view.beside, rows) == ("", (), ("truth", "pred", "diff"))
     asked = []
     monkeypatch.setattr(drawing, "write_figure", lambda *words: asked.append(words) or [words[2]])
     strip = PictureConfig(figure="strip")
     render({"A": predictor, "B": other}, file, clips=[0, 2], picture=strip, **how, out=tmp_path / "strips")
-    assert [[one.model for one in scenes[0].of_each] for _, scenes, _ in asked] == [["A", "B"]] * 2
+    assert [[one.model for one in views[0].of_each] for _, views, _ in asked] == [["A", "B"]] * 2
 
 
 _OF_ONE = {
@@ -172,8 +172,8 @@ def test_without_words_the_first_three_clips_are_drawn_over_the_datas_own_frames
     made = render(predictor, file, out=tmp_path / "seen", part="train", picture=PictureConfig(frame_ms=70))
     assert [paths[0].stem for _, paths, *_ in written] == ["train-0", "train-1", "train-2"]
     assert made == [path for _, paths, *_ in written for path in paths]
-    for scene, _, rows, more in written:
-        assert (scene.context, len(scene.truth)) == (file.context, file.context + file.horizon)
+    for view, _, rows, more in written:
+        assert (view.context, len(view.truth)) == (file.context, file.context + file.horizon)
         assert (rows, more) == (PictureConfig().row_names(changed=False), {"frame_ms": 70})
 
 
@@ -196,8 +196,8 @@ def test_clips_may_be_numbers_of_numpy(place, written, tmp_path, clips):
 def test_an_intervention_has_its_rows(place, written, tmp_path):
     predictor, file = place
     render(predictor, file, clips=[0], intervention=Intervention(without=(1,)), out=tmp_path / "seen")
-    ((scene, _, rows, _),) = written
-    assert scene.changed is not None
+    ((view, _, rows, _),) = written
+    assert view.changed is not None
     assert rows == PictureConfig().row_names(changed=True) != PictureConfig().row_names(changed=False)
 
 
@@ -216,15 +216,15 @@ def test_masking_out_draws_the_model_and_it_without_each_module(place, monkeypat
     render(
         predictor, file, clips=[3], context=3, horizon=5, picture=PictureConfig(figure="mask-out"), out=tmp_path / "x"
     )
-    ((name, scenes, _),) = asked
-    assert (name, len(scenes)) == ("mask-out", 1 + 4)
-    (usual,) = scenes_of(predictor, file, "test", [3], 3, 5)
-    np.testing.assert_array_equal(scenes[0].prediction, usual.prediction)
-    for made, of in zip(scenes, (predictor, *without_each(predictor, 3)), strict=True):
+    ((name, views, _),) = asked
+    assert (name, len(views)) == ("mask-out", 1 + 4)
+    (usual,) = views_of(predictor, file, "test", [3], 3, 5)
+    np.testing.assert_array_equal(views[0].prediction, usual.prediction)
+    for made, of in zip(views, (predictor, *without_each(predictor, 3)), strict=True):
         rollout, truth = imagine(of, file, "test", [3], 3, 5)
         exact = ((rollout.prediction.double() - truth.double()) ** 2).mean().item()
         assert made.error == pytest.approx(exact, rel=1e-6), "not of the prediction rounded to pixels"
-    assert all(np.array_equal(scene.truth, usual.truth) for scene in scenes)
+    assert all(np.array_equal(view.truth, usual.truth) for view in views)
     asked.clear()
     render(
         predictor,
@@ -235,19 +235,19 @@ def test_masking_out_draws_the_model_and_it_without_each_module(place, monkeypat
         picture=PictureConfig(figure="activation"),
         out=tmp_path / "y",
     )
-    assert [len(scenes) for _, scenes, _ in asked] == [1, 1]
+    assert [len(views) for _, views, _ in asked] == [1, 1]
 
 
 def test_pictures_that_were_drawn_before_the_disk_was_full_are_told(place, monkeypatch, tmp_path):
     predictor, file = place
-    kept = drawing.write_scene
+    kept = drawing.write_view
 
-    def write(scene, paths, *others, **more):
+    def write(view, paths, *others, **more):
         if paths[0].stem == "test-4":
             raise OSError("no space left")
-        return kept(scene, paths, *others, **more)
+        return kept(view, paths, *others, **more)
 
-    monkeypatch.setattr(drawing, "write_scene", write)
+    monkeypatch.setattr(drawing, "write_view", write)
     how = {"context": 3, "horizon": 5, "out": tmp_path}
     with pytest.raises(OSError, match=r"^no space left; the 4 before .*test-4\.gif are whole$"):
         render(predictor, file, clips=[0, 1, 4], **how)

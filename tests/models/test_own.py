@@ -17,7 +17,7 @@ from videopred.models.core import READ_TRACES
 from videopred.models.own import own_class
 from videopred.models.presets import PRESETS
 from videopred.models.settings import OwnConfig, PredictorConfig
-from videopred.rendering.scene import NEEDS
+from videopred.rendering.clip_view import NEEDS
 
 # --- the guide ---------------------------------------------------------------------------------------------
 

@@ -5,11 +5,12 @@ from itertools import combinations
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
-from scene_samples import CONTEXT, FRAMES, MODULES, scene, trace
+from view_samples import CONTEXT, FRAMES, MODULES, trace, view
 
 from videopred.palette import MARK, SCHEMA_COLORS, TRACK
 from videopred.rendering import FIGURES
 from videopred.rendering.canvas import figure_bytes
+from videopred.rendering.clip_view import ClipView
 from videopred.rendering.film_rows import laid_over
 from videopred.rendering.mask_out_figure import masked_out
 from videopred.rendering.mask_out_figure import measure as masked_out_measure
@@ -20,14 +21,13 @@ from videopred.rendering.paper_figures import (
     schema_use,
     strip_figure,
 )
-from videopred.rendering.scene import Scene
 from videopred.rendering.top_down_figure import _binned, measure, top_down
 from videopred.rendering.writing import write_figure
 
 LAYERS = (3, 2)
 
 
-def brims_scene(seed: int = 0) -> Scene:
+def brims_view(seed: int = 0) -> ClipView:
     """Of two layers, the lower reading the upper; the more is hidden, the more."""
     chance = np.random.default_rng(seed)
     visible = chance.random((FRAMES, 2))
@@ -38,14 +38,14 @@ def brims_scene(seed: int = 0) -> Scene:
     happened["layer1.null_attention"] = np.full((FRAMES, LAYERS[1]), 0.5)
     happened["layer0.active"], happened["layer1.active"] = (np.ones((FRAMES, size)) for size in LAYERS)
     truths = {"positions": chance.random((FRAMES, 2, 2)) * 10, "visibility/fraction": visible}
-    return scene(trace=happened, truths=truths)
+    return view(trace=happened, truths=truths)
 
 
-def complete() -> Scene:
-    """A scene that has what any figure takes."""
-    other = brims_scene()
+def complete() -> ClipView:
+    """A view that has what any figure takes."""
+    other = brims_view()
     happened = trace() | dict(list(other.trace.items())[:2])
-    return scene(trace=happened, truths=other.truths, strips=[(0, 5), (5, 8), (8, 12)])
+    return view(trace=happened, truths=other.truths, strips=[(0, 5), (5, 8), (8, 12)])
 
 
 @pytest.mark.parametrize("name", [name for name in FIGURES if name != "mask-out"])
@@ -62,8 +62,8 @@ def test_every_figure_is_written_and_the_same_twice(name, tmp_path):
 @pytest.mark.parametrize("channels", [1, 3])
 def test_a_strip_of_several_models_has_a_row_for_each_and_their_names(channels):
     films = np.random.default_rng(3).integers(0, 256, (3, FRAMES, 12, 20, channels), np.uint8)
-    theirs = Scene(CONTEXT, films[0], films[2], model="theirs")
-    both = Scene(CONTEXT, films[0], films[1], model="ours", beside=[theirs])
+    theirs = ClipView(CONTEXT, films[0], films[2], model="theirs")
+    both = ClipView(CONTEXT, films[0], films[1], model="ours", beside=[theirs])
     plots = strip_figure([both]).axes
     rows = [films[0]] * (channels == 3) + [films[1], films[2]]
     if channels == 1:
@@ -79,7 +79,7 @@ def test_a_strip_of_several_models_has_a_row_for_each_and_their_names(channels):
 
 def test_names_of_several_models_stand_clear_of_each_other_and_of_the_edge():
     names = ["RIMs", "one head", "no input attention", "rims-balls4-lstm-small", "a$_{$b"]
-    first, *others = (scene(model=name) for name in names)
+    first, *others = (view(model=name) for name in names)
     figure = strip_figure([first._replace(beside=others)])
     figure.draw_without_rendering()
     labels = [plot.yaxis.label for plot in figure.axes[::FRAMES]]
@@ -97,7 +97,7 @@ def cells_of(plot) -> np.ndarray:
 
 
 def test_activation_is_black_where_a_module_was_active():
-    cells = cells_of(activation([scene()]).axes[0])
+    cells = cells_of(activation([view()]).axes[0])
     for t in range(1, FRAMES):
         for k in range(MODULES):
             assert (cells[k, t] == (0 if trace()["active"][t, k] else 255)).all()
@@ -120,7 +120,7 @@ def test_positions_stand_above_the_modules_of_the_same_frame():
 
 
 def test_schemata_are_coloured_and_their_shares_add_up():
-    raster, shares = schema_use([scene()]).axes
+    raster, shares = schema_use([view()]).axes
     chosen = trace()["schema"][1:].astype(int)
     np.testing.assert_array_equal(cells_of(raster)[:, 1:], SCHEMA_COLORS[chosen].swapaxes(0, 1))
     widths, lefts = np.zeros((2, 4, MODULES))
@@ -134,7 +134,7 @@ def test_schemata_are_coloured_and_their_shares_add_up():
 
 
 def test_seven_schemata_are_all_named_within_the_figure():
-    figure = schema_use([scene(trace={"schema": np.arange(FRAMES)[:, None] + np.zeros(MODULES)})])
+    figure = schema_use([view(trace={"schema": np.arange(FRAMES)[:, None] + np.zeros(MODULES)})])
     figure.draw_without_rendering()
     (legend,) = figure.legends
     assert len(legend.get_texts()) == FRAMES == 7
@@ -145,7 +145,7 @@ def test_seven_schemata_are_all_named_within_the_figure():
 def test_the_strip_marks_rollout_step_10_in_red(frames, marked):
     chance = np.random.default_rng(0)
     films = chance.integers(0, 256, (2, frames, 12, 20, 1), np.uint8)
-    plots = strip_figure([Scene(CONTEXT, *films)]).axes
+    plots = strip_figure([ClipView(CONTEXT, *films)]).axes
     red = [plot for plot in plots if to_rgb(plot.spines["left"].get_edgecolor()) == tuple(c / 255 for c in MARK)]
     assert [(plot.get_title(), plot.get_xlabel()) for plot in red] == ([(str(CONTEXT + 10), "10")] if marked else [])
     assert len(plots) <= 10
@@ -158,7 +158,7 @@ def test_the_strip_marks_rollout_step_10_in_red(frames, marked):
 def test_the_strip_of_a_film_in_color_leaves_its_colors_alone():
     chance = np.random.default_rng(0)
     films = chance.integers(0, 256, (2, 12, 12, 20, 3), np.uint8)
-    plots = np.reshape(strip_figure([Scene(CONTEXT, *films)]).axes, (2, -1))
+    plots = np.reshape(strip_figure([ClipView(CONTEXT, *films)]).axes, (2, -1))
     for row, film in zip(plots, films, strict=True):
         for plot, above, below in zip(row, *plots, strict=True):
             np.testing.assert_array_equal(plot.images[0].get_array(), film[int(above.get_title()) - 1])
@@ -178,24 +178,24 @@ def test_strips_are_grey_where_their_modules_read_them():
 
 def test_a_motion_is_named_over_its_frames_and_a_line_parts_it_from_the_next():
     known = {"motion": np.array(["horizontal"] * 4 + ["vertical"] * (FRAMES - 4))}
-    raster = schema_use([scene(truths=known)]).axes[0]
+    raster = schema_use([view(truths=known)]).axes[0]
     assert [(text.get_text(), text.get_position()[0]) for text in raster.texts] == [
         ("motion: horizontal", (1 + 4) / 2),
         ("motion: vertical", (5 + FRAMES) / 2),
     ]
     assert [line.get_xdata()[0] for line in raster.lines if line.get_linestyle() == "-"][-1] == 4.5
-    assert not schema_use([scene()]).axes[0].texts
+    assert not schema_use([view()]).axes[0].texts
 
 
 def test_attention_is_set_against_what_is_hidden_in_the_frame_that_was_read():
-    scenes = [brims_scene(seed) for seed in range(4)]
-    hidden, shares = measure(scenes)
+    views = [brims_view(seed) for seed in range(4)]
+    hidden, shares = measure(views)
     assert hidden.shape == (4, CONTEXT)
     assert list(shares) == ["layer0"]
     np.testing.assert_allclose(shares["layer0"]["above"], 0.6 * hidden)
     np.testing.assert_allclose(shares["layer0"]["null"], 0.25)
     np.testing.assert_allclose(shares["layer0"]["below"], 0.75 - 0.6 * hidden)
-    drawn = {bars.get_label(): bars.lines[0] for bars in top_down(scenes).axes[0].containers}
+    drawn = {bars.get_label(): bars.lines[0] for bars in top_down(views).axes[0].containers}
     assert list(drawn) == ["below", "above", "null"]
     assert drawn["above"].get_linestyle() == "--"
     assert drawn["above"].get_zorder() > drawn["null"].get_zorder()
@@ -204,30 +204,30 @@ def test_attention_is_set_against_what_is_hidden_in_the_frame_that_was_read():
 
 def test_frames_without_any_object_hide_nothing_and_are_left_out():
     """As before an object comes into the frame, in films of occlusion."""
-    scenes = [brims_scene(seed) for seed in range(3)]
-    scenes[1].truths["visibility/fraction"][:2] = np.nan
-    hidden, shares = measure(scenes)
+    views = [brims_view(seed) for seed in range(3)]
+    views[1].truths["visibility/fraction"][:2] = np.nan
+    hidden, shares = measure(views)
     assert np.isnan(hidden).sum() == np.isnan(hidden[1, :2]).sum() == 2
-    drawn = {bars.get_label(): bars.lines[0] for bars in top_down(scenes).axes[0].containers}
+    drawn = {bars.get_label(): bars.lines[0] for bars in top_down(views).axes[0].containers}
     assert np.isfinite(np.array(drawn["above"].get_data())).all()
     there = ~np.isnan(hidden)
     assert shares["layer0"]["null"][there].mean() == pytest.approx(np.mean(drawn["null"].get_ydata()))
 
 
 def test_without_a_null_slot_all_other_attention_is_on_what_is_below():
-    scenes = []
+    views = []
     for seed in range(3):
-        one = brims_scene(seed)
+        one = brims_view(seed)
         kept = {name: values for name, values in one.trace.items() if not name.endswith("null_attention")}
-        scenes.append(scene(trace=kept, truths=one.truths))
-    hidden, shares = measure(scenes)
+        views.append(view(trace=kept, truths=one.truths))
+    hidden, shares = measure(views)
     assert list(shares["layer0"]) == ["below", "above"]
     np.testing.assert_allclose(shares["layer0"]["below"], 1 - 0.6 * hidden)
-    assert [bars.get_label() for bars in top_down(scenes).axes[0].containers] == ["below", "above"]
+    assert [bars.get_label() for bars in top_down(views).axes[0].containers] == ["below", "above"]
 
 
 def test_each_module_silenced_has_a_row_of_shares_and_an_error():
-    scenes = []
+    views = []
     for silenced in range(MODULES + 1):
         for clip in range(2):
             active = np.zeros((FRAMES, MODULES))
@@ -237,11 +237,11 @@ def test_each_module_silenced_has_a_row_of_shares_and_an_error():
             wrong = dark.copy()
             wrong[CONTEXT:, : 3 * silenced] = 255 * clip
             error = ((wrong[CONTEXT:] / 255) ** 2).mean()
-            scenes.append(Scene(CONTEXT, dark, wrong, {"active": active}, error=error))
-    shares, errors = masked_out_measure(scenes)
+            views.append(ClipView(CONTEXT, dark, wrong, {"active": active}, error=error))
+    shares, errors = masked_out_measure(views)
     np.testing.assert_allclose(shares, [[0, 1, k / 2 / (FRAMES - CONTEXT)] for k in range(MODULES + 1)])
     np.testing.assert_allclose(errors, [k / 8 for k in range(MODULES + 1)])
-    plot, dots = masked_out(scenes).axes
+    plot, dots = masked_out(views).axes
     assert [text.get_text() for text in dots.texts] == [f"{error:.4f}" for error in errors]
     assert [text.get_text() for text in plot.texts] == [f"{share:.2f}" for share in shares.flat]
     assert [label.get_text() for label in plot.get_yticklabels()] == ["none", "0", "1", "2"]
@@ -254,7 +254,7 @@ def test_each_module_silenced_has_a_row_of_shares_and_an_error():
 
 
 def test_errors_that_are_close_are_written_out_below_their_axis():
-    nearly = [scene(error=0.2 + 1e-5 * (k == 1)) for k in range(MODULES + 1)]
+    nearly = [view(error=0.2 + 1e-5 * (k == 1)) for k in range(MODULES + 1)]
     figure = masked_out(nearly)
     figure.draw_without_rendering()
     assert figure.axes[1].xaxis.get_offset_text().get_text() == ""
@@ -263,7 +263,7 @@ def test_errors_that_are_close_are_written_out_below_their_axis():
 @pytest.mark.parametrize("modules", [1, 2, 3, 4, 6])
 def test_titles_of_few_modules_stand_apart(modules):
     active = {"active": np.ones((FRAMES, modules))}
-    figure = masked_out([scene(trace=active, error=0.1 * k) for k in range(modules + 1)])
+    figure = masked_out([view(trace=active, error=0.1 * k) for k in range(modules + 1)])
     figure.draw_without_rendering()
     left, right = (plot._left_title.get_window_extent() for plot in figure.axes)
     assert left.x1 + 10 < right.x0
@@ -271,7 +271,7 @@ def test_titles_of_few_modules_stand_apart(modules):
 
 def test_modules_that_never_rest_are_active_but_when_they_are_silenced():
     read = {"input_attention": np.full((FRAMES, 2, MODULES, 5), 0.25)}
-    shares, _ = masked_out_measure([scene(trace=read)] * (MODULES + 1))
+    shares, _ = masked_out_measure([view(trace=read)] * (MODULES + 1))
     np.testing.assert_array_equal(shares, 1 - np.eye(MODULES + 1)[:, 1:])
 
 
@@ -284,7 +284,7 @@ def test_bins_hold_means_over_clips_and_their_error():
 
 
 def test_a_point_of_one_clip_has_no_bar_and_the_figure_says_so():
-    several, alone = top_down([brims_scene(seed) for seed in range(40)]), top_down([brims_scene()])
+    several, alone = top_down([brims_view(seed) for seed in range(40)]), top_down([brims_view()])
     assert several.axes[0].get_ylabel() == "attention, ± standard error"
     assert alone.axes[0].get_ylabel() == "attention, ± standard error\n(no bar: one clip)"
     for bars in alone.axes[0].containers:
@@ -312,18 +312,18 @@ def test_a_point_of_one_clip_has_no_bar_and_the_figure_says_so():
 )
 def test_what_a_figure_lacks_is_said(name, changes, message, tmp_path):
     with pytest.raises(ValueError, match=message):
-        write_figure(name, [scene(**changes)], [tmp_path / "f.png"])
+        write_figure(name, [view(**changes)], [tmp_path / "f.png"])
     assert not list(tmp_path.iterdir())
 
 
 def test_without_anything_hidden_there_is_nothing_to_set_attention_against():
-    seen = brims_scene()
+    seen = brims_view()
     seen = seen._replace(truths={"visibility/fraction": np.ones((FRAMES, 2))})
     with pytest.raises(ValueError, match="DATA must hide objects at some frames of the context, got none; use curtain"):
         top_down([seen])
 
 
 def test_a_figure_is_as_large_as_it_says():
-    content = figure_bytes(activation([scene()]), "png")
+    content = figure_bytes(activation([view()]), "png")
     width = int.from_bytes(content[16:20], "big")
     assert width == 7 * 150

@@ -13,12 +13,12 @@ from torch import Tensor
 from videopred.frames import to_frames
 from videopred.palette import AGREED, CONTEXT, DISCOLORED, INVENTED, MISSED, PAGE, ROLLOUT, TRACK
 from videopred.rendering import film as rendering
+from videopred.rendering.clip_view import ClipView, view_of_rollout
 from videopred.rendering.film import film_frames
 from videopred.rendering.film_rows import difference
 from videopred.rendering.lettering import text_width
-from videopred.rendering.scene import Scene, scene_of_rollout
 from videopred.rendering.strip import GAP, NAMES, TOP, every_nth, strip
-from videopred.rendering.writing import write_scene
+from videopred.rendering.writing import write_view
 
 HEIGHT, WIDTH, SCALE = 12, 20, 11  # 11 = 220 px // 20
 
@@ -40,12 +40,12 @@ class Films(NamedTuple):
     trace: dict[str, Tensor]
 
 
-def scene_of(context: Tensor, truth: Tensor, prediction: Tensor, one_step: Tensor) -> Scene:
-    """The scene of films of one clip, which is the second of its batch."""
+def view_of(context: Tensor, truth: Tensor, prediction: Tensor, one_step: Tensor) -> ClipView:
+    """The view of films of one clip, which is the second of its batch."""
     context, truth, prediction, one_step = (
         torch.stack([1 - film, film]) for film in (context, truth, prediction, one_step)
     )
-    return scene_of_rollout(Films(context, one_step, prediction, {}), truth, 1)
+    return view_of_rollout(Films(context, one_step, prediction, {}), truth, 1)
 
 
 def panels_in(image: np.ndarray, colour: tuple[int, int, int]) -> list[np.ndarray]:
@@ -60,7 +60,7 @@ def panels_in(image: np.ndarray, colour: tuple[int, int, int]) -> list[np.ndarra
 @pytest.mark.parametrize("channels", [1, 3])
 def test_panels_show_the_right_frames_in_the_colour_of_their_time(channels):
     context, truth, prediction, one_step = films(channels=channels)
-    gif = film_frames(scene_of(context, truth, prediction, one_step), panel_px=SCALE * WIDTH)
+    gif = film_frames(view_of(context, truth, prediction, one_step), panel_px=SCALE * WIDTH)
     assert gif.dtype == np.uint8
     assert len(gif) == 7
     true = to_frames(torch.cat([context, truth]))
@@ -79,7 +79,7 @@ def test_panels_show_the_right_frames_in_the_colour_of_their_time(channels):
 @pytest.mark.parametrize(("rows", "panel_px"), [(["pred"], WIDTH), (["pred", "diff"], WIDTH), (["pred"], 8 * WIDTH)])
 def test_what_stands_under_narrow_panels_is_whole_and_apart(rows, panel_px):
     """The frame's number on the left, what happens at it on the right, over a line as wide as both."""
-    gif = film_frames(scene_of(*films(horizon=11)), rows, panel_px=panel_px)
+    gif = film_frames(view_of(*films(horizon=11)), rows, panel_px=panel_px)
     for t in (0, 12):
         line = np.flatnonzero((gif[t][-17] != PAGE).any(-1))
         inked = np.flatnonzero((gif[t][-50:-20] != PAGE).any((0, 2)))
@@ -94,7 +94,7 @@ def test_what_stands_under_narrow_panels_is_whole_and_apart(rows, panel_px):
 
 def test_every_pixel_becomes_a_square():
     context, truth, prediction, one_step = films(context=1)
-    image = film_frames(scene_of(context, truth, prediction, one_step), panel_px=SCALE * WIDTH)[2]
+    image = film_frames(view_of(context, truth, prediction, one_step), panel_px=SCALE * WIDTH)[2]
     left = rendering.MARGIN + rendering.BORDER
     top = 16 + rendering.LINE + rendering.BORDER
     panel = image[top : top + HEIGHT * SCALE, left : left + WIDTH * SCALE]
@@ -146,7 +146,7 @@ def test_strip_takes_even_steps_through_the_rollouts_first_frame_and_ends_with_t
 
 def test_strip_shows_every_row_of_every_column():
     context, truth, prediction, one_step = films()
-    still = strip(scene_of(context, truth, prediction, one_step), panel_px=4 * WIDTH)
+    still = strip(view_of(context, truth, prediction, one_step), panel_px=4 * WIDTH)
     true, ours = to_frames(torch.cat([context, truth])), to_frames(torch.cat([context[:1], one_step, prediction]))
     rows = [np.broadcast_to(true, (*true.shape[:-1], 3)), np.broadcast_to(ours, (*ours.shape[:-1], 3))]
     rows.append(difference(true, ours))
@@ -159,10 +159,10 @@ def test_strip_shows_every_row_of_every_column():
 
 
 def test_film_and_strip_are_written_as_their_suffixes_say(tmp_path):
-    scene = scene_of(*films())
-    paths = write_scene(scene, [tmp_path / "run" / "test-1.gif", tmp_path / "run" / "test-1.png"])
+    view = view_of(*films())
+    paths = write_view(view, [tmp_path / "run" / "test-1.gif", tmp_path / "run" / "test-1.png"])
     assert [path.name for path in paths] == ["test-1.gif", "test-1.png"]
-    np.testing.assert_array_equal(iio.imread(paths[1]), strip(scene))
+    np.testing.assert_array_equal(iio.imread(paths[1]), strip(view))
     assert len(iio.imread(paths[0])) == 7
 
 
@@ -170,14 +170,14 @@ def test_a_trace_is_blank_at_the_frame_that_nobody_predicts():
     """What a model did to predict frame t stands at t."""
     context, truth, prediction, one_step = (film[None] for film in films())
     did = torch.arange(6.0).view(1, 6, 1)
-    scene = scene_of_rollout(Films(context, one_step, prediction, {"active": did}), truth, 0)
-    np.testing.assert_array_equal(scene.trace["active"], [[np.nan], [0], [1], [2], [3], [4], [5]])
+    view = view_of_rollout(Films(context, one_step, prediction, {"active": did}), truth, 0)
+    np.testing.assert_array_equal(view.trace["active"], [[np.nan], [0], [1], [2], [3], [4], [5]])
 
 
 def test_rollout_from_one_frame_can_be_drawn():
-    scene = scene_of(*films(context=1))
-    assert len(film_frames(scene)) == 5
-    assert strip(scene, columns=2).shape[-1] == 3
+    view = view_of(*films(context=1))
+    assert len(film_frames(view)) == 5
+    assert strip(view, columns=2).shape[-1] == 3
 
 
 def test_pyplot_with_its_windows_and_global_figures_stays_out():
@@ -198,9 +198,9 @@ def test_films_that_do_not_belong_together_are_refused(which, change, message):
     given = list(films())
     given[which] = change(given[which])
     with pytest.raises(ValueError, match=message):
-        scene_of(*given)
+        view_of(*given)
 
 
 def test_a_strip_of_one_column_is_refused():
     with pytest.raises(ValueError, match="columns must be at least 2, got 1"):
-        strip(scene_of(*films()), columns=1)
+        strip(view_of(*films()), columns=1)

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from scene_samples import (
+from view_samples import (
     CONTEXT,
     FRAMES,
     HEIGHT,
@@ -14,21 +14,21 @@ from scene_samples import (
     draw,
     in_small,
     intervened,
-    scene,
     trace,
+    view,
     widest,
 )
 
 from videopred.palette import INK, INVENTED, MISSED, OBJECT_COLORS, PAGE, ROLLOUT, SCHEMA_COLORS, TRACK
 from videopred.rendering import FIGURES, ROWS, check_rows, raster_rows
 from videopred.rendering import strip as strips
+from videopred.rendering.clip_view import ClipView
 from videopred.rendering.film import film_frames, headings
 from videopred.rendering.film_rows import difference, laid_over
 from videopred.rendering.lettering import Label, write
 from videopred.rendering.page import blank_page
 from videopred.rendering.panel import draw_rows
 from videopred.rendering.raster_rows import GUTTER
-from videopred.rendering.scene import Scene
 from videopred.rendering.strip import strip
 from videopred.settings import Settings
 
@@ -37,12 +37,12 @@ PLAIN = [row for row in ROWS if row not in ("changed", "change")]
 
 
 @pytest.mark.parametrize("row", PLAIN)
-def test_panels_of_a_scene_are_of_one_size_and_can_be_put_together(row):
-    panel = draw(row, scene(), SCALE)
+def test_panels_of_a_view_are_of_one_size_and_can_be_put_together(row):
+    panel = draw(row, view(), SCALE)
     for film in (panel.film, panel.stills):
         assert film.shape == (FRAMES, HEIGHT * SCALE, WIDTH * SCALE, 3)
         assert film.dtype == np.uint8
-    assert len(film_frames(scene(), ["truth", row] if row != "truth" else [row], panel_px=SCALE * WIDTH)) == FRAMES
+    assert len(film_frames(view(), ["truth", row] if row != "truth" else [row], panel_px=SCALE * WIDTH)) == FRAMES
 
 
 @pytest.mark.parametrize(
@@ -50,15 +50,15 @@ def test_panels_of_a_scene_are_of_one_size_and_can_be_put_together(row):
 )
 def test_panels_stand_where_the_film_says(rows, abreast):
     """At most four abreast, in even lines, each with its pixels inside its border."""
-    whole = film_frames(scene(), rows, panel_px=SCALE * WIDTH)
-    panels = draw_rows(rows, scene(), SCALE)
+    whole = film_frames(view(), rows, panel_px=SCALE * WIDTH)
+    panels = draw_rows(rows, view(), SCALE)
     column = max(SCALE * WIDTH + 8, *map(widest, panels))
     header = 16 + 24 * max(len(headings(panel, SCALE * WIDTH)) for panel in panels)
     for k, row in enumerate(rows):
         left = 14 + (column - SCALE * WIDTH) // 2 + k % abreast * (column + 14)
         top = header + 4 + k // abreast * (header + SCALE * HEIGHT + 14)
         place = whole[:, top : top + SCALE * HEIGHT, left : left + SCALE * WIDTH]
-        np.testing.assert_array_equal(place, draw(row, scene(), SCALE).film)
+        np.testing.assert_array_equal(place, draw(row, view(), SCALE).film)
         assert (whole[CONTEXT:, top - 2, left : left + SCALE * WIDTH] == ROLLOUT).all()
 
 
@@ -71,7 +71,7 @@ def test_the_truth_lies_over_the_prediction_in_transparent_blue():
 
 @pytest.mark.parametrize(("row", "name"), [("modules", "active"), ("schemata", "schema")])
 def test_a_band_has_a_cell_for_each_frame_which_comes_when_it_is_reached(row, name):
-    panel, happened = draw(row, scene(), SCALE), trace()[name]
+    panel, happened = draw(row, view(), SCALE), trace()[name]
     edges = np.linspace(GUTTER, SCALE * WIDTH, FRAMES + 1)
     for module in range(MODULES):
         y = round((module + 0.5) * SCALE * HEIGHT / MODULES)
@@ -98,7 +98,7 @@ def test_numbers_of_many_bands_leave_out_some(monkeypatch):
     monkeypatch.setattr(raster_rows, "write", lambda image, labels: written.extend(labels) or image)
     for bands, shown in ((3, ["0", "1", "2"]), (16, ["0", "4", "8", "12"])):
         written.clear()
-        draw("modules", scene(trace={"active": np.ones((FRAMES, bands))}), SCALE)
+        draw("modules", view(trace={"active": np.ones((FRAMES, bands))}), SCALE)
         assert [label.text for label in written] == shown
         places = [label.y for label in written]
         middles = [max(9, (int(number) + 0.5) * HEIGHT * SCALE / bands) for number in shown]  # above 9 it would be cut
@@ -108,14 +108,14 @@ def test_numbers_of_many_bands_leave_out_some(monkeypatch):
 def test_numbers_of_low_bands_are_whole_and_narrow_or_very_low_panels_have_a_legend_instead():
     """Six bands of 4 px and numbers of 22; then panels in which numbers have no room."""
     active = {"active": np.ones((FRAMES, 6))}
-    low = draw("modules", scene(trace=active, truth=scene().truth.repeat(4, axis=2)), 2)
+    low = draw("modules", view(trace=active, truth=view().truth.repeat(4, axis=2)), 2)
     alone = write(blank_page(90, GUTTER), [Label("0", GUTTER / 2, 40)])
     whole, found = ((image != PAGE).any((1, 2)) for image in (alone, low.film[0][:, :GUTTER]))
     assert found.sum() == pytest.approx(whole.sum(), abs=1)
     assert not found[[0, -1]].any()
     assert low.numbered
-    for axis, films in (("narrow", scene().truth[:, :, :4]), ("very low", scene().truth[:, :2])):
-        panel = draw("modules", scene(trace=active, truth=films), 6)
+    for axis, films in (("narrow", view().truth[:, :, :4]), ("very low", view().truth[:, :2])):
+        panel = draw("modules", view(trace=active, truth=films), 6)
         assert not panel.numbered, axis
         for k in range(6):
             across = panel.film[-1][round((k + 0.5) * panel.film.shape[1] / 6)]
@@ -125,7 +125,7 @@ def test_numbers_of_low_bands_are_whole_and_narrow_or_very_low_panels_have_a_leg
 
 def test_layers_stand_below_one_another_the_lowest_on_top():
     layers = {"layer0.active": np.ones((FRAMES, 2)), "layer1.active": np.zeros((FRAMES, 3))}
-    stills = draw("modules", scene(trace=layers), SCALE).stills[-1]
+    stills = draw("modules", view(trace=layers), SCALE).stills[-1]
     bands = [tuple(stills[round((k + 0.5) * SCALE * HEIGHT / 5), 5]) for k in range(5)]
     assert bands == [tuple(OBJECT_COLORS[0]), tuple(OBJECT_COLORS[1]), PAGE, PAGE, PAGE]
 
@@ -133,7 +133,7 @@ def test_layers_stand_below_one_another_the_lowest_on_top():
 def test_attention_on_a_map_is_drawn_where_it_is():
     read = np.zeros((FRAMES, 1, MODULES, 10))
     read[:, 0, 1, 7], read[:, 0, 2, 4] = 0.8, 0.4  # row 1, column 2; row 0, column 4
-    film = in_small(draw("attention", scene(trace={"input_attention": read}), SCALE).film)[-1]
+    film = in_small(draw("attention", view(trace={"input_attention": read}), SCALE).film)[-1]
     np.testing.assert_array_equal(film[HEIGHT // 2 :, 8:12], np.broadcast_to(OBJECT_COLORS[1], (6, 4, 3)))
     np.testing.assert_allclose(film[: HEIGHT // 2, 16:], np.broadcast_to(OBJECT_COLORS[2] / 2, (6, 4, 3)), atol=0.5)
     assert film[:6, :16].max() == 0
@@ -142,7 +142,7 @@ def test_attention_on_a_map_is_drawn_where_it_is():
 def test_attention_of_a_core_that_reads_vectors_is_how_much_each_module_reads():
     read = np.full((FRAMES, 2, MODULES, 1), 0.25)
     read[:, :, 2] = 1
-    stills = draw("attention", scene(trace={"input_attention": read}, map_shape=None), SCALE).stills[-1]
+    stills = draw("attention", view(trace={"input_attention": read}, map_shape=None), SCALE).stills[-1]
     bands = [stills[round((k + 0.5) * SCALE * HEIGHT / MODULES), 5] for k in range(MODULES)]
     np.testing.assert_array_equal(bands[2], OBJECT_COLORS[2])
     np.testing.assert_allclose(bands[0], 0.25 * OBJECT_COLORS[0] + 0.75 * 255, atol=0.5)
@@ -153,10 +153,10 @@ def test_modules_that_rest_read_nothing(map_shape):
     read = np.full((FRAMES, 1, MODULES, 8), 0.1)
     active = np.ones((FRAMES, MODULES))
     active[:, 1:] = 0
-    of_one = scene(trace={"input_attention": read, "active": active})._replace(map_shape=map_shape)
+    of_one = view(trace={"input_attention": read, "active": active})._replace(map_shape=map_shape)
     film = draw("attention", of_one, SCALE).film[-1]
     read[:, :, 1:] = 0
-    alone = scene(trace={"input_attention": read})._replace(map_shape=map_shape)
+    alone = view(trace={"input_attention": read})._replace(map_shape=map_shape)
     np.testing.assert_array_equal(film, draw("attention", alone, SCALE).film[-1])
 
 
@@ -165,63 +165,63 @@ def test_a_layer_that_reads_without_attention_leaves_the_others_theirs():
     read, active = np.full((FRAMES, 1, 2, 5), 0.15), np.tile([1.0, 0.0], (FRAMES, 1))
     stack = {"layer0.active": np.ones((FRAMES, 3)), "layer1.active": active, "layer1.input_attention": read}
     alone = {"active": active, "input_attention": read}
-    films = [draw("attention", scene(trace=trace, map_shape=None), SCALE).film for trace in (stack, alone)]
+    films = [draw("attention", view(trace=trace, map_shape=None), SCALE).film for trace in (stack, alone)]
     np.testing.assert_array_equal(*films)
 
 
 def test_attention_of_several_layers_is_how_much_each_module_reads_of_all_positions():
     read = np.full((FRAMES, 2, 1, 5), 0.15)
     layers = {"layer0.input_attention": read, "layer1.input_attention": read / 3}
-    stills = draw("attention", scene(trace=layers), SCALE).stills[-1]
+    stills = draw("attention", view(trace=layers), SCALE).stills[-1]
     for k, share in enumerate((0.75, 0.25)):
         band = stills[round((k + 0.5) * SCALE * HEIGHT / 2), 5]
         np.testing.assert_allclose(band, share * OBJECT_COLORS[k] + (1 - share) * 255, atol=0.5)
 
 
 def test_masks_mix_the_colours_of_their_modules():
-    film = in_small(draw("masks", scene(), SCALE).film)
+    film = in_small(draw("masks", view(), SCALE).film)
     shares = trace()["masks"][4, :, 3, 17]
     np.testing.assert_allclose(film[4, 3, 17], shares @ OBJECT_COLORS[:MODULES], atol=0.5)
 
 
 def test_the_caption_of_a_panel_stays_beside_the_numbers_of_many_modules():
     """Words in a legend stand in place of a caption; numbers do not, even those of two digits."""
-    masks = draw("masks", scene(trace={"masks": np.full((FRAMES, 11, HEIGHT, WIDTH), 1 / 11)}), SCALE)
+    masks = draw("masks", view(trace={"masks": np.full((FRAMES, 11, HEIGHT, WIDTH), 1 / 11)}), SCALE)
     assert [(line.caption, len(line.swatches)) for line in headings(masks, 1000)] == [("masks", 11)]
     assert [(line.caption, len(line.swatches)) for line in headings(masks, 100)] == [("masks", 0), ("", 11)]
-    assert [(line.caption, len(line.swatches)) for line in headings(draw("diff", scene(), SCALE), 9)] == [("", 2)]
+    assert [(line.caption, len(line.swatches)) for line in headings(draw("diff", view(), SCALE), 9)] == [("", 2)]
 
 
 @pytest.mark.parametrize("row", ["masks", "attention"])
 def test_the_first_frame_which_no_step_led_to_is_grey(row):
-    panel = draw(row, scene(), SCALE)
+    panel = draw(row, view(), SCALE)
     assert (panel.film[0] == TRACK).all()
     assert (panel.film[1] != TRACK).any()
 
 
 def test_what_changed_is_drawn_from_the_untouched_prediction_on():
     changed = in_small(draw("changed", intervened(), SCALE).film)
-    np.testing.assert_array_equal(changed, np.broadcast_to(255 - scene().prediction, changed.shape))
+    np.testing.assert_array_equal(changed, np.broadcast_to(255 - view().prediction, changed.shape))
     told = intervened()._replace(intervention=("without 0 2", "from step 3"))
     assert draw("changed", told, SCALE).caption == "changed, without 0 2, from step 3"
     change = in_small(draw("change", intervened(), SCALE).film)
-    np.testing.assert_array_equal(change, difference(scene().prediction, 255 - scene().prediction))
+    np.testing.assert_array_equal(change, difference(view().prediction, 255 - view().prediction))
 
 
 @pytest.mark.parametrize("row", ["modules", "masks", "attention", "schemata"])
 def test_what_the_model_did_is_drawn_untouched_and_changed(row):
     untouched, changed = draw_rows([row], intervened(), SCALE)
-    np.testing.assert_array_equal(untouched.film, draw(row, scene(), SCALE).film)
-    np.testing.assert_array_equal(changed.film, draw(row, scene(trace=intervened().changed_trace), SCALE).film)
+    np.testing.assert_array_equal(untouched.film, draw(row, view(), SCALE).film)
+    np.testing.assert_array_equal(changed.film, draw(row, view(trace=intervened().changed_trace), SCALE).film)
     assert (untouched.caption, changed.caption) == (f"{row}, untouched", f"{row}, changed")
-    alone = strip(scene(), ["truth", row], panel_px=4 * WIDTH).shape[0]
+    alone = strip(view(), ["truth", row], panel_px=4 * WIDTH).shape[0]
     assert strip(intervened(), ["truth", row], panel_px=4 * WIDTH).shape[0] - alone == HEIGHT * 4 + 6
     assert len(film_frames(intervened(), [row], panel_px=SCALE * WIDTH)) == FRAMES
 
 
 def test_parts_are_object_files_where_they_have_schemata():
     plain = {name: values for name, values in trace().items() if name != "schema"}
-    for of, part in ((scene(), "object file"), (scene(trace=plain), "module")):
+    for of, part in ((view(), "object file"), (view(trace=plain), "module")):
         kinds = {row: draw(row, of, SCALE).kind for row in ("modules", "attention", "masks")}
         assert set(kinds.values()) == {part}
         assert draw("modules", of, SCALE).caption == f"active {part}s"
@@ -230,7 +230,7 @@ def test_parts_are_object_files_where_they_have_schemata():
 def test_layers_of_modules_stand_apart():
     """Two layers of 3 and 2: four gaps, of which the third is the widest, and bands that are equally high."""
     active = {f"layer{layer}.active": np.ones((FRAMES, size)) for layer, size in enumerate((3, 2))}
-    column = draw("modules", scene(trace=active), SCALE).stills[-1][:, GUTTER + 5]
+    column = draw("modules", view(trace=active), SCALE).stills[-1][:, GUTTER + 5]
     empty = (column == PAGE).all(-1)
     turns = np.flatnonzero(np.diff(empty)) + 1
     bands, gaps = np.diff(turns)[::2], np.diff(turns)[1::2]
@@ -241,16 +241,16 @@ def test_layers_of_modules_stand_apart():
 
 def test_films_in_color_say_what_a_wrong_color_is():
     films = np.random.default_rng(2).integers(0, 256, (2, FRAMES, HEIGHT, WIDTH, 3), np.uint8)
-    colored = Scene(CONTEXT, *films)
+    colored = ClipView(CONTEXT, *films)
     assert [swatch.name for swatch in draw("diff", colored, SCALE).swatches] == ["missed", "invented", "wrong color"]
     moved = colored._replace(changed=colored.truth)
     assert [swatch.name for swatch in draw("change", moved, SCALE).swatches] == ["lost", "new", "other color"]
-    assert [swatch.name for swatch in draw("diff", scene(), SCALE).swatches] == ["missed", "invented"]
+    assert [swatch.name for swatch in draw("diff", view(), SCALE).swatches] == ["missed", "invented"]
 
 
 def test_boxes_surround_the_true_objects_on_the_prediction():
-    film = draw("boxes", scene(), SCALE).film[-1]
-    prediction = draw("pred", scene(), SCALE).film[-1]
+    film = draw("boxes", view(), SCALE).film[-1]
+    prediction = draw("pred", view(), SCALE).film[-1]
     for color, (top, bottom, left, right) in ((OBJECT_COLORS[0], (2, 5, 6, 8)), (OBJECT_COLORS[1], (7, 9, 1, 7))):
         np.testing.assert_array_equal(film[top * SCALE, left * SCALE], color)
         np.testing.assert_array_equal(film[bottom * SCALE - 1, right * SCALE - 1], color)
@@ -260,14 +260,14 @@ def test_boxes_surround_the_true_objects_on_the_prediction():
 
 
 def test_lines_of_boxes_are_seen_in_pictures_of_half_the_size():
-    film, prediction = (draw(row, scene(), 3).film[-1] for row in ("boxes", "pred"))
+    film, prediction = (draw(row, view(), 3).film[-1] for row in ("boxes", "pred"))
     left, top = 6 * 3, 2 * 3
     assert (film[top : top + 2, left : left + 2] == OBJECT_COLORS[0]).all()
     np.testing.assert_array_equal(film[top + 2, left + 2], prediction[top + 2, left + 2])
 
 
 def test_a_strip_has_the_rows_that_were_asked_for():
-    one, three = strip(scene(), ["schemata"]), strip(scene(), ["schemata", "masks", "modules"])
+    one, three = strip(view(), ["schemata"]), strip(view(), ["schemata", "masks", "modules"])
     assert three.shape[0] - one.shape[0] == 2 * (HEIGHT * 6 + 6)
     for color in (MISSED, INVENTED):
         assert not (one == color).all(-1).any()
@@ -277,10 +277,10 @@ def test_words_in_the_legends_of_several_rows_of_a_strip_have_the_rows_name_befo
     """Missed, of the difference, and the truth, of the overlay, have the same colour."""
     written = []
     monkeypatch.setattr(strips, "write", lambda page, labels: written.append([one.text for one in labels]) or page)
-    strip(scene(), ["diff", "overlay", "modules"])
+    strip(view(), ["diff", "overlay", "modules"])
     numbered = ["object file", "0", "1", "2"]
     assert written[0][-9:] == ["difference", "missed", "invented", "overlay", "truth", *numbered]
-    strip(scene(), ["diff", "modules"])
+    strip(view(), ["diff", "modules"])
     assert written[1][-7:] == ["", "missed", "invented", *numbered]
 
 
@@ -326,7 +326,7 @@ def test_names_of_low_rows_stand_apart_in_a_strip_each_beside_its_pictures(monke
 )
 def test_what_there_is_not_is_refused_with_what_there_is(row, changes, message):
     with pytest.raises(ValueError, match=message):
-        draw(row, scene(**changes), SCALE)
+        draw(row, view(**changes), SCALE)
 
 
 @pytest.mark.parametrize(

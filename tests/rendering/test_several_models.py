@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scene_samples import FRAMES, HEIGHT, SCALE, WIDTH, beside, draw, in_small, scene, trace, widest
+from view_samples import FRAMES, HEIGHT, SCALE, WIDTH, beside, draw, in_small, trace, view, widest
 
 from videopred.palette import PAGE, ROLLOUT
 from videopred.rendering.film import film_frames, headings
@@ -18,9 +18,9 @@ def test_several_models_have_a_row_each_below_one_truth():
         ("", "truth"), ("ours", "prediction"), ("theirs", "prediction"), ("ours", "active object files"),
         ("theirs", "active modules"), ("ours", "true boxes"), ("theirs", "true boxes"),
     ]  # fmt: skip
-    for panel, made in zip(panels[1:3], (scene().prediction, 255 - scene().prediction), strict=True):
+    for panel, made in zip(panels[1:3], (view().prediction, 255 - view().prediction), strict=True):
         np.testing.assert_array_equal(in_small(panel.film), np.broadcast_to(made, (FRAMES, HEIGHT, WIDTH, 3)))
-    np.testing.assert_array_equal(panels[4].film, draw("modules", scene(trace=other), SCALE).film)
+    np.testing.assert_array_equal(panels[4].film, draw("modules", view(trace=other), SCALE).film)
     assert len(film_frames(beside(other), ["truth", "pred"], panel_px=SCALE * WIDTH)) == FRAMES
 
 
@@ -39,13 +39,13 @@ def test_each_model_has_a_column_of_a_film_beside_the_truth():
         np.testing.assert_array_equal(place, panel.film)
     wide = {}
     for names in ("abc", "abcde"):
-        first, *others = (scene(model=name) for name in names)
+        first, *others = (view(model=name) for name in names)
         wide[len(names)] = film_frames(first._replace(beside=others), ["truth", "pred"]).shape[2]
     assert wide[3] < wide[5] < 1.2 * wide[3]  # more than four abreast are smaller
 
 
 def test_panels_grow_into_the_width_of_what_stands_above_them():
-    models = [scene(model=f"model {name}, of a rather long name") for name in "abcde"]
+    models = [view(model=f"model {name}, of a rather long name") for name in "abcde"]
     film = film_frames(models[0]._replace(beside=models[1:]), ["pred"], panel_px=10 * WIDTH)
     borders = (film[-1] == ROLLOUT).all(-1).sum(0) > 5 * HEIGHT  # in these columns, the left and right ones
     edges = np.flatnonzero(np.diff(borders.astype(int)))
@@ -71,8 +71,8 @@ def test_each_model_is_named_beside_its_colours_and_left_of_its_strip():
     narrow = strip(beside({}), ["pred"], panel_px=4 * WIDTH)
     long = beside({})._replace(model="a model whose name is long")
     wide = strip(long, ["pred"], panel_px=4 * WIDTH)
-    assert narrow.shape[0] == wide.shape[0] == strip(scene(), ["pred", "overlay"], panel_px=4 * WIDTH).shape[0]
-    assert wide.shape[1] > narrow.shape[1] == strip(scene(), ["pred", "overlay"], panel_px=4 * WIDTH).shape[1]
+    assert narrow.shape[0] == wide.shape[0] == strip(view(), ["pred", "overlay"], panel_px=4 * WIDTH).shape[0]
+    assert wide.shape[1] > narrow.shape[1] == strip(view(), ["pred", "overlay"], panel_px=4 * WIDTH).shape[1]
     first = next(x for x in range(wide.shape[1]) if (wide[134 : 134 + HEIGHT, x] != PAGE).any(-1).mean() > 0.9)
     assert first == 28 + text_width(long.model)
 

@@ -17,7 +17,7 @@ from videopred.eval.scores import Scores, load_scores
 from videopred.export import export_file, gather
 from videopred.export.card_text import Described, card_text
 from videopred.files import write_all
-from videopred.judging.drawing import scenes_of
+from videopred.judging.drawing import views_of
 from videopred.rendering.film import film_frames
 from videopred.run_files import run_name
 from videopred.run_record import is_of_run, stamp_of
@@ -99,5 +99,5 @@ def _scores_of(run: Path, results: Path, record: Mapping[str, Any]) -> list[Scor
 
 def _film(described: Described) -> np.ndarray:
     """Frames of the first test clip, truth beside prediction."""
-    (scene,) = scenes_of(described.predictor, described.file, "test", [0], *described.given)
-    return film_frames(scene, ("truth", "pred"), panel_px=_PANEL_PX)
+    (view,) = views_of(described.predictor, described.file, "test", [0], *described.given)
+    return film_frames(view, ("truth", "pred"), panel_px=_PANEL_PX)

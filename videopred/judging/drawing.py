@@ -16,17 +16,17 @@ from videopred.judging.forecasts import imagine
 from videopred.models.intervention_settings import Intervention
 from videopred.models.interventions import intervene, without_each
 from videopred.rendering import OF_ALL_CLIPS
+from videopred.rendering.clip_view import ClipView, view_of_rollout
 from videopred.rendering.planning import check_intervention, check_several, known_clips, new_paths
-from videopred.rendering.scene import Scene, scene_of_rollout
 from videopred.rendering.settings import ClipChoice, PictureConfig
-from videopred.rendering.writing import write_figure, write_scene
+from videopred.rendering.writing import write_figure, write_view
 
 if TYPE_CHECKING:
     from videopred.datasets.clip_source import ClipSource
     from videopred.models.predictor import Predictor
 
 
-def scenes_of(
+def views_of(
     predictor: "Predictor",
     file: "ClipSource",
     part: str,
@@ -34,7 +34,7 @@ def scenes_of(
     context: int,
     horizon: int,
     intervention: Intervention | None = None,
-) -> list[Scene]:
+) -> list[ClipView]:
     """What can be seen of some clips and of a model's rollouts of them, also of those under an intervention.
 
     Args:
@@ -45,7 +45,7 @@ def scenes_of(
     changed, words = None, intervention.words if intervention else ()
     if intervention is not None and not intervention.idle:
         changed, _ = imagine(intervene(predictor, intervention, context), file, part, clips, context, horizon)
-    scenes = []
+    views = []
     for i, clip in enumerate(clips):
         known: dict[str, np.ndarray] = {
             name: file.read(part, name, clip, clip + 1)[0, : context + horizon]
@@ -55,11 +55,11 @@ def scenes_of(
         known |= _motion(file, part, clip, context + horizon)
         masks = known.pop("groups", None)
         encoder = predictor.encoder
-        scenes.append(scene_of_rollout(rollout, truth, i, masks, encoder.map_shape, encoder.strips, known))
+        views.append(view_of_rollout(rollout, truth, i, masks, encoder.map_shape, encoder.strips, known))
         if changed is not None:
-            other = scene_of_rollout(changed, truth, i)
-            scenes[-1] = scenes[-1]._replace(changed=other.prediction, changed_trace=other.trace, intervention=words)
-    return scenes
+            other = view_of_rollout(changed, truth, i)
+            views[-1] = views[-1]._replace(changed=other.prediction, changed_trace=other.trace, intervention=words)
+    return views
 
 
 def _motion(file: "ClipSource", part: str, clip: int, frames: int) -> dict[str, np.ndarray]:
@@ -74,14 +74,14 @@ def _motion(file: "ClipSource", part: str, clip: int, frames: int) -> dict[str, 
     return {}
 
 
-def scenes_of_each(
+def views_of_each(
     predictors: Mapping[str, "Predictor"],
     file: "ClipSource",
     part: str,
     clips: Sequence[int],
     context: int,
     horizon: int,
-) -> list[Scene]:
+) -> list[ClipView]:
     """What can be seen of some clips, and of the rollouts of several models of each, beside one another.
 
     Args:
@@ -91,7 +91,7 @@ def scenes_of_each(
     for name, predictor in predictors.items():
         check_fit(predictor, file, name)
     of_models = [
-        [scene._replace(model=name) for scene in scenes_of(predictor, file, part, clips, context, horizon)]
+        [view._replace(model=name) for view in views_of(predictor, file, part, clips, context, horizon)]
         for name, predictor in predictors.items()
     ]
     return [first._replace(beside=others) for first, *others in zip(*of_models, strict=True)]
@@ -156,15 +156,15 @@ def render(
         chosen = extreme_clips(scores, choice.by, which, getattr(choice, which))
     paths = new_paths(out, part, chosen, picture, overwrite)
     if len(models) > 1:
-        scenes = scenes_of_each(models, file, part, chosen, context, horizon)
+        views = views_of_each(models, file, part, chosen, context, horizon)
     else:
-        scenes = scenes_of(first, file, part, chosen, context, horizon, intervention)
+        views = views_of(first, file, part, chosen, context, horizon, intervention)
     if picture.figure == "mask-out":
         for changed in without_each(first, context):
-            scenes += scenes_of(changed, file, part, chosen, context, horizon)
+            views += views_of(changed, file, part, chosen, context, horizon)
     new_paths(out, part, chosen, picture, overwrite)  # another command may have made one meanwhile
     rows = picture.row_names(changed=not intervention.idle, several=len(models) > 1)
-    return _write(scenes, paths, picture, rows)
+    return _write(views, paths, picture, rows)
 
 
 def _choice(clips: Sequence[int] | np.ndarray | ClipChoice | None) -> ClipChoice:
@@ -178,14 +178,14 @@ def _choice(clips: Sequence[int] | np.ndarray | ClipChoice | None) -> ClipChoice
     return ClipChoice(clips=tuple(clips or ()))
 
 
-def _write(scenes: list[Scene], paths: list[list[Path]], picture: PictureConfig, rows: tuple[str, ...]) -> list[Path]:
-    """Write a picture of each scene, or of all of them, to its paths, and return these."""
+def _write(views: list[ClipView], paths: list[list[Path]], picture: PictureConfig, rows: tuple[str, ...]) -> list[Path]:
+    """Write a picture of each view, or of all of them, to its paths, and return these."""
     made: list[Path] = []
-    groups = [scenes] if picture.figure in OF_ALL_CLIPS else [[scene] for scene in scenes]
+    groups = [views] if picture.figure in OF_ALL_CLIPS else [[view] for view in views]
     for group, of_group in zip(groups, paths, strict=True):
         try:
             if picture.figure is None:
-                made += write_scene(group[0], of_group, rows, frame_ms=picture.frame_ms)
+                made += write_view(group[0], of_group, rows, frame_ms=picture.frame_ms)
             else:
                 made += write_figure(picture.figure, group, of_group)
         except OSError as error:

@@ -33,7 +33,7 @@ ROWS: dict[str, Row] = {
     "change": Row("Where the intervention changes the prediction.", "videopred.rendering.film_rows:change"),
     "boxes": Row("Boxes of the true objects on the prediction.", "videopred.rendering.film_rows:boxes"),
 }
-"""Name on the command line -> row: a function from a `Scene` and a scale to a `Panel`, in the order of the help."""
+"""Name on the command line -> row: a function from a `ClipView` and a scale to a `Panel`, in the order of the help."""
 
 _PAPER = "videopred.rendering.paper_figures"
 
@@ -60,7 +60,7 @@ FIGURES: dict[str, Row] = {
         "videopred.rendering.mask_out_figure:masked_out",
     ),
 }
-"""Name on the command line -> figure: a function from a list of scenes to a matplotlib figure."""
+"""Name on the command line -> figure: a function from a list of views to a matplotlib figure."""
 
 OF_ALL_CLIPS = ("top-down", "mask-out")
 """Figures that take all clips at once; of the others there is one for each clip."""

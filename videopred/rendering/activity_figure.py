@@ -31,7 +31,7 @@ def activity_figure(panels: Mapping[str, np.ndarray], context: int) -> "Figure":
     Shares and choices are in the module's colour, the stronger the higher; schemata have colours of their own.
 
     Args:
-        panels: name -> (T, K), as `Scene.trace` has it: NaN, drawn as unknown, at the first frame.
+        panels: name -> (T, K), as `ClipView.trace` has it: NaN, drawn as unknown, at the first frame.
         context: true frames given.
     """
     heights = [panel.shape[1] for panel in panels.values()]

@@ -7,10 +7,10 @@ import numpy as np
 
 from videopred.palette import CONTEXT, ROLLOUT, TRACK
 from videopred.rendering import USUAL_ROWS
+from videopred.rendering.clip_view import ClipView
 from videopred.rendering.lettering import Label, legend_width, paint_legend, text_width, write
 from videopred.rendering.page import blank_page
 from videopred.rendering.panel import Panel, Swatch, draw_rows
-from videopred.rendering.scene import Scene
 
 BORDER, MARGIN, LINE = 4, 14, 24
 """Sizes of the picture's parts, px; a line is one of text above a panel."""
@@ -18,13 +18,13 @@ _ABREAST = 4
 """Panels in a line at most, but for more models; then they are smaller."""
 
 
-def film_frames(scene: Scene, rows: Sequence[str] = USUAL_ROWS, *, panel_px: int = 256) -> np.ndarray:
+def film_frames(view: ClipView, rows: Sequence[str] = USUAL_ROWS, *, panel_px: int = 256) -> np.ndarray:
     """Frames of a film with these rows as panels, at most four abreast, in lines about as long as each other.
 
     Of several models, each has a column, on the right of the truth. Borders change colour where the rollout begins.
 
     Args:
-        scene: one clip.
+        view: one clip.
         rows: names in ROWS.
         panel_px: longest side of a panel at most, but for larger frames; a pixel becomes a square of whole pixels.
 
@@ -32,23 +32,23 @@ def film_frames(scene: Scene, rows: Sequence[str] = USUAL_ROWS, *, panel_px: int
         (T, height, width, 3) uint8.
 
     Raises:
-        ValueError: the scene lacks what a row draws.
+        ValueError: the view lacks what a row draws.
     """
-    frames, height, width = scene.truth.shape[:3]
-    abreast = max(_ABREAST, len(scene.of_each) + ("truth" in rows))
+    frames, height, width = view.truth.shape[:3]
+    abreast = max(_ABREAST, len(view.of_each) + ("truth" in rows))
     scale = max(1, panel_px * _ABREAST // abreast // max(height, width))
-    panels = draw_rows(rows, scene, scale)
+    panels = draw_rows(rows, view, scale)
     widest = max(heading.width for panel in panels for heading in headings(panel, width * scale))
     if (fitting := min(panel_px, widest) // max(height, width)) > scale:  # there is room under the headings
-        scale, panels = fitting, draw_rows(rows, scene, fitting)
-    cells = _in_columns(panels, [one.model for one in scene.of_each]) if scene.beside else _in_lines(len(panels))
+        scale, panels = fitting, draw_rows(rows, view, fitting)
+    cells = _in_columns(panels, [one.model for one in view.of_each]) if view.beside else _in_lines(len(panels))
     above = [headings(panel, width * scale) for panel in panels]
     columns = 1 + max(column for _, column in cells)
-    below = text_width(f"frame {frames}") + MARGIN + text_width(_state(frames - scene.context))
+    below = text_width(f"frame {frames}") + MARGIN + text_width(_state(frames - view.context))
     widest = max(widest, -(-(below - (columns - 1) * MARGIN) // columns))
     layout = _Layout(height * scale, width * scale, cells, widest, below, header=16 + LINE * max(map(len, above)))
     page = _captioned_page(layout, above)
-    return np.stack([_frame(page, layout, panels, t, scene.context) for t in range(frames)])
+    return np.stack([_frame(page, layout, panels, t, view.context) for t in range(frames)])
 
 
 def _in_lines(panels: int) -> list[tuple[int, int]]:

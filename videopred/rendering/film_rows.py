@@ -3,24 +3,24 @@
 import numpy as np
 
 from videopred.palette import AGREED, DISCOLORED, INVENTED, MISSED, OBJECT_COLORS, as_pixels, module_colors
+from videopred.rendering.clip_view import ClipView
 from videopred.rendering.panel import Panel, Swatch, numbers, shown
-from videopred.rendering.scene import Scene
 
 
-def truth(scene: Scene, scale: int) -> Panel:
+def truth(view: ClipView, scale: int) -> Panel:
     """The true frames."""
-    return shown(scene.truth, scale, "truth")
+    return shown(view.truth, scale, "truth")
 
 
-def prediction(scene: Scene, scale: int) -> Panel:
+def prediction(view: ClipView, scale: int) -> Panel:
     """The predicted frames."""
-    return shown(scene.prediction, scale, "prediction")
+    return shown(view.prediction, scale, "prediction")
 
 
-def differing(scene: Scene, scale: int) -> Panel:
+def differing(view: ClipView, scale: int) -> Panel:
     """Where they differ, see `difference`."""
-    swatches = (Swatch(MISSED, "missed"), Swatch(INVENTED, "invented"), *_in_color(scene, "wrong color"))
-    return shown(difference(scene.truth, scene.prediction), scale, "difference", swatches)
+    swatches = (Swatch(MISSED, "missed"), Swatch(INVENTED, "invented"), *_in_color(view, "wrong color"))
+    return shown(difference(view.truth, view.prediction), scale, "difference", swatches)
 
 
 def difference(truth: np.ndarray, prediction: np.ndarray) -> np.ndarray:
@@ -46,14 +46,14 @@ def difference(truth: np.ndarray, prediction: np.ndarray) -> np.ndarray:
     return (strongest @ np.array([AGREED, MISSED, INVENTED, DISCOLORED])).round().astype(np.uint8)
 
 
-def _in_color(scene: Scene, name: str) -> tuple[Swatch, ...]:
+def _in_color(view: ClipView, name: str) -> tuple[Swatch, ...]:
     """The swatch of other colors, for films that have some."""
-    return (Swatch(DISCOLORED, name),) if scene.truth.shape[-1] > 1 else ()
+    return (Swatch(DISCOLORED, name),) if view.truth.shape[-1] > 1 else ()
 
 
-def overlay(scene: Scene, scale: int) -> Panel:
+def overlay(view: ClipView, scale: int) -> Panel:
     """The truth, in transparent blue, over the prediction."""
-    return shown(laid_over(scene.truth, scene.prediction), scale, "overlay", (Swatch(MISSED, "truth"),))
+    return shown(laid_over(view.truth, view.prediction), scale, "overlay", (Swatch(MISSED, "truth"),))
 
 
 def laid_over(truth: np.ndarray, prediction: np.ndarray) -> np.ndarray:
@@ -62,34 +62,34 @@ def laid_over(truth: np.ndarray, prediction: np.ndarray) -> np.ndarray:
     return (opacity * np.array(MISSED) + (1 - opacity) * prediction).round().astype(np.uint8)
 
 
-def masks(scene: Scene, scale: int) -> Panel:
+def masks(view: ClipView, scale: int) -> Panel:
     """The masks of the decoder, each module in its colour; a pixel that several share is their mixture."""
-    (shares,) = scene.traced("masks")  # (T, K, H, W)
+    (shares,) = view.traced("masks")  # (T, K, H, W)
     colors = module_colors(shares.shape[1])
     film = np.einsum("tkhw,kc->thwc", shares, colors).clip(0, 255)
-    return shown(as_pixels(film), scale, "masks", numbers(colors), scene.part)
+    return shown(as_pixels(film), scale, "masks", numbers(colors), view.word_for_module)
 
 
-def changed(scene: Scene, scale: int) -> Panel:
+def changed(view: ClipView, scale: int) -> Panel:
     """What was predicted under the intervention."""
-    assert scene.changed is not None
-    return shown(scene.changed, scale, ", ".join(("changed", *scene.intervention)))
+    assert view.changed is not None
+    return shown(view.changed, scale, ", ".join(("changed", *view.intervention)))
 
 
-def change(scene: Scene, scale: int) -> Panel:
+def change(view: ClipView, scale: int) -> Panel:
     """Where the intervention changed the prediction, as `difference` from the untouched one to the changed."""
-    swatches = (Swatch(MISSED, "lost"), Swatch(INVENTED, "new"), *_in_color(scene, "other color"))
-    assert scene.changed is not None
-    return shown(difference(scene.prediction, scene.changed), scale, "change", swatches)
+    swatches = (Swatch(MISSED, "lost"), Swatch(INVENTED, "new"), *_in_color(view, "other color"))
+    assert view.changed is not None
+    return shown(difference(view.prediction, view.changed), scale, "change", swatches)
 
 
-def boxes(scene: Scene, scale: int) -> Panel:
+def boxes(view: ClipView, scale: int) -> Panel:
     """The prediction, with a box around where each object truly is seen."""
-    assert scene.masks is not None
-    panel = shown(scene.prediction, scale, "true boxes")
+    assert view.masks is not None
+    panel = shown(view.prediction, scale, "true boxes")
     film = panel.film.copy()
     line = max(2, scale // 4)  # to be seen when the picture is half as large
-    for t, mask in enumerate(scene.masks):
+    for t, mask in enumerate(view.masks):
         for number in np.unique(mask[mask > 0]):
             color = OBJECT_COLORS[(number - 1) % len(OBJECT_COLORS)]
             rows, columns = np.nonzero(mask == number)

@@ -9,18 +9,18 @@ from matplotlib.ticker import MaxNLocator
 
 from videopred.palette import AGREED, INK, INVENTED, PAGE
 from videopred.rendering.canvas import SMALL, dress, empty_figure, hue
-from videopred.rendering.scene import Scene
+from videopred.rendering.clip_view import ClipView
 
 
-def masked_out(scenes: Sequence[Scene]) -> Figure:
+def masked_out(views: Sequence[ClipView]) -> Figure:
     """Share of the rollout steps at which each module is active, and the squared error, for each module silenced.
 
     Source: RIMs, appendix E.3, figures 21 to 25, which show the activity over time for each module masked out.
 
     Args:
-        scenes: of some clips untouched, then of the same clips without module 0, without module 1, and so on.
+        views: of some clips untouched, then of the same clips without module 0, without module 1, and so on.
     """
-    shares, errors = measure(scenes)
+    shares, errors = measure(views)
     silenced, modules = shares.shape
     width = max(0.55 * modules, 2.2)  # inches; the title of few modules takes as much
     figure = empty_figure(3.2 + width, 1.2 + 0.34 * silenced)
@@ -31,7 +31,7 @@ def masked_out(scenes: Sequence[Scene]) -> Figure:
     for (row, column), share in np.ndenumerate(shares):
         ink = hue(PAGE if share > 0.7 else (0, 0, 0))  # the ink of other words would be too pale on grey
         plot.text(column, row, f"{share:.2f}", ha="center", va="center", fontsize=SMALL, color=ink)
-    dress(plot, "share of rollout steps active", scenes[0].part, "silenced")
+    dress(plot, "share of rollout steps active", views[0].word_for_module, "silenced")
     plot.set_xticks(range(modules))
     plot.set_yticks(range(silenced), ["none", *map(str, range(silenced - 1))])
     plot.spines[:].set_visible(False)
@@ -57,26 +57,26 @@ def _draw_errors(plot: Any, errors: np.ndarray) -> None:
     plot.tick_params(left=False)
 
 
-def measure(scenes: Sequence[Scene]) -> tuple[np.ndarray, np.ndarray]:
+def measure(views: Sequence[ClipView]) -> tuple[np.ndarray, np.ndarray]:
     """What the figure is drawn from, means over clips and rollout steps.
 
     Returns:
         (1 + K, K) share of steps active, the first row untouched; and (1 + K,) mean squared error of intensities.
     """
     active, errors = [], []
-    for scene in scenes:
-        active.append(_active(scene)[scene.context :].mean(0))
-        errors.append(scene.error)
+    for view in views:
+        active.append(_active(view)[view.context :].mean(0))
+        errors.append(view.error)
     modules = len(active[0])
     shares = np.array(active).reshape(modules + 1, -1, modules).mean(1)
-    if not scenes[0].traced("active"):
+    if not views[0].traced("active"):
         shares[range(1, modules + 1), range(modules)] = 0
     return shares, np.array(errors).reshape(modules + 1, -1).mean(1)
 
 
-def _active(scene: Scene) -> np.ndarray:
+def _active(view: ClipView) -> np.ndarray:
     """(T, K) of all layers; a core whose modules never rest, such as scoff, says nothing of it."""
-    layers = scene.traced("active")
+    layers = view.traced("active")
     if not layers:
-        layers = [np.ones(read.shape[::2][:2]) for read in scene.traced("input_attention")]  # of (T, heads, K, L)
+        layers = [np.ones(read.shape[::2][:2]) for read in view.traced("input_attention")]  # of (T, heads, K, L)
     return np.concatenate(layers, axis=1)

@@ -7,8 +7,8 @@ import numpy as np
 
 from videopred.addresses import find
 from videopred.rendering import ROWS
+from videopred.rendering.clip_view import NEEDS, ClipView, available, check_row
 from videopred.rendering.page import enlarged
-from videopred.rendering.scene import NEEDS, Scene, available, check_row
 
 
 class Swatch(NamedTuple):
@@ -36,7 +36,7 @@ class Panel(NamedTuple):
     """The model that it is of, where there are several."""
 
 
-def draw_rows(rows: Sequence[str], scene: Scene, scale: int) -> list[Panel]:
+def draw_rows(rows: Sequence[str], view: ClipView, scale: int) -> list[Panel]:
     """The panels of rows, in which each pixel of the film is a square of `scale` x `scale`.
 
     Of several models, each row comes once for each that has it, and the truth once. Under an intervention, rows that
@@ -47,27 +47,27 @@ def draw_rows(rows: Sequence[str], scene: Scene, scale: int) -> list[Panel]:
     """
     panels = []
     for row in rows:
-        check_row(scene, row)
+        check_row(view, row)
         if row == "truth":
-            panels.append(_draw(row, scene, scale))
+            panels.append(_draw(row, view, scale))
             continue
-        for one in scene.of_each:
+        for one in view.of_each:
             if row in available(one):
                 panels += [panel._replace(model=one.model) for panel in _panels(row, one, scale)]
     return panels
 
 
-def _panels(row: str, scene: Scene, scale: int) -> list[Panel]:
+def _panels(row: str, view: ClipView, scale: int) -> list[Panel]:
     """The panel of a row of one model, or two under an intervention."""
-    panel = _draw(row, scene, scale)
-    if row not in NEEDS or scene.changed is None:
+    panel = _draw(row, view, scale)
+    if row not in NEEDS or view.changed is None:
         return [panel]
-    changed = _draw(row, scene._replace(trace=scene.changed_trace), scale)
+    changed = _draw(row, view._replace(trace=view.changed_trace), scale)
     return [one._replace(caption=f"{row}, {how}") for one, how in ((panel, "untouched"), (changed, "changed"))]
 
 
-def _draw(row: str, scene: Scene, scale: int) -> Panel:
-    panel: Panel = find(ROWS[row].address)(scene, scale)
+def _draw(row: str, view: ClipView, scale: int) -> Panel:
+    panel: Panel = find(ROWS[row].address)(view, scale)
     return panel
 
 

@@ -1,4 +1,4 @@
-"""The papers' own figures of one clip. Each is made from a list with that one scene."""
+"""The papers' own figures of one clip. Each is made from a list with that one view."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -20,8 +20,8 @@ from videopred.palette import (
     schema_cells,
 )
 from videopred.rendering.canvas import LETTERS, SMALL, TIME, cells, dress, empty_figure, frames_along, hue, literal
+from videopred.rendering.clip_view import ClipView
 from videopred.rendering.film_rows import laid_over
-from videopred.rendering.scene import Scene
 from videopred.rendering.strip import every_nth
 
 MARKED_STEP = 10
@@ -32,48 +32,48 @@ _LIT = 90
 """Grey of a dark pixel in the strip of an active module."""
 
 
-def strip_figure(scenes: Sequence[Scene]) -> Figure:
+def strip_figure(views: Sequence[ClipView]) -> Figure:
     """Every n-th frame, the truth in transparent blue over the prediction; rollout step 10 has a red frame.
 
     Of a film in color, which blue would change, the truth stands above the prediction. Several models have a row each.
     A film that ends before step 10 has no mark. Source: RIMs, figures 7 to 10; SCOFF, figures 8 to 12.
     """
-    (scene,) = scenes
-    names = [one.model for one in scene.of_each]
-    frames = len(scene.truth)
-    marked = scene.context + MARKED_STEP - 1
-    shown = every_nth(marked if marked < frames else scene.context, frames, 10)
-    if scene.truth.shape[-1] == 3:
-        films = [scene.truth, *(one.prediction for one in scene.of_each)]
+    (view,) = views
+    names = [one.model for one in view.of_each]
+    frames = len(view.truth)
+    marked = view.context + MARKED_STEP - 1
+    shown = every_nth(marked if marked < frames else view.context, frames, 10)
+    if view.truth.shape[-1] == 3:
+        films = [view.truth, *(one.prediction for one in view.of_each)]
         words = "upper row the truth, lower row the prediction"
-        if scene.beside:
+        if view.beside:
             names, words = ["truth", *names], "predictions below the truth"
     else:
-        films = [laid_over(scene.truth, one.prediction) for one in scene.of_each]
+        films = [laid_over(view.truth, one.prediction) for one in view.of_each]
         words = "truth in blue over the prediction"
-    return _stills(scene, films, words, shown, marked, names if scene.beside else ())
+    return _stills(view, films, words, shown, marked, names if view.beside else ())
 
 
-def active_strips(scenes: Sequence[Scene]) -> Figure:
+def active_strips(views: Sequence[ClipView]) -> Figure:
     """Every n-th frame, the truth in transparent blue over the prediction; grey are the strips that active modules read
     there. Source: RIMs, figure 6, which shows the prediction in orange and green.
 
     The last frame is left out, as no step reads it.
     """
-    (scene,) = scenes
-    (active,) = scene.traced("active")
-    assert scene.strips is not None
-    film = laid_over(scene.truth, scene.prediction)
+    (view,) = views
+    (active,) = view.traced("active")
+    assert view.strips is not None
+    film = laid_over(view.truth, view.prediction)
     for t, read in enumerate(active[1:]):  # at index t + 1 is the step that read frame t
-        for (first, end), is_active in zip(scene.strips, read, strict=True):
+        for (first, end), is_active in zip(view.strips, read, strict=True):
             if is_active:
                 film[t, first:end] = _LIT + film[t, first:end] / 255 * (255 - _LIT)  # brighter, on grey films too
     words = "truth in blue over the prediction, strips of active modules grey"
-    return _stills(scene, [film], words, every_nth(scene.context, len(film) - 1, 10))
+    return _stills(view, [film], words, every_nth(view.context, len(film) - 1, 10))
 
 
 def _stills(
-    scene: Scene,
+    view: ClipView,
     films: Sequence[np.ndarray],
     words: str,
     shown: Sequence[int],
@@ -82,13 +82,13 @@ def _stills(
 ) -> Figure:
     """Frames of films (T, H, W, 1 or 3), one film below another, with their numbers and steps, and borders that say
     what is given and what is predicted; the one marked has a red one. Names of the films, if any, stand on the left."""
-    height, width = scene.truth.shape[1:3]
+    height, width = view.truth.shape[1:3]
     cell = _WIDE / len(shown) - 0.08  # a gap beside each
     figure = empty_figure(_WIDE, len(films) * cell * height / width + 0.58)  # three lines of text
     plots = figure.subplots(len(films), len(shown), squeeze=False)
     for (row, column), plot in np.ndenumerate(plots):
         t = shown[column]
-        step = t + 1 - scene.context
+        step = t + 1 - view.context
         plot.imshow(films[row][t], interpolation="nearest")
         plot.set_xticks([])
         plot.set_yticks([])
@@ -105,54 +105,54 @@ def _stills(
     return figure
 
 
-def activation(scenes: Sequence[Scene]) -> Figure:
+def activation(views: Sequence[ClipView]) -> Figure:
     """Which modules were active, black, at each frame. Source: RIMs, figure 2."""
-    (scene,) = scenes
-    active = _active(scene)
+    (view,) = views
+    active = _active(view)
     figure = empty_figure(_WIDE, 0.9 + 0.24 * active.shape[0])
-    _paint_active(figure.subplots(), active, scene.context)
+    _paint_active(figure.subplots(), active, view.context)
     return figure
 
 
-def activation_and_positions(scenes: Sequence[Scene]) -> Figure:
+def activation_and_positions(views: Sequence[ClipView]) -> Figure:
     """Where the balls were, above which modules were active.
 
     Source: after RIMs, figure 6. Where modules see all of the frame, what is compared is the time at which something
     happens.
     """
-    (scene,) = scenes
-    active, positions = _active(scene), scene.truths["positions"]  # (T, N, 2)
+    (view,) = views
+    active, positions = _active(view), view.truths["positions"]  # (T, N, 2)
     frames = np.arange(1, len(positions) + 1)
     figure = empty_figure(_WIDE, 3.2 + 0.24 * len(active))
     heights = [1.1, 1.1, 0.24 * len(active)]
     across, down, raster = figure.subplots(3, 1, sharex=True, gridspec_kw={"height_ratios": heights})
-    for axis, (plot, size) in enumerate(((across, scene.truth.shape[2]), (down, scene.truth.shape[1]))):
+    for axis, (plot, size) in enumerate(((across, view.truth.shape[2]), (down, view.truth.shape[1]))):
         for number in range(positions.shape[1]):
             color = hue(OBJECT_COLORS[number % len(OBJECT_COLORS)])
             plot.plot(frames, positions[:, number, axis], color=color, linewidth=2)
         dress(plot, y="xy"[axis] + ", px")
         plot.set_ylim(0, size)
-        frames_along(plot, len(frames), scene.context)
+        frames_along(plot, len(frames), view.context)
     down.invert_yaxis()  # rows are counted downwards
     across.set_title("true positions, a colour for each ball", fontsize=LETTERS, loc="left", color=hue(INK))
-    _paint_active(raster, active, scene.context)
+    _paint_active(raster, active, view.context)
     return figure
 
 
-def schema_use(scenes: Sequence[Scene]) -> Figure:
+def schema_use(views: Sequence[ClipView]) -> Figure:
     """Which schema each object file used at each frame, and how often all in all.
 
     Where the true motion is known, its name stands above, and a line where it changes. Source: SCOFF, figures 3 and 15.
     """
-    (scene,) = scenes
-    (chosen,) = (values.T for values in scene.traced("schema"))  # (K, T)
+    (view,) = views
+    (chosen,) = (values.T for values in view.traced("schema"))  # (K, T)
     used = range(int(np.nanmax(chosen)) + 1)
     figure = empty_figure(_WIDE, 1.5 + 0.28 * len(chosen))
     raster, shares = figure.subplots(1, 2, sharey=True, gridspec_kw={"width_ratios": [4, 1]})
     dress(raster, "", TIME, "object file")
     cells(raster, schema_cells(chosen))
-    frames_along(raster, chosen.shape[1], scene.context)
-    for word, first, last in _runs(scene.truths.get("motion", ())):
+    frames_along(raster, chosen.shape[1], view.context)
+    for word, first, last in _runs(view.truths.get("motion", ())):
         words, middle = f"motion: {word}", (first + last) / 2
         raster.text(middle, -0.55, words, ha="center", va="bottom", fontsize=SMALL, color=hue(INK))
         if first > 1:
@@ -197,6 +197,6 @@ def _paint_active(plot: Axes, active: np.ndarray, context: int) -> None:
     frames_along(plot, active.shape[1], context)
 
 
-def _active(scene: Scene) -> np.ndarray:
+def _active(view: ClipView) -> np.ndarray:
     """(K, T) of all layers, the lowest first; NaN at frame 0."""
-    return np.concatenate(scene.traced("active"), axis=1).T
+    return np.concatenate(view.traced("active"), axis=1).T

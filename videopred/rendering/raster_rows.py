@@ -5,46 +5,46 @@ from collections.abc import Sequence
 import numpy as np
 
 from videopred.palette import INK, PAGE, SCHEMA_COLORS, TRACK, as_pixels, module_colors, schema_cells, tinted
+from videopred.rendering.clip_view import ClipView
 from videopred.rendering.lettering import TEXT, Label, write
 from videopred.rendering.panel import Panel, Swatch, numbers, shown
-from videopred.rendering.scene import Scene
 
 GUTTER, LETTER = 26, 22
 """Width left of the bands for their numbers, and height that a number needs, px."""
 
 
-def modules(scene: Scene, scale: int) -> Panel:
+def modules(view: ClipView, scale: int) -> Panel:
     """Active modules in their colours, resting ones white; of several layers, the lowest is on top."""
-    return _layers(scene, scale, scene.traced("active"), f"active {scene.part}s")
+    return _layers(view, scale, view.traced("active"), f"active {view.word_for_module}s")
 
 
-def schemata(scene: Scene, scale: int) -> Panel:
+def schemata(view: ClipView, scale: int) -> Panel:
     """Each object file's schema."""
-    (chosen,) = scene.traced("schema")  # (T, K)
+    (chosen,) = view.traced("schema")  # (T, K)
     swatches = numbers(SCHEMA_COLORS[np.arange(int(np.nanmax(chosen)) + 1) % len(SCHEMA_COLORS)])
-    return _raster(scene, scale, schema_cells(chosen), "schemata", swatches, "schema")._replace(numbered=False)
+    return _raster(view, scale, schema_cells(chosen), "schemata", swatches, "schema")._replace(numbered=False)
 
 
-def attention(scene: Scene, scale: int) -> Panel:
+def attention(view: ClipView, scale: int) -> Panel:
     """Where on the map each module reads, in its colour; of a core that reads vectors, how much each module reads.
 
     Modules that rest read nothing, though they, too, have looked.
     """
     read = []  # (T, K, L) of each layer that attends
-    for name, trace in scene.trace.items():
+    for name, trace in view.trace.items():
         if name.rpartition(".")[2] == "input_attention":
-            active = scene.trace.get(name.removesuffix("input_attention") + "active")
+            active = view.trace.get(name.removesuffix("input_attention") + "active")
             read.append(trace.mean(1) if active is None else trace.mean(1) * active[..., None])
-    if scene.map_shape is not None and len(read) == 1:
-        return _attention_map(scene, scale, read[0])
-    return _layers(scene, scale, [of_layer.sum(-1) for of_layer in read], "attention")
+    if view.map_shape is not None and len(read) == 1:
+        return _attention_map(view, scale, read[0])
+    return _layers(view, scale, [of_layer.sum(-1) for of_layer in read], "attention")
 
 
-def _attention_map(scene: Scene, scale: int, read: np.ndarray) -> Panel:
+def _attention_map(view: ClipView, scale: int, read: np.ndarray) -> Panel:
     """Attention (T, K, L) on the positions of a map; at each frame the position that is read most is brightest."""
-    assert scene.map_shape is not None
-    height, width = scene.truth.shape[1:3]
-    down, across = scene.map_shape
+    assert view.map_shape is not None
+    height, width = view.truth.shape[1:3]
+    down, across = view.map_shape
     colors = module_colors(read.shape[1])
     light = np.einsum("tkl,kc->tlc", read, colors)
     most = read.sum(1).max(-1)
@@ -52,18 +52,18 @@ def _attention_map(scene: Scene, scale: int, read: np.ndarray) -> Panel:
     film = as_pixels(light.reshape(len(read), down, across, 3))
     # The nearest position of each pixel: a map need not divide the frame.
     rows, columns = np.arange(height) * down // height, np.arange(width) * across // width
-    return shown(film[:, rows][:, :, columns], scale, "attention", numbers(colors), scene.part)
+    return shown(film[:, rows][:, :, columns], scale, "attention", numbers(colors), view.word_for_module)
 
 
-def _layers(scene: Scene, scale: int, layers: Sequence[np.ndarray], caption: str) -> Panel:
+def _layers(view: ClipView, scale: int, layers: Sequence[np.ndarray], caption: str) -> Panel:
     """Shares (T, K) of each layer, in the modules' colours."""
     shares, sizes = np.concatenate(layers, axis=1), [layer.shape[1] for layer in layers]
     swatches = numbers(module_colors(shares.shape[1]))
-    return _raster(scene, scale, tinted(shares, axis=1), caption, swatches, scene.part, sizes)
+    return _raster(view, scale, tinted(shares, axis=1), caption, swatches, view.word_for_module, sizes)
 
 
 def _raster(
-    scene: Scene,
+    view: ClipView,
     scale: int,
     cells: np.ndarray,
     caption: str,
@@ -73,7 +73,7 @@ def _raster(
 ) -> Panel:
     """The panel of cells (T, K, 3), in layers of these sizes; when it plays, later ones are not there yet."""
     frames, bands = cells.shape[:2]
-    high, wide = scene.truth.shape[1] * scale, scene.truth.shape[2] * scale
+    high, wide = view.truth.shape[1] * scale, view.truth.shape[2] * scale
     places = _bands(high, layers or [bands])
     numbered = wide >= 2 * GUTTER and high >= LETTER  # else there is no room: a legend stands above
     gutter = GUTTER if numbered else 0
@@ -85,7 +85,7 @@ def _raster(
         for t in range(frames):
             film[t:, top:bottom, edges[t] : edges[t + 1]] = cells[t, k]
             stills[t, top:bottom] = cells[t, k]
-    turn = edges[scene.context]
+    turn = edges[view.context]
     film[:, :, turn - 1 : turn + 1] = INK  # no module has it
     every = -(-LETTER * bands // high)
     middles = places.mean(1).clip(TEXT / 2, high - TEXT / 2)  # so that no number is cut

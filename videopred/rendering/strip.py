@@ -8,11 +8,11 @@ import numpy as np
 from videopred.check import whole_number
 from videopred.palette import CONTEXT, ROLLOUT
 from videopred.rendering import USUAL_ROWS
+from videopred.rendering.clip_view import ClipView
 from videopred.rendering.film import MARGIN
 from videopred.rendering.lettering import Label, legend_width, paint_legend, text_width, write
 from videopred.rendering.page import blank_page
 from videopred.rendering.panel import Panel, Swatch, draw_rows
-from videopred.rendering.scene import Scene
 
 GAP, NAMES, TOP = 6, 128, 134
 """Room between pictures; left of them, at least, for the names of rows; and above them. In px."""
@@ -20,13 +20,13 @@ _APART, _LINE = 28, 22
 """Room between legends, and height of a line of a name, in px."""
 
 
-def strip(scene: Scene, rows: Sequence[str] = USUAL_ROWS, *, columns: int = 12, panel_px: int = 128) -> np.ndarray:
+def strip(view: ClipView, rows: Sequence[str] = USUAL_ROWS, *, columns: int = 12, panel_px: int = 128) -> np.ndarray:
     """A still with these rows, and every n-th frame as a column.
 
     The rollout's first frame and the last of all are always columns; n is the smallest with which the film fits.
 
     Args:
-        scene: one clip.
+        view: one clip.
         rows: names in ROWS.
         columns: largest number of columns, at least 2.
         panel_px: longest side of a picture at most, but for larger frames; a pixel becomes a square of whole pixels.
@@ -35,17 +35,17 @@ def strip(scene: Scene, rows: Sequence[str] = USUAL_ROWS, *, columns: int = 12, 
         (height, width, 3) uint8.
 
     Raises:
-        ValueError: the scene lacks what a row draws, or there are fewer than 2 columns.
+        ValueError: the view lacks what a row draws, or there are fewer than 2 columns.
     """
     whole_number("columns", columns, 2, "show a frame before and one after the rollout's beginning")
-    frames, height, width = scene.truth.shape[:3]
+    frames, height, width = view.truth.shape[:3]
     scale = max(1, panel_px // max(height, width))
-    panels = draw_rows(rows, scene, scale)
-    times = every_nth(scene.context, frames, columns)
+    panels = draw_rows(rows, view, scale)
+    times = every_nth(view.context, frames, columns)
     names = [_name(panel) for panel in panels]
     left = max(NAMES, *(28 + text_width(line) for name in names for line in name.splitlines()))
     lines = [len(name.splitlines()) for name in names]
-    grid = _Grid(times, scene.context, lines, height * scale, width * scale, left)
+    grid = _Grid(times, view.context, lines, height * scale, width * scale, left)
     legends = _legends(panels)
     right = max(grid.lefts[-1] + grid.wide, left + 320, left + sum(map(_width, legends.items())))
     page = blank_page(grid.bottom + MARGIN, right + MARGIN)

@@ -9,13 +9,13 @@ from matplotlib.figure import Figure
 from videopred import check
 from videopred.palette import BLUE, VERMILION
 from videopred.rendering.canvas import LETTERS, SMALL, dress, empty_figure, hue
-from videopred.rendering.scene import Scene
+from videopred.rendering.clip_view import ClipView
 
 _KINDS = {"below": BLUE, "above": VERMILION, "null": (120, 120, 120)}
 _BINS = 5
 
 
-def top_down(scenes: Sequence[Scene]) -> Figure:
+def top_down(views: Sequence[ClipView]) -> Figure:
     """Mean attention on what is below, above and null, against the share of an object that is hidden, on average.
 
     Only steps that read a true frame with an object in it count, because nobody knows what an imagined frame hides: so
@@ -27,7 +27,7 @@ def top_down(scenes: Sequence[Scene]) -> Figure:
     Raises:
         ValueError: nothing is ever hidden.
     """
-    hidden, shares = measure(scenes)
+    hidden, shares = measure(views)
     most = float(np.nanmax(hidden, initial=0))
     check.require(most > 0, "DATA", "hide objects at some frames of the context", "none", "use curtain")
     edges = np.linspace(0, most, _BINS)
@@ -52,7 +52,7 @@ def top_down(scenes: Sequence[Scene]) -> Figure:
     return figure
 
 
-def measure(scenes: Sequence[Scene]) -> tuple[np.ndarray, dict[str, dict[str, np.ndarray]]]:
+def measure(views: Sequence[ClipView]) -> tuple[np.ndarray, dict[str, dict[str, np.ndarray]]]:
     """What the figure is drawn from.
 
     Returns:
@@ -62,18 +62,18 @@ def measure(scenes: Sequence[Scene]) -> tuple[np.ndarray, dict[str, dict[str, np
     """
     hidden: list[np.ndarray] = []
     shares: dict[str, dict[str, list[np.ndarray]]] = {}
-    for scene in scenes:
-        read = slice(1, scene.context + 1)  # at index t stands the step that read frame t − 1
-        visible = scene.truths["visibility/fraction"][: scene.context]
+    for view in views:
+        read = slice(1, view.context + 1)  # at index t stands the step that read frame t − 1
+        visible = view.truths["visibility/fraction"][: view.context]
         there = ~np.isnan(visible)
         seen = np.where(there, visible, 0).sum(1)
         hidden.append(1 - np.divide(seen, there.sum(1), out=np.full(len(seen), np.nan), where=there.any(1)))
-        for name in scene.trace:
+        for name in view.trace:
             layer, _, kind = name.rpartition(".")
             if kind == "top_down":
-                above = scene.trace[name][read].mean(1)
+                above = view.trace[name][read].mean(1)
                 kinds = {"below": 1 - above, "above": above}
-                if (null := scene.trace.get(f"{layer}.null_attention")) is not None:
+                if (null := view.trace.get(f"{layer}.null_attention")) is not None:
                     kinds["null"] = null[read].mean(1)
                     kinds["below"] = kinds["below"] - kinds["null"]
                 for key, values in kinds.items():

@@ -1,4 +1,4 @@
-"""Scenes to files: the film as a GIF or MP4, the strip as a PNG."""
+"""Views to files: the film as a GIF or MP4, the strip as a PNG."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,49 +8,49 @@ from videopred.addresses import find
 from videopred.files import write_bytes
 from videopred.rendering import FIGURES, USUAL_ROWS
 from videopred.rendering.canvas import figure_bytes
+from videopred.rendering.clip_view import ClipView, check_figure
 from videopred.rendering.film import film_frames
-from videopred.rendering.scene import Scene, check_figure
 from videopred.rendering.strip import strip
 
 
-def write_figure(name: str, scenes: Sequence[Scene], paths: Sequence[Path]) -> list[Path]:
+def write_figure(name: str, views: Sequence[ClipView], paths: Sequence[Path]) -> list[Path]:
     """Write a figure to each path, as its suffix says, and return the paths. Files there are replaced.
 
     Args:
         name: a key of FIGURES.
-        scenes: the clips it is drawn from; one, unless it takes all.
+        views: the clips it is drawn from; one, unless it takes all.
         paths: each ends in .png or .svg.
 
     Raises:
-        ValueError: the scenes lack what it draws.
+        ValueError: the views lack what it draws.
         OSError: a file cannot be written.
     """
-    check_figure(scenes[0], name)
-    figure = find(FIGURES[name].address)(scenes)
+    check_figure(views[0], name)
+    figure = find(FIGURES[name].address)(views)
     for path in paths:
         write_bytes(path, figure_bytes(figure, path.suffix[1:]))
     return list(paths)
 
 
-def write_scene(
-    scene: Scene, paths: Sequence[Path], rows: Sequence[str] = USUAL_ROWS, *, frame_ms: int = 100
+def write_view(
+    view: ClipView, paths: Sequence[Path], rows: Sequence[str] = USUAL_ROWS, *, frame_ms: int = 100
 ) -> list[Path]:
-    """Write a scene to each path, as its suffix says, and return the paths. Files there are replaced.
+    """Write a view to each path, as its suffix says, and return the paths. Files there are replaced.
 
     Args:
-        scene: one clip.
+        view: one clip.
         paths: each ends in .gif or .mp4, for a film, or .png, for a strip.
         rows: names in ROWS.
         frame_ms: time per frame of a film.
 
     Raises:
-        ValueError: the scene lacks what a row draws, or as `pictures.write_gif` and `write_mp4`.
+        ValueError: the view lacks what a row draws, or as `pictures.write_gif` and `write_mp4`.
         OSError: a file cannot be written.
     """
-    film = film_frames(scene, rows) if any(path.suffix != ".png" for path in paths) else None
+    film = film_frames(view, rows) if any(path.suffix != ".png" for path in paths) else None
     for path in paths:
         if film is None or path.suffix == ".png":
-            pictures.write_png(strip(scene, rows), path)
+            pictures.write_png(strip(view, rows), path)
         elif path.suffix == ".mp4":
             pictures.write_mp4(film, path, frame_ms=frame_ms)
         else:

@@ -11,7 +11,7 @@ from videopred import pictures
 from videopred.eval.metric import clip_means
 from videopred.eval.scores import Scores
 from videopred.eval.tables import written
-from videopred.judging.drawing import scenes_of
+from videopred.judging.drawing import views_of
 from videopred.rendering import ROWS, USUAL_ROWS
 from videopred.rendering.activity_figure import drawable, first_modules
 from videopred.rendering.film import film_frames
@@ -88,9 +88,9 @@ class Predicted:
         rows: Sequence[str] = USUAL_ROWS,
     ) -> None:
         self.part, self.chosen, self.context, self.horizon, self.rows = part, chosen, context, horizon, rows
-        self._scenes = scenes_of(predictor, file, part, [one.clip for one in chosen], context, horizon)
+        self._views = views_of(predictor, file, part, [one.clip for one in chosen], context, horizon)
         there = drawable(getattr(predictor.core, "trace_axes", {}))
-        self._traces = [name for name in there if name in self._scenes[0].trace]
+        self._traces = [name for name in there if name in self._views[0].trace]
 
     def draw(self, room: int) -> list[Shown]:
         """Films and strips of the clips in the largest of SIZES that fits into so many bytes; else in the smallest."""
@@ -111,17 +111,17 @@ class Predicted:
         return shown
 
     def _draw(self, place: int, panel_px: int, every: int) -> Shown:
-        scene, one = self._scenes[place], self.chosen[place]
-        frames = film_frames(scene, self.rows, panel_px=panel_px)[::every]
+        view, one = self._views[place], self.chosen[place]
+        frames = film_frames(view, self.rows, panel_px=panel_px)[::every]
         gif = pictures.gif_bytes(frames, frame_ms=100 * every)
-        still = pictures.png_bytes(strip(scene, self.rows, panel_px=min(panel_px, 96)))
+        still = pictures.png_bytes(strip(view, self.rows, panel_px=min(panel_px, 96)))
         seen = " ".join(ROWS[row].summary for row in self.rows)
         alt = (
             f"Clip {one.clip} of the {self.part} part plays. Side by side: {seen} "
             f"{self.context} frames are given and {self.horizon} predicted{_sparse(every)}. {one.why}."
         )
-        firsts = first_modules({name: scene.trace[name] for name in self._traces})
-        activity = [_activity(name, scene.trace[name][1:], self.context, first) for name, first in firsts.items()]
+        firsts = first_modules({name: view.trace[name] for name in self._traces})
+        activity = [_activity(name, view.trace[name][1:], self.context, first) for name, first in firsts.items()]
         return Shown(one.why, alt, address("gif", gif), address("png", still), activity)
 
 

@@ -17,8 +17,8 @@ from videopred.models.predictor import Predictor
 from videopred.pictures import gif_bytes, png_bytes
 from videopred.rendering.activity_figure import activity_figure, drawable
 from videopred.rendering.canvas import pixels
+from videopred.rendering.clip_view import view_of_rollout
 from videopred.rendering.film import film_frames
-from videopred.rendering.scene import scene_of_rollout
 from videopred.rendering.strip import strip
 from videopred.rollout import Rollout, roll_out
 from videopred.training.collapse import collapse
@@ -66,11 +66,11 @@ class WatchClips(Callback):
         self, logger: loggers.TensorBoardLogger, rollout: Rollout, truth: torch.Tensor, names: Sequence[str], step: int
     ) -> None:
         for clip in range(min(_SHOWN, len(truth))):
-            scene = scene_of_rollout(rollout, truth, clip)
-            frames, still = film_frames(scene, panel_px=128), strip(scene)
+            view = view_of_rollout(rollout, truth, clip)
+            frames, still = film_frames(view, panel_px=128), strip(view)
             pictures = {"film": (frames[0], gif_bytes(frames)), "strip": (still, png_bytes(still))}
             if names:
-                activity = pixels(activity_figure({name: scene.trace[name] for name in names}, self.context))
+                activity = pixels(activity_figure({name: view.trace[name] for name in names}, self.context))
                 pictures["modules"] = (activity, png_bytes(activity))
             for name, (picture, content) in pictures.items():
                 show(logger, f"clip {clip}/{name}", picture.shape[0], picture.shape[1], content, step)

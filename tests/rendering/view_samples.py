@@ -1,10 +1,10 @@
-"""A scene of made-up films and traces, under an intervention and beside another model, for tests of what draws it."""
+"""A view of made-up films and traces, under an intervention and beside another model, for tests of what draws it."""
 
 import numpy as np
 
+from videopred.rendering.clip_view import ClipView
 from videopred.rendering.film import headings
 from videopred.rendering.panel import Panel, draw_rows
-from videopred.rendering.scene import Scene
 
 FRAMES, CONTEXT, HEIGHT, WIDTH, SCALE = 7, 3, 12, 20, 8
 MODULES, POSITIONS = 3, (2, 5)
@@ -24,27 +24,27 @@ def trace() -> dict[str, np.ndarray]:
     return happened
 
 
-def scene(**changes) -> Scene:
+def view(**changes) -> ClipView:
     chance = np.random.default_rng(1)
     films = chance.integers(0, 256, (2, FRAMES, HEIGHT, WIDTH, 1), np.uint8)
     masks = np.zeros((FRAMES, HEIGHT, WIDTH), np.uint8)
     masks[:, 2:5, 6:8], masks[:, 7:9, 1:7] = 1, 9
-    return Scene(CONTEXT, *films, trace(), masks, POSITIONS)._replace(**changes)
+    return ClipView(CONTEXT, *films, trace(), masks, POSITIONS)._replace(**changes)
 
 
-def intervened() -> Scene:
+def intervened() -> ClipView:
     """The same under an intervention that turns all upside down."""
     other = {name: 1 - values for name, values in trace().items()}
-    return scene(changed=255 - scene().prediction, changed_trace=other)
+    return view(changed=255 - view().prediction, changed_trace=other)
 
 
-def beside(row: dict[str, np.ndarray]) -> Scene:
-    """The scene of one model beside that of another, which did only what `row` has."""
-    other = scene(prediction=255 - scene().prediction, trace=row, model="theirs")
-    return scene(model="ours", beside=[other])
+def beside(row: dict[str, np.ndarray]) -> ClipView:
+    """The view of one model beside that of another, which did only what `row` has."""
+    other = view(prediction=255 - view().prediction, trace=row, model="theirs")
+    return view(model="ours", beside=[other])
 
 
-def draw(row: str, of: Scene, scale: int) -> Panel:
+def draw(row: str, of: ClipView, scale: int) -> Panel:
     (panel,) = draw_rows([row], of, scale)
     return panel
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from videopred.rollout import Rollout
 
 
-class Scene(NamedTuple):
+class ClipView(NamedTuple):
     """One clip, its truth and what a model made of it.
 
     What a model did to predict frame t is at index t of `trace`: it is the step that read frame t − 1. At frame 0,
@@ -47,19 +47,19 @@ class Scene(NamedTuple):
     """What was done to it, in a few words for each change."""
     model: str = ""
     """What the model is called; empty where it is alone."""
-    beside: Sequence["Scene"] = ()
+    beside: Sequence["ClipView"] = ()
     """What other models made of the same clip."""
     error: float = float("nan")
     """Mean squared error of the rollout's intensities, before they were rounded to pixels; NaN where it is not known.
     """
 
     @property
-    def of_each(self) -> list["Scene"]:
-        """The scene of each model."""
+    def of_each(self) -> list["ClipView"]:
+        """The view of each model."""
         return [self, *self.beside]
 
     @property
-    def part(self) -> str:
+    def word_for_module(self) -> str:
         """What a part of the state is called: a module, or SCOFF's object file, which chooses a schema."""
         return "object file" if self.traced("schema") else "module"
 
@@ -86,14 +86,14 @@ _FIGURES_NEED = {
 """Figure -> what must be in the trace, by its last word, or known of the true objects."""
 
 
-def check_row(scene: Scene, row: str) -> None:
-    """Refuse a row that cannot be drawn of a scene, and say which can.
+def check_row(view: ClipView, row: str) -> None:
+    """Refuse a row that cannot be drawn of a view, and say which can.
 
     Raises:
-        ValueError: the scene lacks what the row draws.
+        ValueError: the view lacks what the row draws.
     """
-    there = [name for name in ROWS if any(name in available(one) for one in scene.of_each)]
-    of = "these models" if scene.beside else "this model"
+    there = [name for name in ROWS if any(name in available(one) for one in view.of_each)]
+    of = "these models" if view.beside else "this model"
     must, fix = f"be among {', '.join(there)} for {of} and data", "leave it out"
     if row in OF_CHANGES:
         fix = "give --without, --freeze, --swap or --schema"
@@ -102,14 +102,14 @@ def check_row(scene: Scene, row: str) -> None:
     require(row in there, "--rows", must, row, fix)
 
 
-def check_figure(scene: Scene, figure: str) -> None:
-    """Refuse a figure that cannot be drawn of a scene, and say which can.
+def check_figure(view: ClipView, figure: str) -> None:
+    """Refuse a figure that cannot be drawn of a view, and say which can.
 
     Raises:
-        ValueError: the scene lacks what the figure draws.
+        ValueError: the view lacks what the figure draws.
     """
-    there = {name.rpartition(".")[2] for name in scene.trace} | set(scene.truths)
-    there |= set() if scene.strips is None else {"strips of frames"}
+    there = {name.rpartition(".")[2] for name in view.trace} | set(view.truths)
+    there |= set() if view.strips is None else {"strips of frames"}
     there |= {"active or input_attention"} if there & {"active", "input_attention"} else set()
     drawn = ["strip", *(name for name, needed in _FIGURES_NEED.items() if there.issuperset(needed))]
     lacking = ", ".join(name for name in _FIGURES_NEED.get(figure, ()) if name not in there)
@@ -117,16 +117,16 @@ def check_figure(scene: Scene, figure: str) -> None:
     require(figure in drawn, "--figure", must, f"{figure}, which needs {lacking}", "ask for another")
 
 
-def available(scene: Scene) -> list[str]:
-    """The rows that can be drawn of a scene."""
-    there = {name.rpartition(".")[2] for name in scene.trace}
+def available(view: ClipView) -> list[str]:
+    """The rows that can be drawn of a view."""
+    there = {name.rpartition(".")[2] for name in view.trace}
     rows = ["truth", "pred", "diff", "overlay"]
     rows += [row for row, needed in NEEDS.items() if needed in there]
-    rows += [] if scene.changed is None else ["changed", "change"]
-    return rows + (["boxes"] if scene.masks is not None else [])
+    rows += [] if view.changed is None else ["changed", "change"]
+    return rows + (["boxes"] if view.masks is not None else [])
 
 
-def scene_of_rollout(
+def view_of_rollout(
     rollout: "Rollout",
     truth: Tensor,
     index: int,
@@ -134,8 +134,8 @@ def scene_of_rollout(
     map_shape: tuple[int, int] | None = None,
     strips: Sequence[tuple[int, int]] | None = None,
     truths: Mapping[str, np.ndarray] | None = None,
-) -> Scene:
-    """A scene of one clip of a rollout.
+) -> ClipView:
+    """A view of one clip of a rollout.
 
     Args:
         rollout: of a batch of clips, with its trace if that is to be drawn.
@@ -144,7 +144,7 @@ def scene_of_rollout(
         masks: (T, H, W) uint8, the true objects of that clip, counted from 1.
         map_shape: of the map that the core reads.
         strips: that its modules read.
-        truths: what else is known of it, see `Scene.truths`.
+        truths: what else is known of it, see `ClipView.truths`.
 
     Raises:
         ValueError: truth of another shape than the prediction, or values outside [0, 1].
@@ -158,7 +158,7 @@ def scene_of_rollout(
     must, fix = f"have the prediction's shape {tuple(predicted.shape)}", "give the frames that followed the context"
     require(true.shape == predicted.shape, "truth", must, tuple(true.shape), fix)
     seen, imagined = torch.cat([context, true]), torch.cat([context[:1], one_step, predicted])
-    return Scene(
+    return ClipView(
         context=len(context),
         truth=to_frames(seen),
         prediction=to_frames(imagined),
