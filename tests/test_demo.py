@@ -14,7 +14,7 @@ import torch
 from videopred.checkpoint import load_run
 from videopred.datasets import open_dataset
 from videopred.demo import CONTEXT, HORIZON, MODEL, RECIPE, TINY_CLIPS, run_demo, verdict
-from videopred.judging import ROWS
+from videopred.judging import BASELINES
 
 NAMES = [
     "balls.h5",
@@ -37,7 +37,7 @@ def test_the_smallest_demo_writes_all_it_says(tmp_path, monkeypatch):
     assert open_dataset(out / "balls.h5").parts == TINY_CLIPS
     assert open_dataset(out / "balls.h5").recipe == RECIPE
     assert load_run(out / "run").config == MODEL
-    assert tuple(outcome.scores.values) == ("model", *ROWS)
+    assert tuple(outcome.scores.values) == ("model", *BASELINES)
     asked = outcome.scores.protocol
     assert (asked.context, asked.horizon, asked.part, asked.clips) == (CONTEXT, HORIZON, "test", TINY_CLIPS["test"])
     told = json.loads(json.dumps(outcome.to_dict()))
@@ -51,7 +51,7 @@ def test_the_smallest_demo_writes_all_it_says(tmp_path, monkeypatch):
         run_demo(out, tiny=True, device="cpu")
     again = run_demo(out, tiny=True, device="cpu", overwrite=True)
     assert (out / "balls.h5").read_bytes() == before
-    for row in ROWS:
+    for row in BASELINES:
         for name, values in outcome.scores.values[row].items():
             np.testing.assert_array_equal(again.scores.values[row][name], values, err_msg=f"{row} {name}")
 
@@ -120,7 +120,7 @@ def test_the_demo_runs_from_an_empty_folder(tmp_path):
         assert f"wrote eval/demo/{name}\n" in done.stdout
         assert (tmp_path / "eval" / "demo" / name).exists()
     assert "Did the model learn?" in done.stdout
-    assert all(row in done.stdout for row in ROWS)
+    assert all(row in done.stdout for row in BASELINES)
     again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert (again.returncode, again.stdout) == (1, "")
     assert "--out must be a new path, got eval/demo/balls.h5 (already there)" in again.stderr

@@ -21,7 +21,7 @@ from videopred.device import one_thread, pick_device
 from videopred.eval.file_names import SCORE_FILES
 from videopred.eval.scores import Scores
 from videopred.eval.tables import COPY_LAST
-from videopred.judging import ROWS, evaluate
+from videopred.judging import BASELINES, evaluate
 from videopred.judging.drawing import views_of
 from videopred.models.codec_settings import RNEMConfig
 from videopred.models.settings import PredictorConfig, RIMsConfig
@@ -107,7 +107,7 @@ def _run(out: Path, tiny: bool, device: str, progress: bool) -> Outcome:
 def verdict(scores: Scores) -> str:
     """Whether the model's BCE is below every trivial baseline's at steps 1 to 5, its F1 above copy-last's at 2 to 8."""
     model, copied = scores.values["model"], scores.values[COPY_LAST]
-    trivial = [name for name, row in ROWS.items() if not row.needs_physics]
+    trivial = [name for name, row in BASELINES.items() if not row.needs_physics]
     best_bce = np.min([scores.values[name]["bce"] for name in trivial], axis=0)
     claims = {
         "BCE below that of every trivial baseline at rollout steps 1 to 5": (model["bce"] < best_bce)[:5],

@@ -19,7 +19,7 @@ from videopred.eval.file_names import SCORE_FILES
 from videopred.eval.protocols import PROTOCOLS
 from videopred.experiments import experiment_summaries
 from videopred.experiments.figures import PAPER_FIGURES
-from videopred.judging import ROWS
+from videopred.judging import BASELINES
 from videopred.models import CODECS, CORES, DECODERS
 from videopred.models.presets import PRESETS
 
@@ -48,8 +48,8 @@ def test_the_whole_flow(tmp_path, monkeypatch, capfd, preset, core):
     assert run(f"evaluate {folder} {data} --batch-size 2") == 0
     out, err = capfd.readouterr()
     assert written(out) == [results / name for name in SCORE_FILES]
-    shown = ["model", *(name for name, row in ROWS.items() if preset == "balls4" or not row.needs_physics)]
-    assert [row for row in ("model", *ROWS) if f"\n{row} " in out] == shown
+    shown = ["model", *(name for name, row in BASELINES.items() if preset == "balls4" or not row.needs_physics)]
+    assert [row for row in ("model", *BASELINES) if f"\n{row} " in out] == shown
     assert err == ""
 
     file = open_dataset(data)

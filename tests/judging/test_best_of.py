@@ -34,11 +34,11 @@ def film(truth: Tensor, clips: range, sample: int) -> Tensor:
 
 
 def scores_of(file: RecipeClips, samples: int = SAMPLES, metrics: tuple[str, ...] = ("mae", "f1")) -> Scores:
-    def forecast(batch: Batch, sample: int) -> Tensor:
+    def predict_batch(batch: Batch, sample: int) -> Tensor:
         return film(batch.truth, batch.clips, sample)
 
     asked = Protocol(context=CONTEXT, horizon=HORIZON, metrics=metrics, samples=samples)
-    return judge_rows({"mine": forecast}, file, asked, batch_size=3)
+    return judge_rows({"mine": predict_batch}, file, asked, batch_size=3)
 
 
 def test_the_best_of_the_first_n_by_hand(file):
@@ -53,11 +53,11 @@ def test_the_best_of_the_first_n_by_hand(file):
 def test_a_film_of_which_nothing_can_be_said_is_not_the_best(file, blank):
     """In a blank film no object is found, and so none is out of its place."""
 
-    def forecast(batch: Batch, sample: int) -> Tensor:
+    def predict_batch(batch: Batch, sample: int) -> Tensor:
         return batch.truth * (sample != blank)
 
     asked = Protocol(context=CONTEXT, horizon=HORIZON, metrics=("position",), samples=2)
-    scores = judge_rows({"mine": forecast}, file, asked)
+    scores = judge_rows({"mine": predict_batch}, file, asked)
     assert scores.mean("mine", "position best of 2") < 0.3
     assert np.isnan(scores.best_of["mine"]["position"][1]) == (blank == 0)
 

@@ -12,11 +12,11 @@ from torch import Tensor, nn
 
 from videopred.eval.settings import Protocol
 from videopred.judging import evaluate, imagine, judge
+from videopred.judging.baselines import BASELINES
 from videopred.judging.evaluating import evaluate_protocol
-from videopred.judging.rows import ROWS
 from videopred.models.predictor import Prediction
 
-ALL_ROWS = ("model", *(name for name, row in ROWS.items() if not row.needs_physics))
+ALL_ROWS = ("model", *(name for name, row in BASELINES.items() if not row.needs_physics))
 
 
 class Fading(nn.Module):

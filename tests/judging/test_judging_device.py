@@ -19,10 +19,10 @@ from videopred.eval import METRICS, OBJECT_METRICS
 from videopred.eval.plausibility_settings import PlausibilityConfig
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
+from videopred.judging.baselines import BASELINES
 from videopred.judging.drawing import render
-from videopred.judging.forecasts import imagine
+from videopred.judging.predicting import imagine
 from videopred.judging.probing import known_of
-from videopred.judging.rows import ROWS
 from videopred.judging.runs import evaluate_runs
 from videopred.models import build
 from videopred.models.codec_settings import MasksConfig
@@ -65,7 +65,7 @@ def test_every_metric_of_every_row(place):
     file, protocol = open_dataset(place / "balls4.h5"), Protocol(context=CONTEXT, horizon=HORIZON, metrics=metrics)
     here, there = on_both(lambda device: evaluate_runs([place / "run"], file, protocol, device=device))
     assert_same_scores(here, there)
-    assert set(there.values) == {"model", *ROWS}
+    assert set(there.values) == {"model", *BASELINES}
     assert set(there.values["model"]) == set(metrics)
 
 

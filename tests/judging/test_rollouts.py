@@ -12,7 +12,7 @@ from videopred.datasets import open_dataset
 from videopred.eval.settings import Protocol
 from videopred.judging import evaluate, judge
 from videopred.judging.batches import Batch
-from videopred.judging.forecasts import forecast_of
+from videopred.judging.predicting import batch_predictor
 from videopred.judging.sharing import Share
 from videopred.models.predictor import Prediction
 from videopred.processes import my_place
@@ -149,7 +149,7 @@ def test_the_data_says_how_many_frames_are_given_and_predicted(file):
 def test_the_noise_of_a_clip_is_its_own(file):
     """Of four clips that are the same, and of the last two by themselves: these draw as they did, and as no other."""
     same = torch.ones(1, 6, 1, HEIGHT, WIDTH)
-    draw = forecast_of(Doubting(), "sample")
+    draw = batch_predictor(Doubting(), "sample")
     four, two = (draw(Batch(file, "test", start, same.repeat(4 - start, 1, 1, 1, 1), 2), 1) for start in (0, 2))
     assert torch.equal(four[2:], two)
     assert len({clip.numpy().tobytes() for clip in four}) == 4

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from videopred import check
-from videopred.eval.comparison_rows import Row, model_rows, relative_error
+from videopred.eval.comparison_rows import ComparedRow, model_rows, relative_error
 from videopred.eval.intervals import OVER_CLIPS, Estimate, over_clips
 from videopred.eval.scores import Scores
 from videopred.eval.tables import arrow, own_feedback, what_was_asked, written, written_interval
@@ -75,7 +75,7 @@ class Comparison:
         return first_known(self.scores.values())
 
     @cached_property
-    def rows(self) -> dict[str, Row]:
+    def rows(self) -> dict[str, ComparedRow]:
         """Name -> row: the models of all tables, then the trivial baselines that are the same in all tables.
 
         Those that learn from a training part differ between tables with different `--reference`.
@@ -83,7 +83,9 @@ class Comparison:
         first = self.first
         trivial = [row for row in first.values if row not in first.models]
         return model_rows(self.scores, self.names) | {
-            row: Row(first, (row,)) for row in trivial if all(_same_row(row, first, of) for of in self.scores.values())
+            row: ComparedRow(first, (row,))
+            for row in trivial
+            if all(_same_row(row, first, of) for of in self.scores.values())
         }
 
     @property

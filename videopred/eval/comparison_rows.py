@@ -20,7 +20,7 @@ def relative_error(value: float, other: float, best: float) -> float:
     return (best - value) / (best - other) if other != best and np.isfinite(best) else float("nan")
 
 
-class Row(NamedTuple):
+class ComparedRow(NamedTuple):
     """A row of a comparison."""
 
     scores: Scores
@@ -42,7 +42,7 @@ class Row(NamedTuple):
         """Standard deviation of these means over seeds; NaN of a single run."""
         return float(np.std(self.means(column, steps), ddof=1)) if len(self.runs) > 1 else float("nan")
 
-    def of_like_steps(self, other: "Row", column: str, steps: int | None = None) -> bool:
+    def of_like_steps(self, other: "ComparedRow", column: str, steps: int | None = None) -> bool:
         """Whether all runs of both rows have values at the same steps."""
         alike = np.array_equal(np.isnan(self.values(column)[:steps]), np.isnan(other.values(column)[:steps]))
         return alike and all(row.scores.of_like_steps(row.runs, column, steps) for row in (self, other))
@@ -65,7 +65,7 @@ class Row(NamedTuple):
         ends = over_clips(drawn, self.clips(column, steps), means) if drawn is not None else UNKNOWN[1:]
         return Estimate(float(means.mean()), *map(float, ends))
 
-    def relative_to(self, other: "Row", column: str, steps: int | None = None) -> Estimate:
+    def relative_to(self, other: "ComparedRow", column: str, steps: int | None = None) -> Estimate:
         """The `relative_error` of this row's mean to another's, with its interval.
 
         Both rows are resampled on the same clips. A seed is taken to change the ratio in proportion to the change in
@@ -103,7 +103,7 @@ class Row(NamedTuple):
         return over_clips(of_runs, clips, np.stack([self.scores.values[run][column] for run in self.runs]))
 
 
-def model_rows(scores: Mapping[str, Scores], names: Mapping[str, str] | None = None) -> dict[str, Row]:
+def model_rows(scores: Mapping[str, Scores], names: Mapping[str, str] | None = None) -> dict[str, ComparedRow]:
     """The models of several tables, each by a name of its own; a model's runs from several seeds are one row.
 
     One is called after its table if it is the only one there, else as in the table, with the table's name before it
@@ -122,7 +122,7 @@ def model_rows(scores: Mapping[str, Scores], names: Mapping[str, str] | None = N
     return {called[name]: row for name, row in rows.items()}
 
 
-def _named_by_tables(scores: Mapping[str, Scores]) -> dict[str, Row]:
+def _named_by_tables(scores: Mapping[str, Scores]) -> dict[str, ComparedRow]:
     """The models of several tables by the names that the tables give them."""
     tables = {name: _models(of) for name, of in scores.items()}
     for name, rows in tables.items():
@@ -136,7 +136,7 @@ def _named_by_tables(scores: Mapping[str, Scores]) -> dict[str, Row]:
     }
 
 
-def _models(scores: Scores) -> dict[str, Row]:
+def _models(scores: Scores) -> dict[str, ComparedRow]:
     """The models of a table, in its order; runs from several seeds are called after their folder if they share one."""
     folders = {name: {run.rpartition("/")[0] for run in runs} for name, runs in scores.seeds.items()}
     called = [min(of) if len(of) == 1 and "" not in of else name for name, of in folders.items()]
@@ -145,4 +145,4 @@ def _models(scores: Scores) -> dict[str, Row]:
     grouped = {run for runs in scores.seeds.values() for run in runs}
     found |= {model: (model,) for model in scores.models if model not in grouped}
     in_order = sorted(found.items(), key=lambda one: scores.models.index(one[1][0]))
-    return {name: Row(scores, runs) for name, runs in in_order}
+    return {name: ComparedRow(scores, runs) for name, runs in in_order}

@@ -12,7 +12,7 @@ from videopred.datasets.motion import MODES
 from videopred.datasets.switching import AXES
 from videopred.judging.choosing import clip_scores, extreme_clips
 from videopred.judging.fitting import check_fit, check_names, check_opened, check_part
-from videopred.judging.forecasts import imagine
+from videopred.judging.predicting import imagine
 from videopred.models.intervention_settings import Intervention
 from videopred.models.interventions import intervene, without_each
 from videopred.rendering import OF_ALL_CLIPS

@@ -13,12 +13,12 @@ from videopred.device import device_of, my_device, pick_device
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.frames import shape_told
+from videopred.judging.baselines import BASELINES
 from videopred.judging.batches import Batch, read_film
 from videopred.judging.fitting import check_fit, check_opened, check_protocol
-from videopred.judging.forecasts import Forecast, Predict, check_predicted, forecast_of
 from videopred.judging.given_films import GivenFilms, GivenTruth
 from videopred.judging.own_masks import asks_for_masks, check_masks, source_of, usual_metrics
-from videopred.judging.rows import ROWS
+from videopred.judging.predicting import Predict, PredictBatch, batch_predictor, check_predicted
 from videopred.judging.scoring import How, HowAndWhere, judge_rows
 from videopred.models.predictor import Predictor
 
@@ -96,13 +96,13 @@ def evaluate_protocol(
     for one in predictors.values():
         check_fit(one, file)
     told = check_masks(protocol.metrics, predictors)
-    forecasts = {
-        name: forecast_of(one, protocol.feedback, masks=bool(told) and source_of(one) is not None)
+    predictions = {
+        name: batch_predictor(one, protocol.feedback, masks=bool(told) and source_of(one) is not None)
         for name, one in predictors.items()
     }
     device = device_of(next(iter(predictors.values())))
     how["notes"] = (*how.get("notes", ()), *told)
-    return judge_rows(forecasts, file, protocol, device=device, **how)
+    return judge_rows(predictions, file, protocol, device=device, **how)
 
 
 def evaluate_given(predicted: GivenFilms, file: "ClipSource", protocol: Protocol, **how: Unpack[HowAndWhere]) -> Scores:
@@ -126,12 +126,12 @@ def evaluate_given(predicted: GivenFilms, file: "ClipSource", protocol: Protocol
         note = f"of the {predicted.frames} frames in {predicted.path}, the first {protocol.horizon} were scored"
         how["notes"] = (*how["notes"], note)
 
-    def forecast(batch: Batch, sample: int) -> Tensor:
+    def predict_batch(batch: Batch, sample: int) -> Tensor:
         film = predicted.read(batch.start, batch.start + len(batch.film), sample)
         return film[:, : protocol.horizon]
 
     how["device"] = pick_device(my_device(str(how.get("device", "cpu"))))
-    return judge_rows({"prediction": forecast}, file, protocol, **how)
+    return judge_rows({"prediction": predict_batch}, file, protocol, **how)
 
 
 def _check_given(predicted: GivenFilms, file: "ClipSource", protocol: Protocol) -> None:
@@ -209,8 +209,8 @@ def judge(
         check.require_kind(callable(model), f"predict of {name}", must, repr(model), fix)
     _check_seeds(seeds or {}, models)
 
-    def forecast_by(name: str, model: Predict) -> Forecast:
-        def forecast(batch: Batch, _: int) -> Tensor:
+    def checked(name: str, model: Predict) -> PredictBatch:
+        def predict_batch(batch: Batch, _: int) -> Tensor:
             film = batch.film.to(how["device"])
             # Copies, since a function may write into what it is given, and these films are the truth of all rows.
             if not batch.one_step:
@@ -218,9 +218,9 @@ def judge(
             ends = range(batch.given, film.shape[1])
             return torch.cat([check_predicted(name, model(film[:, :end].clone(), 1)) for end in ends], 1)
 
-        return forecast
+        return predict_batch
 
-    scores = judge_rows({name: forecast_by(name, model) for name, model in models.items()}, file, protocol, **how)
+    scores = judge_rows({name: checked(name, model) for name, model in models.items()}, file, protocol, **how)
     return replace(scores, seeds={name: tuple(rows) for name, rows in (seeds or {}).items()})
 
 
@@ -230,7 +230,7 @@ def _check_seeds(seeds: Mapping[str, Sequence[str]], models: Iterable[str]) -> N
     for name, rows in seeds.items():
         argument = f"seeds {name}"
         must, fix = "be another name than the rows have", "rename the group"
-        check.require(name not in {*models, *ROWS}, argument, must, name, fix)
+        check.require(name not in {*models, *BASELINES}, argument, must, name, fix)
         check.require(len(set(rows)) == len(rows) > 1, argument, "name two rows or more", rows, "leave it out")
         for row in rows:
             check.one_of(argument, row, models)

@@ -10,8 +10,8 @@ from videopred import check
 from videopred.checkpoint import load_run, run_settings
 from videopred.device import my_device, pick_device
 from videopred.eval.scores import Scores
+from videopred.judging.baselines import BASELINES
 from videopred.judging.evaluating import evaluate_protocol
-from videopred.judging.rows import ROWS
 from videopred.run_files import run_name
 from videopred.runs import run_stamp
 
@@ -38,7 +38,7 @@ def evaluate_runs(
         ValueError: two runs are of one name, or one of that of a trivial baseline; or see `evaluate`.
     """
     names = ["model"] if len(runs) == 1 else row_names(runs)
-    trivial = [name for name in names if name in ROWS]
+    trivial = [name for name in names if name in BASELINES]
     must = "be runs of other names than the trivial baselines"
     check.require(not trivial, "RUN", must, ", ".join(trivial), "rename the folder")
     check.each_once("RUN", runs, "be given once each")

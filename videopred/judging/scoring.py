@@ -14,13 +14,13 @@ from videopred.eval.metric import Quantity
 from videopred.eval.positions import Kept
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
+from videopred.judging.baselines import baselines_for
 from videopred.judging.batches import Batch, Predicted, films, seed_torch
 from videopred.judging.fitting import check_names, check_protocol, check_reference
-from videopred.judging.forecasts import Forecast, check_predicted
 from videopred.judging.given_films import GivenTruth
 from videopred.judging.objects import notes_on_places
 from videopred.judging.oracle import knows_physics
-from videopred.judging.rows import rows_for
+from videopred.judging.predicting import PredictBatch, check_predicted
 from videopred.judging.sharing import Share, sharing
 from videopred.judging.tally import Tally
 
@@ -54,19 +54,19 @@ class HowAndWhere(How, total=False):
 
 @torch.inference_mode()
 def judge_rows(
-    forecasts: Mapping[str, Forecast],
+    predictions: Mapping[str, PredictBatch],
     file: "ClipSource",
     protocol: Protocol,
     **how: Unpack[HowAndWhere],
 ) -> Scores:
-    """Scores of several predictions of the same clips, beside the rows of ROWS that apply, at each step of the horizon.
+    """Scores of several predictions of the same clips, beside the baselines that apply, at each step of the horizon.
 
     Clips pass in batches: memory grows with their number by a few numbers per frame, and the scores do not depend on
     the batch size. Whatever a prediction draws comes from a random stream of its own; torch's global one is left alone.
     Under torchrun each process takes its share of the batches, and all return the scores of all clips.
 
     Args:
-        forecasts: name of a row -> what makes its films.
+        predictions: name of a row -> what makes its films.
         file: holds the clips to predict.
         protocol: what is asked.
         how: see `HowAndWhere`.
@@ -82,9 +82,9 @@ def judge_rows(
     reference = _reference(how.get("reference"), file, protocol)
     device = torch.device(how.get("device", "cpu"))
     measured_on = measuring_device(device)
-    rows = rows_for(file, protocol.context, reference is not None)
-    check_names(forecasts)
-    taken = ", ".join(name for name in forecasts if name in rows)
+    baselines = baselines_for(file, protocol.context, reference is not None)
+    check_names(predictions)
+    taken = ", ".join(name for name in predictions if name in baselines)
     check.require(not taken, "models", "have other names than the trivial baselines", taken, "choose another name")
     tally, varied = Tally(_metrics(protocol), protocol.samples), set[str]()
     # `seed_torch` seeds all devices, also those that are not scored on; asking one that was not used would start CUDA.
@@ -96,10 +96,10 @@ def judge_rows(
         for start, film in films(file, protocol.part, starts, clips, batch_size, progress):
             film = film[:, : protocol.context + protocol.horizon].to(measured_on)
             batch = Batch(file, protocol.part, start, film, protocol.context, protocol.one_step)
-            for name, forecast in forecasts.items():
-                tally.add(name, batch, _samples(name, forecast, batch, protocol.samples, varied))
-            for name, row in rows.items():
-                tally.add(name, batch, [Predicted(row.draw(batch, statistics))])
+            for name, predict_batch in predictions.items():
+                tally.add(name, batch, _samples(name, predict_batch, batch, protocol.samples, varied))
+            for name, baseline in baselines.items():
+                tally.add(name, batch, [Predicted(baseline.draw(batch, statistics))])
         found, varied = share.gather(tally.found), set(share.gather(sorted(varied)))
     has_times = any(column.is_time for column in tally.columns.values())
     return Scores(
@@ -109,13 +109,13 @@ def judge_rows(
         fingerprint=file.fingerprint(),
         reference=None if reference is None else str(reference.path),
         protocol=protocol.model_copy(update={"clips": clips}),
-        models=tuple(forecasts),
-        best_of=tally.curves(found, forecasts),
+        models=tuple(predictions),
+        best_of=tally.curves(found, predictions),
         predictable=_predictable(file, protocol.part, clips) if has_times else None,
         notes=(
             *how.get("notes", ()),
             *notes_on_places(protocol.metrics, file),
-            *_notes_on_samples(protocol, [name for name in forecasts if name not in varied]),
+            *_notes_on_samples(protocol, [name for name in predictions if name not in varied]),
         ),
     )
 
@@ -167,12 +167,14 @@ def _predictable(file: "ClipSource", part: str, clips: int) -> int | None:
     return frames_predictable(error_growth(file, part, min(clips, _PREDICTABLE))) if knows_physics(file) else None
 
 
-def _samples(name: str, forecast: Forecast, batch: Batch, samples: int, varied: set[str]) -> Iterator[Predicted]:
+def _samples(
+    name: str, predict_batch: PredictBatch, batch: Batch, samples: int, varied: set[str]
+) -> Iterator[Predicted]:
     """What a row predicts of a batch, sample by sample, where its truth is; rows whose samples differ get noted."""
     first = None
     for sample in range(samples):
         seed_torch(batch.start, sample)
-        said = forecast(batch, sample)
+        said = predict_batch(batch, sample)
         said = said if isinstance(said, Predicted) else Predicted(said)
         film = check_predicted(name, said.film).to(batch.film.device)
         first = film if first is None else first

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from videopred.eval.comparison_rows import Row
+from videopred.eval.comparison_rows import ComparedRow
 from videopred.eval.tables import CEILING
 
 
@@ -51,7 +51,7 @@ class Panel(NamedTuple):
         return float(min(near)), float(max(near))
 
 
-def over_steps(rows: Mapping[str, Row], column: str) -> Panel:
+def over_steps(rows: Mapping[str, ComparedRow], column: str) -> Panel:
     """The values of rows of a comparison by a metric at each step, with their intervals as far as the metric goes."""
     metric, curves = next(iter(rows.values())).scores.metrics[column], {}
     for name, row in rows.items():

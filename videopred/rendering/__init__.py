@@ -9,7 +9,7 @@ from typing import NamedTuple
 from videopred import check
 
 
-class Row(NamedTuple):
+class Drawing(NamedTuple):
     """One thing to see of a clip."""
 
     summary: str
@@ -17,45 +17,45 @@ class Row(NamedTuple):
     """module:function, which draws it."""
 
 
-ROWS: dict[str, Row] = {
-    "truth": Row("The true frames.", "videopred.rendering.film_rows:truth"),
-    "pred": Row("What the model predicted.", "videopred.rendering.film_rows:prediction"),
-    "diff": Row("Where the two differ.", "videopred.rendering.film_rows:differing"),
-    "overlay": Row("The truth, in transparent blue, over the prediction.", "videopred.rendering.film_rows:overlay"),
-    "modules": Row("Which modules were active.", "videopred.rendering.raster_rows:modules"),
-    "attention": Row(
+ROWS: dict[str, Drawing] = {
+    "truth": Drawing("The true frames.", "videopred.rendering.film_rows:truth"),
+    "pred": Drawing("What the model predicted.", "videopred.rendering.film_rows:prediction"),
+    "diff": Drawing("Where the two differ.", "videopred.rendering.film_rows:differing"),
+    "overlay": Drawing("The truth, in transparent blue, over the prediction.", "videopred.rendering.film_rows:overlay"),
+    "modules": Drawing("Which modules were active.", "videopred.rendering.raster_rows:modules"),
+    "attention": Drawing(
         "What active modules read: on a map, where; in BRIMs, also of the layer above.",
         "videopred.rendering.raster_rows:attention",
     ),
-    "schemata": Row("Which schema each object file used.", "videopred.rendering.raster_rows:schemata"),
-    "masks": Row("The model's own segmentation.", "videopred.rendering.film_rows:masks"),
-    "changed": Row("What it predicts under an intervention.", "videopred.rendering.film_rows:changed"),
-    "change": Row("Where the intervention changes the prediction.", "videopred.rendering.film_rows:change"),
-    "boxes": Row("Boxes of the true objects on the prediction.", "videopred.rendering.film_rows:boxes"),
+    "schemata": Drawing("Which schema each object file used.", "videopred.rendering.raster_rows:schemata"),
+    "masks": Drawing("The model's own segmentation.", "videopred.rendering.film_rows:masks"),
+    "changed": Drawing("What it predicts under an intervention.", "videopred.rendering.film_rows:changed"),
+    "change": Drawing("Where the intervention changes the prediction.", "videopred.rendering.film_rows:change"),
+    "boxes": Drawing("Boxes of the true objects on the prediction.", "videopred.rendering.film_rows:boxes"),
 }
 """Name on the command line -> row: a function from a `ClipView` and a scale to a `Panel`, in the order of the help."""
 
 _PAPER = "videopred.rendering.paper_figures"
 
-FIGURES: dict[str, Row] = {
-    "strip": Row(
+FIGURES: dict[str, Drawing] = {
+    "strip": Drawing(
         "Every n-th frame, truth in blue over prediction, step 10 in red (after RIMs, figures 7 to 10).",
         f"{_PAPER}:strip_figure",
     ),
-    "strips": Row(
+    "strips": Drawing(
         "Every n-th frame, with the strips of active modules in grey, for --core.reads strips (RIMs, figure 6).",
         f"{_PAPER}:active_strips",
     ),
-    "activation": Row("Active modules over time (RIMs, figure 2).", f"{_PAPER}:activation"),
-    "activation-position": Row(
+    "activation": Drawing("Active modules over time (RIMs, figure 2).", f"{_PAPER}:activation"),
+    "activation-position": Drawing(
         "Active modules below the balls' positions (after RIMs, figure 6).", f"{_PAPER}:activation_and_positions"
     ),
-    "schemata": Row("Each object file's schema over time (SCOFF, figures 3 and 15).", f"{_PAPER}:schema_use"),
-    "top-down": Row(
+    "schemata": Drawing("Each object file's schema over time (SCOFF, figures 3 and 15).", f"{_PAPER}:schema_use"),
+    "top-down": Drawing(
         "Attention on the layer above against occlusion, over all clips chosen (after BRIMs, figure 2).",
         "videopred.rendering.top_down_figure:top_down",
     ),
-    "mask-out": Row(
+    "mask-out": Drawing(
         "Activity and error with each module silenced, over all clips chosen (after RIMs, appendix E.3).",
         "videopred.rendering.mask_out_figure:masked_out",
     ),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from videopred.amounts import counted
 from videopred.eval.comparison import Comparison, Difference, compare
-from videopred.eval.comparison_rows import Row as ComparedRow
+from videopred.eval.comparison_rows import ComparedRow
 from videopred.eval.intervals import OVER_CLIPS
 from videopred.eval.plausibility_settings import asked_of_films
 from videopred.eval.scores import Scores

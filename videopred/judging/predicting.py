@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 Predict = Callable[[Tensor, int], Tensor]
 """What can be judged: (context film (B, T, C, H, W), horizon) -> film (B, horizon, C, H, W) in [0, 1]."""
-Forecast = Callable[[Batch, int], Tensor | Predicted]
+PredictBatch = Callable[[Batch, int], Tensor | Predicted]
 """The same, told which clips they are: (batch, sample counted from 0) -> film (B, horizon, C, H, W) in [0, 1]."""
 
 
-def forecast_of(predictor: Predictor, feedback: str, *, masks: bool = False) -> Forecast:
+def batch_predictor(predictor: Predictor, feedback: str, *, masks: bool = False) -> PredictBatch:
     """A model's predictions under a feedback.
 
     Args:
@@ -35,7 +35,7 @@ def forecast_of(predictor: Predictor, feedback: str, *, masks: bool = False) -> 
     """
     device = device_of(predictor)
 
-    def forecast(batch: Batch, sample: int) -> Tensor:
+    def predict_batch(batch: Batch, sample: int) -> Tensor:
         if batch.one_step:
             return predict_next(predictor, batch.film.to(device))[:, -batch.horizon :]
         given = batch.context.to(device)
@@ -51,7 +51,7 @@ def forecast_of(predictor: Predictor, feedback: str, *, masks: bool = False) -> 
         film = said.one_step[:, -batch.horizon :] if batch.one_step else said.prediction[:, :-1]
         return Predicted(film, masks_of(predictor, said.trace, batch.horizon))
 
-    return segmented if masks else forecast
+    return segmented if masks else predict_batch
 
 
 def imagine(

@@ -1,4 +1,4 @@
-"""The rows of every table that no model makes: the trivial baselines, and for balls, what physics knows."""
+"""The baselines in every table, which no model makes: the trivial ones, and for balls, what physics knows."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,7 +17,7 @@ Draw = Callable[[Batch, TrainingStatistics | None], Tensor]
 """(batch, what is known of the training part) -> film (B, horizon, C, H, W)."""
 
 
-class Row(NamedTuple):
+class Baseline(NamedTuple):
     """A prediction that takes no model."""
 
     draw: Draw
@@ -30,35 +30,37 @@ class Row(NamedTuple):
 
 
 def _from_last(draw: Callable[[Tensor, int, Any], Tensor]) -> Draw:
-    """A row drawn from the context; with predictions of one step, from each true frame by itself.
+    """A baseline drawn from the context; with predictions of one step, from each true frame by itself.
 
     Args:
         draw: (context film, horizon, what is known of the training part) -> film.
     """
 
-    def row(batch: Batch, statistics: TrainingStatistics | None) -> Tensor:
+    def baseline(batch: Batch, statistics: TrainingStatistics | None) -> Tensor:
         if not batch.one_step:
             return draw(batch.context, batch.horizon, statistics)
         last = batch.film[:, batch.given - 1 : -1]
         return draw(last.flatten(0, 1).unsqueeze(1), 1, statistics).view_as(last)
 
-    return row
+    return baseline
 
 
-ROWS: dict[str, Row] = {
-    "blank": Row(lambda batch, _: blank(batch.film, batch.horizon), needs_context=False),
-    "mean frame": Row(_from_last(lambda context, _, statistics: mean_frame(context, statistics)), needs_training=True),
-    COPY_LAST: Row(_from_last(lambda context, horizon, _: copy_last(context, horizon))),
-    "copy last calibrated": Row(
+BASELINES: dict[str, Baseline] = {
+    "blank": Baseline(lambda batch, _: blank(batch.film, batch.horizon), needs_context=False),
+    "mean frame": Baseline(
+        _from_last(lambda context, _, statistics: mean_frame(context, statistics)), needs_training=True
+    ),
+    COPY_LAST: Baseline(_from_last(lambda context, horizon, _: copy_last(context, horizon))),
+    "copy last calibrated": Baseline(
         _from_last(lambda context, _, statistics: copy_last_calibrated(context, statistics)), needs_training=True
     ),
-    CEILING: Row(lambda batch, _: physics_oracle(batch), needs_physics=True),
+    CEILING: Baseline(lambda batch, _: physics_oracle(batch), needs_physics=True),
 }
-"""Name -> row, in the order of tables."""
+"""Name -> baseline, in the order of tables."""
 
 
-def rows_for(file: "ClipSource", context: int, training: bool) -> dict[str, Row]:
-    """The rows that can be drawn.
+def baselines_for(file: "ClipSource", context: int, training: bool) -> dict[str, Baseline]:
+    """The baselines that can be drawn.
 
     Args:
         file: holds the clips.
@@ -66,9 +68,9 @@ def rows_for(file: "ClipSource", context: int, training: bool) -> dict[str, Row]
         training: whether there is a training part.
     """
     return {
-        name: row
-        for name, row in ROWS.items()
-        if (training or not row.needs_training)
-        and (context > 0 or not row.needs_context)
-        and (not row.needs_physics or knows_physics(file))
+        name: baseline
+        for name, baseline in BASELINES.items()
+        if (training or not baseline.needs_training)
+        and (context > 0 or not baseline.needs_context)
+        and (not baseline.needs_physics or knows_physics(file))
     }
