@@ -8,7 +8,7 @@ import pytest
 
 from videopred import cli
 from videopred.commands.training import _check_room
-from videopred.experiments import EXPERIMENTS, find_experiment
+from videopred.experiments import EXPERIMENTS, find_experiment, read_experiment
 from videopred.experiments.clips import find_or_make_clips
 from videopred.experiments.rivals import RIVALS
 from videopred.experiments.scales import at_scale
@@ -91,6 +91,55 @@ def test_another_core_brings_its_own_decoder_and_leaves_the_learning(monkeypatch
     paper = find_experiment("scoff-switching")
     assert (seen["core"], seen["decoder_name"]) == (PRESETS["lstm-balls"].core, "shared")
     assert (seen["training"], seen["stack"]) == (paper.training, 5)
+
+
+SMALL_SCOFF = {"comm_gate": True, "start": "learned"}
+
+
+@pytest.mark.parametrize(
+    ("words", "core", "decoder", "learning_rate"),
+    [
+        ("scoff-balls4 --core rims --scale paper", {"kind": "rims", "units": 100}, "shared", 1e-4),
+        ("scoff-balls4 --core rims --scale small", {"kind": "rims", "units": 100}, "shared", 3e-3),
+        ("scoff-balls4 --core rims --scale tiny", {"kind": "rims", "units": 5, "input_key": 7}, "shared", 1e-4),
+        ("rims-balls4 --core scoff --scale paper", {"comm_gate": False, "start": "drawn"}, "files", 7e-4),
+        ("rims-balls4 --core scoff --scale small", SMALL_SCOFF, "shared", 1e-3),
+        ("rims-balls4 --core scoff-switching --scale small", SMALL_SCOFF | {"schemata": 2}, "shared", 1e-3),
+        ("scoff-balls4 --core scoff-switching --scale small", SMALL_SCOFF | {"schemata": 2}, "shared", 1e-3),
+        ("scoff-balls4-lstm-matched --core gru --scale small", {"kind": "gru", "units": 250}, "shared", 3e-3),
+        ("scoff-balls4-lstm-matched --core lstm --scale small", {"kind": "lstm", "units": 227}, "shared", 3e-3),
+        (
+            "rims-balls4 --core scoff --scale small --core.start drawn --decoder files --learning-rate 0.007",
+            {"comm_gate": True, "start": "drawn"},
+            "files",
+            7e-3,
+        ),
+    ],
+)
+def test_a_scale_is_that_of_the_core_that_was_asked_for(words, core, decoder, learning_rate, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    cli.run(["train", *words.split(), "--write", "my.json"])
+    written = read_experiment(Path("my.json"))
+    settings = written.model.core.model_dump()
+    assert {setting: settings[setting] for setting in core} == core
+    assert (written.model.decoder.kind, written.training.learning_rate) == (decoder, learning_rate)
+
+
+def test_what_a_scale_changes_is_told_of_the_core_that_was_asked_for(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    told = []
+    for words in ("scoff-balls4 --core rims", "rims-balls4 --core scoff --core.start drawn"):
+        cli.run(["train", *words.split(), "--scale", "small", "--dry-run", "--device", "cpu"])
+        lines = [line.split(maxsplit=1) for line in capsys.readouterr().err.splitlines()]
+        told.append({words[0]: words[1] for words in lines if words[0].startswith(("core.", "dec", "training.lear"))})
+    rims, scoff = told
+    assert rims == {"training.learning_rate": "0.0001 -> 0.003"}
+    assert scoff == {
+        "core.comm_gate": "False -> True",
+        "decoder.kind": "files -> shared",
+        "decoder.queries": "4 -> None",
+        "training.learning_rate": "0.0007 -> 0.001",
+    }
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from own_cores import GUIDE, MINE, PLAIN, PROGRAMS
 from tiny_runs import tiny_data
 
 from videopred.checkpoint import load_run
+from videopred.experiments import read_experiment
 from videopred.models import Layer, build, core_config, reads
 from videopred.models.codec_settings import RNEMConfig
 from videopred.models.conformance import CHECKS, FEATURES, run_checks
@@ -173,6 +174,16 @@ def test_a_run_is_gone_on_with_and_begun_from_by_its_own_settings(place):
     assert run(f"train {data} --init-from run {learning} --out next") == 0
     assert load_run(place / "next").config == load_run(place / "run").config
     assert load_run(place / "run").config.core == OwnConfig(source="lasting:Leaky", settings={"units": 7})
+
+
+def test_it_takes_the_place_of_an_experiments_core_with_what_a_scale_sets_for_most(place):
+    (place / "swapped.py").write_text(MINE)
+    words = "train scoff-balls4 --core swapped:Leaky --core.units 7"
+    for scale, step in (("paper", 1e-4), ("small", 3e-3)):
+        assert run(f"{words} --scale {scale} --write {scale}.json") == 0
+        written = read_experiment(place / f"{scale}.json")
+        assert written.model.core == OwnConfig(source="swapped:Leaky", settings={"units": 7})
+        assert (written.model.decoder.kind, written.training.learning_rate) == ("shared", step)
 
 
 @pytest.mark.parametrize("base", ["nn.Module", "Core"])

@@ -97,7 +97,7 @@ def train(
     assert data is not None
     if init_from is not None:
         check.run_folder(init_from, "--init-from")
-    asked = ask(str(data), scale)
+    asked = ask(str(data), scale, core_name)
     chosen = None if seeds is None else _seeds(seeds, training, asked)
     if asked is None:
         _check_there(data, seeds)

@@ -11,6 +11,7 @@ from videopred.experiments import experiment_at, experiment_names, find_experime
 from videopred.experiments.rivals import notes_without
 from videopred.experiments.scales import SCALES, at_scale, changes
 from videopred.experiments.settings import ExperimentConfig, Scale
+from videopred.models import with_core
 from videopred.models.settings import PredictorConfig
 from videopred.settings import TrainingConfig
 
@@ -31,11 +32,26 @@ class Asked(NamedTuple):
     """At that scale."""
     own_file: bool = False
     """Whether it was read from a file of somebody's own, which may be named like a published one."""
+    core: str = ""
+    """Name of the core that was asked for; empty is its own."""
 
     @property
     def label(self) -> str:
         """What a run of it is called unless somebody says otherwise."""
         return self.name if self.scale == "paper" else f"{self.name}-{self.scale}"
+
+    @property
+    def with_asked_core(self) -> tuple[ExperimentConfig, ExperimentConfig]:
+        """The experiment with the core that was asked for, before it is scaled and at its scale.
+
+        A scale sets other values for other cores, also in what is not of the core.
+        """
+        own = self.whole.model
+        model = with_core(own, self.core) if self.core else own
+        if model is own:
+            return self.whole, self.scaled
+        published = self.whole.model_copy(update={"model": model})
+        return published, at_scale(published, self.scale)
 
     def told(self, run: ExperimentConfig, *, own_clips: bool = True) -> str:
         """What the scale changes, unless the run changes it again: one line for each setting; nothing for `paper`.
@@ -44,10 +60,11 @@ class Asked(NamedTuple):
             run: the experiment with the flags of a command, which may have changed it again.
             own_clips: whether it learns from the clips of the experiment.
         """
-        again, of_clips = changes(self.scaled, run), ("recipe.", "clips.")
+        published, usual = self.with_asked_core
+        again, of_clips = changes(usual, run), ("recipe.", "clips.")
         lines = [
             f"  {setting}  {_written(before)} -> {_written(after)}"
-            for setting, (before, after) in changes(self.whole, self.scaled).items()
+            for setting, (before, after) in changes(published, usual).items()
             if setting not in again and (own_clips or not setting.startswith(of_clips))
         ]
         return "\n".join([f"{self.name} at scale {self.scale}, which is not as published:", *lines]) if lines else ""
@@ -101,20 +118,25 @@ class Asked(NamedTuple):
         return ("evaluate", *judged, "--context", str(context), "--horizon", str(horizon))
 
 
-def ask(data: str, scale: str | None) -> Asked | None:
+def ask(data: str, scale: str | None, core: str = "") -> Asked | None:
     """The experiment that DATA means, at a scale; None if it means a file, a preset or a recipe of data.
 
     A name means the experiment, unless data of that name lies there; a run may.
+
+    Args:
+        data: the word that a command got.
+        scale: one of SCALES; None is paper.
+        core: name of the core that was asked for; empty is the experiment's.
 
     Raises:
         ValueError: a file that does not hold what it should; no such scale.
     """
     path = Path(data)
     if data in experiment_names() and not (path.is_file() or any(path.glob("*.h5"))):
-        return ask_by_name(data, scale)
+        return ask_by_name(data, scale)._replace(core=core)
     if path.suffix == ".json" and holds_experiment(path):
         experiment, chosen = read_experiment(path), _scale(scale)
-        return Asked(path.stem, chosen, experiment, at_scale(experiment, chosen), own_file=True)
+        return Asked(path.stem, chosen, experiment, at_scale(experiment, chosen), own_file=True, core=core)
     return None
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from videopred import check, flags
 from videopred.experiments import experiment_names
 from videopred.experiments.asking import ask
-from videopred.models import CODECS, CORES, DECODERS, core_config
+from videopred.models import CODECS, CORES, DECODERS, core_config, name_of_core, with_core
 from videopred.models.codec_settings import RNEMConfig
 from videopred.models.presets import PRESETS
 from videopred.models.settings import CoreSettings, OwnConfig, PredictorConfig
@@ -31,13 +31,12 @@ def with_model_flags(command: Callable[..., None], words: Sequence[str]) -> Call
     """
     known = _known_settings(words)
     model: Any = known.get("model")
-    core_name = flags.value_of("--core", words, _name_of(model.core) if model else "rims")
+    core_name = flags.value_of("--core", words, name_of_core(model.core) if model else "rims")
     core = core_flags(core_name, words)
-    same_core = model is not None and core_name == _name_of(model.core)
-    if same_core:
+    if model:
         core = core.changed(**model.core.settings) if isinstance(model.core, OwnConfig) else model.core
     codec: Any = model.codec if model else RNEMConfig()
-    decoder: Any = model.decoder if same_core else core.own_decoder()
+    decoder: Any = model.decoder if model else core.own_decoder()
     defaults: dict[str, Any] = {name: known[name] for name in ("training", "compute", "watch") if name in known}
     if model:
         defaults["stack"] = model.stack
@@ -59,24 +58,29 @@ def with_model_flags(command: Callable[..., None], words: Sequence[str]) -> Call
 def _known_settings(words: Sequence[str]) -> dict[str, Any]:
     """Settings of the run that is resumed, or of the experiment; else the model of the run whose weights are the first.
 
+    The model has the core that the words name.
+
     Raises:
         ValueError: an experiment that does not come first.
     """
     run, first = (flags.value_of(flag, words, "") for flag in ("--resume", "--init-from"))
-    known = _settings_of(Path(run)) if run else _settings_of_experiment(words)
+    known = _settings_of(Path(run), words) if run else _settings_of_experiment(words)
     if first and not known:
-        known = {name: value for name, value in _settings_of(Path(first)).items() if name == "model"}
+        known = {name: value for name, value in _settings_of(Path(first), words).items() if name == "model"}
     return known
 
 
-def _settings_of(run: Path) -> dict[str, Any]:
+def _settings_of(run: Path, words: Sequence[str]) -> dict[str, Any]:
     """All settings of a run, or of the first of several seeds, that are flags; none if they cannot be read."""
     kinds = {"model": PredictorConfig, "training": TrainingConfig, "compute": ComputeConfig, "watch": WatchConfig}
     try:
         settings = _saved(run)
-        return {name: kind(**settings[name]) for name, kind in kinds.items() if name in settings}
+        known: dict[str, Any] = {name: kind(**settings[name]) for name, kind in kinds.items() if name in settings}
     except (OSError, ValueError, KeyError, TypeError):
         return {}  # the command itself says what is wrong
+    if model := known.get("model"):
+        known["model"] = with_core(model, flags.value_of("--core", words, name_of_core(model.core)))
+    return known
 
 
 def _saved(run: Path) -> dict[str, Any]:
@@ -100,12 +104,12 @@ def _settings_of_experiment(words: Sequence[str]) -> dict[str, Any]:
         late = next((word for word in words if word in experiment_names()), None)
         fix = f"put it first, as in `videopred train {late} --scale small`"
         check.require(late is None, "DATA", "come before the options where it is an experiment", late, fix)
-    asked = ask(words[0], flags.value_of("--scale", words, "paper")) if words else None
-    return {"model": asked.scaled.model, "training": asked.scaled.training} if asked else {}
-
-
-def _name_of(core: CoreSettings) -> str:
-    return core.source if isinstance(core, OwnConfig) else core.kind  # type: ignore[attr-defined]
+    scale, core = flags.value_of("--scale", words, "paper"), flags.value_of("--core", words, "")
+    asked = ask(words[0], scale, core) if words else None
+    if asked is None:
+        return {}
+    _, usual = asked.with_asked_core
+    return {"model": usual.model, "training": usual.training}
 
 
 def core_flags(name: str, words: Sequence[str]) -> CoreSettings:

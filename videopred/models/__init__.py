@@ -67,6 +67,23 @@ def core_config(name: str, **changes: Any) -> CoreSettings:
     return CORES[check.one_of("--core", name, [*CORES, *PRESETS, "MODULE:CLASS"])][0](**changes)
 
 
+def name_of_core(config: CoreSettings) -> str:
+    """The name that `core_config` has for a core: its kind, or MODULE:CLASS."""
+    return config.source if isinstance(config, OwnConfig) else config.kind  # type: ignore[attr-defined]
+
+
+def with_core(model: PredictorConfig, name: str) -> PredictorConfig:
+    """A model with the core of a name and that core's own decoder; as it is if its core is of that name."""
+    if name == name_of_core(model.core):
+        return model
+    core = settings = core_config(name)
+    if isinstance(core, OwnConfig):
+        from videopred.models.own import own_settings
+
+        settings = own_settings(core)
+    return model.model_copy(update={"core": core, "decoder": settings.own_decoder()})
+
+
 def build_core(config: CoreSettings, features: int) -> "Core":
     """A core with fresh weights.
 
