@@ -34,25 +34,6 @@ from videopred.weights import Export
 ASKED = ["--context", "4", "--horizon", "5"]
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory) -> Path:
-    """A workplace with clips, a run and its scores."""
-    place = tmp_path_factory.mktemp("cards")
-    data = tiny_data(place / "datasets")
-    run = train(data, tiny_model("rims"), tiny_training(free_running=3), out=place / "models" / "mine")
-    scores = evaluate(load_run(run), open_dataset(data), context=4, horizon=5)
-    scores.save(place / "eval" / "mine" / "balls4")
-    return place
-
-
-@pytest.fixture
-def place(trained, tmp_path, monkeypatch) -> Path:
-    """A copy to spoil; its run names the clips where they were first."""
-    shutil.copytree(trained, tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def commands_of(card: Path) -> list[list[str]]:
     """Every command in a card, as words after `videopred`."""
     blocks = re.findall(r"```sh\n(.*?)```", card.read_text(), re.DOTALL)
@@ -270,6 +251,25 @@ def test_a_card_tells_scores_of_its_own_weights_alone(place, capsys):
         else:
             with pytest.raises(ValueError, match=r"--scores must be of the weights to export, .* updates, last; these"):
                 export_with_card(run, overwrite=True)
+
+
+def test_a_card_tells_scores_under_the_name_of_the_export_before_those_of_the_run(place):
+    run, export, half = Path("models/mine"), Path("models/h.safetensors"), {"half": True, "overwrite": True}
+    words = ["datasets/balls4.h5", "--metrics", "mse", "--device", "cpu", "--context"]
+    cli.run(["evaluate", str(run), *words, "4", "--horizon", "5", "--overwrite"])
+    alike = export_with_card(run, export)[1].read_text()
+    assert "--context 4 --horizon 5" in alike  # of the same weights, under the name of the run
+    export_run(run, export, **half)
+    with pytest.raises(ValueError, match=r"^--scores must be of the weights to export, got eval/mine/"):
+        export_with_card(run, export, **half)
+    cli.run(["evaluate", str(export), *words, "3", "--horizon", "6"])
+    assert "--context 3 --horizon 6" in export_with_card(run, export, **half)[1].read_text()
+    shutil.rmtree("eval/mine")
+    shutil.copytree("eval/h", "eval/mine")
+    scores = Path("eval/h/balls4/scores.json")
+    of_another_run = json.loads(scores.read_text()) | {"stamps": {"h": "2001-02-03T04:05:06+00:00 after 2 updates"}}
+    scores.write_text(json.dumps(of_another_run))
+    assert "--context 3 --horizon 6" in export_with_card(run, export, **half)[1].read_text()
 
 
 def test_the_card_of_a_run_that_was_killed_says_what_its_weights_have_learned(place):

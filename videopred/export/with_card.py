@@ -41,7 +41,8 @@ def export_with_card(
         run: a run folder.
         out: the export; see `export_run`.
         data: clips with a test part, whose first clip is shown; None is what the run learned from.
-        results: where `videopred evaluate` wrote; the card tells the scores of this run that are there.
+        results: where `videopred evaluate` wrote; the card tells the scores of this export that are there, or else
+            of this run.
         half: see `export_run`; the scores must then be those of such an export.
         overwrite: replace files that are there already.
 
@@ -53,7 +54,8 @@ def export_with_card(
     card, film = (check.absent("--out", out.with_suffix(suffix), overwrite) for suffix in (".md", ".gif"))
     export = gather(run, half)
     file = _clips(run, data)
-    scores = _scores_of(run, results, export.record)
+    names = dict.fromkeys([run_name(out), run_name(run)])  # as one or the other was judged
+    scores = next(filter(None, (_scores_in(results / name, run, export.record) for name in names)), [])
     described = Described(out.stem, export, load_run(run, "cpu"), file, file.fingerprint(), scores)
     text, frames = card_text(described), _film(described)  # all that can fail, before anything is written
     return write_all({out: export_bytes(export), card: text, film: pictures.gif_bytes(frames)}, overwrite=overwrite)
@@ -79,11 +81,17 @@ def _clips(run: Path, data: Path | None) -> ClipSource:
     return file
 
 
-def _scores_of(run: Path, results: Path, record: Mapping[str, Any]) -> list[Scores]:
-    """What `videopred evaluate` said of the run alone, one for each data set; comparisons are passed over."""
+def _scores_in(results: Path, run: Path, record: Mapping[str, Any]) -> list[Scores]:
+    """What `videopred evaluate` said of the run alone, one for each data set; comparisons are passed over.
+
+    Args:
+        results: eval/<run>, or eval/<export>.
+        run: the run folder.
+        record: that of the export.
+    """
     found, stamp, finished = [], stamp_of(record), record.get("finished")
     ended = datetime.fromisoformat(finished).timestamp() if finished else checkpoint_file(run).stat().st_mtime
-    for path in scores_in(results / run_name(run)):
+    for path in scores_in(results):
         scores = load_scores(path)
         (told,) = scores.stamps.values() if len(scores.stamps) == 1 else ("",)
         if len(scores.models) > 1 or (told and stamp and not is_of_run(told, record)):
