@@ -1,6 +1,7 @@
 """Experiments: what their papers state, names, scales, files; and that each runs."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -284,10 +285,33 @@ def test_of_another_core_and_its_decoder_nothing_is_said_that_was_said_of_the_pa
     notes = {name: note for name, note in (run.stated | run.chosen).items() if name.startswith("model.")}
     assert notes == {
         "model.codec": "SCOFF 5: as van Steenkiste et al. 2018",
-        "model.codec.positions": asked.whole.chosen["model.codec.positions"],
         "model.core.kind": "Ours; in scoff-balls4 it is scoff.",
         "model.decoder.kind": "Ours; in scoff-balls4 it is files.",
     }
+    assert run.summary == "SCOFF on four balls (SCOFF, section 5), with core rims."
+    again = asked._replace(whole=run).with_flags(PredictorConfig(core=GRUConfig()), run.training)
+    assert again.summary == "SCOFF on four balls (SCOFF, section 5), with core gru."
+
+
+def test_of_positions_something_is_said_where_the_core_reads_them():
+    positions = "model.codec.positions"
+    asked = ask("scoff-balls4", None)
+    on_map, on_vector = (
+        asked.with_flags(PredictorConfig(core=RIMsConfig(reads=read)), asked.whole.training)
+        for read in ("map", "vector")
+    )
+    assert on_map.chosen[positions] == asked.whole.chosen[positions]
+    assert positions not in on_vector.chosen | find_experiment("scoff-balls4-lstm").chosen
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_no_note_on_several_settings_tells_numbers_that_a_scale_changes(name):
+    asked = ask(name, "tiny")
+    run = asked.with_flags(asked.scaled.model, asked.scaled.training)
+    changed = {str(before) for before, _ in changes(asked.whole, asked.scaled).values()}
+    for part in ("recipe", "clips"):
+        note = (run.stated | run.chosen).get(part, "")
+        assert changed.isdisjoint(re.findall(r"\d+", note.replace(",", "")))
 
 
 def test_an_experiment_that_nothing_changed_keeps_its_notes():

@@ -8,10 +8,10 @@ from videopred.command_lines import Words
 from videopred.datasets import DATASETS
 from videopred.eval.protocols import FREE, PROTOCOLS
 from videopred.experiments import experiment_at, experiment_names, find_experiment, holds_experiment, read_experiment
-from videopred.experiments.rivals import notes_without
+from videopred.experiments.rivals import POSITIONS, notes_without
 from videopred.experiments.scales import SCALES, at_scale, changes
 from videopred.experiments.settings import ExperimentConfig, Scale
-from videopred.models import with_core
+from videopred.models import name_of_core, reads, with_core
 from videopred.models.settings import PredictorConfig
 from videopred.settings import TrainingConfig
 
@@ -73,12 +73,12 @@ class Asked(NamedTuple):
         """The experiment with the model and the learning that the flags of a command gave.
 
         What scale and flags changed is no more said to be as the paper has it, or to be chosen for the reason there. Of
-        a core, codec or decoder of another kind, only the kind is told.
+        a core, codec or decoder of another kind, only the kind is told; the summary names another core.
         """
         run = self.scaled.model_copy(update={"model": model, "training": training})
         changed = changes(self.whole, run)
         replaced = tuple(setting.removesuffix(".kind") for setting in changed if setting.endswith(".kind"))
-        gone = [f"model.{part}" for part in replaced]
+        gone = [f"model.{part}" for part in replaced] + ([] if reads(model.core) == "map" else [POSITIONS])
         stated, chosen = notes_without(self.whole.stated, *gone), notes_without(self.whole.chosen, *gone)
         for setting, (before, after) in changed.items():
             if setting.startswith(replaced) and not setting.endswith(".kind"):
@@ -88,7 +88,10 @@ class Asked(NamedTuple):
             chosen.pop(noted, None)
             if after is not None:
                 chosen[noted] = f"Ours; in {self.name} it is {'not set' if before is None else _written(before)}."
-        return run.model_copy(update={"stated": stated, "chosen": chosen})
+        summary, core = self.whole.summary, name_of_core(model.core)
+        if core != name_of_core(self.whole.model.core):
+            summary = f"{summary.partition(', with core ')[0].removesuffix('.')}, with core {core}."
+        return run.model_copy(update={"summary": summary, "stated": stated, "chosen": chosen})
 
     def next_command(self, run: Path, data: Path, clips: "ClipSource | None" = None) -> Words:
         """The command that judges a run of it, or its runs from several seeds.

@@ -13,6 +13,8 @@ from videopred.models.scoff_settings import SCOFFConfig
 from videopred.models.settings import PredictorConfig
 
 RIVALS = ("lstm", "gru", "rmc")
+POSITIONS = "model.codec.position"
+"""How settings begin that mean nothing to a core which reads no map, as rivals do not."""
 
 MATCHED: dict[str, dict[str, tuple[int, int]]] = {
     "rims-balls4": {"lstm": (450, 563), "gru": (546, 659), "rmc": (82, 82)},
@@ -49,7 +51,7 @@ def rival_of(experiment: ExperimentConfig, name: str, rival: str, matched: bool)
         core = _resized(core, MATCHED[name][rival][0])
     equal = "as many core parameters" if matched else "as wide a state"
     summary = f"{rival.upper()} with {equal}: {experiment.summary}"
-    own = ("model.core", "model.decoder")
+    own = ("model.core", "model.decoder", POSITIONS)
     ours = {"model.core": f"A rival of {name} with {equal}; the paper's own sizes of rivals are presets of cores."}
     return experiment.model_copy(
         update={
