@@ -17,8 +17,8 @@ LATE = {
     "inspect {data} --preview out.gif": ("videopred.datasets.description:describe", "out.gif"),
     "evaluate {gru} {data} --out .": ("videopred.judging.runs:evaluate_runs", "measurements.npz"),
     "compare {scores} --out .": ("videopred.eval.comparison:compare", "comparison.csv"),
-    "render {gru} {data} --clips 0 2 --out .": ("videopred.judging.drawing:scenes_of", "test-2.png"),
-    "render {gru} {data} --worst 1 --out out.gif": ("videopred.judging.drawing:scenes_of", "out.gif"),
+    "render {gru} {data} --clips 0 2 --out .": ("videopred.judging.drawing:views_of", "test-2.png"),
+    "render {gru} {data} --worst 1 --out out.gif": ("videopred.judging.drawing:views_of", "out.gif"),
     "report {gru} --out out.html": ("videopred.report.page:set_page", "out.html"),
     "rollout {gru} {data} --out out.npz --trace trace.npz": ("videopred.judging:imagine", "trace.npz"),
 }

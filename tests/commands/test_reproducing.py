@@ -22,7 +22,7 @@ from videopred.experiments.figures import PAPER_FIGURES, find_figure
 from videopred.experiments.planning import make_plan
 from videopred.rendering import FIGURES
 
-PAGE = Path(__file__).parents[1] / "docs" / "papers.md"
+PAGE = Path(__file__).parents[2] / "docs" / "papers.md"
 
 
 @pytest.fixture
