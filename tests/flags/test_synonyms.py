@@ -8,7 +8,7 @@ from videopred.flags.synonyms import meant_flag
 from videopred.flags.unboxing import _FLAG
 
 FLAGS = ["--updates", "--learning-rate", "--decay", "--decoder", "--device", "--core.units", "--curtain"]
-FLAGS += ["--curtain-place", "--codec.channels", "--core.comm-key", "--no-walls"]
+FLAGS += ["--curtain-place", "--codec.channels", "--core.comm-key"]
 COMMANDS = ("generate balls4", "generate sm-mnist", "generate occlusion", "train", "train --core scoff")
 COMMANDS += ("train --core transformer", "evaluate", "render", "import")
 
@@ -26,7 +26,6 @@ COMMANDS += ("train --core transformer", "evaluate", "render", "import")
         ("--units", "--core.units"),
         ("--decoder.channels", "--codec.channels"),
         ("--core-comm-key", "--core.comm-key"),
-        ("--walls", "--no-walls"),
         ("--curtain-size", "--curtain"),
         ("--curtain-place-x", "--curtain-place"),
         ("--batch-size", None),  # known elsewhere, but this command has no such thing

@@ -63,17 +63,20 @@ def read(command: Callable[..., None], name: str, words: list[str]) -> dict[str,
 
     keep.__signature__ = signature(command)  # type: ignore[attr-defined]
     keep.__annotations__, keep.__doc__ = {**command.__annotations__, **_without_default_shown(command)}, command.__doc__
-    parse = partial(tyro.cli, keep, prog=f"videopred {name}", config=(FlagCreatePairsOff,), registry=VALUES)
+    parse = partial(tyro.cli, keep, prog=f"videopred {name}", registry=VALUES)
+    for_help = (FlagCreatePairsOff,)  # a switch can be said either way, but what changes it is all that help shows
     asked_for_help = not {"-h", "--help"}.isdisjoint(words)
     try:
         with redirect_stderr(complaint), _printing(plainly=not asked_for_help):
-            parse(args=["--help"] if asked_for_help else words)  # tyro's help leaves out arguments that were given
+            if asked_for_help:
+                parse(args=["--help"], config=for_help)  # which would leave out arguments that were given
+            parse(args=words)
     except SystemExit as stopped:
         if not stopped.code:
             raise
         help_text = io.StringIO()
         with redirect_stdout(help_text), _printing(), suppress(SystemExit):
-            parse(args=["--help"])
+            parse(args=["--help"], config=for_help)
         raise ValueError(unboxed(complaint.getvalue(), words, help_text.getvalue())) from None
     if name != "train":  # whose flags may take away what a file or a run says
         _check_given(command, kwargs, words)

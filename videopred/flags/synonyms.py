@@ -61,7 +61,7 @@ def meant_flag(option: str, flags: Sequence[str]) -> str | None:
     """What to write in the place of an option that is no flag: what it is called here, or a flag that it nearly names.
 
     So `--num-units` is `--core.units`, `--codec.decoder` and `--training.decay` are `--decoder` and `--decay`,
-    `--units` is `--core.units`, `--walls` is `--no-walls`, and `--curtain-size` begins as `--curtain` does.
+    `--units` is `--core.units`, and `--curtain-size` begins as `--curtain` does.
 
     Args:
         option: as it was typed, with its dashes.
@@ -74,7 +74,7 @@ def meant_flag(option: str, flags: Sequence[str]) -> str | None:
             return here
     last = name.rpartition(".")[2]
     tails = [flag for flag in there if flag == last or last == flag.rpartition(".")[2]]
-    tails += [flag for flag in there if flag.replace(".", "-") == name or flag == f"no-{name}"]
+    tails += [flag for flag in there if flag.replace(".", "-") == name]
     beginnings = sorted((flag for flag in there if name.startswith(f"{flag}-")), key=len)
     near = tails[:1] or beginnings[-1:]
     return there[near[0]] if near else None

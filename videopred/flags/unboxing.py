@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Sequence
-from itertools import groupby, takewhile
+from itertools import groupby, pairwise, takewhile
 
 from videopred import check
 from videopred.flags.synonyms import meant_flag
@@ -22,6 +22,10 @@ _BOTH = re.compile(r"-o(/|( \S+)?, )--out")
 """Both names of the one flag that has two, as tyro joins them; the long one is told."""
 _FLAG = re.compile(r"(?:[│ ] |-o .*?, )(--[a-z][\w.-]*\w)")
 """A flag, where tyro's help explains it: behind the edge of a box, or space where the output has no letters for one."""
+
+
+_OFFERED = re.compile(r"--[\w.-]+(, --[\w.-]+)?")
+"""A flag that tyro offers; of a switch, on and off."""
 
 
 def unboxed(box: str, words: Sequence[str], help_text: str) -> str:
@@ -77,11 +81,30 @@ def _meant(options: str, paragraphs: Sequence[Sequence[str]], words: Sequence[st
     before = words[: words.index(option)] if option in words else ()
     if os.path.exists(option) and any(word.startswith("-") for word in before):
         return f"put {option} before all options"
+    if option.lower() in ("true", "false") and (switch := _said_to(option, words)):
+        return f"write {_switched(switch, on=option.lower() == 'true')}, without a value"
     if meant := meant_flag(option, flags):
         return f"did you mean {meant}?"
-    offered = [line.split()[0] for name, *lines in paragraphs if name == "Perhaps you meant:" for line in lines]
-    near = [flag.removeprefix("--") for flag in offered if flag.startswith("--")]  # bare, as all are alike in dashes
+    lines = [line for name, *lines in paragraphs if name == "Perhaps you meant:" for line in lines]
+    offered = [flag for line in lines if (named := _OFFERED.match(line)) for flag in named[0].split(", ")]
+    near = [flag.removeprefix("--") for flag in offered]  # bare, as all are alike in dashes
     return check.suggest(option.lstrip("-"), near, _SEE, prefix="--")
+
+
+def _said_to(value: str, words: Sequence[str]) -> str | None:
+    """The flag that a value was given to, in either way to write it."""
+    for before, word in pairwise(["", *words]):
+        if word == value and before.startswith("--"):
+            return before
+        if word.startswith("--") and word.endswith(f"={value}"):
+            return word.removesuffix(f"={value}")
+    return None
+
+
+def _switched(switch: str, on: bool) -> str:
+    """How a switch is turned on or off: --walls is off as --no-walls, --core.comm as --core.no-comm."""
+    before, off, name = re.fullmatch(r"(--(?:.*\.)?)(no-)?(.*)", switch).groups()  # type: ignore[union-attr]
+    return f"{before}{'' if on == (off is None) else 'no-'}{name}"
 
 
 def _listed(got: str) -> str:
