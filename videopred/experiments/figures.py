@@ -281,6 +281,8 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
             for name in ("brims-balls4", "brims-curtain")
         ),
         together="curves",
+        differs="Models of the curtain are also trained behind it, which the paper leaves open. RIMs are 6 modules of "
+        "100, of which 4 are active.",
     ),
     "brims-figure-5": PaperFigure(
         "BRIMs, figure 5",
