@@ -194,9 +194,10 @@ def test_who_interrupts_a_figure_is_told_how_to_continue_it(workplace, monkeypat
 
 def test_a_dry_run_prints_a_script_and_makes_nothing(workplace, capsys):
     cli.run(["reproduce", "brims-figure-4", "--dry-run"])
-    first, title, *lines = capsys.readouterr().out.splitlines()
+    first, title, differing, *lines = capsys.readouterr().out.splitlines()
     assert first == "set -e"  # else a script would go on after a command that failed
     assert title.startswith("# BRIMs, figure 4: ")
+    assert differing.startswith("# differs: Models of the curtain are also trained behind it, ")
     assert all(line.startswith("videopred ") for line in lines)
     clips = "--clips train=50000 validation=1000 test=10000 --out datasets/balls4-rnem.h5"
     assert f"videopred generate balls4 --engine rnem {clips}" in lines
