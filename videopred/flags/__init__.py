@@ -69,7 +69,7 @@ def read(command: Callable[..., None], name: str, words: list[str]) -> dict[str,
     try:
         with redirect_stderr(complaint), _printing(plainly=not asked_for_help):
             if asked_for_help:
-                parse(args=["--help"], config=for_help)  # which would leave out arguments that were given
+                parse(args=["--help"], config=for_help)  # without the words: what they give would be left out of it
             parse(args=words)
     except SystemExit as stopped:
         if not stopped.code:
