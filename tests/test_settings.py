@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from videopred.check import complaint
 from videopred.datasets import DATASETS
@@ -15,7 +16,7 @@ from videopred.models.codec_settings import FilesConfig, RNEMConfig
 from videopred.models.modular_settings import RIMsConfig
 from videopred.models.rival_settings import GRUConfig, LSTMConfig
 from videopred.models.settings import PredictorConfig
-from videopred.settings import Settings, TrainingConfig
+from videopred.settings import ComputeConfig, Settings, TrainingConfig
 
 ALL: dict[str, type[Settings]] = {
     **{name: type(preset.recipe) for name, preset in DATASETS.items()},
@@ -157,9 +158,15 @@ def test_a_list_is_taken_for_a_tuple_and_nothing_else_is_cast():
         RNEMConfig(channels=["2"])
 
 
-def test_whole_numbers_of_numpy_become_those_of_python():
-    taken = RNEMConfig(channels=[np.int64(2), np.uint8(5)]), TrainingConfig(updates=np.int32(7))
-    assert taken == (RNEMConfig(channels=(2, 5)), TrainingConfig(updates=7))
-    assert [type(number) for number in (*taken[0].channels, taken[1].updates)] == [int, int, int]
-    with pytest.raises(ValueError, match=r"^--updates must be a valid integer, got np\.float64\(7\.0\)"):
+def test_numbers_and_arrays_of_numpy_and_torch_become_those_of_python():
+    for channels in ([np.int64(2), np.uint8(5)], np.array([2, 5]), torch.tensor([2, 5])):
+        taken = RNEMConfig(channels=channels)
+        assert taken == RNEMConfig(channels=(2, 5))
+        assert [type(number) for number in taken.channels] == [int, int]
+    taken = TrainingConfig(updates=np.int32(7), noise=np.float32(0.25)), ComputeConfig(cuda_graphs=np.True_)
+    assert taken == (TrainingConfig(updates=7, noise=0.25), ComputeConfig(cuda_graphs=True))
+    assert [type(value) for value in (taken[0].updates, taken[0].noise, taken[1].cuda_graphs)] == [int, float, bool]
+    with pytest.raises(ValueError, match=r"^--updates must be a valid integer, got 7\.0"):
         TrainingConfig(updates=np.float64(7))
+    with pytest.raises(ValueError, match=r"^--codec.channels must be a valid integer, got \(2, 5\)"):
+        RNEMConfig(channels=np.array([[2, 5]]))

@@ -3,7 +3,6 @@
 One settings class is at once the flags, the help text, the saved JSON and the Python API.
 """
 
-from numbers import Integral
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
@@ -35,8 +34,8 @@ def _switch_hint(default: str) -> str:
 
 
 class Settings(BaseModel):
-    """Frozen, strict settings: unknown keys are refused, nothing is cast (but a list is taken for a tuple, and
-    NumPy's whole numbers for Python's), and a changed copy is a new object.
+    """Frozen, strict settings: unknown keys are refused, nothing is cast (but a list or an array is taken for a tuple,
+    and NumPy's numbers for Python's), and a changed copy is a new object.
 
     Raises:
         ValueError: a setting is unknown or out of range; one line that names it.
@@ -74,10 +73,10 @@ class Settings(BaseModel):
 
 
 def _plain(value: Any) -> Any:
-    """The value with every list in it as a tuple, and every whole number of NumPy as one of Python."""
-    if isinstance(value, list | tuple):
-        return tuple(map(_plain, value))
-    return int(value) if isinstance(value, Integral) and not isinstance(value, int) else value
+    """The value with every list or array in it as a tuple, and every number of NumPy or torch as one of Python."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    return tuple(map(_plain, value)) if isinstance(value, list | tuple) else value
 
 
 class TrainingConfig(Settings):
