@@ -33,7 +33,7 @@ class Transformer(Core):
         self.config = config
         self.rows, self.units = 1, config.units
         self.input = nn.Linear(features, config.units)
-        self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
+        self.layers = nn.ModuleList(TransformerLayer(config) for _ in range(config.layers))
         self.norm = nn.LayerNorm(config.units)
 
     def initial_state(self, batch: int, *, generator: torch.Generator | None = None) -> State:
@@ -77,7 +77,7 @@ class Transformer(Core):
         return torch.cat([angles.sin(), angles.cos()], -1)[..., : self.units].to(dtype)
 
 
-class Layer(nn.Module):
+class TransformerLayer(nn.Module):
     """Attention to past rows, then two linear maps of each row."""
 
     def __init__(self, config: TransformerConfig):
