@@ -46,7 +46,8 @@ def explain(error: ValidationError, prefix: str = "", known: Iterable[str] = ())
         return check.complaint(name, "be settings", repr(got), fix)
     if kind == "invalid-json-value":  # of a core of one's own, whose settings are kept as JSON
         must, fix = "be numbers, texts, True, False or None, or lists or dicts of such", "convert it"
-        return check.complaint(prefix + words[-1], must, repr(got), fix)
+        setting = words[words.index("settings") + 1] if "settings" in words else words[-1]
+        return check.complaint(prefix + setting, must, repr(got), fix)
     if kind == "json_invalid":
         return check.complaint(name, "be JSON", message.removeprefix("Invalid JSON: "), "mend it there")
     must = message.removeprefix("Input should ").removeprefix("Tuple should ")

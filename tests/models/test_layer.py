@@ -1,6 +1,7 @@
 """Cores in the place of nn.LSTM: the habits that everybody's model relies on."""
 
 import copy
+from typing import Any
 
 import pytest
 import torch
@@ -13,7 +14,7 @@ from videopred.models.conformance import shaken
 from videopred.models.core import unroll
 
 
-def make(name: str, **changes: str) -> Layer:
+def make(name: str, **changes: Any) -> Layer:
     torch.manual_seed(0)
     return shaken(Layer(SMALL[name].model_copy(update=changes), FEATURES).double().eval())
 
@@ -143,6 +144,16 @@ def test_a_step_compiles_whole(monkeypatch, debugging):
     state = layer.initial_state(BATCH)
     compiled = torch.compile(layer.step, backend="eager", fullgraph=True)
     close(compiled(given, state)[0], layer.step(given, state)[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"), [*((name, {}) for name in CORES), ("scoff", {"frozen_schema": True})], ids=str
+)
+def test_a_layer_that_learns_compiles_for_batches_of_any_size(name, settings):
+    torch.compiler.reset()
+    compiled = torch.compile(make(name, **settings).train(), backend="eager")
+    for clips in (BATCH, BATCH, 2, 5):
+        assert compiled(torch.randn(clips, STEPS, FEATURES, dtype=torch.float64))[0].shape[0] == clips
 
 
 def test_several_slots_are_taken():

@@ -3,6 +3,7 @@
 import re
 import sys
 
+import numpy as np
 import pytest
 import torch
 from command_line import run
@@ -314,11 +315,17 @@ def test_a_setting_may_be_a_tuple(place):
     (place / "mycores.py").write_text(
         MINE.replace("units: int = 64", "sizes: tuple[int, ...] = (4, 5)\n    units: int = 64")
     )
-    config = core_config("mycores:Leaky", sizes=(3, 6)).changed(units=8)
-    assert config.settings == {"sizes": [3, 6], "units": 8}
-    assert Layer(config, 5).output_size == 8
-    with pytest.raises(ValueError, match=r"--core.sizes must be numbers, texts, .* got \{3\}; convert it"):
-        core_config("mycores:Leaky", sizes={3})
+    for sizes in ((3, 6), (np.int64(3), 6), np.array([3, 6])):
+        config = core_config("mycores:Leaky", sizes=sizes).changed(units=np.int32(8))
+        assert config.settings == {"sizes": [3, 6], "units": 8}
+        assert [type(size) for size in config.settings["sizes"]] == [int, int]
+        assert Layer(config, 5).output_size == 8
+
+
+@pytest.mark.parametrize("sizes", [{3}, ({3}, 6), {"first": {3}}])
+def test_what_json_does_not_have_is_refused_under_the_name_of_its_setting(place, sizes):
+    with pytest.raises(ValueError, match=r"^--core.sizes must be numbers, texts, .* got \{3\}; convert it"):
+        core_config("mycores:Leaky", sizes=sizes)
 
 
 @pytest.mark.parametrize(("state", "kind"), [("(zeros, 0)", "int"), ("None", "NoneType")])

@@ -152,7 +152,10 @@ class SCOFF(Core):
         if evenly:
             generator, clips = torch.Generator().manual_seed(0), 1
         device = self.input_map.weight.device
-        source: dict[str, Any] = {"generator": generator, "device": generator.device if generator else device}
+        # Not with a generator of None, with which torch.compile refuses batches of another size.
+        source: dict[str, Any] = (
+            {"generator": generator, "device": generator.device} if generator else {"device": device}
+        )
         if config.start == "drawn":
             noise = torch.randn(clips, self.rows, self.units, dtype=torch.float32, **source).to(self.start_mean)
             hidden = self.start_mean + self.start_scale * noise

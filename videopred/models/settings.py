@@ -34,7 +34,7 @@ class OwnConfig(CoreSettings):
     @field_validator("settings", mode="before")
     @classmethod
     def _listed(cls, settings: Any) -> Any:
-        """Tuples become the lists that JSON has in their place."""
+        """Tuples and arrays become the lists that JSON has in their place."""
         return _as_json(settings)
 
     @property
@@ -46,7 +46,9 @@ class OwnConfig(CoreSettings):
 
 
 def _as_json(value: Any) -> Any:
-    """The value with every tuple in it as a list."""
+    """The value with every tuple or array in it as a list, and every number of NumPy or torch as one of Python."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
     if isinstance(value, dict):
         return {name: _as_json(part) for name, part in value.items()}
     return list(map(_as_json, value)) if isinstance(value, list | tuple) else value
