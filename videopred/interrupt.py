@@ -3,7 +3,7 @@
 import signal
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 
 class HeldInterrupt:
@@ -14,16 +14,23 @@ class HeldInterrupt:
     Args:
         urgent: a second Ctrl-C raises KeyboardInterrupt at once; else it is held as well.
         also: other signals that are held in the same way.
-        at_first: what is done with signals until `listen` is called; None holds them from the start.
+        at_first: what is done with signals until `listen` is called: hold; raise KeyboardInterrupt at once, besides
+            setting `asked`, as what is raised while an object ends is lost; or leave them to the system.
 
     Attributes:
         asked: whether somebody asked to stop.
         heard: the name of the signal that asked first, such as SIGINT; empty before.
     """
 
-    def __init__(self, *, urgent: bool = False, also: Sequence[signal.Signals] = (), at_first: Any = None) -> None:
+    def __init__(
+        self,
+        *,
+        urgent: bool = False,
+        also: Sequence[signal.Signals] = (),
+        at_first: Literal["hold", "raise", "system"] = "hold",
+    ) -> None:
         self.asked, self.heard, self._urgent = False, "", urgent
-        self._at_first = self._hear if at_first is None else at_first
+        self._at_first = {"hold": self._hear, "raise": self._raise, "system": signal.SIG_DFL}[at_first]
         self._signals = (signal.SIGINT, *also)
 
     def stop_if_asked(self) -> None:
@@ -55,3 +62,14 @@ class HeldInterrupt:
         if self.asked and self._urgent and number == signal.SIGINT:
             raise KeyboardInterrupt
         self.asked, self.heard = True, self.heard or signal.Signals(number).name
+
+    def _raise(self, number: int, frame: Any) -> None:
+        self._hear(number, frame)
+        raise KeyboardInterrupt
+
+
+def stop_if_lost() -> None:
+    """Raise KeyboardInterrupt if a `HeldInterrupt` around has raised one that was lost."""
+    around = getattr(signal.getsignal(signal.SIGINT), "__self__", None)
+    if isinstance(around, HeldInterrupt):
+        around.stop_if_asked()

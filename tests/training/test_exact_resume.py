@@ -305,10 +305,11 @@ def test_what_torch_makes_by_default_changes_nothing(data, tmp_path, monkeypatch
     torch.set_default_dtype(torch.float64)
     try:
         stop_after(monkeypatch, 2)
-        with pytest.raises(KeyboardInterrupt):
-            train(data, tiny_model(core), settings, out=tmp_path / "run", **how)
-        stop_after(monkeypatch, 0)
-        resume(tmp_path / "run", device="cpu")
+        with torch.inference_mode():
+            with pytest.raises(KeyboardInterrupt):
+                train(data, tiny_model(core), settings, out=tmp_path / "run", **how)
+            stop_after(monkeypatch, 0)
+            resume(tmp_path / "run", device="cpu")
         memory = foresee(data, tiny_model(core), settings, device="cpu").memory
         assert torch.get_default_dtype() == torch.float64
     finally:

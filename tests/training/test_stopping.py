@@ -233,6 +233,34 @@ def test_a_signal_is_not_lost_while_what_is_left_of_a_training_ends(data, monkey
         TrainingClips(ClipFile(data), tiny_training())
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda one: one.name)
+def test_a_signal_that_is_lost_while_clips_are_read_ends_training_before_it_begins(data, tmp_path, monkeypatch, number):
+    read = ClipFile.read_frames
+
+    def read_while_an_object_ends(self: ClipFile, *which: Any) -> Any:
+        left = {1, 2}
+        watched = weakref.ref(left, lambda _: signal.raise_signal(number))
+        del left
+        assert watched() is None
+        return read(self, *which)
+
+    monkeypatch.setattr(ClipFile, "read_frames", read_while_an_object_ends)
+    with as_ctrl_c(), pytest.raises(KeyboardInterrupt):
+        train(data, tiny_model(), tiny_training(updates=2), out=tmp_path / "run", device="cpu")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_signal_that_is_lost_just_before_updates_begin_stops_at_the_first():
+    signs = StopSigns(TimeLimit(None), several=False)
+    with signs.held:
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        signs.held.listen()
+        assert signs.held.asked
+        assert signs.held.heard == "SIGINT"
+
+
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda one: one.name)
 def test_several_processes_are_left_to_the_system_until_training_begins(number):
     """A process that waits for another does so where no handler of Python's is called."""

@@ -13,6 +13,7 @@ from videopred.checkpoint import DataRecord, ExperimentRecord, RunConfig, take_c
 from videopred.datasets import DATASETS
 from videopred.datasets.clip_source import ClipSource
 from videopred.device import pick_device
+from videopred.interrupt import stop_if_lost
 from videopred.models import build
 from videopred.models.settings import PredictorConfig
 from videopred.settings import ComputeConfig, TrainingConfig, WatchConfig
@@ -31,12 +32,12 @@ from videopred.training.watching import check_watch
 
 @contextmanager
 def _as_usual() -> Iterator[None]:
-    """Within it, and in what it decorates, torch makes numbers of 32 bits and keeps gradients; behind it, both are as
-    the caller had them."""
+    """Within it, and in what it decorates, torch makes numbers of 32 bits and keeps gradients, also in inference mode;
+    behind it, all is as the caller had it."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float32)
     try:
-        with torch.enable_grad():  # which Lightning would leave switched on
+        with torch.inference_mode(False), torch.enable_grad():  # which Lightning would leave switched on
             yield
     finally:
         torch.set_default_dtype(before)
@@ -96,6 +97,7 @@ def train(
     folder = RunFolder(out or usual_folder(path, how.model))
     folder.mend()  # it may be the run that gives its weights
     learner, clips = _prepare(data, how, init_from, experiment, folder)
+    stop_if_lost()
     folder.begin(learner.config, str(how.device), overwrite)
     limit = limit or TimeLimit(how.compute.time_limit)
     return Course(folder, learner, clips, how.device, Start(), how.watch, progress, limit).to_the_end()
@@ -260,6 +262,7 @@ def resume(
         else:
             predictor = first_predictor(config, folder)
         learner = Learner(predictor, config)
+        stop_if_lost()
         folder.go_on(config, record, str(how.device), start.done)
     except BaseException:
         folder.let_go()

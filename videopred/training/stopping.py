@@ -1,6 +1,5 @@
 """Stopping training where nothing is lost: between two updates."""
 
-import signal
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -39,7 +38,7 @@ class TimeLimit:
 
 def as_ctrl_c() -> HeldInterrupt:
     """Within it SIGTERM and SIGUSR1 raise KeyboardInterrupt, as Ctrl-C does."""
-    return HeldInterrupt(also=stop_signals(), at_first=signal.default_int_handler)
+    return HeldInterrupt(also=stop_signals(), at_first="raise")
 
 
 class StopSigns:
@@ -54,8 +53,7 @@ class StopSigns:
     """
 
     def __init__(self, limit: TimeLimit, several: bool) -> None:
-        at_first = signal.SIG_DFL if several else signal.default_int_handler
-        self.held = HeldInterrupt(urgent=True, also=stop_signals(), at_first=at_first)
+        self.held = HeldInterrupt(urgent=True, also=stop_signals(), at_first="system" if several else "raise")
         self._limit = limit
 
     def reason(self, trainer: "Trainer") -> str:
