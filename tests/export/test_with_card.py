@@ -216,11 +216,15 @@ def test_how_it_was_trained_is_told_where_a_command_of_ours_did(place, command, 
 
 
 def test_clips_that_it_did_not_learn_from_are_told_apart(place):
-    other = tiny_data(Path("other.h5"), seed=5)
-    text = export_with_card(Path("models/mine"), data=other)[1].read_text()
+    """Also where they are called alike: the training command does not name what the card's first command makes."""
+    path = Path("models/mine/run.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"command": "videopred train balls4.h5"}))
+    card = export_with_card(Path("models/mine"), data=tiny_data(Path("other/balls4.h5"), seed=5))[1]
+    assert ["train", "balls4.h5"] in commands_of(card)
+    text = card.read_text()
     learned = json.loads(Path("models/mine/run.json").read_text())["data"]["sha256"]
     assert f"It was trained on other clips, balls4, with the fingerprint `{learned}`." in text
-    assert "--seed 5 --out datasets/other.h5" in text
+    assert "--seed 5 --out datasets/balls4.h5" in text
 
 
 def test_halved_weights_are_half_the_size_and_nearly_the_same(place):

@@ -164,7 +164,8 @@ def _origin(of: Described) -> Iterator[str]:
 
 def _training(of: Described) -> Iterator[str]:
     record, training = of.export.record, of.config.training
-    if words := training_words(record.get("command", ""), str(of.file.path), of.data):
+    learned_from = "" if of.other_clips else str(of.file.path)
+    if words := training_words(record.get("command", ""), learned_from, of.data):
         yield _shell(words)
     learned = updates_learned(record)
     done = training.updates if learned is None else learned
