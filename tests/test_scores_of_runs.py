@@ -75,6 +75,25 @@ def test_scores_of_other_parts_say_so(tmp_path):
     assert set(look(tmp_path / "models", tmp_path / "eval")["a"].scores) == {"own, train part", "x", "y"}
 
 
+def test_scores_with_other_feedback_or_of_several_samples_are_told_apart(tmp_path):
+    """One-step scores are no rollout's."""
+    make_run(tmp_path / "models" / "a")
+    usual = {"context": 4, "horizon": 6, "part": "test", "feedback": "soft", "samples": 1}
+    for place, changes in {
+        "one-step": {"feedback": "true"},
+        "x": {},
+        "y": {"feedback": "sample", "samples": 3},
+    }.items():
+        rows = {"a": {"mse": {"mean": len(place) / 8}}}
+        content = {"models": ["a"], "rows": rows, "protocol": usual | changes, "file": "x.h5"}
+        write_json(tmp_path / "eval" / "a" / place / "scores.json", content)
+    assert look(tmp_path / "models", tmp_path / "eval")["a"].scores == {
+        "x 4+6, feedback true": {"mse": 1.0},
+        "x 4+6": {"mse": 0.125},
+        "x 4+6, feedback sample, 3 samples": {"mse": 0.125},
+    }
+
+
 def test_scores_over_other_numbers_of_frames_are_told_apart(tmp_path):
     make_run(tmp_path / "models" / "a")
     for name, horizon in {"a": 6, "a-and-1-more": 3}.items():

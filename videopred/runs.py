@@ -220,14 +220,13 @@ def _scores(run: Mapping[str, str | None], files: Sequence[ScoreFile]) -> dict[s
     """
     found: dict[str, dict[str, float]] = {}
     for file in files:
-        data = f"{file.data}{file.span}{'' if file.part == 'test' else f', {file.part} part'}"
-        if data in found:
+        if file.asked in found:
             continue
         try:
             for row in file.rows_of(run).values():
                 cells = file.content["rows"][row]
                 means = {column: cell["mean"] for column, cell in cells.items()}  # null where there is no value
-                found[data] = {column: float(mean) for column, mean in means.items() if mean is not None}
+                found[file.asked] = {column: float(mean) for column, mean in means.items() if mean is not None}
         except (ValueError, KeyError, TypeError):
             continue
     return dict(sorted(found.items()))

@@ -40,21 +40,19 @@ class ScoreFile(NamedTuple):
         return data_name(Path(file)) if isinstance(file, str) else self.path.parent.name
 
     @property
-    def part(self) -> str:
-        """The part of the data that was scored."""
-        return str(self._asked.get("part", "test"))
-
-    @property
-    def span(self) -> str:
-        """The frames that were given and predicted, such as ` 8+10`; empty if it does not say."""
-        asked = self._asked
-        return f" {asked['context']}+{asked['horizon']}" if {"context", "horizon"} <= asked.keys() else ""
-
-    @property
-    def _asked(self) -> Mapping[str, Any]:
-        """The protocol; empty if it does not say."""
+    def asked(self) -> str:
+        """Data, the frames that were given and predicted, and what else is not usual, such as `x 8+10, train part`."""
         protocol = self.content.get("protocol")
-        return protocol if isinstance(protocol, dict) else {}
+        protocol = protocol if isinstance(protocol, dict) else {}
+        spans = {"context", "horizon"} <= protocol.keys()
+        told = f"{self.data} {protocol['context']}+{protocol['horizon']}" if spans else self.data
+        if (part := protocol.get("part", "test")) != "test":
+            told += f", {part} part"
+        if (feedback := protocol.get("feedback", "soft")) not in ("soft", "elsewhere"):
+            told += f", feedback {feedback}"
+        if (samples := protocol.get("samples", 1)) != 1:
+            told += f", {samples} samples"
+        return told
 
     def rows_of(self, runs: Mapping[str, str | None]) -> dict[str, str]:
         """Name -> row of those runs that are told of; the only seed of a folder is filed under the folder's name.
