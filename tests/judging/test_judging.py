@@ -296,7 +296,14 @@ def test_rows_and_columns_that_are_not_there_are_named(file):
     scores = judge({"mine": grey}, file, Protocol(context=3, horizon=5, metrics=("mse",)))
     with pytest.raises(ValueError, match=r"row must be one of mine, blank, .*, got model"):
         scores.mean("model", "mse")
-    for ask in (scores.mean, scores.interval, scores.intervals):
+    for ask in (scores.skill, scores.clips_at_steps):
+        with pytest.raises(ValueError, match=r"row must be one of mine, blank, .*, got model"):
+            ask("model", "mse")
+    with pytest.raises(ValueError, match="column must be one of mse, got mes; did you mean mse"):
+        scores.label("mes")
+    with pytest.raises(ValueError, match=r"name must be one of .*, got mine"):
+        scores.over_seeds("mine", "mse")
+    for ask in (scores.mean, scores.interval, scores.intervals, scores.skill):
         with pytest.raises(ValueError, match="column must be one of mse, got mes; did you mean mse"):
             ask("mine", "mes")
 

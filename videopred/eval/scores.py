@@ -102,7 +102,7 @@ class Scores:
 
     def clips_at_steps(self, row: str, column: str) -> np.ndarray:
         """How many clips have a value at each step: (horizon,)."""
-        return self._having_value[row][column].sum(0)
+        return self._of(self._having_value, row, column).sum(0)
 
     def mean(self, row: str, column: str, steps: int | None = None) -> float:
         """Mean over the first steps of the rollout; over all when None.
@@ -143,7 +143,7 @@ class Scores:
         """
         if COPY_LAST not in self.values:
             return None
-        ours, theirs = self.values[row][column], self.values[COPY_LAST][column]
+        ours, theirs = (self._of(self.values, name, column) for name in (row, COPY_LAST))
         best, to_beat = self.metrics[column].best, self.mean(COPY_LAST, column)
         won = float(skill(self.mean(row, column), to_beat, self.metrics[column]))
         alike = np.array_equal(np.isnan(ours), np.isnan(theirs))
@@ -154,7 +154,7 @@ class Scores:
 
         Both are NaN where one has no value, or they have values at different steps.
         """
-        rows = self.seeds[name]
+        rows = self.seeds[check.one_of("name", name, self.seeds)]
         means = [self.mean(row, column) if self.of_like_steps(rows, column) else np.nan for row in rows]
         return float(np.mean(means)), over_runs(means)
 
@@ -240,7 +240,7 @@ class Scores:
 
     def label(self, column: str) -> str:
         """Head of a column."""
-        metric = self.metrics[column]
+        metric = self.metrics[check.one_of("column", column, self.metrics)]
         return metric.label + column.removeprefix(metric.name)
 
     def table(self, steps: Sequence[int] | None = None) -> str:

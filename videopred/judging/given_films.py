@@ -89,7 +89,8 @@ class GivenFilms:
             return 0.0, float(white)
         if first.dtype == bool:
             alone = "--true-range 0,1" if self.flag == "--true" else "--true-range for the others"
-            got, fix = f"{said} for bool in {self.path}", f"False is black and True white; give {alone}"
+            typed = said and ",".join(f"{level:g}" for level in said)
+            got, fix = f"{typed} for bool in {self.path}", f"False is black and True white; give {alone}"
             check.require(said in (None, (0, 1)), "--range", "be 0,1 or left out", got, fix)
             return 0.0, 1.0
         must = "say which numbers are black and white"
