@@ -215,6 +215,15 @@ def test_the_command_of_an_export_reads_the_data_that_the_command_before_it_make
         assert f"{program} train {data} --core gru" in page.text
 
 
+def test_the_command_of_an_export_does_not_read_other_data_of_the_same_name(made, tmp_path):
+    run = shutil.copytree(made / "models" / "gru", tmp_path / "gru")
+    record = json.loads((run / "run.json").read_text()) | {"command": "videopred train old/two.h5 --core gru"}
+    (run / "run.json").write_text(json.dumps(record))
+    path, other = export_run(run, tmp_path / "gru.safetensors"), tiny_data(tmp_path / "two.h5", seed=7)
+    page = Page(write_report([path], tmp_path / "page.html", data=other).read_text())
+    assert "videopred train two.h5 --core gru" in page.text
+
+
 def test_the_oracle_takes_no_part_in_the_contest(made, page):
     scores = load_scores(made / "eval" / "rims" / "two")
     table = tables.score_table(scores)

@@ -126,7 +126,7 @@ def tell_run(
         fingerprint = file.fingerprint()
         section = section._replace(
             data=data_card(describe(file), fingerprint, run),
-            commands=_commands(run, _making(file), data, file.parts),
+            commands=_commands(run, _making(file), data, file.parts, data_record(run).get("sha256") == fingerprint),
         )
         if scores is None:
             section.missing.append(_missing_scores(run, data, file, like, together))
@@ -221,10 +221,17 @@ def _scene_alt(title: str, how: str) -> str:
     return f"{title}: films that are possible and impossible {how} above the curves of the surprise at their frames."
 
 
-def _commands(run: FoundRun, made: str | None, data: Path | None, parts: Mapping[str, int]) -> dict[str, str]:
+def _commands(
+    run: FoundRun, made: str | None, data: Path | None, parts: Mapping[str, int], learned: bool = False
+) -> dict[str, str]:
+    """The commands that make the data shown, the run and its scores.
+
+    Args:
+        learned: whether the run learned from that data.
+    """
     found = {"the data": made} if made else {}
     if command := str(run.record.get("command", "")):
-        words = training_words(command, str(data), str(data)) if data is not None and run.path.is_file() else None
+        words = training_words(command, str(data), str(data)) if learned and run.path.is_file() else None
         found["the run"] = typed_command(words) if words else unlimited(command)
     for name, scores in run.scores.items():
         count = parts.get(scores.protocol.part) if data is not None and data_name(data) == name else None
