@@ -1,12 +1,20 @@
-"""How a card says which experiment a run was of."""
+"""What a card says of a run: which experiment it was of, what it learned from, and where it is ahead."""
 
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
 import pytest
+from report_samples import scored
+from tiny_runs import tiny_model
 
-from videopred.checkpoint import ExperimentRecord
+from videopred.checkpoint import DataRecord, ExperimentRecord, RunConfig
 from videopred.commands.experiments import record_of
 from videopred.experiments import find_experiment
 from videopred.experiments.asking import ask
-from videopred.export.card_text import _experiment
+from videopred.export.card_text import Described, _ahead, _experiment, _limits, ranges
+from videopred.settings import TrainingConfig
+from videopred.weights import Export
 
 
 @pytest.mark.parametrize(
@@ -35,3 +43,47 @@ def test_an_own_file_may_be_named_like_a_published_experiment(tmp_path):
     for data, said in (("rims-balls4", "`rims-balls4` at scale paper"), (str(own), "`rims-balls4`, from an own file")):
         asked = ask(data, None)
         assert _experiment(record_of(asked, asked.scaled)) == said
+
+
+@pytest.mark.parametrize(
+    ("training", "config", "told"),
+    [
+        ({"free_running": 3}, {}, "only on clips like these, of 9 frames, the last 3 from its own predictions"),
+        (
+            {"window": 7},
+            {},
+            "only on clips like these, of 9 frames, 7 frames at a time, each from the true ones",
+        ),
+        ({"sampling": "linear"}, {}, "of 9 frames, from true frames and, as scheduled sampling has it, from its own"),
+        ({}, {"init_from": "first"}, "starting from the weights of `first`, on clips like these, of 9 frames, each"),
+        ({}, {"data": DataRecord(path="more.h5", name="more", sha256="f00")}, "only on clips of more, each from the"),
+    ],
+)
+def test_a_card_says_what_the_model_learned_from_and_how(training, config, told):
+    known = {"data": DataRecord(path="balls4.h5", name="balls4", sha256="bee")} | config
+    settings = RunConfig(model=tiny_model("rims"), film_shape=(1, 24, 32), training=TrainingConfig(**training), **known)
+    export = Export(settings.model_dump(mode="json"), {}, {})
+    of: Any = Described("mine", export, None, SimpleNamespace(frames=9), "bee", [])
+    [said] = _limits(of)
+    assert said.startswith("It was trained once, ")
+    assert told in said
+
+
+def test_a_card_claims_the_steps_at_which_every_row_but_the_oracle_is_behind():
+    scores = scored(
+        model=([0.1, 0.2, 0.4], [10, 11, 12]),
+        blank=([0.2, 0.3, 0.3], [9, 12, 12]),
+        copy_last=([0.3, 0.3, 0.5], [np.nan] * 3),
+        physics_oracle=([0.0] * 3, [99] * 3),
+    )
+    assert list(_ahead(scores)) == [
+        "MSE: ahead of every trivial baseline at steps 1 to 2 of 3.",
+        "PSNR: ahead of every trivial baseline at step 1 of 3.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("held", "told"), [([1, 1, 0, 1], "1 to 2, 4"), ([0, 1, 1, 1], "2 to 4"), ([1, 0, 0, 1], "1, 4"), ([0, 1, 0], "2")]
+)
+def test_steps_are_counted_from_1(held, told):
+    assert ranges(np.array(held, bool)) == told

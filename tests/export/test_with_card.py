@@ -7,29 +7,22 @@ import shlex
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import imageio.v3 as iio
-import numpy as np
 import pytest
 import torch
-from report_samples import scored
 from tiny_runs import CLIPS, no_file_longer_than, tiny_data, tiny_model, tiny_training
 
 from videopred import cli
-from videopred.checkpoint import DataRecord, RunConfig, load_run
+from videopred.checkpoint import load_run
 from videopred.datasets import open_dataset
 from videopred.datasets.generation import generate
 from videopred.eval.scores import load_scores
 from videopred.export import export_run
-from videopred.export.card_text import Described, _ahead, _limits, ranges
 from videopred.export.with_card import export_with_card
 from videopred.judging import evaluate
 from videopred.runs import list_runs
-from videopred.settings import TrainingConfig
 from videopred.training import train
-from videopred.weights import Export
 
 ASKED = ["--context", "4", "--horizon", "5"]
 
@@ -108,30 +101,6 @@ def test_a_card_says_what_the_model_is_and_where_it_is_from(place):
     assert str(place) not in text
 
 
-@pytest.mark.parametrize(
-    ("training", "config", "told"),
-    [
-        ({"free_running": 3}, {}, "only on clips like these, of 9 frames, the last 3 from its own predictions"),
-        (
-            {"window": 7},
-            {},
-            "only on clips like these, of 9 frames, 7 frames at a time, each from the true ones",
-        ),
-        ({"sampling": "linear"}, {}, "of 9 frames, from true frames and, as scheduled sampling has it, from its own"),
-        ({}, {"init_from": "first"}, "starting from the weights of `first`, on clips like these, of 9 frames, each"),
-        ({}, {"data": DataRecord(path="more.h5", name="more", sha256="f00")}, "only on clips of more, each from the"),
-    ],
-)
-def test_a_card_says_what_the_model_learned_from_and_how(training, config, told):
-    known = {"data": DataRecord(path="balls4.h5", name="balls4", sha256="bee")} | config
-    settings = RunConfig(model=tiny_model("rims"), film_shape=(1, 24, 32), training=TrainingConfig(**training), **known)
-    export = Export(settings.model_dump(mode="json"), {}, {})
-    of: Any = Described("mine", export, None, SimpleNamespace(frames=9), "bee", [])
-    [said] = _limits(of)
-    assert said.startswith("It was trained once, ")
-    assert told in said
-
-
 def test_the_claims_of_a_card_are_those_of_the_scores(place):
     text = export_with_card(Path("models/mine"))[1].read_text()
     rows = json.loads(Path("eval/mine/balls4/scores.json").read_text())["rows"]
@@ -148,26 +117,6 @@ def test_the_claims_of_a_card_are_those_of_the_scores(place):
         ]
         told = [step for span in said for step in range(span[0], span[-1] + 1)] if "no step" not in line else []
         assert told == steps
-
-
-def test_a_card_claims_the_steps_at_which_every_row_but_the_oracle_is_behind():
-    scores = scored(
-        model=([0.1, 0.2, 0.4], [10, 11, 12]),
-        blank=([0.2, 0.3, 0.3], [9, 12, 12]),
-        copy_last=([0.3, 0.3, 0.5], [np.nan] * 3),
-        physics_oracle=([0.0] * 3, [99] * 3),
-    )
-    assert list(_ahead(scores)) == [
-        "MSE: ahead of every trivial baseline at steps 1 to 2 of 3.",
-        "PSNR: ahead of every trivial baseline at step 1 of 3.",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("held", "told"), [([1, 1, 0, 1], "1 to 2, 4"), ([0, 1, 1, 1], "2 to 4"), ([1, 0, 0, 1], "1, 4"), ([0, 1, 0], "2")]
-)
-def test_steps_are_counted_from_1(held, told):
-    assert ranges(np.array(held, bool)) == told
 
 
 def test_without_scores_a_card_says_how_to_make_them(place):
