@@ -236,7 +236,8 @@ def test_a_signal_is_not_lost_while_what_is_left_of_a_training_ends(data, monkey
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda one: one.name)
 def test_a_signal_that_is_lost_while_clips_are_read_ends_training_before_it_begins(data, tmp_path, monkeypatch, number):
-    read = ClipFile.read_frames
+    stopped = stopped_after_two_of_nine(data, tmp_path / "stopped", monkeypatch)
+    record, read = (stopped / "run.json").read_text(), ClipFile.read_frames
 
     def read_while_an_object_ends(self: ClipFile, *which: Any) -> Any:
         left = {1, 2}
@@ -249,6 +250,9 @@ def test_a_signal_that_is_lost_while_clips_are_read_ends_training_before_it_begi
     with as_ctrl_c(), pytest.raises(KeyboardInterrupt):
         train(data, tiny_model(), tiny_training(updates=2), out=tmp_path / "run", device="cpu")
     assert not (tmp_path / "run").exists()
+    with as_ctrl_c(), pytest.raises(KeyboardInterrupt):
+        resume(stopped, device="cpu")
+    assert (stopped / "run.json").read_text() == record
 
 
 def test_a_signal_that_is_lost_just_before_updates_begin_stops_at_the_first():
