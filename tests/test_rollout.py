@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from videopred.models import CORES, build
 from videopred.models.predictor import Prediction
+from videopred.models.rnem import UpsampleConv
 from videopred.rollout import Rollout, predict_next, predict_on, roll_out, save_rollout, save_trace
 
 B, CONTEXT, HORIZON, C, H, W = 2, 4, 3, 1, 5, 7
@@ -113,6 +114,18 @@ def test_a_rollout_is_a_loop_by_hand(predictor):
     assert not torch.allclose(said[-1], said[-2]), "a still film would show no mistake in time"
     for name, happened in rollout.trace.items():
         assert happened.shape[:2] == (B, CONTEXT + HORIZON - 1), name
+
+
+def test_the_decoders_kernels_are_folded_once_in_each_rollout(predictor, monkeypatch):
+    folded, fold = [], UpsampleConv.folded
+    monkeypatch.setattr(UpsampleConv, "folded", lambda layer: folded.append(layer) or fold(layer))
+    first = roll_out(predictor, film(), HORIZON)
+    layers = [layer for layer in predictor.decoder.modules() if isinstance(layer, UpsampleConv)]
+    assert folded == layers != []
+    with torch.no_grad():
+        layers[-1].weight += 1
+    assert not torch.allclose(roll_out(predictor, film(), HORIZON).prediction, first.prediction)
+    assert folded == 2 * layers
 
 
 def test_a_longer_rollout_begins_with_the_shorter(predictor):

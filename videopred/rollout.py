@@ -16,6 +16,7 @@ from videopred.amounts import counted
 from videopred.files import write_arrays
 from videopred.models.core import Trace
 from videopred.models.predictor import Prediction, Predictor, check_model, check_precision
+from videopred.models.rnem import folded_once
 
 Feed = Callable[[Tensor], Tensor]
 """From predicted probabilities to what is fed back as the next input, both (B, 1, C, H, W)."""
@@ -106,7 +107,7 @@ def roll_out(
         chance = [torch.Generator().manual_seed(clip) for clip in range(len(context))]
     _check_chance(chance, len(context))
     feed = _feed(feedback, chance)
-    with evaluating(predictor), torch.inference_mode():
+    with evaluating(predictor), torch.inference_mode(), folded_once(predictor):
         said = predict_on(predictor, context, horizon - 1, feed=feed, trace=trace)
     # Made outside of that mode, whose own tensors no gradient may pass by; unless all around is in it, as in scoring.
     film, happened = torch.sigmoid(said.logits), said.trace

@@ -1,6 +1,7 @@
 """Codecs: their sizes layer by layer, slow statements, parameter counts, positions, and what they refuse."""
 
 import copy
+from contextlib import suppress
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
@@ -18,7 +19,7 @@ from videopred.models.decoder import SharedDecoder
 from videopred.models.elu import ELU
 from videopred.models.encoder import Encoder, build_encoder
 from videopred.models.modular_settings import RIMsConfig
-from videopred.models.rnem import UpsampleConv
+from videopred.models.rnem import UpsampleConv, folded_once
 
 SMALL = RNEMConfig(channels=(3, 5, 4), embedding=13)
 SMALL_MILA = MilaConfig(channels=(3, 5, 4), embedding=13)
@@ -85,6 +86,18 @@ def test_folded_upsampling_is_doubling_then_convolution_borders_included(height,
         torch.autograd.grad((folded * weights).sum(), [x, *layer.parameters()]),
         torch.autograd.grad((plain * weights).sum(), [x, *layer.parameters()]),
     )
+
+
+def test_kernels_stay_folded_within_a_context_alone_even_if_it_fails():
+    layer, x = UpsampleConv(3, 2), torch.randn(2, 3, 5, 4)
+    with torch.no_grad(), suppress(KeyError), folded_once(nn.Sequential(nn.ReLU(), layer)):
+        first = layer(x)
+        layer.weight += 1
+        assert torch.equal(layer(x), first)
+        raise KeyError
+    assert not torch.allclose(layer(x), first)
+    layer(x).sum().backward()
+    assert layer.weight.grad is not None
 
 
 def test_r_nem_has_its_sizes():

@@ -19,8 +19,15 @@ class ELU(nn.Module):
         """Any axes, floating point; on other devices than a CPU, it is written over its input."""
         if inputs.device.type != "cpu" or torch.jit.is_tracing():  # whose programs hold no function of Python's
             return functional.elu(inputs, inplace=True)
+        if not torch.is_grad_enabled():  # nor is what a function of Python's adds to a call, as long as a small exp
+            return _elu(inputs)
         output: Tensor = _ELU.apply(inputs)
         return output
+
+
+def _elu(inputs: Tensor) -> Tensor:
+    below = widened(inputs.clamp(max=0)).exp_().sub_(1).to(inputs.dtype)
+    return torch.maximum(inputs, below)  # as exp(x) − 1 is at least x, and 0 where x is above 0
 
 
 class _ELU(torch.autograd.Function):
@@ -28,8 +35,7 @@ class _ELU(torch.autograd.Function):
 
     @staticmethod
     def forward(inputs: Tensor) -> Tensor:
-        below = widened(inputs.clamp(max=0)).exp_().sub_(1).to(inputs.dtype)
-        return torch.maximum(inputs, below)  # as exp(x) − 1 is at least x, and 0 where x is above 0
+        return _elu(inputs)
 
     @staticmethod
     def setup_context(context: Any, inputs: tuple[Tensor], output: Tensor) -> None:

@@ -1,5 +1,8 @@
 """The codec of R-NEM (van Steenkiste et al. 2018), with its upsampling folded into the convolution."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -84,6 +87,8 @@ class UpsampleConv(nn.Conv2d):
     """
 
     fold: Tensor
+    kept: list[Tensor] | None = None
+    """Within `folded_once` the kernels, once they are folded."""
 
     def __init__(self, channels: int, outputs: int):
         super().__init__(channels, outputs, 4)
@@ -98,10 +103,29 @@ class UpsampleConv(nn.Conv2d):
 
     def forward(self, inputs: Tensor) -> Tensor:
         """(N, channels, H, W) -> (N, outputs, 2 H, 2 W)."""
-        folded = self.fold @ self.weight.flatten(2).transpose(1, 2)  # (outputs, phases * low taps, channels)
-        kernels = folded.unflatten(1, (4, 3, 3)).permute(0, 1, 4, 2, 3).flatten(0, 1)
+        kernels = self.kept[0] if self.kept else self.folded()
+        if self.kept is not None:
+            self.kept[:] = [kernels]
         bias = self.bias.repeat_interleave(4) if self.bias is not None else None
         return functional.pixel_shuffle(functional.conv2d(inputs, kernels, bias, padding=1), 2)
+
+    def folded(self) -> Tensor:
+        """The kernels of all phases, (4 outputs, channels, 3, 3)."""
+        folded = self.fold @ self.weight.flatten(2).transpose(1, 2)  # (outputs, phases * low taps, channels)
+        return folded.unflatten(1, (4, 3, 3)).permute(0, 1, 4, 2, 3).flatten(0, 1)
+
+
+@contextmanager
+def folded_once(model: nn.Module) -> Iterator[None]:
+    """Within it, kernels are folded at their first use alone, as long as weights do not change."""
+    layers = [layer for layer in model.modules() if isinstance(layer, UpsampleConv)]
+    try:
+        for layer in layers:
+            layer.kept = []
+        yield
+    finally:
+        for layer in layers:
+            layer.kept = None
 
 
 def _drawn(layers: list[nn.Module]) -> list[nn.Module]:
