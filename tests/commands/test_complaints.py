@@ -273,6 +273,12 @@ def test_what_is_wrong_is_one_clear_line(place, bad_place, monkeypatch, capfd, w
         ("generate balls4 --height 8 --height abc", "--height must be a whole number, got abc; see --help"),
         ("generate balls4 --height=8 --height=abc", "--height must be a whole number, got abc; see --help"),
         ("generate balls4 --speed fast --width 8", "--speed must be a number, got fast; see --help"),
+        ("generate balls4 --speed none", "--speed must be a number, got none; see --help"),
+        ("train balls.h5 --clip-norm none", "--clip-norm must be a number, got none; write None"),
+        (
+            "train balls.h5 --core rims --core.comm-topk=NONE",
+            "--core.comm-topk must be a whole number, got NONE; write None",
+        ),
         ("generate balls4 --balls 2 1.5 --width 8", "--balls must be whole numbers, got 2 1.5; see --help"),
         ("import x --out y.h5 --values 1", "--values must be two numbers, got 1; see --help"),
         ("generate balls4 --height 4", "--height must be greater than or equal to 8, got 4; choose one that is"),
