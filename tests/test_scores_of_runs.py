@@ -75,14 +75,15 @@ def test_scores_of_other_parts_say_so(tmp_path):
     assert set(look(tmp_path / "models", tmp_path / "eval")["a"].scores) == {"own, train part", "x", "y"}
 
 
-def test_scores_with_other_feedback_or_of_several_samples_are_told_apart(tmp_path):
+def test_scores_of_few_clips_with_other_feedback_or_of_several_samples_are_told_apart(tmp_path):
     """One-step scores are no rollout's."""
     make_run(tmp_path / "models" / "a")
-    usual = {"context": 4, "horizon": 6, "part": "test", "feedback": "soft", "samples": 1}
+    usual = {"context": 4, "horizon": 6, "part": "test", "clips": None, "feedback": "soft", "samples": 1}
     for place, changes in {
         "one-step": {"feedback": "true"},
         "x": {},
         "y": {"feedback": "sample", "samples": 3},
+        "quick": {"clips": 7},
     }.items():
         rows = {"a": {"mse": {"mean": len(place) / 8}}}
         content = {"models": ["a"], "rows": rows, "protocol": usual | changes, "file": "x.h5"}
@@ -91,6 +92,7 @@ def test_scores_with_other_feedback_or_of_several_samples_are_told_apart(tmp_pat
         "x 4+6, feedback true": {"mse": 1.0},
         "x 4+6": {"mse": 0.125},
         "x 4+6, feedback sample, 3 samples": {"mse": 0.125},
+        "x 4+6, first 7 clips": {"mse": 0.625},
     }
 
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from videopred.amounts import counted
 from videopred.run_files import data_name, is_seed_folder
 
 SCORES = "scores.json"
@@ -48,6 +49,8 @@ class ScoreFile(NamedTuple):
         told = f"{self.data} {protocol['context']}+{protocol['horizon']}" if spans else self.data
         if (part := protocol.get("part", "test")) != "test":
             told += f", {part} part"
+        if isinstance(clips := protocol.get("clips"), int):
+            told += f", first {counted(clips, 'clip')}"
         if (feedback := protocol.get("feedback", "soft")) not in ("soft", "elsewhere"):
             told += f", feedback {feedback}"
         if (samples := protocol.get("samples", 1)) != 1:
