@@ -47,7 +47,7 @@ class BallsConfig(ArenaSettings):
     gravity: Annotated[float, Field(ge=0, le=1)] = 0.0
     """Downward acceleration, in [0, 1] arena units per squared frame."""
     restitution: Annotated[float, Field(gt=0, le=1)] = 1.0
-    """Share in (0, 1] of the speed along the normal that a contact keeps; 1 loses nothing."""
+    """Share in (0, 1] of the speed along the normal that a contact keeps; all, less than a frame after another."""
     walls: bool = True
     """Whether the box holds the balls; without, they fly out of sight."""
     fixed: tuple[tuple[float, float], ...] = ()
