@@ -21,7 +21,7 @@ from videopred.bench.plain_predictor import PlainPredictor
 from videopred.bench.plain_worlds import plain_balls, plain_digits
 from videopred.bench.scores import bench_scores
 from videopred.bench.scores import table as scores_table
-from videopred.bench.timing import Comparison, shares
+from videopred.bench.timing import PairedTimes, shares
 from videopred.bench.train import bench_train
 from videopred.command_lines import evaluate_words
 from videopred.eval.settings import Protocol
@@ -33,7 +33,7 @@ from videopred.rollout import predict_on
 
 
 def test_a_ratio_is_the_median_over_turns_and_not_of_sums():
-    compared = Comparison(ours=[1.0, 2.0, 4.0], baseline=[8.0, 6.0, 100.0])
+    compared = PairedTimes(ours=[1.0, 2.0, 4.0], baseline=[8.0, 6.0, 100.0])
     assert compared.ratio == 8.0
     assert compared.spread == (3.0, 25.0)
 
@@ -79,7 +79,7 @@ def test_plain_digits_are_inside_and_named_by_their_masks():
 
 def test_ours_and_the_plain_generator_are_compared_by_the_clip(monkeypatch):
     """Of 4 s each, ours makes 20 clips and the plain one its eight."""
-    monkeypatch.setattr(making, "compare", lambda ours, plain, repeats: Comparison([4.0], [4.0]))
+    monkeypatch.setattr(making, "compare", lambda ours, plain, repeats: PairedTimes([4.0], [4.0]))
     monkeypatch.setattr(making, "shares", lambda _, apart_from: dict.fromkeys({"make", "simulate"} - {*apart_from}, 1))
     row = making._making("balls4", clips=20, repeats=1)
     assert (row["ms_per_clip"], row["plain_ms_per_clip"], row["ratio"]) == (200, 500, 2.5)

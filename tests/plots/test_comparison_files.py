@@ -13,7 +13,7 @@ from videopred.eval.settings import Protocol
 from videopred.plots import curves
 from videopred.plots.comparison import draw_comparison, save_comparison
 from videopred.plots.curves import draw_curves
-from videopred.plots.panel import Curve, Panel
+from videopred.plots.score_panel import Curve, ScorePanel
 from videopred.rendering.canvas import pixels
 
 
@@ -73,7 +73,7 @@ def test_a_figure_says_what_was_asked_and_its_models_differ_without_colour(feedb
 def test_a_curve_is_where_its_values_are():
     """A single vermilion-free panel: a rising blue line goes from the lower left to the upper right."""
     rising = np.arange(5.0)
-    figure = draw_curves({"MSE": Panel({"gru": Curve(rising, rising, rising)}, False)})
+    figure = draw_curves({"MSE": ScorePanel({"gru": Curve(rising, rising, rising)}, False)})
     picture = pixels(figure).astype(int)
     blue = (np.abs(picture - [0x00, 0x72, 0xB2]).sum(axis=-1) < 30)[:, : picture.shape[1] * 6 // 10]
     rows, columns = np.nonzero(blue)
@@ -88,7 +88,7 @@ def test_title_and_legend_stand_whole_and_clear_of_each_other(panels, models, na
     line = np.linspace(1, 2, 35)
     lines = {f"{name}-{model}": Curve(line, line, line) for model in range(models)}
     title = "balls4-rnem-small.h5: 200 clips of the test part, 15 frames of context, 35 predicted, feedback soft"
-    figure = draw_curves({f"MSE {panel}": Panel(lines, False) for panel in range(panels)}, title=title)
+    figure = draw_curves({f"MSE {panel}": ScorePanel(lines, False) for panel in range(panels)}, title=title)
     figure.draw_without_rendering()
     (legend,) = [*figure.legends, *(plot.get_legend() for plot in figure.axes if plot.get_legend())]
     legend = legend.get_window_extent()
@@ -102,7 +102,7 @@ def test_title_and_legend_stand_whole_and_clear_of_each_other(panels, models, na
 def test_a_title_has_lines_of_about_one_length(words, lines):
     """Each word takes 5 of the 60 letters of a line."""
     line = np.ones(2)
-    figure = draw_curves({"MSE": Panel({"a": Curve(line, line, line)}, False)}, title=" ".join(["word"] * words))
+    figure = draw_curves({"MSE": ScorePanel({"a": Curve(line, line, line)}, False)}, title=" ".join(["word"] * words))
     found = [len(part.split()) for part in figure.get_suptitle().split("\n")]
     assert (len(found), sum(found)) == (lines, words)
     assert max(found) - min(found) <= 1
@@ -113,7 +113,7 @@ def test_a_trivial_curve_leaves_the_panel_where_it_is_far_worse_and_is_named(sig
     """Models reach from 1 to 3, so that up to 5 is near, and what is better always is."""
     heights = {"gru": (1, 2, 3), "blank": (4, 4, 4), "copy last": (2, 10, 20), "oracle": (-90, -90, -90)}
     rows = {name: Curve(*3 * [sign * np.array(at, float)], faint=name != "gru") for name, at in heights.items()}
-    (plot,) = draw_curves({"MSE": Panel(rows, sign < 0)}).axes
+    (plot,) = draw_curves({"MSE": ScorePanel(rows, sign < 0)}).axes
     ends = sorted(sign * end for end in plot.get_ylim())
     assert ends == pytest.approx([-90 - 4.7, 4 + 3 * 4.7])
     assert [words.get_text() for words in plot.texts] == ["↑ copy last" if sign > 0 else "↓ copy last"]
@@ -122,7 +122,7 @@ def test_a_trivial_curve_leaves_the_panel_where_it_is_far_worse_and_is_named(sig
 @pytest.mark.parametrize(("panels", "name", "inside"), [(2, "a", False), (3, "a", True), (3, 60 * "a", False)])
 def test_the_legend_takes_a_free_place_if_it_fits(panels, name, inside):
     line = np.ones(2)
-    panel = Panel({name: Curve(line, line, line)}, False)
+    panel = ScorePanel({name: Curve(line, line, line)}, False)
     figure = draw_curves({str(number): panel for number in range(panels)})
     assert (len(figure.axes), len(figure.legends)) == ((panels + 1, 0) if inside else (panels, 1))
     (legend,) = [figure.axes[-1].get_legend()] if inside else figure.legends
@@ -133,7 +133,7 @@ def test_the_oracle_leaves_at_the_end_where_values_are_best():
     """Models reach from 1 to 3; names stand above and below."""
     heights = {"gru": (1, 2, 3), "blank": (-9, 1, 1), "physics oracle": (100, 100, 4)}
     rows = {name: Curve(*3 * [np.array(at, float)], faint=name != "gru") for name, at in heights.items()}
-    (plot,) = draw_curves({"PSNR": Panel(rows, True)}).axes
+    (plot,) = draw_curves({"PSNR": ScorePanel(rows, True)}).axes
     assert plot.get_ylim() == pytest.approx((1 - 3 * 0.15, 4 + 3 * 0.15))
     assert [words.get_text() for words in plot.texts] == ["↑ physics oracle", "↓ blank"]
 
@@ -143,16 +143,18 @@ def test_a_trivial_curve_that_is_seen_to_its_end_is_not_said_to_leave(last, name
     """Models reach from 1 to 3, so the axis to 5, with 0.2 to spare, and 0.6 where a name may stand."""
     heights = {"gru": (1, 2, 3), "copy last": (2, 5, last)}
     rows = {name: Curve(*3 * [np.array(at, float)], faint=name != "gru") for name, at in heights.items()}
-    (plot,) = draw_curves({"MSE": Panel(rows, False)}).axes
+    (plot,) = draw_curves({"MSE": ScorePanel(rows, False)}).axes
     assert [words.get_text() for words in plot.texts] == named
 
 
 def test_a_lone_value_is_seen():
     """No line goes through the only step of a curve, or through one between steps without a value."""
     values = {"rims": [0.5], "blank": [0.4]}
-    panels = {"a": Panel({name: Curve(*[np.array(one)] * 3, name == "blank") for name, one in values.items()}, False)}
+    panels = {
+        "a": ScorePanel({name: Curve(*[np.array(one)] * 3, name == "blank") for name, one in values.items()}, False)
+    }
     gaps = np.array([0.5, np.nan, 0.4, np.nan, 0.3, 0.2])
-    panels["b"] = Panel({"blank": Curve(gaps, gaps, gaps, True)}, False)
+    panels["b"] = ScorePanel({"blank": Curve(gaps, gaps, gaps, True)}, False)
     one, other = draw_curves(panels).axes[:2]
     model, level = (line for line in one.lines if line.get_label().startswith("_"))
     assert model.get_xdata().tolist() == [1]
@@ -182,7 +184,7 @@ def test_the_intervals_of_a_single_step_are_bars_beside_each_other_and_so_called
 def test_every_model_is_in_the_legend_whatever_it_is_called():
     """Matplotlib leaves out names that begin with _, and takes what is between dollars for a formula."""
     curve = Curve(*[np.array([0.1, 0.2])] * 3)
-    figure = draw_curves({"MSE": Panel({"_lstm": curve, "$rims$": curve, "gru": curve}, False)})
+    figure = draw_curves({"MSE": ScorePanel({"_lstm": curve, "$rims$": curve, "gru": curve}, False)})
     pixels(figure)
     (legend,) = figure.legends
     assert [text.get_text().lstrip("\u200b") for text in legend.get_texts()] == ["_lstm", r"\$rims\$", "gru"]
@@ -191,7 +193,7 @@ def test_every_model_is_in_the_legend_whatever_it_is_called():
 def test_a_panel_without_values_says_so():
     nothing = Curve(*[np.full(3, np.nan)] * 3)
     ones = Curve(*[np.ones(3)] * 3)
-    one, other = draw_curves({"a": Panel({"rims": nothing}, True), "b": Panel({"rims": ones}, True)}).axes[:2]
+    one, other = draw_curves({"a": ScorePanel({"rims": nothing}, True), "b": ScorePanel({"rims": ones}, True)}).axes[:2]
     assert [text.get_text() for text in one.texts] == ["no value"]
     assert list(other.texts) == []
 
@@ -199,7 +201,7 @@ def test_a_panel_without_values_says_so():
 def test_titles_are_read_as_they_are_and_broken_where_their_panel_ends():
     name = r"four balls, $5 and $6 of $\frac$: balanced accuracy ↑, error relative to rims-balls4-lstm-matched-small"
     curve = Curve(*[np.array([0.1, 0.2])] * 3)
-    figure = draw_curves({name: Panel({"rims": curve}, True), "b": Panel({"rims": curve}, True)})
+    figure = draw_curves({name: ScorePanel({"rims": curve}, True), "b": ScorePanel({"rims": curve}, True)})
     pixels(figure)  # which fails at a formula
     one, other = figure.axes[:2]
     assert "\n" in one.get_title("left")
@@ -209,6 +211,6 @@ def test_titles_are_read_as_they_are_and_broken_where_their_panel_ends():
 def test_a_metric_may_count_something_else_along_its_panel():
     curve = Curve(*[np.array([0.1, 0.2])] * 3)
     figure = draw_curves(
-        {"survival": Panel({"rims": curve}, True, "hidden frames"), "bce": Panel({"rims": curve}, False)}
+        {"survival": ScorePanel({"rims": curve}, True, "hidden frames"), "bce": ScorePanel({"rims": curve}, False)}
     )
     assert [plot.get_xlabel() for plot in figure.axes[:2]] == ["hidden frames", "rollout step"]

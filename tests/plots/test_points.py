@@ -9,20 +9,20 @@ from videopred.eval.data_names import by_data
 from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.plots.comparison import draw_comparison, save_comparison
-from videopred.plots.panel import Curve, Panel
 from videopred.plots.points import draw_points
+from videopred.plots.score_panel import Curve, ScorePanel
 from videopred.rendering.canvas import pixels
 
 LEVELS = {"gru": 3.0, "rims": 1.0, "blank": 4.0, "copy last": 40.0}
 
 
-def panel(data: int = 3, *, higher_is_better: bool = False) -> Panel:
+def panel(data: int = 3, *, higher_is_better: bool = False) -> ScorePanel:
     """A value for each row on each data set, a tenth more on each that follows; half of one more or less is likely."""
     rows = {}
     for name, level in LEVELS.items():
         values = level + np.arange(data) / 10
         rows[name] = Curve(values, values - 0.5, values + 0.5, faint=name in ("blank", "copy last"))
-    return Panel(rows, higher_is_better)
+    return ScorePanel(rows, higher_is_better)
 
 
 def marks(plot) -> dict[str, np.ndarray]:
@@ -73,7 +73,7 @@ def test_trivial_rows_lie_outside_only_if_they_are_far_worse(higher_is_better, s
 
 def test_where_higher_is_better_far_worse_is_far_below():
     rows = {name: Curve(-row.values, -row.high, -row.low, row.faint) for name, row in panel().rows.items()}
-    (plot,) = draw_points({"a": Panel(rows, True)}, ["1", "2", "3"]).axes
+    (plot,) = draw_points({"a": ScorePanel(rows, True)}, ["1", "2", "3"]).axes
     low, high = plot.get_ylim()
     assert -LEVELS["copy last"] < low < -LEVELS["blank"] - 0.2
     assert high > -0.5
@@ -83,7 +83,7 @@ def test_what_was_not_scored_has_no_mark():
     gap = np.array([1.0, np.nan, 3.0])
     nothing = np.full(3, np.nan)
     rows = {"gru": Curve(gap, gap - 0.1, gap + 0.1), "rims": Curve(nothing, nothing, nothing)}
-    figure = draw_points({"a": Panel(rows, False), "b": Panel({"rims": rows["rims"]}, True)}, "abc")
+    figure = draw_points({"a": ScorePanel(rows, False), "b": ScorePanel({"rims": rows["rims"]}, True)}, "abc")
     picture = pixels(figure).astype(int)
     blue = (np.abs(picture - [0x00, 0x72, 0xB2]).sum(axis=-1) < 30)[:, : picture.shape[1] * 3 // 4]
     columns = np.flatnonzero(blue.any(axis=0))

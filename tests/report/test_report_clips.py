@@ -16,7 +16,7 @@ from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.rendering.clip_view import ClipView
 from videopred.report import clips, section
-from videopred.report.clips import Chosen, Predicted, bytes_of, choose_clips
+from videopred.report.clips import Chosen, PredictedClips, bytes_of, choose_clips
 from videopred.report.found import find_run
 from videopred.report.page import set_page
 from videopred.report.section import Section, tell_run
@@ -52,7 +52,7 @@ def test_the_worst_the_median_and_the_best_are_chosen(column, of_clips, count, c
 
 
 @pytest.fixture
-def predicted(monkeypatch) -> Predicted:
+def predicted(monkeypatch) -> PredictedClips:
     """Three clips of the same noise, with what two modules did in them."""
     chance = np.random.default_rng(0)
 
@@ -62,7 +62,7 @@ def predicted(monkeypatch) -> Predicted:
     monkeypatch.setattr(clips, "views_of", lambda *asked: [view for _ in asked[3]])
     model: Any = SimpleNamespace(core=SimpleNamespace(trace_axes={"active": "K", "states": "KD", "gone": "K"}))
     chosen = [Chosen(clip, f"Clip {clip}") for clip in (5, 0, 2)]
-    return Predicted(model, SimpleNamespace(), "test", chosen, CONTEXT, FRAMES - CONTEXT)  # type: ignore[arg-type]
+    return PredictedClips(model, SimpleNamespace(), "test", chosen, CONTEXT, FRAMES - CONTEXT)  # type: ignore[arg-type]
 
 
 def test_clips_are_as_large_as_fit_to_the_byte(predicted):
@@ -78,13 +78,13 @@ def test_clips_are_as_large_as_fit_to_the_byte(predicted):
 
 def test_no_more_is_drawn_once_it_is_known_not_to_fit(predicted, monkeypatch):
     """To draw is slow: of clips that take the same, the first says that three of them are too many."""
-    largest, draw, drawn = predicted.draw(10**9), Predicted._draw, []
+    largest, draw, drawn = predicted.draw(10**9), PredictedClips._draw, []
 
-    def counted(self: Predicted, place: int, panel_px: int, every: int) -> clips.Shown:
+    def counted(self: PredictedClips, place: int, panel_px: int, every: int) -> clips.Shown:
         drawn.append((place, panel_px))
         return draw(self, place, panel_px, every)
 
-    monkeypatch.setattr(Predicted, "_draw", counted)
+    monkeypatch.setattr(PredictedClips, "_draw", counted)
     predicted.draw(bytes_of(largest) // 2)
     assert drawn[:2] == [(0, 80), (0, 40)]
 
@@ -114,7 +114,7 @@ def drawn(monkeypatch) -> list[tuple]:
     """What is asked to be predicted, in place of its prediction."""
     asked: list[tuple] = []
     monkeypatch.setattr(section, "load_run", lambda run, device: run.name)
-    monkeypatch.setattr(section, "Predicted", lambda *words: asked.append((words[0], *words[2:6])))
+    monkeypatch.setattr(section, "PredictedClips", lambda *words: asked.append((words[0], *words[2:6])))
     return asked
 
 

@@ -12,7 +12,7 @@ from tiny_runs import no_file_longer_than, tiny_model, tiny_training
 from training_runs import learner, load
 
 from videopred.training.keeping import AtomicIO, KeepCheckpoints
-from videopred.training.resuming import Start
+from videopred.training.resuming import StartingPoint
 from videopred.training.run import train
 from videopred.training.stopping import Stopped, StopSigns, TimeLimit
 
@@ -40,7 +40,7 @@ def stop_signs(limit: str | None = None) -> StopSigns:
 def keeper(folder: Path, signs: StopSigns | None = None, begun: int = 0, **training: Any) -> KeepCheckpoints:
     """For a run that goes on after `begun` updates, and nobody is told of its saves."""
     return KeepCheckpoints(
-        folder, tiny_training(**training), signs or stop_signs(), Start(done=begun), lambda saved: None
+        folder, tiny_training(**training), signs or stop_signs(), StartingPoint(done=begun), lambda saved: None
     )
 
 
@@ -49,7 +49,7 @@ def look(
 ) -> dict[str, str]:
     """File -> update, after looks at each tenth update."""
     told: list[int] = []
-    start = Start(best_so_far=best_so_far)
+    start = StartingPoint(best_so_far=best_so_far)
     keep = KeepCheckpoints(folder, tiny_training(), stop_signs(), start, lambda saved: told.append(trainer.global_step))
     trainer: Any = Trainer()
     model = learner()

@@ -14,7 +14,7 @@ import numpy as np
 from videopred import check
 from videopred.amounts import counted
 from videopred.bench.plain_worlds import plain_balls, plain_digits
-from videopred.bench.timing import Comparison, compare, cpu_seconds, shares
+from videopred.bench.timing import PairedTimes, compare, cpu_seconds, shares
 from videopred.datasets import make_world
 from videopred.datasets.digits import read_digits
 from videopred.datasets.generation import generate
@@ -72,7 +72,7 @@ def _making(name: str, clips: int, repeats: int) -> dict[str, Any]:
     ours = _make(name, clips)
     times = compare(ours, _plain(name), repeats)
     # The baseline makes fewer clips, so both are compared by the clip.
-    each = Comparison([t / clips for t in times.ours], [t / _PLAIN_CLIPS for t in times.baseline])
+    each = PairedTimes([t / clips for t in times.ours], [t / _PLAIN_CLIPS for t in times.baseline])
     low, high = each.spread
     return {
         "ms_per_clip": 1000 * each.own_seconds,

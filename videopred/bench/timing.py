@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 _PACKAGE = str(Path(__file__).parents[1])
 
 
-class Comparison(NamedTuple):
+class PairedTimes(NamedTuple):
     """CPU times of one thing done in two ways."""
 
     ours: Sequence[float]
@@ -54,11 +54,11 @@ def cpu_seconds(work: Callable[[], Any]) -> float:
     return time.process_time() - start
 
 
-def compare(ours: Callable[[], Any], baseline: Callable[[], Any], repeats: int) -> Comparison:
+def compare(ours: Callable[[], Any], baseline: Callable[[], Any], repeats: int) -> PairedTimes:
     """CPU times of both, run alternately, after one run of each that does not count."""
     ours(), baseline()
     times = [(cpu_seconds(baseline), cpu_seconds(ours)) for _ in range(repeats)]
-    return Comparison([own for _, own in times], [other for other, _ in times])
+    return PairedTimes([own for _, own in times], [other for other, _ in times])
 
 
 def shares(work: Callable[[], Any], apart_from: Collection[str] = ()) -> dict[str, float]:

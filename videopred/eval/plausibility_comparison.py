@@ -25,7 +25,7 @@ from videopred.eval.text import csv_text, without_nan
 from videopred.files import json_text, write_all
 
 
-class Compared(NamedTuple):
+class ComparedModel(NamedTuple):
     """A model's relative error in scenes of one kind."""
 
     relative: float
@@ -50,7 +50,7 @@ class Kind(NamedTuple):
     where: Mapping[str, str]
     """Condition -> value that the scenes share; empty for all."""
     scenes: int
-    models: Mapping[str, Compared]
+    models: Mapping[str, ComparedModel]
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class PlausibilityComparison:
             for name in self._first.plausible
         }
 
-    def _compared(self, aggregate: str, chosen: np.ndarray) -> dict[str, Compared]:
+    def _compared(self, aggregate: str, chosen: np.ndarray) -> dict[str, ComparedModel]:
         """Model -> its relative error in these scenes."""
         each = {
             name: np.stack([wrong(of_run.plausible[aggregate])[chosen] for of_run in runs])  # seeds, scenes
@@ -114,7 +114,7 @@ class PlausibilityComparison:
             deviation = statistics.stdev(of_seeds.tolist()) if len(ours) > 1 else nan
             difference = ours.mean(0) - theirs.mean(0)
             ends = map(float, of_shares(difference, of_seeds, theirs.mean(1))) if number else UNKNOWN[1:]
-            found[name] = Compared(float(ours.mean()), deviation, float(difference.mean()), *ends)
+            found[name] = ComparedModel(float(ours.mean()), deviation, float(difference.mean()), *ends)
         return found
 
     def table(self) -> str:
@@ -187,7 +187,7 @@ class PlausibilityComparison:
             for kind in kinds
             for name, one in kind.models.items()
         ]
-        return csv_text(["aggregate", *heads, "scenes", "model", *Compared._fields], lines)
+        return csv_text(["aggregate", *heads, "scenes", "model", *ComparedModel._fields], lines)
 
     def save(self, folder: Path, *, overwrite: bool = False) -> list[Path]:
         """Write plausibility-compared.json, .csv and .md, all or none, and return their paths.

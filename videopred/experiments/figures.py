@@ -22,7 +22,7 @@ class Model(NamedTuple):
     """What these add to the name of its run; empty only without flags."""
 
 
-class Panel(NamedTuple):
+class PaperPanel(NamedTuple):
     """Some models on the same test clips, and what is asked of them."""
 
     models: tuple[Model, ...]
@@ -56,7 +56,7 @@ class PaperFigure(NamedTuple):
     """Where it stands."""
     summary: str
     """What it shows, in one line of a terminal."""
-    panels: tuple[Panel, ...]
+    panels: tuple[PaperPanel, ...]
     also: tuple[int, ...] = ()
     """Numbers of other figures of the same paper that are made with it."""
     together: Literal["", "means", "curves"] = ""
@@ -98,8 +98,8 @@ _ABLATED = (
 )
 
 
-def _strips(models: tuple[Model, ...], clips: str, context: int, horizon: int) -> Panel:
-    return Panel(models, clips, context=context, horizon=horizon, figure="strip")
+def _strips(models: tuple[Model, ...], clips: str, context: int, horizon: int) -> PaperPanel:
+    return PaperPanel(models, clips, context=context, horizon=horizon, figure="strip")
 
 
 def _each_silenced(figure: int, active: int, modules: int, units: int) -> PaperFigure:
@@ -108,22 +108,22 @@ def _each_silenced(figure: int, active: int, modules: int, units: int) -> PaperF
     return PaperFigure(
         f"RIMs, figure {figure}",
         f"{modules} RIMs of which {active} are active, on moving digits, with each of them silenced.",
-        (Panel((model,), "brims-smmnist", context=5, horizon=25, figure="mask-out", drawn=("--random", "8")),),
+        (PaperPanel((model,), "brims-smmnist", context=5, horizon=25, figure="mask-out", drawn=("--random", "8")),),
         differs="Trained as BRIMs' digits are, since appendix E.3 does not say how; drawn as activity and error.",
     )
 
 
-def _frames_and_schemata(experiment: str, context: int, horizon: int, drawn: tuple[str, ...]) -> tuple[Panel, ...]:
+def _frames_and_schemata(experiment: str, context: int, horizon: int, drawn: tuple[str, ...]) -> tuple[PaperPanel, ...]:
     return tuple(
-        Panel(_with((), experiment), experiment, context=context, horizon=horizon, figure=figure, drawn=drawn)
+        PaperPanel(_with((), experiment), experiment, context=context, horizon=horizon, figure=figure, drawn=drawn)
         for figure in ("strip", "schemata")
     )
 
 
-def _relative_to_gru(*others: str) -> tuple[Panel, ...]:
+def _relative_to_gru(*others: str) -> tuple[PaperPanel, ...]:
     """SCOFF, a GRU, RIMs and other baselines on four data sets, after 10 and after 30 frames."""
     return tuple(
-        Panel(
+        PaperPanel(
             (*_with(("gru",), name), _rims_on(name), *_with(others, name)[1:]),
             name,
             context=15,
@@ -141,10 +141,10 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         "RIMs, figure 3, first four plots",
         "RIMs and LSTM over 35 imagined frames: on 4 balls, on other numbers of balls, behind a curtain.",
         (
-            Panel(_RIMS, "rims-balls4", context=15, horizon=35, metrics=("bce",)),
-            Panel(_RIMS, "rims-balls678", context=15, horizon=35, metrics=("bce",)),
-            Panel(_RIMS678, "rims-balls4", context=15, horizon=35, metrics=("bce",)),
-            Panel(_RIMS, "brims-curtain", context=15, horizon=35, metrics=("bce",)),
+            PaperPanel(_RIMS, "rims-balls4", context=15, horizon=35, metrics=("bce",)),
+            PaperPanel(_RIMS, "rims-balls678", context=15, horizon=35, metrics=("bce",)),
+            PaperPanel(_RIMS678, "rims-balls4", context=15, horizon=35, metrics=("bce",)),
+            PaperPanel(_RIMS, "brims-curtain", context=15, horizon=35, metrics=("bce",)),
         ),
         together="curves",
         differs="The two plots of 4 balls are one. The paper's curves begin with the 15 frames that are given.",
@@ -153,7 +153,7 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         "RIMs, figure 6",
         "RIMs that see a horizontal strip of the frame each: which are active, and where the balls are.",
         tuple(
-            Panel((_STRIPS,), "rims-balls4", context=15, horizon=35, figure=figure)
+            PaperPanel((_STRIPS,), "rims-balls4", context=15, horizon=35, figure=figure)
             for figure in ("strips", "activation-position")
         ),
         differs="Truth in blue over the prediction, which the paper has in orange and green. Also activity over time.",
@@ -185,7 +185,7 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         "RIMs, figure 13, and figure 3, last plot",
         "F1 and balanced accuracy of RIMs, LSTM and RMC one step ahead, on one to six balls, trained on three.",
         tuple(
-            Panel(
+            PaperPanel(
                 _with(("lstm", "rmc"), "rims-crops"),
                 "rims-crops",
                 preset=f"crops{balls}",
@@ -205,7 +205,7 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         "RIMs, figures 15 and 16",
         "RIMs as they are, with one head, and without input attention: scores, and strips of 4 balls and curtain.",
         (
-            Panel(_ABLATED, "rims-balls4", context=15, horizon=15, metrics=("bce",), figure="strip"),
+            PaperPanel(_ABLATED, "rims-balls4", context=15, horizon=15, metrics=("bce",), figure="strip"),
             _strips(_ABLATED[1:], "brims-curtain", 15, 15),
         ),
         also=(16,),
@@ -263,7 +263,7 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
     "scoff-table-1": PaperFigure(
         "SCOFF, table 1",
         "SCOFF and RMC tell possible from impossible films.",
-        (Panel(_with(("rmc",), "scoff-intphys"), "scoff-intphys", plausibility=True),),
+        (PaperPanel(_with(("rmc",), "scoff-intphys"), "scoff-intphys", plausibility=True),),
         differs="On our own films in the style of IntPhys; O1, O2 and O3 occluded are the paper's columns, by the mean "
         "over frames. Its numbers, on IntPhys, are in the repository's eval/papers/. The RMC is as wide as SCOFF, with "
         "a fifth of its core parameters.",
@@ -272,7 +272,7 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         "BRIMs, figure 3",
         "SSIM and MSE on moving digits of other classes than those trained on.",
         (
-            Panel(
+            PaperPanel(
                 _with(("lstm",), "brims-smmnist"), "brims-smmnist", context=5, horizon=25, metrics=("ssim-svg", "mse")
             ),
         ),
@@ -283,7 +283,7 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
         "BRIMs, figure 4",
         "BRIMs, LSTM and RIMs over 35 imagined frames: 4 balls, and the curtain.",
         tuple(
-            Panel((*_with(("lstm",), name), _rims_on(name)), name, context=15, horizon=35, metrics=("bce",))
+            PaperPanel((*_with(("lstm",), name), _rims_on(name)), name, context=15, horizon=35, metrics=("bce",))
             for name in ("brims-balls4", "brims-curtain")
         ),
         together="curves",
@@ -293,7 +293,7 @@ PAPER_FIGURES: dict[str, PaperFigure] = {
     "brims-figure-5": PaperFigure(
         "BRIMs, figure 5",
         "BRIMs on 4 balls, with sparse activation on both layers, on one, on none, and with fewer modules.",
-        (Panel(_SPARSE, "brims-balls4", context=15, horizon=35, metrics=("bce",)),),
+        (PaperPanel(_SPARSE, "brims-balls4", context=15, horizon=35, metrics=("bce",)),),
         differs="The paper's sizes stand in its legend alone, and it does not say which balls: both are our choice.",
     ),
 }

@@ -8,7 +8,7 @@ from videopred.command_lines import Words
 from videopred.datasets import DATASETS
 from videopred.experiments import find_experiment
 from videopred.experiments.asking import Asked, ask_by_name, fitting
-from videopred.experiments.figures import Model, Panel, PaperFigure
+from videopred.experiments.figures import Model, PaperFigure, PaperPanel
 from videopred.experiments.scales import at_scale
 from videopred.experiments.settings import ExperimentConfig, Scale
 
@@ -59,7 +59,7 @@ def make_plan(figure: PaperFigure, scale: Scale, out: Path, device: str = "auto"
     return Plan({of.data_file: of for of in clips}, [_train(model, scale, where) for model in models], judging)
 
 
-def _clips(panel: Panel, scale: Scale) -> ExperimentConfig:
+def _clips(panel: PaperPanel, scale: Scale) -> ExperimentConfig:
     """The experiment of a panel's clips at a scale, or one that has those of a preset in their place."""
     experiment = find_experiment(panel.clips)
     if panel.preset:
@@ -76,17 +76,17 @@ def _run(model: Model, scale: Scale) -> Path:
     return Path("models") / _label(model, scale)
 
 
-def _span(panel: Panel, scale: Scale) -> tuple[int, int]:
+def _span(panel: PaperPanel, scale: Scale) -> tuple[int, int]:
     """Frames given and imagined, as far as clips of that scale are long enough."""
     return fitting(panel.context, panel.horizon, _clips(panel, scale).recipe.frames)
 
 
-def _place(panel: Panel, scale: Scale, out: Path) -> Path:
+def _place(panel: PaperPanel, scale: Scale, out: Path) -> Path:
     """Where pictures of a panel go."""
     return out / f"{_label(panel.models[0], scale)}-on-{_clips(panel, scale).data}"
 
 
-def _scores(panel: Panel, scale: Scale, out: Path) -> str:
+def _scores(panel: PaperPanel, scale: Scale, out: Path) -> str:
     """Where the scores of a panel go."""
     return f"{_place(panel, scale, out)}-{_span(panel, scale)[1]}"
 
@@ -99,7 +99,7 @@ def _train(model: Model, scale: Scale, where: Words) -> Training:
     )
 
 
-def _judge(panel: Panel, scale: Scale, out: Path, where: Words) -> list[Words]:
+def _judge(panel: PaperPanel, scale: Scale, out: Path, where: Words) -> list[Words]:
     """The commands that make a panel of trained models."""
     clips = _clips(panel, scale)
     data, runs = str(clips.data_file), [str(_run(model, scale)) for model in panel.models]
@@ -129,7 +129,7 @@ def _judge(panel: Panel, scale: Scale, out: Path, where: Words) -> list[Words]:
 
 def _together(figure: PaperFigure, scale: Scale, out: Path) -> list[Words]:
     """The commands that lay panels that were asked the same side by side."""
-    asked: dict[int, list[Panel]] = {}
+    asked: dict[int, list[PaperPanel]] = {}
     for panel in figure.panels:
         asked.setdefault(_span(panel, scale)[1], []).append(panel)
     how = ("--curves",) if figure.together == "curves" else ()
@@ -139,14 +139,14 @@ def _together(figure: PaperFigure, scale: Scale, out: Path) -> list[Words]:
     ]
 
 
-def _compare(panels: Sequence[Panel], scale: Scale, folders: Sequence[str], place: str, how: Words = ()) -> Words:
+def _compare(panels: Sequence[PaperPanel], scale: Scale, folders: Sequence[str], place: str, how: Words = ()) -> Words:
     """The command that holds the models of some panels against each other, under the names that the figure has."""
     first = panels[0]
     against = () if first.relative_to is None else ("--relative-to", first.models[first.relative_to].name)
     return ("compare", *dict.fromkeys(folders), *_names(panels, scale), *against, *how, "--out", place, "--overwrite")
 
 
-def _names(panels: Sequence[Panel], scale: Scale) -> Words:
+def _names(panels: Sequence[PaperPanel], scale: Scale) -> Words:
     """The words that call runs as the figure does."""
     named = [f"{_run(model, scale).name}={model.name}" for panel in panels for model in panel.models]
     return ("--names", *dict.fromkeys(named))

@@ -12,8 +12,8 @@ from videopred.eval.intervals import UNKNOWN
 from videopred.eval.tables import curve_title, what_steps_are
 from videopred.files import write_all
 from videopred.plots.curves import draw_curves
-from videopred.plots.panel import Curve, Panel, over_steps
 from videopred.plots.points import draw_points
+from videopred.plots.score_panel import Curve, ScorePanel, over_steps
 from videopred.rendering.canvas import figure_bytes
 
 
@@ -62,14 +62,14 @@ def draw_comparison(comparison: Comparison | DataComparison, *, curves: bool = F
     return _draw_curves(comparison, _panels_over_data(comparison)) if curves else _draw_points(comparison)
 
 
-def _draw_curves(comparison: Comparison | DataComparison, panels: Mapping[str, Panel]) -> Figure:
+def _draw_curves(comparison: Comparison | DataComparison, panels: Mapping[str, ScorePanel]) -> Figure:
     """Curves over the horizon."""
     asked = comparison.first.protocol
     title = _title(comparison, "bars" if asked.horizon == 1 else "shaded")
     return draw_curves(panels, title=title, steps=what_steps_are(asked), marks=asked.spans[:-1])
 
 
-def _panels_over_data(comparison: DataComparison) -> dict[str, Panel]:
+def _panels_over_data(comparison: DataComparison) -> dict[str, ScorePanel]:
     """A panel of curves for each metric and data set; in each, every row has its place, and so its look."""
     nothing = np.full(comparison.first.protocol.horizon, np.nan)
     empty = {row: Curve(nothing, nothing, nothing, row not in comparison.models) for row in comparison.rows}
@@ -96,7 +96,7 @@ def _draw_points(comparison: DataComparison) -> Figure:
     series, names = comparison.series, list(comparison.data)
     relative = comparison.relative_to is not None
     panels = {
-        _data_title(comparison, column, steps): Panel(
+        _data_title(comparison, column, steps): ScorePanel(
             {row: _over_data(comparison, row, column, steps) for row in comparison.rows},
             metric.higher_is_better and not relative,
         )

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from videopred.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
-from videopred.plots.panel import Curve, Panel
+from videopred.plots.score_panel import Curve, ScorePanel
 from videopred.rendering.canvas import empty_figure, hue, literal
 
 COLOURS = tuple(map(hue, (BLUE, VERMILION, GREEN, PURPLE, SKY, ORANGE, (0, 0, 0))))
@@ -26,7 +26,7 @@ FAINT_STYLES = ((0, (1, 1)), (0, (4, 1.5)), (0, (4, 1.5, 1, 1.5)), (0, (7, 2)), 
 
 
 def draw_curves(
-    panels: Mapping[str, Panel],
+    panels: Mapping[str, ScorePanel],
     *,
     title: str = "",
     steps: str = "rollout step",
@@ -99,7 +99,7 @@ def _in_even_lines(title: str, width: int) -> str:
     return "\n".join(next(lines for to in range(1, width + 1) if len(lines := wrap(title, to)) <= needed))
 
 
-def _draw(plot: Any, panel: Panel, marks: Sequence[int]) -> None:
+def _draw(plot: Any, panel: ScorePanel, marks: Sequence[int]) -> None:
     """The lines of a panel."""
     longest = max([1, *(len(line.values) for line in panel.rows.values())])
     models = [name for name, line in panel.rows.items() if not line.faint]
@@ -137,7 +137,7 @@ def _draw_alone(plot: Any, steps: np.ndarray, line: Curve, look: "Look") -> None
             plot.plot([step - 0.4, step + 0.4], level, **look._asdict())
 
 
-def limit(plot: Any, panel: Panel) -> None:
+def limit(plot: Any, panel: ScorePanel) -> None:
     """End the axis of values where models can be told apart, and name the lines that leave it."""
     trivial = {name: row.values for name, row in panel.rows.items() if row.faint}
     low, high = panel.ends

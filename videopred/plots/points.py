@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from videopred.plots.curves import Look, draw_panels, limit, looks
-from videopred.plots.panel import Curve, Panel
+from videopred.plots.score_panel import Curve, ScorePanel
 from videopred.rendering.canvas import literal
 
 APART, JOINED = 0.6, 0.2
@@ -15,7 +15,7 @@ APART, JOINED = 0.6, 0.2
 
 
 def draw_points(
-    panels: Mapping[str, Panel],
+    panels: Mapping[str, ScorePanel],
     data: Sequence[str],
     *,
     title: str = "",
@@ -45,7 +45,7 @@ def draw_points(
     return draw_panels(list(panels), draw, title=title, along=along)
 
 
-def _draw(plot: Any, panel: Panel, joined: bool) -> None:
+def _draw(plot: Any, panel: ScorePanel, joined: bool) -> None:
     """The points of a panel; those of several models on a data set lie beside each other."""
     rows = panel.rows
     models = [name for name, row in rows.items() if not row.faint]

@@ -70,7 +70,7 @@ def choose_clips(scores: Scores, column: str) -> list[Chosen]:
     ]
 
 
-class Predicted:
+class PredictedClips:
     """What a model predicts of chosen clips, to be drawn in one size or another, with these rows.
 
     Raises:

@@ -16,7 +16,7 @@ from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.rendering import USUAL_ROWS
 from videopred.report import tables
-from videopred.report.clips import Chosen, Predicted, Shown, address, choose_clips
+from videopred.report.clips import Chosen, PredictedClips, Shown, address, choose_clips
 from videopred.report.facts import data_card, data_record, first_facts, learning_charts, provenance, settings_by_part
 from videopred.report.found import FoundRun
 from videopred.report.tables import ScoreBlock, Table
@@ -57,7 +57,7 @@ class Section(NamedTuple):
     commands: Mapping[str, str]
     """What a command makes -> the command."""
     missing: list[Missing]
-    predicted: Predicted | None = None
+    predicted: PredictedClips | None = None
     """Clips to watch; None if they cannot be predicted."""
     span: str = ""
     """How the clips were predicted."""
@@ -196,7 +196,7 @@ def _predicted(
     by: str | None,
     device: torch.device,
     rows: Sequence[str],
-) -> tuple[Predicted, str]:
+) -> tuple[PredictedClips, str]:
     """The worst, median and best clip, or the first three without scores; and in words how they are predicted."""
     part, context, horizon = file.part_to_judge, file.context, file.horizon
     chosen: list[Chosen] = []
@@ -204,7 +204,7 @@ def _predicted(
         part, context, horizon = scores.protocol.part, scores.protocol.context, scores.protocol.horizon
         chosen = choose_clips(scores, by or next(iter(scores.metrics)))
     chosen = chosen or [Chosen(clip, f"Clip {clip}") for clip in range(min(3, file.count(part)))]
-    predicted = Predicted(load_run(run.path, device), file, part, chosen, context, horizon, rows)
+    predicted = PredictedClips(load_run(run.path, device), file, part, chosen, context, horizon, rows)
     given = f"{counted(context, 'true frame')} (blue-grey border)"
     return predicted, f"{given}, then {horizon} of its own (orange), fed back as probabilities"
 

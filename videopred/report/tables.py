@@ -22,7 +22,7 @@ from videopred.eval.tables import (
     written,
     written_interval,
 )
-from videopred.plots.panel import over_steps
+from videopred.plots.score_panel import over_steps
 from videopred.report.charts import Line, line_chart, styles
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from videopred.training.keeping import KeepCheckpoints
 from videopred.training.learner import Learner
 from videopred.training.loggers import make_loggers, writing_quietly
 from videopred.training.processes import end_together, is_first, lost_another
-from videopred.training.resuming import Start
+from videopred.training.resuming import StartingPoint
 from videopred.training.stopping import Stopped, StopSigns, TimeLimit
 from videopred.training.telling import TellLooks, listening, say
 from videopred.training.watching import watchers
@@ -42,7 +42,7 @@ class Course:
     learner: Learner
     clips: TrainingClips
     device: torch.device
-    start: Start
+    start: StartingPoint
     watch: WatchConfig
     progress: bool
     """Whether what goes into the log is said on stderr, too."""

@@ -20,7 +20,7 @@ from videopred.checkpoint import BEST, LAST
 from videopred.files import whole_file
 from videopred.settings import TrainingConfig
 from videopred.training.learner import Learner
-from videopred.training.resuming import PREVIOUS, Start
+from videopred.training.resuming import PREVIOUS, StartingPoint
 from videopred.training.stopping import Stopped, StopSigns
 
 _NEXT = "next.ckpt"  # the last to be, and never read
@@ -45,7 +45,7 @@ class KeepCheckpoints(Checkpoint):
         folder: Path,
         training: TrainingConfig,
         signs: StopSigns,
-        start: Start,
+        start: StartingPoint,
         on_save: Callable[[int], None],
     ) -> None:
         self.folder, self.training, self.signs = folder, training, signs

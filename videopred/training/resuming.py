@@ -30,7 +30,7 @@ LOOKS_KEY = "videopred_looks"
 """Where a checkpoint holds what the looks at the validation clips said."""
 
 
-class Start(NamedTuple):
+class StartingPoint(NamedTuple):
     """Where a run begins: from nothing, unless a checkpoint is given."""
 
     checkpoint: Path | None = None
@@ -64,7 +64,7 @@ def _record(run: Path) -> dict[str, Any]:
         return {}  # checkpoints are what counts; `RunFolder.go_on` keeps it and says so
 
 
-def find_start(run: Path, config: RunConfig) -> Start:
+def find_start(run: Path, config: RunConfig) -> StartingPoint:
     """The latest whole checkpoint of a run; damaged ones get a name that nothing reads.
 
     Says on stderr which were damaged, or that there is none.
@@ -74,7 +74,7 @@ def find_start(run: Path, config: RunConfig) -> Start:
             gone.
         OSError, MemoryError: the system does not give one out.
     """
-    folder, start = run / "checkpoints", Start()
+    folder, start = run / "checkpoints", StartingPoint()
     kept = _kept(folder)
     damaged: dict[str, str] = {}
     for name in (BEST, PREVIOUS, LAST, *sorted(kept, key=lambda name: -kept[name])):

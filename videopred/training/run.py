@@ -25,7 +25,7 @@ from videopred.training.folder import RunFolder
 from videopred.training.forecast import Forecast, forecast
 from videopred.training.learner import Learner
 from videopred.training.places import usual_folder
-from videopred.training.resuming import Start, check_data, check_same, find_start, is_finished, read_settings
+from videopred.training.resuming import StartingPoint, check_data, check_same, find_start, is_finished, read_settings
 from videopred.training.stopping import TimeLimit
 from videopred.training.watching import check_watch
 
@@ -100,7 +100,7 @@ def train(
     stop_if_lost()
     folder.begin(learner.config, str(how.device), overwrite)
     limit = limit or TimeLimit(how.compute.time_limit)
-    return Course(folder, learner, clips, how.device, Start(), how.watch, progress, limit).to_the_end()
+    return Course(folder, learner, clips, how.device, StartingPoint(), how.watch, progress, limit).to_the_end()
 
 
 @_as_usual()

@@ -20,7 +20,7 @@ class Curve(NamedTuple):
     """Whether it is no model but a trivial baseline, there to compare with."""
 
 
-class Panel(NamedTuple):
+class ScorePanel(NamedTuple):
     """What stands in a panel."""
 
     rows: Mapping[str, Curve]
@@ -51,7 +51,7 @@ class Panel(NamedTuple):
         return float(min(near)), float(max(near))
 
 
-def over_steps(rows: Mapping[str, ComparedRow], column: str) -> Panel:
+def over_steps(rows: Mapping[str, ComparedRow], column: str) -> ScorePanel:
     """The values of rows of a comparison by a metric at each step, with their intervals as far as the metric goes."""
     metric, curves = next(iter(rows.values())).scores.metrics[column], {}
     for name, row in rows.items():
@@ -59,7 +59,7 @@ def over_steps(rows: Mapping[str, ComparedRow], column: str) -> Panel:
         low, high = (values, values) if ends is None else np.clip(ends, *metric.range)
         low, high = (np.where(np.isnan(end), values, end) for end in (low, high))  # of too few clips, no band
         curves[name] = Curve(values, low, high, faint=not row.is_model)
-    return Panel(curves, metric.higher_is_better, metric.along)
+    return ScorePanel(curves, metric.higher_is_better, metric.along)
 
 
 def _known(values: Iterable[np.ndarray]) -> np.ndarray:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from videopred.plots.panel import Curve, Panel
+from videopred.plots.score_panel import Curve, ScorePanel
 
 
 def ends(
@@ -12,7 +12,7 @@ def ends(
     """Of the axis of a panel with a model and a trivial baseline."""
     ours, theirs = np.array(models), np.array(trivial)
     rows = {"model": Curve(ours, ours, ours), name: Curve(theirs, theirs, theirs, faint=True)}
-    return Panel(rows, higher_is_better).ends
+    return ScorePanel(rows, higher_is_better).ends
 
 
 @pytest.mark.parametrize(
