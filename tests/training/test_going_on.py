@@ -79,7 +79,7 @@ def test_what_is_recorded_stays_until_it_is_said_anew(data, tmp_path, courses):
     resume(run, device="cpu")
     resume(run, device="cpu", watch=second, progress=True)
     resume(run, device="cpu")
-    assert [course.watch for course in courses] == [first, first, second, second]
+    assert [course.learner.config.watch for course in courses] == [first, first, second, second]
     assert [course.progress for course in courses] == [True, False, True, False]
 
 

@@ -53,12 +53,13 @@ def views_of(
             if name in file.truth
         }
         known |= _motion(file, part, clip, context + horizon)
-        masks = known.pop("groups", None)
-        encoder = predictor.encoder
-        views.append(view_of_rollout(rollout, truth, i, masks, encoder.map_shape, encoder.strips, known))
+        masks, encoder = known.pop("groups", None), predictor.encoder
+        view = view_of_rollout(rollout, truth, i)
+        view = view._replace(masks=masks, map_shape=encoder.map_shape, strips=encoder.strips, truths=known)
         if changed is not None:
             other = view_of_rollout(changed, truth, i)
-            views[-1] = views[-1]._replace(changed=other.prediction, changed_trace=other.trace, intervention=words)
+            view = view._replace(changed=other.prediction, changed_trace=other.trace, intervention=words)
+        views.append(view)
     return views
 
 

@@ -126,25 +126,13 @@ def available(view: ClipView) -> list[str]:
     return rows + (["boxes"] if view.masks is not None else [])
 
 
-def view_of_rollout(
-    rollout: "Rollout",
-    truth: Tensor,
-    index: int,
-    masks: np.ndarray | None = None,
-    map_shape: tuple[int, int] | None = None,
-    strips: Sequence[tuple[int, int]] | None = None,
-    truths: Mapping[str, np.ndarray] | None = None,
-) -> ClipView:
-    """A view of one clip of a rollout.
+def view_of_rollout(rollout: "Rollout", truth: Tensor, index: int) -> ClipView:
+    """A view of one clip of a rollout, without what only its data and its model tell.
 
     Args:
         rollout: of a batch of clips, with its trace if that is to be drawn.
         truth: (B, horizon, C, H, W) float in [0, 1], the true frames that follow its context.
         index: which clip of the batch.
-        masks: (T, H, W) uint8, the true objects of that clip, counted from 1.
-        map_shape: of the map that the core reads.
-        strips: that its modules read.
-        truths: what else is known of it, see `ClipView.truths`.
 
     Raises:
         ValueError: truth of another shape than the prediction, or values outside [0, 1].
@@ -163,9 +151,5 @@ def view_of_rollout(
         truth=to_frames(seen),
         prediction=to_frames(imagined),
         trace=trace,
-        masks=masks,
-        map_shape=map_shape,
-        strips=strips,
-        truths=truths or {},
         error=(predicted.double() - true.double()).square().mean().item(),
     )

@@ -7,7 +7,7 @@ import numpy as np
 from videopred.palette import INK, PAGE, SCHEMA_COLORS, TRACK, as_pixels, module_colors, schema_cells, tinted
 from videopred.rendering.clip_view import ClipView
 from videopred.rendering.lettering import TEXT, Label, write
-from videopred.rendering.panel import Panel, Swatch, numbers, shown
+from videopred.rendering.panel import Panel, numbers, shown
 
 GUTTER, LETTER = 26, 22
 """Width left of the bands for their numbers, and height that a number needs, px."""
@@ -22,7 +22,8 @@ def schemata(view: ClipView, scale: int) -> Panel:
     """Each object file's schema."""
     (chosen,) = view.traced("schema")  # (T, K)
     swatches = numbers(SCHEMA_COLORS[np.arange(int(np.nanmax(chosen)) + 1) % len(SCHEMA_COLORS)])
-    return _raster(view, scale, schema_cells(chosen), "schemata", swatches, "schema")._replace(numbered=False)
+    film, stills, _ = _raster(view, scale, schema_cells(chosen))
+    return Panel(film, stills, "schemata", swatches, "schema")
 
 
 def attention(view: ClipView, scale: int) -> Panel:
@@ -59,19 +60,15 @@ def _layers(view: ClipView, scale: int, layers: Sequence[np.ndarray], caption: s
     """Shares (T, K) of each layer, in the modules' colours."""
     shares, sizes = np.concatenate(layers, axis=1), [layer.shape[1] for layer in layers]
     swatches = numbers(module_colors(shares.shape[1]))
-    return _raster(view, scale, tinted(shares, axis=1), caption, swatches, view.word_for_module, sizes)
+    film, stills, numbered = _raster(view, scale, tinted(shares, axis=1), sizes)
+    return Panel(film, stills, caption, swatches, view.word_for_module, numbered)
 
 
 def _raster(
-    view: ClipView,
-    scale: int,
-    cells: np.ndarray,
-    caption: str,
-    swatches: tuple[Swatch, ...],
-    kind: str,
-    layers: Sequence[int] | None = None,
-) -> Panel:
-    """The panel of cells (T, K, 3), in layers of these sizes; when it plays, later ones are not there yet."""
+    view: ClipView, scale: int, cells: np.ndarray, layers: Sequence[int] | None = None
+) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Cells (T, K, 3), in layers of these sizes, as a film, in which later ones are not there yet, and as stills; and
+    whether there is room for the numbers of bands."""
     frames, bands = cells.shape[:2]
     high, wide = view.truth.shape[1] * scale, view.truth.shape[2] * scale
     places = _bands(high, layers or [bands])
@@ -91,7 +88,7 @@ def _raster(
     middles = places.mean(1).clip(TEXT / 2, high - TEXT / 2)  # so that no number is cut
     labels = [Label(str(k), GUTTER / 2, middles[k]) for k in range(0, bands, every)]
     film[:, :, :gutter] = write(film[0], labels)[:, :gutter]
-    return Panel(film, stills, caption, swatches, kind, numbered)
+    return film, stills, numbered
 
 
 def _bands(high: int, layers: Sequence[int]) -> np.ndarray:

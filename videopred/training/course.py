@@ -10,7 +10,6 @@ import torch
 from videopred import check
 from videopred.amounts import counted
 from videopred.models.compiling import compile_predictor
-from videopred.settings import WatchConfig
 from videopred.systems import processors
 from videopred.training.batches import Batches
 from videopred.training.clips import TrainingClips
@@ -43,7 +42,6 @@ class Course:
     clips: TrainingClips
     device: torch.device
     start: StartingPoint
-    watch: WatchConfig
     progress: bool
     """Whether what goes into the log is said on stderr, too."""
     limit: TimeLimit
@@ -135,8 +133,8 @@ class Course:
         if not self.start.checkpoint and config.training.updates >= _FORESEEN and is_first():
             say(str(forecast(self.learner, clips, self.device)))
         shown = self.progress and is_first()
-        callbacks = [keep, TellLooks(), *watchers(self.watch, path, clips, config.training, shown)]
-        loggers = make_loggers(self.watch.logger, path)
+        callbacks = [keep, TellLooks(), *watchers(config.watch, path, clips, config.training, shown)]
+        loggers = make_loggers(config.watch.logger, path)
         with warnings.catch_warnings(), writing_quietly():
             warnings.filterwarnings("ignore", module=r"lightning\.")  # hints about its own defaults, and to use srun
             warnings.filterwarnings("ignore", "This DataLoader will create", UserWarning)  # said by us, once

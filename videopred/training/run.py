@@ -100,7 +100,7 @@ def train(
     stop_if_lost()
     folder.begin(learner.config, str(how.device), overwrite)
     limit = limit or TimeLimit(how.compute.time_limit)
-    return Course(folder, learner, clips, how.device, StartingPoint(), how.watch, progress, limit).to_the_end()
+    return Course(folder, learner, clips, how.device, StartingPoint(), progress, limit).to_the_end()
 
 
 @_as_usual()
@@ -268,7 +268,7 @@ def resume(
         folder.let_go()
         raise
     limit = limit or TimeLimit(how.compute.time_limit)
-    return Course(folder, learner, clips, how.device, start, how.watch, progress, limit).to_the_end()
+    return Course(folder, learner, clips, how.device, start, progress, limit).to_the_end()
 
 
 def _check_kinds(
