@@ -226,8 +226,8 @@ def absent(argument: str, path: Path, overwrite: bool, *, folder: bool = False) 
     return path
 
 
-def folder_for(argument: str, path: Path, names: Iterable[str]) -> Path:
-    """Return the path if it may be a folder for files of these names: if it is no file and has no ending of theirs.
+def folder_for(path: Path, names: Iterable[str]) -> Path:
+    """Return the path of --out if it may be a folder for files of these names: no file, and without their endings.
 
     Raises:
         ValueError: it is or does.
@@ -235,7 +235,7 @@ def folder_for(argument: str, path: Path, names: Iterable[str]) -> Path:
     names = list(names)
     like_a_file = path.is_file() or path.suffix in {Path(name).suffix for name in names}
     fix = f"leave the ending out: the folder gets {', '.join(names)}"
-    require(not like_a_file or path.is_dir(), argument, "be a folder", path, fix)
+    require(not like_a_file or path.is_dir(), "--out", "be a folder", path, fix)
     return path
 
 
@@ -244,13 +244,13 @@ def empty_folder(path: Path) -> bool:
     return path.is_dir() and not any(path.iterdir())
 
 
-def free_folder(argument: str, path: Path, overwrite: bool) -> Path:
-    """Return the path if nothing is there, or an empty folder, or if overwriting was asked for.
+def free_folder(path: Path, overwrite: bool) -> Path:
+    """Return the path of --out if nothing is there, or an empty folder, or if overwriting was asked for.
 
     Raises:
         FileExistsError: something is there and `overwrite` is false.
     """
-    return path if empty_folder(path) else absent(argument, path, overwrite, folder=True)
+    return path if empty_folder(path) else absent("--out", path, overwrite, folder=True)
 
 
 def context_and_horizon(
@@ -345,18 +345,18 @@ def export_name(out: Path) -> Path:
     return out
 
 
-def run_or_runs(folder: Path) -> Path:
-    """Return the path that --resume names if it is a run folder, or one of runs from several seeds, or an export.
+def run_or_runs(folder: Path) -> None:
+    """Refuse a path of --resume unless it is a run folder, or one of runs from several seeds, or an export.
 
     Raises:
         FileNotFoundError: it is none of them.
     """
-    if not looks_like_run(folder):
-        must, fix = "be a folder that `videopred train` wrote", "`videopred runs` lists those in models/"
-        if not folder.exists():
-            raise nothing_there("--resume", must, folder, f"choose another: {fix}", nearest_run(folder))
-        raise FileNotFoundError(complaint("--resume", must, folder, fix))
-    return folder
+    if looks_like_run(folder):
+        return
+    must, fix = "be a folder that `videopred train` wrote", "`videopred runs` lists those in models/"
+    if not folder.exists():
+        raise nothing_there("--resume", must, folder, f"choose another: {fix}", nearest_run(folder))
+    raise FileNotFoundError(complaint("--resume", must, folder, fix))
 
 
 def flag(setting: str) -> str:

@@ -54,7 +54,7 @@ def compare(
     fix = "leave it out: a folder of scores is of one data set"
     check.require(not data or len(of_runs) > 0, "--data", "be given with runs", " ".join(data), fix)
     files = {suffix: f"comparison{suffix}" for suffix in (".md", ".csv", ".png", ".svg")}
-    check.folder_for("--out", out, files.values())
+    check.folder_for(out, files.values())
     scored = {name for run in of_runs for name in _scored_on(run)}
     nowhere = [name for name in data if name not in scored]
     folders = [folder for path in paths for folder in _scores_of(path, data, nowhere)]

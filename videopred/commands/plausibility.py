@@ -61,7 +61,7 @@ def plausibility(
     if scores is not None:
         check.existing_file("--scores", scores, "give a table or answers, one line per film")
     if out is not None:
-        check.folder_for("--out", out, PLAUSIBILITY_FILES)
+        check.folder_for(out, PLAUSIBILITY_FILES)
     compared = (out or results(runs[0], data, len(models) - 1)) if len(models) > 1 else None
     of_scores = [out or Path("eval") / scores.stem / data_name(data)] if scores is not None else []
     _check_new(models, of_scores, compared, draw, overwrite)

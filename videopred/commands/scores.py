@@ -68,7 +68,7 @@ def evaluate(
     read_metric_settings(metrics or (usual.metrics if usual else DEFAULT_METRICS), metric_settings)
     if films.pred is not None:
         question.check_words_about_films()
-    folder = check.folder_for("--out", out, SCORE_FILES) if out else _results(runs, data, films)
+    folder = check.folder_for(out, SCORE_FILES) if out else _results(runs, data, films)
     runs = each_run(runs)
     if data is not None:
         check_data(data)

@@ -73,7 +73,7 @@ def line_chart(title: str, lines: Mapping[str, Line], x_name: str, ends: tuple[f
     curves = [_drawn(name, line, to_x, to_y) for name, line in drawn.items()]
     body += [_cut(curves), *_leaving(drawn, up[0], up[-1])]
     said = f"{title} over the {x_name}: " + "; ".join(_said(name, line) for name, line in drawn.items())
-    return _svg(WIDTH, HEIGHT, said, body)
+    return _svg(HEIGHT, said, body)
 
 
 def raster(title: str, shares: np.ndarray, context: int, *, chosen: bool, first: int = 0) -> str:
@@ -117,7 +117,7 @@ def raster(title: str, shares: np.ndarray, context: int, *, chosen: bool, first:
         body.append(f'<text class="tick" {place}>{t + 2}</text>')
     body.append(f'<text class="tick" x="{_MIDDLE}" y="{bottom + 34}" text-anchor="middle">frame</text>')
     said = f"{title}: {bands} modules over frames 2 to {steps + 1}; the rollout begins after frame {context}"
-    return _svg(WIDTH, bottom + 40, said, body)
+    return _svg(bottom + 40, said, body)
 
 
 def _choices(choices: Iterable[int]) -> list[str]:
@@ -131,8 +131,8 @@ def _choices(choices: Iterable[int]) -> list[str]:
     return parts
 
 
-def _svg(width: float, height: float, said: str, body: Sequence[str]) -> str:
-    head = f'<svg role="img" viewBox="0 0 {width} {height}" aria-label="{escape(said)}">'
+def _svg(height: float, said: str, body: Sequence[str]) -> str:
+    head = f'<svg role="img" viewBox="0 0 {WIDTH} {height}" aria-label="{escape(said)}">'
     return "\n".join([head, *body, "</svg>"])
 
 
