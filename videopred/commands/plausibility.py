@@ -131,7 +131,7 @@ def _models(places: Sequence[Path], names: Sequence[str], data: Path, out: Path 
 
 
 def _judge(
-    model: _Model, data: Path, scoring: PlausibilityConfig, how: "_How", paths: list[Path]
+    model: _Model, data: Path, scoring: PlausibilityConfig, how: _How, paths: list[Path]
 ) -> list["PlausibilityScores"]:
     """Scores of each run of a model, written as soon as it is judged; adds what it writes to `paths`."""
     from videopred.surprise import judge_run

@@ -94,7 +94,6 @@ def _score_runs(
     runs: list[Path], data: Path, question: Question, reference: Path | None, how: dict[str, Any]
 ) -> "Scores":
     """Scores of the runs' own rollouts; what can be refused before torch is loaded is."""
-
     file = open_dataset(data)
     protocol = question.protocol(file)
     if question.name is None:  # else what differs from the protocol's data is said first

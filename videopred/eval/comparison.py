@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import isnan, nan
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -98,9 +99,10 @@ class Comparison:
         ours, theirs = self.rows[row], self.rows[self.relative_to]
         means, others = ours.means(column, steps), theirs.means(column, steps)
         value, other = float(means.mean()), float(others.mean())
-        low = high = float("nan")
+        seeds, deviation = len(means), ours.deviation(column, steps)
         if not ours.of_like_steps(theirs, column, steps):
-            return Difference(value, low, low, high, low, len(means), ours.deviation(column, steps))
+            return Difference(value, nan, nan, nan, nan, seeds, deviation)
+        low = high = nan
         drawn, others_drawn = ours.drawn(column, steps), theirs.drawn(column, steps)
         if drawn is not None and others_drawn is not None:
             # Tables of as many clips are drawn alike, so draw r of one is draw r of the other.
@@ -108,7 +110,7 @@ class Comparison:
             clips = min(ours.clips(column, steps), theirs.clips(column, steps))
             low, high = map(float, over_clips(drawn - others_drawn, clips, *sides))
         ratio = relative_error(value, other, ours.scores.metrics[column].best)
-        return Difference(value, value - other, low, high, ratio, len(means), ours.deviation(column, steps))
+        return Difference(value, value - other, low, high, ratio, seeds, deviation)
 
     @property
     def remarks(self) -> list[str]:
@@ -196,7 +198,7 @@ class Comparison:
                 *[[written(one.deviation, metric) for one in found]] * of_seeds,
                 [f"{written(one.difference, metric)}{'!' if one.told_apart else ' '}" for one in found],
                 [written_interval(one.low, one.high, metric) for one in found],
-                ["–" if one.ratio != one.ratio else f"{one.ratio:z.3f}" for one in found],
+                ["–" if isnan(one.ratio) else f"{one.ratio:z.3f}" for one in found],
             ]
         return Block(self.head(column), heads, list(self.rows), columns)
 

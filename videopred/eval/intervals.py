@@ -74,7 +74,7 @@ UNKNOWN = Estimate(nan)
 
 def reduce(metric: Quantity, measured: Measured) -> np.ndarray:
     """A metric's value at each step: (T,) float64."""
-    return reduced(metric, _tensors(measured)).numpy()
+    return reduced(metric, tensors_of(measured)).numpy()
 
 
 def resample(
@@ -99,7 +99,7 @@ def resample(
         for row, of_row in measurements.items():
             for name, measured in of_row.items():
                 with naming(metrics[name]):
-                    drawn[row][name].append(metrics[name].reduce_each(_tensors(measured), draws).numpy())
+                    drawn[row][name].append(metrics[name].reduce_each(tensors_of(measured), draws).numpy())
     return {row: {name: np.concatenate(values) for name, values in of_row.items()} for row, of_row in drawn.items()}
 
 
@@ -108,7 +108,7 @@ def having_value(metric: Quantity, measured: Measured) -> np.ndarray:
 
     Where none has though all together have, as of a deviation over clips, those count of which all is known.
     """
-    tensors = _tensors(measured)
+    tensors = tensors_of(measured)
     with naming(metric):
         alone, together = ~metric.of_each_clip(tensors).isnan(), ~metric.reduce(tensors).isnan()
     known = ~torch.stack([values.isnan() for values in tensors.values()]).any(0)
@@ -203,7 +203,8 @@ def _students_t(degrees: np.ndarray | float) -> np.ndarray:
     return np.asarray(stdtrit(degrees, _POINT))
 
 
-def _tensors(measured: Measured) -> dict[str, torch.Tensor]:
+def tensors_of(measured: Measured) -> dict[str, torch.Tensor]:
+    """What was measured as metrics take it."""
     return {key: torch.from_numpy(values) for key, values in measured.items()}
 
 

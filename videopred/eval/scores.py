@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from videopred import check
 from videopred.eval import find_metric, make_metric
@@ -22,6 +21,7 @@ from videopred.eval.intervals import (
     over_runs,
     reduce,
     resample,
+    tensors_of,
 )
 from videopred.eval.metric import naming
 from videopred.eval.score_text import score_csv, score_dict
@@ -182,7 +182,7 @@ class Scores:
         """The remarks on a row's scores by one metric."""
         metric, measured = self.metrics[column], self.measurements[row][column]
         with naming(metric):
-            capped = metric.remark({key: torch.from_numpy(values) for key, values in measured.items()})
+            capped = metric.remark(tensors_of(measured))
         time = self._time(row, column) if metric.is_time and row in self.models else ""
         lone = self.clips > 1 and self.clips_with_values(row, column) == 1
         single = "a single clip has a value, so there is no interval" if lone else ""

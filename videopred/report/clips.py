@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import torch
 
 from videopred import pictures
+from videopred.eval.intervals import tensors_of
 from videopred.eval.metric import clip_means
 from videopred.eval.scores import Scores
 from videopred.eval.tables import written
@@ -57,7 +57,7 @@ def choose_clips(scores: Scores, column: str) -> list[Chosen]:
     A clip by which nothing can be said, as when nothing is lit in it, is passed over.
     """
     measured, metric = scores.measurements[scores.models[0]][column], scores.metrics[column]
-    means = clip_means(metric, {key: torch.from_numpy(values) for key, values in measured.items()}).numpy()
+    means = clip_means(metric, tensors_of(measured)).numpy()
     order = [int(clip) for clip in np.argsort(means if metric.higher_is_better else -means, kind="stable")]
     order = [clip for clip in order if np.isfinite(means[clip])]
     if not order:
