@@ -110,7 +110,7 @@ def scored_films(folder: Path, *, height: int, width: int, every: int) -> Scored
     assert place is not None
     films = list(films_in(place))
     known = _look(films)
-    shown = _shown(known, every)
+    shown = frames_shown(known.frames, every)
     headers = [status_of(film.path)["header"] for film in films] if known.possible else None
     for film, header in zip(films, headers or [], strict=False):
         _require_label(film, header)
@@ -122,10 +122,10 @@ def scored_films(folder: Path, *, height: int, width: int, every: int) -> Scored
     return ScoredFilms(place, ["/".join(film.path.parts[-3:]) for film in films], headers, shown, read)
 
 
-def _shown(known: _Known, every: int) -> int:
-    """How many frames are left of a film; fewer than two are refused."""
-    shown = len(range(0, known.frames, every))
-    must, fix = f"leave two frames or more of {known.frames}", "lower it"
+def frames_shown(frames: int, every: int) -> int:
+    """How many frames are left of a film of which every n-th is shown; fewer than two are refused."""
+    shown = len(range(0, frames, every))
+    must, fix = f"leave two frames or more of {frames}", "lower it"
     check.require(shown > 1, "--every", must, f"{every}, which leaves {shown}", fix)
     return shown
 
@@ -138,7 +138,7 @@ def _found(known: _Known, size: tuple[int, int], clips: Mapping[str, int], every
     return {
         "format": "folder of IntPhys",
         "clips": parts_told(clips),
-        "frames": _shown(known, every),
+        "frames": frames_shown(known.frames, every),
         "every": every,
         "height": size[0],
         "width": size[1],
@@ -210,8 +210,8 @@ def _require_label(film: Film, header: Mapping[str, Any]) -> bool:
     return bool(possible)
 
 
-def _read(film: Path, kind: str, mode: str, known: _Known, every: int = 1) -> Iterator[np.ndarray]:
-    """The pictures of one kind of a film, or every n-th of them, of the size and number that are known."""
+def _read(film: Path, kind: str, mode: str, known: _Known, every: int) -> Iterator[np.ndarray]:
+    """Every n-th picture of one kind of a film, of the size and number that are known."""
     paths = pictures_of(film, kind)
     require_in(len(paths) == known.frames, f"hold {known.frames} pictures, as many as frames", len(paths), film / kind)
     for path in paths[::every]:

@@ -9,7 +9,7 @@ import numpy as np
 from videopred import check
 from videopred.datasets import open_dataset
 from videopred.datasets.clip_source import ClipSource
-from videopred.datasets.intphys import ScoredFilms, scored_films
+from videopred.datasets.intphys import ScoredFilms, frames_shown, scored_films
 from videopred.datasets.intphys_layout import holds_intphys, part_around
 from videopred.datasets.scene_names import condition, condition_in, conditions_in, names_in, number_scenes
 
@@ -152,9 +152,7 @@ def _with_condition(folder: str, block_name: str) -> str:
 
 def scenes_of(source: ClipSource, part: str = "test", every: int = 1) -> Quadruplets:
     """The scenes of a part of clips; see `open_quadruplets`."""
-    shown = len(range(0, source.frames, every))
-    must, got = f"leave two frames or more of {source.frames}", f"{every}, which leaves {shown}"
-    check.require(shown > 1, "--every", must, got, "lower it")
+    shown = frames_shown(source.frames, every)
     clips, labels = _films_of(source, part)
     scenes = [{name: values[scene, 0] for name, values in labels.items()} for scene in range(len(clips))]
     folders = number_scenes(labels["block"][:, 0]) if "block" in labels else [f"scene-{s['scene']}" for s in scenes]
