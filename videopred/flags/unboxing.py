@@ -55,11 +55,11 @@ def unboxed(box: str, words: Sequence[str], help_text: str) -> str:
     if choice := re.match(r"invalid choice '(.*)' for argument '(.*)'\. Expected one of \((.*)\)", message):
         return _no_choice(*choice.groups())
     if unread := re.match(r"Error parsing (-\S+): (?:no type matching (INT|FLOAT) )?", message):
-        told = next((lines[1:] for lines in others if lines[0] == "Argument helptext:"), [""])
-        kind = unread[2] or told[0].partition(" ")[2].strip("{}")  # of a line such as --height INT
+        helptext = next((lines[1:] for lines in others if lines[0] == "Argument helptext:"), [""])
+        kind = unread[2] or helptext[0].partition(" ")[2].strip("{}")  # of a line such as --height INT
         must = _KINDS.get(kind, f"be given as {kind}")
         got = _typed(unread[1], words)
-        if got.lower() == "none" and any("None" in line for line in told):
+        if got.lower() == "none" and any("None" in line for line in helptext):
             return check.complaint(unread[1], must, got, "write None")
         return check.complaint(unread[1], must, got, _listed(got) if kind.startswith("[") else _SEE)
     return f"{message.removesuffix('.')}; {_SEE}"
