@@ -32,7 +32,7 @@ def find_own(argument: str, address: str) -> tuple[ModuleType, Any]:
         sys.path.append("")
     try:
         module = import_module(name)
-    except Exception as error:  # the module is a stranger's, and may fail in any way
+    except (Exception, SystemExit) as error:  # the module is a stranger's, and may fail in any way, or leave
         fix = "mend it there"
         if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):  # it, or its package
             fix = "run where it lies, or put its folder on PYTHONPATH"

@@ -7,7 +7,7 @@ from pathlib import Path
 _OURS, _PYTHONS = Path(__file__).parent, Path(os.__file__).parent
 
 
-def error_told(error: Exception) -> str:
+def error_told(error: Exception | SystemExit) -> str:
     """The kind of an error, the first line of what it says, and the last line of the user's own code before it."""
     first_line = "".join(f": {line}" for line in str(error).splitlines()[:1])
     places = [place for place in traceback.extract_tb(error.__traceback__) if _is_users(place.filename)]
