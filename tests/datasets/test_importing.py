@@ -3,6 +3,7 @@
 import json
 import re
 
+import h5py
 import numpy as np
 import pytest
 import torch
@@ -83,6 +84,16 @@ def test_a_file_that_is_there_stays_unless_overwriting_is_asked_for(tmp_path):
     assert (tmp_path / "f.h5").read_text() == "mine"
     import_films(tmp_path / "f.npy", tmp_path / "f.h5", config, overwrite=True)
     assert open_dataset(tmp_path / "f.h5").parts == {"test": B}
+
+
+def test_a_source_is_not_replaced_by_what_is_made_of_it(tmp_path, monkeypatch):
+    with h5py.File(tmp_path / "f.h5", "w") as file:
+        file["mine"] = FILMS
+    before = (tmp_path / "f.h5").read_bytes()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=r"^--out must be another file than SOURCE, got .*f\.h5; rename it"):
+        import_films("f.h5", tmp_path / "f.h5", ImportConfig(axes="BTHWC", array=("mine",)), overwrite=True)
+    assert (tmp_path / "f.h5").read_bytes() == before
 
 
 @pytest.mark.parametrize(

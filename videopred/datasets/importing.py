@@ -50,6 +50,8 @@ def import_films(
     """
     out = check.as_path("--out", out)
     check.require(out.suffix == ".h5", "--out", "end in .h5", out, "rename it")
+    differ = out.resolve() != check.as_path("SOURCE", source).resolve()
+    check.require(differ, "--out", "be another file than SOURCE", out, "rename it")
     check.absent("--out", out, overwrite)
     films = read_films(source, config, progress=progress)
     found = {"source": Path(source).resolve().name, **films.found}
