@@ -126,6 +126,11 @@ class Untraced(Leaky):
         return super().step(inputs, state)[:2]
 
 
+class Silent(Leaky):
+    def step(self, inputs, state):
+        return *super().step(inputs, state)[:2], None
+
+
 class Counting(Leaky):
     def initial_state(self, batch, *, generator=None):
         return super().initial_state(batch, generator=generator), 0
@@ -143,6 +148,7 @@ class Counting(Leaky):
         "Wide": r"core Wide must return an output \(B, rows, units\), here \(2, 1, 7\), got \(2, 1, 14\); see vid",
         "Rowless": r"core Rowless must return an output \(B, rows, units\), here \(2, 1, 7\), got \(2, 7\); see videop",
         "Untraced": r"core Untraced must return output, state, trace, got 2 values; see videopred/models/core.py and",
+        "Silent": r"core Silent must return a dict of tensors as its trace, got NoneType; return {} for none",
         "Counting": r"core Counting must return a state of tensors alone, got int; see videopred/models/core.py and",
     }.items(),
 )
@@ -239,6 +245,11 @@ def test_flags_of_own_settings_are_shown(place, capsys):
             "broken",
             ("from torch", "1 / 0\nfrom torch"),
             r"must be importable, got ZeroDivisionError: division by zero \(broken.py, line 2\); mend it there$",
+        ),
+        (
+            "broken",
+            ("from torch", "raise SystemExit(3)\nfrom torch"),
+            r"must be importable, got SystemExit: 3 \(broken.py, line 2\); mend it there$",
         ),
         (
             "broken",
@@ -353,5 +364,10 @@ def test_a_step_of_a_layer_that_gives_two_values_is_named(place):
 
 def test_a_setting_that_it_does_not_have_is_named(place):
     (place / "mycores.py").write_text(MINE)
-    with pytest.raises(ValueError, match=r"--core.colour must be a known setting, got 'red'"):
+    message = (
+        "core mycores:Leaky must be given settings that it has, units, got colour; leave it out; a run that has it"
+    )
+    with pytest.raises(ValueError, match=message):
         Layer("mycores:Leaky", 5, colour="red")
+    with pytest.raises(ValueError, match="got unit; did you mean units"):
+        Layer("mycores:Leaky", 5, unit=3)

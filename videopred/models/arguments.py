@@ -4,6 +4,7 @@ Only with VIDEOPRED_DEBUG set in the environment are the numbers themselves look
 """
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -66,14 +67,16 @@ def check_step(core: Any, done: Any, batch: int) -> None:
     """Raise unless this is what a step gives for so many clips.
 
     Raises:
-        TypeError: it is not output, state and trace, or the state is not of tensors alone. ValueError: an output of
-            another shape than the core says.
+        TypeError: it is not output, state and trace, the state is not of tensors alone, or the trace is no dict.
+        ValueError: an output of another shape than the core says.
     """
     name, fix = f"core {type(core).__name__}", "see videopred/models/core.py and `videopred check-core`"
     got = f"{len(done)} values" if isinstance(done, tuple) else type(done).__name__
     check.require_kind(isinstance(done, tuple) and len(done) == 3, name, "return output, state, trace", got, fix)
     others = _no_tensors(tree.tree_leaves(done[1]))
     check.require_kind(not others, name, "return a state of tensors alone", ", ".join(others), fix)
+    must = "return a dict of tensors as its trace"
+    check.require_kind(isinstance(done[2], Mapping), name, must, type(done[2]).__name__, "return {} for none")
     if not (hasattr(core, "rows") and hasattr(core, "units")):  # which only what is built on it needs to know
         return
     output, expected = done[0], (batch, core.rows, core.units)

@@ -56,8 +56,18 @@ def own_class(source: str) -> Any:
 
 
 def own_settings(config: OwnConfig) -> CoreSettings:
-    """The settings that the class itself defines, with the values in `config`."""
-    return getattr(own_class(config.source), "settings", NoSettings)(**config.settings)
+    """The settings that the class itself defines, with the values in `config`.
+
+    Raises:
+        ValueError: see `own_class`; or a setting that it does not define, or not with such values.
+    """
+    kind = getattr(own_class(config.source), "settings", NoSettings)
+    known = list(kind.model_fields)
+    for name in config.settings:
+        must = f"be given settings that it has, {', '.join(known)}" if known else "be given none, as it has no settings"
+        fix = check.suggest(name, known, "leave it out; a run that has it needs the module as it was")
+        check.require(name in known, f"core {config.source}", must, name, fix)
+    return kind(**config.settings)
 
 
 def build_own(config: OwnConfig, features: int) -> Any:
