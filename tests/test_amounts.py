@@ -1,8 +1,9 @@
 """How amounts are said."""
 
+import numpy as np
 import pytest
 
-from videopred.amounts import counted, duration, parts_told, size
+from videopred.amounts import counted, duration, number_told, parts_told, size
 
 
 @pytest.mark.parametrize(
@@ -44,6 +45,24 @@ def test_a_duration_is_told_in_its_two_largest_units(seconds, told):
 )
 def test_bytes_are_told_in_the_largest_unit_that_fits(count, told):
     assert size(count) == told
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (255, "255"),
+        (1 / 3, "0.333333"),
+        (-2.5e-8, "-2.5e-08"),
+        (1.0000003, "1.0000003"),
+        (np.float32(1 + 2**-22), "1.000000238418579"),
+        (254.99999, "254.99999"),
+        (np.uint8(7), "7"),
+        (float("nan"), "nan"),
+        (float("-inf"), "-inf"),
+    ],
+)
+def test_a_number_is_told_so_that_it_is_not_taken_for_a_whole_one(value, told):
+    assert number_told(value) == told
 
 
 def test_one_is_singular_and_thousands_are_set_apart():

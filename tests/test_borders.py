@@ -35,7 +35,7 @@ ROOMS: dict[str, set[str]] = {
     "run_record": {"check", "files", "run_files"},
     "spelling": {"run_files"},
     "child_process": {"check"},
-    "frames": {"check"},
+    "frames": {"amounts", "check"},
     "files": {"check", "systems"},
     "explaining": {"check"},
     "settings": {"check", "explaining"},

@@ -8,6 +8,12 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def number_told(value: float) -> str:
+    """A number in six digits, or in all that it has if these would make it whole: 0.333333, but 1.0000003, not 1."""
+    short = f"{value:g}"
+    return short if float(short) == value or not float(short).is_integer() else f"{float(value)!r}"
+
+
 def parts_told(clips: Mapping[str, int]) -> str:
     """How many clips each part has: 2,000 train, 200 test."""
     return ", ".join(f"{count:,} {part}" for part, count in clips.items())

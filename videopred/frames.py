@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from videopred import check
+from videopred.amounts import number_told
 
 
 def to_film(frames: Tensor | np.ndarray, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -57,7 +58,7 @@ def to_frames(film: Tensor) -> np.ndarray:
         raise TypeError(f"film must be floating point in [0, 1], got {film.dtype}; frames need no conversion")
     low, high = (end.item() for end in film.aminmax())  # both NaN when a value is
     check.require(not isnan(low), "film", "lie in [0, 1]", "NaN", "look for the first step at which it arises")
-    got = f"values from {low:.3g} to {high:.3g}"
+    got = f"values from {number_told(low)} to {number_told(high)}"
     check.require(low >= 0 and high <= 1, "film", "lie in [0, 1]", got, "apply a sigmoid to logits first")
     return (film.movedim(-3, -1) * 255).round().to(torch.uint8).cpu().numpy()
 

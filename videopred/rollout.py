@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from videopred import check
-from videopred.amounts import counted
+from videopred.amounts import counted, number_told
 from videopred.files import write_arrays
 from videopred.models.core import Trace
 from videopred.models.predictor import Prediction, Predictor, check_model, check_precision
@@ -141,7 +141,7 @@ def _check_film(name: str, film: Tensor, predictor: Predictor, frames: int) -> N
     check.require(whole, name, must, tuple(film.shape), f"give at least {counted(frames, 'frame')}")
     check_precision(name, film, predictor)
     low, high = (end.item() for end in film.aminmax()) if film.numel() else (0.0, 0.0)
-    got = "NaN among them" if isnan(low) else f"{low:.4g} to {high:.4g}"
+    got = "NaN among them" if isnan(low) else f"{number_told(low)} to {number_told(high)}"
     check.require(0 <= low <= high <= 1, name, "hold numbers in [0, 1]", got, fix)
 
 

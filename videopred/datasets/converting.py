@@ -11,7 +11,7 @@ from PIL import Image
 from tqdm import tqdm
 
 from videopred import check
-from videopred.amounts import counted, parts_told
+from videopred.amounts import counted, number_told, parts_told
 from videopred.datasets.foreign_films import ConvertedFilms, RawFilms
 from videopred.datasets.import_settings import ImportConfig
 
@@ -171,7 +171,7 @@ class _InOneGo:
 
 def _range(seen: _Seen, config: ImportConfig, path: Path) -> tuple[float, float]:
     """The numbers that mean black and white: as given, or as their type says where it leaves no doubt."""
-    shown = f"{seen.dtype} from {seen.low:g} to {seen.high:g} in {path}"
+    shown = f"{seen.dtype} from {number_told(seen.low)} to {number_told(seen.high)} in {path}"
     if seen.dtype == bool:
         low, high = config.values or (0, 1)
         fix = "False is black and True white"

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from videopred import check
+from videopred.amounts import number_told
 from videopred.datasets.world_settings import ARENA_HEIGHT
 
 _ARRAYS = "--array train=training/features and so on for each part"
@@ -47,7 +48,8 @@ def to_levels(stored: np.ndarray, binary: bool, path: Path) -> np.ndarray:
 def _from_floats(stored: np.ndarray, path: Path) -> np.ndarray:
     """Floats as levels, if that is what they are: other floats are not rounded, as other films would then be scored."""
     inside = bool((stored >= 0).all() and (stored <= 1).all())
-    _require(inside, "hold float features between 0 and 1", f"{stored.min():g} to {stored.max():g}", path, CONVERT)
+    got = f"{number_told(stored.min())} to {number_told(stored.max())}"
+    _require(inside, "hold float features between 0 and 1", got, path, CONVERT)
     scaled = stored * stored.dtype.type(255)
     levels = np.rint(scaled)
     odd = np.abs(scaled - levels) > 255 * np.finfo(stored.dtype).eps

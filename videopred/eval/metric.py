@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from videopred.amounts import number_told
 from videopred.check import FailedError, complaint, require, require_kind
 from videopred.settings import Settings
 from videopred.systems import lacking_memory
@@ -294,4 +295,4 @@ def check_bounds(name: str, lowest: Tensor, highest: Tensor) -> None:
     low, high = lowest.item(), highest.item()
     must, fix = "lie in [0, 1]", "divide pixel values by their maximum, or apply a sigmoid to logits"
     require(not math.isnan(low), name, must, "NaN", "look for the first step at which it arises")
-    require(low >= 0 and high <= 1, name, must, f"values from {low:.4g} to {high:.4g}", fix)
+    require(low >= 0 and high <= 1, name, must, f"values from {number_told(low)} to {number_told(high)}", fix)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from videopred import check
+from videopred.amounts import number_told
 from videopred.datasets.clip_source import ClipSource
 from videopred.datasets.fingerprint import hash_files
 from videopred.judging.given_files import holds_array, read_samples
@@ -94,7 +95,7 @@ class GivenFilms:
             check.require(said in (None, (0, 1)), "--range", "be 0,1 or left out", got, fix)
             return 0.0, 1.0
         must = "say which numbers are black and white"
-        got = f"nothing for {first.dtype} from {first.min():g} to {first.max():g} in {self.path}"
+        got = f"nothing for {first.dtype} from {number_told(first.min())} to {number_told(first.max())} in {self.path}"
         check.require(said is not None, "--range", must, got, "give e.g. --range 0,1 or --range 0,255")
         assert said is not None
         return said
@@ -120,7 +121,8 @@ class GivenFilms:
         must = f"hold numbers from {low:g} to {high:g}, as its range says"
         fix = "mend the films" + ", or say what is black and white with --range" * self._is_array
         check.require(not np.isnan(least), self.flag, must, f"NaN in {name}", "mend the films")
-        check.require(least >= low and most <= high, self.flag, must, f"{least:g} to {most:g} in {name}", fix)
+        got = f"{number_told(least)} to {number_told(most)} in {name}"
+        check.require(least >= low and most <= high, self.flag, must, got, fix)
         exact = np.float64 if raw.dtype == np.float64 else np.float32
         values = ((raw.astype(np.float64) - low) / (high - low)).astype(exact)
         return torch.from_numpy(np.ascontiguousarray(values.transpose(0, 3, 1, 2)))
