@@ -50,6 +50,11 @@ def test_a_wrong_choice_lists_all_and_offers_the_nearest(value, fix):
     assert check.one_of("--core", "lstm", ["gru", "lstm"]) == "lstm"
 
 
+def test_where_there_is_no_choice_it_is_said():
+    with pytest.raises(ValueError, match=r"^truth must be one that is there, got positions; there is none$"):
+        check.one_of("truth", "positions", [])
+
+
 @pytest.mark.parametrize(
     ("value", "error", "must"),
     [

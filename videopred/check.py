@@ -125,6 +125,8 @@ def none_of(argument: str, value: str, names: list[str]) -> str:
     several = str(value).split(",")
     spaced = len(several) > 1 and set(several) <= set(names)
     fix = f"put spaces between them: {' '.join(several)}" if spaced else suggest(value, names, "choose one of these")
+    if not names:
+        return complaint(argument, "be one that is there", value, "there is none")
     return complaint(argument, f"be one of {', '.join(names)}", value, fix)
 
 
