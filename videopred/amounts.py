@@ -11,7 +11,7 @@ def counted(number: int, noun: str) -> str:
 def number_told(value: float) -> str:
     """A number in six digits, or in all that it has if these would make it whole: 0.333333, but 1.0000003, not 1."""
     short = f"{value:g}"
-    return short if float(short) == value or not float(short).is_integer() else f"{float(value)!r}"
+    return short if float(short) == value or not float(short).is_integer() else repr(float(value))
 
 
 def parts_told(clips: Mapping[str, int]) -> str:

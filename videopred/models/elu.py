@@ -19,7 +19,7 @@ class ELU(nn.Module):
         """Any axes, floating point; on other devices than a CPU, it is written over its input."""
         if inputs.device.type != "cpu" or torch.jit.is_tracing():  # whose programs hold no function of Python's
             return functional.elu(inputs, inplace=True)
-        if not torch.is_grad_enabled():  # nor is what a function of Python's adds to a call, as long as a small exp
+        if not torch.is_grad_enabled():  # without a function of Python's, a call of which takes as long as exp
             return _elu(inputs)
         output: Tensor = _ELU.apply(inputs)
         return output

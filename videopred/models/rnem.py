@@ -117,7 +117,7 @@ class UpsampleConv(nn.Conv2d):
 
 @contextmanager
 def folded_once(model: nn.Module) -> Iterator[None]:
-    """Within it, kernels are folded at their first use alone, as long as weights do not change."""
+    """Within it, a model's kernels are folded at their first use alone; its weights must stay as they are."""
     layers = [layer for layer in model.modules() if isinstance(layer, UpsampleConv)]
     try:
         for layer in layers:
