@@ -12,7 +12,7 @@ from videopred.eval.scores import Scores
 from videopred.eval.settings import Protocol
 from videopred.plots import curves
 from videopred.plots.comparison import draw_comparison, save_comparison
-from videopred.plots.curves import draw_curves
+from videopred.plots.curves import COLOURS, draw_curves, looks
 from videopred.plots.score_panel import Curve, ScorePanel
 from videopred.rendering.canvas import pixels
 
@@ -188,6 +188,11 @@ def test_every_model_is_in_the_legend_whatever_it_is_called():
     pixels(figure)
     (legend,) = figure.legends
     assert [text.get_text().lstrip("\u200b") for text in legend.get_texts()] == ["_lstm", r"\$rims\$", "gru"]
+
+
+def test_marks_of_many_models_differ_though_no_line_goes_through_them():
+    rows = {str(number): Curve(*np.ones((3, 1))) for number in range(2 * len(COLOURS) + 1)}
+    assert len({(look.color, look.marker) for look in looks(rows).values()}) == len(rows)
 
 
 def test_a_panel_without_values_says_so():

@@ -12,7 +12,7 @@ from videopred.plots.score_panel import Curve, ScorePanel
 from videopred.rendering.canvas import empty_figure, hue, literal
 
 COLOURS = tuple(map(hue, (BLUE, VERMILION, GREEN, PURPLE, SKY, ORANGE, (0, 0, 0))))
-"""Colours of models; from the eighth model on they come again, dashed."""
+"""Colours of models; from the eighth model on they come again, dashed and with other markers."""
 MARKERS = "os^DvPX"
 """One for each colour, since in grey these are much alike; at about eight steps."""
 STYLES = ("solid", (0, (5, 2)), (0, (1, 1.5)))
@@ -177,7 +177,7 @@ def looks(lines: Mapping[str, Curve]) -> dict[str, Look]:
     found = {}
     for place, name in enumerate(models):
         again, number = divmod(place, len(COLOURS))
-        found[name] = Look(COLOURS[number], MARKERS[number], STYLES[again % len(STYLES)], 2.0)
+        found[name] = Look(COLOURS[number], MARKERS[(number + again) % len(MARKERS)], STYLES[again % len(STYLES)], 2.0)
     for place, name in enumerate(trivial):
         found[name] = Look(FAINT, "", FAINT_STYLES[place % len(FAINT_STYLES)], 1.2)
     return found
