@@ -86,12 +86,24 @@ def test_a_band_goes_forth_below_and_back_above_within_the_chart():
     assert points[2][1] > last[1] > points[3][1] == min(y for _, y in points)
 
 
-def test_where_a_band_is_not_known_throughout_there_is_none():
+def test_a_band_is_where_the_curve_is_and_a_lone_value_has_a_bar():
     gap = float("nan")
-    svg = line_chart("a", {"b": Line((1, 2, 3), (gap, 2, 3), (gap, 0, 2), (gap, 3, 4))}, "step")
-    assert "band" not in svg
+    values, low, high = (3.0, gap, 2, 3), (1.0, gap, 0, 2), (4.0, gap, 3, 4)
+    svg = line_chart("a", {"b": Line((1, 2, 3, 4), values, low, high)}, "step")
+    (band,) = re.findall(r'class="band" points="([^"]+)"', svg)
+    assert len(band.split()) == 4
+    bar, curve = paths(svg)
+    assert bar[0][0] == bar[1][0] < curve[0][0]
+    assert bar[0][1] > curve[1][1] > bar[1][1], "from 1 to 4, beside a curve that ends at 3"
     assert "nan" not in svg
     assert labels(svg)[:1] == ["0"]
+
+
+def test_where_a_curve_has_no_interval_there_is_no_band():
+    gap = float("nan")
+    svg = line_chart("a", {"b": Line((1, 2), (2, 3), (gap, gap), (gap, gap)), "c": Line((1, 2), (2, 4))}, "step")
+    assert "band" not in svg
+    assert len(paths(svg)) == 2
 
 
 def test_what_is_no_number_leaves_a_gap_and_a_value_between_gaps_is_a_dot():
@@ -111,7 +123,7 @@ def test_a_single_value_is_a_dot_and_none_is_no_chart():
 def test_a_curve_that_leaves_the_axis_is_cut_off_there_and_named():
     lines = {"<gru>": Line((1, 2, 3), (0, 2, 4)), "blank": Line((1, 2, 3), (2, 40, 50)), "odd": Line((1, 2), (-9, 3))}
     svg = line_chart("a", lines, "step", (0, 4))
-    assert (labels(svg)[0], labels(svg)[4]) == ("0", "4")
+    assert (labels(svg)[0], labels(svg)[6]) == ("-1", "5"), "with room for names beside what reaches from 0 to 4"
     assert re.findall(r'class="leaving"[^>]*>([^<]+)<', svg) == ["↑ blank", "↓ odd"]
     (inner,) = ElementTree.fromstring(svg).findall("svg")
     assert len(inner) == len(lines)
@@ -120,6 +132,8 @@ def test_a_curve_that_leaves_the_axis_is_cut_off_there_and_named():
     inside = [top <= y <= top + height for x, y in re.findall(r"[ML]([\d.]+) (-?[\d.]+)", svg) for y in [float(y)]]
     assert inside == [True, True, True, True, False, False, False, True]
     assert "leaving" not in line_chart("a", lines, "step")
+    spare = labels(line_chart("a", lines, "step", (0.7, 3.3)))[:5]
+    assert spare == ["0", "1", "2", "3", "4"], "names have room"
 
 
 def test_a_raster_has_a_cell_for_every_active_module_and_step():

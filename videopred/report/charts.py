@@ -56,7 +56,8 @@ def line_chart(title: str, lines: Mapping[str, Line], x_name: str, ends: tuple[f
     if not drawn:
         return ""
     columns = [x for line in drawn.values() for x in line.x]
-    up = _ticks(*_span(ends or _heights(drawn.values())))
+    heights = ends or _heights(drawn.values())
+    up = _with_room_for_names(_ticks(*_span(heights)), heights, drawn)
     across = _ticks(min(columns), max(columns), whole=True) if max(columns) > min(columns) else columns[:1]
     to_x = _Scale(min(columns), max(columns), _LEFT, WIDTH - _RIGHT)
     to_y = _Scale(up[0], up[-1], HEIGHT - _BOTTOM, _TOP)
@@ -139,20 +140,23 @@ def _svg(height: float, said: str, body: Sequence[str]) -> str:
 def _drawn(name: str, line: Line, to_x: "_Scale", to_y: "_Scale") -> str:
     """Band and curve of a line."""
     parts = []
-    if line.low is not None and line.high is not None and all(map(isfinite, [*line.low, *line.high])):
-        there = [f"{to_x(x):.1f},{to_y(y):.1f}" for x, y in zip(line.x, line.low, strict=True)]
-        back = [f"{to_x(x):.1f},{to_y(y):.1f}" for x, y in zip(line.x, line.high, strict=True)]
-        parts.append(f'<polygon class="band" points="{" ".join(there + back[::-1])}"/>')
-    points = zip(line.x, line.y, strict=True)
-    unbroken = [list(run) for finite, run in groupby(points, lambda point: isfinite(point[1])) if finite]
-    for run in unbroken:
+    points = zip(line.x, line.y, line.low or line.y, line.high or line.y, strict=True)
+    for run in (list(run) for finite, run in groupby(points, lambda point: isfinite(point[1])) if finite):
+        curve, low, high = ([(to_x(point[0]), to_y(point[side])) for point in run] for side in (1, 2, 3))
+        banded = line.low is not None and all(isfinite(end) for point in run for end in point[2:])
         if len(run) > 1:
-            path = " L".join(f"{to_x(x):.1f} {to_y(y):.1f}" for x, y in run)
-            parts.append(f'<path class="curve" d="M{path}"/>')
+            parts += [f'<polygon class="band" points="{_path(low + high[::-1], ",", " ")}"/>'] * banded
+            parts.append(f'<path class="curve" d="M{_path(curve, " ", " L")}"/>')
         else:
-            [(x, y)] = run
-            parts.append(f'<circle class="dot" cx="{to_x(x):.1f}" cy="{to_y(y):.1f}" r="3"/>')
+            [(x, y)] = curve
+            parts += [f'<path class="curve" d="M{_path(low + high, " ", " L")}"/>'] * banded
+            parts.append(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="3"/>')
     return f'<g class="{line.style}"><title>{escape(name)}</title>{"".join(parts)}</g>'
+
+
+def _path(points: Iterable[tuple[float, float]], within: str, between: str) -> str:
+    """Points, with what SVG wants within each and between them."""
+    return between.join(f"{x:.1f}{within}{y:.1f}" for x, y in points)
 
 
 def _cut(curves: Sequence[str]) -> str:
@@ -166,14 +170,30 @@ def _cut(curves: Sequence[str]) -> str:
 
 def _leaving(lines: Mapping[str, Line], low: float, high: float) -> list[str]:
     """Words at the ends of an axis for the curves that go on beyond them."""
-    above = [name for name, line in lines.items() if any(y > high for y in line.y)]
-    below = [name for name, line in lines.items() if any(y < low for y in line.y)]
+    above, below = _beyond(lines, low, high)
     places = (("↑", above, _TOP + 10), ("↓", below, HEIGHT - _BOTTOM - 6))
     return [
         f'<text class="leaving" x="{_LEFT + 6}" y="{y}">{arrow} {escape(", ".join(names))}</text>'
         for arrow, names, y in places
         if names
     ]
+
+
+def _beyond(lines: Mapping[str, Line], low: float, high: float) -> tuple[list[str], list[str]]:
+    """The names of the curves that go on above an axis, and of those that go on below."""
+    above = [name for name, line in lines.items() if any(y > high for y in line.y)]
+    return above, [name for name, line in lines.items() if any(y < low for y in line.y)]
+
+
+def _with_room_for_names(ticks: list[float], heights: Sequence[float], lines: Mapping[str, Line]) -> list[float]:
+    """The ticks, and one more at an end where the names of curves that leave would stand on what reaches so far."""
+    above, below = _beyond(lines, ticks[0], ticks[-1])
+    step, room = ticks[1] - ticks[0], 0.1 * (ticks[-1] - ticks[0])
+    if above and max(heights) > ticks[-1] - room:
+        ticks = [*ticks, ticks[-1] + step]
+    if below and min(heights) < ticks[0] + room:
+        ticks = [ticks[0] - step, *ticks]
+    return ticks
 
 
 def _heights(lines: Iterable[Line]) -> list[float]:
