@@ -90,11 +90,12 @@ def test_what_was_not_scored_has_no_mark():
     assert (np.diff(columns) > 100).sum() == 1, "two marks, with nothing between them"
 
 
-def scored(data: str, level: float, metric: str = "mse") -> Scores:
-    """A model on a data set, beside a row that is a thousand times as bad."""
+def scored(data: str, level: float, metric: str = "mse", lost_from: int = 2) -> Scores:
+    """A model on a data set, which has no value from a step on, beside a row that is a thousand times as bad."""
     values = level + np.zeros((4, 2))
+    lost = np.where(np.arange(2) < lost_from, values, np.nan)
     return Scores(
-        measurements={"model": {metric: {metric: values}}, "blank": {metric: {metric: 1000 * values}}},
+        measurements={"model": {metric: {metric: lost}}, "blank": {metric: {metric: 1000 * values}}},
         metrics={metric: make_metric(metric)},
         file=f"{data}.h5",
         fingerprint=data,
@@ -130,6 +131,16 @@ def test_a_comparison_over_data_is_drawn(names, below, along, against):
     asked, intervals = figure.get_suptitle().replace("\n", " ").rsplit("; ", 1)
     assert (asked in comparison.table(), intervals) == (True, "bars: 95 % intervals")
     assert plot.get_ylim()[1] < 10
+
+
+def test_a_mean_over_fewer_steps_is_not_drawn_beside_others_but_named():
+    tables = [("gru", scored("balls1", 3)), ("gru", scored("balls2", 4)), ("rims", scored("balls1", 1))]
+    comparison = compare_over_data(by_data([*tables, ("rims", scored("balls2", 2, lost_from=1))]))
+    (plot,) = draw_comparison(comparison).axes
+    title = plot.get_title(loc="left").replace("\n", " ")
+    assert title == "MSE ↓, mean over channels and pixels, mean of 2; of fewer, so not drawn: rims"
+    np.testing.assert_allclose(marks(plot)["rims"][:, 1], [1, np.nan])
+    np.testing.assert_allclose(marks(plot)["gru"][:, 1], [3, 4])
 
 
 def test_curves_over_data_have_a_panel_for_each_in_which_a_model_has_its_look():

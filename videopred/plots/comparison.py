@@ -111,13 +111,30 @@ def _draw_points(comparison: DataComparison) -> Figure:
 def _data_title(comparison: DataComparison, column: str, steps: int) -> str:
     """Title of a panel."""
     label, metric = comparison.first.label(column), comparison.first.metrics[column]
-    relative = f"{label}, error relative to {comparison.relative_to} ↓"
-    return f"{curve_title(label, metric) if comparison.relative_to is None else relative}, mean of {steps}"
+    if comparison.relative_to is not None:
+        return f"{label}, error relative to {comparison.relative_to} ↓, mean of {steps}"
+    places = comparison.data.values()
+    short = [row for row in comparison.rows if any(_lacks_steps(of, row, column, steps) for of in places)]
+    left_out = f"; of fewer, so not drawn: {', '.join(short)}" if short else ""
+    return f"{curve_title(label, metric)}, mean of {steps}{left_out}"
 
 
 def _over_data(comparison: DataComparison, row: str, column: str, steps: int) -> Curve:
-    """A row's values on each data set; NaN where it was not scored."""
-    found = [comparison.cell(row, data, column, steps) for data in comparison.data]
-    shown = [UNKNOWN if cell is None else cell.ratio if comparison.relative_to else cell.mean for cell in found]
+    """A row's values on each data set; NaN where it was not scored, or its mean is not one of the same steps."""
+    shown = []
+    for data, of in comparison.data.items():
+        cell = comparison.cell(row, data, column, steps)
+        if cell is None or (comparison.relative_to is None and _lacks_steps(of, row, column, steps)):
+            shown.append(UNKNOWN)
+        else:
+            shown.append(cell.mean if comparison.relative_to is None else cell.ratio)
     values, low, high = np.array(shown).T
     return Curve(values, low, high, faint=row not in comparison.models)
+
+
+def _lacks_steps(comparison: Comparison, row: str, column: str, steps: int) -> bool:
+    """Whether a row has values, but none at a step at which another has one: its mean cannot be compared with that."""
+    if row not in comparison.rows:
+        return False
+    known = {name: ~np.isnan(one.values(column)[:steps]) for name, one in comparison.rows.items()}
+    return bool(known[row].any()) and not np.array_equal(known[row], np.any(list(known.values()), axis=0))
