@@ -226,7 +226,12 @@ def test_long_clips_are_measured_in_blocks(name, monkeypatch):
 @pytest.mark.parametrize(("name", "other"), [("prediction", "truth"), ("truth", "prediction")])
 @pytest.mark.parametrize(
     ("wrong", "told"),
-    [(-1e-6, "values from -1e-06 to 1; divide"), (1.5, "values from 0 to 1.5; divide"), (math.nan, "NaN; look for")],
+    [
+        (-1e-6, "values from -1e-06 to 1; divide"),
+        (1.5, "values from 0 to 1.5; divide"),
+        (1 + 2e-7, "values from 0 to 1.0000002"),
+        (math.nan, "NaN; look for"),
+    ],
 )
 def test_one_wrong_value_anywhere_is_seen_and_told_beside_the_film_s_others(name, other, wrong, told, monkeypatch):
     """In the first, a middle and the last block; films of 0 and 1 else."""

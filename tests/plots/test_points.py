@@ -141,6 +141,8 @@ def test_a_mean_over_fewer_steps_is_not_drawn_beside_others_but_named():
     assert title == "MSE ↓, mean over channels and pixels, mean of 2; of fewer, so not drawn: rims"
     np.testing.assert_allclose(marks(plot)["rims"][:, 1], [1, np.nan])
     np.testing.assert_allclose(marks(plot)["gru"][:, 1], [3, 4])
+    nothing = compare_over_data(by_data([*tables, ("rims", scored("balls2", 2, lost_from=0))]))
+    assert "not drawn" not in draw_comparison(nothing).axes[0].get_title(loc="left"), "there is no mean"
 
 
 def test_curves_over_data_have_a_panel_for_each_in_which_a_model_has_its_look():

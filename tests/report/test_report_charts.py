@@ -132,8 +132,9 @@ def test_a_curve_that_leaves_the_axis_is_cut_off_there_and_named():
     inside = [top <= y <= top + height for x, y in re.findall(r"[ML]([\d.]+) (-?[\d.]+)", svg) for y in [float(y)]]
     assert inside == [True, True, True, True, False, False, False, True]
     assert "leaving" not in line_chart("a", lines, "step")
-    spare = labels(line_chart("a", lines, "step", (0.7, 3.3)))[:5]
-    assert spare == ["0", "1", "2", "3", "4"], "names have room"
+    spare = labels(line_chart("a", lines, "step", (0.7, 3.3)))
+    assert spare[:5] == ["0", "1", "2", "3", "4"], "names have room"
+    assert "5" not in spare
 
 
 def test_a_raster_has_a_cell_for_every_active_module_and_step():
