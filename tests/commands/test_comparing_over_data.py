@@ -184,6 +184,10 @@ def test_plausibility_is_said_to_be_compared_elsewhere(tmp_path, monkeypatch, ca
             "have scores of ball3, got {rims}, of which balls2, balls3 are in eval/rims; did you mean --data balls3?",
         ),
         (
+            "{rims} {gru} --data balls2 ball1",
+            "have scores of ball1, got {rims}, of which balls2, balls3 are in eval/rims; did you mean --data balls1?",
+        ),
+        (
             "{rims} nowhere --data balls2 balls7",
             "SCORES must have scores of balls7, got {rims}, of which",
         ),

@@ -55,9 +55,8 @@ def compare(
     check.require(not data or len(of_runs) > 0, "--data", "be given with runs", " ".join(data), fix)
     files = {suffix: f"comparison{suffix}" for suffix in (".md", ".csv", ".png", ".svg")}
     check.folder_for(out, files.values())
-    scored = {name for run in of_runs for name in _scored_on(run)}
-    nowhere = [name for name in data if name not in scored]
-    folders = [folder for path in paths for folder in _scores_of(path, data, nowhere)]
+    scored = list(dict.fromkeys(name for run in of_runs for name in _scored_on(run)))
+    folders = [folder for path in paths for folder in _scores_of(path, data, scored)]
     targets = {suffix: out / name for suffix, name in files.items()}
     for target in targets.values():
         check.absent("--out", target, overwrite)
@@ -94,13 +93,13 @@ def _holds_scores(path: Path) -> bool:
     return path.name == SCORES or (path / SCORES).is_file()
 
 
-def _scores_of(path: Path, data: Sequence[str], nowhere: Sequence[str]) -> list[Path]:
+def _scores_of(path: Path, data: Sequence[str], scored: list[str]) -> list[Path]:
     """The folders of scores that a path means: itself, or where `evaluate` puts those of a run.
 
     Args:
         path: a folder of scores, a run or a folder of seeds.
         data: names of those data of which a run's scores are meant; all when empty.
-        nowhere: those of them on which no run was scored, which is refused.
+        scored: names of those on which any of the runs was scored; to ask for others is refused.
     """
     if _holds_scores(path):
         return [path.parent if path.name == SCORES else path]
@@ -116,6 +115,7 @@ def _scores_of(path: Path, data: Sequence[str], nowhere: Sequence[str]) -> list[
     from videopred.runs import run_stamp
 
     found, there = Path("eval") / run_name(path), _scored_on(path)
+    nowhere = [name for name in data if name not in scored]
     missing = nowhere or [name for name in data if name not in there]
     stamps = {run_name(path): run_stamp(path)}
     files = [
@@ -124,7 +124,7 @@ def _scores_of(path: Path, data: Sequence[str], nowhere: Sequence[str]) -> list[
     among = [file.path.parent for file in files if len(file.rows) > 1]
     folder = f"{among[0]}, where it was scored with others" if among else "the folder of its scores"
     fix = f"score it with `{typed_command(('evaluate', str(path), 'DATA'))}`, or name {folder}"
-    fix = check.suggest(missing[0], there, fix, "--data ") if missing else fix
+    fix = check.suggest(missing[0], scored if nowhere else there, fix, "--data ") if missing else fix
     got = f"{path}, of which {', '.join(there) or 'nothing'} {'are' if len(there) > 1 else 'is'} in {found}"
     must = f"have scores of {', '.join(missing)}" if data else "have scores"
     named = [found / name for name in data or there if name in there]
