@@ -104,32 +104,46 @@ def _scores_of(path: Path, data: Sequence[str], scored: list[str]) -> list[Path]
     if _holds_scores(path):
         return [path.parent if path.name == SCORES else path]
     if not looks_like_run(path):
-        make = "make them with `videopred evaluate`"
-        if not path.exists():
-            near = nearest_run(path) or nearest_path(path)
-            raise check.nothing_there("SCORES", "be a folder of scores or a run", path, make, near)
-        must, fix = "be a folder of scores or a run", _offer_below(path) or make
-        if (path / PLAUSIBILITY_FILES[0]).is_file():
-            fix = "errors of plausibility are compared by `videopred plausibility RUN... DATA`"
-        raise FileNotFoundError(check.complaint("SCORES", must, f"{path} (no {SCORES} there)", fix))
+        raise _not_scores(path)
+    there, nowhere = _scored_on(path), [name for name in data if name not in scored]
+    missing = nowhere or [name for name in data if name not in there]
+    named = [_results(path) / name for name in data or there if name in there]
+    if nowhere or not named:
+        raise _not_scored(path, there, missing, scored if nowhere else there)
+    return named
+
+
+def _not_scores(path: Path) -> FileNotFoundError:
+    """The complaint of a path where there are neither scores nor a run."""
+    must, make = "be a folder of scores or a run", "make them with `videopred evaluate`"
+    if not path.exists():
+        return check.nothing_there("SCORES", must, path, make, nearest_run(path) or nearest_path(path))
+    fix = _offer_below(path) or make
+    if (path / PLAUSIBILITY_FILES[0]).is_file():
+        fix = "errors of plausibility are compared by `videopred plausibility RUN... DATA`"
+    return FileNotFoundError(check.complaint("SCORES", must, f"{path} (no {SCORES} there)", fix))
+
+
+def _not_scored(run: Path, there: Sequence[str], missing: Sequence[str], offered: list[str]) -> ValueError:
+    """The complaint of a run that lacks scores.
+
+    Args:
+        run: folder of the run, or of its seeds, or its export.
+        there: names of the data on which it was scored.
+        missing: of those that are asked for, on which it was not; nothing when all would do.
+        offered: names of data that may be meant instead.
+    """
     from videopred.runs import run_stamp
 
-    found, there = Path("eval") / run_name(path), _scored_on(path)
-    nowhere = [name for name in data if name not in scored]
-    missing = nowhere or [name for name in data if name not in there]
-    stamps = {run_name(path): run_stamp(path)}
-    files = [
-        file for file in score_files(Path("eval")) if file.rows_of(stamps) and (not missing or file.data in missing)
-    ]
-    among = [file.path.parent for file in files if len(file.rows) > 1]
+    named = {run_name(run): run_stamp(run)}
+    files = [file for file in score_files(Path("eval")) if file.rows_of(named) and len(file.rows) > 1]
+    among = [file.path.parent for file in files if not missing or file.data in missing]
     folder = f"{among[0]}, where it was scored with others" if among else "the folder of its scores"
-    fix = f"score it with `{typed_command(('evaluate', str(path), 'DATA'))}`, or name {folder}"
-    fix = check.suggest(missing[0], scored if nowhere else there, fix, "--data ") if missing else fix
-    got = f"{path}, of which {', '.join(there) or 'nothing'} {'are' if len(there) > 1 else 'is'} in {found}"
-    must = f"have scores of {', '.join(missing)}" if data else "have scores"
-    named = [found / name for name in data or there if name in there]
-    check.require(len(named) > 0 and not nowhere, "SCORES", must, got, fix)
-    return named
+    fix = f"score it with `{typed_command(('evaluate', str(run), 'DATA'))}`, or name {folder}"
+    fix = check.suggest(missing[0], offered, fix, "--data ") if missing else fix
+    got = f"{run}, of which {', '.join(there) or 'nothing'} {'are' if len(there) > 1 else 'is'} in {_results(run)}"
+    must = f"have scores of {', '.join(missing)}" if missing else "have scores"
+    return ValueError(check.complaint("SCORES", must, got, fix))
 
 
 def _scored_on(run: Path) -> list[str]:
@@ -137,7 +151,12 @@ def _scored_on(run: Path) -> list[str]:
     from videopred.runs import run_stamp
 
     stamps = [told for one in (run, *run.glob("seed-*")) if (told := run_stamp(one))]
-    return [file.parent.name for file in scores_in(Path("eval") / run_name(run), stamps)]
+    return [file.parent.name for file in scores_in(_results(run), stamps)]
+
+
+def _results(run: Path) -> Path:
+    """Where `evaluate` puts the scores of a run."""
+    return Path("eval") / run_name(run)
 
 
 def _offer_below(path: Path) -> str:
