@@ -98,36 +98,41 @@ def check_state(core: Any, batch: int, state: Any) -> None:
     parameter = next(core.parameters(), None)
     if parameter is not None and parameter.is_cuda and torch.cuda.is_current_stream_capturing():
         return
-    name = type(core).__name__
     # A generator of its own, so that a drawn initial state takes nothing from the chance of others; on meta there is no
     # chance.
     device = parameter.device if parameter is not None else torch.device("cpu")
     generator = None if device.type == "meta" else torch.Generator(device)
-    expected, expected_tree = tree.tree_flatten(core.initial_state(batch, generator=generator))
-    others, fix = _no_tensors(expected), "see videopred/models/core.py and `videopred check-core`"
+    first, name = core.initial_state(batch, generator=generator), type(core).__name__
+    others, fix = _no_tensors(tree.tree_leaves(first)), "see videopred/models/core.py and `videopred check-core`"
     check.require_kind(not others, f"core {name}", "have a first state of tensors alone", ", ".join(others), fix)
-    got, got_tree = tree.tree_flatten(state)
-    sizes = {leaf.shape[0] for leaf in got if isinstance(leaf, Tensor) and leaf.dim()} - {batch}
-    fix = "carry on from a state that this core gave for these clips"
-    if got_tree == expected_tree and len(sizes) == 1:
-        raise ValueError(check.complaint("state", f"be of {batch} clips, as the slots are", sizes.pop(), fix))
-    same = got_tree == expected_tree and all(map(_is_like, got, expected))
-    must = f"be one of {name}, with the shapes {_shapes(expected)}"
-    elsewhere = got_tree != expected_tree and _shapes(got) == _shapes(expected)
-    shown = f"these in other containers, the outermost a {type(state).__name__}" if elsewhere else _shapes(got)
-    check.require(same, "state", must, shown, fix)
-    for leaf, initial in zip(got, expected, strict=True):
-        must = f"be on {initial.device}, as the first state of {name} is"
-        check.require(leaf.device == initial.device, "state", must, leaf.device, "move it with .to()")
-    if parameter is not None and not autocast_on(parameter.device):
-        for leaf, initial in zip(got, expected, strict=True):
-            must = f"be {initial.dtype}, as the first state of {name} is"
-            check.require_kind(leaf.dtype == initial.dtype, "state", must, leaf.dtype, "convert it with .to()")
-    if got and os.environ.get("VIDEOPRED_DEBUG"):
+    _check_shapes(name, batch, state, first)
+    got = tree.tree_leaves(state)
+    for leaf, initial in zip(got, tree.tree_leaves(first), strict=True):
+        must, fix = f"be on {initial.device}, as the first state of {name} is", "move it with .to()"
+        check.require(leaf.device == initial.device, "state", must, leaf.device, fix)
+        must, fix = f"be {initial.dtype}, as the first state of {name} is", "convert it with .to()"
+        fits = leaf.dtype == initial.dtype or parameter is None or autocast_on(parameter.device)
+        check.require_kind(fits, "state", must, leaf.dtype, fix)
+    if got and debugging():
         broken = torch.stack([~leaf.unsqueeze(-1).isfinite().flatten(1).all(1) for leaf in got]).any(0)  # (B,)
         if broken.any():
             clip, fix = broken.nonzero()[0].item(), "look at the steps before, which led there"
             raise ValueError(check.complaint("state", "be finite", f"NaN or infinity in clip {clip}", fix))
+
+
+def _check_shapes(name: str, batch: int, state: Any, first: Any) -> None:
+    """Raise ValueError unless a state is a tree of tensors for so many clips as the first state of a core is."""
+    got, got_tree = tree.tree_flatten(state)
+    expected, expected_tree = tree.tree_flatten(first)
+    fix = "carry on from a state that this core gave for these clips"
+    sizes = {leaf.shape[0] for leaf in got if isinstance(leaf, Tensor) and leaf.dim()} - {batch}
+    if got_tree == expected_tree and len(sizes) == 1:
+        raise ValueError(check.complaint("state", f"be of {batch} clips, as the slots are", sizes.pop(), fix))
+    same = got_tree == expected_tree and all(map(_is_like, got, expected))
+    must, shown = f"be one of {name}, with the shapes {_shapes(expected)}", _shapes(got)
+    if got_tree != expected_tree and shown == _shapes(expected):
+        shown = f"these in other containers, the outermost a {type(state).__name__}"
+    check.require(same, "state", must, shown, fix)
 
 
 def _no_tensors(leaves: list[Any]) -> list[str]:
