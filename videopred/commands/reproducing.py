@@ -67,9 +67,18 @@ def reproduce(
         for words in (*_generating(plan), *map(_training, plan.trainings), *plan.judging):
             print(typed_command(words))
         return
+    _find_or_make_clips(plan)
+    for one in plan.trainings:
+        _do(_training(one))
+    for words in plan.judging:
+        _do(words)
+
+
+def _find_or_make_clips(plan: Plan) -> None:
+    """See that all clips of a plan are there; absent ones are made only when runs fit those that are there."""
     from videopred.experiments.clips import find_or_make_clips
 
-    for are_there in (True, False):  # clips are made only when runs fit those that are there
+    for are_there in (True, False):
         clips = {path: experiment for path, experiment in plan.clips.items() if path.exists() is are_there}
         for path, experiment in clips.items():
             find_or_make_clips(experiment, progress=terminal.watched(), others=False)
@@ -77,10 +86,6 @@ def reproduce(
                 print(f"{path} exists and is used as it is", file=sys.stderr)
         runs = [one for one in plan.trainings if one.asked.scaled.data_file in clips]
         _check_learned_from([one for one in runs if _is_there(one.run)])
-    for one in plan.trainings:
-        _do(_training(one))
-    for words in plan.judging:
-        _do(words)
 
 
 def _generating(plan: Plan) -> list[Words]:
