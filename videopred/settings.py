@@ -3,6 +3,7 @@
 One settings class is at once the flags, the help text, the saved JSON and the Python API.
 """
 
+import re
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
@@ -213,7 +214,7 @@ class ComputeConfig(Settings):
     hold: Literal["auto", "device", "memory", "disk"] = "auto"
     """Where clips are kept: on the device, in memory, or on disk; auto: the first in which they fit easily."""
     time_limit: str | None = None
-    """Save and stop after this time, such as 90s, 30m, 4h or 1d; `--resume` continues. All of --seeds share it."""
+    """Save and stop after this time, such as 90s, 1h30m or 2d; `--resume` continues. All of --seeds share it."""
 
     @property
     def keeps_weights_whole(self) -> bool:
@@ -235,18 +236,19 @@ class ComputeConfig(Settings):
 
 
 def seconds_of(time: str) -> float:
-    """The seconds in a time such as 90s, 30m, 4h or 1.5d.
+    """The seconds in a time such as 90s, 1h30m or 1.5d.
 
     Raises:
         ValueError: it is none.
     """
-    number, unit = time[:-1], time[-1:]
-    fits = number.replace(".", "", 1).isdecimal() and unit in _SECONDS
-    check.require(fits, "--time-limit", "be a number with s, m, h or d", repr(time), "write e.g. 4h")
-    return float(number) * _SECONDS[unit]
+    parts = re.fullmatch("".join(rf"(?:([0-9]+\.?[0-9]*|\.[0-9]+){unit})?" for unit in _SECONDS), time)
+    numbers = parts.groups() if parts and time else ()
+    must = "be numbers with d, h, m or s, the longest first"
+    check.require(len(numbers) > 0, "--time-limit", must, repr(time), "write e.g. 4h or 1h30m")
+    return sum(float(number or 0) * seconds for number, seconds in zip(numbers, _SECONDS.values(), strict=True))
 
 
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 
 
 class WatchConfig(Settings):

@@ -23,7 +23,7 @@ from videopred.datasets.clip_file import ClipFile
 from videopred.frames import to_film
 from videopred.interrupt import HeldInterrupt
 from videopred.rollout import roll_out
-from videopred.settings import ComputeConfig
+from videopred.settings import ComputeConfig, seconds_of
 from videopred.training import course
 from videopred.training.batches import Batches
 from videopred.training.clips import TrainingClips
@@ -334,9 +334,19 @@ def test_time_limits():
     signs = StopSigns(TimeLimit("1.5h", clock=lambda: next(ticks)), several=False)
     alone: Any = SimpleNamespace(world_size=1)
     assert [signs.reason(alone) for _ in range(2)] == ["", "time limit of 1.5h reached"]
-    for wrong in ("4", "h", "-1h", "4 hours", ""):
-        with pytest.raises(ValueError, match=r"^--time-limit must be a number with s, m, h or d, got"):
+    for wrong in ("4", "h", "-1h", "4 hours", "", "30m1h", "1h1h", "1.5.1h", "1h30", ".h"):
+        with pytest.raises(
+            ValueError, match=r"^--time-limit must be numbers with d, h, m or s, the longest first, got"
+        ):
             ComputeConfig(time_limit=wrong)
+
+
+@pytest.mark.parametrize(
+    ("time", "seconds"),
+    [("90s", 90), ("1h30m", 5400), ("1.5h", 5400), ("2d3h4m5s", 183845), ("1d5s", 86405), (".5m", 30), ("0s", 0)],
+)
+def test_a_time_may_have_several_units(time, seconds):
+    assert seconds_of(time) == seconds
 
 
 def test_training_stops_when_the_loss_has_stopped_falling(data, tmp_path):
