@@ -82,11 +82,11 @@ def test_scores_of_few_clips_with_other_feedback_or_of_several_samples_are_told_
     for place, changes in {
         "one-step": {"feedback": "true"},
         "x": {},
-        "y": {"feedback": "sample", "samples": 3},
+        "y": {"feedback": "sample", "samples": 3, "clips": 9},
         "quick": {"clips": 7},
     }.items():
         rows = {"a": {"mse": {"mean": len(place) / 8}}}
-        content = {"models": ["a"], "rows": rows, "protocol": usual | changes, "file": "x.h5"}
+        content = {"models": ["a"], "rows": rows, "protocol": usual | changes, "file": "x.h5", "clips_in_part": 9}
         write_json(tmp_path / "eval" / "a" / place / "scores.json", content)
     assert look(tmp_path / "models", tmp_path / "eval")["a"].scores == {
         "x 4+6, feedback true": {"mse": 1.0},

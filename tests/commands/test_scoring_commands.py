@@ -60,6 +60,16 @@ def test_capped_frames_are_told_below_the_table_and_kept(place, films, tmp_path,
     ]
 
 
+def test_runs_tells_scores_of_the_first_clips_alone_from_those_of_all(place, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    for clips in ("", "--first 3 --out eval/gru/quick"):
+        assert run(f"evaluate {place / 'gru'} {place / 'balls4.h5'} {ASKED} {clips}") == 0
+    capfd.readouterr()
+    assert run(f"runs {place} --json") == 0
+    (gru,) = (told for told in json.loads(capfd.readouterr().out)["runs"] if told["path"].endswith("gru"))
+    assert set(gru["scores"]) == {"balls4 4+3", "balls4 4+3, first 3 clips"}
+
+
 def test_of_films_made_one_step_ahead_the_trivial_rows_are_so_too(films, tmp_path, monkeypatch, capfd):
     """Each frame is copied from the true one before it, not from the first."""
     monkeypatch.chdir(tmp_path)

@@ -49,7 +49,8 @@ class ScoreFile(NamedTuple):
         told = f"{self.data} {protocol['context']}+{protocol['horizon']}" if spans else self.data
         if (part := protocol.get("part", "test")) != "test":
             told += f", {part} part"
-        if isinstance(clips := protocol.get("clips"), int):
+        clips, in_part = protocol.get("clips"), self.content.get("clips_in_part")
+        if isinstance(clips, int) and isinstance(in_part, int) and clips < in_part:
             told += f", first {counted(clips, 'clip')}"
         if (feedback := protocol.get("feedback", "soft")) not in ("soft", "elsewhere"):
             told += f", feedback {feedback}"

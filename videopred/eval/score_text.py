@@ -18,6 +18,7 @@ def score_dict(scores: "Scores") -> dict[str, Any]:
         "fingerprint": scores.fingerprint,
         "reference": scores.reference,
         "protocol": scores.protocol.model_dump(mode="json"),
+        "clips_in_part": scores.clips_in_part,
         "models": list(scores.models),
         "stamps": dict(scores.stamps),
         "predictable": scores.predictable,

@@ -54,6 +54,8 @@ class Scores:
     """Path of the file whose training part gave the mean frame and the calibration; None if there was none."""
     protocol: Protocol
     """What was asked; `clips` is filled in."""
+    clips_in_part: int | None = None
+    """How many clips the part has, of which these may be the first; None of scores that do not say."""
     models: tuple[str, ...] = ("model",)
     """Rows that are models'; the others are trivial baselines."""
     seeds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -320,6 +322,7 @@ def _read(folder: Path) -> Scores:
         fingerprint=kept["fingerprint"],
         reference=kept["reference"],
         protocol=Protocol(**kept["protocol"]),
+        clips_in_part=kept.get("clips_in_part"),
         models=tuple(kept["models"]),
         seeds={name: tuple(rows) for name, rows in kept["seeds"].items()},
         stamps=kept.get("stamps", {}),

@@ -109,6 +109,7 @@ def judge_rows(
         fingerprint=file.fingerprint(),
         reference=None if reference is None else str(reference.path),
         protocol=protocol.model_copy(update={"clips": clips}),
+        clips_in_part=file.parts[protocol.part],
         models=tuple(predictions),
         best_of=tally.curves(found, predictions),
         predictable=_predictable(file, protocol.part, clips) if has_times else None,
