@@ -162,7 +162,8 @@ def load_run(run: Path | str, device: torch.device | str | None = None) -> Predi
     """
     where = device if isinstance(device, torch.device) else pick_device(device or "cpu")
     config, weights = read_run(check.as_path("RUN", run))
-    predictor = build(config.model, config.film_shape)
+    with torch.random.fork_rng(devices=()):  # weights are drawn first
+        predictor = build(config.model, config.film_shape)
     take_weights(predictor, weights, run)
     return predictor.to(where, torch.float32).eval()
 

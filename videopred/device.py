@@ -48,6 +48,15 @@ def measuring_device(device: torch.device) -> torch.device:
     return torch.device("cpu") if device.type == "mps" else device
 
 
+def seeded_devices(device: torch.device | None = None) -> range:
+    """The CUDA devices whose random streams `torch.manual_seed` changes: all, once one was used, or if this is one.
+
+    Asking one that was not used would start CUDA.
+    """
+    used = torch.cuda.is_initialized() or (device is not None and device.type == "cuda")
+    return range(torch.cuda.device_count() if used else 0)
+
+
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Within it, torch computes on one thread; afterwards on as many as before."""

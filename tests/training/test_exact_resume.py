@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +13,7 @@ import torch
 from tiny_runs import CODEC, tiny_data, tiny_model, tiny_training
 from training_runs import UNDRAWN, assert_same, equal, everything_of, load, stop_after, weights
 
+from videopred.checkpoint import load_run
 from videopred.eval.file_names import scores_in
 from videopred.export import export_run
 from videopred.files import write_json
@@ -316,3 +318,29 @@ def test_what_torch_makes_by_default_changes_nothing(data, tmp_path, monkeypatch
         torch.set_default_dtype(torch.float32)
     assert_same(everything_of(tmp_path / "run"), everything_of(straight))
     assert memory == foresee(data, tiny_model(core), settings, device="cpu").memory
+
+
+def test_the_global_random_stream_is_left_alone(data, tmp_path, monkeypatch):
+    """Or whoever repeats something over seeds of their own would draw the same after each training."""
+    settings, how = tiny_training(updates=3), {"watch": UNDRAWN, "device": "cpu"}
+    before = torch.get_rng_state()
+    foresee(data, tiny_model("scoff"), settings, device="cpu")
+    stop_after(monkeypatch, 2)
+    with pytest.raises(KeyboardInterrupt):
+        train(data, tiny_model("scoff"), settings, out=tmp_path / "run", **how)
+    stop_after(monkeypatch, 0)
+    load_run(resume(tmp_path / "run", device="cpu"))
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_trainings_in_several_threads_are_as_alone(data, tmp_path):
+    """Their chance is that of the whole process."""
+    settings, how = tiny_training(updates=3), {"watch": UNDRAWN, "device": "cpu"}
+
+    def trained(place: str) -> Path:
+        return train(data, tiny_model("scoff"), settings, out=tmp_path / place, **how)
+
+    with ThreadPoolExecutor(3) as pool:
+        together = list(pool.map(trained, ("a", "b", "c")))
+    alone = weights(trained("alone"))
+    assert all(equal(weights(run), alone) for run in together)

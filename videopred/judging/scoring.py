@@ -7,7 +7,7 @@ import torch
 
 from videopred import check
 from videopred.datasets.predictability import error_growth, frames_predictable
-from videopred.device import measuring_device
+from videopred.device import measuring_device, seeded_devices
 from videopred.eval import make_metric, read_metric_settings
 from videopred.eval.baselines import TrainingStatistics
 from videopred.eval.metric import Quantity
@@ -87,9 +87,7 @@ def judge_rows(
     taken = ", ".join(name for name in predictions if name in baselines)
     check.require(not taken, "models", "have other names than the trivial baselines", taken, "choose another name")
     tally, varied = Tally(_metrics(protocol), protocol.samples), set[str]()
-    # `seed_torch` seeds all devices, also those that are not scored on; asking one that was not used would start CUDA.
-    seeded = range(torch.cuda.device_count()) if device.type == "cuda" or torch.cuda.is_initialized() else ()
-    with sharing() as share, torch.random.fork_rng(seeded):
+    with sharing() as share, torch.random.fork_rng(seeded_devices(device)):
         progress = how.get("progress", False) and share.writes
         statistics = None if reference is None else _statistics(reference, protocol, batch_size, share, progress)
         starts = share.of(range(0, clips, batch_size))

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import RLock
 from typing import NamedTuple
 
 import torch
@@ -12,7 +13,7 @@ from videopred import check
 from videopred.checkpoint import DataRecord, ExperimentRecord, RunConfig, take_checkpoint
 from videopred.datasets import DATASETS
 from videopred.datasets.clip_source import ClipSource
-from videopred.device import pick_device
+from videopred.device import pick_device, seeded_devices
 from videopred.interrupt import stop_if_lost
 from videopred.models import build
 from videopred.models.settings import PredictorConfig
@@ -29,18 +30,22 @@ from videopred.training.resuming import StartingPoint, check_data, check_same, f
 from videopred.training.stopping import TimeLimit
 from videopred.training.watching import check_watch
 
+_ONE_AT_A_TIME = RLock()
+"""Held while torch is set up to train: its defaults and its random stream are those of the whole process."""
+
 
 @contextmanager
 def _as_usual() -> Iterator[None]:
-    """Within it, and in what it decorates, torch makes numbers of 32 bits and keeps gradients, also in inference mode;
-    behind it, all is as the caller had it."""
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float32)
-    try:
-        with torch.inference_mode(False), torch.enable_grad():  # which Lightning would leave switched on
-            yield
-    finally:
-        torch.set_default_dtype(before)
+    """Within it, and in what it decorates, torch makes numbers of 32 bits and keeps gradients, also in inference mode,
+    and no other thread trains; behind it, all is as the caller had it, torch's global random stream too."""
+    with _ONE_AT_A_TIME, torch.random.fork_rng(seeded_devices()):
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float32)
+        try:
+            with torch.inference_mode(False), torch.enable_grad():  # which Lightning would leave switched on
+                yield
+        finally:
+            torch.set_default_dtype(before)
 
 
 @_as_usual()
@@ -65,8 +70,8 @@ def train(
     there is none, on the last clips of the training part, which are then kept aside. Never reads the test part.
     Ctrl-C, SIGTERM, SIGUSR1 and the time limit finish the update, save, and raise KeyboardInterrupt: the run can be
     used as it is, and `resume` continues with it.
-    Seeds torch's global random generator from the settings: what the caller drew before changes nothing here, but what
-    the caller draws afterwards is not what it would have been.
+    All chance comes from the seed in the settings, and torch's global random stream is left as it was. Trainings in
+    several threads of a process wait for one another.
 
     Args:
         data: HDF5 file of clips or a folder of shards; or a preset or a JSON file of a recipe, whose clips are made as
@@ -127,6 +132,7 @@ def foresee(
         return forecast(learner, clips, how.device)
 
 
+@_as_usual()
 def check_fits(
     data: ClipSource,
     model: PredictorConfig,
