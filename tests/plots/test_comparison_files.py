@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
+from user_styles import STYLES, in_style
 
 from videopred.eval import make_metric
 from videopred.eval.comparison import compare
@@ -42,6 +43,16 @@ def test_a_comparison_becomes_four_files_and_the_same_ones_again(tmp_path):
     assert contents[0][0].decode() == compared.markdown()
     assert contents[0][1].decode() == compared.to_csv()
     assert b"<svg" in contents[0][3]
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_a_comparison_looks_the_same_whatever_style_a_user_has(style, tmp_path):
+    def drawn() -> list[bytes]:
+        targets = {suffix: tmp_path / f"c{suffix}" for suffix in (".png", ".svg")}
+        save_comparison(compare({"gru": scores_of("model", "copy last")}), targets, overwrite=True)
+        return [path.read_bytes() for path in targets.values()]
+
+    assert in_style(style, drawn) == drawn()
 
 
 def test_where_one_file_cannot_be_made_none_is(tmp_path):

@@ -5,12 +5,14 @@ from itertools import combinations
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
+from user_styles import STYLES, in_style
 from view_samples import CONTEXT, FRAMES, MODULES, trace, view
 
 from videopred.palette import MARK, SCHEMA_COLORS, TRACK
 from videopred.rendering import FIGURES
 from videopred.rendering.canvas import figure_bytes
 from videopred.rendering.clip_view import ClipView
+from videopred.rendering.film import film_frames
 from videopred.rendering.film_rows import laid_over
 from videopred.rendering.mask_out_figure import masked_out
 from videopred.rendering.mask_out_figure import measure as masked_out_measure
@@ -21,6 +23,7 @@ from videopred.rendering.paper_figures import (
     schema_use,
     strip_figure,
 )
+from videopred.rendering.strip import strip
 from videopred.rendering.top_down_figure import _binned, measure, top_down
 from videopred.rendering.writing import write_figure
 
@@ -46,6 +49,17 @@ def complete() -> ClipView:
     other = brims_view()
     happened = trace() | dict(list(other.trace.items())[:2])
     return view(trace=happened, truths=other.truths, strips=[(0, 5), (5, 8), (8, 12)])
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_figures_films_and_strips_look_the_same_whatever_style_a_user_has(style, tmp_path):
+    def drawn() -> list[bytes]:
+        path = tmp_path / "figure.png"
+        named = [name for name in FIGURES if name != "mask-out"]
+        figures = [write_figure(name, [complete()], [path])[0].read_bytes() for name in named]
+        return [*figures, film_frames(view()).tobytes(), strip(view()).tobytes()]
+
+    assert in_style(style, drawn) == drawn()
 
 
 @pytest.mark.parametrize("name", [name for name in FIGURES if name != "mask-out"])

@@ -15,6 +15,7 @@ import torch
 from lightning.pytorch.loggers import TensorBoardLogger
 from tiny_runs import FRAMES, HEIGHT, WIDTH, tiny_model, tiny_training
 from training_runs import Terminal, learner
+from user_styles import in_style
 
 from videopred.datasets.clip_file import ClipFile
 from videopred.models import CORES, build
@@ -106,6 +107,11 @@ def test_pictures_are_of_two_clips_or_as_many_as_there_are(frames, tmp_path, dra
         f"clip {clip}/{name}" for clip in shown for name in ("film", "strip", "modules")
     }
     assert {step for _, step in drawn} <= {0}
+
+
+def test_what_a_user_has_set_for_figures_ends_no_training(frames, tmp_path, drawn):
+    in_style("TeX", lambda: look(WatchClips(frames, CONTEXT, 1), learner("rims"), tmp_path, 0))
+    assert len(drawn) == 6
 
 
 def test_a_schema_that_nobody_uses_counts_as_dead(frames, tmp_path, monkeypatch):

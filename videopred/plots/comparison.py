@@ -14,9 +14,10 @@ from videopred.files import write_all
 from videopred.plots.curves import draw_curves
 from videopred.plots.points import draw_points
 from videopred.plots.score_panel import Curve, ScorePanel, over_steps
-from videopred.rendering.canvas import figure_bytes
+from videopred.rendering.canvas import figure_bytes, our_style
 
 
+@our_style()
 def save_comparison(
     comparison: Comparison | DataComparison,
     targets: Mapping[str, Path],

@@ -18,7 +18,7 @@ from videopred.datasets.quadruplets import Quadruplets
 from videopred.eval.mates import differences, mates
 from videopred.eval.plausibility_scores import PlausibilityScores
 from videopred.palette import BLUE, GREEN, VERMILION
-from videopred.rendering.canvas import hue
+from videopred.rendering.canvas import hue, our_style
 from videopred.rendering.lettering import text_width
 from videopred.rendering.page import LETTERS, Page, blank_page, enlarged, points
 
@@ -91,6 +91,7 @@ def draw_scenes(scores: PlausibilityScores, films: Quadruplets, scenes: Sequence
     return paths
 
 
+@our_style()
 def scene_still(pairs: Sequence[Pair], name: str, unit: str) -> np.ndarray:
     """Strips of the films of each pair, and their curves below.
 
@@ -125,6 +126,7 @@ def scene_still(pairs: Sequence[Pair], name: str, unit: str) -> np.ndarray:
     return page.drawn()
 
 
+@our_style()
 def scene_gif_frames(pairs: Sequence[Pair], name: str, unit: str, *, panel_px: int = 176) -> np.ndarray:
     """The films of both pairs side by side, and their curves growing below.
 

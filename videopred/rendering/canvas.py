@@ -1,11 +1,13 @@
 """Figures with axes: how they look, and their bytes as PNG or SVG."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from threading import RLock
 from typing import Any
 
 import numpy as np
-from matplotlib import rc_context
+from matplotlib import rc_context, style
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -17,6 +19,17 @@ TIME = "frame; the rollout begins at the dashed line"
 
 LETTERS, SMALL = 11, 9
 """Sizes of text, points: legible when a figure of 7 inches is printed at half its size."""
+
+
+_ONE_AT_A_TIME = RLock()
+"""Held while matplotlib has our style, which is that of the whole process."""
+
+
+@contextmanager
+def our_style() -> Iterator[None]:
+    """Within it, and in what it decorates, figures look as ours do, whatever style somebody has set for their own."""
+    with _ONE_AT_A_TIME, style.context("default"):
+        yield
 
 
 def hue(color: Sequence[int] | np.ndarray) -> tuple[float, float, float]:

@@ -7,6 +7,7 @@ import numpy as np
 
 from videopred.palette import CONTEXT, ROLLOUT, TRACK
 from videopred.rendering import USUAL_ROWS
+from videopred.rendering.canvas import our_style
 from videopred.rendering.clip_view import ClipView
 from videopred.rendering.lettering import Label, legend_width, paint_legend, text_width, write
 from videopred.rendering.page import blank_page
@@ -18,6 +19,7 @@ _ABREAST = 4
 """Panels in a line at most, but for more models; then they are smaller."""
 
 
+@our_style()
 def film_frames(view: ClipView, rows: Sequence[str] = USUAL_ROWS, *, panel_px: int = 256) -> np.ndarray:
     """Frames of a film with these rows as panels, at most four abreast, in lines about as long as each other.
 

@@ -8,6 +8,7 @@ import numpy as np
 from videopred.check import whole_number
 from videopred.palette import CONTEXT, ROLLOUT
 from videopred.rendering import USUAL_ROWS
+from videopred.rendering.canvas import our_style
 from videopred.rendering.clip_view import ClipView
 from videopred.rendering.film import MARGIN
 from videopred.rendering.lettering import Label, legend_width, paint_legend, text_width, write
@@ -20,6 +21,7 @@ _APART, _LINE = 28, 22
 """Room between legends, and height of a line of a name, in px."""
 
 
+@our_style()
 def strip(view: ClipView, rows: Sequence[str] = USUAL_ROWS, *, columns: int = 12, panel_px: int = 128) -> np.ndarray:
     """A still with these rows, and every n-th frame as a column.
 

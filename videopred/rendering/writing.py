@@ -7,12 +7,13 @@ from videopred import pictures
 from videopred.addresses import find
 from videopred.files import write_bytes
 from videopred.rendering import FIGURES, USUAL_ROWS
-from videopred.rendering.canvas import figure_bytes
+from videopred.rendering.canvas import figure_bytes, our_style
 from videopred.rendering.clip_view import ClipView, check_figure
 from videopred.rendering.film import film_frames
 from videopred.rendering.strip import strip
 
 
+@our_style()
 def write_figure(name: str, views: Sequence[ClipView], paths: Sequence[Path]) -> list[Path]:
     """Write a figure to each path, as its suffix says, and return the paths. Files there are replaced.
 

@@ -16,7 +16,7 @@ from videopred.frames import to_film
 from videopred.models.predictor import Predictor
 from videopred.pictures import gif_bytes, png_bytes
 from videopred.rendering.activity_figure import activity_figure, drawable
-from videopred.rendering.canvas import pixels
+from videopred.rendering.canvas import our_style, pixels
 from videopred.rendering.clip_view import view_of_rollout
 from videopred.rendering.film import film_frames
 from videopred.rendering.strip import strip
@@ -62,6 +62,7 @@ class WatchClips(Callback):
         with torch.compiler.set_stance("force_eager"):
             return roll_out(predictor, given, truth.shape[1], trace=True), truth
 
+    @our_style()
     def _draw(
         self, logger: loggers.TensorBoardLogger, rollout: Rollout, truth: torch.Tensor, names: Sequence[str], step: int
     ) -> None:
