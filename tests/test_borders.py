@@ -106,6 +106,7 @@ DOORS: dict[str, set[str]] = {
         "plots.points",
         "plots.surprise_curves",
         "rendering.canvas",
+        "rendering.fonts",
         "rendering.lettering",
         "rendering.mask_out_figure",
         "rendering.page",

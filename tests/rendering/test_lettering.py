@@ -1,8 +1,13 @@
 """Text and legends on pixels: as wide as they are said to be, so that nothing overlaps."""
 
+import warnings
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
+from videopred.rendering import fonts
+from videopred.rendering.canvas import dress, empty_figure, figure_bytes, our_style
 from videopred.rendering.lettering import SWATCH, Label, legend_width, paint_legend, text_width, write
 from videopred.rendering.page import blank_page
 from videopred.rendering.panel import Swatch
@@ -21,6 +26,27 @@ def test_a_text_is_as_wide_as_is_said(text):
     assert columns[0] - LEFT in (0, 1, 2)  # 2 with matplotlib 3.10
     assert abs(columns[-1] + 1 - columns[0] - text_width(text)) <= 2
     assert text_width("") == 0
+
+
+@pytest.fixture
+def another_font(monkeypatch) -> Iterator[None]:
+    """One that comes with matplotlib, as if it were of another script."""
+    monkeypatch.setattr(fonts, "_OF_OTHER_SCRIPTS", ("No Such Font", "STIXGeneral"))
+    fonts.fonts.cache_clear()
+    yield
+    fonts.fonts.cache_clear()
+
+
+def test_letters_that_our_font_lacks_are_of_another_that_is_there(another_font):
+    """Such as those of a run with a Chinese name, of which there would be boxes."""
+    text = "\u1d81 balls"
+    with warnings.catch_warnings(), our_style():
+        warnings.simplefilter("error")  # of a glyph that is missing
+        columns = inked(write(blank_page(HIGH, WIDE), [Label(text, LEFT, HIGH / 2, "left")]))
+        assert abs(columns[-1] + 1 - columns[0] - text_width(text)) <= 2
+        figure = empty_figure(4, 3)
+        dress(figure.subplots(), title=text)
+        figure_bytes(figure, "png")
 
 
 @pytest.mark.parametrize("names", [("missed", "invented"), ("0", "1", "2"), ("truth",), ("0", "iiiiiiii", "WWWW")])

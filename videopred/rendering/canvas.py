@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from videopred.palette import INK
+from videopred.rendering.fonts import fonts
 
 TIME = "frame; the rollout begins at the dashed line"
 """What stands along time."""
@@ -28,7 +29,7 @@ _ONE_AT_A_TIME = RLock()
 @contextmanager
 def our_style() -> Iterator[None]:
     """Within it, and in what it decorates, figures look as ours do, whatever style somebody has set for their own."""
-    with _ONE_AT_A_TIME, style.context("default"):
+    with _ONE_AT_A_TIME, style.context(["default", {"font.family": fonts()}]):
         yield
 
 

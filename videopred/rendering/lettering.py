@@ -9,7 +9,8 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 
 from videopred.rendering.canvas import literal
-from videopred.rendering.page import FONT, Page
+from videopred.rendering.fonts import fonts
+from videopred.rendering.page import Page
 from videopred.rendering.panel import Swatch
 
 TEXT, SWATCH = 18, 14
@@ -57,7 +58,7 @@ def text_width(text: str, size: int = TEXT) -> int:
     """How wide a text is, px."""
     if not text:
         return 0
-    return ceil(TextPath((0, 0), literal(text), size=size, prop=FontProperties(family=FONT)).get_extents().width)
+    return ceil(TextPath((0, 0), literal(text), size=size, prop=FontProperties(family=fonts())).get_extents().width)
 
 
 def write(image: np.ndarray, labels: list[Label]) -> np.ndarray:

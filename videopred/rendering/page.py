@@ -7,9 +7,8 @@ from matplotlib.figure import Figure
 
 from videopred.palette import INK, PAGE
 from videopred.rendering.canvas import hue, literal
+from videopred.rendering.fonts import fonts
 
-FONT = "DejaVu Sans"
-"""It comes with matplotlib, so that text is as wide everywhere."""
 LETTERS = 15
 """Usual size of text, px."""
 _DPI = 64  # a power of two: size / dpi * dpi is exact, so no pixel is lost to rounding
@@ -41,7 +40,7 @@ class Page:
         """Write a line of text, whose middle is at y; x is where `align` says."""
         self._figure.text(
             x / self._width, 1 - y / self._height, literal(text), size=points(size), ha=align, va="center_baseline",
-            color=hue(color), family=FONT,
+            color=hue(color), family=fonts(),
         )  # fmt: skip
 
     def axes(self, left: int, top: int, width: int, height: int) -> Axes:
