@@ -68,7 +68,8 @@ ROOMS: dict[str, set[str]] = {
     "command_lines": SHARED | {"datasets", "eval"},
     "rollout": SHARED | {"models"},
     "training": SHARED
-    | {"datasets", "models", "rollout", "rendering", "checkpoint", "device", "training", "pictures", "slurm"},
+    | {"datasets", "models", "rollout", "rendering", "checkpoint", "device"}
+    | {"training", "pictures", "processes", "slurm"},
     "judging": SHARED
     | {"judging", *SHELVES, "rollout", "rendering", "checkpoint", "device", "pictures", "processes", "slurm", "runs"},
     "surprise": SHARED | {"datasets", "eval", "rollout", "checkpoint", "device", "runs"},

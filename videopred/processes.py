@@ -16,7 +16,12 @@ def is_first_of_training() -> bool:
     `my_place` does not know that: processes that Lightning starts have their place in LOCAL_RANK alone until they have
     met. So this follows Lightning, from which `training.processes.is_first` has it.
     """
-    return next((os.environ[name] for name in _LIGHTNING if name in os.environ), "0") == "0"
+    return told_place()[1] == "0"
+
+
+def told_place() -> tuple[str, str]:
+    """The variable from which Lightning has the place of this process in a training, and what it says."""
+    return next(((name, os.environ[name]) for name in _LIGHTNING if name in os.environ), (_LIGHTNING[0], "0"))
 
 
 def my_place() -> tuple[int, int]:

@@ -15,7 +15,7 @@ import torch
 from lightning.fabric.utilities import rank_zero
 from lightning.pytorch.plugins.environments import LightningEnvironment, TorchElasticEnvironment
 from lightning.pytorch.utilities import rank_zero_only
-from tiny_runs import tiny_model, tiny_training
+from tiny_runs import files_of, tiny_model, tiny_training
 from torch.distributed import DistNetworkError
 
 from videopred.processes import is_first_of_training
@@ -31,7 +31,8 @@ from videopred.training.processes import (
     launched,
     lost_another,
 )
-from videopred.training.run import train
+from videopred.training.run import resume, train
+from videopred.training.seeds import train_seeds
 
 TORCHRUN = {"TORCHELASTIC_RUN_ID": "1", "WORLD_SIZE": "2"}
 SCRIPT = {"SLURM_NTASKS": "2", "SLURM_PROCID": "0", "SLURM_JOB_ID": "12", "SLURM_JOB_NAME": "job"}
@@ -165,6 +166,73 @@ def test_processes_that_nobody_has_started_are_refused(data, tmp_path, monkeypat
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         train(data, tiny_model(), tiny_training(), **how)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ({"RANK": "3"}, "RANK {}, got 3"),
+        ({"LOCAL_RANK": "1"}, "LOCAL_RANK {}, got 1"),
+        ({"SLURM_PROCID": "3"}, "SLURM_PROCID {}, got 3"),
+        ({"WORLD_SIZE": "4", "RANK": "2", "LOCAL_RANK": "0"}, "RANK {}, got 2"),
+    ],
+    ids=str,
+)
+def test_a_place_that_no_launcher_gave_is_refused_before_anything_is_touched(data, stopped, monkeypatch, told, said):
+    """A process that takes itself for another than the first writes nothing."""
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+    before = files_of(stopped.parent)
+    message = said.format("must be unset, or 0 for one device, when neither torchrun nor srun starts Python")
+    message = re.escape(f"{message}; unset it and start Python again, or start it with torchrun or srun")
+    for begin in (
+        lambda: train(data, tiny_model(), tiny_training(), out=stopped.with_name("new"), device="cpu"),
+        lambda: train(data, tiny_model(), tiny_training(), out=stopped, overwrite=True, device="cpu"),
+        lambda: resume(stopped, device="cpu"),
+    ):
+        with pytest.raises(ValueError, match=f"^{message}$"):
+            begin()
+    assert files_of(stopped.parent) == before
+
+
+def test_seeds_in_a_place_that_no_launcher_gave_leave_nothing(data, tmp_path, monkeypatch):
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    with pytest.raises(ValueError, match=r"^LOCAL_RANK must be unset, or 0 for one device, when .*, got 1; unset it"):
+        train_seeds(data, [3, 5], tiny_model(), tiny_training(), out=tmp_path / "run", device="cpu")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("told", "name"),
+    [({"RANK": "0"}, "RANK"), ({"RANK": "0", "LOCAL_RANK": "0"}, "RANK"), (SCRIPT | {"LOCAL_RANK": "0"}, "LOCAL_RANK")],
+)
+def test_the_first_of_several_devices_takes_no_place(monkeypatch, told, name):
+    """It would wait for the others in vain, or start ones that take themselves for the first."""
+    for variable, value in told.items():
+        monkeypatch.setenv(variable, value)
+    with pytest.raises(ValueError, match=rf"^{name} must be unset, or 0 for one device, .*, got 0; unset it"):
+        check_compute(tiny_training(), ComputeConfig(devices=2), torch.device("cpu"))
+
+
+def test_a_place_that_lightning_has_read_counts_until_python_ends(monkeypatch):
+    monkeypatch.setattr(rank_zero_only, "rank", 1, raising=False)
+    with pytest.raises(ValueError, match=r"^RANK must be unset, .*; unset it and start Python again, or"):
+        check_compute(tiny_training(), ComputeConfig(), torch.device("cpu"))
+
+
+@pytest.mark.parametrize(
+    ("told", "devices"),
+    [
+        ({"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0"}, 1),
+        (SCRIPT, 2),
+        (SHELL, 2),
+        ({"LOCAL_RANK": "1", "VIDEOPRED_STARTED_BY": "7"}, 2),  # as Lightning starts it for us
+    ],
+)
+def test_places_that_a_training_may_have(monkeypatch, told, devices):
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+    check_compute(tiny_training(), ComputeConfig(devices=devices), torch.device("cpu"))
 
 
 @pytest.mark.parametrize("address", ["127.0.1.1", "::1", None])

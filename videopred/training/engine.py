@@ -22,7 +22,7 @@ from videopred.systems import may_train_together
 from videopred.training.keeping import AtomicIO
 from videopred.training.loggers import Curves
 from videopred.training.metrics_file import MetricsFile
-from videopred.training.processes import check_reachable, environment, launched
+from videopred.training.processes import check_first, check_reachable, environment, launched
 
 
 def make_trainer(
@@ -160,7 +160,8 @@ def _check_strategy(compute: ComputeConfig, device: torch.device) -> None:
 
 
 def _check_launcher(compute: ComputeConfig) -> None:
-    """Refuse numbers of machines and devices that do not match the processes that a launcher has started.
+    """Refuse numbers of machines and devices that do not match the processes that a launcher has started, and a place
+    among others where none has.
 
     Without a launcher, the first of several machines would wait for the others, deaf to signals. With another number of
     processes, each would train by itself, or some would be missing.
@@ -173,6 +174,7 @@ def _check_launcher(compute: ComputeConfig) -> None:
     )
     check.require(compute.nodes == 1 or launcher is not None, "--nodes", must, f"{compute.nodes} without", fix)
     if launcher is None:
+        check_first(compute.devices)
         _check_runs_again(compute)
         return
     name, started = launcher

@@ -12,6 +12,7 @@ from lightning.pytorch.utilities import rank_zero_only
 from torch.distributed import DistError
 
 from videopred import check
+from videopred.processes import told_place
 from videopred.slurm import Task, my_task
 
 _STARTER = "VIDEOPRED_STARTED_BY"
@@ -93,6 +94,23 @@ def lost_another(error: RuntimeError) -> str:
     if not isinstance(error, DistError) and "/gloo/" not in said:
         return ""
     return re.sub(r"^\[[^]]*\] |\. This is typically .*$", "", said)  # where in its source, and wishes
+
+
+def check_first(devices: int) -> None:
+    """Refuse a place among others where neither a launcher nor a training here has started this process.
+
+    As another than the first it would train and write nothing. The first of several devices would wait for processes
+    that it never starts, or start ones that take themselves for the first. Lightning keeps the place that it read as it
+    was loaded.
+
+    Raises:
+        ValueError: names the variable that says it.
+    """
+    name, place = told_place()
+    first = is_first() and place == "0" and (devices == 1 or not os.environ.keys() & {"RANK", "LOCAL_RANK"})
+    must = "be unset, or 0 for one device, when neither torchrun nor srun starts Python"
+    fix = "unset it and start Python again, or start it with torchrun or srun"
+    check.require(first or _STARTER in os.environ, name, must, place, fix)
 
 
 def check_reachable() -> None:
