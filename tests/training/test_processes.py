@@ -140,6 +140,13 @@ def raises(error: Exception) -> Callable[..., None]:
             "torchrun's --nproc-per-node as --devices, and its --nnodes as --nodes",
         ),
         (
+            {"TORCHELASTIC_RUN_ID": "1"},
+            {},
+            "WORLD_SIZE must be a number beside TORCHELASTIC_RUN_ID, got nothing; unset TORCHELASTIC_RUN_ID, or start "
+            "with torchrun",
+        ),
+        (TORCHRUN | {"WORLD_SIZE": "x"}, {}, "WORLD_SIZE must be a number beside TORCHELASTIC_RUN_ID, got x; unset"),
+        (
             SRUN,
             {},
             "--devices must make 2 with --nodes, the processes that srun has started, got 1 with --nodes 1; give "

@@ -27,9 +27,15 @@ def launched() -> tuple[str, int] | None:
     """The launcher that started this process together with others, and how many they are; None if it was none.
 
     A single task of srun is one process as any other; torchrun is taken at its word, also for one.
+
+    Raises:
+        ValueError: WORLD_SIZE is no number beside torchrun's TORCHELASTIC_RUN_ID.
     """
     if TorchElasticEnvironment.detect():
-        return "torchrun", int(os.environ["WORLD_SIZE"])
+        processes = os.environ.get("WORLD_SIZE", "nothing")
+        must, fix = "be a number beside TORCHELASTIC_RUN_ID", "unset TORCHELASTIC_RUN_ID, or start with torchrun"
+        check.require(processes.isdecimal(), "WORLD_SIZE", must, processes, fix)
+        return "torchrun", int(processes)
     task = my_task()
     return None if task is None else ("srun", task.tasks)
 
