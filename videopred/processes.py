@@ -1,4 +1,4 @@
-"""Which of several processes this is that were started to work together. Light."""
+"""Which of several processes this is that were started to work together, and whether they can meet. Light."""
 
 import os
 import sys
@@ -46,3 +46,16 @@ def my_place() -> tuple[int, int]:
     must, fix = f"be a number below {names[1]}", "start the processes with torchrun or srun"
     check.require(sensible, names[0], must, f"{place} of {processes}", fix)
     return int(place), int(processes)
+
+
+def check_meeting_place() -> None:
+    """Refuse to look for other processes where nothing says where they meet; the tasks of srun know a place.
+
+    Raises:
+        ValueError: names the variable that is missing.
+    """
+    if my_task() is not None and "MASTER_ADDR" not in os.environ:
+        return
+    for name in ("MASTER_ADDR", "MASTER_PORT"):
+        must, fix = "say where the processes meet", "unset WORLD_SIZE to work alone, or start with torchrun, or set it"
+        check.require(name in os.environ, name, must, "nothing", fix)

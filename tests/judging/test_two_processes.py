@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tiny_runs import tiny_data, tiny_model, tiny_training
 
+from videopred.judging.sharing import sharing
 from videopred.training import train
 
 TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node")
@@ -66,6 +67,27 @@ def test_processes_that_met_for_a_training_on_gpus_speak_through_the_cpu(tmp_pat
     )  # fmt: skip
     assert told.returncode == 0, told.stderr
     assert [(tmp_path / f"{place}.txt").read_text() for place in range(2)] == 2 * ["2 True 3.0 [0, 1]"]
+
+
+@pytest.mark.parametrize(
+    ("told", "missing"),
+    [
+        ({}, "MASTER_ADDR"),
+        ({"MASTER_PORT": "4567"}, "MASTER_ADDR"),
+        ({"MASTER_ADDR": "first"}, "MASTER_PORT"),
+    ],
+)
+def test_processes_that_are_not_told_where_to_meet_are_refused(monkeypatch, told, missing):
+    for name in ("MASTER_ADDR", "MASTER_PORT"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"WORLD_SIZE": "4", "RANK": "0", **told}.items():
+        monkeypatch.setenv(name, value)
+    message = (
+        f"^{missing} must say where the processes meet, got nothing; unset WORLD_SIZE to work alone, or start with "
+        "torchrun, or set it$"
+    )
+    with pytest.raises(ValueError, match=message), sharing():
+        pass
 
 
 def measured(folder: Path) -> dict[str, np.ndarray]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 import torch
 from torch import distributed
 
-from videopred.processes import my_place
+from videopred.processes import check_meeting_place, my_place
 from videopred.slurm import my_task
 
 Item = TypeVar("Item")
@@ -55,7 +55,7 @@ def sharing() -> Iterator[Share]:
     training: what they exchange is a few numbers per clip and frame. Each must come here, as all wait for one another.
 
     Raises:
-        ValueError: the environment's RANK and WORLD_SIZE make no sense.
+        ValueError: the environment's RANK and WORLD_SIZE make no sense, or it does not say where processes meet.
     """
     rank, processes = my_place()
     if processes == 1:
@@ -64,6 +64,7 @@ def sharing() -> Iterator[Share]:
     if distributed.is_initialized():
         group: Any = distributed.new_group(backend="gloo")
     else:
+        check_meeting_place()
         task = my_task()
         meet = None if task is None or "MASTER_ADDR" in os.environ else f"tcp://{task.first_machine}:{task.port}"
         distributed.init_process_group("gloo", init_method=meet, rank=rank, world_size=processes)
