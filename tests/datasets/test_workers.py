@@ -1,5 +1,6 @@
 """Making clips in several processes: the same bytes, clear ends, and no harm from the caller's script."""
 
+import shlex
 import subprocess
 import sys
 
@@ -41,6 +42,22 @@ def test_a_script_that_guards_nothing_may_have_workers(tmp_path):
     """
     done = subprocess.run([sys.executable, "-"], input=script, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "here\n", "")
+
+
+def test_workers_need_nothing_to_complain_to(tmp_path):
+    """As with `2>&-` in a shell: what is printed there must not get among the answers."""
+    script = tmp_path / "closed.py"
+    statement = f"{HEAD}make = LocalMaker.make; "
+    statement += "LocalMaker.make = lambda *args: os.write(2, b'noise') and make(*args); workers.work()"
+    script.write_text(f"""if True:
+        import videopred
+        from videopred.datasets import workers
+        workers._STATEMENT = {statement!r}
+        videopred.generate("balls4", {{"train": 2}}, out={str(tmp_path / "a.h5")!r}, workers=2)
+    """)
+    done = subprocess.run(["sh", "-c", f"exec {shlex.join([sys.executable, str(script)])} 2>&-"])
+    assert done.returncode == 0
+    assert (tmp_path / "a.h5").is_file()
 
 
 @pytest.mark.parametrize(

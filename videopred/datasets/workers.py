@@ -108,8 +108,10 @@ class WorkerPool:
 
 def work() -> None:
     """Do the tasks that come through stdin, and answer each on stdout with None or what went wrong."""
+    # None if whoever started the caller closed it. Then its number is free, and must not be that of the answers.
+    beside = os.open(os.devnull, os.O_WRONLY) if sys.stderr is None else sys.stderr.fileno()
     answers = os.dup(sys.stdout.fileno())
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what libraries print there is no answer
+    os.dup2(beside, sys.stdout.fileno())  # what libraries print there is no answer
     recipe, mnist, seed = pickle.load(sys.stdin.buffer)
     maker: LocalMaker | None = None
     with suppress(EOFError, OSError):  # the caller is done, or gone
