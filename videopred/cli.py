@@ -127,12 +127,25 @@ def _set_up() -> None:
     if sys.modules["__main__"].__spec__ is None:  # not `python -m`, which may have found the package right here
         # Else the workers of loaders would import files of the current folder in the place of modules of Python.
         os.environ.setdefault("PYTHONSAFEPATH", "1")
+    _take_standard_places()
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # whoever started us closed it, as `>&-` does
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):  # which may have no letter for an arrow or a name
         sys.stdout.reconfigure(errors="replace")
     warnings.formatwarning = _in_one_line
+
+
+def _take_standard_places() -> None:
+    """Have descriptors 0 to 2 lead nowhere where whoever started us closed them, for processes that we start as well.
+
+    Else files that are opened next get these numbers, and what libraries of C print goes into them.
+    """
+    lowest = os.open(os.devnull, os.O_RDWR)
+    while lowest <= 2:
+        os.set_inheritable(lowest, True)
+        lowest = os.dup(lowest)
+    os.close(lowest)
 
 
 def _in_one_line(

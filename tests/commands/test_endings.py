@@ -102,6 +102,42 @@ def test_a_command_may_have_no_output_at_all(words, status):
     assert (done.returncode, done.stderr.count(b"\n")) == (status, 0 if status == 0 else 1)
 
 
+NOISY = """
+import subprocess, sys
+from videopred import cli
+
+PRINT = "import os; os.write(1, b'out'); os.write(2, b'err')"
+
+def write_file():
+    with open(sys.argv[1], "wb"):
+        exec(PRINT, {})
+        subprocess.run([sys.executable, "-c", PRINT], check=True)
+
+cli.COMMANDS["list"] = write_file
+cli.main(["list"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("closed", "said"),
+    [
+        (">&-", (b"", b"errerr")),
+        ("2>&-", (b"outout", b"")),
+        ("<&- 2>&-", (b"outout", b"")),
+        ("<&- >&-", (b"", b"errerr")),
+        ("<&- >&- 2>&-", (b"", b"")),
+    ],
+)
+def test_no_file_takes_the_place_of_a_closed_stream(tmp_path, closed, said):
+    """Libraries of C would print into it, also those of processes that are started meanwhile."""
+    script, file = tmp_path / "noisy.py", tmp_path / "file"
+    script.write_text(NOISY)
+    command = f"exec {shlex.join([sys.executable, str(script), str(file)])} {closed}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, *said)
+    assert file.read_bytes() == b""
+
+
 def test_letters_that_the_output_lacks_are_question_marks(monkeypatch):
     """As the arrows of a table of scores in a batch job without UTF-8; it failed when all was scored."""
     output = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
