@@ -58,6 +58,28 @@ def test_what_is_stopped_while_it_looks_where_it_runs_leaves_nothing_and_moves_n
     assert files_of(folder.path) == before
 
 
+NO_TEXT = os.fsdecode(b"l\xe4tin")
+TOLD_IN = [{"data": DATA.model_copy(update={"path": f"/data/{NO_TEXT}.h5"})}, {"init_from": f"/runs/{NO_TEXT}"}]
+
+
+@pytest.mark.parametrize(("name", "changes"), [(NO_TEXT, {}), ("new", TOLD_IN[0]), ("run", TOLD_IN[1])])
+def test_names_that_are_no_text_are_refused_before_a_run_begins(folder, name, changes):
+    """It would fail as it saves, and be in the way of the same command with PYTHONUTF8=1."""
+    folder.end("finished", 5)
+    before = files_of(folder.path.parent)
+    with pytest.raises(UnicodeEncodeError):
+        RunFolder(folder.path.with_name(name)).begin(CONFIG.model_copy(update=changes), "cpu", overwrite=True)
+    assert files_of(folder.path.parent) == before
+    assert [path.name for path in folder.path.parent.iterdir()] == ["run"]
+
+
+def test_a_run_that_goes_on_with_data_whose_name_is_no_text_stays_as_it_was(folder):
+    before = files_of(folder.path)
+    with pytest.raises(UnicodeEncodeError):
+        folder.go_on(CONFIG.model_copy(update=TOLD_IN[0]), record(folder), "cpu", 3)
+    assert files_of(folder.path) == before
+
+
 @pytest.mark.parametrize("replaced", [True, False])
 def test_a_run_whose_settings_cannot_be_written_leaves_the_place_as_it_was(folder, replaced):
     folder.end("finished", 5)

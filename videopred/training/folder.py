@@ -59,7 +59,9 @@ class RunFolder:
             FileExistsError: a run is there, and `overwrite` is false.
             ValueError: something else is there, or a run that another process trains, or one that holds another.
             OSError: it cannot be made.
+            UnicodeEncodeError: a name that it must tell is no text.
         """
+        _check_text(self.path, config)
         if not is_first():
             return
         with ExitStack() as undo:
@@ -131,7 +133,11 @@ class RunFolder:
 
         A record that does not say when the run was started is kept under another name. The run then counts as started
         now: without a time, scores of any run of its name would pass for its own.
+
+        Raises:
+            UnicodeEncodeError: a name that it must tell is no text.
         """
+        _check_text(self.path, config)
         if not is_first():
             return
         write_json(self.path / SETTINGS, config.model_dump(mode="json"))
@@ -194,3 +200,9 @@ class RunFolder:
         self._record = record
         if (self.path / SETTINGS).exists():  # else the run was moved or deleted, and a record alone is none
             write_json(self.path / RECORD, record)
+
+
+def _check_text(path: Path, config: RunConfig) -> None:
+    """Raise UnicodeEncodeError for names that are no text: TensorBoard and the checkpoints, which tell them, fail."""
+    for name in (path, config.data and config.data.path, config.init_from):
+        str(name).encode()
