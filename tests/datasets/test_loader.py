@@ -283,7 +283,9 @@ def test_crops_are_what_lies_around_their_pixels(size, channels, film, seed):
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
 def test_a_crop_is_centred_on_its_place(dtype):
     films = FilmDataset(open_recipe(small("sm-mnist"), {"test": 2}), "test", dtype=dtype, truth=("positions",))
-    item = CropDataset(films, crops=5, size=9)[1]
+    crops = CropDataset(films, crops=5, size=9)
+    assert repr(crops) == f"<CropDataset: 5 crops of 9 px from each frame of {films!r}>"
+    item = crops[1]
     assert list(item) == ["frames", "positions", "crops", "places"]
     assert item["crops"].shape == ((T, 5, 9, 9, 1) if dtype == torch.uint8 else (T, 5, 1, 9, 9))
     assert (item["places"].shape, item["places"].dtype) == ((T, 5, 2), torch.float32)

@@ -144,6 +144,12 @@ def test_stars_and_intervals_of_the_first_steps_are_of_these_alone(scores):
     assert [line.rstrip().endswith("*") for line in lines[whole + 1 : whole + 4]] == [False, True, False]
 
 
+def test_scores_equal_only_themselves(scores):
+    """Their arrays cannot be asked."""
+    assert scores == scores
+    assert scores != made_up()
+
+
 def test_one_clip_has_no_interval():
     one = made_up(clips=1)
     assert one.interval("blank", "bce") is None

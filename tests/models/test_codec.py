@@ -15,6 +15,7 @@ from torch.nn import functional
 from videopred.models import CODECS, build_codec
 from videopred.models.codec_settings import MilaConfig, RNEMConfig, SharedConfig
 from videopred.models.columns import by_columns
+from videopred.models.core_settings import CoreSettings
 from videopred.models.decoder import SharedDecoder
 from videopred.models.elu import ELU
 from videopred.models.encoder import Encoder, build_encoder
@@ -347,6 +348,14 @@ def test_strips_share_out_the_rows_and_each_is_seen_through_an_encoder_of_its_ow
         close(slots[:, strip], encoder.encoders[strip](alone)[:, 0])
     weights = [one.state_dict() for one in encoder.encoders]
     assert all(not torch.equal(a["layers.0.weight"], b["layers.0.weight"]) for a, b in pairwise(weights))
+
+
+def test_any_core_may_read_strips():
+    class Striped(CoreSettings):
+        reads: str = "strips"
+        modules: int = 3
+
+    assert build_encoder(SMALL, (1, 16, 24), Striped()).strips == [(0, 5), (5, 11), (11, 16)]
 
 
 def test_strips_without_a_row_are_refused():

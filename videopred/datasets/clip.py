@@ -17,7 +17,7 @@ def clip_seed(seed: int, part: str, index: int) -> np.random.SeedSequence:
     return np.random.SeedSequence(seed, spawn_key=(list(PARTS).index(part), index))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # it holds arrays
 class Clip:
     """A film with the truth that made it.
 

@@ -47,6 +47,9 @@ class CropDataset(Dataset[dict[str, Tensor]]):
         # In shared memory, so that workers that live on into the next epoch learn of it.
         self._epoch = torch.zeros((), dtype=torch.int64).share_memory_()
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.crops} crops of {self.size} px from each frame of {self.films!r}>"
+
     @property
     def epoch(self) -> int:
         """Which of endlessly many draws of places it gives; 0 at first. To be set between two passes."""

@@ -20,7 +20,7 @@ from videopred.files import array_bytes, json_text, write_all
 from videopred.run_files import run_name
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # it holds arrays
 class PlausibilityScores:
     """How plausible films are, and the errors that follow where it is known which of them are possible."""
 

@@ -37,7 +37,7 @@ _FIX = "make them with `videopred evaluate`"
 """What to do about scores that are not there, or damaged."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # it holds arrays
 class Scores:
     """How well each row (the models, and the trivial baselines) did at each step of the rollout."""
 

@@ -118,7 +118,7 @@ def core_flags(name: str, words: Sequence[str]) -> CoreSettings:
     Raises:
         ValueError: an unknown core, or a flag that belongs to another.
     """
-    config = core_config(name)
+    config: CoreSettings = core_config(name)
     if isinstance(config, OwnConfig):
         from videopred.models.own import own_settings
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from videopred import check
 from videopred.addresses import find
 from videopred.models import codec_settings, modular_settings, rival_settings, scoff_settings
 from videopred.models.core_settings import CoreSettings
 from videopred.models.presets import PRESETS
-from videopred.models.settings import OwnConfig, PredictorConfig
+from videopred.models.settings import CoreConfig, OwnConfig, PredictorConfig
 from videopred.settings import Settings
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ DECODERS: dict[str, tuple[type[Settings], str]] = {
 """Name -> (settings, where the class is)."""
 
 
-def core_config(name: str, **changes: Any) -> CoreSettings:
+def core_config(name: str, **changes: Any) -> CoreConfig:
     """The settings of a core.
 
     Args:
@@ -63,8 +63,9 @@ def core_config(name: str, **changes: Any) -> CoreSettings:
     if ":" in name:
         return OwnConfig(source=name, settings=changes)
     if name in PRESETS:
-        return PRESETS[name].core.changed(**changes)
-    return CORES[check.one_of("--core", name, [*CORES, *PRESETS, "MODULE:CLASS"])][0](**changes)
+        return cast(CoreConfig, PRESETS[name].core.changed(**changes))
+    kind = CORES[check.one_of("--core", name, [*CORES, *PRESETS, "MODULE:CLASS"])][0]
+    return cast(CoreConfig, kind(**changes))
 
 
 def name_of_core(config: CoreSettings) -> str:
@@ -76,7 +77,8 @@ def with_core(model: PredictorConfig, name: str) -> PredictorConfig:
     """A model with the core of a name and that core's own decoder; as it is if its core is of that name."""
     if name == name_of_core(model.core):
         return model
-    core = settings = core_config(name)
+    core = core_config(name)
+    settings: CoreSettings = core
     if isinstance(core, OwnConfig):
         from videopred.models.own import own_settings
 

@@ -12,7 +12,6 @@ from videopred.models import build_codec, reads
 from videopred.models.codec_settings import CodecConfig, CodecSettings
 from videopred.models.constants import keep_constants
 from videopred.models.core_settings import CoreSettings
-from videopred.models.modular_settings import RIMsConfig
 
 _USUAL_WIDTH = 16  # of a learned key behind the channels
 
@@ -30,9 +29,10 @@ def build_encoder(
     Raises:
         ValueError: the codec cannot take frames of that size, or they have fewer rows than the core has modules.
     """
-    if isinstance(core, RIMsConfig) and core.reads == "strips":
-        return StripsEncoder(config, film_shape, core.modules)
-    return Encoder(config, film_shape, "map" if reads(core) == "map" else "vector")
+    wanted = reads(core)
+    if wanted == "strips":  # one for each module
+        return StripsEncoder(config, film_shape, core.modules)  # type: ignore[attr-defined]
+    return Encoder(config, film_shape, wanted)
 
 
 class Encoder(nn.Module):
