@@ -1,5 +1,7 @@
 """The smallest clips, models and trainings that still are what they stand for. All sizes differ, no frame is square."""
 
+import itertools
+import os
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -52,6 +54,18 @@ def tiny_training(**changes: Any) -> TrainingConfig:
 def files_of(folder: Path) -> dict[Path, bytes]:
     """Path of every file in a folder and in those inside it -> what is in it."""
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@contextmanager
+def no_more_files_than(count: int) -> Iterator[None]:
+    """A system that lets this process open only that many files beside those that it has open."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = (number for number in itertools.count() if not os.path.exists(f"/dev/fd/{number}"))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (next(itertools.islice(free, count, None)), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 @contextmanager

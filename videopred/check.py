@@ -3,6 +3,7 @@
 Other modules say what was wrong through these functions, so that all messages read alike.
 """
 
+import errno
 import os
 import re
 from collections import Counter
@@ -87,9 +88,15 @@ def require_sound(condition: bool, argument: str, must: str, got: Any, fix: str)
 
 
 def require_access(error: Exception, path: Path) -> None:
-    """Raise PermissionError that names the path if that is what a library's error is: such a file may be sound."""
+    """Raise an OSError that names the path if a library's error is that it may not be opened: it may be sound."""
     if isinstance(error, PermissionError):
         raise PermissionError(error.errno, "Permission denied", str(path)) from None
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        must, fix = (
+            "be opened within the system's limit of open files",
+            "raise it with `ulimit -n`, or use fewer shards",
+        )
+        raise OSError(complaint(str(path), must, "one file more", fix)) from None
 
 
 @contextmanager

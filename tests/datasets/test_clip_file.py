@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 import pytest
 from small_worlds import SMALL, small
+from tiny_runs import no_more_files_than
 
 from videopred.datasets import make_world
 from videopred.datasets.clip import clip_seed
@@ -267,3 +268,10 @@ def test_a_file_that_may_not_be_read_is_not_called_damaged(path, monkeypatch):
     with pytest.raises(PermissionError) as caught:
         ClipFile(path)
     assert str(caught.value) == f"[Errno 13] Permission denied: '{path}'"
+
+
+def test_a_file_for_which_too_many_are_open_is_not_called_damaged(path):
+    open_already = ClipFile(path)
+    got = "must be opened within the system's limit of open files, got one file more; raise it with `ulimit -n`, or use"
+    with no_more_files_than(0), pytest.raises(OSError, match="^" + re.escape(f"{path} {got}")):
+        open_already.read_frames("train", 0, 1)

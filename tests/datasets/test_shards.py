@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_worlds import InScenes, small
 from test_worlds import assert_same
+from tiny_runs import no_more_files_than
 
 from videopred.datasets import generation, open_dataset
 from videopred.datasets.balls import BouncingBalls
@@ -95,6 +96,20 @@ def test_a_folder_can_be_pickled_closed_and_used_again(folder):
         copy = pickle.loads(pickle.dumps(many))
     assert (copy.read_frames("train", 1, 9) == frames).all()
     assert (many.read_frames("train", 1, 9) == frames).all()
+
+
+def test_more_shards_than_files_may_be_open(tmp_path, monkeypatch):
+    monkeypatch.setattr("videopred.datasets.clip_folder._OPEN", 3)
+    one, path = open_dataset(make(tmp_path, shards=1)), make(tmp_path, shards=11)
+    fingerprint, proved = open_dataset(path).fingerprint(), verify(open_dataset(path)).proved
+    with no_more_files_than(6), open_dataset(path) as many:  # three shards, and what a fingerprint maps
+        np.testing.assert_array_equal(many.read_frames("train", 0, 11), one.read_frames("train", 0, 11))
+        for index in (9, 2, 0, 5, 2, 10, 9):
+            assert_same(many.clip("train", index), one.clip("train", index))
+        assert many.fingerprint() == fingerprint
+        copy = pickle.loads(pickle.dumps(many))
+        many.close()
+        assert verify(copy).proved == proved
 
 
 def test_a_folder_that_one_stands_in_has_its_name(folder, monkeypatch):

@@ -18,10 +18,13 @@ from videopred.datasets.shards import ShardName, others_beside, shard_names, sha
 
 _ALIKE = ("format", "name", "recipe", "seed", "clips", "shards")  # what all shards of a set say in the same words
 _FIX = "make it with `videopred generate`"
+_OPEN = 64  # shards kept open at once: a process may open some hundred files, and each takes about a megabyte
 
 
 class ClipFolder(ClipSource):
     """All shards of a data set, open for reading. Each process opens them for itself on first use.
+
+    Of many, only those used last stay open.
 
     Attributes:
         shards: the files.
@@ -38,6 +41,7 @@ class ClipFolder(ClipSource):
         self.path = path if path.name not in ("", "..") else path.resolve()  # `.` says nothing to who reads it later
         self._check_names(names)
         self.shards = [ClipFile(self.path / str(name)) for name in names]
+        self._used: dict[ClipFile, None] = {}  # those that may be open, the one used last at the end
         first = self.shards[0]
         for shard, name in zip(self.shards, names, strict=True):
             self._check_shard(shard, name)
@@ -84,12 +88,23 @@ class ClipFolder(ClipSource):
 
     def fingerprint(self) -> str:
         """SHA-256 of the fingerprints of all shards, in order, in hexadecimal."""
-        return hashlib.sha256("".join(shard.fingerprint() for shard in self.shards).encode()).hexdigest()
+        return hashlib.sha256("".join(self._use(shard).fingerprint() for shard in self.shards).encode()).hexdigest()
 
     def close(self) -> None:
         """Let go of the files; the next use opens them again."""
         for shard in self.shards:
             shard.close()
+        self._used.clear()
+
+    def _use(self, shard: ClipFile) -> ClipFile:
+        """The shard, to be read before the next is used: the one not used for longest is closed if they are many."""
+        self._used.pop(shard, None)
+        self._used[shard] = None
+        if len(self._used) > _OPEN:
+            oldest = next(iter(self._used))
+            oldest.close()
+            del self._used[oldest]
+        return shard
 
     def _files_of(self, part: str, start: int, stop: int) -> Iterator[tuple[ClipFile, int, int]]:
         """The shards that hold the clips from `start` up to `stop`, and from where up to where in each."""
@@ -98,7 +113,7 @@ class ClipFolder(ClipSource):
                 mine = ranges[part]
                 first, last = max(start, mine.start), min(stop, mine.stop)
                 if first < last:
-                    yield shard, first - mine.start, last - mine.start
+                    yield self._use(shard), first - mine.start, last - mine.start
 
     def _check_names(self, names: list[ShardName]) -> None:
         sets = sorted({f"{name.name} in {name.shards}" for name in names})

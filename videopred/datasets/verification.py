@@ -102,11 +102,18 @@ def _addresses(file: ClipFile) -> dict[str, range]:
     return shard_ranges(json.loads(told["clips"]), file.recipe, int(told["shards"]), int(told["shard"]))
 
 
+def _in_turn(shares: Sequence[_Share]) -> Iterator[_Share]:
+    """The shares, each with its file closed before the next: more than a process may open may be there."""
+    for share in shares:
+        with share.file:
+            yield share
+
+
 def _prove_whole(shares: Sequence[_Share], progress: bool) -> str:
     """All that the files hold is there, and zlib's checksums say it is undamaged."""
     chunks, names = 0, set()
     with tqdm(desc="unpack", unit="chunk", disable=not progress) as bar:
-        for share in shares:
+        for share in _in_turn(shares):
             for name in share.file.unpack(share.part):
                 names.add(f"{share.part}/{name}")
                 chunks += 1
@@ -117,7 +124,7 @@ def _prove_whole(shares: Sequence[_Share], progress: bool) -> str:
 def _prove_recipe(shares: Sequence[_Share], world: World, seed: int, sample: int, progress: bool) -> str:
     """Clips spread over each part, made again, are those that are there."""
     made = {share.part: 0 for share in shares}
-    for share in tqdm(shares, desc="make again", unit="part", disable=not progress):
+    for share in tqdm(_in_turn(shares), desc="make again", unit="part", total=len(shares), disable=not progress):
         there = list(chain.from_iterable(other.addresses for other in shares if other.part == share.part))
         spread = np.linspace(0, len(there) - 1, min(sample, len(there))).round().astype(int)
         mine = [there[place] for place in spread if there[place] in share.addresses]
@@ -146,7 +153,7 @@ def _compare(record: Record, share: _Share, place: int) -> None:
 
 def _prove_addresses(shares: Sequence[_Share], seed: int) -> str:
     """Every clip stands at its place, with the seed that belongs there; so no two have the same."""
-    for share in shares:
+    for share in _in_turn(shares):
         for start, stop in share.blocks(_ROWS_AT_ONCE):
             addresses = share.addresses[start:stop]
             words = [clip_seed(seed, share.part, index).generate_state(1, np.uint64)[0] for index in addresses]
@@ -167,7 +174,7 @@ def _prove_apart(shares: Sequence[_Share], world: World | None, seed: int, progr
     seen: dict[bytes, tuple[_Share, int]] = {}
     total, repeated = sum(len(share.addresses) for share in shares), 0
     with tqdm(total=total, desc="compare", unit="clip", disable=not progress) as bar:
-        for share in shares:
+        for share in _in_turn(shares):
             for start, stop in share.blocks(share.file.at_once(_CLIPS_AT_ONCE)):
                 frames = share.file.read_frames(share.part, start, stop)
                 if world:
@@ -205,7 +212,7 @@ def _prove_digits_apart(shares: Sequence[_Share]) -> str:
     if "objects/source" not in shares[0].file.truth:
         return ""
     owner: dict[int, str] = {}
-    for share in shares:
+    for share in _in_turn(shares):
         for start, stop in share.blocks(_ROWS_AT_ONCE):
             sources = share.file.read(share.part, "objects/source", start, stop)
             for place, row in enumerate(sources.reshape(stop - start, -1), start):
