@@ -1,5 +1,7 @@
 """Exact discs: conservation laws, geometry, symmetries, and the limit of small steps."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -262,3 +264,14 @@ def test_a_world_without_walls_never_mentions_them(seed):
     assert all((table["second"] >= 0).all() for table in motion.contacts)
     outside = (motion.positions < 0) | (motion.positions > SIDES)
     assert outside.any((1, 2, 3)).all()
+
+
+def test_long_clips_take_memory_for_their_frames_and_contacts_alone():
+    state, box = starts(5, 17, WORLDS["closed"]), box_of(WORLDS["closed"])
+    tracemalloc.start()
+    motion = simulate(state, box, 900)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    kept = motion.positions.nbytes + motion.velocities.nbytes + sum(table.nbytes for table in motion.contacts)
+    assert len(motion.contacts[0]) > 900  # each of them would take as much as some frames
+    assert peak < 3 * kept, peak / kept

@@ -94,13 +94,14 @@ def simulate(state: State, box: Box, frames: int) -> Motion:
     fall[1] = np.where(np.isnan(mass), 0, box.gravity)
 
     time, touched = np.zeros(x.shape[-1]), np.full(radius.shape, -np.inf)
-    legs, rows = [(time, x, v)], []
+    paths, rows = np.empty((2, len(time), frames, len(radius), 2)), []  # positions and velocities
     for _ in range(MAX_EVENTS_PER_FRAME * frames):
         wait, event = _next_contact(x, v, fall, radius, reach, box)
         goes_on = time + wait <= frames
         if not goes_on.any():
             break
         step = np.where(goes_on, wait, 0)  # a finished clip stays at its last contact
+        _fly(paths, time, x, v, fall, time + step)
         time, x, v = time + step, x + (v + fall * (step / 2)) * step, v + fall * step
         kept = np.where(time - touched < 1, 1, box.restitution)
         clip = np.flatnonzero(goes_on)
@@ -108,11 +109,11 @@ def simulate(state: State, box: Box, frames: int) -> Motion:
         pair = j >= 0
         touched[i, clip], touched[j[pair], clip[pair]] = time[clip], time[clip[pair]]
         rows.append((clip, time[clip], i, j, impulse))
-        legs.append((time, x, v))
     else:
         must, fix = f"meet at most {MAX_EVENTS_PER_FRAME:,} times a frame", "choose fewer balls, or masses more alike"
         raise ValueError(check.complaint("--balls", must, "more", fix))
-    return Motion(*_at_frames(legs, fall, frames), contact_tables(rows, len(time)))
+    _fly(paths, time, x, v, fall, np.full_like(time, frames))
+    return Motion(paths[0], paths[1], contact_tables(rows, len(time)))
 
 
 def _next_contact(
@@ -193,14 +194,15 @@ def _collide(
     return i, j, impulse
 
 
-def _at_frames(legs: list[tuple], fall: np.ndarray, frames: int) -> tuple[np.ndarray, np.ndarray]:
-    """Positions and velocities (B, T, N, 2) at the frames, from the legs of free flight."""
-    start, x, v = (np.stack(column) for column in zip(*legs, strict=True))  # (E, B), (E, 2, N, B) twice
-    frame = np.arange(frames)[:, None]
-    leg = (start[:, None] <= frame).sum(0) - 1  # (T, B): the last one that began by then
-    clip = np.arange(start.shape[1])
-    position, velocity, pull = x[leg, :, :, clip], v[leg, :, :, clip], fall.transpose(2, 0, 1)  # (T, B, 2, N)
-    since = (frame - start[leg, clip])[..., None, None]
+def _fly(
+    paths: np.ndarray, time: np.ndarray, x: np.ndarray, v: np.ndarray, fall: np.ndarray, until: np.ndarray
+) -> None:
+    """Write the frames of free flight from `time` (B,) to just before `until` (B,) into positions and velocities."""
+    first, stop = np.ceil(time).astype(int), np.ceil(until).astype(int)
+    count = stop - first
+    clip = np.repeat(np.arange(len(time)), count)  # (F,): one for each frame to be written
+    frame = np.arange(len(clip)) + np.repeat(stop - count.cumsum(), count)
+    position, velocity, pull, since = x[:, :, clip], v[:, :, clip], fall[:, :, clip], frame - time[clip]
     position = position + (velocity + pull * (since / 2)) * since
-    velocity = np.where(np.isnan(position), np.nan, velocity + pull * since)
-    return position.transpose(1, 0, 3, 2), velocity.transpose(1, 0, 3, 2)
+    paths[0, clip, frame] = position.T
+    paths[1, clip, frame] = np.where(np.isnan(position), np.nan, velocity + pull * since).T
