@@ -24,6 +24,11 @@ class Usage(NamedTuple):
     free: int
 
 
+def costs(seconds: float, size: float) -> tuple[forecasting._Cost, forecasting._Cost]:
+    """Of a file by itself, nothing; and of each clip."""
+    return forecasting._Cost(0, 0), forecasting._Cost(seconds, size)
+
+
 def test_a_forecast_tells_clips_files_and_bytes_and_makes_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     monkeypatch.setattr("videopred.datasets.forecasting._MANY", 340)  # else too few are made to tell sizes well
@@ -39,7 +44,30 @@ def test_a_forecast_tells_clips_files_and_bytes_and_makes_nothing(tmp_path, monk
     assert told.bytes == pytest.approx(size, rel=0.3)
 
 
-@pytest.mark.parametrize(("numbers", "made"), [(10**9, 16), (3, 3), (0, 1)])
+@pytest.mark.parametrize("shards", [1, 90])
+def test_what_a_file_takes_by_itself_is_counted_once_a_file(tmp_path, shards):
+    tiny = small("balls4", height=8, width=10, frames=4, balls=(1,), radii=(1.0,), masses=(1.0,))
+    told = foresee("tiny", {"train": 700, "test": 90}, out=tmp_path, recipe=tiny, shards=shards)
+    made = generate("tiny", {"train": 700, "test": 90}, out=tmp_path, recipe=tiny, shards=shards)
+    size = sum(path.stat().st_size for path in made.parent.rglob("*.h5"))
+    assert told.bytes == pytest.approx(size, rel=0.25)
+
+
+@pytest.mark.parametrize(("seconds", "told"), [((3.0, 2.0, 4.1), 4 * 1.72 + 340 * 0.14), ((3.0, 2.0, 1.5), 4 * 2.0)])
+def test_the_time_of_a_file_by_itself_is_counted_once_a_file(tmp_path, monkeypatch, seconds, told):
+    """The first of two files of a clip of each part loads what all need; and no clip takes less than no time."""
+    asked, ahead = [], iter(seconds)
+
+    def make(target, local, part, number):
+        asked.append(number)
+        return forecasting._Cost(next(ahead), 50)
+
+    monkeypatch.setattr(forecasting, "_make", make)
+    assert foresee("balls4", CLIPS, out=tmp_path, recipe=SMALL, shards=4).seconds == pytest.approx(told)
+    assert asked == [1, 1, 16]
+
+
+@pytest.mark.parametrize(("numbers", "made"), [(10**9, 1 + 1 + 16), (3, 1 + 1 + 3), (0, 1)])
 def test_of_large_clips_fewer_are_made(tmp_path, monkeypatch, numbers, made):
     asked = []
     clips = BouncingBalls.clips
@@ -59,13 +87,13 @@ def test_of_scenes_whole_ones_are_made(tmp_path, monkeypatch, numbers, made):
         forecasting, "make_file", lambda target, *others: asked.append(target.clips) or make_file(target, *others)
     )
     assert foresee("occlusion", {"test": 400}, out=tmp_path, recipe=recipe).bytes > 0
-    assert asked == [made]
+    assert asked == [1, 1, made]
 
 
 @pytest.mark.parametrize(("workers", "at_once"), [(1, 1), (2, 2), (3, 3), (8, 3)])
 def test_no_more_workers_help_than_this_process_has_cores(tmp_path, monkeypatch, workers, at_once):
     """It may have fewer than the machine, as in a job of Slurm's."""
-    monkeypatch.setattr(forecasting, "_measure", lambda *args: (1.5, 1.0))
+    monkeypatch.setattr(forecasting, "_measure", lambda *args: costs(1.5, 1.0))
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {4, 5, 7}, raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 64)
     told = foresee("balls4", CLIPS, out=tmp_path, recipe=SMALL, workers=workers)
@@ -86,7 +114,7 @@ def test_what_is_there_is_not_made_again(tmp_path, monkeypatch):
     assert told.clips == 24
     [piece] = tmp_path.glob(".*/*.piece")
     needed = 2 * told.bytes - piece.stat().st_size
-    monkeypatch.setattr("videopred.datasets.forecasting._measure", lambda *args: (1.0, told.bytes / 40))
+    monkeypatch.setattr("videopred.datasets.forecasting._measure", lambda *args: costs(1.0, told.bytes / 40))
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: Usage(needed))
     assert foresee("balls4", {"train": 40}, out=tmp_path, recipe=SMALL).lacking == ""
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: Usage(needed - 1))
@@ -121,7 +149,7 @@ def test_a_full_folder_for_temporary_files_is_named(tmp_path):
 def test_pieces_need_room_beside_the_file_they_go_into(tmp_path, monkeypatch, shards, times):
     clips = {"train": 40}
     told = foresee("balls4", clips, out=tmp_path, recipe=SMALL, shards=shards)
-    monkeypatch.setattr("videopred.datasets.forecasting._measure", lambda *args: (1.0, told.bytes / 40))
+    monkeypatch.setattr("videopred.datasets.forecasting._measure", lambda *args: costs(1.0, told.bytes / 40))
     for spare, lacks in ((1, False), (-2, True)):
         monkeypatch.setattr(shutil, "disk_usage", lambda folder, spare=spare: Usage(int(told.bytes * times) + spare))
         assert bool(foresee("balls4", clips, out=tmp_path, recipe=SMALL, shards=shards).lacking) == lacks
@@ -132,7 +160,7 @@ def test_a_long_generation_says_how_long(tmp_path, monkeypatch, capfd, long, tol
     monkeypatch.setattr("videopred.datasets.generation._LONG", long)
     monkeypatch.setattr("videopred.datasets.generation._SMALL", 250 * SMALL.frames * SMALL.height * SMALL.width)
     generate("balls4", {"train": 300}, out=tmp_path / "a.h5", recipe=SMALL)
-    line = r"making 300 clips in 1 file of [\d.]+ MB takes about [\d.]+ s with 1 worker\n"
+    line = r"making 300 clips in 1 file of [\d.]+ kB takes about [\d.]+ s with 1 worker\n"
     assert re.fullmatch(line if told else "", capfd.readouterr().err)
     generate("balls4", {"train": 200}, out=tmp_path / "b.h5", recipe=SMALL)
     assert capfd.readouterr().err == ""

@@ -21,7 +21,14 @@ from videopred.systems import processors
 _FEW, _MORE = 16, 128  # clips that are made to see how long they take
 _NUMBERS = 2**26  # pixel values that are made for that at most, unless a single scene has more
 _QUICK = 0.5  # seconds: if the few take less, their time says too little, and more are made
-_MANY = 2560  # clips: for a smaller set only the few are made, because more would take too large a share of its time
+_MANY = 1280  # clips: for a smaller set only the few are made, because more would take too large a share of its time
+
+
+class _Cost(NamedTuple):
+    """What something takes."""
+
+    seconds: float
+    bytes: float
 
 
 class Forecast(NamedTuple):
@@ -55,11 +62,11 @@ def forecast(targets: Sequence[Target], local: LocalMaker, workers: int) -> Fore
     """
     blocks = [block for target in targets for block in PieceFolder(target).missing()]
     clips = sum(block.stop - block.start for block in blocks)
-    seconds, bytes_each = _measure(targets, local) if targets else (0.0, 0.0)
-    at_once = min(workers, processors())
-    total = round(sum(target.clips for target in targets) * bytes_each)
+    of_file, of_clip = _measure(targets, local) if targets else (_Cost(0, 0), _Cost(0, 0))
+    seconds = len(targets) * of_file.seconds + clips * of_clip.seconds / min(workers, processors())
+    total = round(len(targets) * of_file.bytes + sum(target.clips for target in targets) * of_clip.bytes)
     files = [str(target.path) for target in targets]
-    return Forecast(clips, files, total, clips * seconds / at_once, workers, _lacking(total, targets))
+    return Forecast(clips, files, total, seconds, workers, _lacking(total, targets))
 
 
 def _lacking(total: int, targets: Sequence[Target]) -> str:
@@ -81,21 +88,34 @@ def _lacking(total: int, targets: Sequence[Target]) -> str:
     return check.complaint("--out", must, f"{size(free)} at {folder}", fix)
 
 
-def _measure(targets: Sequence[Target], local: LocalMaker) -> tuple[float, float]:
-    """Seconds and bytes per clip, from the recipe to the file, over a few clips of the largest part."""
+def _measure(targets: Sequence[Target], local: LocalMaker) -> tuple[_Cost, _Cost]:
+    """What a file takes by itself, and what each clip takes from the recipe to the file, over a few of them.
+
+    In a file of small clips most of what the first takes is the file's own: its index, and its beginning and end.
+    """
     target, part = max(
         ((target, part) for target in targets for part in target.ranges), key=lambda pair: len(pair[0].ranges[pair[1]])
     )
-    for few in (_FEW, _MORE):
-        some = target.ranges[part][: _sample(local.recipe, few, part)]
-        with _room_for_a_sample(), tempfile.TemporaryDirectory() as folder:
-            sample = replace(target, path=Path(folder) / "sample.h5", ranges={part: some})
-            start = time.perf_counter()
-            make_file(sample, local, lambda clips: None)
-            seconds, written = time.perf_counter() - start, sample.path.stat().st_size
-        if seconds > _QUICK or sum(target.clips for target in targets) < _MANY:
-            break
-    return seconds / len(some), written / len(some)
+    few, more = (min(_sample(local.recipe, some, part), len(target.ranges[part])) for some in (_FEW, _MORE))
+    one, parts = _make(target, local, part, 1), len(target.ranges)
+    if few == 1:
+        return _Cost(0, 0), _Cost(one.seconds / parts, one.bytes / parts)
+    one = min(one, _make(target, local, part, 1))  # the first file takes longer, for all that is loaded with it
+    some = _make(target, local, part, few)
+    if some.seconds < _QUICK and sum(target.clips for target in targets) >= _MANY:
+        few, some = more, _make(target, local, part, more)
+    each = _Cost(*(max(0.0, (all_ - first) / (few - 1)) for all_, first in zip(some, one, strict=True)))
+    return _Cost(one.seconds - parts * each.seconds, one.bytes - parts * each.bytes), each
+
+
+def _make(target: Target, local: LocalMaker, part: str, number: int) -> _Cost:
+    """What a file in a temporary folder takes that has so many clips of a part of the target, and one of each other."""
+    ranges = {name: addresses[: number if name == part else 1] for name, addresses in target.ranges.items()}
+    with _room_for_a_sample(), tempfile.TemporaryDirectory() as folder:
+        sample = replace(target, path=Path(folder) / "sample.h5", ranges=ranges)
+        start = time.perf_counter()
+        make_file(sample, local, lambda clips: None)
+        return _Cost(time.perf_counter() - start, sample.path.stat().st_size)
 
 
 @contextmanager
