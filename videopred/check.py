@@ -17,6 +17,8 @@ from typing import Any
 from videopred.run_files import EXPORT, SETTINGS, SUMMARY, looks_like_run
 from videopred.spelling import nearest, nearest_path, nearest_run
 
+_NAME, _ADDED = 255, 25  # bytes of a name that disks take; of what files that come and go beside it add to it
+
 
 def complaint(argument: str, must: str, got: Any, fix: str) -> str:
     """One line: what, what it must be, what it was, what to do.
@@ -205,6 +207,12 @@ def existing(argument: str, path: Path) -> Path:
     return path
 
 
+def _require_short_names(argument: str, path: Path) -> None:
+    """Raise ValueError if no disk takes such a name."""
+    fits = len(os.fsencode(path.name)) <= _NAME - _ADDED and all(len(os.fsencode(part)) <= _NAME for part in path.parts)
+    require(fits, argument, f"have names of at most {_NAME - _ADDED} bytes", path, "choose a shorter one")
+
+
 def absent(argument: str, path: Path, overwrite: bool, *, folder: bool = False) -> Path:
     """Return the path if nothing is there, or if overwriting was asked for; and if the folder above takes new files.
 
@@ -217,9 +225,11 @@ def absent(argument: str, path: Path, overwrite: bool, *, folder: bool = False) 
     Raises:
         FileExistsError: something is there and `overwrite` is false, or a file is to come and there is something else.
         TypeError: `overwrite` is neither true nor false.
+        ValueError: a name in it is too long for a disk.
         OSError: what is above it is no folder, or may not be written into.
     """
     require_kind(isinstance(overwrite, bool), "overwrite", "be True or False", repr(overwrite), "choose one of these")
+    _require_short_names(argument, path)
     if not folder and path.exists() and not path.is_file():
         raise FileExistsError(complaint(argument, "be a file", f"{path} ({_no_file(path)})", "choose another name"))
     if path.exists() and not overwrite:
@@ -239,8 +249,9 @@ def folder_for(path: Path, names: Iterable[str]) -> Path:
     """Return the path of --out if it may be a folder for files of these names: no file, and without their endings.
 
     Raises:
-        ValueError: it is or does.
+        ValueError: it is or does, or a name in it is too long for a disk.
     """
+    _require_short_names("--out", path)
     names = list(names)
     like_a_file = path.is_file() or path.suffix in {Path(name).suffix for name in names}
     fix = f"leave the ending out: the folder gets {', '.join(names)}"
