@@ -104,8 +104,9 @@ def _measure(targets: Sequence[Target], local: LocalMaker) -> tuple[_Cost, _Cost
     some = _make(target, local, part, few)
     if some.seconds < _QUICK and sum(target.clips for target in targets) >= _MANY:
         few, some = more, _make(target, local, part, more)
-    each = _Cost(*(max(0.0, (all_ - first) / (few - 1)) for all_, first in zip(some, one, strict=True)))
-    return _Cost(one.seconds - parts * each.seconds, one.bytes - parts * each.bytes), each
+    of_clip = _Cost(*(max(0.0, (all_ - first) / (few - 1)) for all_, first in zip(some, one, strict=True)))
+    of_file = _Cost(*(max(0.0, first - parts * each) for first, each in zip(one, of_clip, strict=True)))
+    return of_file, of_clip
 
 
 def _make(target: Target, local: LocalMaker, part: str, number: int) -> _Cost:
