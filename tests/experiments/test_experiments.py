@@ -10,10 +10,11 @@ import torch
 from videopred.datasets import DATASETS
 from videopred.experiments import EXPERIMENTS, experiment_at, experiment_names, find_experiment, read_experiment
 from videopred.experiments.asking import ask
-from videopred.experiments.rivals import MATCHED, RIVALS, as_wide, widths_of
+from videopred.experiments.rivals import MATCHED, RIVALS, as_wide
 from videopred.experiments.scales import SCALES, at_scale, changes
 from videopred.models import build_core, reads
 from videopred.models.codec_settings import MilaConfig, SharedConfig
+from videopred.models.core_settings import CoreSettings
 from videopred.models.encoder import Encoder
 from videopred.models.presets import PRESETS
 from videopred.models.rival_settings import GRUConfig
@@ -190,7 +191,7 @@ def test_a_rival_is_as_wide(name, rival):
     ours, wide = find_experiment(name), find_experiment(f"{name}-{rival}")
     core = wide.model.core
     width = core.rows * core.heads * core.head_size if rival == "rmc" else core.units
-    assert width == sum(widths_of(ours.model.core))
+    assert width == sum(ours.model.core.state_widths)
     assert (wide.model.stack, wide.model.codec) == (ours.model.stack, ours.model.codec)
     assert wide.model_copy(update={"model": ours.model, "summary": "", "stated": {}, "chosen": {}}) == ours.model_copy(
         update={"summary": "", "stated": {}, "chosen": {}}
@@ -224,9 +225,16 @@ def test_widths_by_hand():
     rims, scoff, brims = (
         find_experiment(name).model.core for name in ("rims-balls4", "scoff-intphys", "brims-smmnist")
     )
-    assert (widths_of(rims), widths_of(scoff), widths_of(brims)) == ([100] * 6, [85] * 6, [50] * 12)
+    assert (rims.state_widths, scoff.state_widths, brims.state_widths) == ((100,) * 6, (85,) * 6, (50,) * 12)
     rmc = as_wide(scoff, "rmc")
     assert (rmc.rows, rmc.heads, rmc.head_size) == (6, 5, 17)
+
+
+def test_a_core_that_is_new_has_rivals_as_wide():
+    class NewConfig(CoreSettings):
+        units: int = 15
+
+    assert [as_wide(NewConfig(), rival).state_widths for rival in RIVALS] == [(15,)] * 3
 
 
 def test_a_twin_differs_in_the_law_alone():

@@ -9,6 +9,7 @@ import pytest
 import torch
 from core_checks import BATCH, CHECKS, FEATURES, SMALL, make, slots
 from torch import nn
+from torch.utils import _pytree as tree
 
 from videopred.models import CORES, build_core, core_config
 from videopred.models.core import Core, unroll
@@ -94,6 +95,14 @@ def test_settings_survive_json(name):
     settings = SMALL[name]
     assert type(settings).model_validate_json(settings.model_dump_json()) == settings
     assert settings.kind == name
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_settings_say_how_wide_the_state_is(name):
+    """Cells, layers and a window of the past make it so many times as wide."""
+    leaves = tree.tree_leaves(make(name).initial_state(1))
+    width = sum(leaf.numel() for leaf in leaves if leaf.is_floating_point())
+    assert width % sum(SMALL[name].state_widths) == 0
 
 
 @pytest.mark.parametrize("name", CORES)

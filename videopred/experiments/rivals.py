@@ -7,9 +7,7 @@ from typing import Any
 
 from videopred.experiments.settings import ExperimentConfig
 from videopred.models.core_settings import CoreSettings
-from videopred.models.modular_settings import RIMsConfig
 from videopred.models.rival_settings import GRUConfig, LSTMConfig, RMCConfig
-from videopred.models.scoff_settings import SCOFFConfig
 from videopred.models.settings import PredictorConfig
 
 RIVALS = ("lstm", "gru", "rmc")
@@ -79,20 +77,11 @@ def as_wide(core: CoreSettings, rival: str) -> Any:
 
     An RMC has a row for each of them; its heads are the most out of 5 to 1 that share a row's width.
     """
-    widths = widths_of(core)
+    widths = core.state_widths
     if rival == "rmc":
         heads = next(heads for heads in (5, 4, 3, 2, 1) if widths[0] % heads == 0)
         return RMCConfig(rows=len(widths), heads=heads, head_size=widths[0] // heads)
     return {"lstm": LSTMConfig, "gru": GRUConfig}[rival](units=sum(widths))
-
-
-def widths_of(core: Any) -> list[int]:
-    """Width of each module or file of a core that a paper proposes."""
-    if isinstance(core, SCOFFConfig):
-        return [core.units] * core.files
-    if isinstance(core, RIMsConfig):
-        return [core.units] * core.modules
-    return [units for units, modules in zip(core.units, core.modules, strict=True) for _ in range(modules)]
 
 
 def notes_without(notes: dict[str, str], *parts: str) -> dict[str, str]:

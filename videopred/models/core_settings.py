@@ -18,6 +18,14 @@ class CoreSettings(Settings):
         """What a run of this core is called unless somebody says otherwise."""
         return self.kind  # type: ignore[attr-defined]
 
+    @property
+    def state_widths(self) -> tuple[int, ...]:
+        """Width of each part of the state: of every module, file, row or layer; if not overridden, of one, `units`.
+
+        Cells, and past steps that are kept, are not counted.
+        """
+        return (self.units,)  # type: ignore[attr-defined]
+
     def changed(self, **changes: Any) -> Self:
         """The same settings but for some values, checked anew."""
         return type(self)(**{**self.model_dump(), **changes})

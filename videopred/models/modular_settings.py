@@ -96,6 +96,10 @@ class RIMsConfig(ModularSettings, _Sizes):
         return 4 * self.units
 
     @property
+    def state_widths(self) -> tuple[int, ...]:
+        return (self.units,) * self.modules
+
+    @property
     def gain(self) -> float | None:
         """`input_gain`, or what None stands for: None is left where it is the authors' N(0, 0.01²)."""
         return self.input_gain or (3.0 if self.reads == "map" else None)
@@ -136,6 +140,10 @@ class StackSettings(ModularSettings, _SizesOfLayers):
     """Heads of the attention to neighbouring layers; together their values are 4 x units wide."""
     per_module_slots: bool = False
     """Whether each module of a neighbouring layer is a slot of its own (paper, 3.2), or the layer is one (its code)."""
+
+    @property
+    def state_widths(self) -> tuple[int, ...]:
+        return tuple(units for units, modules in zip(self.units, self.modules, strict=True) for _ in range(modules))
 
     @model_validator(mode="after")
     def _settings_agree(self) -> "StackSettings":

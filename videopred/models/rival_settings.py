@@ -33,6 +33,10 @@ class LadderConfig(CoreSettings):
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
     """Dropout in [0, 1), in training, of what a layer reads; without attention, the input itself is not dropped."""
 
+    @property
+    def state_widths(self) -> tuple[int, ...]:
+        return self.units
+
     @field_validator("units")
     @classmethod
     def _are_layers(cls, units: tuple[int, ...]) -> tuple[int, ...]:
@@ -109,6 +113,10 @@ class RMCConfig(CoreSettings):
     def key(self) -> int:
         """Width of a key, per head."""
         return self.head_size if self.key_size is None else self.key_size
+
+    @property
+    def state_widths(self) -> tuple[int, ...]:
+        return (self.heads * self.head_size,) * self.rows
 
     @model_validator(mode="after")
     def _rows_differ(self) -> "RMCConfig":

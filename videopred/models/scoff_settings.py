@@ -72,6 +72,10 @@ class SCOFFConfig(CoreSettings):
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
     """Dropout in [0, 1), in training, of what is read from the input and of messages."""
 
+    @property
+    def state_widths(self) -> tuple[int, ...]:
+        return (self.units,) * self.files
+
     @model_validator(mode="after")
     def _settings_agree(self) -> "SCOFFConfig":
         if self.active is None:
