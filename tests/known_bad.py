@@ -157,6 +157,14 @@ class StateOfOneDtype(SoundCore):
         return torch.zeros(batch, 4, dtype=torch.float64)
 
 
+class MixesPrecisions(SoundCore):
+    """Blends its state with what a linear map gives, which under autocast is of another precision."""
+
+    def advance(self, projected: Tensor, state: State) -> tuple[Tensor, State, Trace]:
+        state = torch.lerp(state, projected, torch.sigmoid(self.onward(state)))
+        return state.unsqueeze(1), state, {"norm": state.norm(dim=-1)}
+
+
 class LeavesATableBehind(SoundCore):
     """Keeps numbers that go nowhere with its parameters."""
 
@@ -204,6 +212,7 @@ CORES = [
     (DeafParameter, conformance.every_parameter_learns),
     (DrawsInEvaluation, conformance.evaluation_is_deterministic),
     (StateOfOneDtype, conformance.state_follows_the_parameters),
+    (MixesPrecisions, conformance.runs_under_autocast),
     (LeavesATableBehind, conformance.moves_to_another_device),
     (KeepsWhatHappened, conformance.weights_travel),
     (DrawsItsStateUnasked, conformance.initial_state_repeats),

@@ -164,6 +164,13 @@ class OutputOfOneDtype(Changed):
         return output.double(), state, trace
 
 
+class RoundsToNothing(Changed):
+    """Divides by what is left of 1, which in half precision is nothing."""
+
+    def changed(self, output: Tensor, state: State, trace: Trace) -> tuple[Tensor, State, Trace]:
+        return output / (1 - 0.999 * torch.ones_like(output)), state, trace
+
+
 class TracesOnTheCPU(SoundCore):
     def advance(self, projected: Tensor, state: State) -> tuple[Tensor, State, Trace]:
         output, state, _ = super().advance(projected, state)
@@ -254,6 +261,7 @@ CORES = [
         "the first state must have the parameters' dtype, here float64, got torch.fl",
     ),
     (StateOfOneClip, conformance.state_follows_the_parameters, "a tensor of the state must have one row per clip"),
+    (RoundsToNothing, conformance.runs_under_autocast, "the output under autocast must be finite, on slots of torch.f"),
     (OutputOfOneDtype, conformance.state_follows_the_parameters, "the output must be torch.float32"),
 ]
 """Each broken core, the check that must catch it, and words of the reason."""

@@ -269,6 +269,16 @@ def state_follows_the_parameters(core: Any) -> None:
         _need(got == dtype, f"the output must be {dtype}, as the parameters are, got {got}")
 
 
+def runs_under_autocast(core: Any) -> None:
+    """With weights in float32, from which linear maps then make bfloat16, on slots of either, and on from its state."""
+    single = copy.deepcopy(core).float()
+    for dtype in (torch.float32, torch.bfloat16):
+        inputs = slots(core).to(dtype)
+        with torch.autocast("cpu", torch.bfloat16):
+            again = unroll(single, inputs, unroll(single, inputs).state)
+        _need(again.output.isfinite().all(), f"the output under autocast must be finite, on slots of {dtype}")
+
+
 def moves_to_another_device(core: Any) -> None:
     """On the device of its parameters it makes all that it makes, in either mode: there is no device argument.
 
@@ -367,6 +377,7 @@ CHECKS: list[Callable[[Any], None]] = [
     every_parameter_learns,
     evaluation_is_deterministic,
     state_follows_the_parameters,
+    runs_under_autocast,
     moves_to_another_device,
     weights_travel,
     modules_can_be_intervened_on,
