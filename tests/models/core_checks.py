@@ -3,13 +3,13 @@
 from typing import Any
 
 import torch
+from tiny_runs import OfEachCore
 from torch import Tensor
 
 from videopred.bench.operations import operations
 from videopred.models import CORES, build_core
 from videopred.models.conformance import BATCH, CHECKS, FEATURES, STEPS, prepared, shaken, slots
 from videopred.models.core import unroll
-from videopred.settings import Settings
 
 __all__ = [
     "BATCH",
@@ -28,7 +28,8 @@ __all__ = [
 PARTS: dict[str, Any] = {"input_heads": 2, "input_key": 4, "comm_heads": 3, "comm_key": 7, "comm_value": 8}
 """Sizes that layers of modules share."""
 
-SMALL: dict[str, Settings] = {
+SMALL = OfEachCore()
+SMALL |= {
     "gru": CORES["gru"][0](units=13),
     "lstm": CORES["lstm"][0](units=13),
     "lstm-h": CORES["lstm-h"][0](units=(13, 6, 8)),

@@ -8,6 +8,7 @@ import known_bad_cores
 import pytest
 import torch
 from core_checks import BATCH, CHECKS, FEATURES, SMALL, make, slots
+from tiny_runs import CORE_SIZES
 from torch import nn
 from torch.utils import _pytree as tree
 
@@ -87,7 +88,14 @@ def test_cores_that_read_maps_are_checked_on_several_positions():
 
 
 def test_every_core_has_a_small_version():
-    assert SMALL.keys() == CORES.keys()
+    assert SMALL.keys() == CORE_SIZES.keys() == CORES.keys()
+
+
+@pytest.mark.parametrize("table", [SMALL, CORE_SIZES])
+def test_a_core_without_a_small_version_is_told_where_to_add_it(table):
+    message = r"^core mingru must have small sizes .*; add it to SMALL in tests/\S+ and to CORE_SIZES in tests/\S+$"
+    with pytest.raises(LookupError, match=message):
+        table["mingru"]
 
 
 @pytest.mark.parametrize("name", CORES)
