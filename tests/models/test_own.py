@@ -19,7 +19,7 @@ from videopred.models.core import READ_TRACES
 from videopred.models.own import own_class
 from videopred.models.presets import PRESETS
 from videopred.models.settings import OwnConfig, PredictorConfig
-from videopred.rendering.clip_view import NEEDS
+from videopred.rendering import FIGURES, ROWS
 
 # --- the guide ---------------------------------------------------------------------------------------------
 
@@ -40,7 +40,10 @@ def test_the_guide_lists_the_presets():
 
 def test_the_guide_lists_the_traces_that_are_read():
     assert dict(re.findall(r"^\| `(\w+)` \| `(.*)` \| .+ \|$", GUIDE, re.MULTILINE)) == READ_TRACES
-    assert set(NEEDS.values()) <= set(READ_TRACES)
+    needed = {need for one in (*ROWS.values(), *FIGURES.values()) for need in one.needs}
+    of_data = {"positions", "visibility/fraction", "masks of objects"}
+    others = {"strips of frames", "an intervention", "active or input_attention"}
+    assert needed <= READ_TRACES.keys() | of_data | others
 
 
 def test_the_guides_own_core_is_checked_and_trained_as_it_says(place, capsys):

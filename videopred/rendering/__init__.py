@@ -15,6 +15,9 @@ class Drawing(NamedTuple):
     summary: str
     address: str
     """module:function, which draws it."""
+    needs: tuple[str, ...] = ()
+    """What a view must have: a trace, by the last word of its name; a truth of the objects, by its name; or another
+    thing, as `clip_view.known` calls it."""
 
 
 ROWS: dict[str, Drawing] = {
@@ -22,16 +25,29 @@ ROWS: dict[str, Drawing] = {
     "pred": Drawing("What the model predicted.", "videopred.rendering.film_rows:prediction"),
     "diff": Drawing("Where the two differ.", "videopred.rendering.film_rows:differing"),
     "overlay": Drawing("The truth, in transparent blue, over the prediction.", "videopred.rendering.film_rows:overlay"),
-    "modules": Drawing("Which modules were active.", "videopred.rendering.raster_rows:modules"),
+    "modules": Drawing("Which modules were active.", "videopred.rendering.raster_rows:modules", needs=("active",)),
     "attention": Drawing(
         "What active modules read: on a map, where; in BRIMs, also of the layer above.",
         "videopred.rendering.raster_rows:attention",
+        needs=("input_attention",),
     ),
-    "schemata": Drawing("Which schema each object file used.", "videopred.rendering.raster_rows:schemata"),
-    "masks": Drawing("The model's own segmentation.", "videopred.rendering.film_rows:masks"),
-    "changed": Drawing("What it predicts under an intervention.", "videopred.rendering.film_rows:changed"),
-    "change": Drawing("Where the intervention changes the prediction.", "videopred.rendering.film_rows:change"),
-    "boxes": Drawing("Boxes of the true objects on the prediction.", "videopred.rendering.film_rows:boxes"),
+    "schemata": Drawing(
+        "Which schema each object file used.", "videopred.rendering.raster_rows:schemata", needs=("schema",)
+    ),
+    "masks": Drawing("The model's own segmentation.", "videopred.rendering.film_rows:masks", needs=("masks",)),
+    "changed": Drawing(
+        "What it predicts under an intervention.", "videopred.rendering.film_rows:changed", needs=("an intervention",)
+    ),
+    "change": Drawing(
+        "Where the intervention changes the prediction.",
+        "videopred.rendering.film_rows:change",
+        needs=("an intervention",),
+    ),
+    "boxes": Drawing(
+        "Boxes of the true objects on the prediction.",
+        "videopred.rendering.film_rows:boxes",
+        needs=("masks of objects",),
+    ),
 }
 """Name on the command line -> row: a function from a `ClipView` and a scale to a `Panel`, in the order of the help."""
 
@@ -45,19 +61,26 @@ FIGURES: dict[str, Drawing] = {
     "strips": Drawing(
         "Every n-th frame, with the strips of active modules in grey, for --core.reads strips (RIMs, figure 6).",
         f"{_PAPER}:active_strips",
+        needs=("active", "strips of frames"),
     ),
-    "activation": Drawing("Active modules over time (RIMs, figure 2).", f"{_PAPER}:activation"),
+    "activation": Drawing("Active modules over time (RIMs, figure 2).", f"{_PAPER}:activation", needs=("active",)),
     "activation-position": Drawing(
-        "Active modules below the balls' positions (after RIMs, figure 6).", f"{_PAPER}:activation_and_positions"
+        "Active modules below the balls' positions (after RIMs, figure 6).",
+        f"{_PAPER}:activation_and_positions",
+        needs=("active", "positions"),
     ),
-    "schemata": Drawing("Each object file's schema over time (SCOFF, figures 3 and 15).", f"{_PAPER}:schema_use"),
+    "schemata": Drawing(
+        "Each object file's schema over time (SCOFF, figures 3 and 15).", f"{_PAPER}:schema_use", needs=("schema",)
+    ),
     "top-down": Drawing(
         "Attention on the layer above against occlusion, over all clips chosen (after BRIMs, figure 2).",
         "videopred.rendering.top_down_figure:top_down",
+        needs=("top_down", "visibility/fraction"),
     ),
     "mask-out": Drawing(
         "Activity and error with each module silenced, over all clips chosen (after RIMs, appendix E.3).",
         "videopred.rendering.mask_out_figure:masked_out",
+        needs=("active or input_attention",),
     ),
 }
 """Name on the command line -> figure: a function from a list of views to a matplotlib figure."""
@@ -68,11 +91,11 @@ OF_ALL_CLIPS = ("top-down", "mask-out")
 OF_SEVERAL_MODELS = ("strip",)
 """Figures that show several models."""
 
-OF_CHANGES = ("changed", "change")
+OF_CHANGES = tuple(name for name, row in ROWS.items() if "an intervention" in row.needs)
 """Rows that need an intervention."""
 
 USUAL_ROWS = ("truth", "pred", "diff")
-USUAL_CHANGED_ROWS = ("truth", "pred", *OF_CHANGES)
+USUAL_CHANGED_ROWS = ("truth", "pred", "changed", "change")
 """With an intervention."""
 USUAL_ROWS_OF_SEVERAL = ("truth", "pred")
 """Of several models."""

@@ -7,9 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from videopred.check import require
+from videopred import check
 from videopred.frames import to_frames
-from videopred.rendering import OF_CHANGES, ROWS
+from videopred.rendering import FIGURES, ROWS
 
 if TYPE_CHECKING:
     from videopred.rollout import Rollout
@@ -68,62 +68,49 @@ class ClipView(NamedTuple):
         return [values for key, values in self.trace.items() if key.rpartition(".")[2] == name]
 
 
-NEEDS = {
-    "modules": "active",
-    "attention": "input_attention",
-    "schemata": "schema",
-    "masks": "masks",
-}
-"""Row -> last word of the name of the trace that it draws."""
-_FIGURES_NEED = {
-    "strips": ("active", "strips of frames"),
-    "activation": ("active",),
-    "activation-position": ("active", "positions"),
-    "schemata": ("schema",),
-    "top-down": ("top_down", "visibility/fraction"),
-    "mask-out": ("active or input_attention",),
-}
-"""Figure -> what must be in the trace, by its last word, or known of the true objects."""
-
-
 def check_row(view: ClipView, row: str) -> None:
     """Refuse a row that cannot be drawn of a view, and say which can.
 
     Raises:
-        ValueError: the view lacks what the row draws.
+        ValueError: there is no such row, or the view lacks what it draws.
     """
+    check.one_of("--rows", row, ROWS)
     there = [name for name in ROWS if any(name in available(one) for one in view.of_each)]
     of = "these models" if view.beside else "this model"
     must, fix = f"be among {', '.join(there)} for {of} and data", "leave it out"
-    if row in OF_CHANGES:
+    if "an intervention" in ROWS[row].needs:
         fix = "give --without, --freeze, --swap or --schema"
-    elif row == "boxes":
+    elif "masks of objects" in ROWS[row].needs:
         fix = "leave it out, or use data with masks of objects"
-    require(row in there, "--rows", must, row, fix)
+    check.require(row in there, "--rows", must, row, fix)
 
 
 def check_figure(view: ClipView, figure: str) -> None:
     """Refuse a figure that cannot be drawn of a view, and say which can.
 
     Raises:
-        ValueError: the view lacks what the figure draws.
+        ValueError: there is no such figure, or the view lacks what it draws.
     """
-    there = {name.rpartition(".")[2] for name in view.trace} | set(view.truths)
-    there |= set() if view.strips is None else {"strips of frames"}
-    there |= {"active or input_attention"} if there & {"active", "input_attention"} else set()
-    drawn = ["strip", *(name for name, needed in _FIGURES_NEED.items() if there.issuperset(needed))]
-    lacking = ", ".join(name for name in _FIGURES_NEED.get(figure, ()) if name not in there)
+    check.one_of("--figure", figure, FIGURES)
+    there = known(view)
+    drawn = [name for name, one in FIGURES.items() if there.issuperset(one.needs)]
+    lacking = ", ".join(need for need in FIGURES[figure].needs if need not in there)
     must = f"be among {', '.join(drawn)} for this model and data"
-    require(figure in drawn, "--figure", must, f"{figure}, which needs {lacking}", "ask for another")
+    check.require(figure in drawn, "--figure", must, f"{figure}, which needs {lacking}", "ask for another")
 
 
 def available(view: ClipView) -> list[str]:
     """The rows that can be drawn of a view."""
-    there = {name.rpartition(".")[2] for name in view.trace}
-    rows = ["truth", "pred", "diff", "overlay"]
-    rows += [row for row, needed in NEEDS.items() if needed in there]
-    rows += [] if view.changed is None else ["changed", "change"]
-    return rows + (["boxes"] if view.masks is not None else [])
+    there = known(view)
+    return [name for name, row in ROWS.items() if there.issuperset(row.needs)]
+
+
+def known(view: ClipView) -> set[str]:
+    """What a view has, in the words of `Drawing.needs`."""
+    there = {name.rpartition(".")[2] for name in view.trace} | set(view.truths)
+    there |= {"active or input_attention"} if there & {"active", "input_attention"} else set()
+    others = {"strips of frames": view.strips, "masks of objects": view.masks, "an intervention": view.changed}
+    return there | {name for name, other in others.items() if other is not None}
 
 
 def view_of_rollout(rollout: "Rollout", truth: Tensor, index: int) -> ClipView:
@@ -144,7 +131,7 @@ def view_of_rollout(rollout: "Rollout", truth: Tensor, index: int) -> ClipView:
     films = (rollout.context, truth, rollout.prediction, rollout.one_step)
     context, true, predicted, one_step = (film[index].float().cpu() for film in films)
     must, fix = f"have the prediction's shape {tuple(predicted.shape)}", "give the frames that followed the context"
-    require(true.shape == predicted.shape, "truth", must, tuple(true.shape), fix)
+    check.require(true.shape == predicted.shape, "truth", must, tuple(true.shape), fix)
     seen, imagined = torch.cat([context, true]), torch.cat([context[:1], one_step, predicted])
     return ClipView(
         context=len(context),

@@ -7,7 +7,7 @@ import numpy as np
 
 from videopred.addresses import find
 from videopred.rendering import ROWS
-from videopred.rendering.clip_view import NEEDS, ClipView, available, check_row
+from videopred.rendering.clip_view import ClipView, available, check_row
 from videopred.rendering.page import enlarged
 
 
@@ -60,7 +60,7 @@ def draw_rows(rows: Sequence[str], view: ClipView, scale: int) -> list[Panel]:
 def _panels(row: str, view: ClipView, scale: int) -> list[Panel]:
     """The panel of a row of one model, or two under an intervention."""
     panel = _draw(row, view, scale)
-    if row not in NEEDS or view.changed is None:
+    if view.changed is None or not any(view.traced(need) for need in ROWS[row].needs):
         return [panel]
     changed = _draw(row, view._replace(trace=view.changed_trace), scale)
     return [one._replace(caption=f"{row}, {how}") for one, how in ((panel, "untouched"), (changed, "changed"))]
