@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from videopred.datasets import DATASETS
-from videopred.experiments import EXPERIMENTS, experiment_at, experiment_names, find_experiment, read_experiment
+from videopred.experiments import EXPERIMENTS, PAPERS, experiment_at, experiment_names, find_experiment, read_experiment
 from videopred.experiments.asking import ask
 from videopred.experiments.rivals import MATCHED, RIVALS, as_wide
 from videopred.experiments.scales import SCALES, at_scale, changes
@@ -95,6 +95,7 @@ def core_parameters(experiment):
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_numbers_are_those_of_the_paper(name):
+    assert name in STATED, f"add what the paper states about {name} to STATED in this file"
     experiment = find_experiment(name)
     assert {setting: value(experiment, setting) for setting in STATED[name]} == STATED[name]
 
@@ -119,8 +120,9 @@ def test_every_note_is_about_a_setting_that_is_there(name):
     for setting in experiment.stated | experiment.chosen:
         value(experiment, setting)
     assert not set(experiment.stated) & set(experiment.chosen)
-    paper = {"rims": "RIMs", "scoff": "SCOFF", "brims": "BRIMs"}[name.split("-")[0]]
-    assert all(note.startswith((paper, "IntPhys")) for note in experiment.stated.values())
+    begins = name.split("-")[0]
+    assert begins in PAPERS, f"add a line for {begins} to PAPERS in videopred/experiments/__init__.py"
+    assert all(note.startswith((PAPERS[begins], "IntPhys")) for note in experiment.stated.values())
 
 
 def silent(content, notes, place="") -> list[str]:
@@ -171,7 +173,8 @@ def test_every_file_is_listed_and_every_name_leads_to_an_experiment():
     published = Path(read_experiment.__code__.co_filename).parent / "published"
     assert {path.stem for path in published.glob("*.json")} == set(EXPERIMENTS) == set(MATCHED)
     names = experiment_names()
-    assert len(names) == len(set(names)) == 7 * (14 + 9)
+    twins = [name for name in EXPERIMENTS if find_experiment(name).data.endswith("-rnem")]
+    assert len(names) == len(set(names)) == (1 + 2 * len(RIVALS)) * (len(EXPERIMENTS) + len(twins))
     for name in names:
         assert find_experiment(name).summary.endswith(".")
 

@@ -2,7 +2,8 @@
 
 `published/NAME.json` is written by hand. Derived from it by name are its rivals (NAME-lstm, NAME-gru, NAME-rmc, as
 wide; NAME-lstm-matched and so on, with as many parameters) and, of balls that move by R-NEM's law, twins that move
-exactly (any of these names with -exact). To add one: a file, its name in EXPERIMENTS, a line in `rivals.MATCHED`.
+exactly (any of these names with -exact). To add one: a file, its name in EXPERIMENTS, a line in `rivals.MATCHED`,
+and one in PAPERS for a new paper.
 
 Light, as settings.
 """
@@ -38,6 +39,9 @@ EXPERIMENTS = (
     "brims-smmnist",
 )
 """The experiments of the papers; each is a file in published/."""
+
+PAPERS = {"rims": "RIMs", "scoff": "SCOFF", "brims": "BRIMs"}
+"""How the names of a paper's experiments and figures begin -> what its model is called."""
 
 _PUBLISHED = Path(__file__).parent / "published"
 

@@ -7,6 +7,7 @@ import re
 from typing import Literal, NamedTuple
 
 from videopred import check
+from videopred.experiments import PAPERS
 
 
 class Model(NamedTuple):
@@ -67,7 +68,7 @@ class PaperFigure(NamedTuple):
 
 def _with(rivals: tuple[str, ...], experiment: str) -> tuple[Model, ...]:
     """An experiment and its rivals."""
-    proposed = {"rims": "RIMs", "scoff": "SCOFF", "brims": "BRIMs"}[experiment.partition("-")[0]]
+    proposed = PAPERS[experiment.partition("-")[0]]
     return (Model(experiment, proposed), *(Model(f"{experiment}-{rival}", rival.upper()) for rival in rivals))
 
 
@@ -309,7 +310,7 @@ def find_figure(name: str) -> tuple[str, PaperFigure]:
     made_with = {
         re.sub(r"\d+$", str(number), first): first for first, figure in PAPER_FIGURES.items() for number in figure.also
     }
-    if re.fullmatch(r"(rims|scoff|brims)-(figure|table)-\d+", name) and name not in {*PAPER_FIGURES, *made_with}:
+    if re.fullmatch(rf"({'|'.join(PAPERS)})-(figure|table)-\d+", name) and name not in {*PAPER_FIGURES, *made_with}:
         fix = "it is of no video, or only shows data; or there is none of that number"
         raise ValueError(check.complaint("FIGURE", "be one of `videopred list figures`", name, fix))
     found = made_with.get(name) or check.one_of("FIGURE", name, PAPER_FIGURES)
