@@ -195,3 +195,5 @@ def test_committed_cards_are_the_protocols():
     folder = Path(__file__).parents[2] / "eval" / "protocols"
     cards = {path.stem: json.loads(path.read_text()) for path in folder.glob("*.json")}
     assert cards == {name: committed(card) for name, card in PROTOCOLS.items()}
+    asked = [card.protocol for card in PROTOCOLS.values() if card.protocol]
+    assert not any(one.changed or one.metric_settings for one in asked)  # which their files do not hold

@@ -1,6 +1,7 @@
 """Named protocols: how the papers ask. Light, as settings.py; the same cards are committed in eval/protocols/.
 
-To add one: a line in PROTOCOLS, and its card, which a test compares with it (`Card.model_dump`).
+To add one: a line in PROTOCOLS, and its card, which a test compares with it: what `Card.model_dump` gives, without the
+`changed` and `metric_settings` of its protocol, which are empty in all of them.
 """
 
 from videopred.eval.settings import Protocol
