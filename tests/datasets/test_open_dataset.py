@@ -28,6 +28,8 @@ def test_a_folder_of_films_is_said_to_be_brought_in_and_a_run_to_be_one(tmp_path
     (tmp_path / "sets").mkdir()
     (tmp_path / "sets" / "balls4.h5").write_bytes(b"")
     (tmp_path / "sets" / "preview.gif").write_bytes(b"")
+    (tmp_path / "above" / "balls4").mkdir(parents=True)
+    (tmp_path / "above" / "balls4" / "balls4-00000-of-00001.h5").write_bytes(b"")
     (tmp_path / "intphys" / "train" / "00001" / "scene").mkdir(parents=True)
     (tmp_path / "empty").mkdir()
     fixes = {
@@ -36,6 +38,7 @@ def test_a_folder_of_films_is_said_to_be_brought_in_and_a_run_to_be_one(tmp_path
         "run": "it is a run: look at it with `videopred runs .*`, or go on with it by `videopred train --resume .*run`",
         "seeds": "it is a run: look at it with ",
         "sets": "name one of its files, such as .*sets/balls4.h5$",
+        "above": "name a folder in it, such as .*above/balls4$",
         "empty": "make it again",
     }
     for name, fix in fixes.items():

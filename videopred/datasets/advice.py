@@ -31,6 +31,8 @@ def how_to_mend(path: Path) -> str:
     """What to do about a path that is no data file: import films, follow a recipe, look at a run, or make it again."""
     if path.is_dir() and (files := sorted(path.glob("*.h5"))):
         return f"name one of its files, such as {files[0]}"
+    if path.is_dir() and (files := sorted(path.glob("*/*.h5"))):
+        return f"name a folder in it, such as {files[0].parent}"
     from videopred.datasets.intphys_layout import holds_intphys
 
     there = islice(chain(path.glob("*"), path.glob("*/*")), _LOOKED_AT) if path.is_dir() else [path]
