@@ -53,9 +53,12 @@ def test_what_a_file_takes_by_itself_is_counted_once_a_file(tmp_path, shards):
     assert told.bytes == pytest.approx(size, rel=0.25)
 
 
-@pytest.mark.parametrize(("seconds", "told"), [((3.0, 2.0, 4.1), 4 * 1.72 + 340 * 0.14), ((3.0, 2.0, 1.5), 4 * 2.0)])
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [((3.0, 2.0, 4.1), 4 * 1.72 + 340 * 0.14), ((3.0, 2.0, 1.5), 4 * 2.0), ((3.0, 0.1, 3.1), 340 * 0.2)],
+)
 def test_the_time_of_a_file_by_itself_is_counted_once_a_file(tmp_path, monkeypatch, seconds, told):
-    """The first of two files of a clip of each part loads what all need; and no clip takes less than no time."""
+    """The first of two files of a clip of each part loads what all need; and nothing takes less than no time."""
     asked, ahead = [], iter(seconds)
 
     def make(target, local, part, number):
