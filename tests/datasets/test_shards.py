@@ -112,6 +112,14 @@ def test_more_shards_than_files_may_be_open(tmp_path, monkeypatch):
         assert verify(copy).proved == proved
 
 
+def test_shards_that_were_used_last_stay_open(tmp_path, monkeypatch):
+    monkeypatch.setattr("videopred.datasets.clip_folder._OPEN", 3)
+    with open_dataset(make(tmp_path, shards=11)) as many:
+        for index in (4, 7, 1, 4, 9):
+            many.read_frames("train", index, index + 1)
+        assert [number for number, shard in enumerate(many.shards) if shard._handle] == [1, 4, 9]
+
+
 def test_a_folder_that_one_stands_in_has_its_name(folder, monkeypatch):
     monkeypatch.chdir(folder)
     with open_dataset(".") as data:
