@@ -5,6 +5,7 @@ Results go to stdout, progress and complaints to stderr. Exit status: 0 fine, 1 
 and diverged training are such), 2 wrong words, 130 interrupted, 141 whoever read the output stopped reading.
 """
 
+import errno
 import io
 import os
 import re
@@ -168,6 +169,8 @@ def _in_our_words(error: Exception) -> str | None:
         case PermissionError() if error.filename is not None:
             fix = "check who owns it, and the permissions on it and on the folders that it is in"
             return check.complaint(str(error.filename), "be accessible", error.strerror, fix)
+        case OSError() if error.errno == errno.ENAMETOOLONG and error.filename is not None:
+            return check.complaint(str(error.filename), "have short names", error.strerror, "choose shorter ones")
         case MemoryError() if not str(error):  # as Pillow's
             return check.complaint("memory", "be enough for what is held at once", "no more", "ask for less at a time")
         case ValueError() | TypeError() | OSError() | MemoryError():

@@ -65,15 +65,29 @@ def test_help_that_nobody_reads_may_have_failed_in_silence(monkeypatch):
         assert run("list") == 141
 
 
-def test_what_the_system_refuses_is_one_clear_line(monkeypatch, capfd):
+ACCESS = "check who owns it, and the permissions on it and on the folders that it is in"
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            PermissionError(errno.EACCES, "Permission denied", "run/settings.json"),
+            f"run/settings.json must be accessible, got Permission denied; {ACCESS}",
+        ),
+        (
+            OSError(errno.ENAMETOOLONG, "File name too long", "run/long"),
+            "run/long must have short names, got File name too long; choose shorter ones",
+        ),
+    ],
+)
+def test_what_the_system_refuses_is_one_clear_line(monkeypatch, capfd, error, said):
     def refused() -> None:
-        raise PermissionError(errno.EACCES, "Permission denied", "run/settings.json")
+        raise error
 
     monkeypatch.setitem(COMMANDS, "list", refused)
     assert run("list") == 1
-    fix = "check who owns it, and the permissions on it and on the folders that it is in"
-    said = f"videopred: run/settings.json must be accessible, got Permission denied; {fix}\n"
-    assert capfd.readouterr() == ("", said)
+    assert capfd.readouterr() == ("", f"videopred: {said}\n")
 
 
 def test_a_warning_of_ours_is_one_line_and_one_of_a_library_says_where_it_arose(monkeypatch):
