@@ -96,22 +96,28 @@ def _measure(targets: Sequence[Target], local: LocalMaker) -> tuple[_Cost, _Cost
     target, part = max(
         ((target, part) for target in targets for part in target.ranges), key=lambda pair: len(pair[0].ranges[pair[1]])
     )
-    few, more = (min(_sample(local.recipe, some, part), len(target.ranges[part])) for some in (_FEW, _MORE))
-    one, parts = _make(target, local, part, 1), len(target.ranges)
-    if few == 1:
-        return _Cost(0, 0), _Cost(one.seconds / parts, one.bytes / parts)
-    one = min(one, _make(target, local, part, 1))  # the first file takes longer, for all that is loaded with it
+    least, few, more = (min(_sample(local.recipe, some, part), len(target.ranges[part])) for some in (1, _FEW, _MORE))
+    one, clips = _make(target, local, part, least), sum(map(len, _first_scenes(target, local).values()))
+    if few == least:
+        return _Cost(0, 0), _Cost(one.seconds / clips, one.bytes / clips)
+    one = min(one, _make(target, local, part, least))  # the first file takes longer, for all that is loaded with it
     some = _make(target, local, part, few)
     if some.seconds < _QUICK and sum(target.clips for target in targets) >= _MANY:
         few, some = more, _make(target, local, part, more)
-    of_clip = _Cost(*(max(0.0, (all_ - first) / (few - 1)) for all_, first in zip(some, one, strict=True)))
-    of_file = _Cost(*(max(0.0, first - parts * each) for first, each in zip(one, of_clip, strict=True)))
+    of_clip = _Cost(*(max(0.0, (all_ - first) / (few - least)) for all_, first in zip(some, one, strict=True)))
+    of_file = _Cost(*(max(0.0, first - clips * each) for first, each in zip(one, of_clip, strict=True)))
     return of_file, of_clip
 
 
+def _first_scenes(target: Target, local: LocalMaker) -> dict[str, range]:
+    """Part -> the clips of its first scene, or the first clip where clips do not belong together."""
+    return {name: addresses[: _sample(local.recipe, 1, name)] for name, addresses in target.ranges.items()}
+
+
 def _make(target: Target, local: LocalMaker, part: str, number: int) -> _Cost:
-    """What a file in a temporary folder takes that has so many clips of a part of the target, and one of each other."""
-    ranges = {name: addresses[: number if name == part else 1] for name, addresses in target.ranges.items()}
+    """What a file in a temporary folder takes that has so many clips of a part of the target, and the first scene of
+    each other."""
+    ranges = _first_scenes(target, local) | {part: target.ranges[part][:number]}
     with _room_for_a_sample(), tempfile.TemporaryDirectory() as folder:
         sample = replace(target, path=Path(folder) / "sample.h5", ranges=ranges)
         start = time.perf_counter()
