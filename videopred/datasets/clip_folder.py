@@ -18,13 +18,13 @@ from videopred.datasets.shards import ShardName, others_beside, shard_names, sha
 
 _ALIKE = ("format", "name", "recipe", "seed", "clips", "shards")  # what all shards of a set say in the same words
 _FIX = "make it with `videopred generate`"
-_OPEN = 64  # shards kept open at once: a process may open some hundred files, and each takes about a megabyte
+_OPEN = 128  # shards kept open at once: a process may open 256 files on macOS, and each takes about a megabyte
 
 
 class ClipFolder(ClipSource):
     """All shards of a data set, open for reading. Each process opens them for itself on first use.
 
-    Of many, only those used last stay open.
+    Of many, only the 128 used last stay open, so only one thread at a time may read more than these.
 
     Attributes:
         shards: the files.
