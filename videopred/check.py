@@ -207,10 +207,16 @@ def existing(argument: str, path: Path) -> Path:
     return path
 
 
-def _require_short_names(argument: str, path: Path) -> None:
-    """Raise ValueError if no disk takes such a name."""
-    fits = len(os.fsencode(path.name)) <= _NAME - _ADDED and all(len(os.fsencode(part)) <= _NAME for part in path.parts)
-    require(fits, argument, f"have names of at most {_NAME - _ADDED} bytes", path, "choose a shorter one")
+def _require_short_names(argument: str, path: Path, added: int = 0) -> None:
+    """Raise ValueError if no disk takes such a name, to which so much is added for files that come and go beside it."""
+    most = _NAME - added
+    fits = _length(path.name) <= most and all(_length(part) <= _NAME for part in path.parts)
+    require(fits, argument, f"have names of at most {most} bytes", path, "choose a shorter one")
+
+
+def _length(name: str) -> int:
+    """How long a name is for a disk: bytes, or, on Windows, units of UTF-16."""
+    return len(name.encode("utf-16-le", "surrogatepass")) // 2 if os.name == "nt" else len(os.fsencode(name))
 
 
 def absent(argument: str, path: Path, overwrite: bool, *, folder: bool = False) -> Path:
@@ -229,7 +235,7 @@ def absent(argument: str, path: Path, overwrite: bool, *, folder: bool = False) 
         OSError: what is above it is no folder, or may not be written into.
     """
     require_kind(isinstance(overwrite, bool), "overwrite", "be True or False", repr(overwrite), "choose one of these")
-    _require_short_names(argument, path)
+    _require_short_names(argument, path, _ADDED)
     if not folder and path.exists() and not path.is_file():
         raise FileExistsError(complaint(argument, "be a file", f"{path} ({_no_file(path)})", "choose another name"))
     if path.exists() and not overwrite:
