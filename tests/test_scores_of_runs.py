@@ -84,15 +84,18 @@ def test_scores_of_few_clips_with_other_feedback_or_of_several_samples_are_told_
         "x": {},
         "y": {"feedback": "sample", "samples": 3, "clips": 9},
         "quick": {"clips": 7},
+        "older": {"clips": 8},
     }.items():
         rows = {"a": {"mse": {"mean": len(place) / 8}}}
-        content = {"models": ["a"], "rows": rows, "protocol": usual | changes, "file": "x.h5", "clips_in_part": 9}
+        content = {"models": ["a"], "rows": rows, "protocol": usual | changes, "file": "x.h5"}
+        content |= {"clips_in_part": 9} if place != "older" else {}
         write_json(tmp_path / "eval" / "a" / place / "scores.json", content)
     assert look(tmp_path / "models", tmp_path / "eval")["a"].scores == {
         "x 4+6, feedback true": {"mse": 1.0},
         "x 4+6": {"mse": 0.125},
         "x 4+6, feedback sample, 3 samples": {"mse": 0.125},
         "x 4+6, first 7 clips": {"mse": 0.625},
+        "x 4+6, 8 clips": {"mse": 0.625},
     }
 
 

@@ -50,8 +50,9 @@ class ScoreFile(NamedTuple):
         if (part := protocol.get("part", "test")) != "test":
             told += f", {part} part"
         clips, in_part = protocol.get("clips"), self.content.get("clips_in_part")
-        if isinstance(clips, int) and isinstance(in_part, int) and clips < in_part:
-            told += f", first {counted(clips, 'clip')}"
+        if isinstance(clips, int) and clips != in_part:
+            first = "first " if isinstance(in_part, int) else ""  # older scores do not say whether there were more
+            told += f", {first}{counted(clips, 'clip')}"
         if (feedback := protocol.get("feedback", "soft")) not in ("soft", "elsewhere"):
             told += f", feedback {feedback}"
         if (samples := protocol.get("samples", 1)) != 1:
