@@ -37,7 +37,7 @@ _ONE_AT_A_TIME = RLock()
 @contextmanager
 def _as_usual() -> Iterator[None]:
     """Within it, and in what it decorates, torch makes numbers of 32 bits and keeps gradients, also in inference mode,
-    and no other thread trains; behind it, all is as the caller had it, torch's global random stream too."""
+    and no other thread trains; behind it, all is as the caller had it, with the random streams that were in use."""
     with _ONE_AT_A_TIME, torch.random.fork_rng(seeded_devices()):
         before = torch.get_default_dtype()
         torch.set_default_dtype(torch.float32)
@@ -70,8 +70,8 @@ def train(
     there is none, on the last clips of the training part, which are then kept aside. Never reads the test part.
     Ctrl-C, SIGTERM, SIGUSR1 and the time limit finish the update, save, and raise KeyboardInterrupt: the run can be
     used as it is, and `resume` continues with it.
-    All chance comes from the seed in the settings, and torch's global random stream is left as it was. Trainings in
-    several threads of a process wait for one another.
+    All chance comes from the seed in the settings. Torch's global random streams, of the CPU and of CUDA devices that
+    were in use, are left as they were. Trainings in several threads of a process wait for one another.
 
     Args:
         data: HDF5 file of clips or a folder of shards; or a preset or a JSON file of a recipe, whose clips are made as
