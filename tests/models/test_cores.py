@@ -111,6 +111,8 @@ def test_settings_say_how_wide_the_state_is(name):
     leaves = tree.tree_leaves(make(name).initial_state(1))
     width = sum(leaf.numel() for leaf in leaves if leaf.is_floating_point())
     assert width % sum(SMALL[name].state_widths) == 0
+    if rows := getattr(make(name), "state_rows", None):
+        assert len(SMALL[name].state_widths) == sum(rows)
 
 
 @pytest.mark.parametrize("name", CORES)
