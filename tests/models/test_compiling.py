@@ -11,7 +11,7 @@ from core_checks import FEATURES, close, make, slots
 from tiny_runs import HEIGHT, WIDTH, tiny_model
 from torch import Tensor, nn
 
-from videopred.models import build
+from videopred.models import DECODERS, build, compiling
 from videopred.models.compiling import check_compiler, compile_predictor, compile_step
 from videopred.models.core import Core, unroll
 from videopred.models.merging import MergedProducts
@@ -144,6 +144,34 @@ def test_longer_clips_are_not_compiled_anew_nor_is_evaluation():
         predict_on(predictor.eval(), film[:1, :9], 2, trace=True)
         predictor(film)
     assert graphs.calls == calls
+
+
+@pytest.mark.parametrize("decoder", ["shared", "files", "masks"])
+def test_encoder_and_decoder_are_compiled_for_a_gpu(monkeypatch, decoder):
+    """Once for the first number of frames, and once for all others; not for validation and rollouts."""
+    monkeypatch.setattr(compiling, "compile_step", lambda *asked: None)
+    model = tiny_model("scoff").model_copy(update={"decoder": DECODERS[decoder][0]()})
+    predictor, film = build(model, (1, HEIGHT, WIDTH)), torch.rand(8, 5, 1, HEIGHT, WIDTH)
+    names, lengths, graphs = list(predictor.state_dict()), (5, 4, 3, 2), Graphs()
+
+    def learned_from(steps: int) -> list[Tensor]:
+        predictor.zero_grad()
+        logits = predictor(film[:, :steps]).logits
+        logits.square().mean().backward()
+        return [logits, *(weight.grad for weight in predictor.parameters() if weight.grad is not None)]
+
+    torch.manual_seed(0)
+    expected = [learned_from(steps) for steps in lengths]
+    compile_predictor(predictor, graphs, "cuda")  # type: ignore[arg-type]
+    torch.manual_seed(0)
+    for steps, values in zip(lengths, expected, strict=True):
+        for one, other in zip(learned_from(steps), values, strict=True):
+            torch.testing.assert_close(one, other)
+    assert (graphs.count, graphs.calls) == (4, 8)
+    with torch.no_grad():
+        predict_on(predictor.eval(), film[:1, :4], 2, trace=True)
+    assert graphs.calls == 8
+    assert list(predictor.state_dict()) == names
 
 
 def test_a_copy_computes_with_its_own_weights():

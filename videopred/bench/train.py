@@ -11,7 +11,7 @@ from torch.utils.data import DataLoader
 
 from videopred import check
 from videopred.bench.memory import peak_bytes
-from videopred.bench.on_device import WAYS, computing_milliseconds, in_all_ways, measured, with_compiled_step
+from videopred.bench.on_device import WAYS, computing_milliseconds, in_all_ways, measured
 from videopred.bench.operations import matrix_rate
 from videopred.bench.timing import compare, cpu_seconds
 from videopred.bench.training_step import MODELS, pair_of, training_step
@@ -22,7 +22,7 @@ from videopred.datasets.settings import BallsConfig
 from videopred.device import one_thread
 from videopred.models import build
 from videopred.models.codec_settings import RNEMConfig
-from videopred.models.compiling import check_compiler
+from videopred.models.compiling import check_compiler, compile_predictor
 from videopred.models.rival_settings import GRUConfig
 from videopred.models.settings import PredictorConfig
 from videopred.settings import TrainingConfig
@@ -172,7 +172,7 @@ def _device_row(name: str, batch: int, frames: int, repeats: int) -> dict[str, f
     """A training step on a CUDA device, with bfloat16."""
     film = torch.rand(batch, frames, 1, 64, 64, device="cuda")
     predictor, compiled = (pair_of(name).ours.cuda() for _ in range(2))
-    compiled.core = with_compiled_step(compiled.core)
+    compile_predictor(compiled, "inductor", "cuda")
     plain, faster = (training_step(one, film, torch.bfloat16) for one in (predictor, compiled))
     times = in_all_ways(plain, faster, repeats)
     best = min(times.values())

@@ -142,7 +142,7 @@ class Course:
             if self._are_several:
                 end_together()
             if config.compute.compile != "none":
-                compile_predictor(self.learner.predictor, config.compute.compile)
+                compile_predictor(self.learner.predictor, config.compute.compile, self.device.type)
             batches = Batches(clips, config, self.device)
             try:
                 self._trainer.fit(self.learner, datamodule=batches, ckpt_path=self.start.checkpoint)
