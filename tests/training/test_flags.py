@@ -3,13 +3,14 @@
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import lightning
 import pytest
 import torch
+from pretended_device import pretended_device
 from tiny_runs import no_file_longer_than, tiny_data, tiny_model
 from training_runs import UNDRAWN, equal, load, weights
 
@@ -259,7 +260,16 @@ def test_a_share_that_leaves_no_clip_to_learn_from_is_named(tmp_path):
 # --- numbers that are not finite -----------------------------------------------------------------------------
 
 
-def test_a_loss_that_is_no_number_names_the_first_bad_tensor_and_keeps_what_was_saved(data, tmp_path, monkeypatch):
+@pytest.fixture(params=["cpu", "cuda"])
+def device(request):
+    """The CPU, and a pretended device, which leaves out what is not finite and is asked about it later."""
+    with pretended_device() if request.param == "cuda" else nullcontext():
+        yield request.param
+
+
+def test_a_loss_that_is_no_number_names_the_first_bad_tensor_and_keeps_what_was_saved(
+    data, tmp_path, monkeypatch, device
+):
     plain = Learner.on_train_batch_start
 
     model = train(data, tiny_model(), settings({}), out=tmp_path / "good", device="cpu")
@@ -274,7 +284,7 @@ def test_a_loss_that_is_no_number_names_the_first_bad_tensor_and_keeps_what_was_
     monkeypatch.setattr(Learner, "on_train_batch_start", spoil_named)
     message = rf"^training must keep the loss finite, got nan at update 4, first in the weight {name[10:]}; lower"
     with pytest.raises(ValueError, match=message):
-        train(data, tiny_model(), settings({}), out=tmp_path / "run", device="cpu")
+        train(data, tiny_model(), settings({}), out=tmp_path / "run", watch=UNDRAWN, device=device)
     assert load(tmp_path / "run" / "checkpoints" / "last.ckpt")["global_step"] == 2
     assert json.loads((tmp_path / "run" / "run.json").read_text())["state"] == "failed"
 
@@ -298,20 +308,28 @@ def test_a_core_that_makes_something_that_is_not_finite_is_named(monkeypatch):
     assert first_fault(predictor, torch.rand(1, 3, 1, 24, 32)) == "the output of core"
 
 
-def test_gradients_that_are_not_finite_are_named(data, tmp_path, monkeypatch):
-    plain = Learner.training_step
+@pytest.mark.parametrize("bad", [1, 2, 3])
+def test_gradients_that_are_not_finite_are_named(data, tmp_path, monkeypatch, device, bad):
+    """And weights are as they were before."""
+    plain, before = Learner.training_step, []
 
     def steep(self: Learner, frames: torch.Tensor, batch: int) -> torch.Tensor:
         loss = plain(self, frames, batch)
-        if self.global_step == 1:
+        if self.global_step == bad:
+            before[:] = [(weight, weight.detach().cpu().clone()) for weight in self.parameters()]
             first = next(self.predictor.decoder.parameters())
             loss = loss + 0 * torch.sqrt(0 * first).sum()  # finite, with a slope that is not
         return loss
 
     monkeypatch.setattr(Learner, "training_step", steep)
-    message = r"^training must keep the loss finite, got a gradient of norm nan at update 2, first in the gradient of "
-    with pytest.raises(ValueError, match=message):
-        train(data, tiny_model(), settings({}), out=tmp_path / "run", device="cpu")
+    message = rf"^training must keep the loss finite, got a gradient of norm nan at update {bad + 1}, first in the grad"
+    with pytest.raises(ValueError, match=rf"{message}ient of decoder"):
+        train(data, tiny_model(), settings({}), out=tmp_path / "run", watch=UNDRAWN, device=device)
+    saved = [load(path)["global_step"] for path in (tmp_path / "run" / "checkpoints").glob("*.ckpt")]
+    assert max(saved, default=0) == bad // 2 * 2
+    assert before
+    for weight, was in before:
+        assert torch.equal(weight.detach().cpu(), was)
 
 
 @pytest.mark.parametrize(

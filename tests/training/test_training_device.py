@@ -68,12 +68,12 @@ def test_a_device_that_waits_for_clips_is_told_of(data, tmp_path, hold, workers,
 
 @pytest.mark.parametrize("pieces", [1, 2])
 def test_values_are_asked_for_once_in_an_update(data, tmp_path, monkeypatch, pieces):
-    """Whether losses and gradients are finite; the last update, which is logged, asks for more."""
+    """Whether losses and gradients are finite, as the next begins; the last update, which is logged, asks for more."""
     asked, plain = [], Learner.on_train_batch_start
 
     def watched(self: Learner, *batch: Any) -> None:
-        asked.append(waits.count("aten._local_scalar_dense.default"))
         plain(self, *batch)
+        asked.append(waits.count("aten._local_scalar_dense.default"))
 
     monkeypatch.setattr(Learner, "on_train_batch_start", watched)
     settings = tiny_training(updates=4, validate_every=4, accumulate=pieces)

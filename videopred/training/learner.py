@@ -32,6 +32,17 @@ class _Piece(NamedTuple):
     loss: Tensor
 
 
+class _Update(NamedTuple):
+    """An update that was asked for, and whether it could be done."""
+
+    number: int
+    pieces: list[_Piece]
+    norm: Tensor | None
+    """Of the gradients of all weights, unless others look at them."""
+    is_finite: Tensor
+    """Whether the losses and the norm are."""
+
+
 class Learner(lightning.LightningModule):
     """The loss of the next frame, on every frame but the first, and what follows from it.
 
@@ -45,6 +56,7 @@ class Learner(lightning.LightningModule):
         self.looks = Looks(config.training.improvement or 0.0)
         self._recorder: Recorder | None = None
         self._pieces: list[_Piece] = []
+        self._unseen: _Update | None = None
         self._sums = torch.zeros(2, dtype=torch.float64)
 
     @property
@@ -125,6 +137,10 @@ class Learner(lightning.LightningModule):
 
     # --- validation: every clip once, whichever process has it -----------------------------------------------
 
+    def on_validation_model_zero_grad(self) -> None:
+        self._look_at_update()  # while there are gradients
+        super().on_validation_model_zero_grad()
+
     def on_validation_epoch_start(self) -> None:
         self._sums = torch.zeros(2, dtype=torch.float64)
 
@@ -161,6 +177,7 @@ class Learner(lightning.LightningModule):
 
         A share is what one process computes in one piece: two processes draw what two pieces of one would.
         """
+        self._look_at_update()
         training = self.config.training
         share = self.global_rank * training.accumulate + len(self._pieces)
         source = source_of(training.seed, NOISE, self.global_step, share)
@@ -177,51 +194,75 @@ class Learner(lightning.LightningModule):
         """Refuse losses and gradients that are not finite, and clip the gradients."""
         limit = self.config.training.clip_norm
         if not isinstance(self.trainer.strategy, SingleDeviceStrategy | DDPStrategy):  # where each holds a part of them
-            self._check_finite(None)
+            self._check_finite(optimizer, None)
             self.clip_gradients(optimizer, gradient_clip_val=limit, gradient_clip_algorithm="norm")
             return
         weights = [weight for weight in self.predictor.parameters() if weight.grad is not None]
         norm = torch.nn.utils.get_total_norm([weight.grad for weight in weights if weight.grad is not None])
-        self._check_finite(norm)
+        self._check_finite(optimizer, norm)
         if limit is not None:
-            torch.nn.utils.clip_grads_with_norm_(weights, limit, norm)
+            torch.nn.utils.clip_grads_with_norm_(weights, limit, norm.nan_to_num(0.0, 0.0))
 
-    def _check_finite(self, norm: Tensor | None) -> None:
-        """Refuse an update with a loss or a norm that is not finite; else forget its pieces, for it is done.
+    def _check_finite(self, optimizer: Any, norm: Tensor | None) -> None:
+        """Refuse an update with a loss or a norm that is not finite, at once or, on a CUDA device, before the next.
 
-        All are looked at in one go, once there are gradients: each look waits until the device has done what it was
-        asked for. Gradients are those of all processes, so that none of them goes on alone.
+        A look waits until the device has done all that it was asked for. So there, the optimizer itself leaves out what
+        is not finite, and the look comes when the host has done its own work. All are looked at in one go, once there
+        are gradients. These are those of all processes, so that none of them goes on alone.
         """
         if self.config.training.precision == "16-mixed":
             norm = None  # the scaler skips such updates
         losses = [piece.loss for piece in self._pieces]
-        if torch.stack(losses if norm is None else [*losses, norm]).isfinite().all():
-            self._pieces.clear()
+        is_finite = torch.stack(losses if norm is None else [*losses, norm]).isfinite().all()
+        self._unseen, self._pieces = _Update(self.global_step + 1, self._pieces, norm, is_finite), []
+        if self.leaves_out:
+            optimizer.found_inf = (~is_finite).float()  # as torch.amp.GradScaler tells optimizers that are fused
+        else:
+            self._look_at_update()
+
+    def _look_at_update(self) -> None:
+        """Refuse the update that nobody has looked at, if there is one, unless all in it is finite."""
+        if self._unseen is None:
             return
-        for frames, loss in self._pieces:
+        (number, pieces, norm, is_finite), self._unseen = self._unseen, None
+        if is_finite:
+            return
+        for frames, loss in pieces:
             if not loss.isfinite():
                 with self.trainer.precision_plugin.train_step_context():
                     where = first_fault(self.predictor, to_film(frames, self.dtype_of_films))
-                self._complain(f"{loss.item()}", where)
+                self._complain(number, f"{loss.item()}", where)
         assert norm is not None
-        self._complain(f"a gradient of norm {norm.item()}", first_bad_gradient(self.predictor))
+        self._complain(number, f"a gradient of norm {norm.item()}", first_bad_gradient(self.predictor))
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether the optimizer is told to leave out an update that is not finite: a fused one, as CUDA has."""
+        on_cuda = self._trainer is not None and self.trainer.strategy.root_device.type == "cuda"
+        scaled = self.config.training.precision == "16-mixed"
+        return on_cuda and not scaled and self.config.compute.keeps_weights_whole
 
     def configure_optimizers(self) -> Any:
-        return torch.optim.Adam(self.parameters(), lr=self.config.training.learning_rate)
+        rate, fused = self.config.training.learning_rate, self.leaves_out or None
+        return torch.optim.Adam(self.parameters(), lr=rate, fused=fused)
 
-    def _complain(self, got: str, where: str) -> None:
+    def _complain(self, number: int, got: str, where: str) -> None:
         core = self.config.model.core
         clipped = "or give --clip-norm" if self.config.training.clip_norm is None else "or --clip-norm"
         fix = f"lower --learning-rate {clipped}; what was saved before is kept"
         if getattr(core, "comm", False) and not getattr(core, "comm_gate", True):  # states may grow from step to step
             fix = f"give --core.comm-gate, or {fix}"
-        got = f"{got} at update {self.global_step + 1}, first in {where}"
+        got = f"{got} at update {number}, first in {where}"
         raise check.FailedError(check.complaint("training", "keep the loss finite", got, fix))
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        self._look_at_update()
         as_if_between_updates(checkpoint, self.config.training)
         checkpoint[CONFIG_KEY] = self.config.model_dump_json()
         checkpoint[LOOKS_KEY] = self.looks.state_dict()
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         self.looks.load_state_dict(checkpoint[LOOKS_KEY])
+        for optimizer in checkpoint["optimizer_states"]:  # it may have been saved on another device
+            for group in optimizer["param_groups"]:
+                group["fused"] = self.leaves_out or None
