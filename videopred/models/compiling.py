@@ -86,13 +86,18 @@ def compile_step(core: Any, backend: str) -> None:
 
 
 def _compile_forward(part: Any, backend: str) -> None:
-    """Compile what a module does where gradients are wanted, but not for validation and rollouts."""
+    """Compile what a module does where gradients are wanted, but not for validation and rollouts.
+
+    What it is given is laid out in one way, as each layout would need a compilation of its own.
+    """
     plain = type(part).forward
     compiled = torch.compile(plain, backend=backend)
 
     @wraps(plain)
-    def forward(self: Any, *given: Any, **asked: Any) -> Any:
-        return (compiled if torch.is_grad_enabled() else plain)(self, *given, **asked)
+    def forward(self: Any, given: Tensor, **asked: Any) -> Any:
+        if torch.is_grad_enabled():
+            return compiled(self, given.contiguous(), **asked)
+        return plain(self, given, **asked)
 
     part.forward = MethodType(forward, part)
 
