@@ -130,6 +130,17 @@ def test_inductor_takes_one_product_for_a_gradient_over_four_steps(monkeypatch):
     assert isinstance(together["options"]["post_grad_custom_pre_pass"], MergedProducts)
 
 
+def test_inductor_is_told_how_to_lay_out_maps(monkeypatch):
+    """It takes the option for one that it knows; with another backend there is none."""
+    asked, plain = [], torch.compile
+    monkeypatch.setattr(torch, "compile", lambda work, **words: asked.append(words) or plain(work, **words))
+    predictor = build(tiny_model("rims"), (1, HEIGHT, WIDTH))
+    for backend, words in (("inductor", {"options": {"force_layout_optimization": True}}), ("eager", None)):
+        asked.clear()
+        compile_predictor(predictor, backend, "cuda")
+        assert asked[-2:] == [words or {"backend": backend}] * 2
+
+
 def test_longer_clips_are_not_compiled_anew_nor_is_evaluation():
     """The second length may be: it shows that memory is laid out by it. Short clips are compiled step by step."""
     predictor, graphs = build(tiny_model("rims"), (1, HEIGHT, WIDTH)), Graphs()

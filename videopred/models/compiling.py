@@ -88,10 +88,12 @@ def compile_step(core: Any, backend: str) -> None:
 def _compile_forward(part: Any, backend: str) -> None:
     """Compile what a module does where gradients are wanted, but not for validation and rollouts.
 
-    What it is given is laid out in one way, as each layout would need a compilation of its own.
+    What it is given is laid out in one way, as each layout would need a compilation of its own. Inductor is told to lay
+    maps out as cuDNN's convolutions want them, channels last, which it takes to be no use with few channels.
     """
     plain = type(part).forward
-    compiled = torch.compile(plain, backend=backend)
+    options = {"options": {"force_layout_optimization": True}} if backend == "inductor" else {"backend": backend}
+    compiled = torch.compile(plain, **options)
 
     @wraps(plain)
     def forward(self: Any, given: Tensor, **asked: Any) -> Any:

@@ -14,8 +14,9 @@ from videopred.models.settings import PredictorConfig
 from videopred.models.stacking import Stacked, stack_frames
 
 # Frames that pass encoder or decoder together. On a CPU, blocks that stay in cache beat all T at once severalfold. On a
-# GPU each block starts as many kernels as the next, and small ones are done before the next can be started.
-_BLOCK, _BLOCK_ON_GPU = 128, 1024
+# GPU each block starts as many kernels as the next: 64 clips of 51 frames at once are a twentieth faster than 1024
+# frames at a time.
+_BLOCK, _BLOCK_ON_GPU = 128, 4096
 
 
 class Prediction(NamedTuple):
