@@ -206,7 +206,8 @@ class ComputeConfig(Settings):
     strategy: str = "auto"
     """How devices share the work: a name that Lightning knows, such as ddp or fsdp."""
     compile: Literal["none", "eager", "inductor"] = "none"
-    """Backend of torch.compile, for steps of the core; eager traces without compiling, to find errors."""
+    """Backend of torch.compile, for steps of the core, and on a CUDA device for encoder and decoder, too; eager traces
+    without compiling, to find errors."""
     cuda_graphs: bool = False
     """On a CUDA device, record the forward and backward pass once as a CUDA graph, and replay it at each update."""
     workers: NonNegativeInt = 0

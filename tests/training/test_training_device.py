@@ -36,7 +36,7 @@ def test_a_training_there_is_that_on_the_cpu(data, tmp_path, core, workers):
     with pretended_device():
         there = train(data, tiny_model(core), settings, out=tmp_path / "there", device="cuda", **how)
     same(here, there)
-    assert json.loads((there / "run.json").read_text())["device"] == "cuda"
+    assert json.loads((there / "run.json").read_text())["device"] == "cuda (pretended)"
 
 
 def test_a_training_goes_on_there(data, tmp_path, monkeypatch):

@@ -112,7 +112,8 @@ def captured(work: Callable[[], Any], side: cuda.Stream | None = None) -> Callab
     """The work as a CUDA graph.
 
     Args:
-        work: must always use the same tensors, of one device; what it draws is drawn anew at each replay.
+        work: must always use the same tensors, of one device, which have to be kept as long as there are replays; what
+            it draws is drawn anew at each replay.
         side: stream of that device on which it is recorded; None makes one on the current device.
 
     Raises:
