@@ -15,7 +15,7 @@ from torch import Tensor
 
 from videopred.checkpoint import CONFIG_KEY, RunConfig
 from videopred.models import build
-from videopred.settings import WatchConfig
+from videopred.settings import ComputeConfig, WatchConfig
 from videopred.training.learner import Learner
 from videopred.training.metrics_file import read_metrics
 from videopred.training.stopping import StopSigns
@@ -36,9 +36,12 @@ def equal(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
     return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
 
 
-def learner(core: str = "gru", **training: Any) -> Learner:
+def learner(core: str = "gru", strategy: str = "auto", **training: Any) -> Learner:
     torch.manual_seed(0)
-    config = RunConfig(model=tiny_model(core), film_shape=(1, HEIGHT, WIDTH), training=tiny_training(**training))
+    compute = ComputeConfig(strategy=strategy)
+    config = RunConfig(
+        model=tiny_model(core), film_shape=(1, HEIGHT, WIDTH), training=tiny_training(**training), compute=compute
+    )
     return Learner(build(config.model, config.film_shape), config).eval()
 
 

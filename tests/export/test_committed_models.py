@@ -21,7 +21,7 @@ MOST = 5_000_000
 def test_they_are_few_and_in_the_table():
     told = re.findall(r"^\| \[`(.*?)`\]\((.*?)\.md\) \|", (MODELS / "README.md").read_text(), re.MULTILINE)
     assert told == [(name, name) for name in COMMITTED]
-    assert sum((MODELS / f"{name}.safetensors").stat().st_size for name in COMMITTED) < 20_000_000
+    assert sum((MODELS / f"{name}.safetensors").stat().st_size for name in COMMITTED) < 35_000_000
 
 
 @pytest.mark.parametrize("name", COMMITTED)
@@ -70,4 +70,4 @@ def test_the_experiment_beside_a_model_is_what_it_learned_by(path):
         settings = getattr(experiment, name)
         assert type(settings).model_validate(run[name]) == settings
     told = path.with_suffix(".md").read_text()
-    assert re.search(rf"^videopred train {re.escape(path.name)}( --device cpu)?$", told, re.MULTILINE)
+    assert re.search(rf"^videopred train {re.escape(path.name)}( --device cpu| --cuda-graphs .*)?$", told, re.MULTILINE)

@@ -3,6 +3,7 @@
 import json
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import torch
 from pretended_device import Pretended, pretended_device, waits
 from test_exact_resume import stop_after
 from tiny_runs import FRAMES, HEIGHT, WIDTH, tiny_model, tiny_training
-from training_runs import UNDRAWN, everything_of, weights
+from training_runs import UNDRAWN, everything_of, learner, load, weights
 
 from videopred.datasets import open_dataset
 from videopred.settings import ComputeConfig, WatchConfig
@@ -25,6 +26,12 @@ def same(here: Path, there: Path) -> None:
     """Raise AssertionError unless both runs came to the same weights, and their files are readable without a device."""
     torch.testing.assert_close(weights(there), weights(here), rtol=1e-4, atol=1e-6)
     assert json.loads((there / "run.json").read_text())["state"] == "finished"
+
+
+def is_fused(run: Path) -> bool | None:
+    """Whether the last update was done by the optimizer that leaves out what is not finite."""
+    (optimizer,) = load(run / "checkpoints" / "last.ckpt")["optimizer_states"]
+    return optimizer["param_groups"][0]["fused"]
 
 
 @pytest.mark.parametrize(("core", "workers"), [("scoff", 0), ("brims", 2)])
@@ -55,6 +62,7 @@ def test_a_training_goes_on_there(data, tmp_path, monkeypatch):
             resume(tmp_path / name, device="cpu")
         same(whole, tmp_path / name)
         assert everything_of(tmp_path / name)["updates"] == 3
+        assert is_fused(tmp_path / name) == (True if second == "cuda" else None)
 
 
 @pytest.mark.parametrize(("hold", "workers", "told"), [("disk", 0, True), ("disk", 2, False), ("device", 0, False)])
@@ -90,6 +98,16 @@ def test_every_precision_comes_to_its_end(data, tmp_path, precision):
         run = train(data, tiny_model(), settings, out=tmp_path / "run", watch=WatchConfig(profile=True), device="cuda")
     assert all(value.isfinite().all() for value in weights(run).values())
     assert (run / "profile.json").is_file()
+    assert is_fused(run) == (None if precision == "16-mixed" else True)
+
+
+@pytest.mark.parametrize(("strategy", "leaves_out"), [("auto", True), ("ddp", True), ("fsdp", False)])
+def test_lightning_clips_parts_of_weights_and_wants_no_fused_optimizer_for_that(strategy, leaves_out):
+    model = learner(strategy=strategy)
+    model.trainer = trainer = SimpleNamespace(strategy=SimpleNamespace(root_device=torch.device("cuda")))
+    assert model.leaves_out == leaves_out
+    trainer.strategy.root_device = torch.device("cpu")
+    assert not model.leaves_out
 
 
 @pytest.mark.parametrize("hold", ["auto", "device"])
