@@ -178,13 +178,22 @@ def test_encoder_and_decoder_are_compiled_for_a_gpu(monkeypatch, decoder):
     for steps, values in zip(lengths, expected, strict=True):
         for one, other in zip(learned_from(steps), values, strict=True):
             torch.testing.assert_close(one, other)
-    core: Any = predictor.core
-    predictor.decoder(torch.rand(48, core.rows, core.units, requires_grad=True)[::2])  # laid out in another way
-    assert (graphs.count, graphs.calls) == (4, 9)
+    assert (graphs.count, graphs.calls) == (4, 8)
     with torch.no_grad():
         predict_on(predictor.eval(), film[:1, :4], 2, trace=True)
-    assert graphs.calls == 9
+    assert graphs.calls == 8
     assert list(predictor.state_dict()) == names
+
+
+def test_a_decoder_is_not_compiled_anew_for_another_layout(monkeypatch):
+    """The core's last output is a slice of all, whose strides depend on how many there are."""
+    monkeypatch.setattr(compiling, "compile_step", lambda *asked: None)
+    predictor, graphs = build(tiny_model("scoff"), (1, HEIGHT, WIDTH)), Graphs()
+    compile_predictor(predictor, graphs, "cuda")  # type: ignore[arg-type]
+    core: Any = predictor.core
+    for steps in (2, 3, 5):
+        predictor.paint(torch.rand(20, steps, core.rows, core.units)[:, -1:])
+    assert (graphs.count, graphs.calls) == (1, 3)
 
 
 def test_a_copy_computes_with_its_own_weights():
