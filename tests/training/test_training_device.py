@@ -15,6 +15,7 @@ from training_runs import UNDRAWN, everything_of, learner, load, weights
 
 from videopred.datasets import open_dataset
 from videopred.settings import ComputeConfig, WatchConfig
+from videopred.training import course
 from videopred.training.clips import TrainingClips
 from videopred.training.learner import Learner
 from videopred.training.run import foresee, resume, train
@@ -118,6 +119,17 @@ def test_clips_wait_on_the_device(data, hold):
     assert clips.held_on_device
     assert isinstance(frames, Pretended)
     assert torch.equal(frames.held, torch.from_numpy(open_dataset(data).read_frames("train", 0, 12)))
+
+
+def test_what_is_compiled_depends_on_the_device(data, tmp_path, monkeypatch):
+    asked: list[Any] = []
+    monkeypatch.setattr(course, "compile_predictor", lambda predictor, *how: asked.append(how))
+    compute = ComputeConfig(compile="eager")
+    with pretended_device():
+        for name in ("cuda", "cpu"):
+            out = tmp_path / name
+            train(data, tiny_model(), tiny_training(), compute=compute, out=out, watch=UNDRAWN, device=name)
+    assert asked == [("eager", "cuda"), ("eager", "cpu")]
 
 
 def test_what_a_training_will_take_there_is_foretold(data):
