@@ -17,6 +17,7 @@ from test_checkpoint import config_of, write_run
 from tiny_runs import files_of
 
 from videopred import runs
+from videopred.eval.text import aligned_lines
 from videopred.export import export_run
 from videopred.files import write_json
 from videopred.runs import Run, how_far, list_runs, table
@@ -292,6 +293,12 @@ def test_the_table():
         "models/b     damaged                                                                       no run.json in it",
     ]
     assert table([]) == "no runs"
+
+
+def test_names_of_other_scripts_leave_the_columns_in_place():
+    """In a terminal, each of these letters takes two columns; the accent, which is a letter of its own, takes none."""
+    table = aligned_lines([["run", "state"], ["球の模型", "finished"], ["e\u0301t\u00e9", "failed"]], left=(0, 1))
+    assert table == "run       state\n球の模型  finished\ne\u0301t\u00e9       failed"
 
 
 def test_the_command(tmp_path, monkeypatch, capfd):

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -25,9 +26,16 @@ def aligned_lines(lines: Sequence[Sequence[str]], left: Collection[int] = (0,)) 
     """Lines, of which the columns at these places, counted from 0, stand flush left and the others flush right."""
     columns = []
     for place, column in enumerate(zip(*lines, strict=True)):
-        width = max(map(len, column))
-        columns.append([cell.ljust(width) if place in left else cell.rjust(width) for cell in column])
+        width = max(map(_width, column))
+        gaps = [" " * (width - _width(cell)) for cell in column]
+        columns.append([cell + gap if place in left else gap + cell for cell, gap in zip(column, gaps, strict=True)])
     return "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))
+
+
+def _width(text: str) -> int:
+    """Columns of a terminal that it takes: Chinese, Japanese and Korean letters take two, accents of their own none."""
+    wide = sum(unicodedata.east_asian_width(letter) in "FW" for letter in text)
+    return len(text) + wide - sum(unicodedata.combining(letter) > 0 for letter in text)
 
 
 def markdown(corner: str, heads: Sequence[str], rows: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
