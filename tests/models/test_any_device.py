@@ -173,7 +173,9 @@ def test_a_gpu_is_given_larger_blocks_of_frames():
     """Each block starts as many kernels as the next, and a small one is computed before the next is started."""
     codec = RNEMConfig(channels=(2, 3, 4), embedding=5)
     predictor = build(PredictorConfig(core=SMALL["gru"], codec=codec), (CHANNELS, HEIGHT, WIDTH))
-    values = torch.zeros(2, 2100, 3)
-    assert [len(block) for block in predictor.blocks(values)] == [*[128] * 32, 104]
+    values = torch.zeros(2, 2800, 3)
+    assert [len(block) for block in predictor.blocks(values)] == [*[128] * 43, 96]
     with pretended_device() as device:
-        assert [len(block) for block in predictor.blocks(values.to(device))] == [4096, 104]
+        assert [len(block) for block in predictor.blocks(values.to(device))] == [5461, 139]
+        predictor = build(PredictorConfig(core=SMALL["gru"], codec=codec), (1, 8192, 8192))
+        assert {len(block) for block in predictor.blocks(values.to(device))} == {1}

@@ -327,6 +327,7 @@ def test_gradients_that_are_not_finite_are_named(data, tmp_path, monkeypatch, de
         train(data, tiny_model(), settings({"save_every": 1}), out=tmp_path / "run", watch=UNDRAWN, device=device)
     saved = [load(path)["global_step"] for path in (tmp_path / "run" / "checkpoints").glob("*.ckpt")]
     assert max(saved) == bad
+    assert {row["update"] for row in read_metrics(tmp_path / "run" / "logs" / "metrics.csv")} <= set("123"[:bad])
     assert before
     for weight, was in before:
         assert torch.equal(weight.detach().cpu(), was)

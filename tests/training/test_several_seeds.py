@@ -94,7 +94,7 @@ def test_seeds_behind_one_that_fails_are_trained_as_well(data, tmp_path, monkeyp
 
     def step(self: Learner, frames: torch.Tensor, batch: int) -> torch.Tensor:
         if self.config.training.seed == 3 and self.global_step == 1:
-            self._complain("nan", "core")
+            self._complain(2, "nan", "core")
         return plain(self, frames, batch)
 
     monkeypatch.setattr(Learner, "training_step", step)

@@ -102,13 +102,13 @@ def test_every_precision_comes_to_its_end(data, tmp_path, precision):
     assert is_fused(run) == (None if precision == "16-mixed" else True)
 
 
-@pytest.mark.parametrize(("strategy", "leaves_out"), [("auto", True), ("ddp", True), ("fsdp", False)])
-def test_lightning_clips_parts_of_weights_and_wants_no_fused_optimizer_for_that(strategy, leaves_out):
+@pytest.mark.parametrize(("strategy", "fused"), [("auto", True), ("ddp", True), ("fsdp", None)])
+def test_lightning_clips_parts_of_weights_and_wants_no_fused_optimizer_for_that(strategy, fused):
     model = learner(strategy=strategy)
     model.trainer = trainer = SimpleNamespace(strategy=SimpleNamespace(root_device=torch.device("cuda")))
-    assert model.leaves_out == leaves_out
+    assert model.fused is fused
     trainer.strategy.root_device = torch.device("cpu")
-    assert not model.leaves_out
+    assert model.fused is None
 
 
 @pytest.mark.parametrize("hold", ["auto", "device"])

@@ -111,7 +111,7 @@ class _Trial:
         kinds = {"64-true": torch.float64, "bf16-true": torch.bfloat16}
         if self.training.precision in kinds:
             self.copy.to(kinds[self.training.precision])
-        self.adam = torch.optim.Adam(self.copy.parameters(), lr=self.training.learning_rate)
+        self.adam = self.copy.configure_optimizers()
 
     @property
     def bytes_of_weights(self) -> int:

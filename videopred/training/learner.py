@@ -11,6 +11,7 @@ from torch import Tensor
 
 from videopred import check
 from videopred.checkpoint import CONFIG_KEY, RunConfig
+from videopred.device import device_of
 from videopred.frames import to_film
 from videopred.models.compiling import compiles_whole
 from videopred.models.precision import widened
@@ -82,11 +83,15 @@ class Learner(lightning.LightningModule):
 
     def _log_update(self, loss: Tensor) -> None:
         """Log the mean loss of a whole batch, every few updates and at the last."""
-        training, done = self.config.training, self.global_step + 1
-        if done % self.trainer.log_every_n_steps == 0 or done == training.updates:  # type: ignore[attr-defined]
-            shared = self.trainer.world_size > 1
+        if self._is_logged(self.global_step + 1):
+            training, shared = self.config.training, self.trainer.world_size > 1
             self.log(f"train_{training.loss}", as_logged(training, loss, self.pixels), sync_dist=shared)
             self.log("learning_rate", self.step_size())
+
+    def _is_logged(self, number: int) -> bool:
+        """Whether an update, counted from 1, has a row in the logs."""
+        every = self.trainer.log_every_n_steps  # type: ignore[attr-defined]
+        return number % every == 0 or number == self.config.training.updates
 
     def loss_to_learn(self, frames: Tensor, own: int, sampling: float) -> Tensor:
         """`loss_of` the frames, for one backward pass: with --cuda-graphs, from a graph that is recorded once."""
@@ -191,7 +196,7 @@ class Learner(lightning.LightningModule):
         return training.learning_rate * share_of_step_size(training, self.global_step, self.looks.decays)
 
     def configure_gradient_clipping(self, optimizer: Any, *limits: Any, **named_limits: Any) -> None:
-        """Refuse losses and gradients that are not finite, and clip the gradients."""
+        """See to losses and gradients that are not finite, and clip the gradients."""
         limit = self.config.training.clip_norm
         if not isinstance(self.trainer.strategy, SingleDeviceStrategy | DDPStrategy):  # where each holds a part of them
             self._check_finite(optimizer, None)
@@ -201,7 +206,8 @@ class Learner(lightning.LightningModule):
         norm = torch.nn.utils.get_total_norm([weight.grad for weight in weights if weight.grad is not None])
         self._check_finite(optimizer, norm)
         if limit is not None:
-            torch.nn.utils.clip_grads_with_norm_(weights, limit, norm.nan_to_num(0.0, 0.0))
+            finite = norm.nan_to_num(nan=0.0, posinf=0.0)  # else all gradients would be NaN, and the first be named
+            torch.nn.utils.clip_grads_with_norm_(weights, limit, finite)
 
     def _check_finite(self, optimizer: Any, norm: Tensor | None) -> None:
         """Refuse an update with a loss or a norm that is not finite, at once or, on a CUDA device, before the next.
@@ -215,7 +221,7 @@ class Learner(lightning.LightningModule):
         losses = [piece.loss for piece in self._pieces]
         is_finite = torch.stack(losses if norm is None else [*losses, norm]).isfinite().all()
         self._unseen, self._pieces = _Update(self.global_step + 1, self._pieces, norm, is_finite), []
-        if self.leaves_out:
+        if self.fused:
             optimizer.found_inf = (~is_finite).float()  # as torch.amp.GradScaler tells optimizers that are fused
         else:
             self._look_at_update()
@@ -235,16 +241,23 @@ class Learner(lightning.LightningModule):
         assert norm is not None
         self._complain(number, f"a gradient of norm {norm.item()}", first_bad_gradient(self.predictor))
 
+    def on_train_batch_end(self, *others: Any) -> None:
+        """Where an update is logged, look at it before it is: one that is refused has no row."""
+        if self._unseen is not None and self._is_logged(self._unseen.number):
+            self._look_at_update()
+
     @property
-    def leaves_out(self) -> bool:
-        """Whether the optimizer is told to leave out an update that is not finite: a fused one, as CUDA has."""
-        on_cuda = self._trainer is not None and self.trainer.strategy.root_device.type == "cuda"
+    def fused(self) -> bool | None:
+        """True where the optimizer is a fused one, as CUDA has, which can be told to leave out an update.
+
+        None elsewhere: False would also turn off that Adam takes all weights at once.
+        """
+        device = device_of(self) if self._trainer is None else self.trainer.strategy.root_device
         scaled = self.config.training.precision == "16-mixed"
-        return on_cuda and not scaled and self.config.compute.keeps_weights_whole
+        return True if device.type == "cuda" and not scaled and self.config.compute.keeps_weights_whole else None
 
     def configure_optimizers(self) -> Any:
-        rate, fused = self.config.training.learning_rate, self.leaves_out or None
-        return torch.optim.Adam(self.parameters(), lr=rate, fused=fused)
+        return torch.optim.Adam(self.parameters(), lr=self.config.training.learning_rate, fused=self.fused)
 
     def _complain(self, number: int, got: str, where: str) -> None:
         core = self.config.model.core
@@ -265,4 +278,4 @@ class Learner(lightning.LightningModule):
         self.looks.load_state_dict(checkpoint[LOOKS_KEY])
         for optimizer in checkpoint["optimizer_states"]:  # it may have been saved on another device
             for group in optimizer["param_groups"]:
-                group["fused"] = self.leaves_out or None
+                group["fused"] = self.fused
