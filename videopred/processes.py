@@ -20,8 +20,15 @@ def is_first_of_training() -> bool:
 
 
 def told_place() -> tuple[str, str]:
-    """The variable from which Lightning has the place of this process in a training, and what it says."""
-    return next(((name, os.environ[name]) for name in _LIGHTNING if name in os.environ), (_LIGHTNING[0], "0"))
+    """The variable from which Lightning has the place of this process in a training, and what it says.
+
+    Raises:
+        ValueError: that is no number, which Lightning cannot be loaded with.
+    """
+    name, place = next(((name, os.environ[name]) for name in _LIGHTNING if name in os.environ), (_LIGHTNING[0], "0"))
+    fix = "unset it, or start the processes with torchrun or srun"
+    check.require(place.isdecimal(), name, "be the number of this process among others", place, fix)
+    return name, place
 
 
 def my_place() -> tuple[int, int]:

@@ -51,6 +51,13 @@ def test_the_first_is_known_before_lightning_is_loaded(monkeypatch, name, value,
     assert is_first_of_training() == ((rank_zero._get_rank() or 0) == 0)
 
 
+@pytest.mark.parametrize("name", ["RANK", "LOCAL_RANK", "JSM_NAMESPACE_RANK"])
+def test_a_place_that_is_no_number_is_told_of_before_lightning_is_loaded(monkeypatch, name):
+    monkeypatch.setenv(name, "first")
+    with pytest.raises(ValueError, match=f"^{name} must be the number of this process among others, got first; unset"):
+        is_first_of_training()
+
+
 @pytest.mark.parametrize(
     ("told", "launcher", "kind"),
     [
