@@ -64,6 +64,8 @@ def test_a_training_goes_on_there(data, tmp_path, monkeypatch):
         same(whole, tmp_path / name)
         assert everything_of(tmp_path / name)["updates"] == 3
         assert is_fused(tmp_path / name) == (True if second == "cuda" else None)
+        told = "cuda (pretended)" if second == "cuda" else "cpu"
+        assert json.loads((tmp_path / name / "run.json").read_text())["device"] == told
 
 
 @pytest.mark.parametrize(("hold", "workers", "told"), [("disk", 0, True), ("disk", 2, False), ("device", 0, False)])
@@ -132,9 +134,12 @@ def test_what_is_compiled_depends_on_the_device(data, tmp_path, monkeypatch):
     assert asked == [("eager", "cuda"), ("eager", "cpu")]
 
 
-def test_what_a_training_will_take_there_is_foretold(data):
+def test_what_a_training_will_take_there_is_foretold(data, monkeypatch):
+    optimizers, plain = [], torch.optim.Adam.step
+    monkeypatch.setattr(torch.optim.Adam, "step", lambda adam: optimizers.append(adam) or plain(adam))
     with pretended_device():
         foretold = foresee(data, tiny_model("rims"), tiny_training(), device="cuda")
+    assert {adam.param_groups[0]["fused"] for adam in optimizers} == {True}
     here = foresee(data, tiny_model("rims"), tiny_training(), device="cpu")
     assert foretold.device == "cuda"
     assert (foretold.parameters, foretold.disk) == (here.parameters, here.disk)

@@ -100,12 +100,13 @@ class Predictor(nn.Module):
 
     def blocks(self, values: Tensor) -> tuple[Tensor, ...]:
         """(B, T, …), such as the core's outputs, in blocks (N, …) of as many frames as the decoder paints at once."""
-        return values.flatten(0, 1).split(max(1, self._block_on(values.device) // self.decoder.pictures))
+        return values.flatten(0, 1).split(self._block_on(values.device, self.decoder.pictures))
 
-    def _block_on(self, device: torch.device) -> int:
-        """Frames in a block there."""
+    def _block_on(self, device: torch.device, pictures: int = 1) -> int:
+        """Frames in a block there, of which each takes so many pictures."""
         _, height, width = self.film_shape
-        return _BLOCK if device.type == "cpu" else max(1, _PIXELS_ON_GPU // (height * width))
+        block = _BLOCK if device.type == "cpu" else _PIXELS_ON_GPU // (height * width)
+        return max(1, block // pictures)
 
     def _parted(self, state: State | None) -> tuple[State | None, Tensor | None]:
         """State of the core, and the frames before the film."""
