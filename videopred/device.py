@@ -38,7 +38,7 @@ def my_device(name: str) -> str:
     return f"cuda:{int(place) % torch.cuda.device_count()}"
 
 
-def told(device: torch.device) -> str:
+def device_name(device: torch.device) -> str:
     """A device as records name it: a GPU of Nvidia's with what it is, as `cuda (NVIDIA H100 80GB HBM3)`."""
     return f"{device} ({torch.cuda.get_device_properties(device).name})" if device.type == "cuda" else str(device)
 

@@ -15,7 +15,7 @@ from videopred.models.stacking import Stacked, stack_frames
 
 # Frames that pass encoder or decoder together. On a CPU, blocks that stay in cache beat all T at once severalfold. On a
 # GPU each block starts as many kernels as the next. There, 64 clips of 51 frames of 64 x 64 pixels at once are a
-# twentieth faster than 1024 frames at a time, and keep 0.9 GB of the decoder's in place of 0.3. The larger frames are,
+# twentieth faster than 1024 frames at a time, and keep 0.8 GB of the decoder's in place of 0.3. The larger frames are,
 # the fewer make a block.
 _BLOCK, _PIXELS_ON_GPU = 128, 4096 * 64 * 64
 

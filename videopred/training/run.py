@@ -13,7 +13,7 @@ from videopred import check
 from videopred.checkpoint import DataRecord, ExperimentRecord, RunConfig, take_checkpoint
 from videopred.datasets import DATASETS
 from videopred.datasets.clip_source import ClipSource
-from videopred.device import pick_device, seeded_devices, told
+from videopred.device import device_name, pick_device, seeded_devices
 from videopred.interrupt import stop_if_lost
 from videopred.models import build
 from videopred.models.settings import PredictorConfig
@@ -103,7 +103,7 @@ def train(
     folder.mend()  # it may be the run that gives its weights
     learner, clips = _prepare(data, how, init_from, experiment, folder)
     stop_if_lost()
-    folder.begin(learner.config, told(how.device), overwrite)
+    folder.begin(learner.config, device_name(how.device), overwrite)
     limit = limit or TimeLimit(how.compute.time_limit)
     return Course(folder, learner, clips, how.device, StartingPoint(), progress, limit).to_the_end()
 
@@ -269,7 +269,7 @@ def resume(
             predictor = first_predictor(config, folder)
         learner = Learner(predictor, config)
         stop_if_lost()
-        folder.go_on(config, record, told(how.device), start.done)
+        folder.go_on(config, record, device_name(how.device), start.done)
     except BaseException:
         folder.let_go()
         raise
