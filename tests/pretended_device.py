@@ -222,11 +222,23 @@ class _Generator(torch.Generator):
     device: Any = property(lambda self: CUDA if self.named.type == "cuda" else self.named)
 
 
+class _Event:
+    """A point in what the device does: a host that wants to know whether it has come waits for it."""
+
+    def record(self, stream: Any) -> None:
+        _refuse_in_graph("an event")
+
+    def synchronize(self) -> None:
+        waits.append("event")
+
+
 _STAND_INS: dict[str, Any] = {
     "is_available": lambda: True,
     "device_count": lambda: 1,
     "current_device": lambda: 0,
     "set_device": lambda device: None,
+    "current_stream": lambda device=None: None,
+    "Event": _Event,
     "is_current_stream_capturing": lambda: bool(_records),
     "empty_cache": lambda: None,
     "get_rng_state": lambda device=None: torch.get_rng_state(),

@@ -1,14 +1,13 @@
 """Trainings on a device, a pretended one, from the first clip to the last checkpoint: the weights are the CPU's."""
 
 import json
-from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
-from pretended_device import Pretended, pretended_device, waits
+from pretended_device import Pretended, held, pretended_device, waits
 from test_exact_resume import stop_after
 from tiny_runs import FRAMES, HEIGHT, WIDTH, tiny_model, tiny_training
 from training_runs import UNDRAWN, everything_of, learner, load, weights
@@ -78,20 +77,61 @@ def test_a_device_that_waits_for_clips_is_told_of(data, tmp_path, hold, workers,
 
 
 @pytest.mark.parametrize("pieces", [1, 2])
-def test_values_are_asked_for_once_in_an_update(data, tmp_path, monkeypatch, pieces):
-    """Whether losses and gradients are finite, as the next begins; the last update, which is logged, asks for more."""
-    asked, plain = [], Learner.on_train_batch_start
+def test_the_host_waits_once_an_update_while_the_device_computes_the_next_loss(data, tmp_path, monkeypatch, pieces):
+    """For whether losses and gradients of the update before are finite."""
+    course, plain = [], Learner.loss_to_learn
 
-    def watched(self: Learner, *batch: Any) -> None:
-        plain(self, *batch)
-        asked.append(waits.count("aten._local_scalar_dense.default"))
+    def waited() -> list[str]:
+        values = [what for what in waits if what in ("event", "aten._local_scalar_dense.default")]
+        waits.clear()
+        return values
 
-    monkeypatch.setattr(Learner, "on_train_batch_start", watched)
+    def watched(self: Learner, *what: Any) -> Any:
+        course.extend(waited())
+        found = plain(self, *what)
+        course.extend([*waited(), f"loss of update {self.global_step + 1}"])
+        return found
+
+    monkeypatch.setattr(Learner, "loss_to_learn", watched)
     settings = tiny_training(updates=4, validate_every=4, accumulate=pieces)
     with pretended_device():
         train(data, tiny_model("rims"), settings, out=tmp_path / "run", watch=UNDRAWN, device="cuda")
-    begun = asked[::pieces]
-    assert [after - before for before, after in pairwise(begun)] == [1, 1, 1]
+    first, last = (course.index(f"loss of update {number}") for number in (1, 4))
+    second, third = (["event" if at == 1 else f"loss of update {n}" for at in range(pieces + 1)] for n in (2, 3))
+    assert course[first:last] == ["loss of update 1"] * pieces + second + third
+
+
+class _Spoiled(torch.autograd.Function):
+    """A number whose gradient is none."""
+
+    @staticmethod
+    def forward(context: Any, number: torch.Tensor) -> torch.Tensor:
+        return number.clone()
+
+    @staticmethod
+    def backward(context: Any, upstream: torch.Tensor) -> torch.Tensor:
+        return upstream * torch.nan
+
+
+@pytest.mark.parametrize(
+    ("spoiled", "got"), [(lambda loss: loss + torch.inf, "inf"), (_Spoiled.apply, "a gradient of norm nan")]
+)
+def test_an_update_that_is_not_finite_is_left_out_and_named(data, tmp_path, monkeypatch, spoiled, got):
+    """The third, once the loss of the fourth is asked for, which has the weights of before."""
+    plain, before = Learner.loss_to_learn, []
+
+    def watched(self: Learner, *what: Any) -> Any:
+        before.append([held(weight).detach().clone() for weight in self.parameters()])
+        loss = plain(self, *what)
+        return spoiled(loss) if len(before) == 3 else loss
+
+    monkeypatch.setattr(Learner, "loss_to_learn", watched)
+    settings, message = tiny_training(updates=6, validate_every=6), f"keep the loss finite, got {got} at update 3,"
+    with pretended_device(), pytest.raises(ValueError, match=message):
+        train(data, tiny_model("rims"), settings, out=tmp_path / "run", watch=UNDRAWN, device="cuda")
+    _, second, third, fourth = before
+    assert all(torch.equal(one, other) for one, other in zip(third, fourth, strict=True))
+    assert not any(torch.equal(one, other) for one, other in zip(second, third, strict=True) if one.any())
 
 
 @pytest.mark.parametrize("precision", ["16-mixed", "bf16-mixed", "bf16-true", "64-true"])

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from videopred import check
 from videopred.checkpoint import CONFIG_KEY, RunConfig
-from videopred.device import device_of
+from videopred.device import Answer, device_of
 from videopred.frames import to_film
 from videopred.models.compiling import compiles_whole
 from videopred.models.precision import widened
@@ -40,7 +40,7 @@ class _Update(NamedTuple):
     pieces: list[_Piece]
     norm: Tensor | None
     """Of the gradients of all weights, unless others look at them."""
-    is_finite: Tensor
+    is_finite: Answer
     """Whether the losses and the norm are."""
 
 
@@ -76,6 +76,7 @@ class Learner(lightning.LightningModule):
         training = self.config.training
         own, sampling = own_frames(training, self.global_step), share_of_samples(training, self.global_step)
         loss = self.loss_to_learn(frames, own, sampling)
+        self._look_at_update()  # the one before, while a device computes the loss of this one
         self._pieces.append(_Piece(frames, widened(loss.detach())))
         if len(self._pieces) == training.accumulate:
             self._log_update(torch.stack([piece.loss for piece in self._pieces]).mean())
@@ -182,7 +183,6 @@ class Learner(lightning.LightningModule):
 
         A share is what one process computes in one piece: two processes draw what two pieces of one would.
         """
-        self._look_at_update()
         training = self.config.training
         share = self.global_rank * training.accumulate + len(self._pieces)
         source = source_of(training.seed, NOISE, self.global_step, share)
@@ -212,15 +212,15 @@ class Learner(lightning.LightningModule):
     def _check_finite(self, optimizer: Any, norm: Tensor | None) -> None:
         """Refuse an update with a loss or a norm that is not finite, at once or, on a CUDA device, before the next.
 
-        A look waits until the device has done all that it was asked for. So there, the optimizer itself leaves out what
-        is not finite, and the look comes when the host has done its own work. All are looked at in one go, once there
-        are gradients. These are those of all processes, so that none of them goes on alone.
+        A look waits for the device. So there, the optimizer itself leaves out what is not finite, and the look comes
+        when the device has been given the next loss to compute, which weights and gradients outlast. All are looked at
+        in one go, once there are gradients. These are those of all processes, so that none of them goes on alone.
         """
         if self.config.training.precision == "16-mixed":
             norm = None  # the scaler skips such updates
         losses = [piece.loss for piece in self._pieces]
         is_finite = torch.stack(losses if norm is None else [*losses, norm]).isfinite().all()
-        self._unseen, self._pieces = _Update(self.global_step + 1, self._pieces, norm, is_finite), []
+        self._unseen, self._pieces = _Update(self.global_step + 1, self._pieces, norm, Answer(is_finite)), []
         if self.fused:
             optimizer.found_inf = (~is_finite).float()  # as torch.amp.GradScaler tells optimizers that are fused
         else:
