@@ -1,21 +1,13 @@
 """The benchmark of training counts right and runs; how fast anything is, no test says."""
 
-from pathlib import Path
-
 import pytest
 import torch
-from documents import blocks
 
-from videopred.bench import on_device
 from videopred.bench.memory import peak_bytes
 from videopred.bench.train import _device_lines as device_lines
 from videopred.bench.train import bench_train
 from videopred.bench.train import table as train_table
 from videopred.bench.training_step import pair_of, training_step
-from videopred.models import compiling
-from videopred.training import recording
-
-PAGE = Path(__file__).parents[2] / "docs" / "speed.md"
 
 
 @pytest.mark.slow
@@ -54,19 +46,6 @@ def test_what_a_gpu_took_says_how_long_the_papers_training_is():
         "  device busy: eager 40%",
         "  best: 256000 frames/s, 0.27 hours for 100 epochs of 50,000 clips",
     ]
-
-
-def test_the_page_times_updates_on_a_gpu(monkeypatch, capsys):
-    """Here without one, on small clips, with compilation and recording left out."""
-    (program,) = [text for text in blocks(PAGE.read_text(), "python") if "captured" in text]
-    asked = []
-    monkeypatch.setattr(compiling, "compile_predictor", lambda predictor, *how: asked.append(how))
-    monkeypatch.setattr(recording, "captured", lambda work: work)
-    monkeypatch.setattr(on_device, "device_milliseconds", lambda work, repeats: work() or repeats)
-    monkeypatch.setattr(torch.nn.Module, "cuda", lambda model: model)
-    exec(program.replace('64, 51, 1, 64, 64, device="cuda"', "2, 3, 1, 64, 64"), {})
-    assert asked == [("inductor", "cpu"), ("inductor", "cuda")]
-    assert capsys.readouterr().out == "9.0 ms\n" * 2
 
 
 def test_a_training_step_is_one_update_of_all_weights():
