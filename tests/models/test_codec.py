@@ -148,6 +148,16 @@ def test_linear_weights_lie_by_columns_also_when_copied_and_loaded(config):
     assert all(layer.weight.T.is_contiguous() and not layer.weight.is_contiguous() for layer in linear)
 
 
+def test_maps_lie_channels_last_also_where_a_codec_was_copied_and_loaded():
+    codec = nn.ModuleList([Encoder(SMALL, (1, 24, 40)), decoding(SMALL, 14, (1, 24, 40))])
+    loaded = copy.deepcopy(codec)
+    loaded.load_state_dict({name: weight.contiguous() for name, weight in codec.state_dict().items()})
+    for encoder, decoder in (codec, loaded):
+        for maps in (encoder.layers[:9](torch.rand(2, 1, 24, 40)), decoder.layers[:-1](torch.rand(2, 2, 7))):
+            assert maps.is_contiguous(memory_format=torch.channels_last)
+            assert not maps.is_contiguous()
+
+
 def test_laying_weights_by_columns_changes_no_number():
     layer = nn.Linear(3, 5, dtype=torch.float64)
     before, vectors = layer.weight.detach().clone(), torch.randn(2, 3, dtype=torch.float64)

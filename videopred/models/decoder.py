@@ -54,7 +54,7 @@ class FilesDecoder(nn.Module):
     def __init__(self, config: FilesConfig, codec: CodecConfig, core: Any, film_shape: tuple[int, int, int]):
         super().__init__()
         units = core.units
-        self.each = nn.Sequential(nn.Linear(units, units), nn.ReLU(), nn.Linear(units, units))
+        self.each = nn.Sequential(nn.Linear(units, units), nn.ReLU(inplace=True), nn.Linear(units, units))
         self.queries = nn.Parameter(torch.randn(config.queries, units))
         self.keys_values = nn.Linear(units, 2 * units, bias=False)  # Wk and Wv side by side
         for parameter in (*self.each.parameters(), self.keys_values.weight):
@@ -91,7 +91,7 @@ class MasksDecoder(nn.Module):
         self.pictures = core.rows
         self.inward = nn.Linear(core.units, channels)
         self.place = nn.Linear(4, channels, bias=False)
-        self.layers = nn.Sequential(nn.GroupNorm(1, channels), nn.ReLU(), *parts.grow(film_shape[0] + 1))
+        self.layers = nn.Sequential(nn.GroupNorm(1, channels), nn.ReLU(inplace=True), *parts.grow(film_shape[0] + 1))
         keep_constants(self)
 
     def constants(self) -> dict[str, Tensor]:

@@ -61,8 +61,9 @@ class RNEM:
         """Vectors (N, features) -> maps (N, *start_shape)."""
         channels, rows, columns = self.start_shape
         width, size = self.config.embedding, channels * rows * columns
-        layers: list[nn.Module] = [nn.Linear(features, width), nn.LayerNorm(width), nn.ReLU()]
-        layers += [nn.Linear(width, size), nn.LayerNorm(size), nn.ReLU(), nn.Unflatten(1, self.start_shape)]
+        layers = [nn.Linear(features, width), nn.LayerNorm(width), nn.ReLU(inplace=True)]
+        layers += [nn.Linear(width, size), nn.LayerNorm(size), nn.ReLU(inplace=True)]
+        layers.append(nn.Unflatten(1, self.start_shape))
         return _drawn(layers)
 
     def grow(self, outputs: int) -> list[nn.Module]:
@@ -70,7 +71,7 @@ class RNEM:
         *rest, channels = self.config.channels
         layers: list[nn.Module] = []
         for out in reversed(rest):
-            layers += [UpsampleConv(channels, out), nn.GroupNorm(1, out), nn.ReLU()]
+            layers += [UpsampleConv(channels, out), nn.GroupNorm(1, out), nn.ReLU(inplace=True)]
             channels = out
         return _drawn([*layers, UpsampleConv(channels, outputs)])
 
@@ -80,8 +81,9 @@ class UpsampleConv(nn.Conv2d):
 
     A 4×4 window on the doubled map sees only 3×3 different pixels. For an even row the taps (0 1 2 3) fall on low
     rows (−1, 0, 0, 1), for an odd row on (0, 0, 1, 1); summing the taps that meet gives one 3×3 kernel for each of
-    the 2×2 phases. The phases become channels that `pixel_shuffle` lays out. The same function, borders included,
-    from the same 4×4 parameters, two and a half times as fast and without the doubled map in memory.
+    the 2×2 phases. These are computed as channels: all of the first phase, then all of the second, and so on, so that
+    with channels last in memory, whole rows of numbers go to their places. The same function, borders included, from
+    the same 4×4 parameters, two and a half times as fast and without the doubled map in memory.
 
     Padding follows TensorFlow's SAME for a 4×4 kernel: one pixel before, two behind.
     """
@@ -106,13 +108,16 @@ class UpsampleConv(nn.Conv2d):
         kernels = self.kept[0] if self.kept else self.folded()
         if self.kept is not None:
             self.kept[:] = [kernels]
-        bias = self.bias.repeat_interleave(4) if self.bias is not None else None
-        return functional.pixel_shuffle(functional.conv2d(inputs, kernels, bias, padding=1), 2)
+        bias, outputs = self.bias.repeat(4) if self.bias is not None else None, self.out_channels
+        phases = functional.conv2d(inputs, kernels, bias, padding=1).permute(0, 2, 3, 1)
+        count, rows, columns, _ = phases.shape
+        pairs = phases.unflatten(3, (2, 2 * outputs)).transpose(2, 3)  # (N, H, row phase, W, column phase * outputs)
+        return pairs.reshape(count, 2 * rows, 2 * columns, outputs).permute(0, 3, 1, 2)
 
     def folded(self) -> Tensor:
         """The kernels of all phases, (4 outputs, channels, 3, 3)."""
         folded = self.fold @ self.weight.flatten(2).transpose(1, 2)  # (outputs, phases * low taps, channels)
-        return folded.unflatten(1, (4, 3, 3)).permute(0, 1, 4, 2, 3).flatten(0, 1)
+        return folded.unflatten(1, (4, 3, 3)).transpose(0, 1).flatten(0, 1).permute(0, 3, 1, 2)
 
 
 @contextmanager
@@ -129,7 +134,10 @@ def folded_once(model: nn.Module) -> Iterator[None]:
 
 
 def _drawn(layers: list[nn.Module]) -> list[nn.Module]:
-    """The layers with Glorot-uniform weights and zero biases, as TensorFlow 1 drew them for R-NEM."""
+    """The layers with Glorot-uniform weights and zero biases, as TensorFlow 1 drew them for R-NEM.
+
+    Kernels lie in memory channels last, and so does what they make of maps: a training step is a tenth faster.
+    """
     for layer in layers:
         if isinstance(layer, nn.Conv2d | nn.Linear):
             nn.init.xavier_uniform_(layer.weight)
@@ -137,4 +145,6 @@ def _drawn(layers: list[nn.Module]) -> list[nn.Module]:
                 nn.init.zeros_(layer.bias)
         if isinstance(layer, nn.Linear):
             by_columns(layer)
+        if isinstance(layer, nn.Conv2d):
+            layer.to(memory_format=torch.channels_last)
     return layers
