@@ -230,8 +230,8 @@ def _limits(of: Described) -> Iterator[str]:
         fed = "from true frames and, as scheduled sampling has it, from its own predictions"
     yield (
         f"It was trained once, {begun} {clips}, {fed}. Another seed gives other scores, as does another order of sums "
-        "on another machine. Intervals are over clips. Nothing is known about longer rollouts, other numbers of "
-        "objects or other sizes."
+        "on another machine. Intervals are over clips. These scores say nothing about longer rollouts, other "
+        "numbers of objects or other sizes."
     )
 
 

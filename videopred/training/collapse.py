@@ -16,7 +16,8 @@ from videopred.models.core import Trace
 def collapse(trace: Trace, schemata: int = 0) -> dict[str, float]:
     """Name -> number, for what a core's trace shows.
 
-    modules/usage_entropy   of how often each module is active; 1 when all are equally, 0 when only one ever is
+    modules/usage_entropy   of how often each module is active; 1 when all are equally often, log a / log K when always
+                            the same a of K are, 0 when only one ever is
     modules/dead            how many are never active
     modules/null_attention  mean share of attention on the null slot, 1 when the input is ignored
     modules/top_down        mean share of attention on the layer above
