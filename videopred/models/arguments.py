@@ -40,7 +40,7 @@ def check_slots(core: Any, slots: Tensor, name: str = "slots") -> None:
 
 
 def autocast_on(device: torch.device) -> bool:
-    """Whether autocast is on for a device, among which meta knows none."""
+    """Whether autocast is on for a device; False on meta, which has none."""
     return torch.amp.is_autocast_available(device.type) and torch.is_autocast_enabled(device.type)
 
 
@@ -89,9 +89,11 @@ def check_state(core: Any, batch: int, state: Any) -> None:
     its precision.
 
     It is compared with the core's initial state; an axis that has size 0 there may have grown, as a cache does. With
-    VIDEOPRED_DEBUG, its numbers must be finite, too. Nothing is checked where torch.compile makes a program, which the
-    generator for that initial state would cut in pieces, where torch.jit.trace writes one, in which sizes are tensors,
-    nor where CUDA records a graph, which refuses a generator.
+    VIDEOPRED_DEBUG, its numbers must be finite, too.
+
+    Nothing is checked in three places. Under torch.compile, because making a generator for the initial state would
+    break the graph. Under torch.jit.trace, because sizes are tensors there. While CUDA records a graph, because that
+    refuses a generator.
     """
     if torch.compiler.is_compiling() or torch.jit.is_tracing():
         return
