@@ -128,12 +128,13 @@ def _learns(state: Any) -> bool:
 
 
 def check_compiler(flag: str, device: str = "cpu", otherwise: str = "leave the flag out") -> None:
-    """Refuse a flag that needs one where nothing makes a program of the C++ that torch writes for a CPU, or of the C
-    with which Triton starts what it writes for a GPU of Nvidia's.
+    """Refuse a flag that compiles where there is no working compiler.
+
+    Torch's programs for a CPU are C++; for an Nvidia GPU, Triton starts its programs from C.
 
     Args:
         flag: or command.
-        device: cpu or cuda, for which programs are made.
+        device: cpu or cuda, the kind of device to compile for.
         otherwise: what to do without a compiler.
 
     Raises:
