@@ -29,8 +29,8 @@ class Card(Settings):
 
 
 FREE = ("engine", "frames", "mnist_sha256")
-"""What may differ from a protocol's data sets: the law of motion, which files of R-NEM's have as well, how long clips
-are, which only has to suffice, and whose digits they show, which a file says and a preset leaves open."""
+"""Settings that may differ between a file and a protocol's presets: `engine`, as R-NEM's own files differ in it too;
+`frames`, which need only suffice; `mnist_sha256`, which a file records and a preset leaves open."""
 
 _BALLS = ("bce", "mse", "ssim", "f1")
 _LIT = ("f1", "balanced-accuracy", "bce")
