@@ -31,10 +31,11 @@ class ScorePanel(NamedTuple):
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Ends of an axis that holds all of the models; of nothing at all, any.
+        """Lowest and highest value of the axis.
 
-        Trivial baselines that are worse than all models by more than these differ lie outside, and so does the physics
-        oracle where it is as much better: 100 dB would leave no room for anything else. Without models nothing does.
+        It holds all model curves with their bands. A baseline's values that are worse than every model by more than the
+        models' own spread are cut off; so are the physics oracle's values that are that much better or worse: 100 dB
+        would leave no room for anything else. Without models it holds every row; without any value it is (0, 1).
         """
         models = _known(side for row in self.rows.values() if not row.faint for side in (row.values, row.low, row.high))
         models = models if models.size else _known(row.values for row in self.rows.values())
