@@ -67,8 +67,13 @@ def _layers(view: ClipView, scale: int, layers: Sequence[np.ndarray], caption: s
 def _raster(
     view: ClipView, scale: int, cells: np.ndarray, layers: Sequence[int] | None = None
 ) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Cells (T, K, 3), in layers of these sizes, as a film, in which later ones are not there yet, and as stills; and
-    whether there is room for the numbers of bands."""
+    """Cells (T, K, 3) as bands, in layers of these sizes.
+
+    Returns:
+        film: (T, H, W, 3) uint8, filled up to the frame shown.
+        stills: (T, H, W, 3) uint8, each of its own frame's colours only.
+        numbered: whether there is room for the numbers of bands.
+    """
     frames, bands = cells.shape[:2]
     high, wide = view.truth.shape[1] * scale, view.truth.shape[2] * scale
     places = _bands(high, layers or [bands])
