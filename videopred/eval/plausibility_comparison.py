@@ -147,15 +147,16 @@ class PlausibilityComparison:
         cells = []
         for one in kind.models.values():
             cells.append(f"{cell(one.relative)}{'!' if one.told_apart else ' '}")
-            cells += [cell(one.deviation)] if self._of_seeds else []
+            if self._of_seeds:
+                cells.append(cell(one.deviation))
         return cells
 
     def _legend(self) -> str:
         chances = "scenes (paired, Agresti and Min's, widened by Student's t)"
+        lines = [f"relative errors: {RELATIVE}", "0 is best, 0.5 is chance"]
         if self._of_seeds:
             chances += " and seeds (Welch's t); a single run stands for itself alone"
-        lines = [f"relative errors: {RELATIVE}", "0 is best, 0.5 is chance"]
-        lines += ["sd: standard deviation over seeds (– for one)"] * self._of_seeds
+            lines.append("sd: standard deviation over seeds (– for one)")
         lines.append(f"! where the 95 % interval of the difference from {self.relative_to} excludes 0: over {chances}")
         return "\n".join(lines)
 

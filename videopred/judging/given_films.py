@@ -119,7 +119,7 @@ class GivenFilms:
         low, high = self._levels
         least, most = raw.min(), raw.max()
         must = f"hold numbers from {low:g} to {high:g}, as its range says"
-        fix = "mend the films" + ", or say what is black and white with --range" * self._is_array
+        fix = "mend the films, or say what is black and white with --range" if self._is_array else "mend the films"
         check.require(not np.isnan(least), self.flag, must, f"NaN in {name}", "mend the films")
         got = f"{number_told(least)} to {number_told(most)} in {name}"
         check.require(least >= low and most <= high, self.flag, must, got, fix)
