@@ -70,7 +70,8 @@ def rollout(
         check.require(one.suffix == ".npz", flag, "end in .npz", one, "rename it")
     differ = trace is None or trace.resolve() != path.resolve()
     check.require(differ, "--trace", "be another file than --out", trace, "rename one of them")
-    check.whole_number("--first", 1 if first is None else first, 1, "ask for at least one clip")
+    if first is not None:
+        check.whole_number("--first", first, 1, "ask for at least one clip")
     fix = "`videopred evaluate` scores it; `one_step` in the file has the predictions within the context"
     check.require(feedback != "true", "--feedback", "be soft, threshold:0.5 or sample", feedback, fix)
     check.threshold_of(feedback, rolled=True)

@@ -140,7 +140,8 @@ def draw_scene(recipe: OcclusionConfig, condition: Condition, chance: np.random.
 
 def _draw_timing(frames: int, chance: np.random.Generator) -> Timing:
     """Occluders up by a sixth of the clip, and down again in its last sixth."""
-    last, (rise, up, down, fallen) = frames - 1, chance.uniform((0.04, 0.12, 0.12, 0.04), (0.07, 0.16, 0.16, 0.07))
+    last = frames - 1
+    rise, up, down, fallen = chance.uniform((0.04, 0.12, 0.12, 0.04), (0.07, 0.16, 0.16, 0.07))
     return Timing(round(rise * last), round(up * last), last - round(down * last), last - round(fallen * last))
 
 

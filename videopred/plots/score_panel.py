@@ -54,7 +54,8 @@ class ScorePanel(NamedTuple):
 
 def over_steps(rows: Mapping[str, ComparedRow], column: str) -> ScorePanel:
     """The values of rows of a comparison by a metric at each step, with their intervals as far as the metric goes."""
-    metric, curves = next(iter(rows.values())).scores.metrics[column], {}
+    metric = next(iter(rows.values())).scores.metrics[column]
+    curves = {}
     for name, row in rows.items():
         values, ends = row.values(column), row.intervals(column)
         low, high = (values, values) if ends is None else np.clip(ends, *metric.range)

@@ -244,7 +244,8 @@ def _charts(scores: Scores, rows: Mapping[str, ComparedRow]) -> list[str]:
     where a curve is a point."""
     if scores.protocol.horizon == 1:
         return []
-    where, steps, charts = _styles(rows), range(1, scores.protocol.horizon + 1), []
+    where, steps = _styles(rows), range(1, scores.protocol.horizon + 1)
+    charts = []
     for column, metric in scores.metrics.items():
         panel = over_steps(rows, column)
         lines = {
