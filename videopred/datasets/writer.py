@@ -63,7 +63,14 @@ class _Frames:
 
 
 class _Table:
-    """A data set (rows, ...), written chunk by chunk as its rows come together; it grows if their number is unknown."""
+    """A data set (rows, ...), written chunk by chunk as its rows come together; it grows if their number is unknown.
+
+    Args:
+        group: where it is made.
+        name: what it is called there.
+        form: dtype and shape of the rows; rows that it holds already are written first.
+        count: how many rows there will be; None if that is unknown.
+    """
 
     def __init__(self, group: h5py.Group, name: str, form: np.ndarray, count: int | None) -> None:
         self._rows = _ROWS_PER_CHUNK if count is None else min(_ROWS_PER_CHUNK, count)
@@ -106,9 +113,8 @@ class _Part:
             for name, form in forms.items()
             if not has_time(name)
         }
-        self._offsets = (
-            _Table(group, "contact_offsets", np.zeros(1, np.int64), count + 1) if CONTACTS in forms else None
-        )
+        first = np.zeros(1, np.int64)  # the first clip's contacts begin at 0
+        self._offsets = _Table(group, "contact_offsets", first, count + 1) if CONTACTS in forms else None
         self._contacts = 0
 
     def add(self, piece: Piece, start: int, stop: int) -> None:
