@@ -28,8 +28,8 @@ def test_a_task_of_several_knows_its_place(told, name):
     told(STEP | {"SLURM_JOB_NAME": name})
     task = my_task()
     assert task is not None
-    assert (task.place, task.tasks, task.node, task.place_on_node, task.layout) == (2, 4, 1, 0, "2(x2)")
-    assert task.first_machine == "gpu08"
+    assert (task.rank, task.world_size, task.node_rank, task.local_rank, task.layout) == (2, 4, 1, 0, "2(x2)")
+    assert task.main_address == "gpu08"
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_tasks_meet_on_the_first_machine_of_their_step(told, machines, first):
     told(STEP | {"SLURM_STEP_NODELIST": machines})
     task = my_task()
     assert task is not None
-    assert task.first_machine == first
+    assert task.main_address == first
 
 
 def test_steps_at_the_same_time_meet_at_ports_of_their_own(told):
@@ -68,7 +68,7 @@ def test_steps_at_the_same_time_meet_at_ports_of_their_own(told):
         told(STEP | {"SLURM_JOB_ID": str(job), "SLURM_STEP_ID": str(step)})
         task = my_task()
         assert task is not None
-        ports.append(task.port)
+        ports.append(task.main_port)
     assert len(set(ports)) == len(ports)
     assert all(15000 <= port < 25000 for port in ports)
 

@@ -33,7 +33,7 @@ def pick_device(device: torch.device | str = "auto") -> torch.device:
 def my_device(name: str) -> str:
     """The device of this process: of several that work together, each takes a GPU of its own with auto or cuda."""
     task = my_task()
-    place = os.environ.get("LOCAL_RANK", None if task is None else task.place_on_node)
+    place = os.environ.get("LOCAL_RANK", None if task is None else task.local_rank)
     if place is None or name not in ("auto", "cuda") or not torch.cuda.is_available():
         return name
     return f"cuda:{int(place) % torch.cuda.device_count()}"

@@ -45,7 +45,7 @@ def my_place() -> tuple[int, int]:
         return met.get_rank(), met.get_world_size()
     task = my_task()
     if task is not None and "RANK" not in os.environ:
-        return task.place, task.tasks
+        return task.rank, task.world_size
     names = ("RANK", "WORLD_SIZE")
     processes = os.environ.get(names[1], "1")
     place = os.environ.get(names[0], "nothing" if names[1] in os.environ else "0")

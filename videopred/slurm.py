@@ -8,17 +8,19 @@ from typing import NamedTuple
 class Task(NamedTuple):
     """One of several tasks of a step, which are to work together."""
 
-    place: int
+    rank: int
     """Which it is of all, from 0."""
-    tasks: int
-    node: int
+    world_size: int
+    node_rank: int
     """Which of the step's machines it is on, from 0."""
-    place_on_node: int
+    local_rank: int
+    """Which it is of those on its machine, from 0."""
     layout: str
     """How many tasks each machine has, as Slurm writes it: 4, or 4(x2) for two machines."""
-    first_machine: str
-    port: int
-    """Where the tasks of this step, and of no other at the time, may meet on the first machine."""
+    main_address: str
+    """The first machine."""
+    main_port: int
+    """Where the tasks of this step, and of no other at the time, may meet on it."""
 
 
 def my_task() -> Task | None:
@@ -28,17 +30,17 @@ def my_task() -> Task | None:
     salloc opens, which are one process, however many tasks the job may have; and srun within a larger job leaves them
     as they are.
     """
-    tasks = int(os.environ.get("SLURM_STEP_NUM_TASKS", 1))
-    if tasks == 1:
+    world_size = int(os.environ.get("SLURM_STEP_NUM_TASKS", 1))
+    if world_size == 1:
         return None
     return Task(
-        place=int(os.environ["SLURM_PROCID"]),
-        tasks=tasks,
-        node=int(os.environ["SLURM_NODEID"]),
-        place_on_node=int(os.environ["SLURM_LOCALID"]),
+        rank=int(os.environ["SLURM_PROCID"]),
+        world_size=world_size,
+        node_rank=int(os.environ["SLURM_NODEID"]),
+        local_rank=int(os.environ["SLURM_LOCALID"]),
         layout=os.environ["SLURM_STEP_TASKS_PER_NODE"],
-        first_machine=_first_of(os.environ["SLURM_STEP_NODELIST"]),
-        port=_port(int(os.environ["SLURM_JOB_ID"]), int(os.environ["SLURM_STEP_ID"])),
+        main_address=_first_of(os.environ["SLURM_STEP_NODELIST"]),
+        main_port=_port(int(os.environ["SLURM_JOB_ID"]), int(os.environ["SLURM_STEP_ID"])),
     )
 
 

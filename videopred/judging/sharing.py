@@ -66,7 +66,7 @@ def sharing() -> Iterator[Share]:
     else:
         check_meeting_place()
         task = my_task()
-        meet = None if task is None or "MASTER_ADDR" in os.environ else f"tcp://{task.first_machine}:{task.port}"
+        meet = None if task is None or "MASTER_ADDR" in os.environ else f"tcp://{task.main_address}:{task.main_port}"
         distributed.init_process_group("gloo", init_method=meet, rank=rank, world_size=processes)
         group = distributed.group.WORLD
     try:

@@ -37,7 +37,7 @@ def launched() -> tuple[str, int] | None:
         check.require(processes.isdecimal(), "WORLD_SIZE", must, processes, fix)
         return "torchrun", int(processes)
     task = my_task()
-    return None if task is None else ("srun", task.tasks)
+    return None if task is None else ("srun", task.world_size)
 
 
 def environment() -> ClusterEnvironment:
@@ -65,33 +65,33 @@ class StepEnvironment(ClusterEnvironment):
 
     @property
     def main_address(self) -> str:
-        return os.environ.get("MASTER_ADDR", self._task.first_machine)
+        return os.environ.get("MASTER_ADDR", self._task.main_address)
 
     @property
     def main_port(self) -> int:
-        return int(os.environ.get("MASTER_PORT", self._task.port))
+        return int(os.environ.get("MASTER_PORT", self._task.main_port))
 
     @staticmethod
     def detect() -> bool:
         return my_task() is not None
 
     def world_size(self) -> int:
-        return self._task.tasks
+        return self._task.world_size
 
     def set_world_size(self, size: int) -> None:
         """Slurm has set it, and it was checked."""
 
     def global_rank(self) -> int:
-        return self._task.place
+        return self._task.rank
 
     def set_global_rank(self, rank: int) -> None:
         """Slurm has set it."""
 
     def local_rank(self) -> int:
-        return self._task.place_on_node
+        return self._task.local_rank
 
     def node_rank(self) -> int:
-        return self._task.node
+        return self._task.node_rank
 
 
 def lost_another(error: RuntimeError) -> str:
