@@ -64,25 +64,25 @@ def test_a_lock_is_held_by_one_file_at_a_time(tmp_path, windows):
 
 
 def test_nobody_is_interrupted_by_being_asked_whether_he_lives(windows):
-    assert systems.lives(os.getpid())
+    assert systems.is_alive(os.getpid())
 
 
 def test_windows_tells_of_a_reader_who_has_gone_in_its_own_way(monkeypatch):
     told, others = OSError(errno.EINVAL, "Invalid argument"), OSError(errno.EINVAL, "Invalid argument", "data.h5")
-    assert systems.nobody_reads(BrokenPipeError())
-    assert not systems.nobody_reads(told)
+    assert systems.is_broken_pipe(BrokenPipeError())
+    assert not systems.is_broken_pipe(told)
     monkeypatch.setattr(systems, "sys", SimpleNamespace(platform="win32"))
-    assert systems.nobody_reads(told)
-    assert systems.nobody_reads(BrokenPipeError())
-    assert not systems.nobody_reads(others)
-    assert not systems.nobody_reads(ValueError("of the output"))
+    assert systems.is_broken_pipe(told)
+    assert systems.is_broken_pipe(BrokenPipeError())
+    assert not systems.is_broken_pipe(others)
+    assert not systems.is_broken_pipe(ValueError("of the output"))
 
 
 def test_commands_are_quoted_as_the_shell_wants_it(monkeypatch):
     words = ("videopred", "train", "--resume", r"my models\run")
-    assert systems.quoted(words) == r"videopred train --resume 'my models\run'"
+    assert systems.shell_quoted(words) == r"videopred train --resume 'my models\run'"
     monkeypatch.setattr(systems, "sys", SimpleNamespace(platform="win32"))
-    assert systems.quoted(words) == r'videopred train --resume "my models\run"'
+    assert systems.shell_quoted(words) == r'videopred train --resume "my models\run"'
 
 
 @pytest.mark.parametrize(
@@ -100,16 +100,16 @@ def test_a_compiler_is_asked_for_that_the_system_can_have(monkeypatch, tmp_path,
 
 
 def test_what_windows_does_not_tell_is_said(windows):
-    assert systems.memory() is None
+    assert systems.total_memory_bytes() is None
     with pytest.raises(OSError, match="must be told by the system, got Windows; measure on Linux or macOS"):
-        systems.most_bytes()
+        systems.peak_memory_bytes()
 
 
 def test_macos_counts_the_peak_in_bytes_and_linux_in_kilobytes(monkeypatch):
     monkeypatch.setattr(Path, "exists", lambda self: False)  # no /proc
-    on_linux = systems.most_bytes()
+    on_linux = systems.peak_memory_bytes()
     monkeypatch.setattr(systems, "sys", SimpleNamespace(platform="darwin"))
-    assert systems.most_bytes() == pytest.approx(on_linux / 1024, rel=0.1)
+    assert systems.peak_memory_bytes() == pytest.approx(on_linux / 1024, rel=0.1)
 
 
 def test_data_is_made_and_made_anew_though_open_files_stay(tmp_path, windows):

@@ -94,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     except KeyboardInterrupt as interrupt:
         _end(f"interrupted; {str(interrupt) or 'what was saved before is intact'}", 130)
     except Exception as error:
-        if systems.nobody_reads(error):  # whoever read our output, such as `head`, has had enough
+        if systems.is_broken_pipe(error):  # whoever read our output, such as `head`, has had enough
             _exit(141)  # as tools that die of SIGPIPE
         said = _in_our_words(error)
         if said is None or os.environ.get("VIDEOPRED_TRACEBACK"):

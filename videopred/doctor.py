@@ -27,7 +27,7 @@ from videopred.models.codec_settings import RNEMConfig
 from videopred.models.rival_settings import GRUConfig
 from videopred.models.settings import PredictorConfig
 from videopred.settings import TrainingConfig, WatchConfig
-from videopred.systems import compiler, memory, processors, runs
+from videopred.systems import can_run, compiler, processors, total_memory_bytes
 from videopred.training.run import train
 
 LIBRARIES = ("videopred", "torch", "lightning", "numpy", "h5py", "kornia", "matplotlib")
@@ -104,7 +104,7 @@ def _machine() -> dict[str, str]:
         "cores": f"{processors()} for this process",
         "threads": f"{torch.get_num_threads()} of torch (OMP_NUM_THREADS {said or 'is not set'})",
     }
-    if (there := memory()) is not None:
+    if (there := total_memory_bytes()) is not None:
         rows["memory"] = size(there)
     return rows
 
@@ -163,7 +163,7 @@ def _optional_parts() -> dict[str, str]:
     name = os.environ.get("CXX", usual)
     serves = "for `train --compile inductor`"
     lacking = "missing" if shutil.which(name) is None else "does not run"
-    works = lacking != "missing" and runs(name)
+    works = lacking != "missing" and can_run(name)
     rows["C++ compiler"] = f"found, {serves}" if works else f"{lacking}, {serves}: {how_to_get}"
     return rows
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from videopred import check
-from videopred.systems import lives
+from videopred.systems import is_alive
 
 DAMAGED_ARRAY = (ValueError, TypeError, KeyError, EOFError, SyntaxError, tokenize.TokenError)
 """What NumPy raises where the head of an array is damaged, which it reads as Python."""
@@ -207,7 +207,7 @@ def _clear(path: Path) -> None:
     """Remove what dead processes left of the same file."""
     for partial in path.parent.glob(f".{escape(path.name)}.*.partial"):
         process = partial.name.removesuffix(".partial").rpartition(".")[2]
-        if process.isdecimal() and not lives(int(process)):
+        if process.isdecimal() and not is_alive(int(process)):
             if partial.is_dir():
                 shutil.rmtree(partial)
             else:

@@ -51,7 +51,7 @@ def open_files_move() -> bool:
     return sys.platform != "win32"
 
 
-def nobody_reads(error: Exception) -> bool:
+def is_broken_pipe(error: Exception) -> bool:
     """Whether an error says that a pipe has lost its reader, which Windows tells in its own way."""
     lost = isinstance(error, OSError) and error.errno == errno.EINVAL and error.filename is None
     return isinstance(error, BrokenPipeError) or (sys.platform == "win32" and lost)
@@ -74,7 +74,7 @@ def lacking_memory(error: Exception) -> str | None:
     return amounts.size(int(lacking[1])) if lacking[2] == "bytes" else f"{lacking[1]} {lacking[2]}"
 
 
-def lives(process: int) -> bool:
+def is_alive(process: int) -> bool:
     """Whether this machine has a process of that number; true where that cannot be known."""
     if sys.platform == "win32":  # to ask with signal 0 would be to press Ctrl-C there
         return True
@@ -87,7 +87,7 @@ def lives(process: int) -> bool:
     return True
 
 
-def apart() -> dict[str, Any]:
+def popen_without_ctrl_c() -> dict[str, Any]:
     """What `subprocess.Popen` must be told so that the terminal's Ctrl-C does not reach the process."""
     if sys.platform == "win32":
         return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
@@ -106,7 +106,7 @@ def stop_signals() -> tuple[signal.Signals, ...]:
     return (signal.SIGTERM, signal.SIGUSR1)
 
 
-def quoted(words: Sequence[str]) -> str:
+def shell_quoted(words: Sequence[str]) -> str:
     """Words as one types them into the system's shell."""
     return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
 
@@ -125,7 +125,7 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def runs(program: str) -> bool:
+def can_run(program: str) -> bool:
     """Whether a compiler that is there tells its version when asked to, as torch asks it; all do on Windows.
 
     One that is there and does not run is left behind by an environment that moved, say, or lacks a library.
@@ -136,14 +136,14 @@ def runs(program: str) -> bool:
         return False
 
 
-def memory() -> int | None:
+def total_memory_bytes() -> int | None:
     """Bytes of this machine's memory, if the system tells."""
     if sys.platform == "win32" or "SC_PHYS_PAGES" not in os.sysconf_names:
         return None
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def most_bytes() -> int:
+def peak_memory_bytes() -> int:
     """Most bytes that this process ever held.
 
     Linux hands ru_maxrss on to the programs that a process starts, so there the peak of this program alone is read.

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from videopred.systems import quoted
+from videopred.systems import shell_quoted
 
 
 def typed_command(words: Sequence[str]) -> str:
@@ -12,7 +12,7 @@ def typed_command(words: Sequence[str]) -> str:
     Args:
         words: what comes after `videopred`.
     """
-    return quoted(("videopred", *words))
+    return shell_quoted(("videopred", *words))
 
 
 def resume_command(run: Path, *flags: str) -> str:

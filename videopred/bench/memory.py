@@ -7,7 +7,7 @@ import torch
 
 from videopred import child_process
 from videopred.bench.training_step import pair_of, training_step
-from videopred.systems import most_bytes
+from videopred.systems import peak_memory_bytes
 
 _GIVEN_BACK = {"MALLOC_MMAP_THRESHOLD_": "65536"}
 """With this, glibc gives every tensor of 64 KiB or more back to the system once it is freed. Otherwise it keeps a
@@ -35,11 +35,11 @@ def taken(name: str, who: str, batch: int, frames: int) -> int:
     torch.set_num_threads(1)
     predictor = getattr(pair_of(name), who)
     step = training_step(predictor, torch.rand(batch, frames, 1, 64, 64))
-    before = most_bytes()
+    before = peak_memory_bytes()
     step()
     # Only Linux can forget a peak. Elsewhere the first step counts, which also makes the gradients and Adam's averages.
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
-        before = most_bytes()
+        before = peak_memory_bytes()
         step()
-    return most_bytes() - before
+    return peak_memory_bytes() - before

@@ -16,7 +16,7 @@ from videopred.eval import make_metric
 from videopred.eval.frame_metric import measure_all
 from videopred.eval.metric import Metric
 from videopred.eval.scene import Scene
-from videopred.systems import most_bytes
+from videopred.systems import peak_memory_bytes
 
 LIGHT = ("mse", "psnr", "bce", "f1")
 _CLIPS = 32  # at a time, as `evaluate` takes them
@@ -140,7 +140,7 @@ def _whole(clips: int, frames: int, size: int) -> dict[str, Any]:
         batch = (film[: clips - first].clone() for film in films)
         kept.append(measure_all(metrics, *batch))
         if not early and 10 * (first + _CLIPS) >= clips:
-            early = most_bytes() / 1e6
+            early = peak_memory_bytes() / 1e6
     seconds = time.perf_counter() - start
     return {
         "clips": clips,
@@ -149,7 +149,7 @@ def _whole(clips: int, frames: int, size: int) -> dict[str, Any]:
         "us_per_frame": 1e6 * seconds / clips / frames,
         "threads": torch.get_num_threads(),
         "peak_MB_after_a_tenth": early,
-        "peak_MB": most_bytes() / 1e6,
+        "peak_MB": peak_memory_bytes() / 1e6,
         "kept_MB": sum(values.nbytes for batch in kept for of in batch for values in of.values()) / 1e6,
         "scores": _scores(metrics, kept),
     }

@@ -22,7 +22,7 @@ from videopred.datasets import make_world
 from videopred.datasets.making import LocalMaker, Task
 from videopred.datasets.piece import Piece, load_piece
 from videopred.datasets.settings import DatasetSettings, dump_recipe, load_recipe
-from videopred.systems import apart
+from videopred.systems import popen_without_ctrl_c
 
 _STATEMENT = "from videopred.datasets import workers; workers.work()"
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -81,7 +81,7 @@ class WorkerPool:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=os.environ | _ONE_THREAD,
-            **apart(),  # the terminal's Ctrl-C is for the caller alone
+            **popen_without_ctrl_c(),  # it is for the caller alone
         )
         self._processes.append(process)
         assert process.stdin is not None

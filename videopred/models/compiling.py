@@ -15,7 +15,7 @@ from torch.utils import _pytree as tree
 from videopred import check
 from videopred.models.core import projects
 from videopred.models.predictor import Predictor
-from videopred.systems import compiler, runs
+from videopred.systems import can_run, compiler
 
 _BLOCK = 4
 """Steps that are compiled as one, which saves what every call of something compiled costs. With eight, compiling takes
@@ -150,4 +150,4 @@ def check_compiler(flag: str, device: str = "cpu", otherwise: str = "leave the f
     fix = f"{how_to_get}, name another one in the environment variable {variable}, or {otherwise}"
     must = f"find the {language} compiler {name}"
     check.require(shutil.which(name) is not None, flag, must, "none", fix)
-    check.require(runs(name), flag, must, "one that does not run", fix)
+    check.require(can_run(name), flag, must, "one that does not run", fix)
